@@ -316,8 +316,8 @@ func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) err
 	if to.path != "" {
 		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.path)
 	}
-	_, err := a.stdout.Write(b.Bytes())
-	return err
+	_, _ = a.stdout.Write(b.Bytes()) // whose failure shows at the end
+	return nil
 }
 
 // writePage writes a page to a file, at once or not at all.

@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -57,7 +58,21 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if err := a.checkKeys(args); err != nil {
 		return a.exit(err)
 	}
-	return a.exit(root.ExecuteContext(ctx))
+	return a.end(root.ExecuteContext(ctx))
+}
+
+// end prints the error of a command, and that of its output. It returns the exit code: that of the command, where it
+// has failed.
+func (a *app) end(err error) int {
+	code := a.exit(err)
+	failed := a.stdout.Failed()
+	if failed == nil {
+		return code
+	}
+	return cmp.Or(code, a.exit(&fault{
+		code: codeOther, text: "the result cannot be written to the standard output: " + cause(failed).Error(), err: failed,
+		todo: "make room, or write it to another place, and run the same command again: what it has done is kept",
+	}))
 }
 
 func newRoot(a *app) *cobra.Command {

@@ -42,6 +42,7 @@ type Screen struct {
 	file     *os.File // nil: no terminal
 	hasColor bool
 	isRaw    bool
+	failed   error
 }
 
 // NewScreen writes to a terminal, or else to a file or a pipe, with neither colors nor the width of a terminal.
@@ -80,14 +81,17 @@ func (s *Screen) Width() int {
 	return DefaultWidth
 }
 
-// Write implements io.Writer.
+// Failed is the first error of a write, or nil.
+func (s *Screen) Failed() error { return s.failed }
+
+// Write implements io.Writer. It returns no error, so that who writes goes on with the work: see [Screen.Failed].
 func (s *Screen) Write(p []byte) (int, error) {
 	lines := strings.Split(clean(string(p), "\n\t"+marks), "\n")
 	for i, line := range lines {
 		lines[i] = s.line(line)
 	}
-	if _, err := io.WriteString(s.out, strings.Join(lines, "\n")); err != nil {
-		return 0, err
+	if _, err := io.WriteString(s.out, strings.Join(lines, "\n")); err != nil && s.failed == nil {
+		s.failed = err
 	}
 	return len(p), nil
 }
