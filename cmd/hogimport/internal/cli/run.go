@@ -305,8 +305,12 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	s.kept.Skipped = found.places()
 	s.kept.Links, s.kept.IsExact = 0, found.isAll
 	s.kept.Total, s.kept.target, s.kept.Begun, s.kept.Files = found.total, to, time.Now().UTC(), nil
-	if err := s.reset(); err != nil {
+	kept, err := s.reset()
+	if err != nil {
 		return err
+	}
+	if kept != "" {
+		a.note("The rejects of the run before, which sent nothing, are kept in " + kept + ".")
 	}
 	return s.save()
 }

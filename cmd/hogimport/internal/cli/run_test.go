@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"net"
 	"os"
 	"path/filepath"
@@ -253,5 +254,35 @@ func TestAPlansLimit(t *testing.T) {
 	assert.Contains(t, said, "raise the limit, run the same command again, and then hogimport verify")
 	server.SetQuota(hogapitest.QuotaFree)
 	r = p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
+	clitest.RequireWhole(t, server, ids)
+}
+
+// A run that sent nothing leaves rejects, which somebody may have corrected by hand: the next one keeps them.
+func TestRejectsOfARunThatSentNothingAreKept(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	ids := p.Events(t, "events.jsonl", 1000, func(i int) bool { return i < 10 })
+	server.SetDown(true)
+	run := []string{"run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s", "--max-rejects", "none"}
+	p.Ends(t, 1, run...)
+	folder := filepath.Join(p.Dir, "hogimport-state", "events")
+	rejects := filepath.Join(folder, "rejects.jsonl")
+	found, err := os.ReadFile(rejects)
+	require.NoError(t, err)
+	require.NotEmpty(t, found)
+	corrected := strings.ReplaceAll(string(found), "yesterday", "2024-05-01T12:00:00Z")
+	for i := range 2 {
+		require.NoError(t, os.WriteFile(rejects, []byte(corrected), 0o600))
+		server.SetDown(i == 0)
+		r := p.Run(t, run...)
+		kept := fmt.Sprintf("rejects-%d.jsonl", i+1)
+		says(t, r.Stderr, "The rejects of the run before, which sent nothing, are kept in hogimport-state/events/"+kept)
+		raw, err := os.ReadFile(filepath.Join(folder, kept))
+		require.NoError(t, err)
+		assert.Equal(t, corrected, string(raw))
+		raw, err = os.ReadFile(rejects)
+		require.NoError(t, err)
+		assert.Contains(t, string(raw), "yesterday", "those of this run")
+	}
 	clitest.RequireWhole(t, server, ids)
 }

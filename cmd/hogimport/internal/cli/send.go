@@ -139,20 +139,32 @@ func (s *state) wasInterrupted() bool {
 	return err == nil && found && p.Ended == isInterrupted
 }
 
-// reset removes the place and the rejects of runs that sent nothing, so that the files are read
-// from their start. The place goes first: rejects without it are only written again. The sort
-// folder stays if the files are read as before.
-func (s *state) reset() error {
-	names := []string{s.checkpoint(), s.rejects(), s.receiptFile()}
+// reset removes the place of runs that sent nothing, so that the files are read from their start. The place goes
+// first: rejects without it are only written again. Somebody may have corrected the rejects, so they get another name,
+// which it returns. The sort folder stays if the files are read as before.
+func (s *state) reset() (kept string, err error) {
+	names := []string{s.checkpoint(), s.receiptFile()}
 	if s.isChanged {
 		names = append(names, s.file("sorted"))
 	}
 	for _, name := range names {
 		if err := os.RemoveAll(name); err != nil {
-			return stateFault(s.dir, err)
+			return "", stateFault(s.dir, err)
 		}
 	}
-	return nil
+	if sizeOfFile(s.rejects()) == 0 {
+		return "", nil
+	}
+	for number := 1; ; number++ {
+		kept = s.file(fmt.Sprintf("rejects-%d.jsonl", number))
+		if _, err := os.Lstat(kept); err == nil {
+			continue
+		}
+		if err := os.Rename(s.rejects(), kept); err != nil {
+			return "", stateFault(s.dir, err)
+		}
+		return kept, nil
+	}
 }
 
 // checkEmpty refuses a folder for a new import that has files of its names: they are of somebody else.
