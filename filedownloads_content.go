@@ -133,8 +133,8 @@ type FolderOptions struct {
 // and a ".part" file is continued where it was last synced. How far that is, and the size and ETag of
 // the file, are in a ".part.size" file: if the storage has another file now, it is started again. The
 // paths of the files that are whole are returned with every error. The last 256 MiB of a disk, or its
-// last twentieth, stay free. What stands under one of these names and is not a regular file, such as a
-// symbolic link, is an error.
+// last twentieth, stay free. A file that stands under one of these names and is no regular file, such as
+// a symbolic link, or that no download has left there, is an error and stays as it is.
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets
 // [ErrHeld]. Two file downloads can be in one folder as long as the service gives each file an id of

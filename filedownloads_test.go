@@ -295,7 +295,11 @@ func TestDownloadAllGivesUpOnAFileThatAlwaysChanges(t *testing.T) {
 	_, err := newFakeClient(t, downloads(changes)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
 	require.ErrorIs(t, err, ErrFileChanged)
 	assert.Equal(t, 4, n, "two tries, each of which saw two versions")
-	assert.Equal(t, []string{filepath.Join(folder, fileA.String()+".part")}, filesIn(t, folder), "with no size: it is not continued")
+	part := filepath.Join(folder, fileA.String()+".part")
+	assert.Equal(t, []string{part, part + ".size"}, filesIn(t, folder))
+	size, err := os.ReadFile(part + ".size")
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"synced":0,"size":0,"etag":""}`, string(size), "it is not continued")
 }
 
 func TestDownloadAllNeedsACompletedDownload(t *testing.T) {

@@ -83,6 +83,9 @@ func (f Folder) file(ctx context.Context, path string, c Config, room *durable.R
 		return errtext.Errorf("the file cannot be opened: %v", err)
 	}
 	part, err := openPart(f.FS, path, f.SyncEvery, room)
+	if name, ok := errors.AsType[foreignError](err); ok {
+		return errtext.Errorf("%s is in the way: no download has left it as it is; move it away", string(name))
+	}
 	if err != nil {
 		return errtext.Errorf("the file cannot be written: %v", err)
 	}

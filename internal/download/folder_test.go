@@ -37,22 +37,21 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 	return paths
 }
 
-func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
+// A part that a download has begun, with or without bytes that are surely on disk, is completed.
+func TestAFolderTrustsNoBytesThatItDoesNotKnow(t *testing.T) {
 	type left struct {
 		part, size string
 		requests   int // 3 if the storage shows that the file has changed
 	}
 	for name, c := range map[string]left{
-		"no size":            {"garbage", "", 2},
-		"a size that is bad": {"garbage", "x", 2},
-		"too short":          {"012", "7", 2},
-		"of an unknown file": {"0123garbage", "4", 2},
+		"nothing":            {"", "", 2},
+		"nothing synced":     {"garbage", `{"synced":0,"size":0,"etag":""}`, 2},
+		"lost by a crash":    {"", `{"synced":7,"size":20,"etag":"\"1\""}`, 2},
 		"longer than synced": {"0123garbage", `{"synced":4,"size":20,"etag":"\"1\""}`, 2},
-		"longer than whole":  {"0123garbage", `{"synced":4,"size":3,"etag":"\"1\""}`, 2},
 		"of another version": {"garbage", `{"synced":7,"size":20,"etag":"\"0\""}`, 3},
 		"of another size":    {"garbage", `{"synced":7,"size":19,"etag":"\"1\""}`, 3},
-		"of a larger one":    {"0123456789abcdefghijXYZ", `{"synced":23,"size":30}`, 3},
-		"a negative count":   {"garbage", `{"synced":-7,"size":20}`, 2},
+		"of unknown size":    {"0123garbage", `{"synced":4,"size":-1,"etag":"\"1\""}`, 2},
+		"of a larger one":    {"0123456789abcdefghijXYZ", `{"synced":23,"size":30,"etag":""}`, 3},
 	} {
 		t.Run(name, func(t *testing.T) {
 			folder := t.TempDir()
@@ -72,7 +71,43 @@ func TestAFolderTrustsNoPartThatItDoesNotKnow(t *testing.T) {
 	}
 }
 
-// A part's second file is gone for certain before the part is emptied.
+// A file with the name of a part is emptied or continued only if it is surely the part of a download.
+func TestAFolderLeavesForeignPartsAlone(t *testing.T) {
+	for name, c := range map[string]struct{ part, size, named string }{
+		"no size":            {"precious", "", ".part"},
+		"a size that is bad": {"precious", "x", ".part.size"},
+		"only a size":        {"", "precious", ".part.size"},
+		"a number":           {"0123", "4", ".part.size"},
+		"another form":       {"0123", `{"synced":4}`, ".part.size"},
+		"more than the form": {"0123", `{"synced":4,"size":20,"etag":"","mine":1}`, ".part.size"},
+		"longer than whole":  {"0123", `{"synced":4,"size":3,"etag":"\"1\""}`, ".part.size"},
+		"a negative count":   {"precious", `{"synced":-7,"size":20,"etag":""}`, ".part.size"},
+		"too short":          {"012", `{"synced":7,"size":20,"etag":"\"1\""}`, ".part"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			folder := t.TempDir()
+			left := map[string]string{filepath.Join(folder, "a.part"): c.part, filepath.Join(folder, "a.part.size"): c.size}
+			for path, text := range left {
+				if text != "" {
+					require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+				}
+			}
+			paths, s, err := fill(t, folder, file)
+			require.ErrorContains(t, err, filepath.Join(folder, "a"+c.named)+" is in the way: no download has left it as it is; move it away")
+			assert.Empty(t, paths)
+			assert.Empty(t, s.ranges)
+			for path, text := range left {
+				if text != "" {
+					got, err := os.ReadFile(path)
+					require.NoError(t, err)
+					assert.Equal(t, text, string(got))
+				}
+			}
+		})
+	}
+}
+
+// A part's second file says for certain that none of it is known before the part is emptied.
 func TestAPartIsForgottenDurably(t *testing.T) {
 	disk := new(simdisk.Disk)
 	p, err := openPart(disk, "folder/a", 1, &durable.Room{Folder: "folder"})
@@ -80,10 +115,10 @@ func TestAPartIsForgottenDurably(t *testing.T) {
 	p.transfer = &transfer{Progress: Progress{Size: 20, ETag: "one"}}
 	_, err = p.Write([]byte("0123"))
 	require.NoError(t, err)
-	require.NotEmpty(t, disk.Content("folder/a.part.size"))
+	require.Contains(t, string(disk.Content("folder/a.part.size")), `"synced":4`)
 	require.NoError(t, p.forget())
 	for seed := range uint64(20) {
-		require.Empty(t, disk.Crashed(seed).Content("folder/a.part.size"), seed)
+		require.JSONEq(t, `{"synced":0,"size":0,"etag":""}`, string(disk.Crashed(seed).Content("folder/a.part.size")), seed)
 	}
 }
 

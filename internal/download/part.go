@@ -1,6 +1,7 @@
 package download
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -42,31 +43,79 @@ const (
 
 func (p *part) sizePath() string { return p.path + sizeEnding }
 
-// openPart opens the part that an earlier call has left, or a new one.
+// foreignError is the name of a file that no download has left as it is.
+type foreignError string
+
+func (f foreignError) Error() string { return string(f) }
+
+// openPart opens the part that an earlier call has left, or a new one. The second file comes first and shows that the
+// part is one. A file without it can be of somebody else and stays as it is.
 func openPart(fsys durable.FS, whole string, syncEvery int64, room *durable.Room) (*part, error) {
 	p := &part{fs: fsys, path: whole + partEnding, syncEvery: syncEvery, room: room}
 	saved, err := durable.Read(fsys, p.sizePath())
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	isNew := errors.Is(err, fs.ErrNotExist)
+	if err != nil && !isNew {
 		return nil, err
 	}
-	if p.File, err = fsys.OpenFile(p.path, os.O_RDWR|os.O_CREATE, 0o600); err != nil {
-		return nil, err
+	if !isNew && !p.kept.read(saved) {
+		return nil, foreignError(p.sizePath())
 	}
-	length, err := p.Seek(0, io.SeekEnd)
-	var state partState
-	isState := json.Unmarshal(saved, &state) == nil && 0 < state.Synced && state.Synced <= min(length, state.Size)
-	switch {
-	case err != nil:
-	case isState:
-		p.kept = state
-		err = p.cut(state.Synced)
+	length := int64(0)
+	if p.File, err = fsys.OpenFile(p.path, os.O_RDWR, 0); err == nil {
+		length, err = p.Seek(0, io.SeekEnd)
+	}
+	switch isMissing := p.File == nil && errors.Is(err, fs.ErrNotExist); {
+	case err != nil && !isMissing:
+	case length > 0 && (isNew || length < p.kept.Synced):
+		err = foreignError(p.path)
+	case isNew, length < p.kept.Synced:
+		err = p.claim()
 	default:
-		err = p.forget()
+		err = nil
 	}
+	if err == nil && p.File == nil {
+		p.File, err = fsys.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
+	}
+	if err == nil {
+		err = p.cut(p.kept.Synced)
+	}
+	if err != nil && p.File != nil {
+		err = errors.Join(err, p.Close())
+	}
+	return p, err
+}
+
+// read takes a state from the content of a second file, and reports whether a download has written it.
+func (s *partState) read(saved []byte) bool {
+	var form struct {
+		Synced, Size *int64
+		ETag         *string
+	}
+	strict := json.NewDecoder(bytes.NewReader(saved))
+	strict.DisallowUnknownFields()
+	if strict.Decode(&form) != nil || form.Synced == nil || form.Size == nil || form.ETag == nil || *form.Synced < 0 {
+		return false
+	}
+	const unknown = -1
+	if *form.Size == unknown { // so it cannot be continued
+		return true
+	}
+	*s = partState{Synced: *form.Synced, Size: *form.Size, ETag: *form.ETag}
+	return s.Synced <= s.Size
+}
+
+// claim says durably that there is a part of which nothing is surely on disk.
+func (p *part) claim() error {
+	p.kept = partState{}
+	return p.save(p.kept)
+}
+
+func (p *part) save(state partState) error {
+	content, err := json.Marshal(state)
 	if err != nil {
-		return nil, errors.Join(err, p.Close())
+		return err
 	}
-	return p, nil
+	return durable.Replace(p.fs, p.sizePath(), content)
 }
 
 // fill downloads the missing bytes. If the file has changed, it drops the part first.
@@ -96,14 +145,9 @@ func (p *part) cut(n int64) error {
 	return err
 }
 
-// forget empties a part. It first removes the second file, durably.
+// forget empties a part. The second file says so first, durably.
 func (p *part) forget() error {
-	p.kept = partState{}
-	err := p.fs.Remove(p.sizePath())
-	if err == nil {
-		err = p.fs.SyncFolder(filepath.Dir(p.path))
-	}
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+	if err := p.claim(); err != nil {
 		return err
 	}
 	return p.cut(0)
@@ -131,10 +175,7 @@ func (p *part) keep() error {
 		return err
 	}
 	state := partState{Synced: p.at, Size: p.transfer.Size, ETag: p.transfer.ETag}
-	content, err := json.Marshal(state)
-	if err == nil {
-		err = durable.Replace(p.fs, p.sizePath(), content)
-	}
+	err := p.save(state)
 	if err == nil {
 		p.kept = state
 	}
