@@ -190,7 +190,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		x.Plan.MostBytes = httptry.MaxAnswer
 	}
 	x.Location, x.TooMuchIsFinal = r.location, r.tooMuchIsFinal
-	x.Send(ctx)
+	x.Result = x.Send(ctx)
 	err = x.finish(ctx, r.lenient, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)

@@ -20,6 +20,7 @@ import (
 // exchange is one call of an operation, over its tries.
 type exchange struct {
 	httptry.Exchange
+	*httptry.Result
 
 	core    *core
 	op      operation
@@ -29,12 +30,10 @@ type exchange struct {
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now()}
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), Result: &httptry.Result{}} // of no try
 	x.Exchange = httptry.Exchange{
-		Plan: httptry.Plan{
-			Origin: httptry.OriginOf(target),
-			Mark:   func(ctx context.Context) context.Context { return x.op.info(x.Tries + 1).in(ctx) },
-		},
+		Plan:   httptry.Plan{Origin: httptry.OriginOf(target)},
+		Mark:   func(ctx context.Context, try int) context.Context { return op.info(try).in(ctx) },
 		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: op.Replay == endpoints.Never,
 		Now: c.now, Tried: x.observeTry,
 	}
@@ -141,22 +140,22 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 }
 
 // observeTry tells logger and hooks of one try, and of the retry that follows.
-func (x *exchange) observeTry(ctx context.Context) {
-	c, info := x.core, x.op.info(x.Tries)
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, x.Last.Err, slog.Int("status", x.Last.Status), slog.Duration("duration", x.Facts.Duration))
+func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
+	c, info := x.core, x.op.info(r.Tries)
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: x.Last.Status, Err: x.Last.Err, Duration: x.Facts.Duration})
+		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: r.Last.Status, Err: r.Last.Err, Duration: r.Facts.Duration})
 	})
-	if !x.Verdict.Retry {
+	if !r.Verdict.Retry {
 		return
 	}
 	reason := "no answer"
-	if x.Last.Status != 0 {
-		reason = fmt.Sprintf("status %d", x.Last.Status)
+	if r.Last.Status != 0 {
+		reason = fmt.Sprintf("status %d", r.Last.Status)
 	}
-	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", x.Verdict.Wait))
+	c.log(ctx, slog.LevelWarn, "hogapi: retry", info, nil, slog.String("reason", reason), slog.Duration("wait", r.Verdict.Wait))
 	c.hook(ctx, c.hooks.OnRetry != nil, func() {
-		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: x.Last.Status, Reason: reason, Wait: x.Verdict.Wait})
+		c.hooks.OnRetry(ctx, RetryInfo{CallInfo: info, StatusCode: r.Last.Status, Reason: reason, Wait: r.Verdict.Wait})
 	})
 }
 

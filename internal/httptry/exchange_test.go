@@ -16,7 +16,7 @@ import (
 )
 
 // exchanged sends a call whose tries are answered one after another, the last answer repeatedly.
-func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script ...roundTrip) *Exchange {
+func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script ...roundTrip) *Result {
 	t.Helper()
 	target, err := url.Parse(home)
 	require.NoError(t, err)
@@ -28,16 +28,16 @@ func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script
 	x := &Exchange{
 		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MostBytes: 100}, Client: NewClients(&http.Client{Transport: base}, nil).API(),
 		Policy:  Policy{MaxTries: 3, BaseDelay: time.Second, MaxDelay: time.Minute, MaxRetryAfter: time.Minute},
-		Account: Account{Tokens: NewTokens()}, Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context) {},
+		Account: Account{Tokens: NewTokens()}, Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context, *Result) {},
 	}
 	if change != nil {
 		change(x)
 	}
 	_, err = x.Prepare(ctx, http.MethodGet, home, nil)
 	require.NoError(t, err)
-	x.Send(ctx)
-	assert.LessOrEqual(t, x.Tries, n)
-	return x
+	r := x.Send(ctx)
+	assert.LessOrEqual(t, r.Tries, n)
+	return r
 }
 
 func TestExchange(t *testing.T) {
@@ -65,15 +65,15 @@ func TestExchange(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				x := exchanged(t.Context(), t, tt.change, tt.script...)
-				assert.Equal(t, tt.tries, x.Tries)
-				assert.Equal(t, tt.ok, x.HasSucceeded())
-				assert.Equal(t, tt.gone, x.SaysGone())
-				require.NotNil(t, x.Answer)
-				assert.NotContains(t, string(x.Answer.Body), testKey)
-				if x.Location != nil {
-					assert.Equal(t, "https://elsewhere.test/?sig=1", *x.Location)
-					assert.Equal(t, mask.Redacted, x.Answer.Header.Get("Location"), "a signed URL is a secret")
+				r := exchanged(t.Context(), t, tt.change, tt.script...)
+				assert.Equal(t, tt.tries, r.Tries)
+				assert.Equal(t, tt.ok, r.HasSucceeded())
+				assert.Equal(t, tt.gone, r.SaysGone())
+				require.NotNil(t, r.Answer)
+				assert.NotContains(t, string(r.Answer.Body), testKey)
+				if location := r.call.Location; location != nil {
+					assert.Equal(t, "https://elsewhere.test/?sig=1", *location)
+					assert.Equal(t, mask.Redacted, r.Answer.Header.Get("Location"), "a signed URL is a secret")
 				}
 			})
 		})
@@ -89,17 +89,17 @@ func TestExchangePays(t *testing.T) {
 		busy := answers(503, "busy")
 		ctx, cancel := context.WithCancel(t.Context())
 		time.AfterFunc(time.Millisecond, cancel) // while it waits for the second try
-		x := exchanged(ctx, t, with, busy)
-		assert.Equal(t, 1, x.Tries)
-		assert.True(t, x.Last.Canceled)
+		r := exchanged(ctx, t, with, busy)
+		assert.Equal(t, 1, r.Tries)
+		assert.True(t, r.Last.Canceled)
 		for range MostTokens / CostOfRetry / 2 {
-			x := exchanged(t.Context(), t, with, busy)
-			assert.Equal(t, 3, x.Tries)
-			assert.False(t, x.Starved)
+			r := exchanged(t.Context(), t, with, busy)
+			assert.Equal(t, 3, r.Tries)
+			assert.False(t, r.Starved)
 		}
-		x = exchanged(t.Context(), t, with, busy)
-		assert.Equal(t, 1, x.Tries)
-		assert.True(t, x.Starved)
+		r = exchanged(t.Context(), t, with, busy)
+		assert.Equal(t, 1, r.Tries)
+		assert.True(t, r.Starved)
 	})
 }
 
@@ -118,22 +118,22 @@ func TestExplain(t *testing.T) {
 	cause := errors.New("enough")
 	cancel(cause)
 	for name, tt := range map[string]struct {
-		Exchange
+		Result
 		ctx  context.Context
 		says string
 		is   error
 	}{
-		"nothing":  {Exchange{}, t.Context(), "status 503", last},
-		"canceled": {Exchange{Last: Outcome{Canceled: true}}, ended, "status 503 (the call was ended: context canceled: enough)", cause},
-		"starved":  {Exchange{Starved: true}, t.Context(), "status 503 (not tried again: this client's retry budget is used up", errStarved},
-		"too long": {Exchange{Verdict: Verdict{TooLong: true, Wait: 2 * time.Second}}, t.Context(), "status 503 (the next try would start in 2s", context.DeadlineExceeded},
+		"nothing":  {Result{}, t.Context(), "status 503", last},
+		"canceled": {Result{Last: Outcome{Canceled: true}}, ended, "status 503 (the call was ended: context canceled: enough)", cause},
+		"starved":  {Result{Starved: true}, t.Context(), "status 503 (not tried again: this client's retry budget is used up", errStarved},
+		"too long": {Result{Verdict: Verdict{TooLong: true, Wait: 2 * time.Second}}, t.Context(), "status 503 (the next try would start in 2s", context.DeadlineExceeded},
 	} {
 		err := tt.Explain(tt.ctx, last)
 		require.ErrorContains(t, err, tt.says, name)
 		require.ErrorIs(t, err, tt.is, name)
 		require.ErrorIs(t, err, last, name)
 	}
-	canceled := Exchange{Last: Outcome{Canceled: true}}
+	canceled := Result{Last: Outcome{Canceled: true}}
 	known := errors.Join(context.Canceled, cause)
 	require.Equal(t, known, canceled.Explain(ended, known), "it says so already")
 }
