@@ -266,3 +266,103 @@ func TestUnsettledEventsAreNotJudged(t *testing.T) {
 		assert.Equal(t, 1, b.Reported())
 	})
 }
+
+// A place is saved once something was acknowledged, or if the share of rejects has no limit. A reject that
+// cannot be handed over saves nothing.
+func TestWhenAPlaceIsSaved(t *testing.T) {
+	t.Parallel()
+	const save, room, settled = "save", "room", "settled"
+	for name, tt := range map[string]struct {
+		limits   Limits
+		goods    int
+		handOver error
+		want     []string
+	}{
+		"an acknowledged event, with a share": {Limits{Share: 0.9}, 1, nil, []string{save, room, settled, "reject x", save, room, settled}},
+		"a reject alone, with a share":        {Limits{Share: 0.9}, 0, nil, []string{"reject x", room, settled}},
+		"a reject alone, without a share":     {Limits{Most: 9}, 0, nil, []string{"reject x", save, room, settled}},
+		"a reject that fails":                 {Limits{Most: 9}, 0, errors.New("disk full"), []string{"reject x"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				b := newBench(t, func(c *Config[int, string]) { c.Limits = tt.limits })
+				b.handOver = tt.handOver
+				for i := range tt.goods {
+					b.good(i + 1)
+					synctest.Wait()
+				}
+				b.bad(tt.goods+1, "x")
+				synctest.Wait()
+				assert.Equal(t, tt.want, b.log)
+				require.ErrorIs(t, b.stopped, tt.handOver)
+				b.close(nil)
+				b.Close()
+				assert.Equal(t, tt.want, b.log, "an import whose source has not ended is not judged")
+			})
+		})
+	}
+}
+
+// A stopped import is not judged, although its source has ended and all of it is settled.
+func TestAStoppedImportIsNotJudged(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		b := newBench(t, nil)
+		b.good(1)
+		synctest.Wait()
+		b.stop(errors.New("stopped"))
+		b.end()
+		assert.NotContains(t, b.log, "end")
+	})
+}
+
+// The events of the record that the limits judge are not torn apart, even if it is the first one.
+func TestFrontOfOneRecord(t *testing.T) {
+	t.Parallel()
+	books := ledger.New[int, string]()
+	c := &Committer[int, string]{Config: Config[int, string]{Ledger: books, Room: 6, Limits: Limits{Most: 1}}}
+	books.Reject(ledger.Event[int]{Place: 1, Name: "e", Begins: true}, "r", "a")
+	books.Reject(ledger.Event[int]{Place: 1, Name: "e"}, "r", "b")
+	books.Acknowledge([]uint64{books.Take(ledger.Event[int]{Place: 1, Name: "e", Ends: true})}, time.Now())
+	n, rejects := c.front()
+	assert.Equal(t, 3, n)
+	assert.Len(t, rejects, 2)
+}
+
+// A flush goes on while some of its events are settled. When it ends, it says how many are not, or that
+// Settled was not told.
+func TestAwaitCounts(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		told := make(chan struct{})
+		b := newBench(t, func(c *Config[int, string]) {
+			c.Settled = func(place int) {
+				if place == 3 {
+					<-told
+				}
+			}
+		})
+		b.good(1)
+		synctest.Wait()
+		second := b.books.Take(ledger.Event[int]{Place: 2, Name: "e", Begins: true, Ends: true})
+		third := b.books.Take(ledger.Event[int]{Place: 3, Name: "e", Begins: true, Ends: true})
+		all := make(chan error)
+		go func() { all <- b.Await(t.Context(), b.books.Next()) }()
+		await := func() error {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			return b.Await(ctx, b.books.Next())
+		}
+		require.ErrorContains(t, await(), "flush ended with 2 events unsettled")
+		b.books.Acknowledge([]uint64{second}, time.Now())
+		b.Signal()
+		require.ErrorContains(t, await(), "flush ended with 1 events unsettled")
+		b.books.Acknowledge([]uint64{third}, time.Now())
+		b.Signal()
+		require.ErrorContains(t, await(), "flush ended before OnSettled was told of all")
+		close(told)
+		require.NoError(t, <-all)
+		b.end()
+	})
+}

@@ -98,3 +98,10 @@ func TestStep(t *testing.T) {
 		assert.Equal(t, tt.want, tt.limits.step(tt.at), "%+v at %+v", tt.limits, tt.at)
 	}
 }
+
+func TestJudgeBefore(t *testing.T) {
+	t.Parallel()
+	limits := Limits{Most: 5}
+	require.NoError(t, limits.JudgeBefore(counts(10, 5)))
+	require.EqualError(t, limits.JudgeBefore(counts(10, 6)), "in the runs before, 6 of 16 records were rejected, more than MaxRejects (5)")
+}

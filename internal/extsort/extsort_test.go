@@ -2,6 +2,7 @@ package extsort_test
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -193,4 +194,124 @@ func TestStateOfAFolder(t *testing.T) {
 		assert.True(t, s.State().Done, name)
 		require.NoError(t, s.Close())
 	}
+}
+
+// Some of more runs than can be merged at once are merged first: the neighbours that are the smallest, and
+// as few as leave one merge of all.
+func TestMergeOfManyRuns(t *testing.T) {
+	t.Parallel()
+	const runs, atOnce = 300, 256
+	for name, tt := range map[string]struct {
+		small func(i int) bool
+		first int // run that is merged first
+	}{
+		"of one size":       {func(int) bool { return true }, 0},
+		"small at the end":  {func(i int) bool { return i >= atOnce-1 }, atOnce - 1},
+		"small in between":  {func(i int) bool { return i >= 100 && i < 145 }, 100},
+		"small at the head": {func(i int) bool { return i < 45 }, 0},
+	} {
+		pairs := make([]pair, runs)
+		for i := range pairs {
+			pairs[i] = pair{string([]byte{byte(i * 7), 0}), fmt.Sprintf("%04d", i)}
+			if !tt.small(i) {
+				pairs[i].text += " and more"
+			}
+		}
+		disk := &simdisk.Disk{}
+		s, err := extsort.Open("dir", extsort.Options{FS: disk, Name: "pairs", Key: 2, Memory: 1})
+		require.NoError(t, err)
+		var merged [][]extsort.Run // the runs when a merge begins
+		s.Merged = func(items int64) {
+			assert.Zero(t, items)
+			merged = append(merged, slices.Clone(s.State().Runs))
+		}
+		for !s.State().Done {
+			require.NoError(t, sortSome(t, s, pairs))
+		}
+		require.Len(t, merged, 2, name)
+		assert.Len(t, merged[0], runs)
+		assert.Len(t, merged[1], atOnce)
+		for i, r := range merged[1] {
+			assert.Equal(t, i == tt.first, r.Items == runs-atOnce+1, "%s: run %d", name, i)
+		}
+		var got []string
+		require.NoError(t, s.Read(0, func(item []byte, _ int64) bool { got = append(got, string(item[2:])); return true }))
+		slices.SortStableFunc(pairs, func(a, b pair) int { return cmp.Compare(a.key, b.key) })
+		for i, p := range pairs {
+			require.Equal(t, p.text, got[i], name)
+		}
+		assert.EqualValues(t, runs, s.State().Runs[0].Items)
+		require.NoError(t, s.Close())
+	}
+}
+
+// The end of a context stops a merge, which a later one does again. A run that is damaged before it is
+// merged is an error.
+func TestMergeThatEnds(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	pairs := []pair{{"bb", "1"}, {"aa", "2"}, {"bb", "3"}}
+	s, err := open(dir, "pairs", 1)
+	require.NoError(t, err)
+	for i, p := range pairs {
+		require.NoError(t, s.Add(func(room []byte) ([]byte, error) { return append(append(room, p.key...), p.text...), nil }))
+		require.NoError(t, s.EndRun(json.RawMessage(fmt.Sprint(i))))
+	}
+	assert.NotEmpty(t, s.Digest())
+	ctx, cancel := context.WithCancelCause(t.Context())
+	gone := errors.New("gone")
+	cancel(gone)
+	require.ErrorIs(t, s.Finish(ctx, nil), gone)
+	require.NoError(t, s.Close())
+
+	second := filepath.Join(dir, "run-000002")
+	content, err := os.ReadFile(second)
+	require.NoError(t, err)
+	for i := range content {
+		content[i] ^= 1
+		require.NoError(t, os.WriteFile(second, content, 0o600))
+		content[i] ^= 1
+		s, err := open(dir, "pairs", 1)
+		require.NoError(t, err)
+		require.ErrorContains(t, s.Finish(t.Context(), nil), "run-000002 is not as it was written, at byte 0", "byte %d", i)
+		require.NoError(t, s.Close())
+	}
+	require.NoError(t, os.WriteFile(second, content, 0o600))
+	s, err = open(dir, "pairs", 1)
+	require.NoError(t, err)
+	require.NoError(t, s.Finish(t.Context(), nil))
+	var got string
+	require.NoError(t, s.Read(0, func(item []byte, _ int64) bool { got += string(item[2:]); return true }))
+	assert.Equal(t, "213", got)
+	require.NoError(t, s.Close())
+	left, err := filepath.Glob(filepath.Join(dir, "run-*"))
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "the runs that were merged are removed")
+
+	require.NoError(t, os.Truncate(left[0], 0))
+	require.ErrorContains(t, s.Read(0, func([]byte, int64) bool { return true }), "is not as it was written, at byte 0", "a file that has become shorter")
+}
+
+// A run is full when its items take the memory, with what each needs besides its bytes. An item may be its
+// key alone. Equal items have an equal digest.
+func TestRuns(t *testing.T) {
+	t.Parallel()
+	digests := map[string]bool{}
+	for _, texts := range [][]string{{"", ""}, {"", "a"}, {"", "a"}, nil} {
+		s, err := open(t.TempDir(), "pairs", 2*(16+2))
+		require.NoError(t, err)
+		assert.Empty(t, s.Digest())
+		for i, text := range texts {
+			assert.False(t, s.IsFull(), i)
+			require.NoError(t, s.Add(func(room []byte) ([]byte, error) { return append(append(room, "aa"...), text...), nil }))
+		}
+		assert.Equal(t, len(texts) == 2, s.IsFull())
+		require.NoError(t, s.Finish(t.Context(), nil))
+		n := 0
+		require.NoError(t, s.Read(0, func([]byte, int64) bool { n++; return true }))
+		assert.Len(t, texts, n)
+		digests[s.Digest()] = true
+		require.NoError(t, s.Close())
+	}
+	assert.Len(t, digests, 3)
 }
