@@ -308,8 +308,7 @@ func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
 			break
 		}
 		listed++
-		if v.rejected.has(id) {
-			find.again++
+		if v.rejected.has(id) { // it was imported again
 			continue
 		}
 		find.foreign++

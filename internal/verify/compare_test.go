@@ -70,6 +70,19 @@ func TestOneIsElsewhereAndOneIsMissing(t *testing.T) {
 	}
 }
 
+// Of a cell with an unsure event that lacks two events, one is elsewhere, and the other may be the unsure one.
+func TestOneIsElsewhereAndOneIsUnsure(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(slices.Insert(sent(20), 4, Event{ID: id(30), Name: "e", Time: day(3)}))
+	c.unsure(4)
+	p.lost(4)
+	p.events[3].Time = day(12)
+	r := standsStill(t, c)
+	assert.Equal(t, arrival.Moved, r.State)
+	assert.Zero(t, r.Missing)
+	assert.Equal(t, []uuid.UUID{id(4)}, r.MovedIDs)
+}
+
 // Events that are in another cell are found there at the first look: then the cells that are still short
 // are compared too, and only then.
 func TestCellsThatAreCompared(t *testing.T) {

@@ -210,12 +210,13 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		asked  int // after three looks
 		note   string
 	}{
-		"all there":           {func(c *Config, _ *project) { c.EveryUUID = true }, 3 * own, ""},
-		"missing":             {func(_ *Config, p *project) { p.lost(10) }, 3*own + beyond, ""},
-		"an unsure one":       {func(c *Config, p *project) { c.unsure(10); p.lost(10) }, 3*own + beyond, ""},
-		"moved far":           {func(_ *Config, p *project) { p.events[10].Time = time.Date(1985, 1, 1, 0, 0, 0, 0, time.UTC) }, 3*own + beyond, ""},
-		"in smaller windows":  {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(5000 * 24 * time.Hour) }, 3*own + 15 + 7 + 1, ""},
-		"in windows of weeks": {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(leastBeyond) }, 3*own + 69, "was not searched"},
+		"all there":            {func(c *Config, _ *project) { c.EveryUUID = true }, 3 * own, ""},
+		"missing":              {func(_ *Config, p *project) { p.lost(10) }, 3*own + beyond, ""},
+		"an unsure one":        {func(c *Config, p *project) { c.unsure(10); p.lost(10) }, 3*own + beyond, ""},
+		"moved far":            {func(_ *Config, p *project) { p.events[10].Time = time.Date(1985, 1, 1, 0, 0, 0, 0, time.UTC) }, 3*own + beyond, ""},
+		"in smaller windows":   {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(5000 * 24 * time.Hour) }, 3*own + 15 + 7 + 1, ""},
+		"in windows of weeks":  {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(leastBeyond) }, 3*own + 69, "was not searched"},
+		"in windows of months": {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(150 * 24 * time.Hour) }, 3*own + 65, "was not searched"},
 		"with another error": {func(_ *Config, p *project) {
 			p.lost(10)
 			p.errs = func(w arrival.Window) error {

@@ -203,6 +203,10 @@ func TestAnotherSourceNamesNothing(t *testing.T) {
 	assert.EqualValues(t, 1, r.Missing)
 	assert.Empty(t, r.MissingIDs)
 	assert.Contains(t, r.Cells[19].Reason, "the source gives 0 events for it and not 1")
+
+	c.unsure(19)
+	c.Source, c.EveryUUID = func(context.Context) iter.Seq2[Event, error] { return func(func(Event, error) bool) {} }, true
+	assert.Contains(t, standsStill(t, c).Cells[19].Reason, "the source gives 0 events for it and not 1")
 }
 
 func TestASourceThatFailsLeavesTheCounts(t *testing.T) {
