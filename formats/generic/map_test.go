@@ -2,6 +2,7 @@ package generic
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -75,6 +76,30 @@ func TestRecordsBecomeEvents(t *testing.T) {
 			hogapi.Event{Name: "buy", DistinctID: "p", Timestamp: noon},
 			props{"$set": props{"plan": "free"}, "$set_once": props{"first": 1.}, "amount": 12.5, "time": "noon", "source": "shop", "x": true},
 		},
+		"a usual name that is not needed": {
+			[]string{"time=when|unix"}, `{"event":"buy","distinct_id":"p","when":1714564800,"timestamp":"x"}`,
+			hogapi.Event{Name: "buy", DistinctID: "p", Timestamp: noon}, props{"timestamp": "x"},
+		},
+		"a usual name that is a property": {
+			[]string{"at=timestamp"}, `{"event":"buy","distinct_id":"p","timestamp":"2024-05-01T12:00:00Z"}`,
+			hogapi.Event{Name: "buy", DistinctID: "p"}, props{"at": "2024-05-01T12:00:00Z"},
+		},
+		"an object that is a text here": {
+			[]string{"time=properties.time"}, `{"event":"buy","distinct_id":"p","properties":"text"}`,
+			hogapi.Event{Name: "buy", DistinctID: "p"}, props{"properties": "text"},
+		},
+		"an object that is used up": {
+			[]string{"person=user.id"}, `{"event":"buy","user":{"id":0},"a":{}}`,
+			hogapi.Event{Name: "buy", DistinctID: "0"}, props{"a": props{}},
+		},
+		"JSON that is no text": {
+			[]string{"*=data|json", "a=b|json"}, `{"event":"buy","distinct_id":"p","data":{"n":1},"b":[1]}`,
+			hogapi.Event{Name: "buy", DistinctID: "p"}, props{"n": 1., "a": []any{1.}},
+		},
+		"numbers in texts": {
+			[]string{"a=a|number", "b=b|number", "c=c|number", "d=d|number"}, `{"event":"buy","distinct_id":"p","a":"0","b":"9e1","c":"-5","d":1.5}`,
+			hogapi.Event{Name: "buy", DistinctID: "p"}, props{"a": 0., "b": 90., "c": -5., "d": 1.5},
+		},
 		"an id": {
 			[]string{"uuid=id"}, `{"event":"buy","distinct_id":"p","timestamp":"2024-05-01T12:00:00Z","id":"6ba7b810-9dad-11d1-80b4-00c04fd430c8"}`,
 			hogapi.Event{Name: "buy", DistinctID: "p", Timestamp: noon, UUID: uuid.MustParse("6ba7b810-9dad-11d1-80b4-00c04fd430c8")}, props{},
@@ -139,6 +164,13 @@ func TestTimes(t *testing.T) {
 		{"time=t|unix", `9e9`, nil, "2255-03-14T16:00:00Z"},
 		{"time=t|unix", `1e99`, nil, "want a number since 1970"},
 		{"time=t|unix", `"1e"`, nil, "want a number since 1970"},
+		{"time=t|unix", `1e-40`, nil, "1970-01-01T00:00:00Z"},
+		{"time=t|unix", `1e-41`, nil, "want a number since 1970"},
+		{"time=t|unix", `1e-99`, nil, "want a number since 1970"},
+		{"time=t|unix", `".5"`, nil, "want a number since 1970"},
+		{"time=t|unix", `"1.5x"`, nil, "want a number since 1970"},
+		{"time=t|unix", `"1714564800.00000000000000000000000000000"`, nil, "2024-05-01T12:00:00Z"},
+		{"time=t|unix", `"1714564800.000000000000000000000000000000"`, nil, "want a number since 1970"},
 		{"time=t|unix", `"0x10"`, nil, "want a number since 1970"},
 		{"time=t|unix", `"1_000"`, nil, "want a number since 1970"},
 		{"time=t|unix", `true`, nil, "want a text or a number"},
@@ -150,6 +182,8 @@ func TestTimes(t *testing.T) {
 		{"time=t", `"noon"`, nil, "add |layout:"},
 		{"time=t|layout:02.01.2006 15:04", `"01.05.2024 05:00"`, pacific, "2024-05-01T12:00:00Z"},
 		{"time=t|layout:02.01.2006 15:04", `"05/01/2024"`, pacific, "want a time such as 02.01.2006 15:04"},
+		{"time=t|layout:2006-01-02 15:04 Z07:00", `"2024-05-01 14:00 +02:00"`, nil, "2024-05-01T12:00:00Z"},
+		{"time=t|layout:2006-01-02 15:04 -0700", `"2024-05-01 14:00 +0200"`, nil, "2024-05-01T12:00:00Z"},
 		{"time=t|layout:2006-01-02 15:04:05 MST", `"2024-01-01 10:00:00 PST"`, nil, "PST of the time"},
 		{"time=t|layout:2006-01-02 15:04:05 MST", `"2024-01-01 10:00:00 PST"`, pacific, "2024-01-01T18:00:00Z"},
 		{"time=t|layout:2006-01-02 15:04:05 MST", `"2024-01-01 10:00:00 CET"`, pacific, "CET of the time"},
@@ -180,7 +214,13 @@ func TestRecordsThatFit(t *testing.T) {
 		{"*=properties", `{"a":1,"properties":{"a":2}}`, "the property a would come from properties.a and a"},
 		{"*=properties", `{"properties":[1]}`, "properties: want an object"},
 		{"*=properties|json", `{"properties":"{broken"}`, "properties: want JSON"},
+		{"*=properties", `{"properties":"{\"a\":1}"}`, "properties: want an object"},
+		{"*=a.b|json", `{"a":{"b":"{broken","c":1}}`, "a.b: want JSON"},
 		{"n=n|number", `{"n":"many"}`, "n: want a number"},
+		{"n=n|number", `{"n":"true"}`, "n: want a number"},
+		{"n=n|number", `{"n":"[1]"}`, "n: want a number"},
+		{"n=n|number", `{"n":"1x"}`, "n: want a number"},
+		{"n=n|number", `{"n":"-"}`, "n: want a number"},
 		{"person=p", `{"p":{"id":1}}`, "p: want a text or a number, not an object, of which a member can be named (a.b)"},
 		{"person=p", `{"p":["u1","u2"]}`, `p: want a text or a number, not a list: ["u1","u2"]`},
 		{"event=p", `{"p":true}`, "p: want a text or a number, not true"},
@@ -195,6 +235,7 @@ func TestRecordsThatFit(t *testing.T) {
 func TestMappingsThatCannotBeUnderstood(t *testing.T) {
 	t.Parallel()
 	for mapping, want := range map[string]string{
+		`""=when`:                       "^ a target, such as time or person, is missing",
 		"":                              "^ a target, such as time or person, is missing",
 		"time":                          "    ^ = is missing: TARGET=PATH",
 		"=when":                         "^ a target, such as time or person, is missing",
@@ -251,6 +292,7 @@ func TestATableNeedsItsColumns(t *testing.T) {
 			[]string{"plan=p"}, "event user at",
 			"the table has no column for 'plan=p'; nothing says which columns are the person, the time: name them in Options.Map; the table has event, user, at",
 		},
+		{nil, "event distinct_id at", "nothing says which column is the time: name it in Options.Map; the table has event, distinct_id, at"},
 		{
 			nil, "signup ann@example.com 2024-05-01T12:00:00Z",
 			"nothing says which columns are the event, the person, the time: name them in Options.Map; " +
@@ -268,6 +310,22 @@ func TestATableNeedsItsColumns(t *testing.T) {
 	}
 }
 
+// An error shows the beginning of what is long, and all of what is not.
+func TestWhatIsLongIsCut(t *testing.T) {
+	t.Parallel()
+	name, value := strings.Repeat("ü", 40), strings.Repeat("1", 40)
+	assert.Equal(t, name+", "+name+"…", list([]string{name, name + "n"}))
+	columns := slices.Repeat([]string{"c"}, 21)
+	assert.Equal(t, strings.Join(columns[:20], ", "), list(columns[:20]))
+	assert.Equal(t, strings.Join(columns[:20], ", ")+", and 1 more", list(columns))
+	assert.Equal(t, value, shown([]byte(value)))
+	assert.Equal(t, value+"…", shown([]byte(value+"1")))
+	_, err := Format(&Options{Map: []string{"event=const:a\xff"}})
+	bad := new(MapError)
+	require.ErrorAs(t, err, &bad)
+	assert.Equal(t, len("event=const:")+1, bad.Column)
+}
+
 func TestTheNameOfTheSourceHasTheMapping(t *testing.T) {
 	t.Parallel()
 	options := func(mappings ...string) string {
@@ -276,6 +334,14 @@ func TestTheNameOfTheSourceHasTheMapping(t *testing.T) {
 		return f.Options
 	}
 	assert.NotEqual(t, options("time=a"), options("time=b"), "an import does not resume with another mapping")
+	for want, o := range map[string]Options{
+		"time=a, zone none": {}, "time=a, zone UTC": {Zone: time.UTC}, `time=a, zone none, header ["x" "y"]`: {Header: []string{"x", "y"}},
+	} {
+		o.Map = []string{"time=a"}
+		f, err := Format(&o)
+		require.NoError(t, err)
+		assert.Equal(t, want, f.Options)
+	}
 }
 
 // Any mapping is understood, or refused with a place in it. Any record makes an event of JSON

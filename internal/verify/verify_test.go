@@ -165,9 +165,12 @@ func standsStill(t *testing.T, c Config) *Result {
 func TestAllIsThere(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
+	var steps []int64
+	c.Progress = func(at Progress) { steps = append(steps, at.Done, at.Total) }
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
 	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, []int64{1, 2, 2, 2}, steps)
 	assert.EqualValues(t, 20, r.Seen)
 	assert.Empty(t, p.listed, "where the counts agree no uuids are compared")
 	assert.Len(t, p.asked, 2, "the day before, and the month")
