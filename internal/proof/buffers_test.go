@@ -26,7 +26,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// bulkyEvent does not become small by compression: a batch of them takes several chunks.
+// bulkyEvent returns an event that compresses badly: a batch of such events takes several chunks.
 func bulkyEvent(i int) hogapi.Event {
 	noise := make([]byte, 1500)
 	_, _ = rand.NewChaCha8([32]byte{byte(i), byte(i >> 8)}).Read(noise) // never fails
@@ -35,8 +35,8 @@ func bulkyEvent(i int) hogapi.Event {
 	return ev
 }
 
-// hesitant hands each request on at once and closes its body only seconds later, when it has read it to the end: meanwhile other requests
-// are made. Every second body it closes at once, and reads on all the same.
+// hesitant forwards each request at once. It reads the body of the original request seconds later, while other requests are made, and
+// then closes it. It closes every second body at once and still tries to read it.
 type hesitant struct {
 	http.RoundTripper
 
@@ -73,8 +73,8 @@ func (h *hesitant) RoundTrip(r *http.Request) (*http.Response, error) {
 	return h.RoundTripper.RoundTrip(r)
 }
 
-// Batches are taken apart after their plain bodies have been let go of, by transports that read when the answer is long there: every event
-// arrives, or is rejected, as it was.
+// Transports may read a body after the answer has come. Batches are split after their plain bodies were released: every event still
+// arrives, or is rejected, unchanged.
 func TestBuffersAreUsedAgainOnlyWhenNobodyReads(t *testing.T) {
 	t.Parallel()
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {

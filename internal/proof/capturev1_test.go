@@ -18,13 +18,13 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// mixedAnswers are those of a server that answers 30 % of the events with something else than ok.
+// mixedAnswers answers 30 % of the events with a result other than ok.
 type mixedAnswers struct {
 	mu      sync.Mutex
 	visited map[uuid.UUID]bool
 }
 
-// kindOf is what becomes of an event, whenever it is sent: a number from 0 to 99.
+// kindOf returns a number from 0 to 99 that decides how the server treats an event, at each try.
 func kindOf(id uuid.UUID) int { return int(id[3]) * 100 / 256 }
 
 const (
@@ -106,8 +106,8 @@ func requireMixed(t *testing.T, server *hogapitest.Server, r hogapi.Receipt, rej
 	require.Equal(t, reasons, found, "the reject file")
 }
 
-// Answers in which 30 % of the events are dropped, asked for again, not named, or given an unknown word: ledger, receipt and rejects
-// agree exactly, and nothing final is asked for again.
+// The server drops 30 % of the events, asks for them again, does not name them, or answers with an unknown word. Ledger, receipt and
+// rejects agree exactly, and the import never sends an event again that has a final answer.
 func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	const n = 20_000
@@ -123,7 +123,7 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	assert.Empty(t, server.Breaches())
 	server.ClearScript(ops.Capture)
 
-	// What is unconfirmed is imported again, as it was.
+	// A second import sends the unconfirmed events again, unchanged.
 	again, err := server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), nil), &hogapi.ImportOptions{ID: "proof", Rate: hogapi.Unpaced})
 	require.NoError(t, err)
 	assert.Equal(t, receipt.Rejected+receipt.Unconfirmed, again.Acknowledged)

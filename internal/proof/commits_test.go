@@ -58,7 +58,7 @@ func readCommits(t *testing.T) (commits []commit, plain []byte) {
 	}
 }
 
-// The real file arrives as it is: every event, every instant whatever its zone, every property with its digits.
+// The real file arrives unchanged: every event, every instant in any zone, every property with its digits.
 func TestImportOfRealCommits(t *testing.T) {
 	t.Parallel()
 	commits, _ := readCommits(t)
@@ -91,8 +91,8 @@ func TestImportOfRealCommits(t *testing.T) {
 	}
 }
 
-// Without uuids in the file, a second run from the start sends the same events again and no new ones. Zipped or not is no matter
-// where the name is the same.
+// Without uuids in the file, a second run from the start sends the same events again and no new ones. Gzip makes no difference if the
+// name is the same.
 func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
 	t.Parallel()
 	commits, plain := readCommits(t)
@@ -112,7 +112,7 @@ func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
 	assert.Empty(t, server.Ledger().Changed())
 }
 
-// User program: three files with progress and receipt.
+// A user's program imports three files, with progress and receipt.
 func TestImportOfThreeFilesWithProgress(t *testing.T) {
 	t.Parallel()
 	_, plain := readCommits(t)
@@ -153,8 +153,8 @@ func TestImportOfThreeFilesWithProgress(t *testing.T) {
 	assert.EqualValues(t, len(lines), total)
 }
 
-// The golden hashes are those of all events of the real file as they are sent, without uuids and with a fixed version. They are the same
-// in every process, with any number of processors, and on 32 and 64 bit.
+// The golden hashes cover all events of the real file as sent, without uuids and with a fixed version. They are the same in every
+// process, with any number of processors, and on 32 and 64 bit.
 const (
 	goldenBatch = "681c1cab0e434f8e1489e66190652f417ce76cd13b37278c7ab3ab8e07a2b3fa"
 	goldenV1    = "742715755bd95145dc29727666af7218994bf2c8975fe9d3e4059574e219aaa8"

@@ -1,8 +1,7 @@
-// Package proof has only tests: they show that an import keeps its promises whatever happens to it. Its
-// process is killed, frozen and weighed; its disk loses power; the service fails, refuses and lies; the
-// caller's functions fail, panic and block; and random programs run against a model of what must come
-// of them.
+// Package proof has only tests: they show that an import keeps its promises under all conditions. Its process is
+// killed, frozen and measured; its disk loses power; the service fails, refuses and lies; the caller's functions
+// fail, panic and block; and random programs run against a model of the correct result.
 //
-// They use what a user can use, and internal/testevents. Proofs that look inside the root are in the
-// root, and those that need other machines or a real disk in faults.
+// The tests use the public API and internal/testevents. Proofs that need unexported names are in the root package,
+// and proofs that need other machines or a real disk are in faults.
 package proof

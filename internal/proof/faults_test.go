@@ -41,7 +41,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 	}
 }
 
-// Three answers of ten fail in every way: nothing is lost, nobody's events change their order, and the receipt is exact.
+// Three of ten answers fail, in every way: nothing is lost, no person's events change their order, and the receipt is exact.
 func TestThirtyPercentFaults(t *testing.T) {
 	t.Parallel()
 	n := sized(50_000, 200_000, 1_000_000)
@@ -51,7 +51,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New(hogapitest.WithCompactLedger())
 		client := server.Client(t)
-		slow := hogapitest.Slow(2 * time.Second) // and no failure: of a third of the answers nine tenths fail
+		slow := hogapitest.Slow(2 * time.Second) // not a failure: nine tenths of the third of the answers fail
 		faults := []hogapitest.Fault{
 			hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.RateLimit(""), hogapitest.RateLimit("1"),
 			hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutHeader(), hogapitest.CutBody(5), hogapitest.Truncated(),
@@ -80,8 +80,8 @@ func TestThirtyPercentFaults(t *testing.T) {
 	})
 }
 
-// One event of a hundred is poison. At every checkpoint the counts agree with the service's ledger, and the search for the
-// culprits costs no more than it must.
+// One event in a hundred is poison. At every checkpoint the counts agree with the service's ledger, and the search for the culprits costs
+// no more requests than it must.
 func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
 	n, batch := sized(20_000, 200_000, 1_000_000), 1000
@@ -129,7 +129,7 @@ type audit struct {
 
 	seen     int // rows of the ledger
 	stored   map[uuid.UUID]bool
-	place    int // events up to here have been looked at
+	place    int // events up to here were compared
 	good     int64
 	rejected int64 // by the handler
 	saves    int
@@ -162,8 +162,8 @@ func (a *audit) save(_ int, state []byte) error {
 	return nil
 }
 
-// The caller's clock jumps a day forward and back in the middle, while answers ask to wait until a date: nothing is lost, and
-// neither a standstill nor a spin comes of it. The gate is open: it would judge events by the clock that jumps.
+// The caller's clock jumps forward and back in the middle of an import while answers ask to wait until a date: nothing is lost, and the
+// import neither stalls nor spins. The gate is open, because it would judge events by the clock that jumps.
 func TestClockJumps(t *testing.T) {
 	for _, jump := range []time.Duration{24 * time.Hour, -24 * time.Hour, 10 * 365 * 24 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
@@ -198,7 +198,7 @@ func TestClockJumps(t *testing.T) {
 	}
 }
 
-// sharing gives n events of which many stand at one position, in groups of growing size.
+// sharing returns a source of n events. Many share one position, in groups of growing size.
 func sharing(n int) hogapi.Source {
 	return hogapi.SourceFunc("sharing", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
@@ -221,8 +221,8 @@ func sharing(n int) hogapi.Source {
 	})
 }
 
-// Many events at one position, more than the window holds: stopped anywhere and resumed, each is sent with the same uuid and
-// none is passed over.
+// Many events share one position, more than the window holds. Stopped anywhere and resumed, the import sends each with the same uuid and
+// omits no event.
 func TestSharedPositionsSurviveStops(t *testing.T) {
 	const n = 3000
 	synctest.Test(t, func(t *testing.T) {

@@ -30,11 +30,11 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// Some proofs need a process of its own to kill, freeze or weigh: this test program, started again with a task in its environment.
+// Some proofs need a process of their own to kill, freeze or measure: this test program, started again with a task in its environment.
 
 const taskVariable = "HOGAPI_PROOF_TASK"
 
-// task is what a child does.
+// task tells a child its work.
 type task struct {
 	Do    string // key of childTasks
 	URL   string // of the capture origin
@@ -43,13 +43,13 @@ type task struct {
 	Kind  string // of events, or of the file
 	N     int
 	For   time.Duration
-	Stays bool // does not end until it is killed, however early it is done
+	Stays bool // the child does not end until it is killed, even if its work is done
 
 	Rate     int // 0: unpaced
 	Delivery hogapi.DeliveryOptions
 }
 
-// childReport is what a child says on its standard output before it ends.
+// childReport is the JSON that a child writes to its standard output before it ends.
 type childReport struct {
 	Receipt  hogapi.Receipt
 	Error    string
@@ -61,7 +61,7 @@ type childReport struct {
 
 var childTasks = map[string]func(task) childReport{"import": importFile}
 
-// addTask is for variables, which are set before TestMain.
+// addTask registers a child's task. Package variables call it, so that it runs before TestMain.
 func addTask(name string, do func(task) childReport) bool {
 	childTasks[name] = do
 	return true
@@ -104,21 +104,21 @@ func startChild(t *testing.T, work task, environment ...string) *child {
 	c.Env = append(append(os.Environ(), taskVariable+"="+string(text)), environment...)
 	c.Stdout, c.Stderr = &c.out, os.Stderr
 	if work.Stays {
-		_, err = c.StdinPipe() // it ends where this process ends
+		_, err = c.StdinPipe() // the child's input ends when this process ends
 		require.NoError(t, err)
 	}
 	require.NoError(t, c.Start())
 	return c
 }
 
-// startVictim starts a child that is to be killed: it cannot end before.
+// startVictim starts a child that the test will kill: it does not end before.
 func startVictim(t *testing.T, work task) *child {
 	t.Helper()
 	work.Stays = true
 	return startChild(t, work)
 }
 
-// kill ends a child as nothing else does.
+// kill ends a child with SIGKILL.
 func (c *child) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.Process.Kill())
@@ -165,7 +165,7 @@ func importFile(w task) (report childReport) {
 	return report
 }
 
-// source is the file, read as its kind says.
+// source returns the file as a source, read according to Kind.
 func (w task) source() hogapi.Source {
 	switch w.Kind {
 	case "":
@@ -179,7 +179,7 @@ func (w task) source() hogapi.Source {
 func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }
 func (w task) rejects() string    { return filepath.Join(w.State, "rejects.jsonl") }
 
-// settledIn is how many events a checkpoint covers; 0 without a checkpoint.
+// settledIn returns how many events a checkpoint covers; 0 without a checkpoint.
 func (w task) settledIn(t *testing.T) int {
 	t.Helper()
 	raw, err := os.ReadFile(w.checkpoint())
@@ -191,13 +191,13 @@ func (w task) settledIn(t *testing.T) int {
 	return int(testevents.SavedReceipt(t, state).Read)
 }
 
-// slowly serves each request a little later, and knows when no request is under way.
+// slowly delays each request, and knows when no request is in flight.
 type slowly struct {
 	http.Handler
 
 	delay    atomic.Int64 // in nanoseconds; tests change it while requests come
 	underWay atomic.Int64
-	holds    func() bool // requests that come then are served, but nobody hears of it; nil: none
+	holds    func() bool // if it returns true, the request is served but not answered; may be nil
 	held     atomic.Int64
 }
 
@@ -215,14 +215,14 @@ func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.Handler.ServeHTTP(w, r)
 }
 
-// quiet waits until what a dead client has sent is done with.
+// quiet waits until the server is done with the requests of a dead client.
 func (s *slowly) quiet() {
 	for s.underWay.Load() > 0 {
 		time.Sleep(time.Millisecond)
 	}
 }
 
-// measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
+// measuresMemory skips a test of sizes under the race detector, which makes every size meaningless. Other tests run the same code.
 func measuresMemory(t *testing.T) {
 	t.Helper()
 	if raceDetector {
@@ -230,13 +230,13 @@ func measuresMemory(t *testing.T) {
 	}
 }
 
-// raceDetector reports that everything takes some ten times as long, and several times the memory.
+// raceDetector reports that the tests take about ten times as long and several times the memory.
 var raceDetector bool
 
-// level is how much the tests are to do: gate, nightly or deep.
+// level returns how much the tests do: gate, nightly or deep.
 func level() string { return cmp.Or(os.Getenv("HOGAPI_TEST"), "gate") }
 
-// sized chooses the gate's figure or the nightly run's. The deep run has its own where it is given.
+// sized returns the figure for the gate or for the nightly run. The deep run uses its own figure if there is one.
 func sized[V any](short, long V, deep ...V) V {
 	switch level := level(); {
 	case level == "deep" && len(deep) > 0:
@@ -273,7 +273,7 @@ func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
 
 type diskRejects struct{ file *statefile.Rejects }
 
-// RejectFile has an import open and sync the file itself.
+// RejectFile lets an import open and sync the file itself.
 func (r diskRejects) RejectFile() *statefile.Rejects { return r.file }
 
 func (r diskRejects) Reject(context.Context, hogapi.Reject) error {
@@ -288,7 +288,7 @@ func writeFile(t *testing.T, name, content string) (path string) {
 	return path
 }
 
-// mixedLines are n lines: most are good, every seventh is bad in its form, every eleventh for the gate, every thirteenth is poison.
+// mixedLines returns n lines: most are good, every seventh is malformed, the gate rejects every eleventh, every thirteenth is poison.
 func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
 	var b strings.Builder
 	for i := range n {
@@ -311,14 +311,14 @@ func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
 	return b.String(), good, rejects
 }
 
-// requireExactRejects demands each reject, in the order of the source, and none twice but for those that a crash repeats. A torn line
-// is one that a later line begins with.
+// requireExactRejects requires that the file has each reject once, in the order of the source. A crash may repeat a reject. It may also
+// leave a torn line: the beginning of a later line.
 func requireExactRejects(t *testing.T, content []byte, want int) {
 	t.Helper()
 	seen, rest := map[int64]map[string]any{}, string(content)
 	for line := range strings.Lines(rest) {
 		rest = rest[len(line):]
-		hole := strings.LastIndexByte(line, 0) // that a loss of power has left
+		hole := strings.LastIndexByte(line, 0) // left by a loss of power
 		line = line[hole+1:]
 		isTorn := hole >= 0 || strings.Contains("\n"+rest, "\n"+strings.TrimSuffix(line, "\n"))
 		if isTorn && !json.Valid([]byte(line)) {
@@ -341,7 +341,7 @@ func requireExactRejects(t *testing.T, content []byte, want int) {
 	require.Len(t, seen, want)
 }
 
-// everyFault are the ways in which a request can fail so that it must be sent again.
+// everyFault lists the ways in which a request can fail so that it must be sent again.
 var everyFault = []hogapitest.Fault{
 	hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
 	hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),

@@ -19,11 +19,11 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// This file is what a hostile user does to an import: handlers that fail, panic or block, contexts that end at bad moments,
-// sources that break their contract. Nothing may be lost, counted twice, or hang.
+// This file has the tests of a hostile user: handlers that fail, panic or block, contexts that end at bad moments, sources that break
+// their contract. Nothing may be lost, counted twice, or hang.
 
-// A checkpoint that fails at its n-th save, for every n, stops the import within one batch. The receipt stays true, and the
-// next run loses nothing and says the same in the end.
+// A checkpoint that fails at its n-th save, for every n, stops the import within the window. The receipt stays true, and the next run
+// loses nothing and ends with the same counts.
 func TestCheckpointFailsAtEverySave(t *testing.T) {
 	const n, batch, window = 500, 25, 100
 	full := errors.New("no space left on device")
@@ -76,7 +76,7 @@ func TestCheckpointFailsAtEverySave(t *testing.T) {
 	}
 }
 
-// A reject handler that fails at its n-th call, for every n: the event is not settled, and comes again with the next run.
+// A reject handler that fails at its n-th call, for every n: the event is not settled, and the next run sends it again.
 func TestRejectHandlerFailsAtEveryCall(t *testing.T) {
 	const n, window = 400, 100
 	full := errors.New("no space left on device")
@@ -127,7 +127,8 @@ func TestRejectHandlerFailsAtEveryCall(t *testing.T) {
 	}
 }
 
-// A panic in a user's function ends no process: what decides about events stops the import, what only listens is passed over.
+// A panic in a user's function never ends the process. If the function decides about events, the import stops; if it only observes, the
+// import continues.
 func TestPanicsOfTheUser(t *testing.T) {
 	const n = 300
 	spoil := func(ev *hogapi.Event) {
@@ -176,8 +177,8 @@ func TestPanicsOfTheUser(t *testing.T) {
 	})
 }
 
-// A source that panics, or that continues after it was told to stop, stops the import, which says so. No goroutine stays behind, and
-// the checkpoint is given back.
+// A source that panics, or that continues after it was told to stop, stops the import with an error that says so. No goroutine stays
+// behind, and the checkpoint is released.
 func TestSourceThatPanics(t *testing.T) {
 	sources := map[string]func(yield func(hogapi.Event, error) bool){
 		"panics": func(yield func(hogapi.Event, error) bool) {
@@ -205,7 +206,7 @@ func TestSourceThatPanics(t *testing.T) {
 	}
 }
 
-// A handler may block: the window fills, reading waits, and the end of the context frees all.
+// A handler may block: the window fills, reading waits, and the end of the context unblocks everything.
 func TestHandlerThatBlocks(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
@@ -228,7 +229,7 @@ func TestHandlerThatBlocks(t *testing.T) {
 	})
 }
 
-// The end of the context is seen although the source never looks at it and never has to wait for room.
+// An import notices the end of its context even if the source never looks at it and never waits for room.
 func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
@@ -274,7 +275,7 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 	})
 }
 
-// A source of another name is refused.
+// An import refuses a checkpoint of a source with another name.
 func TestSourceThatChanged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
@@ -292,7 +293,7 @@ func TestSourceThatChanged(t *testing.T) {
 	})
 }
 
-// What contents cannot be told apart any more is a reject like any other.
+// After GateOptions.ContentIDs is used up, an event without uuid and position is an ordinary reject.
 func TestContentIDsRunOut(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()

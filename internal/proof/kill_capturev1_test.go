@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Answers of a mixed server while the import is killed again and again.
+// The import is killed again and again while a server gives mixed answers.
 func TestKilledDuringMixedAnswers(t *testing.T) {
 	t.Parallel()
 	const n = 20_000

@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// someRows are rows of which some are equal to the one before, some are bad, and some make two events. A third has a uuid.
+// someRows returns n rows. Some are equal to the row before, some are bad, and some make two events. A third have a uuid.
 func someRows(n int) (rows [][4]string) {
 	for i := range n {
 		at := testevents.LongAgo.Add(time.Duration(i) * 300 * time.Millisecond)
@@ -74,8 +74,8 @@ var rowFiles = map[string]func(t *testing.T, rows [][4]string) (name, content st
 	},
 }
 
-// Imports of tables and of zip files are killed again and again, at random moments that lie all over them. In the end the service has
-// what it has after an import that nobody has killed: no event is lost, and none is changed.
+// Imports of tables and of zip files are killed again and again, at random moments all over them. In the end the service has the same
+// events as after an undisturbed import: no event is lost or changed.
 func TestKilledInOtherFiles(t *testing.T) {
 	t.Parallel()
 	kills := sized(20, 40, 100)

@@ -37,7 +37,7 @@ func (w task) isSorted(t *testing.T) bool {
 	return state.Done
 }
 
-// linkedRows are rows in no order of time, some of them bad or equal, of persons of whom some share a device. They are wide, so that they
+// linkedRows returns rows in no order of time. Some are bad or equal, and some persons share a device. The rows are wide, so that they
 // are sorted in several parts.
 func linkedRows(n int) string {
 	wide := strings.Repeat("x", 700)
@@ -57,7 +57,7 @@ func linkedRows(n int) string {
 }
 
 // An import of sorted rows and their links is killed while it sorts, while it finds the links, and while it sends either. In the end the
-// service has what it has after an import that nobody has killed, in the same order, and no temporary folder is left.
+// service has the same events as after an undisturbed import, in the same order, and no temporary folder is left.
 func TestKilledWhileSorting(t *testing.T) {
 	t.Parallel()
 	const rounds = 2
@@ -112,7 +112,7 @@ func TestKilledWhileSorting(t *testing.T) {
 	}
 }
 
-// killSoonAfter kills a child at a random moment after something has come to be.
+// killSoonAfter kills a child at a random moment after hasBegun returns true.
 func (b *killBench) killSoonAfter(t *testing.T, random *rand.Rand, within time.Duration, hasBegun func() bool) {
 	t.Helper()
 	c := startVictim(t, b.task)
@@ -124,7 +124,7 @@ func (b *killBench) killSoonAfter(t *testing.T, random *rand.Rand, within time.D
 	b.slow.quiet()
 }
 
-// temporaryFolders are those that children have made.
+// temporaryFolders returns the temporary folders that the children made.
 func (w task) temporaryFolders(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(w.temporary(), "*"))
@@ -137,7 +137,7 @@ func isThere(path string) bool {
 	return err == nil
 }
 
-// requireSameEvents demands that two services have the same events, and none of them twice with other content.
+// requireSameEvents requires that two services have the same events, and that no event was stored twice with different content.
 func requireSameEvents(t *testing.T, want, got *hogapitest.Server) {
 	t.Helper()
 	events := func(s *hogapitest.Server) map[uuid.UUID]string {

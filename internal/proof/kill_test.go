@@ -25,7 +25,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// killBench is an import of a file by children, to a fake in this process.
+// killBench is an import of a file by child processes, to a fake in this process.
 type killBench struct {
 	task
 
@@ -34,10 +34,10 @@ type killBench struct {
 	good    []uuid.UUID
 	rejects int
 
-	killing atomic.Int64 // how many lines may be settled before the kill that is due; 0: none is due
+	killing atomic.Int64 // lines that may be settled before the next kill; 0: no kill is due
 }
 
-// newKillBench has a file with bad, refused and poisonous lines.
+// newKillBench has a file with malformed, rejected and poisonous lines.
 func newKillBench(t *testing.T, n int) *killBench {
 	t.Helper()
 	content, good, rejects := mixedLines(n)
@@ -59,7 +59,8 @@ func (b *killBench) open(t *testing.T, content string, n int) {
 	b.task = task{Do: "import", URL: serve(t, b.slow), File: writeFile(t, "e.jsonl", content), State: filepath.Join(t.TempDir(), "state"), N: n}
 }
 
-// randomMoments differ in each run. HOGAPI_SEED is a seed to try again, as far as processes and disks let themselves be repeated.
+// randomMoments returns a source of moments that differ in each run. HOGAPI_SEED repeats a run as far as processes and disks can be
+// repeated.
 func randomMoments(t *testing.T) *rand.Rand {
 	t.Helper()
 	seed := time.Now().UnixNano()
@@ -72,9 +73,9 @@ func randomMoments(t *testing.T) *rand.Rand {
 	return rand.New(rand.NewPCG(uint64(seed), 0))
 }
 
-// killAt runs the import until a place is settled and a little longer, which may fall into anything, and kills it there. However late
-// this process notices, the import does not get to its end: half way there it has no answer any more. It tells how far the import was
-// and how many events this run had sent again.
+// killAt runs the import until place lines are settled and for a random few milliseconds more, and kills it there. The import cannot
+// finish before this process notices: half way to its end the server no longer answers. killAt returns how many events are settled and
+// how many this run sent again.
 func (b *killBench) killAt(t *testing.T, random *rand.Rand, place int) (settled, resent int) {
 	t.Helper()
 	before := b.server.Ledger().Duplicates()
@@ -90,7 +91,7 @@ func (b *killBench) killAt(t *testing.T, random *rand.Rand, place int) (settled,
 	return b.settledIn(t), b.server.Ledger().Duplicates() - before
 }
 
-// requireExact demands of the last run's receipt, of the fake and of the reject file that they tell the same story.
+// requireExact requires that the last run's receipt, the fake and the reject file agree.
 func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	t.Helper()
 	ledger := b.server.Ledger()
@@ -112,7 +113,7 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	requireExactRejects(t, file, b.rejects)
 }
 
-// K1. The import is killed again and again, at random moments that lie all over it. Every run goes on where the last was.
+// K1. The import is killed again and again, at random moments all over it. Every run resumes where the one before ended.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills := sized(12, 200, 5000)
@@ -134,14 +135,14 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Logf("%d kills, %d of them between the first and the last checkpoint; %d events sent twice, at most %d after one kill", kills, between, bench.server.Ledger().Duplicates(), most)
 }
 
-// However long the import, a kill costs no more than the default window of 2,000 events: that of every import with a pace.
+// However long the import, a kill costs no more than the default window of 2,000 events, which every import with a pace has.
 func TestKilledInALongImport(t *testing.T) {
 	t.Parallel()
 	const window, kills = 2000, 6
 	n := sized(30_000, 200_000, 1_000_000)
 	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: testevents.IDs(n)}
 	bench.open(t, goodLines(n), n)
-	bench.Rate = 10_000_000 // a pace that holds nobody up
+	bench.Rate = 10_000_000 // a pace that slows nothing down
 	bench.Delivery.MaxInFlight = window
 	var resent []int
 	for k := range kills {
@@ -153,7 +154,7 @@ func TestKilledInALongImport(t *testing.T) {
 		}
 		c.kill(t)
 		bench.slow.quiet()
-		resent = append(resent, bench.server.Ledger().Duplicates()-before) // after the kill before
+		resent = append(resent, bench.server.Ledger().Duplicates()-before) // since the previous kill
 	}
 	bench.killing.Store(0)
 	before := bench.server.Ledger().Duplicates()
@@ -178,7 +179,7 @@ func goodLines(n int) string {
 	return b.String()
 }
 
-// The same while the service fails too: nothing is lost either.
+// The import is killed while the service also fails: nothing is lost either.
 func TestKilledDuringFaults(t *testing.T) {
 	t.Parallel()
 	kills := sized(3, 15, 50)
@@ -200,7 +201,7 @@ func TestKilledDuringFaults(t *testing.T) {
 	bench.requireExact(t, report.Receipt)
 }
 
-// An interrupt ends the import with a state from which another process goes on. Nothing that has no uuid in the file gets a new one.
+// An interrupted import leaves a state from which another process continues. Events without a uuid in the file keep their uuids.
 func TestInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
 	for _, withUUIDs := range []bool{true, false} {
@@ -259,8 +260,7 @@ func withoutUUIDs(t *testing.T, path string) string {
 	return writeFile(t, "e.jsonl", b.String())
 }
 
-// Frozen and thawed in the middle, again and again: the import goes on as if nothing had been, and
-// does not spin.
+// The process is frozen and thawed again and again: the import continues as if nothing had happened, and does not spin.
 func TestFrozenAndThawed(t *testing.T) {
 	t.Parallel()
 	bench := newKillBench(t, sized(1500, 5000))

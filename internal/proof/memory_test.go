@@ -30,8 +30,8 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// An import needs a fixed amount of memory, whatever the source gives and the service does. Each form runs in a process of its
-// own, whose greatest resident size the system tells.
+// An import needs a fixed amount of memory for every source and every service. Each case runs in a process of its own and reads its peak
+// resident size from the system.
 
 const mostResident = 64 << 20
 
@@ -45,7 +45,7 @@ func assertResident(t *testing.T, most int, got float64) {
 
 var _ = addTask("hostile", importHostile) && addTask("feed", feedSlowSink) && addTask("large file", importLargeFile)
 
-// swallow takes every request and stores nothing.
+// swallow accepts every request and stores nothing.
 type swallow struct {
 	delay time.Duration
 	hurry <-chan struct{} // ends all delays once it is closed
@@ -76,8 +76,8 @@ func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 	}, nil
 }
 
-// resident is this process's resident size in bytes: now (VmRSS) or at its greatest (VmHWM). The figure that a parent gets when a
-// child ends (rusage) is no use: it begins with the parent's own size.
+// resident returns this process's resident size in bytes: now (VmRSS) or at its peak (VmHWM). The rusage of a child is useless, because
+// it begins with the parent's own size.
 func resident(what string) float64 {
 	raw, err := os.ReadFile("/proc/self/status")
 	if err != nil {
@@ -91,8 +91,8 @@ func resident(what string) float64 {
 	return kib * 1024
 }
 
-// A service that takes two seconds for each answer is fed as fast as it takes, with each setting that makes requests or their number
-// large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.
+// A service that takes two seconds for each answer gets events as fast as it takes them, with each setting that makes requests or their
+// number large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.
 func TestMemoryBehindASlowSink(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
@@ -113,7 +113,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			"wide", 0, 3 * mostResident,
 		},
 	}
-	wait := sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for so long
+	wait := sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for that long
 	start := func(name string) *child {
 		test := tests[name]
 		return startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least/4, test.least), Delivery: test.delivery})
@@ -192,8 +192,8 @@ func feedSlowSink(w task) (report childReport) {
 	return report
 }
 
-// leastResident runs a child up to three times until it stays small: on a busy machine the garbage collector is late. What the
-// package holds on to is there in each run.
+// leastResident runs a child up to three times until it stays small, because the garbage collector is late on a busy machine. Memory that
+// the package really holds shows in each run.
 func leastResident(t *testing.T, start func() *child, feed func()) (c *child, r childReport) {
 	t.Helper()
 	for range 3 {
@@ -208,7 +208,7 @@ func leastResident(t *testing.T, start func() *child, feed func()) (c *child, r 
 	return c, r
 }
 
-// wideEvent has about half a kilobyte, and its properties in a map.
+// wideEvent returns an event of about half a kilobyte with its properties in a map.
 func wideEvent(i int) hogapi.Event {
 	return hogapi.Event{
 		Name: "page viewed", DistinctID: "person-" + strconv.Itoa(i%10_000), Timestamp: testevents.LongAgo.Add(time.Duration(i) * time.Second),
@@ -221,7 +221,7 @@ func wideEvent(i int) hogapi.Event {
 	}
 }
 
-// One GiB of lines, or of rows, comes through a pipe, plain and zipped, with checkpoints: the process stays small.
+// One GiB of lines, or of rows, comes through a pipe, plain and gzipped, with checkpoints: the process stays small.
 func TestMemoryOfALargeFile(t *testing.T) {
 	t.Parallel()
 	size := sized(int64(64<<20), 256<<20, 1<<30)
@@ -277,7 +277,7 @@ const (
 	aRow  = "page viewed,person-%d,2001-02-03T04:05:06.789Z,%d,\"/some/page/%d, of which there are many, and with a long path\"\n"
 )
 
-// writeLines writes lines into a pipe until their plain text has a size, between what begins and what ends it.
+// writeLines writes lines into a pipe, between begin and end, until their plain text has the given size.
 func writeLines(t *testing.T, pipe, begin, line, end string, size int64, zip bool) (n int) {
 	t.Helper()
 	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
@@ -308,7 +308,7 @@ func writeLines(t *testing.T, pipe, begin, line, end string, size int64, zip boo
 	return n
 }
 
-// hostileEvents are streams that are made to be held in memory.
+// hostileEvents are streams that would fill the memory of a careless import.
 var hostileEvents = map[string]func(i int) hogapi.Event{
 	"huge events": func(i int) hogapi.Event {
 		ev := testevents.Event(i)
@@ -357,7 +357,7 @@ var hostileEvents = map[string]func(i int) hogapi.Event{
 	},
 }
 
-// noise is text that no compression makes small, different for each i.
+// noise returns incompressible text, different for each i.
 func noise(i, size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	b := make([]byte, size)
@@ -396,8 +396,8 @@ func importHostile(w task) (report childReport) {
 	return report
 }
 
-// Streams that are made to be held in memory are not. The garbage collector is told of the limit, as one does where memory is scarce:
-// what counts is what the package holds on to.
+// Hostile streams are not held in memory. The garbage collector gets the limit, as a user sets it if memory is scarce: only memory that
+// the package holds counts.
 func TestMemoryOfHostileStreams(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()

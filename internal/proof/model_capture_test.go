@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// A program that pushes events from a queue and commits the positions that OnSettled reports, killed or stopped again and again. What
-// it has not committed it enqueues again: nothing is lost, changed or hidden.
+// A program pushes events from a queue, commits the positions that OnSettled reports, and is killed or stopped again and again. It
+// enqueues uncommitted events again: nothing is lost, changed or hidden.
 func TestModelOfCapture(t *testing.T) {
 	t.Parallel()
 	eachSeed(t, sized(300, 3000, 300_000), func(t *testing.T, random *rand.Rand) {
@@ -40,7 +40,7 @@ func TestModelOfCapture(t *testing.T) {
 	})
 }
 
-// captureWorld is what outlives the Captures.
+// captureWorld is the state that outlives the Captures.
 type captureWorld struct {
 	t      *testing.T
 	random *rand.Rand
@@ -51,7 +51,7 @@ type captureWorld struct {
 	committed int // events of the queue
 }
 
-// requireCommitted demands that the newest position among the first n events was told.
+// requireCommitted requires that OnSettled has reported the newest position among the first n events.
 func (w *captureWorld) requireCommitted(n int) {
 	w.t.Helper()
 	for _, e := range w.model.events[min(w.committed, n):n] {
@@ -64,13 +64,13 @@ type captureRun struct {
 	*captureWorld
 
 	capture  *hogapi.Capture
-	dead     atomic.Bool // then nothing is committed any more
+	dead     atomic.Bool // after that, nothing is committed
 	taken    []modelEvent
 	handed   map[uuid.UUID]bool // to the reject handler
 	nameless int64
 }
 
-// run pushes events up to an index. A killed one ends with all that it has.
+// run pushes events up to an index. If killed, it abandons the Capture with all that it holds.
 func (w *captureWorld) run(end int, killed bool) {
 	r := &captureRun{captureWorld: w, handed: map[uuid.UUID]bool{}}
 	w.server.Chaos(ops.Capture, w.random.Uint64(), 0.4*w.random.Float64(), modelFaults(w.random)...)
@@ -85,7 +85,7 @@ func (w *captureWorld) run(end int, killed bool) {
 	r.close(killed, end >= len(w.model.events))
 }
 
-// push gives a record to the Capture, and now and then rests or waits until all is settled.
+// push gives a record to the Capture. Now and then it rests, or waits until all is settled.
 func (r *captureRun) push(from, to int) {
 	var record []hogapi.Event
 	for _, e := range r.model.events[from:to] {
@@ -111,7 +111,7 @@ func (r *captureRun) push(from, to int) {
 	}
 }
 
-// commit is OnSettled. What it reports must be settled, all that came before too.
+// commit is OnSettled. Every event up to a reported position must be settled.
 func (r *captureRun) commit(p hogapi.Position) {
 	if r.dead.Load() {
 		return
@@ -134,7 +134,7 @@ func (r *captureRun) reject(_ context.Context, reject hogapi.Reject) error {
 	return nil
 }
 
-// unsettled are those events that are neither stored nor handed over.
+// unsettled returns the events that are neither stored nor handed to the reject handler.
 func (r *captureRun) unsettled(events []modelEvent) (ids []uuid.UUID) {
 	ledger := r.server.Ledger()
 	for _, e := range events {
@@ -145,7 +145,7 @@ func (r *captureRun) unsettled(events []modelEvent) (ids []uuid.UUID) {
 	return ids
 }
 
-// close ends the Capture. The receipt and the error account for all that was taken.
+// close ends the Capture. The receipt and the error account for all events that it accepted.
 func (r *captureRun) close(killed, patient bool) {
 	ctx, cancel := context.WithCancel(r.t.Context())
 	if killed {

@@ -25,8 +25,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// An import that is broken off in every way, again and again, under faults: every checkpoint says what the model says, the resumed
-// import neither loses, changes nor hides anything, and sends no more again than was in flight.
+// An import is ended in every way, again and again, under faults. Every checkpoint agrees with the model. The resumed import neither
+// loses, changes nor hides anything, and sends at most the events again that were in flight.
 func TestModelOfImport(t *testing.T) {
 	t.Parallel()
 	eachSeed(t, sized(250, 2000, 200_000), func(t *testing.T, random *rand.Rand) {
@@ -46,20 +46,20 @@ func TestModelOfImport(t *testing.T) {
 	})
 }
 
-// importPlan is one run of an import, and how it is to end.
+// importPlan is one run of an import, and how it ends.
 type importPlan struct {
 	delivery   hogapi.DeliveryOptions
 	rate       int
 	chaos      float64
 	faults     []hogapitest.Fault
-	pauseAfter int           // so many events the source rests: what it gave is settled then
+	pauseAfter int           // after this many events the source rests, so that these are settled
 	pause      time.Duration //
 	end        ending
-	at         int // the event that the run is to end at, counted from its first
-	operation  int // of the disk, from there, for what befalls the disk
+	at         int // the event at which the run ends, counted from its first
+	operation  int // the number of disk operations after that event until the disk fails
 }
 
-// ending is how a run is to end. One that is due too late ends well.
+// ending is how a run ends. A run that is over before its ending is due ends well.
 type ending string
 
 const (
@@ -95,7 +95,7 @@ func (p importPlan) String() string {
 		p.delivery, p.rate, 100*p.chaos, p.faults, p.pause, p.pauseAfter, p.end, p.at, p.operation)
 }
 
-// importWorld is what outlives the runs of an import.
+// importWorld is the state that outlives the runs of an import.
 type importWorld struct {
 	t      *testing.T
 	random *rand.Rand
@@ -105,12 +105,12 @@ type importWorld struct {
 	disk   *simdisk.Disk
 
 	runs   int
-	given  int                // events up to here were given by this run, or settled before
+	given  int                // events up to here were given by this run, or settled before it
 	saved  int                // events that the newest checkpoint covers
 	seen   int                // commits of the ledger that stored knows
 	stored map[uuid.UUID]int  // the run that first stored an event
 	again  map[uuid.UUID]bool // stored by a run before this one, and by this one too
-	window int                // the greatest of the runs before
+	window int                // the greatest window of the runs before
 }
 
 var errSource = errors.New("the table is gone")
@@ -147,7 +147,7 @@ func (w *importWorld) run(p importPlan) {
 	w.requireRejects(n)
 }
 
-// source gives the events of the model, and does what the plan wants at its moment.
+// source returns the events of the model, and carries out the plan at its moment.
 func (w *importWorld) source(p importPlan, cancel func()) hogapi.Source {
 	return hogapi.SourceFunc("model", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
@@ -184,7 +184,7 @@ func (w *importWorld) source(p importPlan, cancel func()) hogapi.Source {
 	})
 }
 
-// modelCheckpoint compares what is saved, and what is found again, with the model.
+// modelCheckpoint compares each saved and each loaded state with the model.
 type modelCheckpoint struct {
 	hogapi.Checkpointer
 
@@ -209,7 +209,7 @@ func (c *modelCheckpoint) Save(ctx context.Context, state []byte) error {
 	return err
 }
 
-// requireState demands that a state tells of the first n events what the model tells, and that they are where it says.
+// requireState requires that a state of n events agrees with the model, and that the service and the reject file have these events.
 func (w *importWorld) requireState(state []byte) (n int) {
 	receipt, place, err := testevents.SavedState(state)
 	assert.NoError(w.t, err)
@@ -229,7 +229,7 @@ func (w *importWorld) requireState(state []byte) (n int) {
 	return n
 }
 
-// look reads what the ledger has got since the last look.
+// look reads the commits that are new in the ledger since the last call.
 func (w *importWorld) look() {
 	ledger := w.server.Ledger()
 	for ; w.seen < ledger.Len(); w.seen++ {
@@ -243,7 +243,7 @@ func (w *importWorld) look() {
 	}
 }
 
-// requireTrue demands that the receipt beside an error hides nothing.
+// requireTrue requires that the receipt that comes with an error hides nothing.
 func (w *importWorld) requireTrue(r hogapi.Receipt, err error) {
 	if r.Read == 0 && r.Source == "" {
 		return // it did not begin
@@ -259,7 +259,7 @@ func (w *importWorld) requireTrue(r hogapi.Receipt, err error) {
 	}
 }
 
-// requireRejects demands that the file has each reject, also after a loss of power, and as a source each once.
+// requireRejects requires that the file has each reject, also after a loss of power.
 func (w *importWorld) requireRejects(n int) {
 	w.disk = w.disk.Crashed(w.random.Uint64())
 	file, err := durable.Read(w.disk, "d/rejects")
@@ -269,8 +269,7 @@ func (w *importWorld) requireRejects(n int) {
 	require.Subset(w.t, want, all, "nobody's")
 }
 
-// parsedRejects reads a reject file, without what a loss of power has torn: the zeros, what is before them in a line, and
-// the beginning of a line.
+// parsedRejects reads a reject file and omits the traces of a loss of power: zeros, the text before them in a line, and torn lines.
 func parsedRejects(t *testing.T, file []byte) (all []modelReject) {
 	for line := range strings.Lines(string(file)) {
 		hole := strings.LastIndexByte(line, 0)

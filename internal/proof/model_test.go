@@ -27,21 +27,21 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// K6. Random programs of events, flushes, crashes, resumptions and faults run against a model that says what must come of each
-// event, with the ledger of the fake as second witness. This file is the model; the programs are in model_…_test.go.
+// K6. Random programs of events, flushes, crashes, resumptions and faults run against a model of the right result of each event. The
+// ledger of the fake is the second witness. This file is the model; the programs are in model_…_test.go.
 
-// modelEvent is an event and what must become of it.
+// modelEvent is an event and its expected result.
 type modelEvent struct {
 	hogapi.Event
 
 	id     uuid.UUID
-	wire   string          // how the bytes begin that are stored
+	wire   string          // the beginning of the stored bytes
 	reason hogapi.Reason   // of a reject; empty for an event that is stored
 	status int             // of the answer that rejects it
 	place  hogapi.Position // of its record
 }
 
-// model is the events of a source, and by them all that an import of them must do.
+// model is the events of a source, and with them the expected result of an import.
 type model struct {
 	events  []modelEvent
 	records []int // where each record ends
@@ -49,8 +49,8 @@ type model struct {
 
 const modelID = "model"
 
-// newModel makes n events: of some persons, some in one record, some with their own uuids, some bad, some refused by the service; and of
-// those that are pushed, some without a position.
+// newModel makes n events: of a few persons, some in one record, some with their own uuids, some bad, some rejected by the service. If
+// pushed is set, some have no position.
 func newModel(random *rand.Rand, n int, pushed bool) *model {
 	m := &model{}
 	persons, crowd := 1+random.IntN(12), 1+random.IntN(30)
@@ -60,7 +60,7 @@ func newModel(random *rand.Rand, n int, pushed bool) *model {
 		if random.IntN(5) == 0 {
 			size += random.IntN(crowd)
 		}
-		var record []hogapi.Position // the place of each of its events, as given
+		var record []hogapi.Position // the position of each of its events, as given
 		place := hogapi.Position{}
 		for range min(size, n-len(m.events)) {
 			at := hogapi.Position{Key: "rows", Offset: offset}
@@ -117,7 +117,7 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 	return e
 }
 
-// derivedUUID is the uuid of an event that brings none, made once more from its definition.
+// derivedUUID returns the uuid of an event that has no uuid of its own, computed a second time from the definition.
 func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) {
 	space := uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 	inner := sha1.Sum([]byte(string(space[:]) + importID))
@@ -129,7 +129,7 @@ func derivedUUID(importID string, p hogapi.Position, number int) (id uuid.UUID) 
 	return id
 }
 
-// behind is the index after the last event of the record at a place, or before it.
+// behind returns the index after the last event of the record at or before a position.
 func (m *model) behind(p hogapi.Position) (n int) {
 	for i, e := range m.events {
 		if !e.place.IsZero() && e.place.Offset <= p.Offset {
@@ -139,12 +139,12 @@ func (m *model) behind(p hogapi.Position) (n int) {
 	return n
 }
 
-// end is the index after the record of the i-th event.
+// end returns the index after the record of the i-th event.
 func (m *model) end(i int) int {
 	return m.records[slices.IndexFunc(m.records, func(end int) bool { return end > i })]
 }
 
-// place is what a checkpoint must say once the first n events are settled.
+// place returns the position of a checkpoint after the first n events are settled.
 func (m *model) place(n int) (p hogapi.Position) {
 	if n > 0 {
 		p = m.events[n-1].place
@@ -152,7 +152,7 @@ func (m *model) place(n int) (p hogapi.Position) {
 	return p
 }
 
-// receipt is what a receipt must say once the first n events are settled, except for what depends on the way there.
+// receipt returns the expected receipt after the first n events are settled, without the fields that depend on the run.
 func (m *model) receipt(n int) hogapi.Receipt {
 	r := hogapi.Receipt{ID: modelID, Source: "model", Read: int64(n), Days: []hogapi.DayCount{}, Rejects: map[hogapi.Reason]int64{}, Skips: map[string]int64{}}
 	var ids []uuid.UUID
@@ -198,7 +198,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 	return r
 }
 
-// rowDigest is the digest of a row, made again from the texts of its uuids.
+// rowDigest returns the digest of a row, computed a second time from the texts of its uuids.
 func rowDigest(ids []uuid.UUID) string {
 	if len(ids) == 0 {
 		return ""
@@ -213,7 +213,7 @@ func rowDigest(ids []uuid.UUID) string {
 	return fmt.Sprintf("%d-%d-%d", len(ids), high, low)
 }
 
-// digestOf is the digest of a receipt, made anew: the sum of the uuids as numbers of 128 bits.
+// digestOf returns the digest of a receipt, computed a second time: the sum of the uuids as numbers of 128 bits.
 func digestOf(ids []uuid.UUID) string {
 	var high, low, carry uint64
 	for _, id := range ids {
@@ -223,15 +223,15 @@ func digestOf(ids []uuid.UUID) string {
 	return hex.EncodeToString(binary.BigEndian.AppendUint64(binary.BigEndian.AppendUint64(nil, high), low))
 }
 
-// fixed is a receipt without what depends on the way there, its times in UTC.
+// fixed returns a receipt without the fields that depend on the run, with its times in UTC.
 func fixed(r hogapi.Receipt) hogapi.Receipt {
 	r.Resent, r.Warnings = 0, nil
 	r.Oldest, r.Newest = r.Oldest.UTC(), r.Newest.UTC()
-	r.LastAcknowledged, r.Protocol, r.Finished = time.Time{}, "", false // of the wall clock, and of the server
+	r.LastAcknowledged, r.Protocol, r.Finished = time.Time{}, "", false // these depend on the wall clock and on the server
 	return r
 }
 
-// stored are the uuids that must be in the ledger once the first n events are settled, in the order of the source.
+// stored returns the uuids that the ledger must have after the first n events are settled, in the order of the source.
 func (m *model) stored(n int) (ids []uuid.UUID) {
 	for _, e := range m.events[:n] {
 		if e.reason == "" {
@@ -241,7 +241,7 @@ func (m *model) stored(n int) (ids []uuid.UUID) {
 	return ids
 }
 
-// modelReject is a reject as it must be handed over.
+// modelReject is a reject as the handler must get it.
 type modelReject struct {
 	Position hogapi.Position
 	Reason   hogapi.Reason
@@ -249,7 +249,7 @@ type modelReject struct {
 	UUID     uuid.UUID
 }
 
-// rejects are those among the first n events.
+// rejects returns the rejects among the first n events.
 func (m *model) rejects(n int) (all []modelReject) {
 	for _, e := range m.events[:n] {
 		if e.reason != "" {
@@ -259,8 +259,8 @@ func (m *model) rejects(n int) (all []modelReject) {
 	return all
 }
 
-// requireLedger demands that every commit is of one of the first n events with the bytes that it must have, and that none is
-// missing or out of its person's order.
+// requireLedger requires that every commit is one of the first n events with the right bytes, that no event is missing, and that each
+// person's events are in order.
 func (m *model) requireLedger(t *testing.T, server *hogapitest.Server, n int) {
 	t.Helper()
 	ledger := server.Ledger()
@@ -286,7 +286,7 @@ func (m *model) requireLedger(t *testing.T, server *hogapitest.Server, n int) {
 	}
 }
 
-// modelServer is a fake that refuses the poison of a model.
+// modelServer returns a fake that rejects the poison of a model.
 func modelServer(random *rand.Rand) *hogapitest.Server {
 	var options []hogapitest.Option
 	if random.IntN(4) == 0 {
@@ -305,7 +305,7 @@ func modelServer(random *rand.Rand) *hogapitest.Server {
 	return server
 }
 
-// modelFaults are up to three kinds of faults.
+// modelFaults returns up to three kinds of faults.
 func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 	slowly := func() time.Duration { return time.Duration(random.IntN(3000)) * time.Millisecond }
 	for range 1 + random.IntN(3) {
@@ -328,7 +328,7 @@ func modelDelivery(random *rand.Rand) hogapi.DeliveryOptions {
 	return d
 }
 
-// eachSeed runs a program for each of many seeds, each in a bubble of its own, on all processors. HOGAPI_SEED is a seed to try again.
+// eachSeed runs a program for each of many seeds, each in a synctest bubble of its own, on all processors. HOGAPI_SEED repeats one seed.
 func eachSeed(t *testing.T, programs int, run func(t *testing.T, random *rand.Rand)) {
 	try := func(t *testing.T, seed int) {
 		synctest.Test(t, func(t *testing.T) {

@@ -17,8 +17,8 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// The power fails at random moments, again and again, and now and then only the process dies: the import goes on each time, nothing is
-// lost or changed, little is sent again, and the reject file is exact in the end.
+// The power fails at random moments, again and again, and now and then only the process dies. The import continues each time, nothing is
+// lost or changed, little is sent again, and in the end the reject file is exact.
 func TestImportSurvivesPowerLoss(t *testing.T) {
 	t.Parallel()
 	const shards = 4
@@ -40,7 +40,7 @@ func TestImportSurvivesPowerLoss(t *testing.T) {
 	}
 }
 
-// powerBench is an import of a file whose checkpoint and rejects lie in two folders of a simulated disk.
+// powerBench is an import of a file, with its checkpoint and rejects in two folders of a simulated disk.
 type powerBench struct {
 	path    string
 	lines   int

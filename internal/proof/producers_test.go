@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Long durations are durations on 32-bit machines too.
+// Long durations work on 32-bit machines too.
 func TestLongDurations(t *testing.T) {
 	server := hogapitest.New()
 	for _, d := range []time.Duration{time.Second, 3 * time.Second, 15 * time.Minute, time.Hour, 1000 * time.Hour} {
@@ -31,7 +31,7 @@ func TestLongDurations(t *testing.T) {
 	}
 }
 
-// One capture, used by many at once in every way: each event is acknowledged once, or its Enqueue has said no.
+// Many goroutines use one Capture at once, in every way: each event is acknowledged once, or its Enqueue returned an error.
 func TestManyProducers(t *testing.T) {
 	const producers, each = 8, 150
 	server := hogapitest.New()
@@ -102,7 +102,7 @@ func TestManyProducers(t *testing.T) {
 	}
 }
 
-// Close in the middle of all: an event whose Enqueue returned nil is acknowledged, none else is.
+// Close runs while others enqueue: an event is acknowledged if and only if its Enqueue returned nil.
 func TestCloseBesideProducers(t *testing.T) {
 	for round := range 20 {
 		server := hogapitest.New()
@@ -134,7 +134,7 @@ func TestCloseBesideProducers(t *testing.T) {
 	}
 }
 
-// Flush returns when Close is broken off beside it, whatever comes first.
+// Flush returns if a concurrent Close is broken off, whichever comes first.
 func TestFlushBesideABrokenClose(t *testing.T) {
 	for range 50 {
 		synctest.Test(t, func(t *testing.T) {

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// sortedSource are the rows of the file with their links before them. All that it keeps is in the state's folder.
+// sortedSource returns the rows of the file with their links before them. It keeps all its files in the state's folder.
 func (w task) sortedSource() hogapi.Source {
 	if err := os.Setenv("TMPDIR", w.temporary()); err != nil { // of this child
 		panic(err)
@@ -37,7 +37,7 @@ func (w task) sortedSource() hogapi.Source {
 func (w task) temporary() string { return filepath.Join(w.State, "temporary") }
 func (w task) sorted() string    { return filepath.Join(w.State, "sorted") }
 
-// rowFormat makes an event of each row, and of some two.
+// rowFormat makes one event of each row, and two of some rows.
 var rowFormat = hogapi.Format{Name: "rows", Convert: func(record []byte) ([]hogapi.Event, error) {
 	var row struct {
 		Event, Timestamp string

@@ -22,7 +22,7 @@ import (
 
 var _ = addTask("sort", sortFile)
 
-// sortFile reads a sorted file, and reports how long that took and how much memory.
+// sortFile reads a sorted file, and reports the time and the memory that this took.
 func sortFile(w task) (report childReport) {
 	start, n, last := time.Now(), 0, time.Time{}
 	source := formats.Sorted(hogapi.FileSource(columnFormat, w.File), w.State)
@@ -40,7 +40,7 @@ func sortFile(w task) (report childReport) {
 	return report
 }
 
-// columnFormat reads lines of a time, a person and a text, which are divided by commas.
+// columnFormat reads lines of a time, a person and a text, separated by commas.
 var columnFormat = hogapi.Format{
 	Name: "columns", Layout: hogapi.LayoutTSV, Columns: []string{"line"},
 	Convert: func(record []byte) ([]hogapi.Event, error) {
@@ -50,8 +50,8 @@ var columnFormat = hogapi.Format{
 	},
 }
 
-// Events in no order are sorted in little memory. How long that takes beside sort, which only compares a leading column of times, is
-// printed: other tests run at the same time.
+// Events in no order are sorted in little memory. The test prints the time next to that of sort, which only compares a leading column of
+// times, and does not check it: other tests run at the same time.
 func TestSortingOfALargeFile(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()

@@ -16,10 +16,10 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// Stopped again and again in the middle, an import of a file loses nothing, changes nothing and lists each reject once.
+// An import of a file that is stopped again and again loses nothing, changes nothing and lists each reject once.
 func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 	t.Parallel()
-	const n, inFlight = 2500, 200 // a run that reads more than are in flight has settled some
+	const n, inFlight = 2500, 200 // a run that reads more than inFlight events has settled some
 	content, good, rejects := mixedLines(n)
 	for name, text := range map[string]string{"e.jsonl": content, "e.jsonl.gz": testevents.Gzip(content)} {
 		t.Run(name, func(t *testing.T) {

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// A checkpoint must be readable whatever was rejected: times that no calendar has, names that are no text.
+// A checkpoint stays readable after every kind of reject: times outside of any calendar, names that are not valid UTF-8.
 func TestResumeAfterStrangeRejects(t *testing.T) {
 	strange := []func(*hogapi.Event){
 		func(ev *hogapi.Event) {
@@ -66,7 +66,7 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 	})
 }
 
-// What a checkpoint cannot hold is refused before anything is sent: it would come back changed, and the import could never go on.
+// Text that a checkpoint cannot hold is refused before anything is sent: it would be read back changed, and no run could resume.
 func TestPlacesThatAreNoText(t *testing.T) {
 	const binary = "caf\xe9"
 	server := hogapitest.New()
@@ -86,7 +86,7 @@ func TestPlacesThatAreNoText(t *testing.T) {
 	require.Empty(t, server.Ledger().Requests())
 }
 
-// A time in a zone that JSON cannot write, such as a local mean time with seconds, is a time like any other.
+// A time in a zone that JSON cannot write, such as a local mean time with seconds, is a valid time.
 func TestTimesInStrangeZones(t *testing.T) {
 	for _, offset := range []time.Duration{25 * time.Hour, 19*time.Minute + 32*time.Second} {
 		synctest.Test(t, func(t *testing.T) {

@@ -23,14 +23,14 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Verify says what has become of an import, in little memory, however the service treats it and whoever ends the process.
+// Verify reports the fate of an import, in little memory, under every fault of the service and every kill of the process.
 
 var _ = addTask("verify", verifyFile) && addTask("send missing", sendMissing)
 
-// importedFile is what a child is to verify.
+// importedFile is the import that a child verifies.
 type importedFile struct {
 	Receipt hogapi.Receipt
-	Found   *hogapi.Verification // of an earlier child
+	Found   *hogapi.Verification // by an earlier child
 }
 
 func readImported(w task) (of importedFile) {
@@ -58,7 +58,7 @@ func verifyFile(w task) (report childReport) {
 	return report
 }
 
-// sendMissing imports what an earlier child has found missing.
+// sendMissing imports the events that an earlier child found missing.
 func sendMissing(w task) (report childReport) {
 	source := readImported(w).Found.Missing(hogapi.JSONLinesFile(w.File))
 	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{
@@ -71,7 +71,7 @@ func sendMissing(w task) (report childReport) {
 	return report
 }
 
-// verifyBench is an import that children verify, at a fake in this process.
+// verifyBench is an import that child processes verify, at a fake in this process.
 type verifyBench struct {
 	task
 
@@ -79,7 +79,7 @@ type verifyBench struct {
 	peak   float64
 }
 
-// keep writes what the next child works on.
+// keep writes the receipt and findings for the next child.
 func (b *verifyBench) keep(t *testing.T, of importedFile) {
 	t.Helper()
 	raw, err := json.Marshal(of)
@@ -87,7 +87,7 @@ func (b *verifyBench) keep(t *testing.T, of importedFile) {
 	require.NoError(t, os.WriteFile(filepath.Join(b.State, "imported.json"), raw, 0o600))
 }
 
-// verify has a child verify, so long after now.
+// verify runs a child that verifies as if the given time had passed.
 func (b *verifyBench) verify(t *testing.T, after time.Duration) *hogapi.Verification {
 	t.Helper()
 	work := b.task
@@ -98,7 +98,7 @@ func (b *verifyBench) verify(t *testing.T, after time.Duration) *hogapi.Verifica
 	return r.Found
 }
 
-// manyLines are lines of n events without uuids, of three names, a minute apart.
+// manyLines returns lines of n events without uuids, of three names, a minute apart.
 func manyLines(n int) string {
 	var b strings.Builder
 	for i := range n {
@@ -113,8 +113,8 @@ func sortedUUIDs(ids []uuid.UUID) []uuid.UUID {
 	return ids
 }
 
-// Of many events some arrive late, are merged late, are lost, are moved, and some are foreign. Verify names exactly those, in little
-// memory, over refusals and kills; what has been lost is then sent again, and nothing is missing.
+// Some of many events arrive late, are merged late, are lost or are moved, and some are foreign. Verify names exactly the lost, moved and
+// foreign ones, in little memory, through refusals and kills. The lost events are then sent again, and nothing is missing.
 func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	n := sized(20_000, 200_000, 1_000_000)
