@@ -1,5 +1,5 @@
-// Package commit releases what is settled, in order: rejects are handed over, the place is saved, and
-// then there is room for more. It says when too much was rejected.
+// Package commit releases settled events in order: it hands over rejects, saves the position, and then
+// releases the room that the events took. It stops an import that has too many rejects.
 package commit
 
 import (
@@ -15,8 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// Config is what a Committer needs. Its functions are called one at a time. An error of one of them
-// stops the sending: it is the cause.
+// Config configures a Committer. The Committer calls its functions one at a time. If one returns an error,
+// the sending stops with that error as its cause.
 type Config[P comparable, R any] struct {
 	Ledger    *ledger.Ledger[P, R]
 	Room      int             // events that may be taken and not committed
@@ -120,7 +120,8 @@ func (c *Committer[P, R]) Close() {
 	<-c.done
 }
 
-// front is what can be committed now. Where rejects may stop the import, what is after them waits.
+// front returns how many events can be committed now, and their rejects. It ends where the rejects may stop
+// the import: later events wait.
 func (c *Committer[P, R]) front() (n int, rejects []ledger.Rejected[R]) {
 	books := c.Ledger
 	n, rejects = books.Front()
@@ -157,9 +158,9 @@ func (c *Committer[P, R]) isAwaited() bool {
 	return c.flushTo > c.upTo || c.Accepting.Err() != nil
 }
 
-// commit hands over the rejects among the first n events, books the events and saves the place. Where
-// a reject cannot be handed over, the records before it are committed all the same. There is room for
-// more only when all has gone well: what was not saved must not become more.
+// commit hands over the rejects among the first n events, books the events and saves the position. If a
+// reject cannot be handed over, commit still commits the records before it. It releases room only after
+// complete success, so that events that are not saved do not pile up.
 func (c *Committer[P, R]) commit(n int, rejects []ledger.Rejected[R]) error {
 	done, err := c.handOver(n, rejects)
 	if done > 0 {
@@ -212,7 +213,8 @@ func (c *Committer[P, R]) save(t ledger.Counts) error {
 	return nil
 }
 
-// report tells Settled how far everything is settled, and then those who wait for it.
+// report calls Settled with the position up to which everything is settled, and then wakes the callers of
+// Await.
 func (c *Committer[P, R]) report() {
 	place, upTo := c.Ledger.Place(), c.Ledger.First()
 	if place != c.place { // only this goroutine changes it

@@ -15,7 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// bench is a committer over a ledger whose places are numbers and whose rejects are names, with a log of what it does.
+// bench is a committer over a ledger that has numbers as positions and names as rejects. It logs the calls of the
+// committer.
 type bench struct {
 	*Committer[int, string]
 
@@ -92,7 +93,8 @@ func TestTheOrderOfACommit(t *testing.T) {
 	})
 }
 
-// What could not be handed over or saved is not passed, and makes no room.
+// A reject that was not handed over, or a state that was not saved, stops the committer: it reports no position and
+// releases no room.
 func TestAFailureStops(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("disk full")
@@ -142,7 +144,7 @@ func TestRejectsAlone(t *testing.T) {
 	})
 }
 
-// A flush says what it has not waited for.
+// A flush that ends early says how many events are unsettled.
 func TestAwaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -184,7 +186,7 @@ func TestSavesArePaced(t *testing.T) {
 	})
 }
 
-// What is after the reject that the limits judge waits; a reject and its own record do not.
+// Events after the reject that may stop the import wait. The reject and the rest of its record do not.
 func TestFront(t *testing.T) {
 	t.Parallel()
 	books := ledger.New[int, string]()
@@ -221,7 +223,7 @@ func TestFront(t *testing.T) {
 	}
 }
 
-// The first reject of a run is named, and an import whose records were all skipped has a place to save.
+// The error names the first reject of a run. An import that skips all its records still saves a position.
 func TestFirstRejectIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -239,7 +241,7 @@ func TestFirstRejectIsNamed(t *testing.T) {
 	})
 }
 
-// What is wrong with a whole source stops an import at its end.
+// The share of rejects of a short source is judged at its end.
 func TestEndOfTooManyRejects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

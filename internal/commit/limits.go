@@ -65,7 +65,7 @@ func (l *Limits) judgeShare(c ledger.Counts) error {
 	return nil
 }
 
-// JudgeBefore judges what earlier runs have left.
+// JudgeBefore judges the counts of earlier runs.
 func (l *Limits) JudgeBefore(c ledger.Counts) error {
 	err := l.Judge(c)
 	if err != nil {
@@ -74,7 +74,7 @@ func (l *Limits) JudgeBefore(c ledger.Counts) error {
 	return err
 }
 
-// JudgeEnd judges an import whose source is at its end.
+// JudgeEnd judges an import at the end of its source.
 func (l *Limits) JudgeEnd(c ledger.Counts) error {
 	if l.hasShare() && c.Acknowledged == 0 && c.Refused() > 0 {
 		return l.stop(c, "every record of the source")

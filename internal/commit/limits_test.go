@@ -21,10 +21,10 @@ func TestRejectLimits(t *testing.T) {
 	tests := map[string]struct {
 		limits  Limits
 		at      []ledger.Counts // judged one after the other
-		end     ledger.Counts   // judged if none of them stopped
-		want    string          // "" for none
+		end     ledger.Counts   // judged if at does not stop it
+		want    string          // "" for no error
 		stopsAt int             // in at; len(at): at the end
-		none    bool            // no limits; otherwise the share is 0.01 where none is given
+		none    bool            // no limits; otherwise a share of 0 stands for 0.01
 	}{
 		"nothing at all":                      {end: counts(0, 0)},
 		"one reject is no share":              {at: []ledger.Counts{counts(50, 1)}, end: counts(50, 1)},

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Record is what is admitted as a whole: all of its events, or none.
+// Record is a group of events that are admitted together or not at all.
 type Record struct {
 	p       *Pipeline
 	wait    bool
@@ -91,7 +91,7 @@ func (r *Record) Admit(ctx context.Context) error {
 	return nil
 }
 
-// End lets go of what the record has used.
+// End returns the encoder of the record to the pool.
 func (r *Record) End() {
 	if r.encoder != nil {
 		r.p.encoders.Put(r.encoder)
@@ -154,8 +154,8 @@ func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *
 	return nil
 }
 
-// identify gives an event the uuid that it lacks. Where none can be given, the event is rejected; the
-// reject is returned if nobody takes it. The caller holds the admission lock.
+// identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
+// returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
 func (p *Pipeline) identify(o *offered) *Reject {
 	n := p.numbers.Next(o.place, o.origin, o.number)
 	switch {
@@ -186,7 +186,7 @@ func (p *Pipeline) identify(o *offered) *Reject {
 	return nil
 }
 
-// compare marks an event whose uuid another one has brought before.
+// compare marks an event that has the uuid of an earlier event.
 func (p *Pipeline) compare(o *offered) {
 	out := &o.out
 	isConflict, isReuse := p.recent.Add(survey.Event{
@@ -247,7 +247,8 @@ func (p *Pipeline) notTaken(r *Reject) error {
 	return p.Errors.Rejected(r)
 }
 
-// acquire waits for room. own is what cannot be released before this event is admitted.
+// acquire waits for room. own is the room of this event's own record, which is not released before the
+// event is admitted.
 func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
 	if err := p.whyClosed(); err != nil {
 		return err
@@ -270,7 +271,7 @@ func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bo
 	return NotTaken(ctx)
 }
 
-// NotTaken is the error of an event whose context has ended before it was admitted.
+// NotTaken returns the error of an event that was not admitted before its context ended.
 func NotTaken(ctx context.Context) error {
 	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
 }

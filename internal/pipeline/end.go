@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Result is what a Pipeline has done. It is valid with an error too.
+// Result is the outcome of a Pipeline. It is valid with an error too.
 type Result struct {
 	State    ledger.State[wire.Origin]
 	Protocol string // empty: nothing was sent
@@ -27,7 +27,7 @@ func (p *Pipeline) Flush(ctx context.Context) error {
 	return p.committer.Await(ctx, target)
 }
 
-// Close ends the pipeline. The first call does, and all return what it returns.
+// Close ends the pipeline. The first call ends it, and all calls return the same result.
 func (p *Pipeline) Close(ctx context.Context) (Result, error) {
 	cancel := func() {
 		_ = p.cancel(ctx)
@@ -70,7 +70,8 @@ func (p *Pipeline) finish() {
 	p.result.Finished = p.resultErr == nil
 }
 
-// Forgotten reports a pipeline that nobody can close any more, and has what it holds sent.
+// Forgotten logs an error about a pipeline that nobody can close any more, and sends the events that it
+// holds.
 func (p *Pipeline) Forgotten() {
 	logger := p.Logger
 	if !logger.Enabled(context.Background(), slog.LevelError) {
@@ -82,7 +83,7 @@ func (p *Pipeline) Forgotten() {
 	go func() { _, _ = p.Close(context.Background()) }()
 }
 
-// Progress is what has happened so far.
+// Progress describes how far a pipeline is.
 type Progress struct {
 	ledger.Live
 	delivery.State
@@ -92,7 +93,7 @@ type Progress struct {
 	Place wire.Origin // all up to it is settled
 }
 
-// Meter counts what is seen of requests.
+// Meter counts requests and refused records.
 type Meter struct {
 	Refused      int64 // records that were not taken
 	Requests     int64 // tries
@@ -101,7 +102,7 @@ type Meter struct {
 	LastProgress time.Time
 }
 
-// Progress returns what has happened so far.
+// Progress returns how far the pipeline is.
 func (p *Pipeline) Progress() Progress {
 	return Progress{
 		Meter: p.meter.read(), Live: p.ledger.Live(), State: p.sender.State(),

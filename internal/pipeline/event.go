@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Event is an event on its way in, or a record that made none.
+// Event is an event before it is encoded, or a record that made no event.
 type Event struct {
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
@@ -21,7 +21,7 @@ type Event struct {
 	Fault  *wire.Refusal // why it cannot be sent, where that is known already
 
 	IsBad    bool        // the record made no event
-	IsMapped bool        // the event is not what its record says
+	IsMapped bool        // a mapping made the event from its record
 	Record   []byte      // of the source; kept where it is bad or mapped
 	Format   string      // that read the record; empty: it is a line
 	Cut      *lines.Cut  // where the record is, where Record is only its beginning
@@ -62,7 +62,7 @@ type Reject struct {
 	statefile.Line // its note lacks the reason
 
 	Refusal *wire.Refusal
-	time    time.Time // of the event; zero: it has none
+	time    time.Time // of the event; zero: it has no time
 }
 
 // newReject describes an event that the gate refuses, as far as it can be written down.

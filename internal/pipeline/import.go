@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Source gives the events after a place, in order. Those of one record follow each other. An event is
-// read before the next one is asked for.
+// Source gives the events after a position, in order. The events of one record follow each other. The
+// caller reads an event before it asks for the next one.
 type Source func(ctx context.Context, after wire.Origin) iter.Seq2[*Event, error]
 
 // Import takes all events of a source from where the run before has stopped, and ends the pipeline.
@@ -27,7 +27,7 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	readErr := p.read(ctx, source)
 	isCanceled := readErr != nil && ctx.Err() != nil
 	if isCanceled {
-		readErr = context.Cause(ctx) // and not that the sending has stopped, or what the source makes of it
+		readErr = context.Cause(ctx) // not the stop of the sending, nor the source's error
 	}
 	if readErr == nil { // otherwise the last record may not be whole
 		p.committer.SourceEnded()
@@ -68,7 +68,7 @@ func (p *Pipeline) read(ctx context.Context, source Source) error {
 	case err == nil:
 		return nil
 	case ctx.Err() != nil:
-		return context.Cause(ctx) // whatever the source says of it
+		return context.Cause(ctx) // instead of the source's error
 	case p.Errors.IsFinal(err):
 		return err
 	}
@@ -83,7 +83,7 @@ type reader struct {
 	record  openRecord
 }
 
-// NoRecords is the text of the warning about a source that has none.
+// NoRecords is the text of the warning about a source without records.
 const NoRecords = "the source has no records"
 
 func (r *reader) readAll(ctx context.Context, source Source) error {
@@ -147,8 +147,8 @@ func (r *openRecord) next(ev *Event) (begins bool) {
 	return begins
 }
 
-// take gives one event to the pipeline. What the gate refuses is a reject: it is settled in its turn like
-// any other event.
+// take gives one event to the pipeline. An event that the gate refuses becomes a reject, which is settled
+// in order like any other event.
 func (r *reader) take(ctx context.Context, ev *Event) error {
 	p := r.p
 	switch {

@@ -181,7 +181,7 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// What refuses everything is not the service, also where it has taken events in an earlier run.
+// A server that refuses every event is not the service, even if it took events in an earlier run.
 func TestEverythingIsRefused(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -204,7 +204,7 @@ func TestEverythingIsRefused(t *testing.T) {
 	})
 }
 
-// A canceled import says why nothing got through, and lists what is open.
+// A canceled import says why no request succeeded, and lists the open events.
 func TestCanceled(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -1,9 +1,9 @@
-// Package pipeline takes events at one end and settles them at the other: events are encoded, checked
-// and given their identity, admitted to the ledger, sent, judged and committed. It decides how events
-// are sent, and ends once everything is settled or nothing more can be.
+// Package pipeline takes events and settles them: it encodes and checks events, gives them their identity,
+// admits them to the ledger, sends them, judges the answers and commits. It decides how events are sent,
+// and ends once everything is settled or nothing more can be.
 //
-// It knows neither HTTP nor where rejects and checkpoints go. What a caller sees, such as the cause of
-// a stop, is made by the functions of its [Config].
+// It knows neither HTTP nor where rejects and checkpoints go. The functions of its [Config] make the errors
+// that a caller sees, such as the cause of a stop.
 package pipeline
 
 import (
@@ -26,7 +26,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Config is what a Pipeline needs. Its functions must be safe for concurrent use.
+// Config configures a Pipeline. Its functions must be safe for concurrent use.
 type Config struct {
 	ID          string // of the import; may be empty where every event has a uuid
 	Gate        wire.Rules
@@ -45,7 +45,7 @@ type Config struct {
 
 	Post     func(ctx context.Context, r Request) httptry.Answer
 	Compress func(protocol string) Compression
-	Reject   func(ctx context.Context, r *Reject) error // takes rejects; nil: what is rejected is not taken, or stops
+	Reject   func(ctx context.Context, r *Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
 	Errors   Errors
 	Hooks    Hooks
 	Logger   *slog.Logger
@@ -57,7 +57,7 @@ type Compression struct {
 	NewWriter func() delivery.Encoder
 }
 
-// Errors make what callers see.
+// Errors makes the errors that callers see.
 type Errors struct {
 	Stop      func(Stop) error
 	Unsettled func(open []ledger.Unsettled[wire.Origin], why error) error
@@ -68,7 +68,7 @@ type Errors struct {
 	Closed    error
 }
 
-// Hooks are told what happens.
+// Hooks are called as events are sent, saved and settled.
 type Hooks struct {
 	Tried   func(path string, t delivery.Try)
 	Saved   func(place wire.Origin, took time.Duration)
@@ -156,7 +156,7 @@ func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *Reject], error) {
 	return ledger.Resume[wire.Origin, *Reject](c.Resumed.State, names...)
 }
 
-// commits is what is done with events that are settled.
+// commits returns the configuration of the committer.
 func (p *Pipeline) commits() commit.Config[wire.Origin, *Reject] {
 	c := commit.Config[wire.Origin, *Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
@@ -191,7 +191,7 @@ func (p *Pipeline) kept(err error) error {
 	return nil
 }
 
-// endOfSource ends an import whose source is committed to its end.
+// endOfSource ends an import after all records of its source are committed.
 func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
 	if c.Skipped > 0 && c.Acknowledged+c.Refused() == 0 {
 		p.ledger.Count(string(warnings.AllSkipped), 1)

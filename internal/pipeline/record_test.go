@@ -94,7 +94,7 @@ func TestContentsAreFull(t *testing.T) {
 	}
 }
 
-// A rehearsal gives each event what its import gives it.
+// A rehearsal gives each event the uuid that an import gives it.
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

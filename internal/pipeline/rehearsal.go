@@ -6,8 +6,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Rehearsal gives events what their import gives them, and sends nothing. It is not safe for
-// concurrent use.
+// Rehearsal encodes events and gives them their uuids as an import does, and sends nothing. It is not safe
+// for concurrent use.
 type Rehearsal struct {
 	encoder  *wire.Encoder
 	identity *wire.Identity

@@ -27,7 +27,7 @@ type Request struct {
 	MostTime    time.Duration // 0: no limit of its own
 }
 
-// Kind is what a request is for.
+// Kind is the purpose of a request.
 type Kind uint8
 
 // Kinds.
@@ -103,8 +103,8 @@ func (p *Pipeline) line(event []byte) []byte {
 	return slices.Clone(event)
 }
 
-// mostRefused is how many events in a row, each sent alone, may be answered 400 with none
-// accepted in between: what refuses everything is not the service.
+// mostRefused is how many events in a row, each sent alone, may be answered 400 while no event is accepted
+// in between. A server that refuses everything is not the service.
 const mostRefused = 100
 
 // refused is told of an event that the service has refused: alone, or by name.
@@ -127,7 +127,7 @@ func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	return nil
 }
 
-// unsure is told of an event whose fate no answer names.
+// unsure rejects an event as unconfirmed, because no answer tells its fate.
 func (p *Pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
 	a.Err = errors.New("two answers did not name the event")
 	if a.Reason != "" {

@@ -21,7 +21,7 @@ type Stop struct {
 	FailingSince time.Time
 }
 
-// Reasons of a stop, in addition to those of package ingest.
+// Reasons of a stop, in addition to the reasons of package ingest.
 const (
 	StopUnreachable    ingest.Reason = "unreachable"
 	StopNoProgress     ingest.Reason = "no_progress"
@@ -35,7 +35,7 @@ const (
 	StopInternal       ingest.Reason = "internal"
 )
 
-// Hint is what to do after a stop. It is empty for a reason that is not known.
+// Hint returns how to proceed after a stop. It is empty for an unknown reason.
 func Hint(reason string) string { return hints[ingest.Reason(reason)] }
 
 var hints = map[ingest.Reason]string{

@@ -30,12 +30,12 @@ var (
 	errFinal  = errors.New("final")
 )
 
-// stopped is what a caller sees of a stop.
+// stopped is the error that a caller sees after a stop.
 type stopped struct{ Stop }
 
 func (s *stopped) Error() string { return fmt.Sprintf("hogapi: %s: %v", s.Reason, s.Err) }
 
-// unsettled is what a caller sees of events that are not settled.
+// unsettled is the error that a caller sees when events are not settled.
 type unsettled struct {
 	open []ledger.Unsettled[wire.Origin]
 	why  error
@@ -44,12 +44,12 @@ type unsettled struct {
 func (u *unsettled) Error() string { return fmt.Sprintf("%d unsettled: %v", len(u.open), u.why) }
 func (u *unsettled) Unwrap() error { return u.why }
 
-// rejected is what a caller sees of a refusal.
+// rejected is the error that a caller sees when an event is rejected.
 type rejected struct{ *Reject }
 
 func (r *rejected) Error() string { return r.Refusal.Reason }
 
-// world is what surrounds a pipeline: the service, the checkpoint and the handler of rejects, with a log of what happened in which
+// world simulates the service, the checkpoint and the handler of rejects around a pipeline. It logs what they do, in
 // order.
 type world struct {
 	Config
@@ -119,7 +119,7 @@ func (w *world) note(text string) {
 	w.log = append(w.log, text)
 }
 
-// Open, Save and Close are those of a checkpoint.
+// Open, Save and Close make world a checkpoint.
 func (w *world) Open(context.Context) ([]byte, error) { return nil, nil }
 func (w *world) Close() error                         { return w.closeErr }
 
