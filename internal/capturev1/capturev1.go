@@ -1,5 +1,5 @@
-// Package capturev1 reads what the endpoint capture v1 answers: the fate of each event of a request,
-// or the tag of an error. It does no I/O.
+// Package capturev1 reads the answers of the endpoint capture v1: the fate of each event of a request, or
+// the tag of an error. It does no I/O.
 package capturev1
 
 import (
@@ -20,7 +20,7 @@ const Path = "/i/v1/analytics/events"
 // one, and 150 where there is something to say.
 func MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
 
-// Around is what stands before and after the events of a request that was made at some time.
+// Around returns the bytes before and after the events of a request. begun is when the request was made.
 func Around(begun time.Time) (prefix, suffix []byte) {
 	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
 	return append(prefix, `","historical_migration":true,"batch":[`...), []byte("]}")
@@ -48,8 +48,8 @@ func AllOK(body []byte, ids [][]byte) bool {
 	return ok && string(rest) == "}}"
 }
 
-// Fates reads a success: what became of each event. The ids are those of the events, in the order in
-// which they were sent, as canonical text in lower case.
+// Fates reads the fate of each event from a success. The ids are of the sent events, in the order of the
+// request, as canonical text in lower case.
 func Fates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
 	r := results{ids: ids, fates: make([]delivery.Fate, len(ids))}
 	found := false
@@ -133,7 +133,7 @@ func text(value []byte) (s string) {
 	return s
 }
 
-// Error is what the endpoint says of a request that it refuses as a whole.
+// Error is the endpoint's answer to a request that it refuses as a whole.
 type Error struct {
 	Tag         string `json:"error"` // empty: the answer is not of this endpoint
 	Description string `json:"error_description"`
@@ -150,8 +150,8 @@ func ParseError(body []byte) (e Error) {
 // IsEmptyBatch reports whether the endpoint has answered a request without events, as only it does.
 func (e Error) IsEmptyBatch() bool { return e.Tag == "empty_batch" }
 
-// IsAboutRequest reports whether the service refuses a request whatever its events are. Other
-// refusals can be about one event.
+// IsAboutRequest reports whether the service refuses the request regardless of its events. Other refusals
+// can be about one event.
 func (e Error) IsAboutRequest() bool {
 	switch e.Tag {
 	case "missing_required_headers", "invalid_header_value", "invalid_query_param", "missing_query_params",

@@ -16,8 +16,8 @@ import (
 // BatchPath is that of the endpoint /batch/.
 const BatchPath = "/batch/"
 
-// batch sends events to /batch/, which answers a request with a word for all its events. The
-// key is in the body, so it holds none: fmt would print it at any depth.
+// batch sends events to /batch/, which answers a request with one word for all its events. The body has the
+// key. The struct has no key, because fmt would print it at any depth.
 type batch struct{ who Sender }
 
 func (batch) Name() string                          { return NameBatch }

@@ -1,5 +1,5 @@
-// Package ingest knows the two endpoints that take events: what a request to each is made of, and what
-// an answer means for its events. It makes no calls.
+// Package ingest knows the two endpoints that take events: how to make a request to each, and how to read
+// an answer about its events. It makes no calls.
 package ingest
 
 import (
@@ -18,14 +18,13 @@ const (
 	NameBatch = "batch"
 )
 
-// Protocol is one way to send events: what a request is made of, and what its answer says of the
-// events.
+// Protocol is one way to send events. It makes requests and judges answers.
 type Protocol interface {
 	Name() string
 	Rules() wire.Protocol // for the gate and the form of events
 	Path() string
 	Around(begun time.Time) (prefix, suffix []byte) // of the events in a body
-	Header(h http.Header, of *delivery.Request)     // adds what the request needs
+	Header(h http.Header, of *delivery.Request)     // adds the headers of the request
 	MostBytes(events int) int64                     // of an answer
 
 	// success judges a 2xx. With a reason, the import stops.

@@ -24,9 +24,9 @@ const longestRefusal = 4 << 10
 // answer is the outcome of one request to the capture origin.
 type answer httptry.Answer
 
-// Judge is the whole policy for answers to a request with events. Where the verdict is [delivery.Stop],
-// it has the reason. answered says whether the host has answered before: until then, what no repetition
-// can fix stops at once.
+// Judge is the whole policy for answers to a request with events. With the verdict [delivery.Stop], it
+// returns the reason too. answered says whether the host has answered before: until then, a failure that no
+// repetition can fix stops at once.
 func Judge(from httptry.Answer, how Protocol, of *delivery.Request, answered bool) (delivery.Answer, Reason) {
 	r := answer(from)
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}

@@ -18,13 +18,14 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// judged is what an answer means, and why it stops.
+// judged returns the verdict on an answer, and the reason if it stops.
 func judged(r httptry.Answer, answered bool) (delivery.Verdict, Reason) {
 	a, reason := Judge(r, batch{}, nil, answered)
 	return a.Verdict, reason
 }
 
-// Only the service's own words settle events. What is not one of them stops the import, or is waited out where it was cut.
+// Only the service's own words settle events. Any other answer stops the import, except that a cut answer is waited
+// out.
 func TestJudgeSuccess(t *testing.T) {
 	for _, tt := range []struct {
 		status  int

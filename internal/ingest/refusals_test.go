@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// What is not a success is halved, waited out, or stops with its reason.
+// An answer that is not a success halves the request, waits, or stops with its reason.
 func TestJudgeRefusals(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
@@ -73,7 +73,8 @@ func TestJudgeRefusals(t *testing.T) {
 	assert.NotContains(t, a.Err.Error(), "MaxBatchBytes")
 }
 
-// Before the first answer, what no repetition can fix stops; afterwards it is an outage. Only a failed try can be unsent or stale.
+// A failure that no repetition can fix stops before the first answer; afterwards it is an outage. Only a failed try
+// can be unsent or stale.
 func TestJudgeFailures(t *testing.T) {
 	t.Parallel()
 	for reason, err := range map[Reason]error{
@@ -105,7 +106,7 @@ func TestJudgeFailures(t *testing.T) {
 	assert.Empty(t, Unreachable(nil))
 }
 
-// An answer is shown by what the service says, without the events, keys or control bytes in it.
+// Words shows the service's own explanation, without the events, keys or control bytes in it.
 func TestWords(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]string{
@@ -168,7 +169,7 @@ func TestJudgeSuccessOfV1(t *testing.T) {
 	}
 }
 
-// What a request to each endpoint says of its sender.
+// A request to each endpoint names its sender.
 func TestWhatARequestIsMadeOf(t *testing.T) {
 	t.Parallel()
 	now := time.Date(2026, 11, 23, 12, 0, 0, 7, time.FixedZone("", 3600))

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// v1 sends events to the endpoint whose answer names the fate of each.
+// v1 sends events to capture v1, which answers with the fate of each event.
 type v1 struct{ who Sender }
 
 func (v1) Name() string                                   { return NameV1 }

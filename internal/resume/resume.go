@@ -1,5 +1,5 @@
-// Package resume is what an import keeps between its runs: a state, which is written down after the
-// rejects that it passes, and read only by the import, the project and the source that it is of.
+// Package resume keeps the state of an import between its runs. A state is written after the rejects that
+// it passes. It is read only for the import, the project and the source that it belongs to.
 package resume
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/statefile"
 )
 
-// Saved is what a checkpoint holds, as JSON.
+// Saved is the content of a checkpoint, as JSON.
 type Saved[P comparable] struct {
 	Version  int               `json:"version"`
 	Import   string            `json:"import"`
@@ -43,7 +43,7 @@ func Unfit(field, value, want string) *statefile.UnfitError {
 // FieldSource names the source in an error.
 const FieldSource = "begun with the source"
 
-// Of is what a state must be of.
+// Of names the import, the project and the source that a state must belong to.
 type Of struct {
 	Import, Target, Source string
 
@@ -103,7 +103,7 @@ type Files[P comparable] struct {
 
 	Checkpoint  Checkpoint                // nil: nothing is saved
 	Rejects     *statefile.Rejects        // nil: the rejects go elsewhere
-	Fingerprint func(P) lines.Fingerprint // of the file that a place is in; nil: the source has none
+	Fingerprint func(P) lines.Fingerprint // of the file at a position; nil: the source has no fingerprints
 	Protocol    string                    // as far as it is known when they are opened
 
 	mu       sync.Mutex
@@ -112,8 +112,8 @@ type Files[P comparable] struct {
 	newest   ledger.State[P] // that was saved; kept until the protocol is known
 }
 
-// Open opens the checkpoint and reads what the runs before have saved. With an *[statefile.UnfitError]
-// it is open.
+// Open opens the checkpoint and reads the state that earlier runs saved. If it returns an
+// *[statefile.UnfitError], the checkpoint is open.
 func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 	if f.Checkpoint == nil {
 		return nil, nil //nolint:nilnil // nothing was saved
@@ -149,7 +149,7 @@ func (f *Files[P]) Decide(ctx context.Context, protocol string) error {
 	return err
 }
 
-// Finish saves the state of an import whose source was read to its end.
+// Finish saves the state of an import at the end of its source.
 func (f *Files[P]) Finish(ctx context.Context, s ledger.State[P]) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -183,7 +183,7 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 	return f.Checkpoint.Save(ctx, raw)
 }
 
-// Close closes what is open. A source that was left behind saves nothing any more.
+// Close closes the open files. An abandoned source cannot save anything afterwards.
 func (f *Files[P]) Close() (rejects, checkpoint error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

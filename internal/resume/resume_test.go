@@ -18,8 +18,8 @@ import (
 
 var of = Of{Import: "imp", Target: "target", Source: "src"}
 
-// FuzzSavedState: a state resumes only with its own import and source, and what its books say is what it says itself: a count that
-// changes on the way through a checkpoint would be an event hidden.
+// FuzzSavedState: a state resumes only with its own import and source, and its counts stay the same through a
+// checkpoint: a changed count would hide an event.
 func FuzzSavedState(f *testing.F) {
 	books := ledger.New[wire.Origin, string]("a warning")
 	for i, name := range []string{"a", "b", "a"} {

@@ -63,11 +63,11 @@ func load(fsys durable.FS, file string) ([]byte, error) {
 	return state, nil
 }
 
-// sealOf is what a checkpoint is called in its first line, which has the checksum.
+// sealOf names a checkpoint in the first line of its file, which also has the checksum.
 const sealOf = "checkpoint"
 
-// Save replaces the state. After an error nothing is saved any more: what a failed sync has left can
-// look sound, and nothing is built upon it.
+// Save replaces the state. After an error it saves nothing any more: a file after a failed sync can look
+// sound, and Save does not build on it.
 func (c *Checkpoint) Save(state []byte) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

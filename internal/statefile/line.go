@@ -17,7 +17,7 @@ import (
 
 // Line is a reject as a line of the file: its event, and a note under the key "$reject".
 type Line struct {
-	Event  json.RawMessage // nil: the record made none
+	Event  json.RawMessage // nil: the record made no event
 	UUID   uuid.UUID       // that the event has when it is imported again
 	Record []byte          // of the source, where the event is not all of it
 	Note   Note            // without the record
@@ -34,12 +34,12 @@ type Note struct {
 	Status    int         `json:"status,omitempty"`
 	Position  wire.Origin `json:"position,omitzero"`
 	Origin    wire.Origin `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
-	Number    uint64      `json:"number,omitempty"` // of the event among those of its record
+	Number    uint64      `json:"number,omitempty"` // of the event in its record
 	Format    string      `json:"format,omitempty"` // that reads the record; empty: it is a line
 	Where     string      `json:"where,omitempty"`
 	Raw       string      `json:"raw,omitempty"`
 	RawBase64 []byte      `json:"raw_base64,omitempty"`
-	LeftOut   []string    `json:"left_out,omitempty"` // what the line lacks, since JSON cannot hold it
+	LeftOut   []string    `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
 	Original  *lines.Cut  `json:"original,omitempty"` // where the record is, of which raw is the beginning
 	Import    string      `json:"import,omitempty"`
 	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
@@ -85,8 +85,8 @@ func (l Line) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	return wire.AppendMember(enc, object, "uuid", l.UUID.String())
 }
 
-// ReadLine reads the uuid and the note of a line. Either may be there where the other one, or the rest
-// of the line, has an error; the note is nil where the line has none.
+// ReadLine reads the uuid and the note of a line. Each may be set even if another part of the line has an
+// error. The note is nil if the line has no note.
 func ReadLine(text []byte) (id uuid.UUID, note *Note, err error) {
 	var of struct {
 		UUID   uuid.UUID `json:"uuid"`
@@ -96,7 +96,7 @@ func ReadLine(text []byte) (id uuid.UUID, note *Note, err error) {
 	return of.UUID, of.Reject, err
 }
 
-// Record is the source's record, nil where the line has none.
+// Record returns the source's record, or nil if the note has no record.
 func (n *Note) Record() []byte {
 	if n.Raw != "" {
 		return []byte(n.Raw)

@@ -114,7 +114,7 @@ func (f *Rejects) AddAlone(l Line) error {
 	return errors.Join(f.add(l), f.close())
 }
 
-// Sync makes durable what was added.
+// Sync makes the added lines durable.
 func (f *Rejects) Sync() error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -170,7 +170,7 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	require.ErrorAs(t, statefile.NewRejects(durable.OS{}, "").Open(), new(*statefile.UnfitError))
 }
 
-// What Sync has vouched for survives a crash, and a failure of any operation is reported.
+// Lines survive a crash once Sync has returned without an error, and each failed operation is reported.
 func TestRejectsAreDurable(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("input/output error")

@@ -11,12 +11,12 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Entry is a line of a reject file, and what is to be made of it: the event of its text, or those of a
-// reject.
+// Entry is a line of a reject file, and how to read it: as an event, or as a reject that may make several
+// events.
 type Entry struct {
 	UUID    uuid.UUID
 	Note    *Note  // of a reject; nil: the text is that of an event
-	Text    []byte // without what a crash has left before it
+	Text    []byte // without the remains of a crash before it
 	Skip    string // why nothing is made of it; empty: something is
 	IsFinal bool   // the event was corrected by hand
 }
@@ -51,8 +51,8 @@ func (e *Entry) Identity(i int, own uuid.UUID) (id uuid.UUID, number uint64) {
 	return e.Note.UUIDOf(e.UUID, own, number), number
 }
 
-// AfterHole is the text after the zeros that a loss of power can leave in place of what was not on
-// disk, the end of the line before among it.
+// AfterHole returns the text after the zeros that a loss of power can leave in place of bytes that were not
+// on disk. The zeros may include the end of the line before.
 func AfterHole(text []byte) (rest []byte, isTorn bool) {
 	i := bytes.LastIndexByte(text, 0)
 	return text[i+1:], i >= 0
@@ -64,7 +64,7 @@ type Repeats struct {
 	order [][16]byte // of seen, oldest first
 }
 
-// mostSeen is how many lines a line is compared with: what a crash repeats was in flight.
+// mostSeen is how many lines a line is compared with. A crash repeats only lines that were in flight.
 const mostSeen = 1 << 17
 
 // Has reports a line that is a second one of the same reject, and notes the line. A uuid is not enough for
@@ -98,7 +98,7 @@ func keyOf(id uuid.UUID, note *Note, text []byte) [16]byte {
 		h.Write(record)
 		return [16]byte(h.Sum(nil))
 	}
-	_ = jsonb.Object(text, func(key, value []byte) { // of the event; of a torn line, what is there
+	_ = jsonb.Object(text, func(key, value []byte) { // the event's members; of a torn line, its beginning
 		if string(key) != wire.RejectKey {
 			fmt.Fprintf(h, "%q:%s,", key, value)
 		}

@@ -1,6 +1,6 @@
-// Package statefile keeps the two files of an import: the checkpoint, which is replaced as a whole, and
-// the reject file, which only grows. Each has one owner at a time, by a lock on path.lock. It knows
-// their form, and not what a state says.
+// Package statefile keeps the two files of an import: the checkpoint, which is replaced as a whole, and the
+// reject file, which only grows. Each has one owner at a time, by a lock on path.lock. The package knows
+// the form of both files, but not the content of a state.
 package statefile
 
 import (
@@ -16,10 +16,9 @@ import (
 // UnfitError is a file that cannot be used: the caller has to choose another one.
 type UnfitError = errtext.UnfitError
 
-// own takes the lock on a file that belongs to an import, whose folder it makes. A symbolic link to the
-// file is owned as the file is: it must neither be replaced by another one nor give the file a second
-// owner. A file that does not fit gets no lock file. The error wraps durable.ErrLocked where
-// somebody else is the owner.
+// own makes the folder of a file and takes the lock on the file. path may be a symbolic link: own locks the
+// file behind it, so that the link is not replaced and the file does not get a second owner. A file that
+// does not fit gets no lock file. The error wraps durable.ErrLocked if somebody else is the owner.
 func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) error) (file string, lock durable.Lock, err error) {
 	if path == "" {
 		return "", nil, &UnfitError{Field: "path", Want: "the name of a file"}
@@ -49,8 +48,8 @@ func own(fsys durable.FS, path string, fits func(fsys durable.FS, file string) e
 
 func held(path string) error { return fmt.Errorf("%s (%w)", path, durable.ErrLocked) }
 
-// Files are the names of a file and of those that its owner uses with it. They are nil where the path
-// leads nowhere: what is wrong with it shows when it is opened.
+// Files returns the names of a file and of the files that its owner uses with it. It returns nil if the
+// path leads nowhere; opening the file then returns the error.
 func Files(fsys durable.FS, path string) []string {
 	if path != "" && !filepath.IsAbs(path) {
 		if here, err := os.Getwd(); err == nil {
