@@ -36,7 +36,7 @@ func TestLinksOfSharedDevices(t *testing.T) {
 		if len(rest) > 0 {
 			return
 		}
-		text := strings.Join(before, "") + row("e", "eve", 9) + row("e", "eve", 7) + row("e", "eve", 8)
+		text := strings.Join(before, "") + row("e", "eve", 9) + row("e", "eve", 7) + row("e", "eve", 8) + row("e", "", 6)
 		var links []string
 		for ev, err := range formats.Links(hogapi.FileSource(orders, write(t, "o.jsonl", text))).Events(t.Context(), hogapi.Position{}) {
 			require.NoError(t, err)
