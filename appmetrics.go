@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// AppMetrics counts what an app, or a batch export, has done over time.
+// AppMetrics holds the success and failure counts of an app or a batch export over time, and its errors.
 type AppMetrics struct {
 	Metrics MetricSeries  `json:"metrics"`
 	Errors  []MetricError `json:"errors"` // nil for batch exports
@@ -20,8 +20,7 @@ type AppMetrics struct {
 
 func (m *AppMetrics) complete() error { return allComplete(m.Errors) }
 
-// MetricSeries holds one count of each kind for each date. All are empty where the service has
-// nothing.
+// MetricSeries holds one count of each kind for each date. All fields are empty if the service has no counts.
 type MetricSeries struct {
 	Dates            []time.Time  `json:"dates"` // days, or hours where the range is under two days; UTC
 	Successes        []int64      `json:"successes"`
@@ -151,7 +150,7 @@ func (d *HistoricalExportDetail) complete() error {
 	return cmp.Or(d.Summary.complete(), allComplete(d.Errors))
 }
 
-// MetricCategory is a part of what an app does.
+// MetricCategory is one kind of an app's work.
 type MetricCategory string
 
 // The known categories.
@@ -168,7 +167,7 @@ var metricCategories = []MetricCategory{
 	MetricProcessEvent, MetricOnEvent, MetricExportEvents, MetricScheduledTask, MetricWebhook, MetricComposeWebhook,
 }
 
-// AppMetricsOptions select what is counted.
+// AppMetricsOptions selects the counts that [AppMetricsService.Get] returns.
 type AppMetricsOptions struct {
 	Category MetricCategory // older servers need one; not for batch exports
 	DateFrom string         // a date, an RFC 3339 time, or relative such as "-7d"; empty is "-30d"
@@ -176,7 +175,7 @@ type AppMetricsOptions struct {
 	JobID    string         // of a historical export
 }
 
-// ErrorDetailsOptions select occurrences of an error.
+// ErrorDetailsOptions selects the errors that [AppMetricsService.ErrorDetails] returns.
 type ErrorDetailsOptions struct {
 	Category MetricCategory
 	JobID    string // of a historical export
@@ -185,11 +184,11 @@ type ErrorDetailsOptions struct {
 // AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch
 // exports: [Client.AppMetrics]. Ids are strings, since the service takes numbers and UUIDs.
 //
-// Servers since about the middle of 2026 do not have it: [ErrUnsupported]. [RunsService.Counts]
+// Servers since about the middle of 2026 do not have it: calls return [ErrUnsupported]. [RunsService.Counts]
 // counts the runs of a batch export on every server.
 type AppMetricsService service
 
-// Get returns the counts of an app, or with the id of a batch export those of its runs.
+// Get returns the counts of an app or, with the id of a batch export, the counts of its runs.
 //
 // GET /app_metrics/{id}/, scope plugin:read.
 func (s *AppMetricsService) Get(
@@ -240,8 +239,8 @@ func (s *AppMetricsService) HistoricalExport(
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
-// metrics is the request of an operation, whose answer may be empty: PostHog's API reference
-// documents no body.
+// metrics returns the request of an operation. Its answer may be empty: PostHog's API reference documents no
+// body.
 func metrics(op Op, category MetricCategory, jobID string, ids ...string) request {
 	r := endpoint(op, ids...).with(url.Values{})
 	r.lenient = true

@@ -20,8 +20,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Backfill is the service's record of a backfill or of a run's retry. Servers of the age of
-// PostHog's API reference keep no such records.
+// Backfill is the service's record of a backfill or of a run's retry. Servers as old as PostHog's API reference
+// keep no such records.
 type Backfill struct {
 	ID                uuid.UUID         `json:"id"`
 	TeamID            int64             `json:"team"`
@@ -43,13 +43,13 @@ func (b *Backfill) span() coverage.Span {
 	return coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
 }
 
-// mark is what of a record counts as a change.
+// mark returns the values that are compared to detect a change of the record.
 func (b *Backfill) mark() watch.Mark {
 	p := orDefault(b.Progress)
 	return watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns)
 }
 
-// BackfillProgress is how far a backfill has come, as the service sees it.
+// BackfillProgress is the service's own count of a backfill's progress.
 type BackfillProgress struct {
 	TotalRuns    *int64   `json:"total_runs"`
 	FinishedRuns *int64   `json:"finished_runs"`
@@ -69,44 +69,44 @@ const (
 
 var backfillOrderings = []BackfillOrdering{BackfillsNewestFirst, BackfillsOldestFirst, BackfillsByStart, BackfillsByStartBackward}
 
-// BackfillListOptions select backfills.
+// BackfillListOptions selects and orders backfills.
 type BackfillListOptions struct {
 	CursorOptions
 
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range, also one that was exported before. It uses the endpoint of PostHog's
-// API reference and, if the service does not have it, the newer one of [BackfillsService.Create].
-// The runs begin one after another: follow them with [BackfillsService.Wait].
+// Backfill exports a range, even one that was exported before. It uses the endpoint of PostHog's API reference
+// and, if the service does not have it, the newer one of [BackfillsService.Create]. The runs begin one after
+// another; follow them with [BackfillsService.Wait].
 //
-// Nothing is compared with earlier exports. Events that are at the destination already come twice,
-// also where a backfill overlaps the schedule; on an object store, the new objects of an interval
-// replace the old ones. Events of old intervals are not the ones that the schedule chose, so a
-// backfill that begins with one is an [*InputError] unless
-// BackfillOptions.AcceptRowsByTimestamp is set. To find out, the export is read, if the range begins
-// early enough. Backfills of other models need no option: persons have their newest state, sessions
-// are chosen by their end, and a HogQL query chooses by the bounds if it uses them.
+// The service does not compare the range with earlier exports. Events that the destination already holds arrive
+// a second time, also where a backfill overlaps the schedule. On an object store, the new objects of an
+// interval replace the old ones.
 //
-// What the service shows of earlier backfills is read first, so that Wait does not take it for this
-// one. That costs one call, and a second one on servers that keep no records of backfills. If that
-// fails, nothing is sent.
+// For an old interval the service chooses other events than the schedule did. A backfill that begins with such
+// an interval returns an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. If the range begins
+// early enough for that, Backfill reads the export to find out. Backfills of other models need no option:
+// persons are exported in their newest state, sessions are chosen by their end, and a HogQL query chooses by
+// the bounds if it uses them.
 //
-// The call is not repeated if its outcome is unknown. The ticket is then returned with the
-// [*OutcomeUnknownError]: Wait finds out whether the backfill began. [ErrTooManyBackfills] means
-// that others must end first.
+// Backfill first reads the records of earlier backfills, so that Wait does not take one of them for the new
+// one. This costs one call, or two on servers that keep no records of backfills. If it fails, nothing is sent.
+//
+// The call is not repeated if its outcome is unknown. Backfill then returns the ticket with the
+// [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other
+// backfills must end first.
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, o, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
-// BackfillsService is the newer resource of backfills, which PostHog's API reference does not list.
-// Old servers do not have it: [ErrUnsupported].
+// BackfillsService manages backfills with the newer resource, which PostHog's API reference does not list:
+// [Client.Backfills]. Old servers do not have it: calls return [ErrUnsupported].
 type BackfillsService service
 
-// List returns one page of up to 50 backfills. For an unknown export the page is empty; that is not
-// an error.
+// List returns one page of up to 50 backfills. For an unknown export the page is empty, without an error.
 //
 // GET /batch_exports/{batch_export_id}/backfills/, scope batch_export:read.
 func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) (*CursorPage[Backfill], error) {
@@ -156,7 +156,7 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 	return s.client.backfill(ctx, exportID, r, o, options, ops.BackfillsCreate)
 }
 
-// Cancel ends a backfill that is under way, and its run. For one that is over the error is
+// Cancel ends a backfill that is under way, and its run. For a backfill that is over, the error is
 // [ErrInvalid].
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
@@ -186,7 +186,7 @@ func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRan
 	return ticket, err
 }
 
-// begin sends what starts a backfill or a retry, and completes its ticket.
+// begin sends the request that starts a backfill or a retry, and completes its ticket.
 func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options []CallOption) (*BackfillTicket, error) {
 	var out struct {
 		BackfillID string `json:"backfill_id"`
@@ -197,8 +197,8 @@ func (c *Client) begin(ctx context.Context, r request, t BackfillTicket, options
 	return t.result(err)
 }
 
-// newTicket takes the baseline of a request that is about to be sent. It costs one read, or two
-// where the service keeps no records of backfills.
+// newTicket reads the baseline just before a request is sent. It costs one read, or two where the service keeps
+// no records of backfills.
 func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options []CallOption) (BackfillTicket, error) {
 	cfg, err := configOf(op, options)
 	if err != nil {
@@ -235,7 +235,7 @@ func (cfg *callConfig) emptyReply() {
 	}
 }
 
-// onlyHeader removes from the options of a call what is not meant for a read that comes before it.
+// onlyHeader keeps the headers of a call's options and drops the rest, for a read that comes before the call.
 func onlyHeader(cfg *callConfig) { *cfg = callConfig{header: cfg.header} }
 
 func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
@@ -250,14 +250,14 @@ func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
 	return BackfillBaseline(b)
 }
 
-// hasNoRecords reports whether a list of backfills failed since the service has no such resource:
-// the list of an export that it does not know is empty.
+// hasNoRecords reports whether a list of backfills failed because the service has no such resource. The list of
+// an unknown export is empty instead.
 func hasNoRecords(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && (api.StatusCode == http.StatusNotFound || api.StatusCode == http.StatusMethodNotAllowed)
 }
 
-// beforeSending is the error of a call that needs to read something first, and could not.
+// beforeSending returns the error of a call that could not read something before it sends its own request.
 func beforeSending(op Op, err error) error {
 	if refused, ok := errors.AsType[*InputError](err); ok {
 		refused.Op = op
@@ -266,7 +266,8 @@ func beforeSending(op Op, err error) error {
 	return errtext.Errorf("%s: nothing was sent, because reading what was there before failed: %v", op, err)
 }
 
-// result is what a call returns that begins what the ticket is for.
+// result returns the values of the call that began a backfill or a retry. Of all errors, only an
+// OutcomeUnknownError comes with a ticket.
 func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 	unknown, ok := errors.AsType[*OutcomeUnknownError](err)
 	if err != nil && !ok {
@@ -276,8 +277,7 @@ func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 	return &t, err
 }
 
-// unpauseWithBackfill reads first since when the export is paused: that is where the backfill
-// begins.
+// unpauseWithBackfill first reads the time of the export's last pause, where the backfill begins.
 func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, accepts bool, options []CallOption) (*BackfillTicket, error) {
 	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
@@ -311,21 +311,21 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	return t.result(err)
 }
 
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that
-// run by day or week take dates, all others instants; [BatchExport.BackfillRange] makes the right
-// form. The zero value is unset and is refused.
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that run by day or
+// week take dates, all others instants; [BatchExport.BackfillRange] returns the right form. The zero value is
+// unset and is refused.
 type Timestamp struct{ bound coverage.Bound }
 
-// Date is a calendar date, in the export's timezone. A date that does not exist, such as a 30th of
-// February, is refused where it is used.
+// Date returns a calendar date in the export's timezone. A date that does not exist, such as February 30, is
+// refused where it is used.
 func Date(year int, month time.Month, day int) Timestamp {
 	return Timestamp{coverage.CalendarDate(year, month, day)}
 }
 
-// At is an instant. It is sent in UTC. The zero time gives an unset Timestamp.
+// At returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
 func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 
-// Beginning is the start of a backfill that takes in the oldest data there is. It is sent as null.
+// Beginning returns the start of a backfill that includes the oldest data. It is sent as null.
 func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
 // IsZero reports whether the Timestamp is unset.
@@ -341,24 +341,24 @@ func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
 // when unset.
 func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
 
-// String is the form that is sent, or "beginning", or "" when unset.
+// String returns the form that is sent, "beginning", or "" when unset.
 func (ts Timestamp) String() string { return ts.bound.String() }
 
 // MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is
 // an error: its field has the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
 
-// UnmarshalJSON reads what MarshalJSON writes.
+// UnmarshalJSON reads the forms that MarshalJSON writes.
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
-// BackfillRange is what a backfill covers: from Start up to, but not including, End. Both are dates
-// or both are instants; only Start may be [Beginning].
+// BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
+// are instants; only Start may be [Beginning].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`
 }
 
-// check refuses a range that can mean nothing, whatever the export.
+// check refuses a range that no export can have.
 func (r BackfillRange) check() *outgoing.Refusal {
 	return r.bounds().Check()
 }
@@ -367,11 +367,11 @@ func (r BackfillRange) bounds() coverage.Range {
 	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
 }
 
-// BackfillRange makes the range from one time up to another in the form that this export takes. For
-// daily and weekly exports with a timezone that is two dates, and both times must be where a day or
-// a week of the export begins. For all others it is two instants a whole number of intervals apart:
-// the service silently drops a rest that is shorter than one. Intervals of an hour or less begin where
-// the schedule's do: a range from 21:10 would overlap its intervals.
+// BackfillRange returns the range from one time up to another in the form that this export takes. For daily and
+// weekly exports with a timezone it has two dates, and both times must be the start of a day or a week of the
+// export. For all others it has two instants that are a whole number of intervals apart: the service silently
+// drops a rest that is shorter than one. Intervals of an hour or less must begin where the schedule's do: a
+// range from 21:10 would overlap its intervals.
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	r, refusal := e.schedule().Range(from, to)
 	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)

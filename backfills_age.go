@@ -12,22 +12,22 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// BackfillOptions say what a backfill or a retry may do.
+// BackfillOptions are the options of a backfill or a retry.
 type BackfillOptions struct {
-	// AcceptRowsByTimestamp allows a backfill or a retry of old events, which the service chooses by
-	// their timestamp. The schedule chooses by arrival, so for an interval that was exported before,
-	// the two differ: events that arrived late are left out, events of other intervals come again, and
-	// on an object store the new objects replace the old ones, with what only they held. For a first
-	// fill of history, set it: nothing was exported before.
+	// AcceptRowsByTimestamp allows a backfill or a retry of old events, which the service chooses by their
+	// timestamp. The schedule chooses by arrival. So a second export of an old interval leaves out events that
+	// arrived late and repeats events of other intervals; on an object store the new objects replace the old
+	// ones, and the events that only they held are lost. Set it for a first fill of history, of which nothing
+	// was exported before.
 	//
-	// Old is an interval that ended more than 5 days ago, or 7 days on PostHog Cloud; of a week, its
-	// first day counts. A backfill is as old as its first interval. Servers that keep no records of
-	// backfills always choose by timestamp.
+	// An interval is old if it ended more than 5 days ago, or 7 days on PostHog Cloud; for a week, its first
+	// day counts. A backfill is as old as its first interval. Servers that keep no records of backfills always
+	// choose by timestamp. The default is false, which refuses old ranges.
 	AcceptRowsByTimestamp bool
 }
 
-// checkAge refuses a backfill or a retry of events that are too old to be chosen as the schedule chooses
-// them. It reads the export only if the first interval may be too old.
+// checkAge refuses a backfill or a retry of events that are too old to be chosen as the schedule chooses them.
+// It reads the export only if the first interval may be too old.
 func (c *Client) checkAge(
 	ctx context.Context, op Op, t BackfillTicket, first func(*BatchExport) coverage.Span, options []CallOption,
 ) error {
@@ -42,7 +42,7 @@ func (c *Client) checkAge(
 	return refused(op, export.refuseOld(line, first(export), t))
 }
 
-// ageLine is the age line of the server, as far as it is known.
+// ageLine returns the age line of the server, as far as it is known.
 func (c *Client) ageLine(t BackfillTicket) coverage.AgeLine {
 	switch {
 	case t.Baseline != nil && t.Baseline.OfRuns:
@@ -53,7 +53,8 @@ func (c *Client) ageLine(t BackfillTicket) coverage.AgeLine {
 	return coverage.AgeLineAnywhere
 }
 
-// refuseOld says what a backfill or a retry that begins with an interval would do to the destination.
+// refuseOld refuses a backfill or a retry that begins with too old an interval, and names its effect on the
+// destination.
 func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t BackfillTicket) *outgoing.Refusal {
 	if cmp.Or(e.Model, ModelEvents) != ModelEvents || !line.IsPast(first, t.RequestedAt) {
 		return nil
@@ -76,7 +77,7 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 		want, consequence(e.Destination.Type)))
 }
 
-// startText is where an interval begins.
+// startText formats the start of an interval.
 func startText(start time.Time) string {
 	if start.IsZero() {
 		return "beginning"
@@ -84,7 +85,7 @@ func startText(start time.Time) string {
 	return outgoing.Time(start)
 }
 
-// consequence is what a second export of a range by other rows does to a destination.
+// consequence describes the effect on a destination when a range is exported again with other rows.
 func consequence(t destination.Type) string {
 	switch t {
 	case destination.TypeS3, destination.TypeAwsS3, destination.TypeS3Compatible, destination.TypeAzureBlob:

@@ -18,9 +18,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BackfillTicket is what is needed to follow a backfill or a retry to its end: see
-// [BackfillsService.Wait]. It can be stored as JSON and followed by another process. It is returned
-// with an [OutcomeUnknownError] too, to find out what happened.
+// BackfillTicket identifies a backfill or a retry, to follow it to its end with [BackfillsService.Wait]. It can
+// be stored as JSON and followed by another process. It is returned with an [OutcomeUnknownError] too, so that
+// Wait can find out whether the backfill began.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
 	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, in no fixed form; may be empty
@@ -32,22 +32,21 @@ type BackfillTicket struct {
 
 	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
 
-	// Baseline is set by the methods that return tickets. A ticket without one is judged by what
-	// was created since RequestedAt.
+	// Baseline is set by the methods that return tickets. Without it, everything created since RequestedAt
+	// counts as part of the backfill.
 	Baseline *BackfillBaseline `json:"baseline,omitempty"`
 }
 
-// BackfillBaseline is what was there just before a backfill or a retry was asked for, so that none
-// of it is taken for what the request began: the newest records of backfills or, where the service
-// keeps no records, the newest runs.
+// BackfillBaseline lists the newest records of backfills that existed just before the request or, where the
+// service keeps no records, the newest runs. Wait does not count them.
 type BackfillBaseline struct {
-	Since   time.Time   `json:"since,omitzero"`   // what was created earlier was there before
-	Known   []uuid.UUID `json:"known,omitzero"`   // created since, and there before
+	Since   time.Time   `json:"since,omitzero"`   // everything created earlier existed before the request
+	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
 	OfRuns  bool        `json:"of_runs,omitzero"` // the service keeps no records of backfills: Known are runs
-	Running []uuid.UUID `json:"running,omitzero"` // of the runs in such a baseline: those that were under way
+	Running []uuid.UUID `json:"running,omitzero"` // in a baseline of runs: the runs that were under way
 }
 
-// check refuses a ticket that does not say what to follow.
+// check refuses a ticket without the fields that Wait needs.
 func (t *BackfillTicket) check() *outgoing.Refusal {
 	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse("ticket"+field, "", want) }
 	switch {
@@ -63,7 +62,7 @@ func (t *BackfillTicket) check() *outgoing.Refusal {
 	return BackfillRange{t.StartAt, t.EndAt}.check()
 }
 
-// name is what the ticket is for.
+// name describes the backfill or the retry in errors.
 func (t *BackfillTicket) name() string {
 	if t.RetriedRun != uuid.Nil {
 		return fmt.Sprintf("the retry of run %s of export %s", t.RetriedRun, t.ExportID)
@@ -71,38 +70,38 @@ func (t *BackfillTicket) name() string {
 	return fmt.Sprintf("the backfill of export %s from %s to %s", t.ExportID, t.StartAt, t.EndAt)
 }
 
-// BackfillState is how far a backfill or a retry has come.
+// BackfillState is the progress of a backfill or a retry.
 type BackfillState struct {
 	Backfill  *Backfill // the service's own record; nil if it keeps no records, or has not written it yet
 	Runs      []Run     // the newest run of each interval, in the order of the intervals
 	Completed int       // of Runs: completed with all of their records
 	Failed    int       // of Runs: ended in any other way
-	Progress  float64   // 0 to 1: the part of the range whose runs have ended; only Done says that it is over
+	Progress  float64   // 0 to 1: the part of the range that ended runs cover; only Done says that the backfill is over
 	Done      bool      // nothing more is expected
 
 	open coverage.Gap // see coverage.Follower
 }
 
-// String is the state in a few words.
+// String describes the state in a few words.
 func (s *BackfillState) String() string {
 	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
 }
 
-// BackfillError is the error of a backfill or a retry that is over and has not exported all of its
-// range. It holds a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a
-// run or the backfill itself failed, [ErrRunCancelled] if one was cancelled (so both, if there were
-// runs of both kinds), [ErrRecordsFailed] if a run completed with failed records, [ErrNoRuns] if
-// nothing ran at all, and [ErrOutcomeUnknown] if nothing shows that it ever began.
+// BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It
+// wraps a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill
+// itself failed, [ErrRunCancelled] if one was cancelled (so both, if there were runs of both kinds),
+// [ErrRecordsFailed] if a run completed with failed records, [ErrNoRuns] if no run began, and
+// [ErrOutcomeUnknown] if nothing shows that the backfill ever began.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
 
-	of     string // what did not end well
+	of     string // the retry; empty for a backfill
 	reason string
-	err    error // a sentinel, if no run is the reason
+	err    error // a sentinel, if the reason is not a run
 }
 
-// Error says what is missing.
+// Error names the backfill or the retry, and the reason.
 func (e *BackfillError) Error() string {
 	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
 }
@@ -121,25 +120,25 @@ func (e *BackfillError) Unwrap() []error {
 	return runs
 }
 
-// Watch follows a backfill or a retry: it yields how far it has come, at first and then on each
-// change, until it is over. How it ended is in the state; see [BackfillsService.Wait] for an error.
-// An error comes once, last, with the last state.
+// Watch follows a backfill or a retry. It yields the state at once and then on each change, until the backfill
+// is over. The state says how it ended; [BackfillsService.Wait] turns that into an error. An error comes once,
+// last, with the last state.
 //
-// Where the service keeps records of backfills, the record says when the backfill is over, and its
-// runs are those that name it. Each run is judged by its own status, since a record says Completed
-// although runs failed. If it counts more runs than are listed, the list is read again for
-// WatchOptions.Settle. Where the ticket does not name its record, that is the first one of the
-// same range that was not there before the request.
+// Where the service keeps records of backfills, the record says when the backfill is over, and the runs that
+// name the record belong to it. Each run is judged by its own status, since a record says Completed although
+// runs failed. If the record counts more runs than are listed, Watch reads the list again for
+// WatchOptions.Settle. If the ticket does not name its record, Watch takes the first record of the same range
+// that did not exist before the request.
 //
-// Servers of the age of PostHog's API reference keep no records, and their runs do not name what
-// made them. There, every run of the range counts that was not there before the request, the newest
-// of each interval. So a backfill or a retry of the same intervals that somebody else starts at the
-// same time cannot be told apart. The backfill is over when runs that have ended cover the range,
-// or when nothing has changed for WatchOptions.Settle.
+// Servers as old as PostHog's API reference keep no records, and their runs do not name their backfill. There,
+// Watch counts the runs of the range that did not exist before the request, the newest of each interval. If
+// somebody else starts a backfill or a retry of the same intervals at the same time, Watch cannot tell the two
+// apart. The backfill is over when ended runs cover the range, or when nothing has changed for
+// WatchOptions.Settle.
 //
-// An interval that was running at the time of the request gets no run of its own, so that run
-// counts. On servers without records it is only found among the 100 newest runs. A rest of the
-// range that is shorter than one interval is not exported by the service.
+// An interval that was running at the time of the request gets no run of its own, so Watch counts the running
+// one. On servers without records it finds that run only among the 100 newest. The service does not export a
+// rest of the range that is shorter than one interval.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
@@ -154,15 +153,15 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 	})
 }
 
-// Wait returns when a backfill or a retry is over, as [BackfillsService.Watch] finds it. The error
-// is nil only if all of its runs completed, with all of their records; otherwise it is a
-// [*BackfillError]. The last state is returned with every error.
+// Wait waits until a backfill or a retry is over, as [BackfillsService.Watch] finds it. The error is nil only
+// if all of its runs completed, with all of their records. If the backfill is over and they did not, the error
+// is a [*BackfillError]. Wait returns the last state with every error.
 //
-// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without
-// records of backfills, no run began within WatchOptions.Settle. A part of the range without a run,
-// although the record counts one, is an error of its own. [ErrOutcomeUnknown] means that
-// nothing shows that the backfill began: a request with an unknown outcome most likely had no
-// effect; any other can be followed again later.
+// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without records of
+// backfills, no run began within WatchOptions.Settle. If the record counts more runs than the service lists,
+// the error names the part of the range without a run. [ErrOutcomeUnknown] means that nothing shows that the
+// backfill began: a request with an unknown outcome most likely had no effect; after any other request, follow
+// the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	state, err := watch.Last(s.Watch(ctx, ticket, o, options...))
 	if err == nil {
@@ -171,9 +170,9 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 	return state, err
 }
 
-// WaitAll waits for several backfills or retries, one after another, and returns the last state of each,
-// in the order of the tickets. WatchOptions.Limit is for all of them together. It waits for all of
-// them, also after an error; the errors are joined, and each names its export.
+// WaitAll waits for several backfills or retries, one after another, and returns the last state of each, in the
+// order of the tickets. WatchOptions.Limit applies to all of them together. An error does not end the wait for
+// the others; WaitAll joins the errors, and each names its export.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
 	if ctx == nil {
 		return nil, nilContext(ops.BackfillsGet)
@@ -199,7 +198,7 @@ func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicke
 	return states, errors.Join(errs...)
 }
 
-// judge makes the error of a state that is done.
+// judge returns the error of a state that is done, or nil.
 func (s *BackfillState) judge(t *BackfillTicket) error {
 	e := &BackfillError{ExportID: t.ExportID, State: s}
 	if t.RetriedRun != uuid.Nil {
@@ -250,13 +249,13 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	}
 	runs := coverage.NewRuns(before, t.RequestedAt, factsOf, o.until)
 	runs.OpenEnd = t.Unpaused
-	runs.Backfill, _ = uuid.Parse(t.BackfillID) // a retry and older servers have another kind of name
+	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name
 	f := &follower{client: c, ticket: t, looks: o, options: options}
 	f.engine = coverage.NewFollower(f, runs, o.Settle)
 	return f
 }
 
-// look reads what is new and says how far it has come.
+// look reads the changes and returns the new state.
 func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
 	runs := f.engine.Runs
 	done, err := f.engine.Look(ctx)
@@ -282,7 +281,7 @@ func (f *follower) Records(ctx context.Context) iter.Seq2[Backfill, error] {
 	return f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...)
 }
 
-// RecordFacts are what counts of a record.
+// RecordFacts returns the values of a record that the follower needs.
 func (*follower) RecordFacts(row *Backfill) coverage.RecordFacts {
 	total := 0
 	if row.Status == RunStatusCompleted {
@@ -304,20 +303,20 @@ func (f *follower) Runs(ctx context.Context) iter.Seq2[Run, error] {
 	return f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...)
 }
 
-// RunsWithin lists the runs of a time.
+// RunsWithin lists the runs of a span of time.
 func (f *follower) RunsWithin(ctx context.Context, of coverage.Span) iter.Seq2[Run, error] {
 	o := RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End}
 	return f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...)
 }
 
-// Fault says what an error means.
+// Fault classifies an error.
 func (*follower) Fault(err error) coverage.Fault {
 	return coverage.Fault{
 		NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: errors.Is(err, ErrNotFound), IsServer: errors.Is(err, ErrServer),
 	}
 }
 
-// Locate says what is to be covered.
+// Locate returns the span to cover and, for a retry of a run that is still under way, the run's id.
 func (f *follower) Locate(ctx context.Context) (whole coverage.Span, running uuid.UUID, err error) {
 	t := f.ticket
 	switch {
@@ -337,7 +336,7 @@ func (f *follower) Locate(ctx context.Context) (whole coverage.Span, running uui
 	return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()), running, nil
 }
 
-// locateDates asks the export in which zone, and at which hour, its days begin.
+// locateDates reads the export for the zone and the hour in which its days begin.
 func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err error) {
 	export, err := f.client.BatchExports.Get(ctx, f.ticket.ExportID, f.options...)
 	if err != nil {
@@ -350,7 +349,7 @@ func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err er
 	return days.Span(coverage.Range{Start: f.ticket.StartAt.bound, End: f.ticket.EndAt.bound}), nil
 }
 
-// state is a snapshot that is the reader's to keep.
+// state returns a snapshot that the reader may keep.
 func (f *follower) state(done bool) *BackfillState {
 	row := f.engine.Record
 	s := &BackfillState{Backfill: row, Runs: f.engine.Runs.Sorted(), Progress: f.engine.Runs.Progress(), Done: done}

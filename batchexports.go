@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" are
-// empty on servers that do not have them.
+// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" are empty on
+// servers that do not have them.
 type BatchExport struct {
 	ID              uuid.UUID       `json:"id"`
 	TeamID          int64           `json:"team_id"`
@@ -46,7 +46,8 @@ type BatchExport struct {
 
 func (e *BatchExport) complete() error { return hasID(e.ID) }
 
-// Model is what an export exports. The service may send values that this package does not know.
+// Model is the kind of data that an export exports. The service may send values that this package does not
+// know.
 type Model string
 
 // The known models. The last two need a newer server.
@@ -66,7 +67,7 @@ func (m Model) IsKnown() bool { return isKnown(m, models) }
 // know.
 type Interval string
 
-// The known intervals. Those below an hour need a feature of the plan.
+// The known intervals. Intervals below an hour need a feature of the plan.
 const (
 	IntervalHour           Interval = "hour"
 	IntervalDay            Interval = "day"
@@ -77,7 +78,7 @@ const (
 
 var intervals = []Interval{IntervalHour, IntervalDay, IntervalWeek, IntervalEvery5Minutes, IntervalEvery15Minutes}
 
-// IncrementalMode is how rows of a HogQL export are written.
+// IncrementalMode says how a HogQL export writes its rows.
 type IncrementalMode string
 
 // The known modes. Merge needs a primary key.
@@ -88,8 +89,8 @@ const (
 
 var incrementalModes = []IncrementalMode{IncrementalModeAppend, IncrementalModeMerge}
 
-// BatchExportRequest is a new export. Name, Model, Destination and Interval are required; all other
-// fields are sent if they are set. Times are sent in UTC.
+// BatchExportRequest is a new export. Name, Model, Destination and Interval are required; other fields are sent
+// if they are set. Times are sent in UTC.
 type BatchExportRequest struct {
 	Name            string          `json:"name"`
 	Model           Model           `json:"model"`
@@ -110,10 +111,10 @@ type BatchExportRequest struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
 }
 
-// BatchExportUpdateRequest changes an export: an absent field stays as it is, null clears it, a value
-// replaces it. Times are sent in UTC. An offset needs the Interval in the same update, and a new
-// Interval its offsets: without them those of the old one stay. The destination of an update is best made by
-// [Destination.With], which loses no key of the stored config.
+// BatchExportUpdateRequest changes an export: an absent field stays as it is, null clears it, a value replaces
+// it. Times are sent in UTC. An offset needs the Interval in the same update. A new Interval needs its offsets:
+// without them the offsets of the old interval stay. Make the Destination with [Destination.With], which loses
+// no key of the stored config.
 type BatchExportUpdateRequest struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
@@ -138,7 +139,7 @@ type BatchExportUpdateRequest struct {
 type wireExport struct {
 	BatchExportRequest
 
-	Destination wireDestination `json:"destination"`   // in place of the one that redacts
+	Destination wireDestination `json:"destination"`   // instead of the field that redacts
 	Step        *int            `json:"step,omitzero"` // of a test of the destination
 }
 
@@ -200,7 +201,7 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 	return struct {
 		BatchExportUpdateRequest
 
-		Destination Opt[wireDestination] `json:"destination,omitzero"` // in place of the one that redacts
+		Destination Opt[wireDestination] `json:"destination,omitzero"` // instead of the field that redacts
 	}{u, wire}, nil
 }
 
@@ -243,7 +244,7 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 	return s.walk(o, options).All(ctx)
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
 	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), func(row *BatchExport) any { return row.ID }, options)
 }
@@ -269,7 +270,7 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequ
 	return created, withReplacement(err, export.Destination)
 }
 
-// Update changes an export and returns it whole.
+// Update changes an export and returns it.
 //
 // PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
 // newer servers, for another model or another type of destination.
@@ -289,32 +290,33 @@ func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options 
 	return s.client.call(ctx, endpointByID(ops.BatchExportsDelete, id), nil, options...)
 }
 
-// Pause stops the schedule. To pause a paused export changes nothing.
+// Pause stops the schedule. Pausing a paused export changes nothing.
 //
 // POST /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.BatchExportsPause, id), nil, options...)
 }
 
-// UnpauseOptions say what Unpause does in addition.
+// UnpauseOptions are the options of [BatchExportsService.Unpause].
 type UnpauseOptions struct {
-	Backfill bool // also export what was missed since the export was paused
-
-	// AcceptRowsByTimestamp allows a backfill of events since long ago: see [BackfillOptions].
+	// Backfill also exports the time since the export was paused. The default is false.
+	Backfill bool
+	// AcceptRowsByTimestamp allows a backfill that begins with an old interval: see [BackfillOptions]. The
+	// default is false.
 	AcceptRowsByTimestamp bool
 }
 
-// Unpause starts the schedule again. To unpause an export that is not paused changes nothing, and
-// starts no backfill.
+// Unpause starts the schedule again. Unpausing an export that is not paused changes nothing and starts no
+// backfill.
 //
-// With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in
-// all other cases, and if the export was not paused, the ticket is nil. The backfill covers the
-// whole intervals from the pause until now, so it has no runs after a pause that was shorter than
-// one interval. After a pause that began too long ago it is an [*InputError], unless
-// AcceptRowsByTimestamp is set: as with [BatchExportsService.Backfill], other events would be chosen
-// than the schedule chooses. The export and what ran before are read first, in two or three calls; if
-// they cannot be read, nothing is sent. The call is not repeated if its outcome is unknown: the
-// ticket is then returned with the [*OutcomeUnknownError].
+// With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in all other
+// cases, and if the export was not paused, the ticket is nil. The backfill covers the whole intervals from the
+// pause until now, so it has no runs after a pause that was shorter than one interval. If the pause began too
+// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: as with
+// [BatchExportsService.Backfill], the service would choose other events than the schedule. Unpause first reads
+// the export and its earlier backfills or runs, in two or three calls; if it cannot read them, it sends
+// nothing. The call is not repeated if its outcome is unknown: the ticket is then returned with the
+// [*OutcomeUnknownError].
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -341,15 +343,14 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the
-// microsecond at which a page ends are neither lost nor doubled, up to a page full of them, which
-// is an error. An error comes once, last, as a [*PageError]; to resume, set Before to that of
-// the error.
+// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the microsecond at
+// which a page ends are neither lost nor doubled; a whole page of entries of one microsecond is an error. An
+// error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// checkRules refuses the combinations of a new export that no server can store.
+// checkRules refuses combinations of fields that no server can store.
 func (c BatchExportRequest) checkRules() *outgoing.Refusal {
 	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse(field, "", want) }
 	isHogQL := c.Model == ModelHogQL
@@ -368,8 +369,8 @@ func (c BatchExportRequest) checkRules() *outgoing.Refusal {
 	return coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil)
 }
 
-// checkOffsets refuses offsets without the interval that they are of, which the service fails at, and
-// one offset of a weekly export without the other, which the service would set to 0.
+// checkOffsets refuses offsets without their interval, for which the service fails, and one offset of a weekly
+// export without the other, which the service would set to 0.
 func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
 	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
 	interval, hasInterval := u.Interval.Get()

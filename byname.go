@@ -14,14 +14,15 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// NameError is a name that stands for nothing, which matches [ErrNotFound], or for several things.
+// NameError is the error of a name that no item has, or several have. It matches [ErrNotFound] if no item has
+// it.
 type NameError struct {
 	Op   Op
 	Name string
-	IDs  []string // of those that have the name
+	IDs  []string // the items that have the name
 }
 
-// Error says how many there are, and names their ids.
+// Error says how many items have the name, and lists their ids.
 func (e *NameError) Error() string {
 	name := mask.Clean(fmt.Sprintf("%q", e.Name))
 	if len(e.IDs) == 0 {
@@ -33,8 +34,8 @@ func (e *NameError) Error() string {
 // Is matches ErrNotFound if nothing has the name.
 func (e *NameError) Is(target error) bool { return target == ErrNotFound && len(e.IDs) == 0 }
 
-// ByName returns the export with exactly this name. The service does not keep names unique: if several
-// exports have it, or no export, the error is a [*NameError]. It reads the whole list.
+// ByName returns the export with exactly this name. The service does not keep names unique: if several exports
+// have it, or no export, the error is a [*NameError]. ByName reads the whole list.
 //
 // GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {
@@ -43,9 +44,9 @@ func (s *BatchExportsService) ByName(ctx context.Context, name string, options .
 	})
 }
 
-// ByName returns the integration of a kind with exactly this name: the one that it was given, or, where a
-// kind has none, the one that PostHog shows. An empty kind is any. If several have it, or no integration,
-// the error is a [*NameError]. It reads the whole list of the kind.
+// ByName returns the integration of a kind with exactly this name, which is either the name it was given or the
+// name that PostHog shows. An empty kind is any. If several integrations have the name, or no integration, the
+// error is a [*NameError]. ByName reads the whole list of the kind.
 //
 // GET /integrations/, scope integration:read.
 func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {
@@ -54,12 +55,12 @@ func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind,
 		var given struct {
 			Name string `json:"name"`
 		}
-		_ = json.Unmarshal(i.Config, &given) // of another form: it has no name
+		_ = json.Unmarshal(i.Config, &given) // a config of another form has no name
 		return i.ID, []string{given.Name, i.DisplayName}
 	})
 }
 
-// byName finds the one item of a list that has a name.
+// byName returns the only item of a list that has a name.
 func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id any, names []string)) (*T, error) {
 	if name == "" {
 		return nil, refused(op, outgoing.Refuse("name", "", "a name"))

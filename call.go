@@ -24,28 +24,27 @@ import (
 // [github.com/hogapi/hogapi/ops] has a constant for each.
 type Op = ops.Op
 
-// Replay says whether a call may be sent again after a try whose outcome is not known.
+// Replay says whether a call may be sent again after a try with an unknown outcome.
 type Replay uint8
 
 const (
-	// ReplayDefault is the operation's own class; for [Client.Do] it is ReplaySafe for GET and
-	// HEAD, ReplayNever for everything else.
+	// ReplayDefault stands for the operation's own class. For [Client.Do] that is ReplaySafe for GET and HEAD,
+	// and ReplayNever for every other method.
 	ReplayDefault Replay = iota
 	// ReplaySafe is for calls that change nothing.
 	ReplaySafe
 	// ReplayIdempotent is for calls that leave the same state no matter how often they are carried
 	// out.
 	ReplayIdempotent
-	// ReplayNever is for calls that act again each time. They are sent again only when the service
-	// provably did not act on them: nothing was written to the network, or the answer was the
-	// service's own 429 "throttled".
+	// ReplayNever is for calls that act again each time. They are sent again only if the service provably did
+	// not act on them: nothing was written to the network, or the answer was the service's own 429 "throttled".
 	ReplayNever
 )
 
-// operation is an endpoint as it is called.
+// operation is a row of the table of endpoints.
 type operation endpoints.Row
 
-// info names a call of the operation, after so many tries.
+// info describes a call of the operation after a number of tries.
 func (o operation) info(tries int) CallInfo {
 	return CallInfo{Op: o.Name, Method: o.Method, Route: o.Path, Tries: tries}
 }
@@ -60,7 +59,7 @@ type callConfig struct {
 	reply  *Reply
 }
 
-// WithHeader adds a header to one call. It cannot replace what the call itself sets, such as
+// WithHeader adds a header to one call. It cannot replace a header that the call itself sets, such as
 // Authorization.
 func WithHeader(name, value string) CallOption {
 	return func(c *callConfig) {
@@ -71,8 +70,8 @@ func WithHeader(name, value string) CallOption {
 	}
 }
 
-// WithQuery sets query parameters of one call, over those that the method sets. Listed calls keep
-// them on every page.
+// WithQuery sets query parameters of one call. They replace the parameters of the same names that the method
+// sets. A walk sends them with every page.
 func WithQuery(q url.Values) CallOption {
 	return func(c *callConfig) {
 		if c.query == nil {
@@ -93,8 +92,8 @@ type Reply struct {
 	Body       []byte      // on success as it came; on failure cut at 64 KiB, with keys redacted
 }
 
-// WithReply fills *r with the raw answer, on success and on failure; where none came it empties it,
-// unless the method itself has refused its input. For a walk over pages it holds the newest one.
+// WithReply fills *r with the raw answer, on success and on failure. If no answer came, *r is empty; if the
+// method refused its own input, *r is unchanged. In a walk over pages, *r holds the newest answer.
 func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r } }
 
 // request is one call as a service method describes it.
@@ -102,17 +101,17 @@ type request struct {
 	op      operation
 	ids     []string          // for the {parameters} of the path
 	query   url.Values        // may be nil
-	body    any               // nil sends none
+	body    any               // nil for no body
 	lenient bool              // an empty answer is fine: PostHog's API reference documents no body
-	refusal *outgoing.Refusal // why it is not sent
+	refusal *outgoing.Refusal // if not nil, the request is not sent
 
-	location *string       // where a redirect is the answer that is wanted: takes the place it leads to
-	leastTry time.Duration // a try may last so long, whatever the client's limit is
+	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
+	leastTry time.Duration // the least time limit of a try, even if the client's is shorter
 
-	tooMuchIsFinal bool // a try that took too long is not repeated: the caller asks for less
+	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
 }
 
-// endpoint is the request of an operation of the table.
+// endpoint returns the request of an operation in the table.
 func endpoint(op Op, ids ...string) request {
 	return request{op: operation(endpoints.Of(op)), ids: ids}
 }
@@ -124,13 +123,13 @@ func endpointByID(op Op, ids ...uuid.UUID) request {
 	return endpoint(op, texts...).refuse(refusal)
 }
 
-// refuse makes the first refusal that is not nil the request's own.
+// refuse sets the request's refusal, unless it has one.
 func (r request) refuse(why *outgoing.Refusal) request {
 	r.refusal = cmp.Or(r.refusal, why)
 	return r
 }
 
-// refused is a refusal as the caller gets it, or nil.
+// refused returns a refusal as the caller's error, or nil.
 func refused(op Op, r *outgoing.Refusal) error {
 	if r == nil {
 		return nil
@@ -138,7 +137,7 @@ func refused(op Op, r *outgoing.Refusal) error {
 	return &InputError{Op: op, Field: r.Field, Value: r.Value, Want: r.Want}
 }
 
-// check is why nothing may be sent: bad input.
+// check returns an error if the request has bad input and must not be sent.
 func (r request) check(ctx context.Context) error {
 	if ctx == nil {
 		return nilContext(r.op.Name)
@@ -146,13 +145,13 @@ func (r request) check(ctx context.Context) error {
 	return refused(r.op.Name, r.refusal)
 }
 
-// with is the request with a query of its own.
+// with returns the request with another query.
 func (r request) with(query url.Values) request {
 	r.query = query
 	return r
 }
 
-// configOf is what the options of a call say together.
+// configOf applies the options of a call.
 func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 	for _, option := range options {
 		if option == nil {
@@ -163,8 +162,8 @@ func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 	return cfg, nil
 }
 
-// call carries out one request: build, send with retries, decode into out. A nil out means that the
-// status says all.
+// call carries out one request: it builds it, sends it with retries, and decodes the answer into out. If out is
+// nil, only the status counts.
 func (c *Client) call(ctx context.Context, r request, out any, options ...CallOption) error {
 	if err := r.check(ctx); err != nil {
 		return err
@@ -174,13 +173,13 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 		return err
 	}
 	if cfg.reply != nil {
-		*cfg.reply = Reply{} // it may hold an earlier call's
+		*cfg.reply = Reply{} // it may hold the answer of an earlier call
 	}
 	return c.carryOut(ctx, r, cfg, c.core.apiPath, out)
 }
 
-// carryOut is one call below a path of the API. What is not found below /environments, which newer
-// servers lack, is read below /projects.
+// carryOut makes one call below a path of the API. Newer servers lack /environments: a read that does not find
+// its endpoint there is repeated below /projects.
 func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
 	x, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
@@ -207,7 +206,7 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	return err
 }
 
-// nameProjects names, in the error of a call that is not sent twice, the path that every server has.
+// nameProjects adds the path that every server has to the error of a call that is not sent twice.
 func nameProjects(err error, above string) {
 	api, _ := errors.AsType[*APIError](err)
 	other := api.Alternative
@@ -217,7 +216,7 @@ func nameProjects(err error, above string) {
 	}
 }
 
-// fetch carries out a request whose answer is a T.
+// fetch carries out a request and returns its answer, a T.
 func fetch[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
 	var out T
 	if err := c.call(ctx, r, &out, options...); err != nil {
@@ -226,7 +225,7 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 	return &out, nil
 }
 
-// fetchMatching is fetch of an answer that must match what was asked for.
+// fetchMatching is fetch for an answer that must match the request.
 func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
 	out := matching[T]{matches: matches}
 	if err := c.call(ctx, r, &out, options...); err != nil {
@@ -235,7 +234,7 @@ func fetchMatching[T any](ctx context.Context, c *Client, r request, options []C
 	return &out.answer, nil
 }
 
-// fetchRows carries out a request whose answer is an object with a list of this name.
+// fetchRows carries out a request and returns the list of this name in its answer.
 func fetchRows[T any](ctx context.Context, c *Client, r request, options []CallOption, name string) ([]T, error) {
 	list := rowList[T]{name: name}
 	err := c.call(ctx, r, &list, options...)
@@ -279,7 +278,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
 }
 
-// target is the URL of a request below a path of the API and the project.
+// target returns the URL of a request below a path of the API and the project.
 func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *outgoing.Refusal) {
 	if c.core.api == nil || c.core.personalKey == nil {
 		return nil, outgoing.Refuse("client", "", "a client with WithPersonalAPIKey and a region or base URL")

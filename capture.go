@@ -20,23 +20,23 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// A Capture holds what it has not sent in memory: a kill of the process loses it. Where that must
-// not happen, use [Client.Import], which resumes from a checkpoint, or commit the positions that
-// OnSettled reports.
+// A Capture sends past events that a program hands it. It holds unsent events in memory: a kill of the process
+// loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or commit the
+// positions that OnSettled reports.
 //
-// In a service that runs for months, set DeliveryOptions.NoProgress to -1: an outage, at the start too,
-// is waited out however long it lasts. Meanwhile the Capture holds at most MaxInFlight events and
-// MaxBytes, Enqueue waits, TryEnqueue refuses, and Stats.FailingSince and LastError say why. By
-// default, a Capture stops for good after 15 minutes of failures, or 30 s without a host at the start.
-// What no repetition fixes ends every Capture, such as a wrong key or the plan's limit: then Enqueue
-// returns the *StopError, and the service logs it, calls Close and makes another Capture once the
-// cause is gone.
+// In a service that runs for months, set DeliveryOptions.NoProgress to -1. The Capture then waits for the end
+// of every outage, also at the start, however long it lasts. Meanwhile it holds at most MaxInFlight events and
+// MaxBytes, Enqueue waits, TryEnqueue returns [ErrFull], and Stats.FailingSince and LastError give the reason.
+// By default, a Capture stops for good after 15 minutes of failures, or after 30 s if it cannot reach the host
+// at the start. A failure that no repetition can fix, such as a wrong key or the plan's limit, stops every
+// Capture: Enqueue then returns the *StopError. Log it, call Close, and make another Capture once the cause is
+// gone.
 //
-// Capture sends past events: every request says historical_migration, and there is no way to send
-// without it. No event that Enqueue has taken is dropped: it is acknowledged, given to the reject
-// handler, or listed by Close as unsettled. It is safe for concurrent use. End it with Close: a
-// Capture that is garbage collected without Close reports the events it held to the client's logger,
-// or to [slog.Default] if the client has none.
+// A Capture is for past events only: every request says historical_migration, and there is no way to send
+// without it. No event that Enqueue has taken is dropped: it is acknowledged, given to the reject handler, or
+// listed by Close as unsettled. A Capture is safe for concurrent use. End it with Close: a Capture that is
+// garbage collected without Close reports the events it held to the client's logger, or to [slog.Default] if
+// the client has no logger.
 type Capture struct {
 	id   string
 	line *pipeline.Pipeline
@@ -46,7 +46,7 @@ type Capture struct {
 // Format writes the type's name under every verb: the buffers of a Capture hold events.
 func (c *Capture) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, "hogapi.Capture") }
 
-// opCapture is what errors about the use of a Capture begin with. It is no request.
+// opCapture begins the errors about the use of a Capture. It is not a request.
 const opCapture Op = "capture"
 
 // NewCapture starts a Capture. It sends nothing yet.
@@ -64,17 +64,17 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	return capture, nil
 }
 
-// Enqueue takes the events of one record, all or none. It makes their bytes at once, so later
-// changes of their maps change nothing, and waits while the buffer is full.
+// Enqueue takes the events of one record, all of them or not one. It encodes them at once, so later changes of
+// their maps have no effect. It waits while the buffer is full.
 //
-// The events share one Position: that of the events that have one. OnSettled is told it once all of
-// them are settled. Events without a UUID get one that is derived from the Position and their number
-// there. A record that is enqueued while others with the same Position are, or after records in
-// between, needs events with a UUID of their own.
+// The events share one Position; some may leave it empty. OnSettled receives it once all of them are settled.
+// An event without a UUID gets one that is derived from the Position and the event's number there. If several
+// goroutines enqueue records with the same Position, or if other records come in between, give their events
+// UUIDs of their own.
 //
-// An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler the whole
-// record is not taken and the error is the *EventError. Any other error also means that the record
-// was not taken: the *StopError that has ended the sending, [ErrClosed], or the cause of ctx's end.
+// An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue does not take
+// the record and returns the *EventError. Every other error also means that the record was not taken: the
+// *StopError that ended the sending, [ErrClosed], or the cause of ctx's end.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
@@ -85,9 +85,9 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	return c.enqueue(ctx, events, true)
 }
 
-// TryEnqueue is Enqueue without waiting: [ErrFull] means that the record was not taken, since there
-// is no room; [ErrNotReady], since the server has not yet answered how it takes events. The first
-// call has it asked, so it is the answer to that call, unless DeliveryOptions.Protocol is set.
+// TryEnqueue is Enqueue without waiting. [ErrFull] means that the record was not taken because there is no
+// room, and [ErrNotReady] that the server has not yet answered how it takes events. The first call starts that
+// request, so it returns ErrNotReady unless DeliveryOptions.Protocol is set.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	return c.enqueue(context.Background(), events, false)
 }
@@ -110,7 +110,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	return record.Admit(ctx)
 }
 
-// placeOf is the one position of a record.
+// placeOf returns the Position that the events of a record share.
 func placeOf(events []Event) (place wire.Origin, err error) {
 	for i := range events {
 		at := events[i].Position
@@ -125,8 +125,8 @@ func placeOf(events []Event) (place wire.Origin, err error) {
 	return place, nil
 }
 
-// Flush returns when every event that was taken before it is settled and OnSettled knows. It does
-// not wait for later events.
+// Flush waits until every event that was taken before the call is settled and OnSettled has been called. It
+// does not wait for later events.
 func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
@@ -135,10 +135,10 @@ func (c *Capture) Flush(ctx context.Context) error {
 	return c.line.Flush(ctx)
 }
 
-// Close takes no further events, sends what it holds, waits for retries, and returns the receipt,
-// which is valid with an error too. When ctx ends first, requests under way are canceled and the
-// error is an [*UnsettledError] that lists every event that is not settled. A Capture that has
-// stopped returns its [*StopError]. A second Close returns the same.
+// Close stops taking events, sends the events that it holds, waits for retries, and returns the receipt, which
+// is valid with an error too. If ctx ends first, Close cancels the requests under way and returns an
+// [*UnsettledError] that lists every event that is not settled. For a Capture that has stopped, the error is
+// its [*StopError]. A second Close returns the same values.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return Receipt{}, err
@@ -148,7 +148,7 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	return receiptOf(c.id, "", result), err
 }
 
-// Stats is a snapshot of what has happened so far.
+// Stats returns a snapshot of the progress so far.
 func (c *Capture) Stats() Stats { return statsOf(c.line.Progress(), 0) }
 
 // checkContext refuses a nil context.
@@ -159,7 +159,7 @@ func checkContext(ctx context.Context, op Op) error {
 	return nil
 }
 
-// pipeline is what a Capture and an import do with events.
+// pipeline returns the configuration that a Capture and an import share.
 func (c *Client) pipeline(op Op, o CaptureOptions) (config pipeline.Config, err error) {
 	if err := o.check(op, c.core, c.project); err != nil {
 		return config, err
@@ -184,15 +184,15 @@ var pipelineErrors = pipeline.Errors{
 	},
 }
 
-// newStamps are what this library adds to the events of an import.
+// newStamps returns the properties that this library adds to the events of an import.
 func newStamps(importID string) wire.Stamps {
 	return wire.NewStamps(libraryName, outgoing.Version(), importID)
 }
 
 const libraryName = "hogapi-go"
 
-// capturePost makes one request to the capture origin, which has no prefix, and takes the project API
-// key. What is sent again, and when, is for the lanes to say.
+// capturePost makes one request to the capture origin, which has no prefix and takes the project API key. The
+// lanes decide about retries.
 func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Answer {
 	target := *c.capture
 	target.Path += r.Path
@@ -218,7 +218,7 @@ func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Answ
 
 var captureOps = [...]Op{pipeline.Events: ops.Capture, pipeline.Question: ops.Protocol, pipeline.Preflight: ops.Preflight}
 
-// handler gives rejects to a caller's handler, which may be nil.
+// handler adapts a caller's reject handler, which may be nil.
 func (c *core) handler(h RejectHandler) func(context.Context, *pipeline.Reject) error {
 	if h == nil {
 		return nil
@@ -244,7 +244,7 @@ func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 	}
 }
 
-// receiptOf is the receipt of what a pipeline has done.
+// receiptOf returns the receipt of a pipeline's result.
 func receiptOf(id, source string, r pipeline.Result) Receipt {
 	receipt := newReceipt(id, source, r.State)
 	receipt.Protocol, receipt.Finished = Protocol(r.Protocol), r.Finished
@@ -253,7 +253,7 @@ func receiptOf(id, source string, r pipeline.Result) Receipt {
 	return receipt
 }
 
-// statsOf are the Stats of what has happened so far.
+// statsOf returns the Stats of a pipeline's progress.
 func statsOf(p pipeline.Progress, total int64) Stats {
 	return Stats{
 		Read: p.Read, Acknowledged: p.Acknowledged, Rejected: p.Rejected, Unconfirmed: p.Unconfirmed, Skipped: p.Skipped,
@@ -265,7 +265,7 @@ func statsOf(p pipeline.Progress, total int64) Stats {
 	}
 }
 
-// observeBatch tells logger and hooks of one request of an import.
+// observeBatch reports one request of an import to logger and hooks.
 func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
 	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
 	if status == 0 {
