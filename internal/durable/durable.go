@@ -1,6 +1,7 @@
-// Package durable keeps files that survive a crash of the machine: one that is replaced as a whole, and one that grows by
-// lines. An error means that the newest change may be lost. Nothing is tried again after a failed sync: the system may
-// then have dropped what it could not write, and a second sync would succeed all the same.
+// Package durable keeps files that survive a crash of the machine: [Replace] replaces a file as a whole,
+// and a [Log] grows by lines. An error means that the newest change may be lost. Nothing is tried again
+// after a failed sync: the system may then have dropped the data that it could not write, and a second sync
+// would succeed all the same.
 package durable
 
 import (
@@ -22,14 +23,15 @@ var (
 	ErrManyNames  = errors.New("the file has further names (hard links), which would not follow it when it is replaced")
 )
 
-// FS is what this package needs of a file system. A crash keeps no more than what has been synced.
+// FS is the part of a file system that this package uses. Only synced changes are sure to survive a crash.
 type FS interface {
 	OpenFile(name string, flag int, perm fs.FileMode) (File, error)
 	Rename(from, to string) error
 	Remove(name string) error
 	// Follow returns the name of the file that a name leads to by links, whether or not it is there.
 	Follow(name string) (string, error)
-	// MakeFolder makes a folder and those above it that are missing, for this user only, and makes them durable.
+	// MakeFolder makes a folder and the missing folders above it, for this user only, and makes them
+	// durable.
 	MakeFolder(name string) error
 	// SyncFolder makes durable which files a folder holds.
 	SyncFolder(name string) error
@@ -71,8 +73,9 @@ func Read(fsys FS, path string) ([]byte, error) {
 // TempEnding is that of the second file of Replace, which nobody else gives to a file.
 const TempEnding = ".hogapi-tmp"
 
-// Replace gives a file a new content: after a crash it has the old or the new one, and once Replace has returned nil the new
-// one. It uses a second file, whose name has TempEnding, so one caller at a time may work on a path.
+// Replace gives a file a new content: after a crash it has the old or the new one, and once Replace has
+// returned nil the new one. It uses a second file, path with TempEnding, so one caller at a time may work
+// on a path.
 func Replace(fsys FS, path string, content []byte) error {
 	temp := path + TempEnding
 	err := create(fsys, temp, content)
@@ -88,7 +91,8 @@ func Replace(fsys FS, path string, content []byte) error {
 
 // create writes a new file and syncs its content, but not the folder.
 func create(fsys FS, path string, content []byte) error {
-	// What a crash has left is removed rather than opened: it could be anything, even a link to elsewhere.
+	// A file that a crash has left is removed rather than opened: it could be anything, even a link to
+	// elsewhere.
 	if err := fsys.Remove(path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -106,7 +110,7 @@ func create(fsys FS, path string, content []byte) error {
 	return errors.Join(err, f.Close())
 }
 
-// Seal puts a line with a checksum before a text. what says what the text is.
+// Seal puts a line with a checksum before a text. The line also names the kind of text.
 func Seal(what string, text []byte) []byte {
 	file := fmt.Appendf(nil, "hogapi %s, sha256 %x\n", what, sha256.Sum256(text))
 	return append(append(file, text...), '\n')

@@ -23,7 +23,7 @@ import (
 // The workload is an import in small: lines go to a log, the log is synced, and a state that says how many replaces the one before.
 const (
 	statePath = "folder/state"
-	logPath   = "another/log" // whose folder no state makes durable
+	logPath   = "another/log" // in a folder that Replace of the state does not sync
 )
 
 // line is a long one, so that it can be torn.
@@ -53,7 +53,7 @@ func read(d durable.FS, path string) ([]byte, error) {
 	return raw, err
 }
 
-// work goes on from the state on disk, up to a few lines further, and returns the number that it saved last, 0 where it saved none.
+// work continues from the state on disk by a few lines, and returns how many lines its last saved state has, or 0.
 func work(d durable.FS, random *rand.Rand) (saved int, err error) {
 	raw, err := read(d, statePath)
 	if err != nil {
@@ -85,7 +85,8 @@ func work(d durable.FS, random *rand.Rand) (saved int, err error) {
 	return saved, log.Close()
 }
 
-// checkDisk says what is wrong with a disk after a crash, where a state with at least saved lines was there.
+// checkDisk returns an error if a crash has torn or lost the state, which had at least saved lines, or lines of its
+// log.
 func checkDisk(d durable.FS, saved int) error {
 	raw, err := read(d, statePath)
 	if err != nil {
@@ -112,8 +113,8 @@ func checkDisk(d durable.FS, saved int) error {
 	return checkLog(text, i)
 }
 
-// checkLog demands the first n lines. Lines that were not saved may be there too, also twice, and what a crash has torn:
-// the beginning of a line, or zeros.
+// checkLog demands the first n lines. It also allows lines that were not saved, repeated lines, and the remains of a
+// crash: the beginning of a line, or zeros.
 func checkLog(text []byte, n int) error {
 	if len(text) > 0 && text[len(text)-1] != '\n' {
 		return errors.New("the last line is not whole")
@@ -185,7 +186,7 @@ func TestPowerLoss(t *testing.T) {
 	}
 }
 
-// The simulated disk must notice what the syncs are for; otherwise the test above proves nothing.
+// The simulated disk must lose data if a sync does nothing; otherwise the test above proves nothing.
 func TestPowerLossIsNoticedWithoutSyncs(t *testing.T) {
 	t.Parallel()
 	for name, sabotage := range map[string]func(*simdisk.Disk){
@@ -204,8 +205,8 @@ func TestPowerLossIsNoticedWithoutSyncs(t *testing.T) {
 	}
 }
 
-// Every operation fails once. The work ends with that error, what was saved is still there after a loss of power, and it can
-// go on once the disk is well again.
+// Every operation fails once. The work ends with that error, saved lines are still there after a loss of power, and
+// the log can be opened again once the disk works.
 func TestEveryOperationFailsOnce(t *testing.T) {
 	t.Parallel()
 	broken := errors.New("no space left")
@@ -331,7 +332,7 @@ func TestReplaceOnTheMachine(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
 
 	path := filepath.Join(folder, "state")
-	// What a crash has left, even a link to elsewhere, is not written through.
+	// Replace does not write through a temporary file that a crash has left, even if it is a link to elsewhere.
 	victim := filepath.Join(folder, "victim")
 	require.NoError(t, os.WriteFile(victim, []byte("mine"), 0o600))
 	require.NoError(t, os.Symlink(victim, path+durable.TempEnding))
@@ -370,7 +371,7 @@ func TestMakeFolderFails(t *testing.T) {
 	require.ErrorIs(t, durable.OS{}.MakeFolder(loop), syscall.ELOOP, "the cause, not that something is there")
 }
 
-// Imports that begin at the same moment may share a folder that none of them has yet.
+// Imports that begin at the same moment may share a folder that does not exist yet.
 func TestMakeFolderWithOthers(t *testing.T) {
 	t.Parallel()
 	for range 50 {

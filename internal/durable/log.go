@@ -8,8 +8,8 @@ import (
 	"path/filepath"
 )
 
-// Log is a file of JSON lines that only grows: what others append meanwhile stays. After an error it
-// takes nothing more.
+// Log is a file of JSON lines that only grows: lines that others append meanwhile stay. After an error it
+// accepts no more lines.
 type Log struct {
 	file   File
 	buf    []byte
@@ -103,7 +103,7 @@ func (l *Log) append(text []byte) error {
 	return err
 }
 
-// Sync makes durable what was appended.
+// Sync makes the appended lines durable.
 func (l *Log) Sync() error {
 	if l.failed == nil {
 		l.failed = l.file.Sync()

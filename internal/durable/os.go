@@ -27,9 +27,10 @@ func (OS) Rename(from, to string) error { return os.Rename(from, to) }
 // Remove is os.Remove.
 func (OS) Remove(name string) error { return os.Remove(name) }
 
-const maxLinks = 40 // as many as Linux follows; what opens the name after more of them says so
+const maxLinks = 40 // as many as Linux follows; opening a name with more links fails
 
-// Follow implements FS. The folder of the name that it returns has no link in it either: what is above it is where it seems to be.
+// Follow implements FS. The folder of the returned name has no link in it either, so its filepath.Dir is
+// the real folder.
 func (OS) Follow(name string) (string, error) {
 	for range maxLinks {
 		folder, base := filepath.Split(name)

@@ -8,7 +8,8 @@ import (
 // ErrLimit is more than a Room has.
 var ErrLimit = errors.New("more than the limit")
 
-// Room bounds what somebody else decides to have written: a number of bytes, and what the disk has free.
+// Room limits how much somebody else, such as a server, can have written: to a number of bytes, and to the
+// free space of the disk.
 type Room struct {
 	Folder string
 	Most   int64 // bytes; 0 or below: no limit

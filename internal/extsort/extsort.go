@@ -20,10 +20,10 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// State is what a folder holds. It is saved as JSON.
+// State describes the content of a folder. It is saved as JSON.
 type State struct {
-	Name  string          `json:"name"`            // of what is sorted
-	Of    json.RawMessage `json:"of,omitempty"`    // what else the caller knows of it
+	Name  string          `json:"name"`            // of the sorted items
+	Of    json.RawMessage `json:"of,omitempty"`    // further facts that the caller keeps about them
 	After json.RawMessage `json:"after,omitempty"` // where its input continues
 	Read  int64           `json:"read"`            // items before that place
 	Runs  []Run           `json:"runs"`
@@ -40,10 +40,10 @@ type Run struct {
 	Digest string `json:"digest"` // equal for equal items
 }
 
-// Options say what is sorted, and how.
+// Options configure a Sorter.
 type Options struct {
 	FS     durable.FS // nil: the machine's
-	Name   string     // of what is sorted; what another name has left in the folder is an error
+	Name   string     // of the sorted items; a folder of another name is an error
 	Of     []byte     // JSON for State.Of of a sorting that begins
 	Key    int        // bytes at the beginning of an item that it is sorted by, in the order of bytes.Compare
 	Memory int        // bytes that a run may have
@@ -160,7 +160,7 @@ func (s *Sorter) removeOthers() (err error) {
 	return err
 }
 
-// damaged is the error of a folder whose files are not as they were written.
+// damaged returns the error about a file that has changed since it was written.
 func (s *Sorter) damaged(what string) error {
 	return fmt.Errorf("%s: remove %s, and the files run-* next to it, to sort again", what, s.path(stateFile))
 }

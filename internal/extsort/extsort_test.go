@@ -109,7 +109,7 @@ func TestDamagedFolders(t *testing.T) {
 	require.NoError(t, extsort.Remove(dir))
 	require.NoDirExists(t, dir)
 
-	// What was there before is neither replaced nor removed.
+	// Open and Remove neither replace nor remove the files of others.
 	foreign := t.TempDir()
 	require.NoError(t, os.WriteFile(filepath.Join(foreign, "mine"), nil, 0o600))
 	require.Error(t, extsort.Remove(foreign))
@@ -123,8 +123,8 @@ func TestDamagedFolders(t *testing.T) {
 	assert.Equal(t, "mine", string(content))
 }
 
-// A loss of power at any moment of the sorting, and a failure of any operation, loses and changes nothing: the sorting continues, or an
-// error says what to remove.
+// A loss of power at any moment of the sorting, and a failure of any operation, loses and changes nothing: the next
+// run continues the sorting.
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
 	pairs := make([]pair, 40)
@@ -165,7 +165,7 @@ func TestPowerLoss(t *testing.T) {
 		disk := &simdisk.Disk{}
 		disk.FailAt(at+1, full)
 		if _, err := run(disk); err == nil {
-			continue // what is removed may stay
+			continue // a failed removal is not an error
 		}
 		got, err := run(disk)
 		require.NoError(t, err, "operation %d failed", at)
@@ -292,7 +292,7 @@ func TestMergeThatEnds(t *testing.T) {
 	require.ErrorContains(t, s.Read(0, func([]byte, int64) bool { return true }), "is not as it was written, at byte 0", "a file that has become shorter")
 }
 
-// A run is full when its items take the memory, with what each needs besides its bytes. An item may be its
+// A run is full when its items, with 16 bytes for each in addition to its own, fill the memory. An item may be its
 // key alone. Equal items have an equal digest.
 func TestRuns(t *testing.T) {
 	t.Parallel()

@@ -19,7 +19,8 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// headerSize is what stands before an item: its length, and a checksum of its place and its bytes.
+// headerSize is the size of an item's header: the length of the item, and a checksum of its place and its
+// bytes.
 const headerSize = 4 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
@@ -132,7 +133,8 @@ func (r *runReader) damaged() error {
 	return r.sorter.damaged(fmt.Sprintf("%s is not as it was written, at byte %d", r.run.File, r.offset))
 }
 
-// merger gives the items of several runs in their order; of equal keys, those of the earlier run first.
+// merger gives the items of several runs in order. Of items with equal keys, the items of the earlier run
+// come first.
 type merger struct {
 	key  int
 	runs []*runReader

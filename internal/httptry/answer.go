@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// What is kept of an answer.
+// Limits of an answer.
 const (
 	MaxAnswer     = 32 << 20    // bytes of a decompressed answer
 	MaxErrorBody  = 64 << 10    // bytes of an error answer
@@ -41,7 +41,7 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (an
 	}
 	resp.Body = &readBody{*bytes.NewReader(body), body}
 	if !isNeeded {
-		return 0, nil // the status is known, and it is what counts
+		return 0, nil // the status is known, and the caller needs no more
 	}
 	if !IsPage(resp.Header.Get("Content-Type"), bytes.TrimSpace(body)) {
 		answered = resp.StatusCode

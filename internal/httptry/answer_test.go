@@ -33,8 +33,7 @@ func (z *zeros) Read(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// What is read of an answer, and what the facts say of a success that was carried out but
-// cannot be read.
+// An answer is read up to its limit. For a success with an unreadable body, the facts have its status.
 func TestReadAnswer(t *testing.T) {
 	cut := func(body string) io.Reader {
 		return io.MultiReader(strings.NewReader(body), errReader{io.ErrUnexpectedEOF})

@@ -35,9 +35,9 @@ func IsPermanent(err error) bool {
 		errors.As(err, &badCert) || errors.As(err, &badName) || errors.As(err, &badIssuer)
 }
 
-// Cause names what ended a try. Its own time limit, which net/http reports as a plain deadline,
-// stays a timeout by net.Error. It is not a context.DeadlineExceeded: the caller's deadline has not
-// passed.
+// Cause returns the reason why a try ended. The try's own time limit, which net/http reports as a plain
+// deadline, stays a timeout by net.Error. It is not a context.DeadlineExceeded, because the caller's
+// deadline has not passed.
 func Cause(ctx context.Context, err error) error {
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, ErrTimeout):

@@ -9,7 +9,7 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Time limits of one try, where the caller sets none.
+// Time limits of one try, unless the caller sets others.
 const (
 	DefaultAPI     = 30 * time.Second
 	DefaultCapture = 60 * time.Second
@@ -65,7 +65,7 @@ func NewClients(own *http.Client, pace *rate.Limiter) Clients {
 	}
 }
 
-// DefaultTransport returns the transport of a caller who has none.
+// DefaultTransport returns the transport for a caller that sets no transport.
 func DefaultTransport() *http.Transport {
 	// A connection that died in an outage must not take requests, which would wait for their time
 	// limit. TCP probes idle connections. HTTP/2 sends pings, since a timeout does not end its

@@ -9,13 +9,13 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// What the service says in a 404 that is not about the thing asked for.
+// Texts of the service's 404s that are not about the requested object.
 const (
 	NoEndpoint = "Endpoint not found."
 	NoProject  = "Project not found."
 )
 
-// What the service says in a 403 that no scope can change.
+// Texts of the service's 403s that no scope can change.
 const (
 	NoKeyCan   = "does not support personal api key access" // in lower case: servers differ
 	NotEnabled = "not enabled for this team."

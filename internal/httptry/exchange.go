@@ -15,8 +15,8 @@ import (
 // MostTries is the most tries of a call.
 const MostTries = 100
 
-// Exchange is a call to be sent. go-retryablehttp's callbacks cannot see the request that they decide about, so each call has a
-// retrying client of its own, whose callbacks are methods of the call's [Result].
+// Exchange is a call to be sent. go-retryablehttp's callbacks cannot see the request that they decide
+// about, so each call has its own retrying client. The callbacks are methods of the call's [Result].
 type Exchange struct {
 	Plan    Plan
 	Client  *http.Client
@@ -25,7 +25,7 @@ type Exchange struct {
 	Once    bool     // the call acts again each time that it is carried out
 	Keys    []string // no error and no kept body may show them
 	Now     func() time.Time
-	Mark    func(ctx context.Context, try int) context.Context // is Plan.Mark of each try; nil for none
+	Mark    func(ctx context.Context, try int) context.Context // is Plan.Mark of each try; may be nil
 	Tried   func(context.Context, *Result)                     // is called after each try
 
 	Location       *string // takes the target of a redirect, where a redirect is the wanted answer
@@ -43,7 +43,7 @@ type Result struct {
 	Starved bool      // the retry budget is used up
 	MayHave bool      // an earlier try of this call may have taken effect
 	Sent    bool      // a try, not only the newest, may have reached the host
-	Answer  *Received // of the newest try; nil for none
+	Answer  *Received // of the newest try; nil: no answer
 	Problem ErrorBody // of an answer that is no success
 
 	call *Exchange
@@ -56,8 +56,8 @@ type Received struct {
 	Body       []byte
 }
 
-// Prepare makes the request, and returns its header, which is to be filled before Send. A nil body sends
-// none.
+// Prepare makes the request and returns its header, for the caller to fill before Send. With a nil body,
+// the request has no body.
 func (x *Exchange) Prepare(ctx context.Context, method, target string, body []byte) (http.Header, error) {
 	var err error
 	if x.request, err = retryablehttp.NewRequestWithContext(x.Plan.In(ctx), method, target, rewindable(body)); err != nil {
@@ -74,7 +74,7 @@ func rewindable(body []byte) any {
 	return body // a byte slice rewinds for free
 }
 
-// Send runs the tries and returns their outcome, whatever the retrying client makes of it.
+// Send runs the tries and returns their outcome, instead of the retrying client's error.
 func (x *Exchange) Send(ctx context.Context) *Result {
 	r := &Result{call: x}
 	if x.Mark != nil {
@@ -115,7 +115,7 @@ func (r *Result) checkRetry(ctx context.Context, resp *http.Response, err error)
 	return r.Verdict.Retry, nil
 }
 
-// outcome is what a try has shown. It keeps the answer, of a failure without the keys.
+// outcome returns the Outcome of a try, and keeps its answer. It masks the keys in the answer of a failure.
 func (r *Result) outcome(ctx context.Context, resp *http.Response, err error) Outcome {
 	r.Tries++
 	r.Facts = r.call.Plan.TakeFacts()
@@ -143,15 +143,15 @@ func (r *Result) outcome(ctx context.Context, resp *http.Response, err error) Ou
 	return o
 }
 
-// readProblem reads what an answer says that is no success, and keeps the keys out of it.
+// readProblem reads the error in an answer that is not a success, and masks the keys in the answer.
 func (r *Result) readProblem() {
 	header, body := r.Answer.Header, r.Answer.Body
 	r.Answer.Header, r.Answer.Body = mask.Header(header, r.call.Keys), mask.Bytes(body, r.call.Keys)
 	r.Problem = ParseErrorBody(header.Get("Content-Type"), r.Answer.Body)
 }
 
-// hideLocation takes out of an answer, whatever its status, what can be the place that it leads to:
-// a signed URL, which is a secret. Of the body only the service's own words remain.
+// hideLocation masks the Location of an answer with any status: it can be a signed URL, which is a secret.
+// It drops the body too, unless that is an error in the service's own words without a URL.
 func (r *Result) hideLocation() {
 	a := r.Answer
 	if _, leads := a.Header["Location"]; leads {

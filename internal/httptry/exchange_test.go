@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// exchanged sends a call whose tries are answered one after another, the last answer repeatedly.
+// exchanged sends a call and answers its tries by the script. The last answer of the script repeats.
 func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script ...roundTrip) *Result {
 	t.Helper()
 	target, err := url.Parse(home)
@@ -80,7 +80,7 @@ func TestExchange(t *testing.T) {
 	}
 }
 
-// A total outage does not multiply the load: the tokens are used up, and a retry that never began costs none.
+// A total outage does not multiply the load: it uses up the tokens. A retry that never began is free.
 func TestExchangePays(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -110,7 +110,7 @@ func TestTrapT12BodyIsBytes(t *testing.T) {
 	require.Nil(t, rewindable(nil))
 }
 
-// What ended a call besides its last answer is in its error too.
+// The error of a call has both the last answer and the reason why there was no further try.
 func TestExplain(t *testing.T) {
 	t.Parallel()
 	last := errors.New("status 503")

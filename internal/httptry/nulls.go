@@ -8,7 +8,7 @@ import (
 	"strings"
 )
 
-// NoNulls refuses null as an element of a list whose elements cannot be nil: encoding/json leaves a zero value there,
+// NoNulls refuses null in a list of elements that cannot be nil: encoding/json leaves a zero value there,
 // which reads as a real one.
 func NoNulls(body []byte, out any) error {
 	for from := 0; ; {
@@ -31,7 +31,7 @@ func noNulls(raw json.RawMessage, t reflect.Type, name string) error {
 	case t.Kind() == reflect.Slice && t.Elem().Kind() != reflect.Uint8:
 		var elements []json.RawMessage
 		if json.Unmarshal(raw, &elements) != nil {
-			return nil // what is wrong is for the decoder to say
+			return nil // the decoder reports the error
 		}
 		for i, element := range elements {
 			if k := t.Elem().Kind(); string(element) == "null" && k != reflect.Pointer && k != reflect.Slice && k != reflect.Map && k != reflect.Interface {

@@ -11,8 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Request is a request that is written once. What is sent again, and when, is for the caller to
-// say.
+// Request is a request that is written once. The caller decides whether and when to send it again.
 type Request struct {
 	Plan
 
@@ -21,7 +20,7 @@ type Request struct {
 	Header http.Header
 	Open   func() io.ReadCloser // the body, from its beginning
 	Size   int64                // of the body
-	Keys   []string             // what neither the answer nor an error may show
+	Keys   []string             // neither the answer nor an error may show them
 }
 
 // Answer is the outcome of a Request.

@@ -49,7 +49,7 @@ func TestOnce(t *testing.T) {
 	require.False(t, a.Unsent)
 }
 
-// What a failure says, and whether anything was sent.
+// A failed request returns the reason, without the key, and says whether anything was sent.
 func TestOnceFails(t *testing.T) {
 	for _, tt := range []struct {
 		err    error

@@ -19,7 +19,7 @@ func OriginOf(u *url.URL) string {
 	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
 }
 
-// followSameOrigin follows only what keeps method, body and origin: some servers once answered 307
+// followSameOrigin follows only redirects that keep method, body and origin: some servers once answered 307
 // for the older prefix.
 func followSameOrigin(next *http.Request, via []*http.Request) error {
 	status := next.Response.StatusCode

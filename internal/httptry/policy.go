@@ -19,7 +19,7 @@ type Policy struct {
 	MaxRetryAfter time.Duration // a longer Retry-After ends the call at once
 }
 
-// WithDefaults fills the zero fields, and notes what is wrong with the others.
+// WithDefaults fills the zero fields, and calls problem for each invalid field.
 func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 	if p.MaxTries < 0 || p.MaxTries > MostTries {
 		problem("RetryPolicy.MaxTries", strconv.Itoa(p.MaxTries), "1 to 100, or 0 for the default")
@@ -42,7 +42,7 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 // MinDelay is the floor of every wait.
 const MinDelay = 100 * time.Millisecond
 
-// Outcome is what one try has shown: all that the decision needs, and no I/O.
+// Outcome is the result of one try: all that the decision needs, and no I/O.
 type Outcome struct {
 	Try        int           // from 1
 	Once       bool          // the call acts again each time that it is carried out
@@ -50,15 +50,15 @@ type Outcome struct {
 	IsOwn      bool          // the answer is an error in the management API's own JSON
 	Code       string        // the service's error code
 	Err        error         // why there is no usable answer
-	Answered   int           // status of a success whose body could not be read; 0 for none
+	Answered   int           // status of a success with a body that could not be read, or 0
 	Unsent     bool          // provably nothing of the request was written
-	RetryAfter time.Duration // what the service asks for
+	RetryAfter time.Duration // that the service asks for
 	TimeLeft   time.Duration // until the caller's deadline
 	Canceled   bool          // the caller's context has ended
 	Random     float64       // in [0, 1)
 }
 
-// Verdict is what follows from an Outcome.
+// Verdict is the decision about an Outcome.
 type Verdict struct {
 	Retry   bool
 	Wait    time.Duration // before the next try
@@ -136,8 +136,7 @@ func IsTransientStatus(status int) bool {
 	return false
 }
 
-// delay is the wait before the next try: what the service asks for, else full jitter above the
-// floor.
+// delay is the wait before the next try: the service's Retry-After, or else full jitter above the floor.
 func (p Policy) delay(o Outcome) time.Duration {
 	if o.RetryAfter > 0 {
 		return max(o.RetryAfter, MinDelay)

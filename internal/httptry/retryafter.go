@@ -9,9 +9,9 @@ import (
 	"time"
 )
 
-// ParseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured
-// against the answer's own Date so that a wrong clock here does not matter. It never
-// returns a negative wait or one that has overflowed; 0 means none.
+// ParseRetryAfter reads the header: seconds, with a fraction too, or any HTTP date, measured against the
+// answer's own Date so that a wrong clock here does not matter. It never returns a negative wait or one
+// that has overflowed; 0 means that the header asks for no wait.
 func ParseRetryAfter(h http.Header, now time.Time) time.Duration {
 	var longest time.Duration
 	for _, value := range h.Values("Retry-After") {

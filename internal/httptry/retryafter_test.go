@@ -39,7 +39,7 @@ var hostileRetryAfter = []string{
 	"Saturday, 01-Jan-69 00:00:09 GMT", "946684809", "1e1 GMT", "tomorrow",
 }
 
-// Whatever the service says, a wait is never below the floor nor above the cap, and the tries end.
+// For every value of the header, a wait stays between the floor and the cap, and the tries end.
 func TestHostileRetryAfter(t *testing.T) {
 	require.GreaterOrEqual(t, len(hostileRetryAfter), 60)
 	now := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)

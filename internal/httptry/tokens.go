@@ -2,7 +2,7 @@ package httptry
 
 import "sync"
 
-// What retries cost.
+// The retry budget of a client, in tokens.
 const (
 	MostTokens  = 500 // tokens of a client
 	CostOfRetry = 5
@@ -37,7 +37,7 @@ func (t *Tokens) give(tokens int) {
 	t.tokens = min(t.tokens+tokens, MostTokens)
 }
 
-// Account is what one call takes of the Tokens.
+// Account pays for the retries of one call with Tokens.
 type Account struct {
 	Tokens *Tokens
 
@@ -53,7 +53,7 @@ func (a *Account) Pay(v Verdict) bool {
 	return a.Tokens.Take(a.paid)
 }
 
-// Refund returns what a retry cost that never began.
+// Refund returns the cost of a retry that never began.
 func (a *Account) Refund() { a.Tokens.give(a.paid) }
 
 // Succeed returns the cost of the retry that succeeded, or 1 where the first try did.

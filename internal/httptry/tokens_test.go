@@ -6,7 +6,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// A call pays for each retry and gets back what the last one cost; a success at once adds a token.
+// A call pays for each retry. Success returns the cost of the last retry, or adds one token if it came at the first
+// try.
 func TestAccount(t *testing.T) {
 	b := NewTokens()
 	failing := Account{Tokens: b}

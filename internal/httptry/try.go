@@ -1,10 +1,9 @@
-// Package httptry makes one try of an HTTP request: within one origin, bounded in time and
-// size, with its answer read to the end, and with what is known about a failure, above all
-// whether anything was sent. From small values it also decides whether and when another try
-// follows.
+// Package httptry makes one try of an HTTP request: within one origin, bounded in time and size, with its
+// answer read to the end, and with the known facts about a failure, above all whether anything was sent.
+// From small values it also decides whether and when another try follows.
 //
-// The package knows no operation and no error type of the client: its caller makes those of what it
-// returns.
+// The package knows no operation and no error type of the client: the caller makes its errors from the
+// results.
 package httptry
 
 import (
@@ -18,24 +17,24 @@ import (
 	"golang.org/x/time/rate"
 )
 
-// Plan is what a call sets for its tries. It is for one try at a time.
+// Plan configures the tries of a call. It is for one try at a time.
 type Plan struct {
 	Origin    string        // of all requests: see [OriginOf]
 	Timeout   time.Duration // of one try, with the redirects that it follows
 	MostBytes int64         // of a success's body, which must then be whole; 0 where the status is enough
 
-	// Mark adds to a request's context what the caller's transport may look for there. It may be nil.
+	// Mark adds values to a request's context for the caller's transport. It may be nil.
 	Mark func(context.Context) context.Context
 
 	spent time.Duration // of the timeout, by the requests before a redirect
 	facts *Facts        // of the newest try so far; nil before its first answer or failure
 }
 
-// Facts is what a try has shown in addition to its answer.
+// Facts are the results of a try in addition to its answer.
 type Facts struct {
 	Unsent   bool          // provably nothing of the request was written
 	Stale    bool          // a connection that had been kept ended under the request
-	Answered int           // status of a success whose body could not be read; 0 for none
+	Answered int           // status of a success with a body that could not be read, or 0
 	Duration time.Duration // with the redirects that were followed
 }
 
@@ -54,10 +53,10 @@ func (p *Plan) TakeFacts() Facts {
 	return *facts
 }
 
-// transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches
-// whether anything was written, and reads the whole answer. What it returns holds no
-// connection, so nothing can leak, trickle or be cut off later. It has no CloseIdleConnections, which
-// the retrying client would call after each call that failed.
+// transport makes tries: it guards the origin, keeps the pace, sets the time limit, watches whether
+// anything was written, and reads the whole answer. An answer that it returns holds no connection, so
+// nothing can leak, trickle or be cut off later. It has no CloseIdleConnections, which the retrying client
+// would call after each call that failed.
 type transport struct {
 	base     http.RoundTripper
 	pace     *rate.Limiter

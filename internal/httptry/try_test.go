@@ -74,7 +74,7 @@ func do(t *testing.T, base roundTrip, plan *Plan) (Answer, error) {
 	return Answer{Status: resp.StatusCode, Header: resp.Header, Body: read}, nil
 }
 
-// Whatever builds a request, it is let out to its own origin only, and only as a try of a plan.
+// The transport sends a request only to its own origin, and only as a try of a plan.
 func TestTransportGuardsTheOrigin(t *testing.T) {
 	sent := 0
 	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
@@ -97,7 +97,7 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 	require.Zero(t, sent)
 }
 
-// The facts of a try are taken once. The next try has none until it was made.
+// The facts of a try are taken once. The next try has no facts before it was made.
 func TestFactsAreTakenOnce(t *testing.T) {
 	var plan Plan
 	require.Equal(t, Facts{Unsent: true}, plan.TakeFacts())

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Only what provably was not sent counts as unsent.
+// A request counts as unsent only with proof.
 func TestUnsentNeedsAProof(t *testing.T) {
 	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
 	for name, tt := range map[string]struct {

@@ -9,10 +9,10 @@ import (
 	"sync"
 )
 
-// A few kilobytes of gzip unpack to megabytes of JSON, and those to gigabytes of Go values. So an
-// answer is weighed before it is decoded.
+// A few kilobytes of gzip unpack to megabytes of JSON, and the JSON to gigabytes of Go values. So Weigh
+// estimates the memory of an answer before it is decoded.
 
-// What an answer may become.
+// Limits of a decoded answer.
 const (
 	MaxDecoded = 128 << 20 // bytes of memory that an answer may become, by estimate
 	maxDepth   = 10_000    // of JSON, as in encoding/json
@@ -25,8 +25,7 @@ func Weigh(ctx context.Context, body []byte, out any) error {
 	return footprintOf(reflect.TypeOf(out)).weigh(ctx, body)
 }
 
-// footprint is what the parts of JSON become in memory when they are decoded into a type: bytes, at
-// most.
+// footprint has the most bytes of memory that each part of JSON takes when it is decoded into a type.
 type footprint struct{ element, member, list, object int64 }
 
 // anyFootprint is that of values without a type, and the least of all others.
@@ -51,7 +50,7 @@ func (f *footprint) add(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 	seen[t] = true
 	switch t.Kind() {
-	case reflect.Pointer: // any value may need what it points to
+	case reflect.Pointer: // any value may need the memory behind the pointer
 		size := int64(t.Elem().Size()) + 16
 		f.element, f.member = max(f.element, size), max(f.member, size)
 		f.list, f.object = max(f.list, size), max(f.object, size)

@@ -18,7 +18,7 @@ func TestWeigh(t *testing.T) {
 	require.ErrorIs(t, Weigh(t.Context(), list(1_000_000), new(any)), ErrTooBig)
 }
 
-// A text within quotes weighs nothing but its bytes, whatever it holds.
+// A text within quotes weighs only its bytes, even if it contains brackets or escapes.
 func TestWeighText(t *testing.T) {
 	for _, text := range []string{strings.Repeat("[{,", 1<<20), strings.Repeat(`\"`, 1<<20), strings.Repeat(`\\`, 1<<20)} {
 		require.NoError(t, Weigh(t.Context(), []byte(`["`+text+`"]`), new(any)))

@@ -127,7 +127,7 @@ func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	return nil
 }
 
-// unsure rejects an event as unconfirmed, because no answer tells its fate.
+// unsure rejects an event as unconfirmed: no answer says whether the service has stored it.
 func (p *Pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
 	a.Err = errors.New("two answers did not name the event")
 	if a.Reason != "" {

@@ -49,7 +49,7 @@ type rejected struct{ *Reject }
 
 func (r *rejected) Error() string { return r.Refusal.Reason }
 
-// world simulates the service, the checkpoint and the handler of rejects around a pipeline. It logs what they do, in
+// world simulates the service, the checkpoint and the handler of rejects around a pipeline. It logs their calls in
 // order.
 type world struct {
 	Config

@@ -1,6 +1,6 @@
-// Package simdisk is a disk that forgets. It keeps to what POSIX promises and to nothing more: a crash drops, tears and
-// reorders whatever has not been synced, contents of files and entries of folders each for themselves. It lives in memory
-// and serves tests of what must survive a loss of power.
+// Package simdisk is a disk that forgets. It keeps the promises of POSIX and no others: a crash drops,
+// tears and reorders all changes that are not synced, contents of files and entries of folders each for
+// themselves. It lives in memory and serves tests of a loss of power.
 package simdisk
 
 import (
@@ -33,7 +33,7 @@ type Disk struct {
 	operations int // that change something, so far
 	crashAt    int // number of the operation during which the machine crashes, from 1; 0: never
 	crashed    bool
-	failAt     int // number of the operation that fails, from 1; 0: none
+	failAt     int // number of the operation that fails, from 1; 0: never
 	failure    error
 }
 
@@ -44,13 +44,14 @@ type inode struct {
 	pending []write
 }
 
-// write is data at an offset, or, with none, a truncation to it.
+// write puts data at an offset. With nil data, it cuts the file at the offset.
 type write struct {
 	offset int64
 	data   []byte
 }
 
-// change of a folder: the name now leads to the file, or to none; a rename takes the old name away in the same moment.
+// change is a change of a folder: the name now leads to the file, or is removed if file is nil. A rename
+// takes the old name away in the same moment.
 type change struct {
 	name, old string
 	file      *inode
@@ -63,8 +64,9 @@ func (d *Disk) CrashAt(n int) {
 	d.crashAt = d.operations + n
 }
 
-// FailAt makes the n-th operation from now on, counted from 1, fail with err. What a failed sync should have stored is lost
-// for good, as on Linux: programs still see it, a later sync succeeds, and after a crash it is gone.
+// FailAt makes the n-th operation from now on, counted from 1, fail with err. A sync that fails loses its
+// data for good, as on Linux: programs still see the data, a later sync succeeds, and after a crash the
+// data is gone.
 func (d *Disk) FailAt(n int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -78,7 +80,8 @@ func (d *Disk) Operations() int {
 	return d.operations
 }
 
-// Crashed is the disk as the next start of the machine finds it. The seed decides what became of all that was not synced.
+// Crashed returns the disk as the next start of the machine finds it. The seed decides which unsynced
+// changes remain.
 func (d *Disk) Crashed(seed uint64) *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()
@@ -104,8 +107,8 @@ func (d *Disk) Crashed(seed uint64) *Disk {
 	return after
 }
 
-// Killed is the disk as the next process finds it where a crash was only one of the process: it sees everything, and what was not
-// synced is not synced still.
+// Killed returns the disk as the next process finds it after a crash of the process, not of the machine: it
+// has all changes, and unsynced changes are still unsynced.
 func (d *Disk) Killed() *Disk {
 	d.mu.Lock()
 	defer d.mu.Unlock()

@@ -99,7 +99,7 @@ func (h *handle) Sync() error {
 
 func (h *handle) Close() error { return nil }
 
-// Content is what programs see of a file; nil if it does not exist.
+// Content returns the content of a file as programs see it, or nil if the file does not exist.
 func (d *Disk) Content(name string) []byte {
 	d.mu.Lock()
 	defer d.mu.Unlock()
