@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Beat is what a heartbeat holds: what a worker does now, for [GetStatus].
+// Beat is the content of a heartbeat: the present work of a worker, for [GetStatus].
 type Beat struct {
 	Worker       string    `json:"worker"`
 	At           time.Time `json:"at"`
@@ -38,8 +38,8 @@ var (
 	errStopping = errors.New("this worker is ending")
 )
 
-// beats keeps an activity alive: it sends heartbeats, each of which renews the lease. The SDK's own are
-// batched and unconfirmed, so they cannot.
+// beats keeps an activity alive: it sends heartbeats, and each one that Temporal answers renews the lease. The
+// heartbeats of Temporal's SDK are batched and unconfirmed, so they cannot renew a lease.
 type beats struct {
 	client client.Client
 	token  []byte
@@ -52,15 +52,15 @@ type beats struct {
 	beat    Beat
 }
 
-// keepAlive starts the heartbeats of an activity. The context ends, with the cause, when the activity
-// must. What has been kept alive must be stopped by end.
+// keepAlive starts the heartbeats of an activity. The context ends, with the cause, when the activity must. The
+// caller must call end, which stops the heartbeats and releases the lease.
 func keepAlive(ctx context.Context, c client.Client, now func() reading, first Beat) (b *beats, alive context.Context, end func()) {
 	info := activity.GetInfo(ctx)
 	alive, stop := context.WithCancelCause(ctx)
 	b = &beats{client: c, token: info.TaskToken, now: now, beat: first, stop: stop}
 	b.lease = newLease(info.HeartbeatTimeout, now)
 	context.AfterFunc(b.lease.alive, func() { stop(context.Cause(b.lease.alive)) })
-	// Nothing is sent before Temporal has answered one: the task may have come long ago.
+	// Nothing is sent before Temporal has answered a heartbeat: the task may have come long ago.
 	if err := b.send(alive); err != nil {
 		b.lease.stop(fmt.Errorf("%w: %w", errLease, err))
 	}
@@ -79,7 +79,7 @@ func (b *beats) run(ctx context.Context, every time.Duration, stopping <-chan st
 	for {
 		select {
 		case <-tick.C:
-			_ = b.send(ctx) // what it means is the lease's to say
+			_ = b.send(ctx) // the lease ends if heartbeats stay without an answer
 		case <-stopping:
 			b.stop(errStopping)
 			return
@@ -89,7 +89,7 @@ func (b *beats) run(ctx context.Context, every time.Duration, stopping <-chan st
 	}
 }
 
-// send sends one heartbeat, and returns nil if Temporal has taken it.
+// send sends one heartbeat, and returns nil if Temporal has accepted it.
 func (b *beats) send(ctx context.Context) error {
 	b.sending.Lock()
 	defer b.sending.Unlock()
@@ -116,7 +116,7 @@ func (b *beats) send(ctx context.Context) error {
 	return err
 }
 
-// progress is what the import says of itself.
+// progress puts the progress of the import into the next heartbeat.
 func (b *beats) progress(s hogapi.Stats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,21 +127,21 @@ func (b *beats) progress(s hogapi.Stats) {
 	}
 }
 
-// state is the checkpoint of the shard that was saved last.
+// state returns the state of the shard that was saved last.
 func (b *beats) state() json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.beat.State
 }
 
-// save keeps a state in Temporal. It returns when Temporal has it.
+// save keeps a state in Temporal. It returns after Temporal has stored it.
 func (b *beats) save(ctx context.Context, state []byte) error {
 	b.mu.Lock()
 	before := b.beat.State
 	b.beat.State = state
 	b.mu.Unlock()
 	err := b.send(ctx)
-	if err != nil { // the old one must survive
+	if err != nil { // the old state must survive
 		b.mu.Lock()
 		b.beat.State = before
 		b.mu.Unlock()
@@ -149,7 +149,7 @@ func (b *beats) save(ctx context.Context, state []byte) error {
 	return err
 }
 
-// last is the newest beat.
+// last returns the newest beat.
 func (b *beats) last() Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()

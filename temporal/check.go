@@ -11,13 +11,13 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// checkInput is what the activity Check is asked for.
+// checkInput is the input of the activity Check.
 type checkInput struct {
 	Import ImportParams `json:"import"` // with this shard only
 	Number int          `json:"number"`
 }
 
-// checked is what it has found out.
+// checked is the result of the activity Check.
 type checked struct {
 	Events   int64  `json:"events"`
 	Rejected int64  `json:"rejected"`
@@ -52,11 +52,11 @@ func (a *activities) checkShard(ctx context.Context, in checkInput) (found check
 	return found, err
 }
 
-// printed is how much of both ends of a file is in its fingerprint.
+// printed is the number of bytes of each end of a file that its fingerprint covers.
 const printed = 64 << 10
 
-// fingerprint tells a file from another one by its size and its ends. It is empty for a URL: how a change
-// there is noticed is the source's to say.
+// fingerprint tells a file from another one by its size and its ends. It is empty for a URL: noticing a change is
+// then up to the source.
 func fingerprint(s Shard) (string, error) {
 	if s.url() != nil {
 		return "", nil

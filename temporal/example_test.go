@@ -12,7 +12,7 @@ import (
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
-// A worker: as many as you like, on as many machines. The keys of PostHog are in its environment.
+// A worker. Any number of them can run, on any number of machines. The keys of PostHog are in its environment.
 func ExampleNewWorker() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
@@ -47,7 +47,7 @@ func ExampleStart() {
 		},
 	})
 	if err != nil {
-		log.Fatal(err) // hogtemporal.ErrStarted: it runs already
+		log.Fatal(err) // hogtemporal.ErrStarted: it is running or complete
 	}
 	status, err := hogtemporal.GetStatus(ctx, c, "mixpanel-2024")
 	if err != nil {

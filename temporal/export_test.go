@@ -25,7 +25,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// The query and the command of docs/scale.md make shards of a table of Postgres: all events, oldest first, and good ones.
+// The query and the command of docs/scale.md make shards of a Postgres table: they have all events, oldest first, and every event is
+// good.
 func TestExportFromPostgres(t *testing.T) {
 	page, err := os.ReadFile("../docs/scale.md")
 	require.NoError(t, err)

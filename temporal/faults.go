@@ -10,21 +10,21 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Problem is why an import stands still, or why a try failed.
+// Problem is the reason why an import stands still, or why a try failed.
 type Problem struct {
 	// Type is a [hogapi.StopReason], or one of "input", "in_use", "shard_missing", "shard_changed",
 	// "lease_ended", "worker_ended", "no_key", "verify" and "timeout".
 	Type    string `json:"type"`
 	Message string `json:"message"`
-	Next    string `json:"next"` // what to do
+	Next    string `json:"next"` // the remedy
 }
 
-// Final reports whether the import waits for [Resume]. Otherwise it is tried again by itself.
+// Final reports whether the import waits for [Resume]. Otherwise it retries by itself.
 func (p Problem) Final() bool { return finals[p.Type] }
 
 func (p Problem) String() string { return p.Type + ": " + p.Message + "; next: " + p.Next }
 
-// finals need a person. All others can pass, or another worker can do better.
+// finals are the types of problems that need a person. All others can pass, or another worker may succeed.
 var finals = map[string]bool{
 	string(hogapi.StopUnauthorized): true, string(hogapi.StopWrongKey): true, string(hogapi.StopForbidden): true,
 	string(hogapi.StopQuota): true, string(hogapi.StopNotFound): true, string(hogapi.StopRedirect): true,
@@ -64,13 +64,13 @@ var nexts = map[string]string{
 	typeNoKey:                         "give all workers POSTHOG_PERSONAL_API_KEY and POSTHOG_PROJECT_ID, then resume: hogworker resume ID; or start with NoVerify",
 }
 
-// errNoKey is that of a worker that cannot count in the project.
+// errNoKey is the error of a worker without a personal API key, which the comparison with the project needs.
 var (
 	errNoKey   = errors.New("comparing with the project needs a personal API key")
 	errChanged = errors.New("the shard is not the one that was checked")
 )
 
-// problem says what an error of a check, an import or a verification means.
+// problem returns the problem that an error of a check, an import or a verification causes.
 func problem(err error) Problem {
 	kind := kindOf(err)
 	p := Problem{Type: kind, Message: scrub(err.Error()), Next: nexts[kind]}
@@ -111,14 +111,14 @@ func kindOf(err error) string {
 	return "failed"
 }
 
-// failure is a problem as Temporal keeps it. Its details are a [Beat], for the state of the shard. No cause is attached: the
-// message is all that was looked through for keys.
+// failure returns the problem as an error that Temporal stores. Its details are a [Beat], for the state of the shard.
+// No cause is attached, because only the message is searched for keys.
 func (p Problem) failure(last Beat) error {
 	return temporal.NewApplicationErrorWithOptions(p.Message+"; next: "+p.Next, p.Type,
 		temporal.ApplicationErrorOptions{NonRetryable: p.Final(), Details: []any{last}})
 }
 
-// problemOf reads what failure has written, and what Temporal itself says of an activity.
+// problemOf reads an error made by failure, or an error that Temporal made for an activity.
 func problemOf(err error) (p Problem, last Beat) {
 	var app *temporal.ApplicationError
 	var timeout *temporal.TimeoutError
@@ -144,5 +144,5 @@ func problemOf(err error) (p Problem, last Beat) {
 	return p, last
 }
 
-// scrub removes what looks like a key. The core has removed the keys that it knows.
+// scrub replaces every text that looks like a key. The core has removed the keys that it knows.
 func scrub(text string) string { return keyLike.ReplaceAllString(text, "[key]") }

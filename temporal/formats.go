@@ -20,7 +20,7 @@ import (
 
 const jsonLines = "jsonlines"
 
-// vendors make a format of its options as JSON.
+// vendors make a format from its options, which are JSON.
 var vendors = map[string]func(options json.RawMessage) (hogapi.Format, error){
 	"amplitude":     of(amplitude.Format),
 	"ga4":           of(ga4.Format),
@@ -30,7 +30,7 @@ var vendors = map[string]func(options json.RawMessage) (hogapi.Format, error){
 	"segment":       of(segment.Format),
 }
 
-// Formats are the names of the formats that a [Shard] can have.
+// Formats returns the names of the formats that a [Shard] can have.
 func Formats() []string { return append([]string{jsonLines}, slices.Sorted(maps.Keys(vendors))...) }
 
 func of[O any](format func(*O) hogapi.Format) func(json.RawMessage) (hogapi.Format, error) {
@@ -55,7 +55,7 @@ func decode(raw json.RawMessage, options any) error {
 	return nil
 }
 
-// ofGeneric takes the zone by its name.
+// ofGeneric makes the generic format. The options name the time zone.
 func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
 	var options struct {
 		generic.Options
@@ -72,7 +72,7 @@ func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
 	return generic.Format(&options.Options)
 }
 
-// ofMixpanel takes the zone by its name.
+// ofMixpanel makes the format of Mixpanel. The options name the time zone.
 func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
 	var options struct {
 		mixpanel.Options
@@ -86,7 +86,7 @@ func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
 	return mixpanel.Format(&options.Options), err
 }
 
-// zoneOf is a zone by its name; nil where it has no name.
+// zoneOf returns the zone of a name; nil for an empty name.
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no zone is one of the choices
@@ -98,7 +98,7 @@ func zoneOf(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// source reads a shard that is a file of this machine.
+// source reads a shard that is a local file.
 func (s Shard) source() (hogapi.Source, error) {
 	if s.Format == "" || s.Format == jsonLines {
 		if len(s.Options) > 0 {

@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// errLease ends an import whose worker can no longer be sure that it is the only one.
+// errLease ends an import if its worker can no longer be sure that it is the only one.
 var errLease = errors.New("this worker's lease has ended: Temporal did not answer its heartbeats in time, or its clock jumped")
 
-// lease is how long a worker may send. It ends by whichever clock is first: the monotonic one, which a
-// change of the time does not touch, or the wall clock, which also moves while a machine sleeps.
+// lease is the right of a worker to send, for a limited time. It ends by the first of two clocks: the monotonic one,
+// which ignores changes of the system time, or the wall clock, which also moves while a machine sleeps.
 type lease struct {
 	length time.Duration
 	now    func() reading
 
 	mu    sync.Mutex
-	since reading // when the heartbeat that was answered last began
+	since reading // when the last answered heartbeat began
 	ended error
 	timer *time.Timer
 
@@ -27,7 +27,7 @@ type lease struct {
 	lost  context.CancelCauseFunc
 }
 
-// reading is what both clocks show.
+// reading is the time of both clocks.
 type reading struct {
 	monotonic time.Duration // since a moment of this process
 	wall      time.Time
@@ -35,21 +35,23 @@ type reading struct {
 
 var processStart = time.Now()
 
-// clocks reads both.
+// clocks reads both clocks.
 func clocks() reading { return reading{time.Since(processStart), time.Now().Round(0)} }
 
-// leaseShare of the heartbeat time-out is the lease. The rest is for clocks that run at different speeds.
+// leaseShare is the part of the heartbeat time-out for which a lease lasts. The rest allows for clocks that run at
+// different speeds.
 const leaseShare = 0.9
 
-// newLease begins now.
+// newLease returns a lease that begins now.
 func newLease(timeout time.Duration, now func() reading) *lease {
 	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: now()}
 	l.alive, l.lost = context.WithCancelCause(context.Background())
-	l.timer = time.AfterFunc(l.length, func() { _ = l.check() }) // which each renewal sets again
+	l.timer = time.AfterFunc(l.length, func() { _ = l.check() }) // each renewal resets the timer
 	return l
 }
 
-// renew is called when a heartbeat that began at that time was answered. A lease that has ended stays so.
+// renew extends the lease after Temporal has answered a heartbeat. The lease then counts from the beginning of that
+// heartbeat. A lease that has ended stays ended.
 func (l *lease) renew(began reading) {
 	if l.check() != nil {
 		return
@@ -60,7 +62,7 @@ func (l *lease) renew(began reading) {
 	l.timer.Reset(max(0, l.length-l.age()))
 }
 
-// check says whether the worker may send now.
+// check returns nil if the worker may send now, or the reason why not.
 func (l *lease) check() error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -70,7 +72,7 @@ func (l *lease) check() error {
 	return l.ended
 }
 
-// stop ends it for another reason.
+// stop ends the lease for another reason.
 func (l *lease) stop(why error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -85,21 +87,21 @@ func (l *lease) end(why error) {
 	l.lost(why)
 }
 
-// left is how long it still is.
+// left returns how long the lease still lasts.
 func (l *lease) left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return max(0, l.length-l.age())
 }
 
-// age is by the clock that has gone further. A wall clock that was set back says nothing.
+// age returns the age by the clock that has advanced more. A wall clock that was set back does not count.
 func (l *lease) age() time.Duration {
 	now := l.now()
 	return max(now.monotonic-l.since.monotonic, now.wall.Sub(l.since.wall))
 }
 
-// fence lets requests pass while the lease holds. It looks before each request and before each piece of
-// its body, and cuts what is under way when the lease ends.
+// fence lets requests pass while the lease holds. It checks the lease before each request and before each piece of
+// its body, and cuts requests in flight when the lease ends.
 type fence struct {
 	lease *lease
 	base  http.RoundTripper
@@ -145,10 +147,10 @@ func (b *fencedBody) Read(p []byte) (int, error) {
 	return b.ReadCloser.Read(p[:min(len(p), bodyPiece)])
 }
 
-// bodyPiece is how much of a body is sent between two looks at the clocks.
+// bodyPiece is the number of bytes of a body that are sent between two checks of the lease.
 const bodyPiece = 32 << 10 // as much as net/http asks for
 
-// endingBody is the body of an answer, and frees what the request needed.
+// endingBody is the body of an answer. Its Close also frees the context of the request.
 type endingBody struct {
 	io.ReadCloser
 	end func()

@@ -25,18 +25,18 @@ func TestLeaseEndsInTime(t *testing.T) {
 		require.NoError(t, l.check())
 		aSecondAgo := clocks()
 		time.Sleep(time.Second)
-		l.renew(aSecondAgo) // when the heartbeat began that is answered now
+		l.renew(aSecondAgo) // the beginning of the heartbeat that is answered now
 		time.Sleep(7 * time.Second)
 		require.NoError(t, l.check())
 		time.Sleep(time.Second)
-		<-l.alive.Done() // by itself, with nobody asking
+		<-l.alive.Done() // by itself, without a call of check
 		require.ErrorIs(t, l.check(), errLease)
 		l.renew(clocks())
 		require.ErrorIs(t, l.check(), errLease, "what has ended stays so")
 	})
 }
 
-// A clock that jumps, or stands still, ends a lease too early at worst.
+// A clock that jumps, or stands still, at worst ends a lease too early.
 func TestLeaseAndClocksThatJump(t *testing.T) {
 	start := clocks()
 	for name, c := range map[string]struct {
@@ -84,7 +84,7 @@ func TestFence(t *testing.T) {
 	require.NoError(t, post(strings.NewReader(strings.Repeat("x", 100_000))))
 	require.EqualValues(t, 1, served.Load())
 
-	// The lease ends while a body is being sent: the rest of it is not.
+	// The lease ends while a body is being sent: the rest of it is not sent.
 	late := readerFunc(func(p []byte) (int, error) {
 		offset.Store(int64(time.Hour))
 		return copy(p, "some of it"), nil
@@ -92,7 +92,7 @@ func TestFence(t *testing.T) {
 	require.ErrorIs(t, post(late), errLease)
 	require.ErrorIs(t, post(strings.NewReader("more")), errLease)
 
-	// A clock has jumped, and nobody has looked at it since: not even a request without a body passes.
+	// A clock has jumped, and nothing has read it since: not even a request without a body passes.
 	jumped := start
 	client.Transport = &fence{newLease(time.Minute, func() reading { return jumped }), http.DefaultTransport}
 	jumped.wall = jumped.wall.Add(time.Hour)
@@ -136,7 +136,8 @@ func (c *slowTemporal) RecordActivityHeartbeat(context.Context, []byte, ...any) 
 	return c.err
 }
 
-// Temporal counts from when it took a heartbeat. Of the worker's times only its beginning is surely not later.
+// Temporal counts from the time at which it took a heartbeat. The only time of the worker that is surely not later is the beginning of
+// the heartbeat.
 func TestLeaseCountsFromTheBeginningOfAHeartbeat(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLease(10*time.Second, clocks)
@@ -147,7 +148,7 @@ func TestLeaseCountsFromTheBeginningOfAHeartbeat(t *testing.T) {
 	})
 }
 
-// Without an answer to its first heartbeat, a worker sends nothing: the task may be another's by now.
+// Without an answer to its first heartbeat, a worker sends nothing: another worker may have the task by now.
 func TestFirstHeartbeatThatFails(t *testing.T) {
 	var suite testsuite.WorkflowTestSuite
 	for _, err := range []error{nil, io.ErrUnexpectedEOF} {

@@ -15,35 +15,34 @@ import (
 
 // Shard is one file of an import.
 type Shard struct {
-	// Path is a path that is the same on all workers, or a URL with a scheme of
-	// [WorkerOptions.Sources]. Base names must differ: positions and uuids are made of them.
+	// Path is a path that is the same on all workers, or a URL with a scheme of [WorkerOptions.Sources]. The base names
+	// of an import's shards must differ: positions and uuids are derived from them.
 	Path string `json:"path"`
-	// Format is how its records become events: see [Formats]. Default "jsonlines".
+	// Format is the name of the format that makes events of the records: see [Formats]. Default "jsonlines".
 	Format string `json:"format,omitempty"`
-	// Options are those of the format, as JSON; a zone by its name.
+	// Options are the options of the format, as JSON; a time zone is given by its name.
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// ImportParams say what to import. They are in Temporal's history for all to read there: keys are
-// refused.
+// ImportParams describe an import. Everyone who can read Temporal's history can read them: keys are refused.
 type ImportParams struct {
-	// ID names the import for good, as [hogapi.ImportOptions.ID] does. The workflow's id is made of it.
+	// ID names the import for good, as [hogapi.ImportOptions.ID] does. It is part of the workflow's id.
 	ID string `json:"id"`
 	// Shards are sent one after another: oldest events first. At most 10,000.
 	Shards []Shard `json:"shards"`
-	// Rate is the most events a second: default 1,000; or [hogapi.Unpaced]. [SetRate] changes it.
+	// Rate is the maximum number of events a second, or [hogapi.Unpaced]. [SetRate] changes it. Default 1,000.
 	Rate int `json:"rate,omitempty"`
-	// MaxRejectShare and MaxRejects are those of [hogapi.ImportOptions], for each shard.
+	// MaxRejectShare and MaxRejects are the fields of [hogapi.ImportOptions], for each shard.
 	MaxRejectShare float64 `json:"max_reject_share,omitempty"`
 	MaxRejects     int64   `json:"max_rejects,omitempty"`
 
 	Gate hogapi.GateOptions `json:"gate,omitzero"`
 
 	NoCheck  bool `json:"no_check,omitempty"`  // do not read all shards before the first event is sent
-	NoVerify bool `json:"no_verify,omitempty"` // do not compare with the project: needs a personal key
+	NoVerify bool `json:"no_verify,omitempty"` // do not compare with the project, which needs a personal key
 
-	// Heartbeat is how long a worker may be silent before another one takes over, and so also how long it
-	// sends on its own: default 30 s, at least 2 s.
+	// Heartbeat is how long a worker may be silent before another one takes over, and so also how long it sends without
+	// an answer from Temporal. At least 2 s. Default 30 s.
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`
 }
 
@@ -67,7 +66,7 @@ func (p ImportParams) withDefaults() ImportParams {
 
 var keyLike = regexp.MustCompile(`ph[cx]_[A-Za-z0-9_]+`)
 
-// check refuses what could not be run. An error is an [*hogapi.InputError].
+// check refuses parameters that cannot work. Its errors are [*hogapi.InputError].
 func (p ImportParams) check() error {
 	bad := func(field, value, want string) error {
 		return &hogapi.InputError{Field: "ImportParams." + field, Value: value, Want: want}
@@ -118,7 +117,7 @@ func (s Shard) check(field string, bad func(field, value, want string) error) er
 	return nil
 }
 
-// url is nil for a path.
+// url returns the URL of a shard; nil for a path.
 func (s Shard) url() *url.URL {
 	if !strings.Contains(s.Path, "://") {
 		return nil

@@ -9,8 +9,8 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// mostRows are the rows of Days that an import keeps in Temporal. A longer table is rolled up to months,
-// and then to names.
+// mostRows is the number of rows of Days that an import keeps in Temporal. A longer table is rolled up to months, and
+// then to names.
 const mostRows = 1000
 
 const mostShared = 5
@@ -82,13 +82,13 @@ func addRowDigests(a, b string) string {
 	var sum uuidsum.Sum
 	for _, text := range []string{a, b} {
 		var d uuidsum.Sum
-		_ = d.UnmarshalText([]byte(text)) // a digest of another form is of no uuids, which a count shows
+		_ = d.UnmarshalText([]byte(text)) // a digest in another form counts as no uuids, which differs from the row's count
 		sum.Add(d)
 	}
 	return sum.String()
 }
 
-// addDays adds two tables. Their periods become those of the coarser one, as [hogapi.DayCount] has them.
+// addDays adds two tables. The sum has the coarser periods of the two, as [hogapi.DayCount] describes them.
 func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 	length := min(periodOf(a), periodOf(b))
 	for {
@@ -106,7 +106,7 @@ func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 	}
 }
 
-// others counts the names after the first ones as one.
+// others counts all names after the first ones as one.
 func others(rows []hogapi.DayCount) []hogapi.DayCount {
 	kept, rest := slices.Clone(rows[:mostRows-1]), hogapi.DayCount{Day: ledger.Other, Event: ledger.Other}
 	for _, r := range rows[mostRows-1:] {
@@ -118,7 +118,7 @@ func others(rows []hogapi.DayCount) []hogapi.DayCount {
 	return append(kept, rest)
 }
 
-// periodOf is how many bytes of a day the table tells: all, those of the month, or none.
+// periodOf returns the length of the table's dates in bytes: a whole date, a month, or zero.
 func periodOf(rows []hogapi.DayCount) int {
 	length := len("2006-01-02")
 	for _, r := range rows {

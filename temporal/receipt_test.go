@@ -50,7 +50,7 @@ func TestReceiptsAddUp(t *testing.T) {
 	assert.Equal(t, whole, sum)
 }
 
-// An import is finished when all of its shards are, in whatever order they ended.
+// An import is finished when all of its shards are, in any order.
 func TestReceiptOfUnfinishedShards(t *testing.T) {
 	for _, shards := range [][]bool{{true, true}, {false, true}, {true, false}, {false, true, true}, {true, false, true}} {
 		total, want := hogapi.Receipt{ID: "sum"}, true

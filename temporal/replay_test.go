@@ -11,8 +11,8 @@ import (
 	"go.temporal.io/sdk/workflow"
 )
 
-// What a real server has recorded of earlier releases must be what this one does: otherwise a deploy breaks imports that
-// are under way. temporal/proof records; a file here is never replaced by one of a later release.
+// This release must replay the histories that a real server recorded with earlier releases: otherwise a deploy breaks running imports.
+// temporal/proof records the histories; the file of an earlier release is never replaced.
 func TestRecordedHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)
@@ -29,7 +29,7 @@ func TestRecordedHistories(t *testing.T) {
 	}
 }
 
-// unmarkedWorkflow is a change that breaks imports that are under way.
+// unmarkedWorkflow is a change that breaks running imports.
 func unmarkedWorkflow(ctx workflow.Context, p ImportParams, before *memory) (*Outcome, error) {
 	if err := workflow.Sleep(ctx, time.Second); err != nil {
 		return nil, err

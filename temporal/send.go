@@ -12,14 +12,14 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// sendInput is what the activity Send is asked for.
+// sendInput is the input of the activity Send.
 type sendInput struct {
 	Import ImportParams    `json:"import"` // with this shard only
 	Number int             `json:"number"` // of the shard
 	Print  string          `json:"print,omitempty"`
 	Begun  time.Time       `json:"begun"`
 	Run    int             `json:"run"`
-	State  json.RawMessage `json:"state,omitempty"` // where a run before has stopped; nil with a store
+	State  json.RawMessage `json:"state,omitempty"` // where an earlier run has stopped; nil with a store
 }
 
 func (in sendInput) shard() Shard { return in.Import.Shards[0] }
@@ -61,7 +61,8 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 	return c.Import(ctx, source, options)
 }
 
-// ended is the error of an activity. What has ended its context counts before what followed from it.
+// ended returns the error of an activity. The cause that ended its context has priority over the errors that followed
+// from it.
 func ended(ctx context.Context, b *beats, err error) error {
 	cause := context.Cause(ctx)
 	switch {

@@ -18,21 +18,21 @@ import (
 
 // Errors of calls.
 var (
-	// ErrStarted is that of an import which is under way, or which is complete.
+	// ErrStarted is returned if an import of this ID is running or complete.
 	ErrStarted = errors.New("hogtemporal: an import of this ID was started already")
-	// ErrNotFound is that of an import which Temporal does not know, or no longer.
+	// ErrNotFound is returned if Temporal does not know the import, or no longer.
 	ErrNotFound = errors.New("hogtemporal: Temporal knows no import of this ID")
-	// ErrOver is that of an import which has ended and so cannot be told anything.
+	// ErrOver is returned if the import has ended and so takes no request.
 	ErrOver = errors.New("hogtemporal: the import has ended")
 )
 
-// WorkflowID is the id of an import's workflow. Temporal runs at most one workflow of an id.
+// WorkflowID returns the id of an import's workflow. Temporal runs at most one workflow of an id.
 func WorkflowID(importID string) string { return "hogapi-import-" + importID }
 
-// Start starts an import, which workers then take up. It returns ErrStarted, with what is to be done, if
-// one of the same ID is under way or complete. One that was canceled or terminated can be started again:
-// with a store it continues, without one it sends all again, with the same uuids. An *hogapi.InputError
-// refuses parameters before anything is sent to Temporal.
+// Start starts an import; workers then carry it out. If an import of the same ID is running or complete, the error is
+// ErrStarted and tells the remedy. An import that was canceled or terminated can be started again: with a store it
+// continues, without one it sends all events again, with the same uuids. If the parameters are wrong, the error is an
+// *hogapi.InputError and nothing is sent to Temporal.
 func Start(ctx context.Context, c client.Client, p ImportParams) error {
 	if err := p.check(); err != nil {
 		return err
@@ -55,19 +55,19 @@ func Start(ctx context.Context, c client.Client, p ImportParams) error {
 	return nil
 }
 
-// Pause has an import send nothing more, within seconds. What is under way ends, or is sent again later with
-// the same uuids. A paused import waits for as long as it takes.
+// Pause pauses an import: within seconds, it sends nothing more. Events in flight are settled, or sent again later
+// with the same uuids. A pause may last forever.
 func Pause(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doPause})
 }
 
-// Resume continues an import that is paused or stopped, and has one that waits for its next try do it now.
+// Resume continues an import that is paused or stopped.
 func Resume(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doResume})
 }
 
-// SetRate changes the most events a second, or [hogapi.Unpaced]. What is under way may
-// be sent again, with the same uuids.
+// SetRate changes the maximum number of events a second; [hogapi.Unpaced] removes it. Events in flight may be sent
+// again, with the same uuids.
 func SetRate(ctx context.Context, c client.Client, importID string, rate int) error {
 	if rate == 0 || rate < hogapi.Unpaced {
 		return &hogapi.InputError{Field: "rate", Value: strconv.Itoa(rate), Want: "events a second, or -1 for no limit"}
@@ -79,13 +79,13 @@ func ask(ctx context.Context, c client.Client, importID string, what control) er
 	return callError(importID, c.SignalWorkflow(ctx, WorkflowID(importID), "", signalControl, what))
 }
 
-// Cancel ends an import. What was sent stays.
+// Cancel ends an import. Events that were sent stay in the project.
 func Cancel(ctx context.Context, c client.Client, importID string) error {
 	return callError(importID, c.CancelWorkflow(ctx, WorkflowID(importID), ""))
 }
 
-// GetStatus says how far an import is. It needs a worker: without one, it says what Temporal knows, and
-// that no worker answers.
+// GetStatus returns the progress of an import. It needs a worker: without one, its error tells that no worker
+// answers, and the state that Temporal has noted.
 func GetStatus(ctx context.Context, c client.Client, importID string) (Status, error) {
 	described, err := c.DescribeWorkflowExecution(ctx, WorkflowID(importID), "")
 	if err != nil {
@@ -106,14 +106,14 @@ func GetStatus(ctx context.Context, c client.Client, importID string) (Status, e
 	return s, nil
 }
 
-// addPending adds what the worker has said last.
+// addPending adds the worker's last heartbeat.
 func (s *Status) addPending(d *workflowservice.DescribeWorkflowExecutionResponse) {
 	for _, p := range d.GetPendingActivities() {
 		var beat Beat
 		if converter.GetDefaultDataConverter().FromPayloads(p.GetHeartbeatDetails(), &beat) != nil {
-			continue // it does not exist yet
+			continue // there is no heartbeat yet
 		}
-		beat.State = nil // which is large, and for workers only
+		beat.State = nil // it is large, and only workers need it
 		s.Beat = &beat
 		if s.Stage == StageSend && s.Shard == beat.Shard { // otherwise the shard is done and counted, or not begun
 			s.Read, s.Acknowledged, s.Rejected = s.Read+beat.Read, s.Acknowledged+beat.Acknowledged, s.Rejected+beat.Rejected
@@ -126,13 +126,13 @@ func memoOf(d *workflowservice.DescribeWorkflowExecutionResponse) (text string) 
 	return text
 }
 
-// GetReceipt returns the receipt of all shards that are done. Days is rolled up to months, and then to
-// names, where it would have over 1,000 rows.
+// GetReceipt returns the receipt of all shards that are done. If Days has more than 1,000 rows, it is rolled up to
+// months, and then to names.
 func GetReceipt(ctx context.Context, c client.Client, importID string) (r hogapi.Receipt, err error) {
 	return r, query(ctx, c, importID, queryReceipt, &r)
 }
 
-// GetRejects says what was rejected.
+// GetRejects returns the number of rejects and the files that hold them.
 func GetRejects(ctx context.Context, c client.Client, importID string) (r Rejects, err error) {
 	return r, query(ctx, c, importID, queryRejects, &r)
 }
@@ -145,7 +145,7 @@ func query(ctx context.Context, c client.Client, importID, name string, into any
 	return value.Get(into)
 }
 
-// Wait returns when an import has ended, with its result. A workflow that was canceled is an error.
+// Wait waits until an import has ended, and returns its result. A canceled workflow is an error.
 func Wait(ctx context.Context, c client.Client, importID string) (*Outcome, error) {
 	var out Outcome
 	if err := c.GetWorkflow(ctx, WorkflowID(importID), "").Get(ctx, &out); err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Stage is what an import is at.
+// Stage is the stage of an import.
 type Stage string
 
 // The stages, in their order.
@@ -19,32 +19,32 @@ const (
 	StageDone   Stage = "done"
 )
 
-// State says whether an import moves.
+// State tells whether an import makes progress.
 type State string
 
 // The states.
 const (
 	StateRunning  State = "running"
 	StatePaused   State = "paused"
-	StateStopped  State = "stopped" // a person is needed: see Problem
+	StateStopped  State = "stopped" // it needs a person: see Problem
 	StateCanceled State = "canceled"
-	StateComplete State = "complete" // everything that was to be done is; see Arrival
-	// StateEnded is that of a workflow which was ended from outside, such as terminated.
+	StateComplete State = "complete" // all stages are done; see Arrival
+	// StateEnded is the state of a workflow that was ended from outside, for example terminated.
 	StateEnded State = "ended"
 )
 
-// Status says how far an import is.
+// Status is the progress of an import.
 type Status struct {
 	ID     string    `json:"id"`
 	Stage  Stage     `json:"stage"`
 	State  State     `json:"state"`
 	Since  time.Time `json:"since"` // of this stage and state
-	Shard  int       `json:"shard"` // that it is at, from 0
+	Shard  int       `json:"shard"` // the present shard, from 0
 	Shards int       `json:"shards"`
 	Rate   int       `json:"rate"`
-	Events int64     `json:"events"` // that the check has counted
+	Events int64     `json:"events"` // good events, counted by the check
 
-	Read         int64 `json:"read"` // with what the present shard has
+	Read         int64 `json:"read"` // including the present shard
 	Acknowledged int64 `json:"acknowledged"`
 	Rejected     int64 `json:"rejected"`
 	Resent       int64 `json:"resent"` // of the shards that are done
@@ -52,12 +52,12 @@ type Status struct {
 	Problem *Problem `json:"problem,omitempty"` // why it is stopped, or why the last try failed
 	Arrival *Arrival `json:"arrival,omitempty"`
 
-	// What the worker said last that works for it now; nil where none does.
+	// Beat is the last heartbeat of the worker that works for the import now; nil if there is no such worker.
 	Beat    *Beat     `json:"beat,omitempty"`
-	NextTry time.Time `json:"next_try,omitzero"` // after one that has failed
+	NextTry time.Time `json:"next_try,omitzero"` // after a failed one
 }
 
-// String is the status as a short text.
+// String returns the status as a short text.
 func (s Status) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: %s", s.ID, s.State)
@@ -93,7 +93,7 @@ func (s Status) String() string {
 	return b.String()
 }
 
-// Rejects say what was rejected, and where it is.
+// Rejects are the counts of rejected events, and the place of their files.
 type Rejects struct {
 	ByReason map[hogapi.Reason]int64 `json:"by_reason"`
 	Count    int64                   `json:"count"`

@@ -15,35 +15,35 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// Store keeps what an import must not lose where all workers find it. Without one, the state of a shard
-// is kept in Temporal, and the first reject stops the import.
+// Store keeps the state and the rejects of imports in a place that all workers can reach. Without a store, Temporal
+// keeps the state of a shard, and the first reject stops the import.
 type Store interface {
-	// Checkpoint returns the checkpoint of a shard for one attempt to send it. Its Open returns the newest
-	// state of all attempts. A Save by an attempt must not replace what a later one has saved: an attempt
-	// can be frozen, and thaw when another one is at work.
+	// Checkpoint returns the checkpoint of a shard for one attempt to send it. Its Open returns the newest state of all
+	// attempts. A Save by an attempt must not replace a state of a later attempt: an attempt can be frozen, and thaw
+	// while another one is at work.
 	Checkpoint(a Attempt) hogapi.Checkpointer
-	// Rejects takes the rejects of one attempt.
+	// Rejects returns the handler of the rejects of one attempt.
 	Rejects(a Attempt) hogapi.RejectHandler
-	// Folder is for [hogapi.VerifyOptions.Dir] and for people to read; empty for a store without one.
+	// Folder returns the folder for [hogapi.VerifyOptions.Dir], which people may read; empty if the store has no folder.
 	Folder(importID string) string
 }
 
-// Attempt is one try to send a shard. Later ones come later in the order of Begun and Run.
+// Attempt is one try to send a shard. Attempts are ordered by Begun, then by Run.
 type Attempt struct {
 	Import string
 	Shard  int
 	Name   string    // of the shard
 	Begun  time.Time // when the workflow began
-	Run    int       // how often work was given out since then
+	Run    int       // how many attempts the workflow had begun until then, this one included
 }
 
-// order is a text whose order is that of the attempts.
+// order returns a text that sorts as the attempts do.
 func (a Attempt) order() string { return fmt.Sprintf("%020d-%08d", a.Begun.UnixNano(), a.Run) }
 
-// FolderStore keeps states and rejects in a folder that all workers share at the same path: below it a
-// folder for each import and shard. The file system must make a rename atomic and visible to the other
-// machines. Each attempt writes files of its own, so that no lock is needed that a frozen worker could
-// hold. After a crash the last rejects can be in two files, with the same uuids.
+// FolderStore keeps states and rejects in a folder that all workers share at the same path, with a subfolder for each
+// import and shard. The file system must make a rename atomic and visible to the other machines. Each attempt writes
+// files of its own, so no worker needs a lock, which it could hold while frozen. After a crash the last rejects can
+// be in two files, with the same uuids.
 func FolderStore(path string) Store { return folderStore{path} }
 
 type folderStore struct{ path string }
@@ -66,7 +66,7 @@ func (s folderStore) shard(a Attempt) string {
 	return filepath.Join(s.Folder(a.Import), fmt.Sprintf("%05d-%s", a.Shard, fileName(a.Name)))
 }
 
-// fileName is a text as one element of a path.
+// fileName returns a text as one element of a path.
 func fileName(text string) string {
 	var b strings.Builder
 	for _, c := range []byte(text) {
@@ -80,10 +80,10 @@ func fileName(text string) string {
 	return b.String()
 }
 
-// folderCheckpoint is one file, which only its attempt writes.
+// folderCheckpoint is one file. Only its attempt writes it.
 type folderCheckpoint struct {
 	dir, file string
-	older     []string // files of attempts before, which the first save makes superfluous
+	older     []string // files of earlier attempts; the first save removes them
 }
 
 // Open implements hogapi.Checkpointer.
@@ -129,7 +129,7 @@ func (c *folderCheckpoint) Save(_ context.Context, state []byte) error {
 // Close implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Close() error { return nil }
 
-// beatCheckpoint keeps the state in the heartbeats of its activity. Temporal refuses those of an attempt
+// beatCheckpoint keeps the state in the heartbeats of its activity. Temporal refuses the heartbeats of an attempt
 // that has been replaced.
 type beatCheckpoint struct{ beats *beats }
 

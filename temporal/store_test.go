@@ -56,7 +56,7 @@ func TestStateThatCannotBeSavedLeavesTheOldOne(t *testing.T) {
 	_, err := c.Open(ctx)
 	require.NoError(t, err)
 	require.NoError(t, c.Save(ctx, []byte("old")))
-	require.NoError(t, os.MkdirAll(c.(*folderCheckpoint).file+".hogapi-tmp/in the way", 0o700)) // as a full disk: nothing can be written
+	require.NoError(t, os.MkdirAll(c.(*folderCheckpoint).file+".hogapi-tmp/in the way", 0o700)) // as on a full disk: nothing can be written
 	require.Error(t, c.Save(ctx, []byte("new")))
 	a.Run++
 	state, err := store.Checkpoint(a).Open(ctx)

@@ -9,13 +9,13 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// verifyInput is what the activity Verify is asked for.
+// verifyInput is the input of the activity Verify.
 type verifyInput struct {
 	Import  ImportParams   `json:"import"` // without shards
 	Receipt hogapi.Receipt `json:"receipt"`
 }
 
-// Arrival is what the project has shown of an import, from [hogapi.Verification].
+// Arrival is the arrival of an import's events in the project, from [hogapi.Verification].
 type Arrival struct {
 	State   hogapi.ArrivalState `json:"state"`
 	Seen    int64               `json:"seen"`
@@ -26,7 +26,7 @@ type Arrival struct {
 	Notes   []string            `json:"notes,omitempty"`
 }
 
-// verify waits until all that was sent is there, or nothing more comes.
+// verify waits until all sent events are in the project, or until no more arrive.
 func (a *activities) verify(ctx context.Context, in verifyInput) (Arrival, error) {
 	b, alive, end := keepAlive(ctx, a.temporal, a.now, Beat{Worker: a.options.Identity, Shard: -1})
 	defer end()

@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// TaskQueue is where imports and workers meet.
+// TaskQueue is the queue in Temporal through which workers get the work of imports.
 const TaskQueue = "hogapi-import"
 
 // WorkflowType is the name of the workflow in Temporal.
@@ -35,29 +35,28 @@ const (
 type WorkerOptions struct {
 	// Store keeps states and rejects. Nil keeps states in Temporal, and the first reject stops an import.
 	Store Store
-	// Sources open shards whose path is a URL, by its scheme: with formats/s3files, "s3".
+	// Sources open the shards that are URLs, by the scheme of the URL: with formats/s3files, "s3".
 	Sources map[string]func(ctx context.Context, s Shard) (hogapi.Source, error)
-	// Client are further options of the client that sends. Its keys, project and host come from the
-	// environment ([hogapi.FromEnv]). A [hogapi.WithHTTPClient] has no effect: see Transport.
+	// Client has further options of the client that sends. Its keys, project and host come from the environment
+	// ([hogapi.FromEnv]). A [hogapi.WithHTTPClient] has no effect: see Transport.
 	Client []hogapi.Option
-	// Transport carries the requests; nil is one like the client's own.
+	// Transport carries the requests. Default: a transport like the client's own.
 	Transport http.RoundTripper
-	// Delivery says how events are sent.
+	// Delivery configures how events are sent.
 	Delivery hogapi.DeliveryOptions
-	// Imports are how many imports the worker works for at the same time: default 2. One takes
-	// up to about 90 MiB of memory, each further one 40 MiB.
+	// Imports is how many imports the worker works for at the same time. The first takes up to about 90 MiB of memory,
+	// each further one 40 MiB. Default 2.
 	Imports int
-	// Identity names the worker in Temporal and in [Status]: default is the host's name and the process.
+	// Identity names the worker in Temporal and in [Status]. Default: the names of the host and the process.
 	Identity string
-	// StopTimeout is how long Stop waits for work to be put away: default 10 s.
+	// StopTimeout is how long a stopping worker waits until its work is settled or saved. Default 10 s.
 	StopTimeout time.Duration
 }
 
-// Worker works for imports until it is stopped.
+// Worker works for imports until its Run ends.
 type Worker struct{ worker worker.Worker }
 
-// NewWorker makes a worker. It refuses an environment that makes no client, with the joined errors of
-// [hogapi.NewClient].
+// NewWorker makes a worker. If the environment makes no client, it returns the joined errors of [hogapi.NewClient].
 func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	var o WorkerOptions
 	if options != nil {
@@ -86,7 +85,7 @@ func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	return &Worker{w}, nil
 }
 
-// registry is what a worker, a replayer and a test environment have in common.
+// registry is the common interface of a worker, a replayer and a test environment.
 type registry interface {
 	RegisterWorkflowWithOptions(w any, options workflow.RegisterOptions)
 	RegisterActivityWithOptions(a any, options activity.RegisterOptions)
@@ -99,29 +98,29 @@ func register(r registry, a *activities) {
 	r.RegisterActivityWithOptions(a.verify, activity.RegisterOptions{Name: activityVerify})
 }
 
-// Run works until ctx ends, then puts its work away for another worker: what is under way is settled or
-// saved. It returns an error if it cannot start, or if Temporal refuses it for good.
+// Run works until ctx ends. Then it settles or saves its work, so that another worker can continue. It returns an
+// error if it cannot start, or if Temporal refuses it for good.
 func (w *Worker) Run(ctx context.Context) error {
 	stop := make(chan any, 1)
 	defer context.AfterFunc(ctx, func() { stop <- nil })()
 	return w.worker.Run(stop)
 }
 
-// activities do the work.
+// activities are the activities of a worker.
 type activities struct {
 	temporal client.Client
 	options  WorkerOptions
 	now      func() reading
 }
 
-// client is one for an activity, whose requests all pass the transport. The version stands in the
-// User-Agent.
+// client returns a client for an activity. All its requests pass the given transport, and its User-Agent has the
+// version.
 func (a *activities) client(through http.RoundTripper, version string) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.FromEnv(), hogapi.WithApplication("hogtemporal", version)}, a.options.Client...)
 	return hogapi.NewClient(append(options, hogapi.WithHTTPClient(&http.Client{Transport: through}))...)
 }
 
-// source reads a shard.
+// source opens a shard.
 func (a *activities) source(ctx context.Context, s Shard) (hogapi.Source, error) {
 	u := s.url()
 	if u == nil {
@@ -142,7 +141,8 @@ func identity() string {
 	return fmt.Sprintf("hogworker-%s-%d", host, os.Getpid())
 }
 
-// transport keeps connections for all imports of a worker. As that of the client's own it notices connections that have died.
+// transport keeps connections for all imports of a worker. Like the client's own transport, it notices dead
+// connections.
 func transport() http.RoundTripper {
 	dialer := &net.Dialer{
 		Timeout:         10 * time.Second,

@@ -19,7 +19,7 @@ const (
 	queryRejects  = "rejects"
 )
 
-// control is what a person asks of an import.
+// control is a request of a person to an import.
 type control struct {
 	Do   string `json:"do"` // "pause", "resume" or "rate"
 	Rate int    `json:"rate,omitempty"`
@@ -31,7 +31,7 @@ const (
 	doRate   = "rate"
 )
 
-// memory is what an import knows, and what it takes along when it continues as new.
+// memory is the state of an import that survives when the workflow continues as new.
 type memory struct {
 	Status  Status          `json:"status"`
 	Receipt hogapi.Receipt  `json:"receipt"`
@@ -48,7 +48,7 @@ type flow struct {
 
 	params  ImportParams
 	control workflow.ReceiveChannel
-	told    string // what the memo says
+	told    string // the text in the memo
 
 	wasAsked bool // the activity was interrupted on request
 }
@@ -139,8 +139,8 @@ func (f *flow) stages(ctx workflow.Context) error {
 	}
 }
 
-// mostHistory is when a workflow continues as new, at the latest: Temporal reads a history from its start
-// whenever another worker takes a workflow up.
+// mostHistory is the length of the history at which a workflow continues as new, at the latest. Temporal reads a
+// history from its start whenever another worker takes over a workflow.
 const mostHistory = 2000
 
 // renew continues as new before the history grows long.
@@ -153,7 +153,7 @@ func (f *flow) renew(ctx workflow.Context) error {
 	return workflow.NewContinueAsNewError(ctx, WorkflowType, f.params, f.memory)
 }
 
-// one is the import with one shard only, for an activity.
+// one returns the parameters with the present shard only, for an activity.
 func (f *flow) one() ImportParams {
 	p := f.params
 	p.Shards = p.Shards[f.Status.Shard : f.Status.Shard+1]
@@ -197,9 +197,9 @@ func (f *flow) verify(ctx workflow.Context) error {
 	return err
 }
 
-// perform has an activity done, however many tries that takes. What can pass is tried again after a
-// while; for what cannot, a person is waited for. The tries are the workflow's own, not Temporal's, so
-// that the state of a shard is here, whatever happens between two of them.
+// perform runs an activity until it succeeds. After a failure that can pass, it tries again after a pause; after any
+// other, it waits for a person. The workflow makes the tries itself, not Temporal, so that it has the state of the
+// shard between any two of them.
 func (f *flow) perform(ctx workflow.Context, name string, input func() any, result any) error {
 	for pause := firstPause; ; pause = min(2*pause, longestPause) {
 		if err := f.await(ctx); err != nil {
@@ -214,7 +214,7 @@ func (f *flow) perform(ctx workflow.Context, name string, input func() any, resu
 			return err
 		}
 		if workflow.Now(ctx).Sub(begun) > longestPause {
-			pause = firstPause // it did work
+			pause = firstPause // the activity did make progress
 		}
 		if temporal.IsCanceledError(err) && f.wasAsked {
 			_, last := problemOf(err)
@@ -228,13 +228,13 @@ func (f *flow) perform(ctx workflow.Context, name string, input func() any, resu
 	}
 }
 
-// Between two tries.
+// Pauses between two tries.
 const (
 	firstPause   = time.Second
 	longestPause = time.Minute
 )
 
-// failed notes why a try has failed, and when there will be another one.
+// failed notes why a try has failed, and the time of the next one.
 func (f *flow) failed(ctx workflow.Context, err error, pause time.Duration) {
 	problem, last := problemOf(err)
 	f.keep(last)
@@ -258,9 +258,9 @@ func (f *flow) keep(last Beat) {
 // runOnce runs an activity until it ends, or until somebody pauses the import or changes its rate.
 func (f *flow) runOnce(ctx workflow.Context, name string, input, result any) error {
 	work, interrupt := workflow.WithCancel(workflow.WithActivityOptions(ctx, workflow.ActivityOptions{
-		StartToCloseTimeout: 365 * 24 * time.Hour, // the heartbeats are what bounds it
+		StartToCloseTimeout: 365 * 24 * time.Hour, // the heartbeats set the limit
 		HeartbeatTimeout:    f.params.Heartbeat,
-		WaitForCancellation: true, // never two at work
+		WaitForCancellation: true, // never two at once
 		RetryPolicy:         &temporal.RetryPolicy{MaximumAttempts: 1},
 	}))
 	defer interrupt()
@@ -304,7 +304,7 @@ func (f *flow) await(ctx workflow.Context) error {
 	return ctx.Err()
 }
 
-// listen has a selector obey what is asked for. It calls changed when that has changed something.
+// listen makes a selector obey requests. It calls changed for a request that changes something.
 func (f *flow) listen(ctx workflow.Context, selector workflow.Selector, changed func(control)) {
 	selector.AddReceive(f.control, func(c workflow.ReceiveChannel, _ bool) {
 		var asked control
@@ -315,7 +315,7 @@ func (f *flow) listen(ctx workflow.Context, selector workflow.Selector, changed 
 	})
 }
 
-// drain obeys what was asked for meanwhile.
+// drain obeys the requests that have arrived.
 func (f *flow) drain() {
 	var asked control
 	for f.control.ReceiveAsync(&asked) {
@@ -340,10 +340,10 @@ func (f *flow) obey(c control) (changed bool) {
 	return true
 }
 
-// memoKey is where Temporal's own tools show the state: in the memo.
+// memoKey is the key of the state in the memo, which Temporal's own tools show.
 const memoKey = "hogapi"
 
-// tell writes the state into the memo, where it is seen without a worker.
+// tell writes the state into the memo, which can be read without a worker.
 func (f *flow) tell(ctx workflow.Context) {
 	s := f.Status
 	text := fmt.Sprintf("%s, %s, shard %d of %d", s.State, s.Stage, min(s.Shard+1, s.Shards), s.Shards)
@@ -354,5 +354,5 @@ func (f *flow) tell(ctx workflow.Context) {
 		return
 	}
 	f.told, f.Status.Since = text, workflow.Now(ctx)
-	_ = workflow.UpsertMemo(ctx, map[string]any{memoKey: text}) // it fails for what is not JSON only
+	_ = workflow.UpsertMemo(ctx, map[string]any{memoKey: text}) // it fails only if the value is not JSON
 }

@@ -23,20 +23,20 @@ import (
 type month struct {
 	t      *testing.T
 	params ImportParams
-	each   time.Duration // a shard takes
+	each   time.Duration // how long a shard takes
 	events int64         // of a shard
 	now    func() time.Time
 
 	outage, over time.Time
-	sent         []int          // the shards, in the order in which they were done
-	state        map[int]string // of a shard that was interrupted, as the activity was given it
-	tries        int            // that failed
-	runs         map[int]bool   // that were given out
+	sent         []int          // the shards, in the order in which they ended
+	state        map[int]string // of an interrupted shard, as the activity got it
+	tries        int            // failed ones
+	runs         map[int]bool   // the numbers of the attempts
 }
 
 func (m *month) down() bool { return !m.now().Before(m.outage) && m.now().Before(m.over) }
 
-// takes is how long a try of a shard is: that of the core's patience while the service is down.
+// takes returns how long a try of a shard lasts. While the service is down, the core gives up after 15 minutes.
 func (m *month) takes() time.Duration {
 	if m.down() {
 		return 15 * time.Minute
@@ -65,8 +65,8 @@ func (m *month) check(_ context.Context, in checkInput) (checked, error) {
 	return checked{Events: m.events, Print: fmt.Sprint("print ", in.Number)}, nil
 }
 
-// changedWorkflow is what a later release could be: it does more at its start, and marks that with a version, so that
-// imports that began before continue as they were.
+// changedWorkflow is a later release: it does more at its start, and marks the change with a version, so that running imports continue as
+// before.
 func changedWorkflow(ctx workflow.Context, p ImportParams, before *memory) (*Outcome, error) {
 	if workflow.GetVersion(ctx, "more-at-the-start", workflow.DefaultVersion, 1) == 1 {
 		if err := workflow.Sleep(ctx, time.Second); err != nil {
@@ -76,7 +76,7 @@ func changedWorkflow(ctx workflow.Context, p ImportParams, before *memory) (*Out
 	return importWorkflow(ctx, p, before)
 }
 
-// An import takes a month, with an outage of two days, and continues as new each week in a release that is changed.
+// An import takes a month, with an outage of two days, and continues as new each week in a changed release.
 func TestAMonth(t *testing.T) {
 	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 	m := &month{
@@ -145,7 +145,7 @@ func statusOf(t *testing.T, env *testsuite.TestWorkflowEnvironment) (s Status) {
 	return s
 }
 
-// What needs a person stops the import until it is resumed; a pause before that holds it after a resume of nothing.
+// A failure that needs a person stops the import until it is resumed. Pausing a stopped import has no effect.
 func TestStoppedUntilResumed(t *testing.T) {
 	env, p := testEnv(t)
 	fixed := false
@@ -177,7 +177,7 @@ func TestStoppedUntilResumed(t *testing.T) {
 	assert.Nil(t, s.Problem)
 }
 
-// A worker that went silent leaves its last state to the next one, at once.
+// The last state of a silent worker goes to the next one, at once.
 func TestSilentWorker(t *testing.T) {
 	env, p := testEnv(t)
 	calls := 0
@@ -209,7 +209,7 @@ func TestCanceledWhilePaused(t *testing.T) {
 	assert.Equal(t, StateCanceled, statusOf(t, env).State)
 }
 
-// Tries that fail at once come further and further apart.
+// The pauses between tries that fail at once grow.
 func TestTriesAreSpread(t *testing.T) {
 	env, p := testEnv(t)
 	start := env.Now()

@@ -15,8 +15,8 @@ import (
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
-// TestCost compares an import by a worker, unpaced, with Import of the same files in one process. In the long form the
-// shards have 100 MB.
+// TestCost compares an import by a worker, unpaced, with Import of the same files in one process. In the long form the shards have 100
+// MB.
 func TestCost(t *testing.T) {
 	n, long := level(40_000, 520_000), level(false, true)
 	s := newSite(t)
@@ -59,7 +59,8 @@ func TestCost(t *testing.T) {
 		w.end(syscall.SIGTERM)
 		return cost{wall, used, w.peak}
 	}
-	// Other programs use this machine too. The best times are compared, of three runs in turns, or of more where that was noise.
+	// Other programs use this machine too. The test compares the best times of three runs in turns, or of up to eight if the difference may
+	// be noise.
 	var one, many cost
 	least := func(a, b time.Duration) time.Duration {
 		if a == 0 {

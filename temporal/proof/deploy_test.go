@@ -12,8 +12,8 @@ import (
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
-// TestRollingDeploy ends each worker with SIGTERM while two imports run, and starts another one: the work changes hands at
-// once, not after a heartbeat time-out, and no more than what was in flight is sent again.
+// TestRollingDeploy ends each worker with SIGTERM while two imports run, and starts another one. The new worker takes over at once, not
+// after a heartbeat time-out, and only events in flight are sent again.
 func TestRollingDeploy(t *testing.T) {
 	t.Parallel()
 	const (

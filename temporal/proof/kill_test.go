@@ -17,8 +17,8 @@ import (
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
-// TestKilledAtRandom ends workers, the server, and freezes workers for longer than the heartbeat time-out, while
-// an import runs: nothing is lost, nothing is changed, the receipt is exact.
+// TestKilledAtRandom ends workers and the server, and freezes workers for longer than the heartbeat time-out, while an import runs:
+// nothing is lost, nothing is changed, the receipt is exact.
 func TestKilledAtRandom(t *testing.T) {
 	type form struct{ events, shards, kills, restarts, freezes, rate int }
 	small := form{50_000, 8, 2, 1, 1, 3000}
@@ -126,7 +126,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	s.record("killed")
 }
 
-// wait returns the result of an import that is expected to be complete.
+// wait returns the result of an import that must be complete.
 func (s *site) wait(id string) *hogtemporal.Outcome {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), level(3*time.Minute, time.Hour))
@@ -140,14 +140,14 @@ func (s *site) wait(id string) *hogtemporal.Outcome {
 	return out
 }
 
-// history is how many events Temporal has of the newest run of the workflow.
+// history returns how many events Temporal has of the newest run of the workflow.
 func (s *site) history(id string) int64 {
 	d, err := s.client.DescribeWorkflowExecution(s.t.Context(), hogtemporal.WorkflowID(id), "")
 	require.NoError(s.t, err)
 	return d.GetWorkflowExecutionInfo().GetHistoryLength()
 }
 
-// noKeys looks for keys in all that was written: Temporal's database, logs, states.
+// noKeys looks for keys in all files: Temporal's database, logs, states.
 func (s *site) noKeys() {
 	s.t.Helper()
 	seen := 0

@@ -22,7 +22,7 @@ func run(m *testing.M) int {
 	}
 	defer os.RemoveAll(dir)
 	engineProgram, workerProgram, plainProgram = filepath.Join(dir, "engine"), filepath.Join(dir, "hogworker"), filepath.Join(dir, "plain")
-	// The engine is built as go vet builds it, so that it is built once only. A worker is static.
+	// The engine is built with the settings of go vet, so that it is compiled only once. A worker is static.
 	for _, build := range []struct{ module, pkg, to, cgo string }{
 		{".", "./cmd/engine", engineProgram, ""},
 		{"..", "./cmd/hogworker", workerProgram, "CGO_ENABLED=0"},

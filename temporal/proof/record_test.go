@@ -15,8 +15,8 @@ import (
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
-// record writes the history of an import, as the real server has it, to the folder HOGAPI_RECORD, if that is set: the
-// tests of hogtemporal replay what was recorded with each release.
+// record writes the history of an import, as the real server has it, to the folder HOGAPI_RECORD, if that is set: the tests of
+// hogtemporal replay the recorded histories of each release.
 //
 //	HOGAPI_RECORD=$PWD/temporal/testdata go test -C temporal/proof -run 'Pause|Missing|Cancel' .
 func (s *site) record(id string) {

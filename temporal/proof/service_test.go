@@ -28,7 +28,7 @@ import (
 
 var discard = slog.New(slog.DiscardHandler)
 
-// service is the fake with its ledger, and notes which run of an import sent each request.
+// service is the fake with its ledger. It notes which run of an import sent each request.
 type service struct {
 	fake *hogapitest.Server
 	url  string
@@ -40,8 +40,8 @@ type service struct {
 // captured is a request with events.
 type captured struct {
 	run    int
-	begun  time.Time // its header is here
-	read   time.Time // its body is here; zero: it never was
+	begun  time.Time // when its header arrived
+	read   time.Time // when its body was complete; zero: never
 	failed bool
 }
 
@@ -91,7 +91,7 @@ func (w *watched) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// late are the requests of a run that began, or were read to their end, after the next run had begun to send.
+// late returns the requests of a run that began, or were complete, after the next run had begun to send.
 func (s *service) late() (begun, read int, longest time.Duration) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -123,7 +123,7 @@ func (s *service) late() (begun, read int, longest time.Duration) {
 	return begun, read, longest
 }
 
-// runs is how many runs have sent something.
+// runs returns how many runs have sent requests.
 func (s *service) runs() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +134,7 @@ func (s *service) runs() int {
 	return len(all)
 }
 
-// events are those of an import, in their order.
+// events are the events of an import, in their order.
 type events struct {
 	shards []hogtemporal.Shard
 	ids    []uuid.UUID
@@ -170,7 +170,7 @@ func writeEvents(t *testing.T, dir string, n, shards int) events {
 	return all
 }
 
-// digest is the sum of the uuids, as a receipt has it.
+// digest returns the sum of the uuids, in the form of a receipt's digest.
 func (e events) digest() string {
 	sum := new(big.Int)
 	for _, id := range e.ids {

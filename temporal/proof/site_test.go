@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// site is a Temporal server, workers and a service, each of which is a process or has sockets of its own.
+// site is a Temporal server, workers and a service. Each is a process or has sockets of its own.
 type site struct {
 	t       *testing.T
 	dir     string
@@ -35,13 +35,13 @@ type site struct {
 	args    []string // further ones of workers
 }
 
-// process is one that can be killed, stopped and continued.
+// process is a process that a test can kill, stop and continue.
 type process struct {
 	name string
 	cmd  *exec.Cmd
 	log  *os.File
 	done chan struct{}
-	peak int64 // bytes resident, as last looked at
+	peak int64 // resident bytes at the last look
 }
 
 func newSite(t *testing.T) *site {
@@ -92,7 +92,7 @@ func (p *process) end(sig syscall.Signal) {
 	p.log.Close()
 }
 
-// look notes how much memory it has had.
+// look notes the peak memory of the process.
 func (p *process) look() {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -106,12 +106,12 @@ func (p *process) look() {
 	}
 }
 
-// cpu is what it has used up to now.
+// cpu returns the CPU time that the process has used.
 func (p *process) cpu() time.Duration {
 	if p.cmd.ProcessState != nil {
 		return p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
 	}
-	// On Linux, a process' clock of CPU time is told in its schedstat, in nanoseconds, for each thread.
+	// On Linux, schedstat has the CPU time of each thread, in nanoseconds.
 	threads, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
 	var sum time.Duration
 	for _, file := range threads {
@@ -124,7 +124,7 @@ func (p *process) cpu() time.Duration {
 	return sum
 }
 
-// startEngine starts the server, again if another process has taken one of its ports meanwhile.
+// startEngine starts the server. It tries again if another process has taken one of its ports meanwhile.
 func (s *site) startEngine() {
 	s.t.Helper()
 	for range 10 {
@@ -161,7 +161,7 @@ func (s *site) answers() bool {
 	return err == nil
 }
 
-// startWorker adds a worker with a name that none had before.
+// startWorker adds a worker with a new name.
 func (s *site) startWorker() *process {
 	name := fmt.Sprintf("worker-%d", len(s.workers)+len(s.ended)+1)
 	env := append([]string{
@@ -182,7 +182,7 @@ func (s *site) kill(i int) {
 	s.startWorker()
 }
 
-// worker is the one that sends now.
+// worker returns the index of the worker with this identity, or 0.
 func (s *site) worker(identity string) int {
 	for i, p := range s.workers {
 		if p.name == identity {
@@ -192,14 +192,14 @@ func (s *site) worker(identity string) int {
 	return 0
 }
 
-// hogworker runs a command of the tool and returns what it prints.
+// hogworker runs a command of the tool and returns its output.
 func (s *site) hogworker(args ...string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), workerProgram, append(args, "--address", s.address())...)
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// files are all that the site has written: the database with its journals, logs, states.
+// files calls each for every file of the site: the database with its journals, logs, states.
 func (s *site) files(each func(name string, content []byte)) {
 	require.NoError(s.t, filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
 		if err != nil || d.IsDir() {

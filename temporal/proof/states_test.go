@@ -19,7 +19,7 @@ import (
 const (
 	fewEvents = 8000
 	fewShards = 4
-	inFlight  = 2000 // two seconds of the rate: what a run that is ended can leave to the next one
+	inFlight  = 2000 // two seconds of the rate: the most that an ended run can leave to the next one
 )
 
 // begin starts a small import that takes some seconds.
@@ -51,7 +51,7 @@ func (s *site) until(id string, is func(hogtemporal.Status) bool, shown ...strin
 	return last
 }
 
-// described is what Temporal says of a workflow without any worker.
+// described returns the memo and status that Temporal has of a workflow, without any worker.
 func (s *site) described(id string) (memo string, status enums.WorkflowExecutionStatus) {
 	d, err := s.client.DescribeWorkflowExecution(s.t.Context(), hogtemporal.WorkflowID(id), "")
 	require.NoError(s.t, err)
@@ -60,7 +60,7 @@ func (s *site) described(id string) (memo string, status enums.WorkflowExecution
 	return memo, info.GetStatus()
 }
 
-// complete requires that the import completes, with nothing lost.
+// complete requires that the import completes and loses nothing.
 func (s *site) complete(all events, id string) {
 	s.t.Helper()
 	out := s.wait(id)
@@ -199,7 +199,7 @@ func TestFullDisk(t *testing.T) {
 	require.NoError(t, syscall.Mount("tmpfs", s.store(), "tmpfs", 0, "size=256k"))
 	t.Cleanup(func() { _ = syscall.Unmount(s.store(), syscall.MNT_DETACH) })
 	ballast := filepath.Join(s.store(), "ballast")
-	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600) // up to where it is full
+	_ = os.WriteFile(ballast, make([]byte, 1<<20), 0o600) // until it is full
 	s.startWorker()
 	s.begin(all, "full")
 	st := s.until("full", problem("checkpoint_failed"), "send", "shard 1 of 4", "checkpoint_failed", "make room")

@@ -17,7 +17,7 @@ import (
 
 var errNotComplete = errors.New("the import is not complete")
 
-// on is a command for an import that is under way.
+// on returns a command for an import that exists.
 func (t *tool) on(use, short string, do func(ctx context.Context, c client.Client, id string) error) *cobra.Command {
 	return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		return t.call(cmd, func(ctx context.Context, c client.Client) error { return do(ctx, c, args[0]) })

@@ -4,9 +4,8 @@
 //	hogworker start --id mixpanel-2024 --format mixpanel /mnt/shared/2024-*.json.gz
 //	hogworker follow mixpanel-2024
 //
-// Workers read the keys of PostHog from their environment (POSTHOG_PROJECT_API_KEY and others). Where
-// Temporal is, all commands read from the variables of Temporal's own tools, or from --address,
-// --namespace.
+// Workers read the keys of PostHog from their environment (POSTHOG_PROJECT_API_KEY and others). All commands read the address of Temporal
+// from the variables of Temporal's own tools, or from --address and --namespace.
 package main
 
 import (
@@ -32,7 +31,7 @@ func main() {
 	}
 }
 
-// tool is what all commands share.
+// tool has the settings that all commands share.
 type tool struct {
 	out                io.Writer
 	address, namespace string
@@ -77,7 +76,7 @@ func (t *tool) dial(ctx context.Context, identity string) (client.Client, error)
 	return c, nil
 }
 
-// call dials, and does something with an import.
+// call connects to Temporal and calls do.
 func (t *tool) call(cmd *cobra.Command, do func(ctx context.Context, c client.Client) error) error {
 	c, err := t.dial(cmd.Context(), "")
 	if err != nil {

@@ -35,7 +35,7 @@ func TestCommandsExplainWhatIsWrong(t *testing.T) {
 	}
 }
 
-// server is a Temporal that knows one import.
+// server returns a mock of Temporal that knows one import.
 func server(t *testing.T, s hogtemporal.Status, status enums.WorkflowExecutionStatus) *mocks.Client {
 	t.Helper()
 	c := &mocks.Client{}
@@ -93,7 +93,7 @@ func TestFollowUntilTheEnd(t *testing.T) {
 	require.ErrorIs(t, err, hogtemporal.ErrNotFound)
 }
 
-// What is delivered with the program names what it really has.
+// The delivered files pass flags that the program has.
 func TestDeliveredFiles(t *testing.T) {
 	for _, name := range []string{"Dockerfile", "hogworker.service"} {
 		text, err := os.ReadFile(name)

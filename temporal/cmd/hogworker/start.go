@@ -50,7 +50,7 @@ func (t *tool) start() *cobra.Command {
 	return cmd
 }
 
-// where is a file for all workers: an absolute path, or a URL as it is.
+// where returns the name of a file for all workers: an absolute path, or an unchanged URL.
 func where(file string) (string, error) {
 	if (hogtemporal.Shard{Path: file}).IsURL() {
 		return file, nil

@@ -35,7 +35,7 @@ func (t *tool) worker() *cobra.Command {
 			return w.Run(cmd.Context())
 		},
 	}
-	host, _ := os.Hostname() // empty where the system knows none
+	host, _ := os.Hostname() // empty if the system knows no name
 	cmd.Flags().StringVar(&store, "store", "", "a folder that all workers share, for states and rejects; without it the first reject stops an import")
 	cmd.Flags().StringVar(&identity, "identity", fmt.Sprintf("hogworker-%s-%d", host, os.Getpid()), "name of this worker")
 	cmd.Flags().IntVar(&imports, "imports", 2, "how many imports it works for at the same time")

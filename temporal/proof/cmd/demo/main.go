@@ -1,5 +1,5 @@
-// Command demo shows an import on Temporal that outlives its worker. It starts a real Temporal server, three workers and a
-// fake of PostHog, begins an import, kills the worker that sends, and compares what has arrived with what was sent.
+// Command demo shows an import on Temporal that outlives its worker. It starts a real Temporal server, three workers and a fake of
+// PostHog, begins an import, kills the worker that sends, and compares the events that arrived with the files.
 //
 //	go run -C temporal/proof ./cmd/demo
 package main
@@ -45,7 +45,7 @@ func main() {
 	}
 }
 
-// run is the demo, or, with arguments, one of the processes that it starts.
+// run runs the demo or, with arguments, one of the processes that it starts.
 func run(ctx context.Context, args []string) error {
 	switch {
 	case len(args) == 3 && args[0] == "engine":
@@ -92,7 +92,7 @@ func (d *demo) say(format string, args ...any) {
 
 func (d *demo) run(ctx context.Context) (err error) {
 	ctx, end := context.WithCancel(ctx)
-	defer end() // which kills what was started
+	defer end() // kills the processes
 	if d.dir, err = os.MkdirTemp("", "hogapi-demo-"); err != nil {
 		return err
 	}
@@ -217,7 +217,7 @@ func (d *demo) follow(ctx context.Context, c client.Client) error {
 	}
 }
 
-// judge compares what the service holds with the files.
+// judge compares the events of the service with the files.
 func (d *demo) judge(ctx context.Context, c client.Client, ids []uuid.UUID) error {
 	out, err := hogtemporal.Wait(ctx, c, "demo")
 	if err != nil {

@@ -35,8 +35,8 @@ const (
 // Namespace is the only namespace of the server.
 const Namespace = "default"
 
-// Run serves on 127.0.0.1:port, with its data in the file database, until ctx ends. It creates the file when it is missing and
-// takes up what is in it otherwise.
+// Run serves on 127.0.0.1:port, with its data in the file database, until ctx ends. It creates the file if it is
+// missing; otherwise it continues with its data.
 func Run(ctx context.Context, port int, database string) error {
 	sql, err := openDatabase(database)
 	if err != nil {
@@ -124,7 +124,7 @@ func openDatabase(file string) (*config.SQL, error) {
 	return sql, nil
 }
 
-// FreePort returns a port of 127.0.0.1 that nobody listened on a moment ago.
+// FreePort returns a port of 127.0.0.1 on which nobody listened a moment ago.
 func FreePort(ctx context.Context) (int, error) {
 	l, err := (&net.ListenConfig{}).Listen(ctx, "tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
