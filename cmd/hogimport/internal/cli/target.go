@@ -105,13 +105,22 @@ func (s *state) checkProject(ctx context.Context, client *hogapi.Client, now tar
 	if s.kept.Project == "" || s.kept.Project == now.Project {
 		return nil
 	}
-	if days, err := daysOf(ctx, client, s.kept.ID); err != nil || len(days) > 0 { // what cannot be asked is an error later
-		return nil //nolint:nilerr // see above
-	}
-	return &fault{
-		code: codeProject, text: fmt.Sprintf("the import in %s is of project %s, and this is project %s, which has none of its events", s.dir, s.kept.Project, now.Project),
+	f := &fault{
+		code: codeProject, text: fmt.Sprintf("the import in %s is of project %s, and this is project %s, which ", s.dir, s.kept.Project, now.Project),
 		todo: "give --project-id " + s.kept.Project,
 	}
+	switch days, err := daysOf(ctx, client, s.kept.ID); {
+	case ctx.Err() != nil:
+		return err
+	case err != nil:
+		why := faultOf(err)
+		f.code, f.text, f.err = why.code, f.text+"cannot be asked: "+why.text, err
+	case len(days) > 0:
+		return nil
+	default:
+		f.text += "has none of its events"
+	}
+	return f
 }
 
 // keepTarget saves the import's host and the host that its server has moved to. It keeps changes

@@ -47,6 +47,13 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 		r := p.Ends(t, 5, command)
 		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
 	}
+	at(server.URL(), "99")
+	for _, command := range []string{"verify", "undo"} {
+		r := p.Ends(t, 5, command)
+		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ")
+		says(t, r.Stderr, "give --project-id "+hogapitest.DefaultProject)
+		assert.Contains(t, r.Stderr, "404")
+	}
 	assert.NoDirExists(t, filepath.Join(folder, "verify"), "none of this was a look")
 
 	u, err := url.Parse(server.URL())
