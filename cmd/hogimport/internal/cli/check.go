@@ -8,7 +8,6 @@ import (
 	"io"
 	"iter"
 	"os"
-	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"time"
@@ -328,7 +327,7 @@ func writePage(path string, write func(io.Writer) error) error {
 		err = durable.Replace(durable.OS{}, path, b.Bytes())
 	}
 	if err != nil {
-		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", filepath.Base(path), cause(err)), err: err,
+		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", path, cause(err)), err: err,
 			todo: "give a path that can be written with --report FILE"}
 	}
 	return nil

@@ -157,7 +157,7 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 		"a rate":        {[]string{"cut.jsonl", "--rate", "0"}, 2, `--rate "0"`},
 		"a limit":       {[]string{"cut.jsonl", "--max-rejects", "0"}, 2, `--max-rejects "0" is not a limit`},
 		"damaged":       {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, 1, "bad.jsonl.gz"},
-		"a folder":      {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, 1, "--report FILE"},
+		"a folder":      {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, 1, "the page none/report.html cannot be written: no such file or directory give a path that can be written with --report FILE"},
 		"no more files": {nil, 2, "no files are named"},
 	} {
 		t.Run(name, func(t *testing.T) {

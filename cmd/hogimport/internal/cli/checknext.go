@@ -32,7 +32,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		}
 		return []page.Step{{
 			Text:    text,
-			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + " --report report.html",
+			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + reportAt(cmp.Or(c.report, "report.html"), "check").free(paths),
 		}}
 	}
 	if len(found.begun) > 0 {
@@ -112,5 +112,5 @@ func (c *check) runFlags(in *input) (flags string) {
 }
 
 func (c *check) verifyCommand(dir string) string {
-	return "hogimport verify --state " + quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + " --report verify.html"
+	return "hogimport verify --state " + quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + reportAt("verify.html", "verify").free(nil)
 }

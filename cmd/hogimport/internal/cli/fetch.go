@@ -208,7 +208,8 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintln(a.stdout, "Next:\n"+term.Command("    hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+" --report check.html --left-out "+leftOutName))
+		fmt.Fprintln(a.stdout, "Next:\n"+term.Command("    hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+
+			reportAt("check.html", "check").free(nil)+listAt(leftOutName).free(nil)))
 	}
 	return nil
 }

@@ -39,7 +39,7 @@ func listCommand(in input, more string) string {
 	if in.Links {
 		more += " --links"
 	}
-	return "hogimport check " + commandLine(in) + more + " --left-out " + leftOutName
+	return "hogimport check " + commandLine(in) + more + listAt(leftOutName).free(in.Files)
 }
 
 const listHint = "To list all of them, with the records:"
@@ -82,7 +82,7 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 		_ = os.Remove(temp)
 	}
 	if _, isSaid := errors.AsType[*fault](err); err != nil && !isSaid {
-		return &fault{code: codeOther, text: fmt.Sprintf("the list %s cannot be written: %v", filepath.Base(path), cause(err)), err: err,
+		return &fault{code: codeOther, text: fmt.Sprintf("the list %s cannot be written: %v", path, cause(err)), err: err,
 			todo: "give a path that can be written with --left-out FILE"}
 	}
 	return err

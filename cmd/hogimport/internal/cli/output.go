@@ -2,9 +2,12 @@ package cli
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
+	"path/filepath"
 	"slices"
+	"strings"
 )
 
 // output is a file that a command writes to the path that a person gives.
@@ -46,6 +49,16 @@ func (o output) check(inputs []string) error {
 		return nil
 	}
 	return usageError(o.path+" is there already, and it is no "+o.kind, "give "+o.flag+" another FILE, or remove that one")
+}
+
+// free is the flag and the path for a command that is suggested. The path has a number where another file has it.
+func (o output) free(inputs []string) string {
+	end := filepath.Ext(o.path)
+	name := strings.TrimSuffix(o.path, end)
+	for number := 2; o.check(inputs) != nil; number++ {
+		o.path = fmt.Sprintf("%s-%d%s", name, number, end)
+	}
+	return " " + o.flag + " " + quoted(o.path)
 }
 
 func beginOf(path string) []byte {

@@ -106,3 +106,35 @@ func TestCheckAndTrialTakeTheFlagsOfRun(t *testing.T) {
 		says(t, p.Run(t, command, "--help").Stdout, "accepted, so that the flags of run can be copied: nothing is sorted here")
 	}
 }
+
+// A suggested command writes to the report that was named, or to a name that nothing else has.
+func TestSuggestedReportsAreFree(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Events(t, "bad.jsonl", 10, func(i int) bool { return i > 2 })
+	p.Events(t, "e.jsonl", 10, nil)
+	p.Ends(t, 0, "run", "e.jsonl", "--yes")
+	put := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o600))
+	}
+	next := func(args ...string) string {
+		r := p.Run(t, args...)
+		return strings.Join(strings.Fields(strings.ReplaceAll(r.Stdout+r.Stderr, " \\\n", "")), " ")
+	}
+	assert.Contains(t, next("check", "bad.jsonl"), " --report report.html")
+	put("report.html", anEarlierPage)
+	assert.Contains(t, next("check", "bad.jsonl"), " --report report.html", "an earlier one is replaced")
+	for _, name := range []string{"report.html", "report-2.html", "verify.html", "left-out.txt"} {
+		put(name, "mine")
+	}
+	assert.Contains(t, next("check", "bad.jsonl"), " --report report-3.html")
+	assert.Contains(t, next("check", "bad.jsonl", "--report", "my page.html"), " --report 'my page.html'")
+	assert.Contains(t, next("check", "e.jsonl"), "hogimport verify --state hogimport-state/e --report verify-2.html")
+	assert.Contains(t, next("check", "e.jsonl", "--until", "2024-01-01T00:02:00Z"), " --left-out left-out-2.txt")
+
+	server.HoldEvents()
+	p.Events(t, "f.jsonl", 10, nil)
+	p.Ends(t, 0, "run", "f.jsonl", "--yes")
+	assert.Contains(t, next("verify", "--state", "hogimport-state/f", "--report", "my page-2.html"),
+		"hogimport verify --state hogimport-state/f --report 'my page-2.html'")
+}

@@ -221,7 +221,8 @@ func (v *verify) of(s *state) string {
 }
 
 func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
-	of := v.of(s)
+	undo := "hogimport undo" + v.of(s)
+	of := v.of(s) + givenFlags(v.flags, "report")
 	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
 	switch {
 	case result.Complete():
@@ -243,7 +244,7 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 	case result.State == hogapi.ArrivalMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.ArrivalTooMany:
-		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: "hogimport undo" + of}}
+		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: undo}}
 	}
 	return []page.Step{again}
 }
@@ -315,7 +316,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		return &importError{err: err, state: again, receipt: receipt}
 	}
 	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
-		todo: "In a few hours: hogimport verify" + v.of(s)}
+		todo: "In a few hours: hogimport verify" + v.of(s) + givenFlags(v.flags, "report")}
 }
 
 func digest(v *hogapi.Verification) string {
