@@ -1,6 +1,6 @@
-// Package arrival compares what an import has sent with what the service shows of it: a table of cells,
-// one for each day and name, the windows of time that are asked for, what the counts of a cell mean, and
-// the uuids of a source, sorted on disk. It makes no calls.
+// Package arrival compares the events that an import has sent with the events that the service shows: it
+// has a table of cells, one for each day and name, the windows of time to ask for, the verdict on the
+// counts of a cell, and the uuids of a source, sorted on disk. It makes no calls.
 package arrival
 
 import (
@@ -21,7 +21,7 @@ func (k Key) compare(other Key) int {
 	return cmp.Or(cmp.Compare(k.Period, other.Period), cmp.Compare(k.Name, other.Name))
 }
 
-// Other is the period and the name of the row for what does not fit a receipt's table.
+// Other is the period and the name of the row for events that do not fit a receipt's table.
 const Other = "other"
 
 // BeforeEpoch is the period of rows of a longer window before 1970.
@@ -46,7 +46,7 @@ type Row struct {
 	Sum uuidsum.Sum // of both; of fewer uuids where it is not known of all
 }
 
-// Counts are what the service shows of a cell.
+// Counts are the numbers that the service shows for a cell.
 type Counts struct {
 	Seen   int64       `json:"seen"`         // different uuids
 	Copies int64       `json:"copies"`       // rows
@@ -68,13 +68,13 @@ const (
 	byName
 )
 
-// Table has the cells of a receipt, and those that the service shows in addition. Days before 1970,
-// which the service cannot name, are months.
+// Table has the cells of a receipt, and the further cells that the service shows. Days before 1970, which
+// the service cannot name, are grouped by month.
 type Table struct {
 	Cells   []Row // in the order of their keys
 	Outside map[Key]Counts
 	Seen    []Counts // of Cells, by index
-	Left    Counts   // outside, beyond what Outside holds
+	Left    Counts   // outside, beyond the bound of Outside
 
 	grain       grain
 	index       map[Key]int

@@ -109,7 +109,7 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, first.Cells, "half of a cell may be unsure")
 }
 
-// A cell is within a window if they share a day. All days are those of the table, and a month before.
+// A cell is within a window if they share a day. Wide spans from 31 days before the table to tomorrow.
 func TestCellsOfAWindow(t *testing.T) {
 	t.Parallel()
 	table := NewTable([]Row{row("2024-03-01", "a", 1), row("2024-03-02", "a", 1), row("2024-03-03", "a", 1)}, date("2024-03-01"), date("2024-03-03"))
@@ -121,7 +121,7 @@ func TestCellsOfAWindow(t *testing.T) {
 	assert.Equal(t, "2024-01-30 to 2024-09-02", table.Wide(now).String())
 }
 
-// What lies outside is counted, however much it is.
+// Events outside the cells are counted even beyond the bound of Outside.
 func TestOutsideIsBounded(t *testing.T) {
 	t.Parallel()
 	table := NewTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))

@@ -10,14 +10,14 @@ import (
 // CompareIDs orders uuids as their texts are.
 func CompareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
-// Found is what comparing the uuids of a cell has found. Of Absent and Foreign it has the first ones.
+// Found is the result of comparing the uuids of a cell. Absent and Foreign have only the first uuids.
 type Found struct {
 	Listed  int64       `json:"listed"`  // uuids that the service shows
 	Doubled int64       `json:"doubled"` // events of the source that share the uuid of another one
 	Hidden  int64       `json:"hidden"`  // absent, and not to be found by counting
 	Lacking int64       `json:"lacking"` // all others that are absent
 	Strange int64       `json:"strange"` // that the source does not have
-	Absent  []uuid.UUID `json:"absent"`  // of those that lack
+	Absent  []uuid.UUID `json:"absent"`  // of the lacking events
 	Foreign []uuid.UUID `json:"foreign"` // of the strange ones
 }
 
@@ -33,8 +33,8 @@ func (f *Found) wonder(id uuid.UUID, most int) {
 	}
 }
 
-// Compare merges the uuids of a cell in the source with those that the service shows, both in order, and
-// names at most so many of each kind.
+// Compare merges the uuids of a cell in the source with the uuids that the service shows, both in order.
+// most limits the lengths of Absent and Foreign.
 func Compare(source iter.Seq2[Item, error], service iter.Seq2[uuid.UUID, error], most int) (f Found, err error) {
 	next, stop := iter.Pull2(service)
 	defer stop()

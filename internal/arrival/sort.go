@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/extsort"
 )
 
-// Item is an event of the source: its cell, its uuid, and what is special.
+// Item is an event of the source: its cell, its uuid and its mark.
 type Item struct {
 	Cell int
 	ID   uuid.UUID
@@ -105,7 +105,7 @@ func OpenSorted(folder string) (*Sorted, error) {
 	return s, nil
 }
 
-// Count is the number of items of a cell, those of one uuid counted each.
+// Count is the number of items of a cell. Items that share a uuid count each.
 func (s *Sorted) Count(cell int) int64 { return s.cells[cell].items }
 
 // Cell gives the items of a cell in the order of their uuids.

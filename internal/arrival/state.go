@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// State is what the counts of a cell mean, the better the smaller.
+// State is the verdict on the counts of a cell. Smaller is better.
 type State uint8
 
 // The states.
@@ -30,11 +30,11 @@ const (
 	EnoughTime  = time.Hour // between the first and the last of them
 )
 
-// Sight is what is known of a cell after a look.
+// Sight has the known facts about a cell after a look.
 type Sight struct {
 	Acknowledged, Unsure int64
 	Seen, Copies         int64
-	Sent, There          uuidsum.Sum // of the uuids that were sent, and of those seen, as far as they are known
+	Sent, There          uuidsum.Sum // of the sent uuids and of the seen uuids, as far as they are known
 	Hidden               int64       // of all cells: events that counting cannot find, of which some may be in this one
 
 	Failed      bool          // the look did not count it
@@ -47,8 +47,8 @@ type Sight struct {
 	Patience    time.Duration // how much of that it takes
 }
 
-// Judge says what a cell's counts mean. It never calls missing what may still arrive, and complete only
-// what the sums of uuids prove.
+// Judge returns the state of a cell by its counts. It never calls events missing that may still arrive, and
+// calls a cell complete only if the sums of uuids prove it.
 func Judge(s Sight) State {
 	switch {
 	case s.Failed, s.AreOthers():
@@ -84,12 +84,12 @@ func (s Sight) AreOthers() bool {
 // MayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.
 func (s Sight) MayShareUUIDs() bool { return s.Seen < s.Acknowledged && s.Copies >= s.Acknowledged }
 
-// CanArrive reports whether what is absent may still come.
+// CanArrive reports whether absent events may still arrive.
 func (s Sight) CanArrive() bool {
 	return s.Grew || s.Quiet < s.Patience || s.Looks < EnoughLooks || s.Stood < EnoughTime
 }
 
-// uncountable are names whose events the service drops, changes or keeps elsewhere.
+// uncountable are names of events that the service drops, changes or keeps elsewhere.
 var uncountable = []string{"$$client_ingestion_warning", "$$heatmap", "$exception", "$feature_flag_called", "$performance_event"}
 
 // IsUncountable reports whether counting misses events of a name.
@@ -102,7 +102,7 @@ func IsUncountable(name string) bool {
 type Standing struct {
 	Seen  int64     `json:"seen"`
 	Since time.Time `json:"since"` // of the first look that saw it
-	Looks int       `json:"looks"` // that saw it; 0: none has counted the cell yet
+	Looks int       `json:"looks"` // that saw it; 0: no look has counted the cell yet
 }
 
 // Next is the standing after a look, and whether the cell grew.

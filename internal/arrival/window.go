@@ -59,8 +59,8 @@ func (w Window) Months() (list []Window) {
 	return list
 }
 
-// MonthsOf are those months of the window that the periods of a receipt are in: all of them where one of
-// the periods is neither a day nor a month.
+// MonthsOf returns the months of the window that have one of the periods of a receipt. If a period is
+// neither a day nor a month, it returns all months.
 func (w Window) MonthsOf(periods []string) (list []Window) {
 	months := map[string]bool{}
 	for _, period := range periods {

@@ -4,10 +4,10 @@ import "time"
 
 const day = 24 * time.Hour
 
-// AgeLine is the age limit for intervals whose events a backfill or retry selects as the schedule
-// does, by arrival. The service keeps recent events in a separate table, and decides by the start
-// of the whole backfill at the time of the query. So each line is a day below the service's limit:
-// a daily interval began a day before its end, and the query may come later.
+// AgeLine is the age up to which a backfill or retry selects the events of an interval as the schedule
+// does, by arrival. The service keeps recent events in a separate table, and decides by the start of the
+// whole backfill at the time of the query. So each line is a day below the service's limit: a daily
+// interval began a day before its end, and the query may come later.
 type AgeLine time.Duration
 
 // Age lines, by server.

@@ -100,8 +100,8 @@ func (t *throttle) enter(ctx context.Context, oldest uint64, items int) error {
 	}
 }
 
-// takePermit waits for a permit and takes it. After a long wait it takes none, and the lane must
-// keep the pace again: the lanes must not send at once everything they saved up during an outage.
+// takePermit waits for a permit and takes it. After a long wait it returns without a permit, and the lane
+// must keep the pace again: the lanes must not send at once everything they saved up during an outage.
 func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, err error) {
 	paced := time.Now()
 	t.mu.Lock()

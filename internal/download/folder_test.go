@@ -107,7 +107,7 @@ func TestAFolderLeavesForeignPartsAlone(t *testing.T) {
 	}
 }
 
-// A part's second file says for certain that none of it is known before the part is emptied.
+// Before a part is emptied, its second file durably says that no byte of the part is known.
 func TestAPartIsForgottenDurably(t *testing.T) {
 	disk := new(simdisk.Disk)
 	p, err := openPart(disk, "folder/a", 1, &durable.Room{Folder: "folder"})

@@ -14,7 +14,7 @@ import (
 // Row counts the settled events of one name in one period.
 type Row struct {
 	Period string // a day "2006-01-02", a month "2006-01", or "" if neither is known
-	Name   string // "" where the event has none
+	Name   string // "" for an event without a name
 	Tally
 }
 

@@ -128,7 +128,7 @@ func TestEdgesOfTheDays(t *testing.T) {
 	require.EqualValues(t, noPeriod, dayOf(time.Unix(lastSecond+1, 0)))
 }
 
-// A row whose events are all under way is not saved: a receipt counts settled events only.
+// A row with only events under way is not saved: a receipt counts settled events only.
 func TestRowsWithoutCountsAreNotSaved(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()

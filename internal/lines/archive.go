@@ -48,8 +48,7 @@ func (f *File) readMember(ctx context.Context, member *zip.File, offset int64, w
 	return m.read(ctx, offset, w, begins)
 }
 
-// membersOf returns the files of an archive in the order of their names, without those that macOS
-// adds.
+// membersOf returns the files of an archive in the order of their names, without the files that macOS adds.
 func membersOf(z *zip.Reader) (members []*zip.File) {
 	for _, m := range z.File {
 		base := path.Base(m.Name)

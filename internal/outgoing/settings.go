@@ -122,7 +122,8 @@ func (s *Settings) checkProject() {
 	}
 }
 
-// orEnv adds the names of variables to those of options, if the environment was read too.
+// orEnv returns text that adds environment variables to the names of options, or "" if the environment was
+// not read.
 func (s *Settings) orEnv(names string) string {
 	if !s.ReadsEnv {
 		return ""
@@ -149,7 +150,7 @@ func hostOf(u string) string {
 	return strings.ToLower(u)
 }
 
-// apiOf is the API's origin of a region, or those of both.
+// apiOf is the API's origin of a region, or the text for both origins if region is empty.
 func apiOf(region string) string {
 	if region == "" {
 		return "https://us.posthog.com or https://eu.posthog.com"

@@ -26,7 +26,7 @@ type Walk[T, P any] struct {
 	Next     func(from Place, link string) (Place, error) // ByOffset or ByCursor
 	Refuse   func(context.Context) error                  // refuses bad input before any fetch
 	Failed   func(page int, at Place, err error) error    // makes the error that ends a walk
-	ID       func(*T) any                                 // of a row, comparable; nil if rows have none
+	ID       func(*T) any                                 // of a row, comparable; nil: rows have no ID
 	Start    Place
 	MaxPages int // more pages are an error; 0 means 10,000
 	Prefetch int // pages fetched ahead of the reader at the same time

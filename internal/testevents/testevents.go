@@ -1,6 +1,6 @@
-// Package testevents has the events that the tests of an import share, with the sources that give them,
-// a checkpoint in memory, and what must hold of every receipt. It is for tests only: it and
-// internal/proof are the only packages below internal that import the root.
+// Package testevents has the events that the tests of an import share, the sources that give them, a
+// checkpoint in memory, and the demands on every receipt. It is for tests only: it and internal/proof are
+// the only packages below internal that import the root.
 package testevents
 
 import (
@@ -146,7 +146,7 @@ func Gzip(text string) string {
 	return b.String()
 }
 
-// T is what a test or a benchmark has.
+// T is the part of a test or a benchmark that this package uses.
 type T interface {
 	require.TestingT
 	Helper()

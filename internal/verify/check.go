@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// check refuses what cannot be compared, before anything is asked.
+// check returns an error for a Config that cannot be compared, before anything is asked.
 func (c *Config) check() error {
 	bad := func(field, value, want string) error {
 		return &errtext.UnfitError{Field: field, Value: value, Want: want}
@@ -50,7 +50,8 @@ func (c *Config) check() error {
 	return nil
 }
 
-// checkReadable refuses what is no file that can be read. Of a file it reads a byte, of a pipe nothing.
+// checkReadable refuses a path that cannot be read as a file. It reads one byte of a file, and nothing of a
+// pipe.
 func checkReadable(field, want, path string) error {
 	info, err := os.Stat(path)
 	if err == nil && (info.Mode().IsRegular() || info.IsDir()) {

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// What cannot be compared is refused, and nothing is asked.
+// A Config that cannot be compared is refused before anything is asked.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	dir := t.TempDir()

@@ -15,15 +15,15 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// findings are what comparing uuids has shown, over all cells.
+// findings are the results of comparing uuids, over all cells.
 type findings struct {
 	cells   []cellFinds
 	outside map[arrival.Key]cellFinds // the cells that the receipt does not have
 	strange map[uuid.UUID]arrival.Key // where uuids are that are not their cell's
-	ours    map[uuid.UUID]bool        // of strange: those of the source
+	ours    map[uuid.UUID]bool        // of strange: the source has it
 	missing []uuid.UUID
 	moved   []uuid.UUID // further ones: without the import's ID
-	unnamed int64       // events outside whose uuids were not compared
+	unnamed int64       // events outside, without a comparison of uuids
 }
 
 // cellFinds are the findings of a cell, as numbers of events.
@@ -104,8 +104,8 @@ const (
 	mostPerEvent = 8  // queries
 )
 
-// lookBeyond counts the events of the import before and after all its days. What takes the service too
-// long is left.
+// lookBeyond counts the events of the import before and after all its days. It leaves out windows that take
+// the service too long, with a note.
 func (v *verifier) lookBeyond(ctx context.Context) error {
 	for todo, n := v.table.Beyond(v.Now()), 1; len(todo) > 0; n++ {
 		w := todo[0]
@@ -128,7 +128,7 @@ func (v *verifier) lookBeyond(ctx context.Context) error {
 	return nil
 }
 
-// compare names what is missing, moved and foreign.
+// compare names the missing, moved and foreign events.
 func (v *verifier) compare(ctx context.Context) error {
 	var err error
 	if v.rejected, err = readRejects(ctx, v.Rejects, v.ID); err != nil {
@@ -256,7 +256,7 @@ func (e *windowError) Error() string { return fmt.Sprintf("%v: %v", e.window, er
 
 func (e *windowError) Unwrap() error { return e.err }
 
-// compareOutside finds out which uuids are the source's, of those that are not in their cell.
+// compareOutside finds out which of the uuids that are not in their cell the source has.
 func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) error {
 	for i, f := range v.found {
 		finds := &v.finds.cells[i]

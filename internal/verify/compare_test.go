@@ -408,7 +408,7 @@ func TestListsThatFail(t *testing.T) {
 	assert.Empty(t, r.ForeignIDs)
 }
 
-// A list that is shorter than its count settles nothing, whatever the counts say.
+// A list that is shorter than its count settles nothing, even if the counts agree.
 func TestShortListsSettleNothing(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))

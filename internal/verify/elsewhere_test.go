@@ -105,7 +105,7 @@ func TestLookupsThatEnd(t *testing.T) {
 	assert.Equal(t, 3, steps[0].Look)
 }
 
-// An error that every query would have ends the verification with what the counts show.
+// An error that every query would have ends the verification with the result of the counts.
 func TestHopelessQueries(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config, *project){
@@ -151,7 +151,7 @@ func TestHopelessQueries(t *testing.T) {
 	}
 }
 
-// What takes too long for a window is asked for in smaller ones, so often.
+// findWithin halves a window that takes too long, up to mostPerEvent queries.
 func TestFindWithinSmallerWindows(t *testing.T) {
 	t.Parallel()
 	const days = 24 * time.Hour

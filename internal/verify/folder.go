@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// folder are the files of a Verify: what it remembers, the uuids of the source, and the cells that
-// were compared. Without a folder nothing is remembered.
+// folder has the files of a Verify: its memory, the uuids of the source, and the cells that were compared.
+// Without VerifyOptions.Dir nothing is remembered.
 type folder struct {
 	dir  string
 	of   Import
@@ -26,7 +26,7 @@ type folder struct {
 	log  *durable.Log
 }
 
-// savedMemory is the file of what a Verify remembers.
+// savedMemory is the content of the file of a Verify's memory.
 type savedMemory struct {
 	Version int     `json:"version"`
 	Import  string  `json:"import"`
@@ -64,7 +64,7 @@ func openFolder(dir string, r Import) (f folder, err error) {
 	return f, f.failed(lockName, err)
 }
 
-// failed is the error of a disk, with the name of the file in Dir and what to do.
+// failed returns the error of a disk, with the name of the file in Dir and how to proceed.
 func (f *folder) failed(name string, err error) error {
 	switch {
 	case err == nil:
@@ -83,7 +83,7 @@ func (f *folder) state() string { return f.path(memoryName) }
 
 func (f *folder) compared() string { return f.path(comparedName) }
 
-// load reads what an earlier Verify of the same receipt remembers.
+// load reads the memory of an earlier Verify of the same receipt.
 func (f *folder) load(into *memory) error {
 	if f.dir == "" {
 		return nil
@@ -129,7 +129,7 @@ func (f *folder) save(m *memory) error {
 	return f.failed(memoryName, durable.Replace(durable.OS{}, f.state(), raw))
 }
 
-// folder is where uuids are sorted.
+// scratch returns the folder for sorting uuids: Dir, or a temporary one.
 func (f *folder) scratch() (string, error) {
 	if f.dir != "" || f.temp != "" {
 		return f.dir + f.temp, nil
@@ -174,7 +174,7 @@ func (f *folder) addCompared(c comparedCell) error {
 	return f.failed(comparedName, err)
 }
 
-// forget removes what only a comparison under way needs.
+// forget removes the files that only a comparison under way needs.
 func (f *folder) forget() error {
 	if f.dir == "" {
 		return nil

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// memory is what a folder remembers of the looks.
+// memory is the state of the looks, which a folder keeps.
 type memory struct {
 	First     time.Time          `json:"first"` // look
 	Looks     int                `json:"looks"`
@@ -128,7 +128,7 @@ func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	return nil
 }
 
-// fault is what an error of the project means, and zero for nil.
+// fault returns the Fault of a project's error, and zero for nil.
 func (v *verifier) fault(err error) hogql.Fault {
 	if err == nil {
 		return hogql.Fault{}
@@ -169,14 +169,14 @@ func (v *verifier) endLook() {
 	v.memory.Look.Ended = true
 }
 
-// judge says what the counts of each cell mean.
+// judge sets the state of each cell by its counts.
 func (v *verifier) judge() {
 	for i := range v.table.Cells {
 		v.state[i] = arrival.Judge(v.sight(i))
 	}
 }
 
-// sight is what is known of a cell.
+// sight returns the known facts about a cell.
 func (v *verifier) sight(i int) arrival.Sight {
 	now, since := v.Now(), v.LastAcknowledged
 	if since.IsZero() { // of an older release

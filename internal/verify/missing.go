@@ -14,7 +14,7 @@ import (
 // Missing are the missing events of an import that are known by their uuids, each once and in order.
 type Missing struct {
 	ids     []uuid.UUID
-	unnamed int64 // further ones, whose uuids are not known
+	unnamed int64 // further ones, with unknown uuids
 }
 
 // NewMissing are so many events, of which some uuids are known.
@@ -69,7 +69,8 @@ func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
 	return isMissing && s.isAfter
 }
 
-// End is what the source did not give, or nil.
+// End returns an error if the source lacks the place to continue after or a missing event, or if some
+// missing events are not named.
 func (s *Search[P]) End() error {
 	switch {
 	case !s.isAfter && !s.passed:

@@ -8,7 +8,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// searchIn gives a search the events 1 to n, each at the place of its number, and returns what it takes.
+// searchIn gives a search the events 1 to n, each at the place of its number, and returns the events that it takes.
 func searchIn(m Missing, n byte, after int) (taken []uuid.UUID, err error) {
 	s := NewSearch(m, after)
 	for i := range n {
@@ -29,7 +29,7 @@ func TestSearchAfterAPlace(t *testing.T) {
 	}
 }
 
-// Events of one record share a place: none of them is given again after it.
+// Events of one record share a place: a search after that place takes no event of the record.
 func TestSearchAfterARecord(t *testing.T) {
 	t.Parallel()
 	s := NewSearch(NewMissing([]uuid.UUID{id(1), id(2), id(3)}, 3), 1)

@@ -14,7 +14,8 @@ import (
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
-// Equal counts are no proof: other events in the place of those that were sent are seen at the first look, and no further query.
+// Equal counts are no proof: the sums show other events in the place of the sent ones, at the first look and without
+// a further query.
 func TestOthersInTheirPlace(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
@@ -40,7 +41,7 @@ func TestOthersInTheirPlace(t *testing.T) {
 	assert.Len(t, r.ForeignIDs, 20)
 }
 
-// Without the sums of one side, all uuids are the proof. Without a source there is none.
+// Without the sums of one side, comparing all uuids is the proof. Without a source there is no proof.
 func TestCompleteByCounts(t *testing.T) {
 	t.Parallel()
 	for name, change := range map[string]func(*Config, *project){

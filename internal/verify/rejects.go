@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// rejectedIDs are the uuids in reject files: those of events that were not taken, and those of events
-// whose fate is not known. Each is sorted.
+// rejectedIDs are the uuids in reject files: of rejected events, and of unconfirmed events. Each list is
+// sorted.
 type rejectedIDs struct{ refused, unsure []uuid.UUID }
 
 func (r *rejectedIDs) has(id uuid.UUID) bool {

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/arrival"
 )
 
-// Result is what the project shows of an import.
+// Result is the outcome of verifying an import.
 type Result struct {
 	State        arrival.State // the worst of all cells
 	Looks        int
@@ -25,11 +25,11 @@ type Result struct {
 	MissingIDs   []uuid.UUID
 	MovedIDs     []uuid.UUID
 	ForeignIDs   []uuid.UUID
-	Uncountable  []string // names whose events counting can miss
+	Uncountable  []string // names of events that counting can miss
 	Notes        []string
 }
 
-// Cell is what is known of the events of one name in one period.
+// Cell is the outcome for the events of one name in one period.
 type Cell struct {
 	arrival.Row
 	arrival.Counts
@@ -40,7 +40,7 @@ type Cell struct {
 	Reason string
 }
 
-// result is what was found.
+// result returns the outcome of the newest look and of comparing uuids.
 func (v *verifier) result() *Result {
 	r := &Result{Looks: v.memory.Looks, MissingIDs: v.finds.missing, Notes: v.notes}
 	names := map[string]bool{}
@@ -84,7 +84,7 @@ func (r *Result) add(to *[]Cell, cell Cell) {
 	r.Foreign += cell.Foreign
 }
 
-// cell is what was found of a cell of the receipt.
+// cell returns the outcome for a cell of the receipt.
 func (v *verifier) cell(i int) Cell {
 	row, seen, state := v.table.Cells[i], v.table.Seen[i], v.state[i]
 	c := Cell{Row: row, Counts: seen}
@@ -110,7 +110,7 @@ func (v *verifier) cell(i int) Cell {
 	return c
 }
 
-// comparedCell is what comparing the uuids of a cell has shown.
+// comparedCell fills in the outcome for a cell with compared uuids, and returns its state.
 func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 	finds := v.finds.cells[i]
 	c.Seen = f.Listed + finds.come
@@ -163,7 +163,7 @@ const (
 	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
 )
 
-// What to do about an import that has not come to its end.
+// Texts about an import that has not come to its end.
 const (
 	unfinished = "the import is not finished: " + finishIt
 	finishIt   = "import the rest, and verify its last receipt"
@@ -259,7 +259,7 @@ func (v *verifier) outsideCell(key arrival.Key) Cell {
 	return c
 }
 
-// strangeIDs are the uuids of events that are elsewhere, and of those that the source does not have.
+// strangeIDs returns the uuids of events that have moved, and of events that the source does not have.
 func (v *verifier) strangeIDs() (moved, foreign []uuid.UUID) {
 	moved = v.finds.moved
 	for id := range v.finds.strange {

@@ -18,7 +18,7 @@ const (
 	sourceSteps     = 100_000
 	mostMissingIDs  = 1_000_000
 	mostOtherIDs    = 100_000
-	mostOutsideList = 1000 // cells whose uuids are listed
+	mostOutsideList = 1000 // cells outside that are listed
 )
 
 // sortSource sorts the uuids of the source by the cells of the receipt.

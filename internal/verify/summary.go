@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Summary is what a short text says of the result of a verification, which may be kept and read again.
+// Summary is the content of a short text about a verification. The text may be kept and read again.
 type Summary struct {
 	Import, State      string
 	IsUnfinished       bool
@@ -54,7 +54,8 @@ const (
 	mostShownRows = 50
 )
 
-// String is the summary as a table of the cells, with what is known of their events.
+// String is the summary as text: the counts, the uuids found, and a table of the cells that are not
+// complete.
 func (s *Summary) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: %s", s.Import, s.State)

@@ -1,6 +1,6 @@
 // Package verify finds out whether the events of an import are in the project: it counts them, again and
-// again where they may still arrive, compares their uuids with those of the source where the counts
-// differ, and remembers what it has found in a folder. It makes no calls.
+// again where they may still arrive, compares their uuids with the uuids of the source where the counts
+// differ, and remembers its findings in a folder. It makes no calls.
 package verify
 
 import (
@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Import is what a receipt says of an import.
+// Import is the part of a receipt that Verify uses.
 type Import struct {
 	ID, Digest       string
 	Rows             []arrival.Row
@@ -49,7 +49,7 @@ type Project interface {
 	Fault(err error) hogql.Fault
 }
 
-// Config is what is compared, and how.
+// Config configures Verify.
 type Config struct {
 	Import
 
@@ -95,8 +95,8 @@ func (p Progress) String() string {
 
 const defaultPatience = 24 * time.Hour
 
-// Verify looks until there is a result. With an error, it is what the counts show, once there are counts.
-// An *[errtext.UnfitError] says what cannot be compared.
+// Verify looks until there is a result. If comparing uuids fails, except by the end of ctx, it returns the
+// result of the counts with the error. An *[errtext.UnfitError] says why a Config cannot be compared.
 func Verify(ctx context.Context, c Config) (*Result, error) {
 	if err := c.check(); err != nil {
 		return nil, err
@@ -173,7 +173,8 @@ func (v *verifier) seen() (n int64) {
 	return n
 }
 
-// run looks until there is a result. With an error, it is what the counts show, once there are counts.
+// run looks until there is a result. If comparing uuids fails, except by the end of ctx, it returns the
+// result of the counts with the error.
 func (v *verifier) run(ctx context.Context) (*Result, error) {
 	pause, failures, compared := firstLookPause, 0, int64(-1)
 	for {
@@ -206,7 +207,7 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 	}
 }
 
-// forgetFinds leaves what the counts show, after comparing uuids has failed.
+// forgetFinds drops the findings after comparing uuids has failed, and keeps the counts.
 func (v *verifier) forgetFinds(err error) {
 	why := "its uuids were not compared: " + mask.Clean(errtext.Bare(err).Error())
 	v.found, v.finds = map[int]arrival.Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
@@ -251,7 +252,7 @@ func (v *verifier) isSettled() bool {
 // source knows.
 func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).MayShareUUIDs() }
 
-// canArrive reports whether what is absent from some cell may still come.
+// canArrive reports whether absent events of some cell may still arrive.
 func (v *verifier) canArrive() bool {
 	for i := range v.table.Cells {
 		if v.sight(i).CanArrive() {

@@ -182,7 +182,7 @@ func TestWhatIsAbsentIsNamed(t *testing.T) {
 	foreign := Event{ID: id(99), Name: "e", Time: day(7)}
 	p.events[3].Time = day(12)                 // into another cell
 	p.events[5].Name = "another"               // into one that the receipt does not have
-	p.events[7] = foreign                      // in the place of an event, whose cell has as many as before
+	p.events[7] = foreign                      // in the place of an event: the cell has as many as before
 	p.events = slices.Delete(p.events, 10, 11) // lost
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)

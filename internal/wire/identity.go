@@ -10,8 +10,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// Origin is a source position, such as a file and an offset, from which an event's uuid is derived.
-// It is zero if the event has none.
+// Origin is a source position, such as a file and an offset, from which an event's uuid is derived. It is
+// zero for an event without a position.
 type Origin struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`

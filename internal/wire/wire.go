@@ -1,9 +1,8 @@
-// Package wire encodes an event for sending, or refuses it if the service would drop, change or
-// ignore it. It derives uuids, adds the library's properties, and reads and writes events as lines
-// of JSON.
+// Package wire encodes an event for sending, or refuses it if the service would drop, change or ignore it.
+// It derives uuids, adds the library's properties, and reads and writes events as lines of JSON.
 //
 // It knows nothing of sources, delivery or HTTP. An [Encoder] checks by the rules of a [Gate], an
-// [Identity] gives a uuid to an event that has none, and a [LineParser] reads one record of a file.
+// [Identity] gives a uuid to an event without one, and a [LineParser] reads one record of a file.
 package wire
 
 import (
@@ -55,7 +54,7 @@ type Refusal struct {
 	Reason string // one of the constants below
 	Field  string // with the fault
 	Value  string // the refused value, shortened and without keys; may be empty
-	Want   string // what is allowed
+	Want   string // the allowed values
 	Err    error  // the cause; may be nil
 
 	Also []*Refusal // further faults of the event

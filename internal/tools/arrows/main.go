@@ -93,8 +93,9 @@ func references(dir string) (map[arrow]bool, error) {
 	return arrows, nil
 }
 
-// pointBack orders the files so that few arrows point from a later file to an earlier one, and returns those. It takes, again and
-// again, a file that nothing left uses, or one that uses nothing left, or else the file with the most uses over users.
+// pointBack orders the files so that few arrows point from a later file to an earlier one, and returns
+// these arrows. In each step it takes a remaining file that uses no other, or one that no other uses, or
+// else the file with the most uses over users.
 func pointBack(arrows map[arrow]bool) []arrow {
 	left := make(map[string]int)
 	for a := range arrows {

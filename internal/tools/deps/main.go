@@ -25,7 +25,8 @@ var linked = []string{
 	"golang.org/x/time",
 }
 
-// fakeImports is what hogapitest may import itself, beside the standard library and this module.
+// fakeImports are the packages that hogapitest may import itself, in addition to the standard library and
+// this module.
 var fakeImports = []string{"github.com/google/uuid", "github.com/klauspost/compress/zstd"}
 
 var platforms = []string{"linux", "darwin", "windows"}
@@ -71,7 +72,7 @@ func run() error {
 	return errors.Join(problems...)
 }
 
-// refuse names what of got is not allowed. Fewer than allowed is fine.
+// refuse returns an error that names the entries of got that are not allowed. Fewer than allowed is fine.
 func refuse(what string, got, allowed []string) error {
 	var bad []string
 	for _, g := range got {

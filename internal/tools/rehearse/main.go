@@ -94,7 +94,7 @@ func (m module) path() string {
 	return rootModule + "/" + m.dir
 }
 
-// release is a module with what others use of it.
+// release is a module with its packages and commands that others can use.
 type release struct {
 	module
 
@@ -154,7 +154,7 @@ func modulesOf(files []string) []module {
 	return modules
 }
 
-// output runs a command and returns what it prints, with its complaints in the error.
+// output runs a command and returns its standard output. An error has all that the command printed.
 func output(cmd *exec.Cmd) (string, error) {
 	var errs bytes.Buffer
 	cmd.Stderr = &errs

@@ -29,8 +29,8 @@ func newOutside(dir string) (*outside, error) {
 		return nil, err
 	}
 	usual, cache, _ := strings.Cut(strings.TrimSpace(out), "\n")
-	// Third-party modules come from what is already downloaded, if they can. The rehearsed version goes into a cache of
-	// its own, since a version in the real one would never be read again.
+	// Third-party modules come from the local download cache, if they can. The rehearsed version goes into
+	// a cache of its own, since a version in the real one would never be read again.
 	proxies := []string{"file://" + filepath.ToSlash(o.proxy), "file://" + filepath.ToSlash(cache) + "/cache/download", usual}
 	o.env = append(os.Environ(),
 		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off", "GOBIN="+o.bin,

@@ -49,7 +49,8 @@ func (b *bench) close() { _ = os.RemoveAll(b.dir) }
 
 func (b *bench) tree() string { return filepath.Join(b.dir, "tree") }
 
-// verdict is what came of one patch. Only a test that compiled, passed before and fails now counts as caught.
+// verdict is the result of one patch. Only a test that compiled, passed before and fails now counts as
+// caught.
 type verdict struct {
 	caught             bool
 	result, by, output string
@@ -194,7 +195,7 @@ func (b *bench) test(p patch, r run, bin string) (string, error) {
 
 var failedTest = regexp.MustCompile(`(?m)^--- FAIL: (\S+)`)
 
-// reason names what failed, for the table.
+// reason names the failed test, or the kind of the failure, for the table.
 func reason(out string, err error) string {
 	if m := failedTest.FindAllStringSubmatch(out, -1); len(m) == 1 {
 		return m[0][1]

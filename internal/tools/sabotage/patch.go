@@ -13,7 +13,7 @@ import (
 type patch struct {
 	Name    string // of the file, without .patch
 	File    string
-	Breaks  string // what is missing once it is applied
+	Breaks  string // the promise that is missing once it is applied
 	Runs    []run
 	Flags   []string // for go test, such as -race
 	Env     []string
@@ -93,7 +93,8 @@ func load(dir string) ([]patch, error) {
 	return patches, errors.Join(errs...)
 }
 
-// choose keeps the named patches, or those marked for the gate, or all. Where a trap has a patch, all fifteen must have one.
+// choose keeps the named patches, or the patches for the gate, or all. Where a trap has a patch, all
+// fifteen must have one.
 func choose(all []patch, names []string, gate bool) ([]patch, error) {
 	var chosen []patch
 	switch {

@@ -1,6 +1,6 @@
-// Command tree reads every file of the work tree and names what must not be committed: marks for work left open,
-// paths of one machine, links between documents that lead nowhere, tests and source files that a document names and
-// that are not there, and lines and words that make what users read hard to read.
+// Command tree reads every file of the work tree and names text that must not be committed: marks for work
+// left open, paths of one machine, links between documents that lead nowhere, tests and source files that a
+// document names and that are not there, and lines and words that are hard to read.
 package main
 
 import (

@@ -47,7 +47,7 @@ func missingTests(root string, files []string) ([]string, error) {
 	return missing, err
 }
 
-// eachMatch calls found for each match in the files whose names end so.
+// eachMatch calls found for each match in the files that have the suffix.
 func eachMatch(root string, files []string, suffix string, pattern *regexp.Regexp, found func(file string, m []string)) error {
 	for _, file := range files {
 		if !strings.HasSuffix(file, suffix) {
