@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -15,6 +16,15 @@ import (
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 )
+
+// admission gives events their identity and their number. Its lock makes the order of the ledger and that of the lanes the same.
+type admission struct {
+	sync.Mutex
+
+	identity *wire.Identity // Check and At need no lock
+	numbers  wire.Numbering
+	recent   survey.Recent // of the events that bring a uuid
+}
 
 // Record is a group of events that are admitted together or not at all.
 type Record struct {
@@ -144,7 +154,7 @@ func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *
 		o.out, refusal = ev.encode(*enc)
 	}
 	if refusal == nil {
-		refusal = p.identity.Check(ev.UUID, o.origin)
+		refusal = p.admission.identity.Check(ev.UUID, o.origin)
 	}
 	if refusal != nil {
 		o.turnDown(newReject(ev, refusal))
@@ -157,19 +167,19 @@ func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
 // returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
 func (p *Pipeline) identify(o *offered) *Reject {
-	n := p.numbers.Next(o.place, o.origin, o.number)
+	n := p.admission.numbers.Next(o.place, o.origin, o.number)
 	switch {
 	case o.skip != "":
 		return nil
 	case o.reject != nil:
 		o.reject.Note.Number = n
-		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.identity.Named() {
-			o.reject.UUID = p.identity.At(o.origin, n)
+		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.admission.identity.Named() {
+			o.reject.UUID = p.admission.identity.At(o.origin, n)
 		}
 		return nil
 	}
 	isOwn := o.out.UUID != uuid.Nil // one that is derived is of the event's own place
-	refusal := p.identity.Assign(&o.out, o.origin, n)
+	refusal := p.admission.identity.Assign(&o.out, o.origin, n)
 	if refusal == nil {
 		if isOwn {
 			p.compare(o)
@@ -189,8 +199,8 @@ func (p *Pipeline) identify(o *offered) *Reject {
 // compare marks an event that has the uuid of an earlier event.
 func (p *Pipeline) compare(o *offered) {
 	out := &o.out
-	isConflict, isReuse := p.recent.Add(survey.Event{
-		ID: out.UUID, Name: o.name, Person: out.Person, Time: out.Time, Content: out.Content(p.recent.Seed),
+	isConflict, isReuse := p.admission.recent.Add(survey.Event{
+		ID: out.UUID, Name: o.name, Person: out.Person, Time: out.Time, Content: out.Content(p.admission.recent.Seed),
 	})
 	if isConflict {
 		out.Warnings |= wire.UUIDConflict
@@ -275,6 +285,3 @@ func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bo
 func NotTaken(ctx context.Context) error {
 	return fmt.Errorf("hogapi: the event was not taken: %w", context.Cause(ctx))
 }
-
-// whyClosed is why no event is taken any more, or nil.
-func (p *Pipeline) whyClosed() error { return context.Cause(p.accepting) }

@@ -37,37 +37,33 @@ func (p *Pipeline) Close(ctx context.Context) (Result, error) {
 	if ctx.Err() != nil {
 		cancel() // before lanes that linger are woken: they must not send
 	}
-	p.ending.Do(func() {
-		p.admission.Lock()
-		p.closeDoor(p.Errors.Closed)
-		p.admission.Unlock()
-		go p.finish()
-	})
-	<-p.ended
-	return p.result, p.resultErr
+	return p.finish()
 }
 
-// finish waits for the lanes and the committer, and makes the result.
-func (p *Pipeline) finish() {
-	defer close(p.ended)
+// end waits for the lanes and the committer, and makes the result.
+func (p *Pipeline) end() (r Result, err error) {
+	p.admission.Lock()
+	p.closeDoor(p.Errors.Closed)
+	p.admission.Unlock()
 	p.sender.Close()
 	p.committer.Close()
 	stopped := context.Cause(p.sending)
 	p.stop(p.Errors.Closed)
 	p.abort() // releases the contexts
 	state, open := p.ledger.Conclude()
-	p.result = Result{State: state, Pending: int64(len(open)), Refused: p.meter.read().Refused}
+	r = Result{State: state, Pending: int64(len(open)), Refused: p.meter.read().Refused}
 	if p.isDecided() {
-		p.result.Protocol = p.protocol.Name()
+		r.Protocol = p.protocol.Name()
 	}
 	switch {
 	case len(open) > 0:
-		p.resultErr = p.Errors.Unsettled(open, p.withFailure(stopped))
+		err = p.Errors.Unsettled(open, p.withFailure(stopped))
 	case p.cancellation(stopped) != nil: // all was settled before
 	default:
-		p.resultErr = stopped
+		err = stopped
 	}
-	p.result.Finished = p.resultErr == nil
+	r.Finished = err == nil
+	return r, err
 }
 
 // Forgotten logs an error about a pipeline that nobody can close any more, and sends the events that it

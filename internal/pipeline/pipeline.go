@@ -21,7 +21,6 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/survey"
-	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -80,39 +79,21 @@ type Hooks struct {
 type Pipeline struct {
 	Config
 
-	protocol    ingest.Protocol // nil until decided
-	compression Compression
-	decided     chan struct{} // closed when the protocol is known
-	encoders    sync.Pool
-	judges      sync.Pool  // encoders with the rules of every protocol
-	admission   sync.Mutex // makes the order of the ledger and that of the lanes the same
-	identity    *wire.Identity
-	numbers     wire.Numbering
-	recent      survey.Recent // of the events that bring a uuid
-	ledger      *ledger.Ledger[wire.Origin, *Reject]
-	budget      *delivery.Budget
-	sender      *delivery.Sender
-	committer   *commit.Committer[wire.Origin, *Reject]
-	meter       meter
+	*lifetime
+	*agreement
 
-	// Each ends before the next one, or with it. The cause says why.
-	accepting context.Context //nolint:containedctx // producers may add events
-	closeDoor context.CancelCauseFunc
-	sending   context.Context //nolint:containedctx // lanes may begin requests
-	stop      context.CancelCauseFunc
-	posting   context.Context //nolint:containedctx // requests may be under way
-	abort     context.CancelFunc
-	canceled  atomic.Pointer[cancellation] // the first one
+	admission admission
+	ledger    *ledger.Ledger[wire.Origin, *Reject]
+	budget    *delivery.Budget
+	sender    *delivery.Sender
+	committer *commit.Committer[wire.Origin, *Reject]
+	meter     meter
 
-	answered    atomic.Bool   // the host has answered once
-	refusedOnly atomic.Int64  // events in a row, each sent alone, that were answered 400
-	asking      sync.Once     // negotiate, before the first event is encoded
-	checking    sync.Once     // preflight, before the first event is sent
-	ready       chan struct{} // closed after it
-	ending      sync.Once
-	ended       chan struct{} // closed when result and resultErr are set
-	result      Result
-	resultErr   error
+	answered    atomic.Bool            // the host has answered once
+	refusedOnly atomic.Int64           // events in a row, each sent alone, that were answered 400
+	checking    sync.Once              // preflight, before the first event is sent
+	ready       chan struct{}          // closed after it
+	finish      func() (Result, error) // the end, once
 }
 
 // New starts a Pipeline. It sends nothing yet.
@@ -122,18 +103,10 @@ func New(c Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{
-		Config: c, ledger: books, recent: survey.Recent{Seed: c.Seed}, identity: wire.NewIdentity(c.ID, c.ContentIDs), budget: delivery.NewBudget(c.Room),
-		decided: make(chan struct{}), ready: make(chan struct{}), ended: make(chan struct{}),
+		Config: c, lifetime: newLifetime(c.Errors), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
+		admission: admission{recent: survey.Recent{Seed: c.Seed}, identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
 	}
-	p.posting, p.abort = context.WithCancel(context.Background())
-	p.sending, p.stop = context.WithCancelCause(p.posting)
-	context.AfterFunc(p.sending, func() { // requests under way may end, for a moment
-		if watch.Sleep(p.posting, patience) {
-			p.abort()
-		}
-	})
-	p.accepting, p.closeDoor = context.WithCancelCause(p.sending)
-	p.judges.New = p.encodersBy(wire.ProtocolUnknown)
+	p.finish = sync.OnceValues(p.end)
 	if how := ingest.Named(c.Protocol, c.Sender); how != nil {
 		p.decide(how)
 	}

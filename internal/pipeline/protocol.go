@@ -3,6 +3,7 @@ package pipeline
 import (
 	"context"
 	"net/http"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -14,10 +15,28 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
+// agreement is how events are sent, once that is known.
+type agreement struct {
+	config Config
+
+	protocol    ingest.Protocol // nil until decided
+	compression Compression
+	decided     chan struct{} // closed when the protocol is known
+	encoders    sync.Pool     // with the rules of the protocol
+	judges      sync.Pool     // encoders with the rules of every protocol
+	asking      sync.Once     // negotiate, before the first event is encoded
+}
+
+func newAgreement(c Config) *agreement {
+	a := &agreement{config: c, decided: make(chan struct{})}
+	a.judges.New = a.encodersBy(wire.ProtocolUnknown)
+	return a
+}
+
 // isDecided reports whether it is known how events are sent.
-func (p *Pipeline) isDecided() bool {
+func (a *agreement) isDecided() bool {
 	select {
-	case <-p.decided:
+	case <-a.decided:
 		return true
 	default:
 		return false
@@ -25,28 +44,28 @@ func (p *Pipeline) isDecided() bool {
 }
 
 // decide settles how events are sent.
-func (p *Pipeline) decide(how ingest.Protocol) {
-	p.protocol, p.compression = how, p.Compress(how.Name())
-	p.encoders.New = p.encodersBy(how.Rules())
-	close(p.decided)
+func (a *agreement) decide(how ingest.Protocol) {
+	a.protocol, a.compression = how, a.config.Compress(how.Name())
+	a.encoders.New = a.encodersBy(how.Rules())
+	close(a.decided)
 }
 
 // encodersBy makes encoders with the gate's rules for a protocol.
-func (p *Pipeline) encodersBy(rules wire.Protocol) func() any {
-	config := p.Gate
-	config.Protocol = rules
-	gate := wire.NewGate(config)
-	return func() any { return wire.NewEncoder(gate, p.Stamps, p.Seed) }
+func (a *agreement) encodersBy(rules wire.Protocol) func() any {
+	gateRules := a.config.Gate
+	gateRules.Protocol = rules
+	gate := wire.NewGate(gateRules)
+	return func() any { return wire.NewEncoder(gate, a.config.Stamps, a.config.Seed) }
 }
 
 // early is a refusal by every protocol, as long as it is not known how events are sent: such an event
 // need not wait for that.
-func (p *Pipeline) early(ev *Event) *wire.Refusal {
-	if p.isDecided() || !ev.isReadable() {
+func (a *agreement) early(ev *Event) *wire.Refusal {
+	if a.isDecided() || !ev.isReadable() {
 		return nil
 	}
-	judge, _ := p.judges.Get().(*wire.Encoder)
-	defer p.judges.Put(judge)
+	judge, _ := a.judges.Get().(*wire.Encoder)
+	defer a.judges.Put(judge)
 	_, refusal := judge.Encode(&ev.Fields)
 	return refusal
 }

@@ -4,9 +4,11 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // Stop is why nothing more is sent.
@@ -61,24 +63,54 @@ var hints = map[ingest.Reason]string{
 	StopInternal:        "run again, and report it with this text",
 }
 
+// lifetime is when a pipeline takes events, sends them and waits for answers. Each context ends before the next one, or with it. Its
+// cause says why.
+type lifetime struct {
+	errors Errors
+
+	accepting context.Context //nolint:containedctx // producers may add events
+	closeDoor context.CancelCauseFunc
+	sending   context.Context //nolint:containedctx // lanes may begin requests
+	stop      context.CancelCauseFunc
+	posting   context.Context //nolint:containedctx // requests may be under way
+	abort     context.CancelFunc
+	canceled  atomic.Pointer[cancellation] // the first one
+}
+
+func newLifetime(e Errors) *lifetime {
+	l := &lifetime{errors: e}
+	l.posting, l.abort = context.WithCancel(context.Background())
+	l.sending, l.stop = context.WithCancelCause(l.posting)
+	context.AfterFunc(l.sending, func() { // requests under way may end, for a moment
+		if watch.Sleep(l.posting, patience) {
+			l.abort()
+		}
+	})
+	l.accepting, l.closeDoor = context.WithCancelCause(l.sending)
+	return l
+}
+
+// whyClosed is why no event is taken any more, or nil.
+func (l *lifetime) whyClosed() error { return context.Cause(l.accepting) }
+
 // cancellation is a stop by the end of a context.
 type cancellation struct{ cause, err error }
 
 // cancel stops the sending, since a context has ended.
-func (p *Pipeline) cancel(ctx context.Context) (stopped error) {
+func (l *lifetime) cancel(ctx context.Context) (stopped error) {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, ctx.Err()) {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
 	}
-	p.canceled.CompareAndSwap(nil, &cancellation{cause, p.Errors.Stop(Stop{Reason: StopCanceled, Err: cause})})
-	stopped = p.canceled.Load().err
-	p.stop(stopped)
+	l.canceled.CompareAndSwap(nil, &cancellation{cause, l.errors.Stop(Stop{Reason: StopCanceled, Err: cause})})
+	stopped = l.canceled.Load().err
+	l.stop(stopped)
 	return stopped
 }
 
 // cancellation is that of a stop, or nil.
-func (p *Pipeline) cancellation(stopped error) *cancellation {
-	if c := p.canceled.Load(); c != nil && errors.Is(stopped, c.err) {
+func (l *lifetime) cancellation(stopped error) *cancellation {
+	if c := l.canceled.Load(); c != nil && errors.Is(stopped, c.err) {
 		return c
 	}
 	return nil
