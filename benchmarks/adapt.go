@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// latencies are what the sink does in turn to one Capture.
+// latencies are the sink's latencies while it serves one Capture, in turn.
 var latencies = []time.Duration{0, 50 * time.Millisecond, 500 * time.Millisecond, 50 * time.Millisecond, 0}
 
 // runAdapt shows how one Capture follows a sink that gets slower and faster.
@@ -34,7 +34,7 @@ func runAdapt(out io.Writer, stage time.Duration) error {
 	return cmd.Run()
 }
 
-// adaptClient feeds a Capture as fast as it takes, changes the sink's latency and prints how the Capture does, four times a stage.
+// adaptClient feeds a Capture at full speed, changes the sink's latency and prints the Capture's state, four times a stage.
 func adaptClient(out io.Writer, j job) error {
 	client, err := newClient(j.URL)
 	if err != nil {

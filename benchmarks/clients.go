@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// prepare makes everything ready before the clock starts. The function that it returns sends all events of a job and returns
-// once they are acknowledged, with the digest of their uuids where the client knows it.
+// prepare makes everything ready before the clock starts. The function that it returns sends all events of a job and returns after they
+// are acknowledged, with the digest of their uuids if the client knows it.
 type prepare func(job) (func() (digest string, err error), error)
 
 // client is one row of the table.
@@ -22,7 +22,7 @@ type client struct {
 	name    string
 	prepare prepare
 	zipped  bool
-	derived bool // its uuids are its own
+	derived bool // it makes the uuids itself
 	v1      bool // by capture v1: each event has an answer
 }
 
@@ -57,7 +57,7 @@ func findClient(name string) (client, error) {
 	return clients[i], nil
 }
 
-// peer and bound are what a client is compared with.
+// peer and bound return the names of the clients with which a client is compared.
 func (c client) peer() string {
 	switch {
 	case c.v1 && c.zipped:
@@ -77,7 +77,7 @@ func (c client) bound() string {
 	return "limit"
 }
 
-// measurement is what one run of a client took, from its first event until the last was acknowledged.
+// measurement is the cost of one run of a client, from its first event until the last was acknowledged.
 type measurement struct {
 	Wall   time.Duration
 	CPU    time.Duration // user and system, of the client's process

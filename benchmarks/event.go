@@ -13,7 +13,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// event is what every candidate sends: eleven properties of mixed types, about 450 bytes as JSON.
+// event is the event that every candidate sends: eleven properties of mixed types, about 450 bytes as JSON.
 type event struct {
 	name, person string
 	time         time.Time
@@ -22,8 +22,8 @@ type event struct {
 
 const ringSize = 8192
 
-// newRing makes the events that are sent again and again, each time with another uuid: no more than are sent. They are the same in
-// every process.
+// newRing makes the events that are sent again and again, each time with another uuid, but no more events than a run sends. They are the
+// same in every process.
 func newRing(events int) []event {
 	random := rand.New(rand.NewPCG(1, 2))
 	names := []string{"order placed", "order viewed", "invoice downloaded", "report opened"}
@@ -53,7 +53,7 @@ func newRing(events int) []event {
 	return ring
 }
 
-// eventID is the uuid of the n-th event: different for each, and as hard to compress as a real one.
+// eventID returns the uuid of the n-th event: different for each, and as hard to compress as a real one.
 func eventID(n int) (id uuid.UUID) {
 	binary.BigEndian.PutUint64(id[:8], scatter(2*uint64(n)))
 	binary.BigEndian.PutUint64(id[8:], scatter(2*uint64(n)+1))
@@ -81,7 +81,7 @@ func (d *digest) add(id uuid.UUID) {
 
 func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.high, d.low) }
 
-// digestOf is the digest of the first n events.
+// digestOf returns the digest of the first n events.
 func digestOf(n int) string {
 	var d digest
 	for i := range n {
@@ -96,7 +96,7 @@ const (
 	bodySuffix = `]}`
 )
 
-// appendEvent writes an event as cheaply as it can be done: no checks, the properties in the order in which the map gives them.
+// appendEvent writes an event as cheaply as possible: no checks, the properties in the map's order.
 func appendEvent(b []byte, ev *event, id uuid.UUID) []byte {
 	b = append(b, `{"event":`...)
 	b = appendText(b, ev.name)
@@ -136,7 +136,7 @@ func appendEvent(b []byte, ev *event, id uuid.UUID) []byte {
 func appendText(b []byte, s string) []byte {
 	for i := range len(s) {
 		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return strconv.AppendQuote(b, s) // the ring has none of these
+			return strconv.AppendQuote(b, s) // the ring has no such text
 		}
 	}
 	b = append(b, '"')

@@ -15,7 +15,7 @@ import (
 
 const batchSize = 1000
 
-// The limit is a bound, not a design: hand-written JSON, three senders, no checks, no retries, nothing accounted for.
+// The limit is a lower bound, not a design: hand-written JSON, three senders, no checks, no retries, no accounts.
 const limitSenders = 3
 
 func prepareLimit(zipped bool) prepare {
@@ -65,7 +65,7 @@ func sendLimit(j job, client *http.Client, ring []event, zipped bool) error {
 	return errors.Join(errs...)
 }
 
-// The naive loop is what a script does: encoding/json, one goroutine, one request after the other, an error is the end.
+// The naive loop works like a simple script: encoding/json, one goroutine, one request after another, an error is the end.
 func prepareNaive(j job) (func() (string, error), error) {
 	type wireEvent struct {
 		Event      string         `json:"event"`

@@ -1,6 +1,6 @@
-// Command benchmarks sends the same events by several clients, each in a process of its own, to one sink on this machine, in
-// turns, and compares what they cost. See RESULTS.md. It fails where an event was lost or changed, and in runs of at least 400,000
-// events also where a target is missed.
+// Command benchmarks sends the same events by several clients, each in a process of its own, to one sink on this machine, in turns, and
+// compares their cost. See RESULTS.md. It fails if an event was lost or changed, and in runs of at least 400,000 events also if a target
+// is missed.
 //
 //	go run -C benchmarks . [-rounds 5] [-n 1000000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
 //	go run -C benchmarks . -adapt
@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// role is the variable that makes a process of this program the sink or one client.
+// role is the variable that turns a process of this program into the sink or a client.
 const role = "HOGAPI_BENCHMARK"
 
 func main() {
@@ -51,13 +51,13 @@ func run(out io.Writer, args []string) error {
 	return p.run(out)
 }
 
-// job is what a client's process is told.
+// job is the task of a client's process.
 type job struct {
 	Client  string
 	URL     string
 	Events  int
 	File    string // of the events, for an import
-	Folder  string // for what a client writes
+	Folder  string // for files that a client writes
 	Profile string
 	Stages  []time.Duration // of the sink's latency, for -adapt
 	Stage   time.Duration

@@ -31,7 +31,7 @@ func TestComparison(t *testing.T) {
 	t.Log(out.String())
 }
 
-// A target that is missed fails the command, unless the runs were short. Behind a sink that waits there are others.
+// A missed target fails the command, unless the runs were short. A sink that waits has targets of its own.
 func TestTargets(t *testing.T) {
 	for _, goal := range targets {
 		for _, name := range []string{goal.client, goal.peer} {
@@ -73,14 +73,14 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-// The Capture that meets a slow and a fast sink loses nothing, and each stage is shown.
+// A Capture that meets a slow and a fast sink loses nothing, and each stage is printed.
 func TestAdapt(t *testing.T) {
 	var out strings.Builder
 	require.NoError(t, run(&out, []string{"-adapt", "-stage", "80ms"}), out.String())
 	require.Equal(t, 2+4*len(latencies), strings.Count(out.String(), "\n"), out.String())
 }
 
-// A sink that begins anew while a request is under way leaves its body alone: the answer needs it.
+// A sink that is reset while a request is in flight does not reuse its body: the answer needs it.
 func TestSinkKeepsBodiesUnderWay(t *testing.T) {
 	s := &sink{arena: make([]byte, 1000)}
 	s.latency.Store(int64(50 * time.Millisecond))

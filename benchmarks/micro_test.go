@@ -17,8 +17,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// BenchmarkEncode is what one event costs as JSON. The checks of Check are the gate of an import: it reads, refuses and encodes
-// as an import does, and sends nothing.
+// BenchmarkEncode measures one event as JSON. Check uses the gate of an import: it reads, refuses and encodes as an import does, and
+// sends nothing.
 func BenchmarkEncode(b *testing.B) {
 	ring := newRing(ringSize)
 	b.Run("encoding-json", func(b *testing.B) {
@@ -52,7 +52,7 @@ func BenchmarkEncode(b *testing.B) {
 	})
 }
 
-// BenchmarkParse is what one line of a file costs.
+// BenchmarkParse measures one line of a file.
 func BenchmarkParse(b *testing.B) {
 	path := filepath.Join(b.TempDir(), "events.jsonl")
 	require.NoError(b, writeEvents(path, 50_000))

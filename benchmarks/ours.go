@@ -13,7 +13,7 @@ func newClient(url string) (*hogapi.Client, error) {
 	return hogapi.NewClient(hogapi.WithCaptureURL(url), hogapi.WithProjectAPIKey(apiKey))
 }
 
-// prepareCapture sends by Capture: events with uuids of their own, or with uuids that are derived.
+// prepareCapture sends with Capture: events with their own uuids or with derived uuids.
 func prepareCapture(protocol hogapi.Protocol, zipped, ownIDs bool) prepare {
 	return func(j job) (func() (string, error), error) {
 		client, err := newClient(j.URL)
@@ -50,7 +50,7 @@ func ourEvent(ev *event, n int, ownID bool) hogapi.Event {
 	return e
 }
 
-// prepareImport sends a file by Import, with a checkpoint on disk.
+// prepareImport sends a file with Import, with a checkpoint on disk.
 func prepareImport(protocol hogapi.Protocol) prepare {
 	return func(j job) (func() (string, error), error) {
 		client, err := newClient(j.URL)
@@ -91,7 +91,7 @@ func writeEvents(path string, n int) error {
 	if err := out.Flush(); err != nil {
 		return err
 	}
-	if err := file.Sync(); err != nil { // nothing of it is to be written while a client is measured
+	if err := file.Sync(); err != nil { // nothing may be left to write while a client is measured
 		return err
 	}
 	return file.Close()

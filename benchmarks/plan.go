@@ -58,7 +58,7 @@ func (p plan) run(out io.Writer) error {
 	results := map[string][]result{}
 	for round := range p.rounds {
 		for i := range chosen {
-			c := chosen[(i+round)%len(chosen)] // none is always first
+			c := chosen[(i+round)%len(chosen)] // each client is first in turn
 			j := job{Client: c.name, URL: sink.url, Events: p.events, File: file}
 			r, err := p.one(sink, c, j, want)
 			if err != nil {
@@ -87,7 +87,7 @@ func (p plan) clients() ([]client, error) {
 	return chosen, nil
 }
 
-// one runs a client once. A run in which an event is missing, doubled or changed is an error.
+// one runs a client once. It returns an error if an event is missing, doubled or changed.
 func (p plan) one(sink *sinkProcess, c client, j job, want string) (r result, err error) {
 	if j.Folder, err = os.MkdirTemp(filepath.Dir(j.File), c.name); err != nil {
 		return r, err
@@ -132,7 +132,7 @@ func runJob(j job, m *measurement) error {
 	return json.Unmarshal(answer, m)
 }
 
-// command is this program in another role.
+// command returns this program in another role.
 func command(task string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +143,7 @@ func command(task string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// sinkProcess is the sink as seen from here.
+// sinkProcess is the sink in its own process.
 type sinkProcess struct {
 	url   string
 	cmd   *exec.Cmd
@@ -182,7 +182,7 @@ func (s *sinkProcess) stop() {
 
 var asking = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// get asks the sink for something.
+// get makes a request to the sink's own paths.
 func (s *sinkProcess) get(path string, into any) error {
 	resp, err := asking.Get(s.url + path) //nolint:noctx // has a time limit
 	if err != nil {

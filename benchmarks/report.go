@@ -30,7 +30,7 @@ func micros(d time.Duration, events int) float64 {
 	return float64(d.Nanoseconds()) / 1e3 / float64(events)
 }
 
-// report prints the table. Ratios are taken round by round, so what slows the whole machine for a while does not count.
+// report prints the table. Ratios are computed per round, so a load that slows the whole machine for a while does not count.
 func report(out io.Writer, chosen []client, all map[string][]result, events int) {
 	head := []string{
 		"client", "events/s", "speed ÷ posthog", "speed ÷ posthog tuned", "CPU µs/event", "CPU ÷ limit", "allocs/event", "B/event", "peak MiB (before)",
@@ -70,7 +70,7 @@ func faster(events int) func(a, b result) float64 {
 
 func dearer(a, b result) float64 { return float64(a.measurement.CPU) / float64(b.measurement.CPU) }
 
-// versus is the ratio of two clients, round by round.
+// versus returns the ratio of two clients, computed per round.
 func versus(a, b []result, ratio func(a, b result) float64) string {
 	if len(a) != len(b) {
 		return "–"
@@ -78,7 +78,7 @@ func versus(a, b []result, ratio func(a, b result) float64) string {
 	return spreadOf(len(a), func(i int) float64 { return ratio(a[i], b[i]) }).format("%.2f")
 }
 
-// target is what the medians of a client must reach on two cores. Zero is not asked for.
+// target is the least that the medians of a client must reach on two cores. Zero: no target.
 type target struct {
 	latency time.Duration // of the sink
 	client  string
@@ -107,7 +107,7 @@ const (
 	enough   = 400_000 // events a run: with fewer the start counts for too much
 )
 
-// judge compares with the targets whose clients have run. One that is missed is an error, unless the runs were short.
+// judge compares the results with the targets of the clients that ran. A missed target is an error, unless the runs were short.
 func (p plan) judge(out io.Writer, all map[string][]result) error {
 	var missed []string
 	for _, t := range targets {

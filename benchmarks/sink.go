@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// tally is what the sink got since it was last asked.
+// tally counts the requests of the sink since the last call of tell.
 type tally struct {
 	Events   int
 	Digest   string // of the uuids
@@ -27,8 +27,8 @@ type tally struct {
 	CPU      time.Duration
 }
 
-// sink answers every request after reading its body to the end. It looks at bodies only when it is asked what it got, so that counting
-// takes no time from the clients.
+// sink answers every request after it has read the body to its end. It examines bodies only in tell, so that counting takes no time from
+// the clients.
 type sink struct {
 	latency atomic.Int64
 	active  atomic.Int64
@@ -51,7 +51,7 @@ type kept struct {
 
 const arenaSize = 768 << 20
 
-// serveSink is the sink's process. It prints its address and ends when standard input does.
+// serveSink runs the sink in this process. It prints its address and ends when standard input ends.
 func serveSink() error {
 	listener, err := net.Listen("tcp", "127.0.0.1:0") //nolint:noctx // for the life of the process
 	if err != nil {
@@ -108,7 +108,7 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
 
-// room finds a place for a body, and reports false when there is no room.
+// room returns space for a body, and reports false if there is no space.
 func (s *sink) room(size int64) (body []byte, ok bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -144,7 +144,7 @@ func (s *sink) keep(body []byte, zipped, held bool, active int) {
 	}
 }
 
-// count looks for the uuids in a body. A body that is not what it says counts for nothing, which shows in the sum.
+// count finds the uuids in a body. A body that cannot be read counts as no events, so that the sum differs.
 func (s *sink) count(k kept) {
 	text := k.body
 	if k.gzip {
@@ -173,7 +173,7 @@ func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 		s.count(k)
 	}
 	s.got.Digest = s.sum.String()
-	s.got.Conns = int(s.conns.Swap(0)) - 1 // one was for asking
+	s.got.Conns = int(s.conns.Swap(0)) - 1 // one was for this call
 	if err := json.NewEncoder(w).Encode(s.got); err != nil {
 		fmt.Fprintln(os.Stderr, "sink:", err)
 	}
@@ -188,8 +188,8 @@ func (s *sink) forget(http.ResponseWriter, *http.Request) {
 	s.restart()
 }
 
-// restart leaves the bodies of requests that are under way alone. They were the last to come: in the upper half of the arena they are
-// answered long before it is full up to there.
+// restart resets the counters. It must not reuse the bodies of requests in flight. These lie at the end of the used part of the arena:
+// beyond its middle, they are answered long before new bodies reach them.
 func (s *sink) restart() {
 	s.got, s.sum, s.kept = tally{}, digest{}, s.kept[:0]
 	if s.lent == 0 || s.used > len(s.arena)/2 {

@@ -25,7 +25,7 @@ func uuids(text []byte) func(func([]byte) bool) {
 	}
 }
 
-// answerV1 answers a request to capture v1: every event is taken. It has to read the body for that, which both clients wait for.
+// answerV1 answers a request to capture v1: every event is accepted. It has to read the body for that, and the clients wait for it.
 func answerV1(w http.ResponseWriter, r *http.Request, body []byte, zipped bool) {
 	text := body
 	if zipped {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// usage is what a process has used so far.
+// usage is the resources that a process has used so far.
 type usage struct {
 	at     time.Time
 	cpu    time.Duration // user and system
@@ -32,7 +32,7 @@ func processorTime() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// residentMemory is the process's resident size now and at its peak, 0 where the system does not tell. What rusage says includes
+// residentMemory returns the process's resident size now and at its peak, 0 if the system does not tell. The figures of rusage include
 // the parent process.
 func residentMemory() (now, peak int64) {
 	file, err := os.Open("/proc/self/status")
@@ -53,7 +53,7 @@ func residentMemory() (now, peak int64) {
 	return now, peak
 }
 
-// load is the machine's load over the last minute, "?" where the system does not tell.
+// load returns the machine's load over the last minute, "?" if the system does not tell.
 func load() string {
 	text, err := os.ReadFile("/proc/loadavg")
 	if err != nil {

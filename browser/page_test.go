@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// chromiumPath is where the browser is.
+// chromiumPath returns the path of the browser.
 func chromiumPath(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -32,7 +32,7 @@ func chromiumPath(t *testing.T) string {
 	return ""
 }
 
-// chromium runs the browser without a window and returns what it prints.
+// chromium runs the browser without a window and returns its output.
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
 	program := chromiumPath(t)

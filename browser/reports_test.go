@@ -23,8 +23,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// reports are the pages that hogimport writes, by name: of a check that finds what there is to find, one that finds
-// nothing, an import that is complete, and one that lacks events.
+// reports returns the pages that hogimport writes, by name: of a check with every finding, of a check without findings, of a complete
+// import, and of one that lacks events.
 func reports(t *testing.T) map[string]string {
 	t.Helper()
 	dir := t.TempDir()
@@ -76,7 +76,7 @@ func reports(t *testing.T) map[string]string {
 	return pages
 }
 
-// export is an export of Mixpanel in the time of a zone, with all that a check can find if it is a bad one.
+// export returns an export of Mixpanel in the time of a zone. A bad one has everything that a check can find.
 func export(n int, zone *time.Location, isBad bool) string {
 	var b strings.Builder
 	names := []string{
@@ -126,7 +126,7 @@ func export(n int, zone *time.Location, isBad bool) string {
 
 var momentInJSON = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]+"`)
 
-// past lets a day pass for an import and its verification.
+// past changes the files of an import and its verification as if a day had passed.
 func past(t *testing.T, folder string) {
 	t.Helper()
 	for path, only := range map[string]*regexp.Regexp{
@@ -146,7 +146,7 @@ func past(t *testing.T, folder string) {
 	}
 }
 
-// view is a way to look at a page.
+// view is a screen size and a color scheme, or a print.
 type view struct {
 	name          string
 	width, height int64
@@ -159,8 +159,8 @@ var views = []view{
 	{"print", 794, 1123, "dark", "print"},
 }
 
-// The pages of hogimport in a browser: nothing is loaded, nothing is wrong, nothing is wider than the screen.
-// With HOGAPI_SCREENSHOTS=DIR the screenshots are kept.
+// The pages of hogimport work in a browser: they load nothing, report no error, and nothing is wider than the screen. With
+// HOGAPI_SCREENSHOTS=DIR the screenshots are kept.
 func TestTheReportsInABrowser(t *testing.T) {
 	program := chromiumPath(t)
 	pages := reports(t)
@@ -191,13 +191,13 @@ func TestTheReportsInABrowser(t *testing.T) {
 	}
 }
 
-// shot is what a page looks like.
+// shot is a screenshot, a printout and the background color of a page.
 type shot struct {
 	picture, pdf []byte
 	background   string
 }
 
-// look opens a page in a tab of its own, and demands that all is well.
+// look opens a page in a new tab, and requires that all is well.
 func look(browser context.Context, t *testing.T, url string, v view) (s shot) {
 	t.Helper()
 	tab, closeTab := chromedp.NewContext(browser)
@@ -247,7 +247,7 @@ func look(browser context.Context, t *testing.T, url string, v view) (s shot) {
 		assert.Less(t, sheets, 16)
 	}
 
-	// What was said and asked for so far ends with these marks.
+	// These marks end the console output and the requests so far.
 	const mark = "the end of the test"
 	do(chromedp.Evaluate[chromedp.Void](`console.log("` + mark + `")`))
 	for line, err := range lines {
@@ -278,14 +278,14 @@ func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T 
 	return result
 }
 
-// loadImage tries to load something.
+// loadImage tries to load an image.
 const loadImage = `new Promise(done => {
 	document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
 	const image = new Image(); image.onload = () => done('loaded'); image.onerror = () => setTimeout(() => done('tried'), 1000);
 	image.src = 'http://127.0.0.1:1/x.png'; document.body.append(image);
 })`
 
-// tooWide lists what is outside of the screen on its right or left.
+// tooWide lists the elements that extend beyond the screen on its right or left.
 const tooWide = `[...document.querySelectorAll('body *')].filter(e => {
 	const r = e.getBoundingClientRect(), style = getComputedStyle(e);
 	return r.width > 0 && style.visibility !== 'hidden' && (r.right > innerWidth + 1 || r.left < -1);

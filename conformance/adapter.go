@@ -41,13 +41,13 @@ func (a *adapter) handler() http.Handler {
 	return mux
 }
 
-// outcome is what most calls are answered with.
+// outcome is the answer to most calls.
 type outcome struct {
 	Success bool   `json:"success"`
 	Error   string `json:"error,omitempty"`
 }
 
-// answer writes what a call returns as JSON. An error is a 400: the harness then fails the test.
+// answer writes the result of a call as JSON. An error is a 400: the harness then fails the test.
 func answer[T any](call func(*http.Request) (T, error)) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		r.Body = http.MaxBytesReader(w, r.Body, mostBody)
@@ -58,7 +58,7 @@ func answer[T any](call func(*http.Request) (T, error)) http.HandlerFunc {
 			w.WriteHeader(http.StatusBadRequest)
 			body = outcome{Error: err.Error()}
 		}
-		_ = json.NewEncoder(w).Encode(body) // the harness has gone away
+		_ = json.NewEncoder(w).Encode(body) // it fails only if the harness has gone away
 	}
 }
 
@@ -107,7 +107,7 @@ func (a *adapter) init(r *http.Request) (outcome, error) {
 	return outcome{Success: true}, nil
 }
 
-// captureRequest is one event. Properties and timestamp are always there, and null when the test gives none.
+// captureRequest is one event. Properties and timestamp are always present, and null if the test does not set them.
 type captureRequest struct {
 	DistinctID string          `json:"distinct_id"`
 	Event      string          `json:"event"`
@@ -137,7 +137,7 @@ type flushAnswer struct {
 	EventsFlushed int64 `json:"events_flushed"`
 }
 
-// flush waits until everything is settled. That the service has refused the events is no failure of the call: many tests want it.
+// flush waits until everything is settled. It succeeds even if the service has refused the events: many tests want that.
 func (a *adapter) flush(r *http.Request) (flushAnswer, error) {
 	s := a.current()
 	if s == nil {

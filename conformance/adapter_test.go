@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// The harness counts what arrives in its next test: after a reset nothing may, and the reset must not wait for anything.
+// The harness counts later requests in its next test: no request may come after a reset, and the reset must not wait for anything.
 func TestResetStopsAtOnce(t *testing.T) {
 	for name, always := range map[string]reply{
 		"between tries":     {status: http.StatusServiceUnavailable},
@@ -49,7 +49,7 @@ func TestResetStopsAtOnce(t *testing.T) {
 	}
 }
 
-// A second init replaces the session as a reset does.
+// A second init ends the old session, as a reset does.
 func TestInitEndsTheOldSession(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.service.always = reply{status: http.StatusServiceUnavailable}
@@ -130,7 +130,7 @@ func TestRefusals(t *testing.T) {
 	}
 }
 
-// What follows is what an importer does and the harness does not ask.
+// The tests below cover behavior of an importer that the harness does not test.
 
 func TestNoLimitOfTriesUnlessAsked(t *testing.T) {
 	inBubble(t, func(r *rig) {
@@ -172,7 +172,7 @@ func TestPlainWhenCompressionIsOff(t *testing.T) {
 	})
 }
 
-// Why the adapter opens the age gate: with the default an importer refuses what the harness sends.
+// The adapter must open the age gate: with the default, an importer refuses the live events of the harness.
 func TestLiveEventsNeedAnOpenGate(t *testing.T) {
 	client, err := hogapi.NewClient(hogapi.WithCaptureURL("http://127.0.0.1:8191"), hogapi.WithProjectAPIKey("phc_test_key"))
 	if err != nil {
@@ -192,7 +192,7 @@ func TestLiveEventsNeedAnOpenGate(t *testing.T) {
 	}
 }
 
-// The program itself, over real connections.
+// The program works over real connections.
 func TestProgram(t *testing.T) {
 	remote := &service{}
 	server := httptest.NewServer(remote)
@@ -229,7 +229,7 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// line is a writer that hands on what is written to it first.
+// line is a writer that passes on its first write.
 type line struct {
 	once    sync.Once
 	written chan string

@@ -7,7 +7,7 @@ import (
 )
 
 // contract is the harness's suite "capture" for server SDKs at its version 1.0.0, test by test under its names, in virtual time. Where
-// the harness would pass too easily, as with uuids that are missing from both requests, these ask for more.
+// the harness would pass too easily, as with uuids that are missing from both requests, these tests are stricter.
 var contract = map[string]func(*rig){
 	"format_validation.event_has_required_fields": func(r *rig) {
 		r.send(nil, 0, `"flush_at":1`)
@@ -165,14 +165,14 @@ var contract = map[string]func(*rig){
 	"error_handling.retries_on_408":        func(r *rig) { r.wantSecondTry(408) },
 }
 
-// wantOneTry sends an event that is answered with a status that no second try can mend.
+// wantOneTry sends an event; no second try may follow the answer's status.
 func (r *rig) wantOneTry(status int) {
 	r.Helper()
 	r.send(statuses(status), 2*time.Second)
 	r.wantRequests(1)
 }
 
-// wantSecondTry sends an event whose first answer may pass.
+// wantSecondTry sends an event; a second try must follow the first answer's status.
 func (r *rig) wantSecondTry(status int) {
 	r.Helper()
 	r.send(statuses(status, http.StatusOK), 5*time.Second)

@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// encoder makes an encoder of a function, as a user's own would be.
+// encoder makes an encoder from a function, as a user would.
 type encoder struct {
 	encoding string
 	create   func() hogapi.BodyWriter
@@ -18,7 +18,7 @@ type encoder struct {
 func (e encoder) Encoding() string             { return e.encoding }
 func (e encoder) NewWriter() hogapi.BodyWriter { return e.create() }
 
-// encoderOf is the encoder of a Content-Encoding: two of the package, and two that it does not have.
+// encoderOf returns the encoder for a Content-Encoding: two of the package, and two that it does not have.
 func encoderOf(encoding string) (hogapi.Encoder, error) {
 	switch encoding {
 	case "gzip":

@@ -1,5 +1,5 @@
-// Command conformance puts the package behind the HTTP protocol of PostHog's public SDK harness, so that the harness can drive it and
-// look at what arrives. It is a tool of tests: it sends live events, which no import should, and to this machine only.
+// Command conformance gives the package the HTTP protocol of PostHog's public SDK harness, so that the harness can drive it and inspect
+// its requests. It is for tests only: it sends live events, which an import should not, and only to this machine.
 package main
 
 import (
@@ -33,8 +33,8 @@ func main() {
 	}
 }
 
-// newAdapter is an adapter for a protocol, "batch" or "v1", that compresses with an encoding. A test of the harness does not say which
-// of them it is about.
+// newAdapter returns an adapter for a protocol, "batch" or "v1", and a compression. Both are settings of the process, because a test of
+// the harness names neither.
 func newAdapter(protocol, encoding string) (*adapter, error) {
 	a := &adapter{protocol: hogapi.Protocol(cmp.Or(protocol, string(hogapi.ProtocolBatch)))}
 	if a.protocol != hogapi.ProtocolBatch && a.protocol != hogapi.ProtocolV1 {

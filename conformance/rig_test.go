@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// rig is the harness in small: it calls the adapter, waits in virtual time, and looks at what the service got.
+// rig is a small harness: it calls the adapter, waits in virtual time, and inspects the requests at the service.
 type rig struct {
 	*testing.T
 
@@ -20,7 +20,7 @@ type rig struct {
 	adapter http.Handler
 }
 
-// inBubble runs a test in virtual time. At its end nothing may be left running.
+// inBubble runs a test in virtual time. At its end no goroutine may be left.
 func inBubble(t *testing.T, test func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
 		s := &service{}
@@ -33,7 +33,7 @@ func inBubble(t *testing.T, test func(*rig)) {
 	})
 }
 
-// importersWord is what every request of an import says, which the harness does not ask.
+// importersWord checks the fields that every request of an import must have and the harness does not test.
 func (r *rig) importersWord() {
 	r.Helper()
 	for _, got := range r.service.got() {
@@ -61,7 +61,7 @@ func (r *rig) try(route, body string) (status int, answer map[string]any) {
 	return w.Code, answer
 }
 
-// call is try, for what must succeed.
+// call is try for a call that must succeed.
 func (r *rig) call(route, body string) map[string]any {
 	r.Helper()
 	status, answer := r.try(route, body)
@@ -71,7 +71,7 @@ func (r *rig) call(route, body string) map[string]any {
 	return answer
 }
 
-// init begins a session. Settings are further members of the call's body.
+// init begins a session. Settings are additional members of the call's body.
 func (r *rig) init(settings ...string) {
 	r.Helper()
 	members := append([]string{`"api_key":"phc_test_key"`, `"host":"http://127.0.0.1:8191"`}, settings...)
@@ -102,7 +102,7 @@ func (r *rig) flush() map[string]any {
 	return r.call("POST /flush", "")
 }
 
-// send is the commonest test: answers are queued, one event is captured and flushed, and then it waits.
+// send is the commonest test: it queues answers, captures and flushes one event, and then waits.
 func (r *rig) send(queue []reply, wait time.Duration, settings ...string) {
 	r.Helper()
 	r.service.queue = queue
@@ -131,7 +131,7 @@ func (r *rig) wantRequestsAtLeast(n int) {
 	}
 }
 
-// first is the first event of the first request.
+// first returns the first event of the first request.
 func (r *rig) first() map[string]any {
 	r.Helper()
 	got := r.service.got()
@@ -168,7 +168,7 @@ func (r *rig) wantSuccess() {
 	r.Error("no request has succeeded")
 }
 
-// each lists one field of all events of a request.
+// each returns one field of all events of a request.
 func (r *rig) each(got request, field string) (values []string) {
 	r.Helper()
 	for _, event := range got.events {
@@ -184,7 +184,7 @@ func (r *rig) each(got request, field string) (values []string) {
 	return values
 }
 
-// wantSame demands that every request says of its events what the first one says.
+// wantSame requires that a field of the events is the same in every request.
 func (r *rig) wantSame(field string) {
 	r.Helper()
 	r.wantRequestsAtLeast(2)
@@ -197,7 +197,7 @@ func (r *rig) wantSame(field string) {
 	}
 }
 
-// wantUniqueUUIDs demands n events in all requests together, no uuid twice.
+// wantUniqueUUIDs requires n events in all requests together, with no uuid twice.
 func (r *rig) wantUniqueUUIDs(n int) {
 	r.Helper()
 	seen := map[string]bool{}
@@ -214,7 +214,7 @@ func (r *rig) wantUniqueUUIDs(n int) {
 	}
 }
 
-// wantUniqueInBatch demands n events in each request, no uuid twice in one.
+// wantUniqueInBatch requires n events in each request, with no uuid twice in one request.
 func (r *rig) wantUniqueInBatch(n int) {
 	r.Helper()
 	r.wantRequestsAtLeast(1)
@@ -229,7 +229,7 @@ func (r *rig) wantUniqueInBatch(n int) {
 	}
 }
 
-// wantDelay demands a wait between the first two requests.
+// wantDelay requires a wait between the first two requests.
 func (r *rig) wantDelay(least, most time.Duration) {
 	r.Helper()
 	r.wantRequestsAtLeast(2)
@@ -239,7 +239,7 @@ func (r *rig) wantDelay(least, most time.Duration) {
 	}
 }
 
-// newTestAdapter is the adapter as it is without settings.
+// newTestAdapter returns the adapter without settings.
 func newTestAdapter() *adapter {
 	a, err := newAdapter("", "")
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// reply is one answer that a test has queued. Without a status it never comes.
+// reply is one answer that a test has queued. Without a status, the service never answers.
 type reply struct {
 	status     int
 	retryAfter string
@@ -24,7 +24,7 @@ func statuses(codes ...int) (queue []reply) {
 	return queue
 }
 
-// request is what has arrived.
+// request is a request that has arrived.
 type request struct {
 	at     time.Time
 	path   string
@@ -34,7 +34,7 @@ type request struct {
 	status int // of the answer
 }
 
-// service stands for PostHog, as the harness's own mock does: it records, answers what is queued, then always with success.
+// service stands for PostHog, like the harness's own mock: it records requests, gives the queued answers, and then succeeds always.
 type service struct {
 	mu       sync.Mutex
 	queue    []reply
@@ -83,7 +83,7 @@ func (s *service) record(r request) reply {
 	return next
 }
 
-// read takes the body apart. Like the harness's mock it unzips only what says gzip; what it cannot read leaves no events.
+// read parses the body. Like the harness's mock, it unzips a body only if the header says gzip; a body that it cannot read has no events.
 func (r *request) read(body io.Reader) {
 	raw, _ := io.ReadAll(body)
 	if r.header.Get("Content-Encoding") == "gzip" {

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// initRequest is the configuration of an SDK. What a test does not set is null or absent, and is the package's default here.
+// initRequest is the configuration of an SDK. Fields that a test does not set are null or absent; the package's defaults apply.
 type initRequest struct {
 	APIKey              string `json:"api_key"`
 	Host                string `json:"host"`
@@ -28,7 +28,7 @@ type initRequest struct {
 	HistoricalMigration *bool  `json:"historical_migration"`
 }
 
-// check refuses what would put live events into a real project, and what an import cannot do.
+// check refuses settings that would put live events into a real project, and settings that an import does not have.
 func (r initRequest) check() error {
 	u, err := url.Parse(r.Host)
 	if err != nil || !isLoopback(u.Hostname()) {
@@ -67,7 +67,7 @@ func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 	return d
 }
 
-// session is one Capture and what has happened to it.
+// session is one Capture and the record of its requests.
 type session struct {
 	sink *hogapi.Capture
 	last atomic.Int64 // position of the newest event
@@ -94,7 +94,7 @@ func newSession(r initRequest, a *adapter) (*session, error) {
 		return nil, err
 	}
 	s.sink, err = client.NewCapture(&hogapi.CaptureOptions{
-		ID:       "conformance-" + rand.Text(), // with the positions it makes the uuids
+		ID:       "conformance-" + rand.Text(), // the uuids are derived from it and the positions
 		Rejects:  hogapi.RejectFunc(s.rejected),
 		Gate:     hogapi.GateOptions{MinAge: -1}, // the harness sends live events
 		Delivery: r.delivery(a),
@@ -145,14 +145,14 @@ func (s *session) flush(ctx context.Context) (int64, error) {
 	return s.sink.Stats().Acknowledged - before, err
 }
 
-// end breaks off what is under way. No request is made after it.
+// end cuts requests in flight. No request follows.
 func (s *session) end() {
 	over, cancel := context.WithCancel(context.Background())
 	cancel()
-	_, _ = s.sink.Close(over) // what is unsettled is of no interest any more
+	_, _ = s.sink.Close(over) // unsettled events do not matter any more
 }
 
-// rejected swallows an event that the service refuses, so that the session continues.
+// rejected ignores an event that the service refuses, so that the session continues.
 func (s *session) rejected(_ context.Context, r hogapi.Reject) error {
 	s.failed(r.Err)
 	return nil
@@ -164,7 +164,7 @@ func (s *session) failed(err error) {
 	s.lastErr = err.Error()
 }
 
-// requestMade is one try, as the harness wants it told.
+// requestMade is one try, in the form that the harness expects.
 type requestMade struct {
 	TimestampMS  int64 `json:"timestamp_ms"`
 	StatusCode   int   `json:"status_code"`

@@ -29,7 +29,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// program is the importer, built once: as users build theirs, without the race detector, which weighs ten times as much.
+// program builds the importer once. As users build it, it has no race detector, which takes ten times the memory.
 var program = sync.OnceValues(func() (string, error) {
 	folder, err := os.MkdirTemp("", "importer")
 	if err != nil {
@@ -43,7 +43,7 @@ var program = sync.OnceValues(func() (string, error) {
 	return path, nil
 })
 
-// bench is an import of a file by children, to a fake in this process.
+// bench is an import of a file by child processes, to a fake in this process.
 type bench struct {
 	importer.Task
 
@@ -54,8 +54,8 @@ type bench struct {
 	rejects int
 }
 
-// newBench has n padded lines: most are good, every seventh is no JSON, every eleventh is refused by the gate, every thirteenth by
-// the service.
+// newBench has n padded lines: most are good, every seventh is malformed JSON, the gate rejects every eleventh, and the service rejects
+// every thirteenth.
 func newBench(t *testing.T, n, padding int) *bench {
 	t.Helper()
 	b := &bench{server: hogapitest.New(), lines: n}
@@ -76,7 +76,7 @@ func newBench(t *testing.T, n, padding int) *bench {
 	return b
 }
 
-// memoryFolder is a folder on a file system in memory, where there is one: what dies is the process, not the machine, so nothing has
+// memoryFolder returns a folder on a file system in memory, if there is one: the tests kill the process, not the machine, so nothing has
 // to wait for a disk.
 func memoryFolder(t *testing.T) string {
 	t.Helper()
@@ -131,7 +131,7 @@ func newImportChild(t *testing.T, task importer.Task, environment ...string) *im
 	c.Env = append(append(os.Environ(), importer.TaskVariable+"="+string(text)), environment...)
 	c.Stdout, c.Stderr = &c.out, &c.out
 	t.Cleanup(func() {
-		if c.Process != nil && c.ProcessState == nil { // the test has failed meanwhile
+		if c.Process != nil && c.ProcessState == nil { // the test has failed
 			_ = c.Process.Kill()
 			_ = c.Wait()
 		}
@@ -145,7 +145,7 @@ func (c *importChild) report(t *testing.T) (r importer.Report) {
 	return r
 }
 
-// serve opens the server until close, which waits for the requests that are under way.
+// serve opens the server until end is called, which waits for the requests in flight.
 func (b *bench) serve() (url string, end func()) {
 	s := httptest.NewServer(b.handler)
 	return s.URL, s.Close
@@ -163,7 +163,7 @@ func (b *bench) run(t *testing.T) importer.Report {
 	return c.report(t)
 }
 
-// judged runs the importer with its calls on files before a judge. The report is nil where it was killed.
+// judged runs the importer and puts its calls on files before a judge. The report is nil if the importer was killed.
 func (b *bench) judged(t *testing.T, judge func(diskcalls.Call) syscall.Errno) *importer.Report {
 	t.Helper()
 	task := b.Task
@@ -180,7 +180,7 @@ func (b *bench) judged(t *testing.T, judge func(diskcalls.Call) syscall.Errno) *
 	return &r
 }
 
-// requireExact demands of the last run that receipt, ledger and reject file tell the same story: that of the input.
+// requireExact requires that receipt, ledger and reject file of the last run agree with the input.
 func (b *bench) requireExact(t *testing.T, r importer.Report) {
 	t.Helper()
 	require.Empty(t, r.Error)
@@ -197,8 +197,8 @@ func (b *bench) requireExact(t *testing.T, r importer.Report) {
 	b.requirePrivate(t)
 }
 
-// requireRejects demands each reject, in the order of the source. After a crash or a full disk the last ones may stand there
-// twice, the same but for the service's words, and a line may have been cut.
+// requireRejects requires that the file has each reject, in the order of the source. After a crash or a full disk the last ones may be
+// there twice, equal except for the service's words, and a line may be cut off.
 func (b *bench) requireRejects(t *testing.T) {
 	t.Helper()
 	content, err := os.ReadFile(filepath.Join(b.Folder, "state", "rejects.jsonl"))
@@ -208,7 +208,7 @@ func (b *bench) requireRejects(t *testing.T) {
 	for line := range bytes.Lines(content) {
 		var r map[string]any
 		if json.Unmarshal(line[bytes.LastIndexByte(line, 0)+1:], &r) != nil {
-			continue // cut off: what was on it must come again
+			continue // a cut line: its reject must come again
 		}
 		note, ok := r["$reject"].(map[string]any)
 		require.True(t, ok, "%s", line)
@@ -227,7 +227,7 @@ func (b *bench) requireRejects(t *testing.T) {
 	require.Len(t, known, b.rejects)
 }
 
-// requirePrivate demands that nobody else can look into the files, and that nothing is left of their replacement.
+// requirePrivate requires that nobody else can read the files, and that no temporary file is left.
 func (b *bench) requirePrivate(t *testing.T) {
 	t.Helper()
 	var names []string

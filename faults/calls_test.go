@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// writes is a service that carries out every POST that it gets the whole of, and writes down how often: once for each would be right.
-// All else it answers.
+// writes is a service that carries out every complete POST and counts how often it gets each: once is right. It answers all other
+// requests.
 type writes struct {
 	mu    sync.Mutex
 	times map[string]int // by the call's number
@@ -44,7 +44,7 @@ func (s *writes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"id":"0198c2f5-3f1b-7c60-9d0e-111111111111","backfill_id":"0198c2f5-3f1b-7c60-9d0e-222222222222"}`)
 }
 
-// callsTo makes a client of a management API, and of nothing else.
+// callsTo makes a client that can only call the management API.
 func callsTo(t *testing.T, url string, options ...hogapi.Option) *hogapi.Client {
 	t.Helper()
 	client, err := hogapi.NewClient(append([]hogapi.Option{
@@ -54,7 +54,7 @@ func callsTo(t *testing.T, url string, options ...hogapi.Option) *hogapi.Client 
 	return client
 }
 
-// write makes the n-th call, of the three kinds that must not be carried out twice.
+// write makes the n-th call, of one of the three kinds that must not be carried out twice.
 func write(ctx context.Context, client *hogapi.Client, n int) (err error) {
 	number, id := hogapi.WithHeader(callHeader, strconv.Itoa(n)), uuid.UUID{15: 1}
 	switch n % 3 {
@@ -76,7 +76,7 @@ func read(ctx context.Context, client *hogapi.Client) error {
 	return client.Do(ctx, hogapi.Request{Method: http.MethodGet, Path: "/anything/"}, nil)
 }
 
-// inParallel runs a numbered function n times, by some workers.
+// inParallel runs a numbered function n times, on some workers.
 func inParallel(n, workers int, f func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -90,10 +90,10 @@ func inParallel(n, workers int, f func(i int)) {
 	all.Wait()
 }
 
-// verdicts is what n calls said about themselves.
+// verdicts counts the results of calls, as the calls reported them.
 type verdicts struct{ done, unknown, failed int }
 
-// requireHonest demands that no call was carried out twice, and that each said what happened to it.
+// requireHonest requires that no call was carried out twice, and that each reported its result truthfully.
 func (s *writes) requireHonest(t *testing.T, results []error) (v verdicts) {
 	t.Helper()
 	s.mu.Lock()

@@ -11,8 +11,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newControlGroup makes a control group with limits, of the first version of that mechanism or the second, whichever the machine has
-// for the controller.
+// newControlGroup makes a control group with limits, in version 1 or 2 of control groups, depending on the machine's version of the
+// controller.
 func newControlGroup(t *testing.T, controller string, limits map[string]string) (group string) {
 	t.Helper()
 	for _, root := range []string{"/sys/fs/cgroup/" + controller, "/sys/fs/cgroup"} {
@@ -31,7 +31,7 @@ func newControlGroup(t *testing.T, controller string, limits map[string]string) 
 		}
 		return group
 	}
-	t.Skipf("needs a control group for %s", controller) // the nightly run takes that for a failure
+	t.Skipf("needs a control group for %s", controller) // the nightly run counts this as a failure
 	return ""
 }
 

@@ -12,15 +12,15 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// A connection is cut at each byte of a write, the handshake of TLS and the frames of HTTP/2 among them, in every way. No write is
-// carried out twice, each says what happened to it, and where the request had not begun yet it is sent again.
+// A connection is cut at each byte of a write, including the TLS handshake and the frames of HTTP/2, in every way. No write is carried
+// out twice, each reports its result, and a request that had not begun yet is sent again.
 func TestWritesCutAtEveryByte(t *testing.T) {
 	for protocol, start := range servers {
 		for _, how := range []ending{isClosed, isReset, isSilent} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
 				step := sized(23, 5, 1)
-				if how == isSilent { // where each costs the time of a try
+				if how == isSilent { // each costs the time of a try
 					step = sized(307, 101, 29)
 				}
 				up, down := sizesOfAWrite(t, start)
@@ -48,7 +48,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				require.Zero(t, v.failed, "there is always a connection to be had")
 				require.Positive(t, v.unknown)
 				require.Positive(t, v.done)
-				if protocol != "HTTP 1" && how != isSilent { // on a busy machine the next try may be too slow for a patience that is short
+				if protocol != "HTTP 1" && how != isSilent { // on a busy machine the next try may outlast a short patience
 
 					require.Greater(t, v.done, v.unknown, "most bytes are of the handshake")
 				}
@@ -57,7 +57,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 	}
 }
 
-// cutLine makes one write after the other, each of them with its first connection cut.
+// cutLine makes one write after another, each with its first connection cut.
 type cutLine struct {
 	*cutter
 
@@ -89,7 +89,7 @@ func (l *cutLine) write(t *testing.T, n int, at cut) error {
 	return write(t.Context(), l.client, n)
 }
 
-// sizesOfAWrite is how many bytes a write takes there and back.
+// sizesOfAWrite returns how many bytes a write takes in each direction.
 func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
 	t.Helper()
 	line := newCutLine(t, &writes{}, start)

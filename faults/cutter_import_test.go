@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// Every second connection of an import is cut some bytes further on, from the first of the handshake to the last of requests and answers:
-// nothing is lost or changed, and the order per person is kept.
+// Every second connection of an import is cut some bytes later than the one before, from the first byte of the handshake to the last of
+// requests and answers: nothing is lost or changed, and the order per person is kept.
 func TestImportCutEverywhere(t *testing.T) {
 	const most = 4000 // bytes of a connection's handshake and first request; the answer is a few hundred
 	for protocol, start := range servers {
@@ -36,7 +36,7 @@ func TestImportCutEverywhere(t *testing.T) {
 					return noCut
 				})
 				n := 0
-				source := while(numbered(1<<30), func() bool { // until a connection is not cut
+				source := while(numbered(1<<30), func() bool { // until a connection was not cut
 					n++
 					return n%100 != 0 || met.Load() <= int64(len(cuts))
 				})

@@ -16,11 +16,11 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Calls that are cut anywhere, run into silence or are given up by their caller leave no descriptor and no goroutine behind.
+// Calls that are cut anywhere, meet silence or are abandoned by their caller leave no descriptor and no goroutine behind.
 func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 	failures := sized(300, 2000, 10_000)
 	for protocol, start := range servers {
-		t.Run(protocol, func(t *testing.T) { // one by one: all in this process is counted
+		t.Run(protocol, func(t *testing.T) { // one by one: the test counts the whole process
 			var n atomic.Int64
 			cutter := newCutter(t, &writes{}, start, func() cut {
 				k := int(n.Add(1))
@@ -46,7 +46,7 @@ func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 			require.GreaterOrEqual(t, failed.Load(), int64(failures))
 			gone := func() bool {
 				cutter.transport.CloseIdleConnections()
-				return openFiles(t) <= files && runtime.NumGoroutine() <= goroutines+1 // that of Eventually, which asks
+				return openFiles(t) <= files && runtime.NumGoroutine() <= goroutines+1 // the goroutine of Eventually
 			}
 			require.Eventually(t, gone, 20*time.Second, 10*time.Millisecond)
 		})

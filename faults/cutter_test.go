@@ -22,8 +22,8 @@ const (
 	isSilent ending = "silent"
 )
 
-// cut is where a connection ends: at the byte after so many from the client, or after so many from the server. A negative number
-// of bytes never comes.
+// cut tells where a connection ends: after up bytes from the client, or after down bytes from the server. A negative number never ends
+// it.
 type cut struct {
 	up, down int
 	ending   ending
@@ -31,7 +31,7 @@ type cut struct {
 
 var noCut = cut{-1, -1, isClosed}
 
-// cutter passes bytes between clients and a server, and ends connections in the midst of them.
+// cutter passes bytes between clients and a server, and cuts connections in the middle.
 type cutter struct {
 	server    *httptest.Server
 	transport *http.Transport // of clients: trusts the server
@@ -74,7 +74,7 @@ func newCutter(t *testing.T, service http.Handler, start func(*httptest.Server),
 			at := c.next()
 			serving.Go(func() { c.serve(conn.(*net.TCPConn), at) })
 		}
-		for _, conn := range conns { // one that was dialed for a call that had given up stays idle, and nobody would close it
+		for _, conn := range conns { // a connection dialed for an abandoned call stays idle, and nobody else closes it
 			_ = conn.Close()
 		}
 	})
@@ -135,7 +135,7 @@ func (c *cutter) serve(client *net.TCPConn, at cut) {
 	_ = client.Close()
 }
 
-// pass copies so many bytes and reports whether there was a further one.
+// pass copies most bytes and reports whether there was another one.
 func pass(to, from net.Conn, most int, passed *atomic.Int64) bool {
 	if most < 0 {
 		n, _ := io.Copy(to, from)

@@ -12,8 +12,8 @@ import (
 	"github.com/hogapi/hogapi/faults/diskcalls"
 )
 
-// K4. Each system call on the files of an import fails, once or from there on. The import stops within a batch of each lane and says why,
-// and it goes on with nothing lost once the disk is well again.
+// K4. Each system call on the files of an import fails, once or from then on. The import stops within a batch of each lane and tells the
+// reason, and it continues with nothing lost after the disk works again.
 func TestEveryDiskCallFails(t *testing.T) {
 	t.Parallel()
 	all := places(t, 2)
@@ -39,8 +39,8 @@ func TestEveryDiskCallFails(t *testing.T) {
 	}
 }
 
-// failAt fails a call of a small import, or that and all later ones, and lets it go on afterwards. A run that does not come so far
-// is failed at its last such call.
+// failAt fails one call of a small import, or that call and all later ones, and then resumes the import. If a run ends before that call,
+// failAt fails its last such call.
 func failAt(t *testing.T, p place, errno syscall.Errno, forGood bool) (reason hogapi.StopReason, further int) {
 	t.Helper()
 	b := smallImport(t)
@@ -56,7 +56,7 @@ func failAt(t *testing.T, p place, errno syscall.Errno, forGood bool) (reason ho
 		}
 		return verdict
 	})
-	if report.Error == "" { // the end must be as good as ever
+	if report.Error == "" { // the end must be as good as after an undisturbed run
 		b.requireExact(t, *report)
 		if *seen < p.n {
 			return failAt(t, place{p.call, *seen}, errno, forGood)

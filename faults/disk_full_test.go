@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/faults/importer"
 )
 
-// requireStopped demands of a run that its files have stopped it, and of nothing else.
+// requireStopped requires that the files stopped the run, and nothing else.
 func requireStopped(t *testing.T, r importer.Report, errno syscall.Errno) {
 	t.Helper()
 	require.Equal(t, errno, r.Errno, r.Error)
@@ -26,8 +26,8 @@ func requireStopped(t *testing.T, r importer.Report, errno syscall.Errno) {
 	require.Equal(t, r.Receipt.Read, r.Receipt.Acknowledged+r.Receipt.Rejected+r.Receipt.Pending)
 }
 
-// K4. The disk of checkpoint and reject file, of 1 MiB, fills up: by the rejects, or by what others write to it. With more room the
-// import goes on with nothing lost, and it does not need the old files to be looked after.
+// K4. The disk of checkpoint and reject file, of 1 MiB, fills up: with rejects, or with files of others. With more room the import
+// continues with nothing lost, and nobody needs to touch the old files.
 func TestDiskFillsUp(t *testing.T) {
 	t.Parallel()
 	const size = 1 << 20
@@ -58,7 +58,7 @@ func TestDiskFillsUp(t *testing.T) {
 func mountMemory(t *testing.T, folder, options string) {
 	t.Helper()
 	if os.Geteuid() != 0 {
-		t.Skip("needs root, to mount") // the nightly run takes that for a failure
+		t.Skip("needs root, to mount") // the nightly run counts this as a failure
 	}
 	require.NoError(t, unix.Mount("none", folder, "tmpfs", 0, "mode=0700,"+options))
 	t.Cleanup(func() { require.NoError(t, unix.Unmount(folder, 0)) })
@@ -76,11 +76,11 @@ func TestFileSizeLimit(t *testing.T) {
 	}
 }
 
-// Descriptors run out, at any number of them: the import stops and says so, or finds its way, and never loses an event.
+// Descriptors run out, at every small number of them: the import stops with an error, or succeeds, and never loses an event.
 func TestDescriptorsRunOut(t *testing.T) {
 	t.Parallel()
 	stops := map[hogapi.StopReason]int{}
-	for limit := uint64(10); limit < 20; limit++ { // with fewer, the program cannot even start
+	for limit := uint64(10); limit < 20; limit++ { // with fewer, the program cannot start
 		b := smallImport(t)
 		b.Descriptors, b.NoProgress = limit, 300*time.Millisecond
 		r := b.run(t)

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// numbered is a source of n events of seventeen persons, each at its own position.
+// numbered returns a source of n events of seventeen persons, each at its own position.
 func numbered(n int) hogapi.Source {
 	return hogapi.SourceFunc("numbered", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
@@ -27,7 +27,7 @@ func numbered(n int) hogapi.Source {
 	})
 }
 
-// while cuts a source off behind the first event for which more is false.
+// while ends a source after the first event for which more is false.
 func while(source hogapi.Source, more func() bool) hogapi.Source {
 	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
@@ -50,8 +50,8 @@ func numberedEvent(i int) hogapi.Event {
 
 func numberedUUID(i int) uuid.UUID { return uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i)) }
 
-// requireWhole demands that the service holds exactly the n numbered events, duplicates identical, in order per person, and that
-// the receipt says so.
+// requireWhole requires that the service has exactly the n numbered events, with identical duplicates and in order per person, and that
+// the receipt agrees.
 func requireWhole(t *testing.T, server *hogapitest.Server, n int, receipt hogapi.Receipt) {
 	t.Helper()
 	ids := make([]uuid.UUID, n)

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/faults/diskcalls"
 )
 
-// smallImport makes ten checkpoints and a few more.
+// smallImport saves a little more than ten checkpoints.
 func smallImport(t *testing.T) *bench {
 	t.Helper()
 	return newBench(t, 220, 0)
@@ -25,7 +25,7 @@ type place struct {
 	n    int
 }
 
-// places are all the calls of a small import on its files; in the gate a few of each name, from all over the run.
+// places returns all calls of a small import on its files; in the gate a few calls of each name, from all over the run.
 func places(t *testing.T, short int) (places []place) {
 	t.Helper()
 	b := smallImport(t)
@@ -46,8 +46,8 @@ func places(t *testing.T, short int) (places []place) {
 	return places
 }
 
-// at returns a judge that lets everything pass but the call of a place, and how many calls of that name there were. The number of
-// calls depends a little on chance: a run may end before it comes to a place.
+// at returns a judge that allows all calls except that of the place, and a count of the calls of that name. The number of calls depends a
+// little on chance: a run may end before it reaches a place.
 func (p place) at(verdict syscall.Errno) (judge func(diskcalls.Call) syscall.Errno, seen *int) {
 	seen = new(int)
 	return func(c diskcalls.Call) syscall.Errno {
@@ -61,8 +61,8 @@ func (p place) at(verdict syscall.Errno) (judge func(diskcalls.Call) syscall.Err
 	}, seen
 }
 
-// K2. The import is killed at each system call on its files, and goes on with nothing lost, no record twice and nothing for
-// anybody to do.
+// K2. The import is killed at each system call on its files. It continues with nothing lost and no record twice, and nobody needs to
+// repair anything.
 func TestKilledAtEveryDiskCall(t *testing.T) {
 	t.Parallel()
 	all, most := places(t, 3), 0
@@ -72,7 +72,7 @@ func TestKilledAtEveryDiskCall(t *testing.T) {
 	t.Logf("%d kills, at most %d events sent twice", len(all), most)
 }
 
-// killAt kills a small import at a place, or at the last such call of a run that does not come so far, and lets it go on.
+// killAt kills a small import at a place and then resumes it. If a run ends before that place, killAt kills at its last such call.
 func killAt(t *testing.T, p place) (resent int) {
 	t.Helper()
 	b := smallImport(t)

@@ -15,12 +15,12 @@ import (
 	"github.com/hogapi/hogapi/faults/diskcalls"
 )
 
-// A second witness, strace, sees no system call on the files of an import by which the import cannot be killed.
+// strace is a second witness: every system call on the files of an import is one at which the tests kill it.
 func TestEveryDiskCallIsWatched(t *testing.T) {
 	t.Parallel()
 	strace, err := exec.LookPath("strace")
 	if err != nil {
-		t.Skip("needs strace") // the nightly run takes that for a failure
+		t.Skip("needs strace") // the nightly run counts this as a failure
 	}
 	b := smallImport(t)
 	log := filepath.Join(t.TempDir(), "log")
@@ -46,7 +46,7 @@ func TestEveryDiskCallIsWatched(t *testing.T) {
 	require.Greater(t, len(seen), 8)
 	for name := range seen {
 		switch name {
-		case "fstat", "newfstatat", "fcntl", "epoll_ctl": // ask, and change no file; the second one is watched under the name of stat
+		case "fstat", "newfstatat", "fcntl", "epoll_ctl": // they read, and change no file; the second one is watched under the name of stat
 		default:
 			assert.Contains(t, watched, name)
 		}

@@ -2,7 +2,7 @@ package faults
 
 import "os"
 
-// sized chooses the gate's figure, that of the long runs, or that of the deep ones where it differs.
+// sized returns the figure for the gate, for the long runs, or for the deep runs if they have one of their own.
 func sized[T any](short, long T, deep ...T) T {
 	switch level := os.Getenv("HOGAPI_TEST"); {
 	case level == "deep" && len(deep) > 0:

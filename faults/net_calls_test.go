@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// distantWrites is a service on one host and a client of it on the other.
+// distantWrites returns a service on one host and its client on the other.
 func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Option) (*writes, *hogapi.Client) {
 	t.Helper()
 	service := &writes{}
@@ -31,7 +31,7 @@ func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Optio
 	return service, callsTo(t, server.URL, append([]hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: transport})}, options...)...)
 }
 
-// share is a rule that concerns a share of the packets.
+// share makes a rule apply to a share of the packets.
 func share(probability string, rule ...string) []string {
 	return append(rule, "-m", "statistic", "--mode", "random", "--probability", probability)
 }
@@ -42,15 +42,15 @@ func reset(rule []string) []string {
 
 func drop(rule []string) []string { return append(rule, "-j", "DROP") }
 
-// What the kernel does to packets: no write is carried out twice, each says what happened to it, and what was provably not sent is
-// sent again.
+// The kernel drops and rejects packets: no write is carried out twice, each reports its result, and a request that was provably not sent
+// is sent again.
 func TestCallsOverBrokenNetworks(t *testing.T) {
 	tcp, begin := []string{"-p", "tcp"}, []string{"-p", "tcp", "--syn"}
 	for name, tt := range map[string]struct {
-		server, client []string // rules for what comes in there
-		keepAlive      bool     // else each try has a connection of its own
+		server, client []string // rules for incoming packets
+		keepAlive      bool     // otherwise each try has its own connection
 		patience       time.Duration
-		unknown        bool // that is how some calls end; else all are carried out
+		unknown        bool // some calls end so; otherwise all are carried out
 	}{
 		"a tenth is lost":         {drop(share("0.1", tcp...)), drop(share("0.1", tcp...)), true, time.Minute, false},
 		"half is lost, one way":   {drop(share("0.5", tcp...)), nil, true, 500 * time.Millisecond, true},
@@ -81,8 +81,8 @@ func TestCallsOverBrokenNetworks(t *testing.T) {
 	}
 }
 
-// A service that nobody can reach any more costs the time of one try, whether the connection is there or not, and calls succeed as
-// soon as it can be reached again, on the connections from before too.
+// If nobody can reach a service any more, a call takes the time of one try, with or without a connection. Calls succeed as soon as the
+// service can be reached again, also on the earlier connections.
 func TestCallsIntoSilence(t *testing.T) {
 	const patience = time.Second
 	w := newWire(t)

@@ -17,8 +17,8 @@ import (
 	"golang.org/x/sys/unix"
 )
 
-// host is a machine of its own as far as the network goes: a network namespace. It has no name, so it ends with this process
-// however that ends.
+// host is a machine of its own as far as the network is concerned: a network namespace. It has no name, so it always ends with this
+// process.
 type host struct {
 	t         *testing.T
 	namespace *os.File
@@ -44,13 +44,13 @@ func onThread(f func()) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		runtime.LockOSThread() // for ever
+		runtime.LockOSThread() // forever
 		f()
 	}()
 	<-done
 }
 
-// do runs a function on a thread of this host: sockets that are made there and processes that are started there stay the host's.
+// do runs a function on a thread of this host: sockets and processes that it creates stay on the host.
 func (h *host) do(f func() error) (err error) {
 	onThread(func() {
 		if err = unix.Setns(int(h.namespace.Fd()), unix.CLONE_NEWNET); err == nil {
@@ -79,7 +79,7 @@ func (h *host) listen() net.Listener {
 	return l
 }
 
-// dial connects as http.Transport wants it. To an address without a name, all of it happens on the thread that calls.
+// dial is a DialContext for http.Transport. For an address without a name, it works only on the calling thread.
 func (h *host) dial(ctx context.Context, network, address string) (conn net.Conn, err error) {
 	err = h.do(func() (err error) {
 		conn, err = (&net.Dialer{Timeout: 2 * time.Second}).DialContext(ctx, network, address)
@@ -88,7 +88,7 @@ func (h *host) dial(ctx context.Context, network, address string) (conn net.Conn
 	return conn, err
 }
 
-// wire is a client's host and a server's with a cable between them.
+// wire is a client's host and a server's host, with a cable between them.
 type wire struct{ client, server *host }
 
 func newWire(t *testing.T) wire {
@@ -109,7 +109,7 @@ func newWire(t *testing.T) wire {
 
 const serverIP = "10.77.0.2"
 
-// needNetworks skips a test where nobody can have networks of their own. The nightly run takes that for a failure.
+// needNetworks skips a test if it cannot make networks. The nightly run counts this as a failure.
 func needNetworks(t *testing.T) {
 	t.Helper()
 	if os.Getuid() != 0 {
@@ -122,13 +122,13 @@ func needNetworks(t *testing.T) {
 	}
 }
 
-// filter adds a rule for what comes in at a host, for example "-p", "tcp", "-j", "DROP".
+// filter adds a rule for incoming packets of a host, for example "-p", "tcp", "-j", "DROP".
 func (h *host) filter(rule ...string) {
 	h.t.Helper()
 	h.run("iptables", append([]string{"--wait", "--append", "INPUT"}, rule...)...)
 }
 
-// heal takes all rules away.
+// heal removes all rules.
 func (h *host) heal() {
 	h.t.Helper()
 	h.run("iptables", "--wait", "--flush")
@@ -141,7 +141,7 @@ func (w wire) lose(share float64) {
 	}
 }
 
-// cut lets nothing pass, and nobody is told.
+// cut drops all packets silently.
 func (w wire) cut() { w.lose(1) }
 
 func (w wire) heal() {

@@ -17,15 +17,15 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// distant is a bench whose importer runs on another host than the service. They speak TLS, so that it is what users have: the
-// package's own transport, by either version of HTTP.
+// distant is a bench with the importer on another host than the service. They use TLS, as users do: the package's own transport, with
+// either version of HTTP.
 type distant struct {
 	*bench
 	wire
 
 	child *importChild
 	begun atomic.Int64 // requests
-	last  atomic.Int64 // when the newest has begun, in nanoseconds
+	last  atomic.Int64 // when the newest began, in nanoseconds
 }
 
 var protocols = map[string]bool{"HTTP 1": false, "HTTP 2": true}
@@ -58,10 +58,10 @@ func newDistant(t *testing.T, lines int, http2 bool) *distant {
 func (d *distant) start(t *testing.T) {
 	t.Helper()
 	require.NoError(t, d.client.do(d.child.Start))
-	t.Cleanup(func() { _ = d.child.Process.Kill() }) // where the test has failed
+	t.Cleanup(func() { _ = d.child.Process.Kill() }) // if the test has failed
 }
 
-// finish waits for the importer's end and demands that nothing is lost.
+// finish waits until the importer ends and requires that nothing is lost.
 func (d *distant) finish(t *testing.T) {
 	t.Helper()
 	require.NoError(t, d.child.Wait(), "%s", d.child.out.String())
@@ -70,7 +70,7 @@ func (d *distant) finish(t *testing.T) {
 	t.Logf("%d requests, %d events sent again, %d stored twice", d.begun.Load(), report.Receipt.Resent, d.bench.server.Ledger().Duplicates())
 }
 
-// resident is how many bytes of memory the importer takes.
+// resident returns the importer's resident memory in bytes.
 func (d *distant) resident(t *testing.T) float64 {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(d.child.Process.Pid) + "/status")
@@ -81,7 +81,7 @@ func (d *distant) resident(t *testing.T) float64 {
 	return kib * 1024
 }
 
-// One packet of ten is lost, each way.
+// One packet in ten is lost, each way.
 func TestImportOverALossyNetwork(t *testing.T) {
 	for name, http2 := range protocols {
 		t.Run(name, func(t *testing.T) {
@@ -94,9 +94,9 @@ func TestImportOverALossyNetwork(t *testing.T) {
 	}
 }
 
-// The network falls silent and comes back: the import goes on within five seconds, nothing is lost, and meanwhile it takes no more
-// memory than before. Of the lengths, 16 s is one after which TCP itself would wait for another ten seconds. HTTP 1 has no way to see
-// that a connection with a request under way is dead, so there it waits for the limit of that try, a minute.
+// The network falls silent and comes back: the import continues within five seconds, nothing is lost, and meanwhile it takes no more
+// memory than before. After a silence of 16 s, TCP itself would wait for another ten seconds. HTTP 1 cannot notice that a connection with
+// a request in flight is dead, so there the import waits for the time limit of that try, a minute.
 func TestImportOverAPartition(t *testing.T) {
 	for name, lengths := range map[string][]time.Duration{
 		"HTTP 1": sized([]time.Duration{3 * time.Second}, []time.Duration{3 * time.Second, 60 * time.Second, 75 * time.Second}),

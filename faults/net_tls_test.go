@@ -17,7 +17,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// newCertificate is a server's for an address, and the file that a client must trust.
+// newCertificate returns a server's certificate for an address, and the file that a client must trust.
 func newCertificate(t *testing.T, ip string) (tls.Certificate, string) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// The import is frozen and thawed, by signals and by the system's freezer, for longer than a try may take, than the server keeps
-// connections, and than failures may last: what fails as it is thawed is the first failure. It goes on as soon as it is thawed, with
-// nothing lost, and does not spin.
+// The import is frozen and thawed, by signals and by the system's freezer, for longer than the limit of a try, than the server keeps
+// connections, and than failures may last. A failure after the thaw counts as the first one. The import continues as soon as it is
+// thawed, with nothing lost, and does not spin.
 func TestFrozenForLongerThanTimeouts(t *testing.T) {
 	t.Parallel()
 	for name, freezer := range map[string]func(*testing.T, *importChild) (freeze, thaw func() error){"signals": bySignals, "freezer": byFreezer} {
@@ -57,7 +57,7 @@ func TestFrozenForLongerThanTimeouts(t *testing.T) {
 	}
 }
 
-// awaitStored waits until the service has stored so many events.
+// awaitStored waits until the service has stored n events.
 func (b *bench) awaitStored(t *testing.T, n int) {
 	t.Helper()
 	require.Eventually(t, func() bool { return b.server.Ledger().Len() >= n }, time.Minute, time.Millisecond)

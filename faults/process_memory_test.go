@@ -21,7 +21,8 @@ import (
 	"github.com/hogapi/hogapi/faults/importer"
 )
 
-// D10. A large file is imported by a process that may use 64 MiB, everything that the system counts included; else it dies.
+// D10. A process with a limit of 64 MiB imports a large file. The limit covers all memory that the system counts; beyond it, the process
+// dies.
 func TestLargeFileInLittleMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 20
@@ -52,7 +53,7 @@ func TestLargeFileInLittleMemory(t *testing.T) {
 	}
 }
 
-// writeLargeFile writes lines until their plain text has a size.
+// writeLargeFile writes lines until their plain text has the given size.
 func writeLargeFile(t *testing.T, path string, size int64, zip bool) (n int) {
 	t.Helper()
 	f, err := os.Create(path)

@@ -12,7 +12,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// D12. While an import is under way, another one with its files is refused at once and sends nothing. A kill of the first gives them free.
+// D12. While an import runs, a second one with its files is refused at once and sends nothing. A kill of the first one releases the
+// files.
 func TestTwoOwners(t *testing.T) {
 	t.Parallel()
 	b := smallImport(t)

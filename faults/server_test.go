@@ -19,5 +19,5 @@ func newServer(t *testing.T, h http.Handler) string {
 	return s.URL
 }
 
-// quiet takes what a server says about the connections that a test breaks.
+// quiet discards the messages of a server about connections that a test breaks.
 var quiet = log.New(io.Discard, "", 0)

@@ -10,14 +10,14 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// The calls over toxic lines: no write is carried out twice, and each says what happened to it.
+// Calls over toxic lines: no write is carried out twice, and each reports its result.
 func TestCallsOverToxicLines(t *testing.T) {
 	type attributes = map[string]int
 	n := sized(150, 450, 1500)
 	for name, tt := range map[string]struct {
 		toxics   []toxic
 		patience time.Duration
-		unknown  bool // that is how some calls end
+		unknown  bool // some calls end so
 	}{
 		"latency":              {[]toxic{{"latency", upstream, 1, attributes{"latency": 20, "jitter": 15}}, {"latency", downstream, 1, attributes{"latency": 20, "jitter": 15}}}, time.Minute, false},
 		"bandwidth":            {[]toxic{{"bandwidth", upstream, 1, attributes{"rate": 20}}, {"bandwidth", downstream, 1, attributes{"rate": 10}}}, time.Minute, false},

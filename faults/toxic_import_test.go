@@ -17,7 +17,7 @@ import (
 
 const upstream, downstream = "upstream", "downstream"
 
-// sockets makes a client of a fake service that is reached over a URL of the test's own.
+// sockets makes a client of a fake service that has a URL made by the test.
 func sockets(t *testing.T, server *hogapitest.Server, url string, options ...hogapi.Option) *hogapi.Client {
 	t.Helper()
 	client, err := hogapi.NewClient(append([]hogapi.Option{
@@ -30,8 +30,8 @@ func sockets(t *testing.T, server *hogapitest.Server, url string, options ...hog
 		assert.Empty(t, server.Unknown())
 		for _, b := range server.Breaches() {
 			switch b.Duty {
-			case hogapitest.DutyAttempt, hogapitest.DutyTimestamp: // over another connection, a try can overtake the one before it
-			case hogapitest.DutyFinal: // nor does an answer that is lost on its way bind anybody
+			case hogapitest.DutyAttempt, hogapitest.DutyTimestamp: // over another connection, a try can overtake the previous one
+			case hogapitest.DutyFinal: // nor does a lost answer bind anybody
 			default:
 				assert.True(t, b.AfterRestart, "%s", b)
 			}
@@ -40,15 +40,15 @@ func sockets(t *testing.T, server *hogapitest.Server, url string, options ...hog
 	return client
 }
 
-// Whatever a line does to an import's connections: nothing is lost or changed, and the order per person is kept.
+// An import over toxic lines: nothing is lost or changed, and the order per person is kept.
 func TestImportOverToxicLines(t *testing.T) {
 	n := sized(2000, 10_000, 50_000)
 	type attributes = map[string]int
 	const unbroken = 2 // connections: one for each permit
 	for name, tt := range map[string]struct {
 		toxics      []toxic
-		patience    time.Duration // with one try
-		connections int           // at least, where the line breaks them
+		patience    time.Duration // of one try
+		connections int           // the least number, if the line breaks connections
 	}{
 		"latency": {[]toxic{
 			{"latency", upstream, 1, attributes{"latency": 30, "jitter": 25}}, {"latency", downstream, 1, attributes{"latency": 30, "jitter": 25}},

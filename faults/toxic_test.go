@@ -12,20 +12,20 @@ import (
 	"go.uber.org/goleak"
 )
 
-// A toxic that ends a connection leaves the proxy's own goroutines behind, waiting for each other.
+// A toxic that ends a connection leaves goroutines of the proxy behind, which wait for each other.
 var ignoreToxiproxy = []goleak.Option{
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2.(*ToxicLink).read"),
 	goleak.IgnoreAnyFunction("github.com/Shopify/toxiproxy/v2/toxics.(*ToxicStub).Run"),
 }
 
-// line is a line to a server that can be poisoned.
+// line is a line to a server that toxics can disturb.
 type line struct {
 	*toxiproxy.Proxy
 
 	t *testing.T
 }
 
-// newLine leads to the server at an URL.
+// newLine returns a line to the server at a URL.
 func newLine(t *testing.T, to string) *line {
 	t.Helper()
 	target, err := url.Parse(to)
@@ -37,13 +37,13 @@ func newLine(t *testing.T, to string) *line {
 	return l
 }
 
-// url is where clients find the line.
+// url is the address of the line for clients.
 func (l *line) url() string { return "http://" + l.Listen }
 
-// toxic is one fault of a line. It concerns connections that begin later, and those under way.
+// toxic is one fault of a line. It affects existing and later connections.
 type toxic struct {
 	Type       string         `json:"type"`
-	Stream     string         `json:"stream"`   // upstream: what the client sends
+	Stream     string         `json:"stream"`   // upstream: from the client
 	Toxicity   float64        `json:"toxicity"` // share of the connections
 	Attributes map[string]int `json:"attributes"`
 }

@@ -24,7 +24,7 @@ const (
 	triesKey        = attribute.Key("hogapi.call.tries")
 )
 
-// serverOf is a host, or host:port, as attributes.
+// serverOf returns a host, or host:port, as attributes.
 func serverOf(server string) []attribute.KeyValue {
 	if server == "" {
 		return nil
@@ -40,7 +40,8 @@ func serverOf(server string) []attribute.KeyValue {
 	return attributes
 }
 
-// callAttributes name a call. Client.Do's path is the caller's own and may hold ids, so it is left out.
+// callAttributes returns the attributes of a call. It omits the path of Client.Do, which the caller chose and which
+// may hold ids.
 func callAttributes(i hogapi.CallInfo) []attribute.KeyValue {
 	attributes := make([]attribute.KeyValue, 0, 8)
 	attributes = append(attributes, opKey.String(string(i.Op)), semconv.HTTPRequestMethodKey.String(i.Method))
@@ -50,7 +51,7 @@ func callAttributes(i hogapi.CallInfo) []attribute.KeyValue {
 	return attributes
 }
 
-// outcomeAttributes say how a request ended.
+// outcomeAttributes adds the outcome of a request to attributes.
 func outcomeAttributes(attributes []attribute.KeyValue, status int, err error) []attribute.KeyValue {
 	if status != 0 {
 		attributes = append(attributes, semconv.HTTPResponseStatusCode(status))
@@ -61,7 +62,7 @@ func outcomeAttributes(attributes []attribute.KeyValue, status int, err error) [
 	return attributes
 }
 
-// errorType is the class of a failure, never its text; empty for a success.
+// errorType returns the class of a failure, never its text; empty for a success.
 func errorType(status int, err error) string {
 	var network net.Error
 	switch {

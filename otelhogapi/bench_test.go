@@ -18,7 +18,7 @@ type nowhere struct{}
 func (nowhere) ExportSpans(context.Context, []sdktrace.ReadOnlySpan) error { return nil }
 func (nowhere) Shutdown(context.Context) error                             { return nil }
 
-// BenchmarkHooks is what one call of a hook costs: a batch has up to 1,000 events.
+// BenchmarkHooks measures one call of a hook. A batch has up to 1,000 events.
 func BenchmarkHooks(b *testing.B) {
 	telemetry, err := otelhogapi.New(&otelhogapi.Options{
 		TracerProvider: sdktrace.NewTracerProvider(sdktrace.WithBatcher(nowhere{})),

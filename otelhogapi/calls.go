@@ -36,7 +36,7 @@ func (t *Telemetry) result(ctx context.Context, i hogapi.ResultInfo) {
 	t.past(ctx, "hogapi "+string(i.Op), i.Duration, 1, attributes, trace.WithSpanKind(trace.SpanKindInternal))
 }
 
-// past writes a span that ends now. The attributes must have room to grow, or be the caller's own no more.
+// past writes a span that ends now. It may append to attributes, so the caller must not use them afterwards.
 func (t *Telemetry) past(
 	ctx context.Context, name string, took time.Duration, try int, attributes []attribute.KeyValue, options ...trace.SpanStartOption,
 ) {

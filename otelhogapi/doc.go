@@ -1,18 +1,18 @@
-// Package otelhogapi gives the hooks of package hogapi that write OpenTelemetry traces and metrics.
+// Package otelhogapi provides hooks for package hogapi that write OpenTelemetry traces and metrics.
 //
 // [New] takes the program's tracer and meter providers; [Telemetry.Hooks] goes to hogapi.WithHooks,
 // [Telemetry.Progress] to ImportOptions.OnProgress, and [Telemetry.Receipt] takes the result of an import.
 //
 // # Spans
 //
-// Hooks are called when something is over, so spans are written with their start in the past.
+// A hook is called after the event that it reports, so spans are written with their start in the past.
 //
 //	hogapi OP            internal; a whole call with its waits, such as "hogapi batch_exports.get"
 //	METHOD ROUTE         client; each try of a call, such as "GET /batch_exports/{id}/"
 //	hogapi import batch  client; each request of an import
 //
-// The first two are children of the span in the context of the call. Spans of batches are roots, since an
-// import may last for days; each has a link to the span in the context that was given to [Telemetry.Hooks].
+// The first two are children of the span in the context of the call. Spans of batches are roots, since an import may
+// last for days; each has a link to the span in the context of [Telemetry.Hooks].
 //
 // # Metrics
 //
@@ -37,9 +37,9 @@
 //
 // # Attributes
 //
-// Those of the OpenTelemetry semantic conventions for HTTP clients: http.request.method,
-// http.response.status_code, http.request.resend_count, error.type, server.address, server.port and
-// url.template. There is no url.full: a URL holds ids. No attribute, and no status of a span, holds a key, a
-// body or the text of an error. Own ones are hogapi.op, hogapi.call.tries, hogapi.import.id (the ID that you chose),
-// hogapi.import.lane, hogapi.retry.reason, hogapi.event.state and hogapi.reject.reason.
+// From the OpenTelemetry semantic conventions for HTTP clients: http.request.method, http.response.status_code,
+// http.request.resend_count, error.type, server.address, server.port and url.template. There is no url.full: a URL
+// holds ids. No attribute, and no status of a span, holds a key, a body or the text of an error. The package's own
+// attributes are hogapi.op, hogapi.call.tries, hogapi.import.id (the ID that the program chose), hogapi.import.lane,
+// hogapi.retry.reason, hogapi.event.state and hogapi.reject.reason.
 package otelhogapi

@@ -63,8 +63,8 @@ func ExampleTelemetry_Progress() {
 	// true
 }
 
-// A service takes past events from a queue, for months. It waits out every outage, logs, and counts what it does. At a
-// signal it takes no more events, sends what it holds, and lists what it could not send: the queue gives these again.
+// A service takes past events from a queue, for months. It waits out every outage, logs, and measures its work. At a signal it takes no
+// more events, sends the events that it holds, and lists the unsent ones: the queue delivers these again.
 func Example_service() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer stop()
@@ -73,7 +73,7 @@ func Example_service() {
 	if err != nil {
 		panic(err)
 	}
-	background := context.WithoutCancel(ctx)                                     // what is measured after the signal counts too
+	background := context.WithoutCancel(ctx)                                     // measure events after the signal too
 	options := append(hogapitest.New().ClientOptions(hogapitest.DefaultProject), // yours: hogapi.FromEnv()
 		hogapi.WithLogger(logger), hogapi.WithHooks(telemetry.Hooks(background)))
 	client, err := hogapi.NewClient(options...)
@@ -88,7 +88,7 @@ func Example_service() {
 		}),
 		OnSettled: func(p hogapi.Position) { // yours: commit the offset
 			if p.Offset == 3 {
-				stop() // as the signal does
+				stop() // like the signal
 			}
 		},
 		Delivery: hogapi.DeliveryOptions{NoProgress: -1},
@@ -108,10 +108,10 @@ func Example_service() {
 		case <-ctx.Done():
 		}
 	}
-	if err != nil && ctx.Err() == nil { // a *StopError, which no waiting fixes
+	if err != nil && ctx.Err() == nil { // a *StopError, which waiting does not fix
 		logger.Error("nothing is taken any more", "error", err)
 	}
-	closing, cancel := context.WithTimeout(background, 20*time.Second) // less than the platform waits before it kills
+	closing, cancel := context.WithTimeout(background, 20*time.Second) // less than the platform's grace period
 	defer cancel()
 	receipt, err := capture.Close(closing)
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {

@@ -33,8 +33,8 @@ func (t *Telemetry) batch(ctx context.Context, link trace.Link, b hogapi.BatchIn
 	t.past(ctx, "hogapi import batch", b.Duration, b.Try, attributes, options...)
 }
 
-// Progress returns the function for ImportOptions.OnProgress of the import with this ID. What it records are
-// the counts of the whole import, with those of earlier runs where it was resumed.
+// Progress returns the function for ImportOptions.OnProgress of the import with this ID. It records the counts of the
+// whole import, including earlier runs if it was resumed.
 func (t *Telemetry) Progress(ctx context.Context, id string) func(hogapi.Stats) {
 	of := metric.WithAttributeSet(attribute.NewSet(importIDKey.String(id)))
 	state := func(name string) metric.MeasurementOption {
@@ -65,7 +65,7 @@ func (t *Telemetry) Progress(ctx context.Context, id string) func(hogapi.Stats) 
 	}
 }
 
-// Receipt records the rejects of an import by their reason, once it has ended.
+// Receipt records the rejects of an import by reason. Call it after the import has ended.
 func (t *Telemetry) Receipt(ctx context.Context, receipt hogapi.Receipt) {
 	for reason, n := range receipt.Rejects {
 		t.rejects.Record(ctx, n, metric.WithAttributes(

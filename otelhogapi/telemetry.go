@@ -16,13 +16,14 @@ import (
 // Name is the instrumentation scope of all spans and metrics.
 const Name = "github.com/hogapi/hogapi/otelhogapi"
 
-// Options set up a [Telemetry]. Zero fields take the default.
+// Options configure a [Telemetry]. Zero fields take the default.
 type Options struct {
 	TracerProvider trace.TracerProvider // default otel.GetTracerProvider()
 	MeterProvider  metric.MeterProvider // default otel.GetMeterProvider()
 
-	// Server is the host, or host:port, of the API, and CaptureServer that of the endpoint that takes events: the
-	// attributes server.address and server.port. Hooks do not know them; by default there are none.
+	// Server is the host, or host:port, of the API, and CaptureServer is the host of the endpoint that takes events.
+	// They become the attributes server.address and server.port, which hooks do not know. By default the attributes are
+	// absent.
 	Server        string
 	CaptureServer string
 }
@@ -42,7 +43,8 @@ type Telemetry struct {
 	throttled, failing metric.Float64Gauge
 }
 
-// New returns a Telemetry; nil options are the defaults. It fails where the meter provider refuses an instrument.
+// New returns a Telemetry; nil options are the defaults. It returns an error if the meter provider refuses an
+// instrument.
 func New(options *Options) (*Telemetry, error) {
 	var o Options
 	if options != nil {
@@ -95,13 +97,13 @@ func (t *Telemetry) Hooks(ctx context.Context) hogapi.Hooks {
 	}
 }
 
-// Bounds of histograms in seconds: those of the semantic conventions, and longer ones for calls that wait.
+// Bounds of histograms in seconds: the bounds of the semantic conventions, and longer ones for calls that wait.
 var (
 	requestBounds = []float64{0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10, 30, 60}
 	callBounds    = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 )
 
-// maker makes instruments and keeps the errors.
+// maker makes instruments and collects the errors.
 type maker struct {
 	meter metric.Meter
 	err   error

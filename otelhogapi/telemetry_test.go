@@ -47,7 +47,7 @@ func observe(t testing.TB) *observed {
 	return o
 }
 
-// metrics are all points, by the name of the metric and the attributes.
+// metrics returns all points, by the name of the metric and the attributes.
 func (o *observed) metrics(t *testing.T) map[string]float64 {
 	t.Helper()
 	var all metricdata.ResourceMetrics
@@ -179,7 +179,7 @@ func TestFailedCall(t *testing.T) {
 			time.AfterFunc(c.cancel, cancel)
 			_, err := client.BatchExports.Get(ctx, export)
 			cancel()
-			if name != "_OTHER" { // that one is repeated
+			if name != "_OTHER" { // that call is repeated and succeeds
 				require.Error(t, err)
 			}
 			first := o.exporter.GetSpans()[0]
@@ -193,7 +193,7 @@ func TestFailedCall(t *testing.T) {
 	})
 }
 
-// The path of Client.Do is the caller's and may hold an id.
+// The caller chooses the path of Client.Do, and it may hold an id.
 func TestDoHidesItsPath(t *testing.T) {
 	o, server := observe(t), hogapitest.New()
 	client := clientOf(t, server, o.Hooks(t.Context()))
@@ -205,7 +205,7 @@ func TestDoHidesItsPath(t *testing.T) {
 	require.NotContains(t, o.everything(t), "424242")
 }
 
-// everything is all that was exported, as a text.
+// everything returns all exported data as a text.
 func (o *observed) everything(t *testing.T) string {
 	var all metricdata.ResourceMetrics
 	require.NoError(t, o.reader.Collect(context.Background(), &all))
@@ -324,7 +324,7 @@ func TestDefaults(t *testing.T) {
 	telemetry.Progress(t.Context(), "")(hogapi.Stats{})
 }
 
-// The table in doc.go names every metric and attribute that there is.
+// The table in doc.go names every metric and attribute.
 func TestDocNamesEverything(t *testing.T) {
 	o, server := observe(t), hogapitest.New()
 	hooks := o.Hooks(t.Context())

@@ -23,14 +23,14 @@ var (
 	fast     = &hogapi.WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond}
 )
 
-// events asks for the events of one day.
+// events returns a request for the events of one day.
 func events(include ...string) hogapi.FileDownloadRequest {
 	return hogapi.FileDownloadRequest{
 		Model: hogapi.ModelEvents, DataIntervalStart: firstDay, DataIntervalEnd: firstDay.AddDate(0, 0, 1), Include: include,
 	}
 }
 
-// stored is what the storage holds of one file download, by the index of the file.
+// stored returns the objects of one file download in the storage, by the index of the file.
 func (s *server) stored(t *testing.T, id uuid.UUID) (found []object) {
 	t.Helper()
 	for _, o := range s.objects(t) {
@@ -48,7 +48,7 @@ func sum(data []byte) string {
 
 func TestFileDownload(t *testing.T) {
 	s := start(t)
-	c := s.client(t, writer) // batch_export:write is enough for all of it
+	c := s.client(t, writer) // batch_export:write is enough for all calls
 	ctx := t.Context()
 
 	ask := events("$pageview", "purchase")
@@ -110,7 +110,7 @@ func TestFileDownloadThroughFaults(t *testing.T) {
 	require.Equal(t, want.SHA256, sum(got.Bytes()))
 	require.Equal(t, 5, c.wire.others, "an expired URL, a busy storage, two cuts and the rest")
 
-	// A call that gives up says where to resume, and its error has nothing of the URL.
+	// A failed call tells the offset to resume from, and its error has nothing of the URL.
 	s.faults(t, map[string]int{"cut": 1, "expire": 100})
 	once := s.client(t, admin, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
 	got.Reset()

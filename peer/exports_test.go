@@ -85,7 +85,7 @@ var destinations = []oneDestination{
 	},
 }
 
-// made is the destination with its integration, which is made first.
+// made creates the destination's integration and returns the destination with it.
 func (d oneDestination) made(t *testing.T, c client) hogapi.Destination {
 	t.Helper()
 	out := hogapi.Destination{Type: d.kind, Config: d.config}
@@ -179,7 +179,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	_, err = c.BatchExports.Update(ctx, e.ID, hogapi.BatchExportUpdateRequest{Destination: hogapi.Set(swap)})
 	refusal(t, err, hogapi.ErrInvalid, 400, "Integration is required for AwsS3 batch exports")
 
-	// Redshift that uses one must be sent it again. With does that.
+	// If a Redshift destination uses an integration, an update must send it again. With does that.
 	r, err := c.BatchExports.Create(ctx, export(redshift))
 	require.NoError(t, err)
 	bare := hogapi.Destination{Type: destination.TypeRedshift, Config: destination.Redshift{TableName: str("x")}}
@@ -191,7 +191,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	_, err = c.BatchExports.Create(ctx, export(role))
 	refusal(t, err, hogapi.ErrInvalid, 400, "A 'host' is required when using an AWS Redshift integration")
 
-	// Postgres alone takes null, which removes it.
+	// Only Postgres accepts null, which removes the integration.
 	p, err := c.BatchExports.Create(ctx, export(postgres))
 	require.NoError(t, err)
 	gone := p.Destination.With(destination.Postgres{})
@@ -201,7 +201,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	c.read(t, p)
 	require.True(t, p.Destination.Integration.IsNull())
 
-	// An old export with its credentials in the config is changed without any.
+	// An old export with credentials in its config can be changed without them.
 	for old, err := range c.BatchExports.All(ctx, nil) {
 		require.NoError(t, err)
 		if old.Name != "old inline Postgres" {
@@ -334,7 +334,7 @@ func TestBatchExportFields(t *testing.T) {
 	_, err = c.BatchExports.Create(ctx, export(stored))
 	refusal(t, err, hogapi.ErrInvalid, 400, "The following inputs are empty: ['prefix']")
 
-	// These the app notes too: no client of this age should send them.
+	// The app notes these too: no client of this age should send them.
 	stored.Config = destination.S3{
 		BucketName: str("b"), Region: str("r"), Prefix: str("p"),
 		AWSAccessKeyID: hogapi.Set(secret("AKIA")), AWSSecretAccessKey: hogapi.Set(secret("the-secret")),

@@ -14,10 +14,10 @@ import (
 
 const role = "arn:aws:iam::123456789012:role/exports"
 
-// The keys of an integration's answer that are about Slack and GitHub only.
+// notOurs are the keys of an integration's answer that concern only Slack and GitHub.
 var notOurs = []string{"files_write_requestable", "installation_shared", "installation_status"}
 
-// kinds is each kind with each way in, what the app answers with, and whether it is stored by name.
+// kinds lists each kind with each way to authenticate, the config in the app's answer, and whether the app stores it by name.
 var kinds = []struct {
 	name    string
 	kind    integration.Kind

@@ -18,7 +18,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// python is the system's own: Debian's packages belong to it, and not to another one that is found first in PATH.
+// python is the system's Python, which has Debian's packages. Another one may come first in PATH.
 const python = "/usr/bin/python3"
 
 // server is the app, which all tests share.
@@ -31,7 +31,7 @@ type server struct {
 	errors bytes.Buffer
 }
 
-// errMissing says that Debian's packages are not installed.
+// errMissing means that Debian's packages are not installed.
 var errMissing = errors.New("needs Debian's python3-django and python3-djangorestframework")
 
 // app runs the app, once.
@@ -54,7 +54,7 @@ var app = sync.OnceValues(func() (*server, error) {
 	return s, json.Unmarshal(line, s)
 })
 
-// start gives the app as it is when it starts. When the test ends, nothing strange may have been sent.
+// start returns the app in its initial state. When the test ends, the app must have noted nothing strange.
 func start(t *testing.T) *server {
 	t.Helper()
 	readService(t)
@@ -72,8 +72,7 @@ func start(t *testing.T) *server {
 	return s
 }
 
-// readService lets Go's test cache know the app's files: it sees what a test reads, not what a child
-// process does.
+// readService reads the app's files, so that Go's test cache depends on them: it does not see the files that a child process reads.
 func readService(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("service/*.py")
@@ -85,19 +84,19 @@ func readService(t *testing.T) {
 	}
 }
 
-// note is something strange that was sent.
+// note is a strange request that the app has noted.
 type note struct {
 	Where string          `json:"where"`
 	What  json.RawMessage `json:"what"`
 }
 
-// strange takes the notes away.
+// strange returns the notes and removes them from the app.
 func (s *server) strange(t *testing.T) []note {
 	t.Helper()
 	return control[[]note](t, s, http.MethodDelete, "/__strange", nil)
 }
 
-// object is one file at the storage.
+// object is one file in the storage.
 type object struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`
@@ -109,7 +108,7 @@ func (s *server) objects(t *testing.T) []object {
 	return control[[]object](t, s, http.MethodGet, "/__objects", nil)
 }
 
-// faults says how many of the next downloads fail in which way.
+// faults sets how many of the next downloads fail, by the way in which they fail.
 func (s *server) faults(t *testing.T, counts map[string]int) {
 	t.Helper()
 	control[any](t, s, http.MethodPost, "/__faults", counts)

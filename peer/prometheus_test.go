@@ -27,7 +27,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A real Prometheus scrapes hogimport while it imports, through an outage, and knows the alerts of the recipe.
+// A real Prometheus scrapes hogimport while it imports, through an outage, and loads the alerts of the recipe.
 func TestPrometheusScrapesHogimport(t *testing.T) {
 	for _, tool := range []string{"prometheus", "promtool"} {
 		if _, err := exec.LookPath(tool); err != nil {
@@ -65,7 +65,7 @@ func TestPrometheusScrapesHogimport(t *testing.T) {
 	require.LessOrEqual(t, last, 3998.0)
 }
 
-// outage is a way to the service on which every batch is answered 503 until it recovers.
+// outage returns a proxy to the service. It answers every batch with 503 until heal is called.
 func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func()) {
 	t.Helper()
 	target, err := url.Parse(service.URL())
@@ -73,7 +73,7 @@ func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func(
 	var isUp atomic.Bool
 	way := httputil.NewSingleHostReverseProxy(target)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !isUp.Load() && r.ContentLength > 200 { // what is asked before the first batch is shorter
+		if !isUp.Load() && r.ContentLength > 200 { // requests before the first batch are shorter
 			w.WriteHeader(http.StatusServiceUnavailable)
 			return
 		}
@@ -83,7 +83,7 @@ func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func(
 	return proxy.URL, func() { isUp.Store(true) }
 }
 
-// readCommand lets Go's test cache know the files that hogimport is built from.
+// readCommand reads the files of hogimport, so that Go's test cache depends on them.
 func readCommand(t *testing.T) {
 	t.Helper()
 	files, err := filepath.Glob("../cmd/hogimport/internal/*/*.go")
@@ -95,7 +95,7 @@ func readCommand(t *testing.T) {
 	}
 }
 
-// said is what a program has written so far.
+// said is the output of a program so far.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -113,7 +113,7 @@ func (s *said) String() string {
 	return s.text.String()
 }
 
-// find waits until the program has written what the pattern says, and returns its first group.
+// find waits until the output matches a pattern, and returns its first group.
 func (s *said) find(t *testing.T, pattern string) string {
 	t.Helper()
 	compiled := regexp.MustCompile(pattern)
@@ -121,7 +121,7 @@ func (s *said) find(t *testing.T, pattern string) string {
 	return compiled.FindStringSubmatch(s.String())[1]
 }
 
-// startImport builds hogimport and has it import events, two of which are bad. It returns the address of its metrics.
+// startImport builds hogimport and starts an import of some events; two of them are bad. It returns the address of its metrics.
 func startImport(t *testing.T, origin string, events int) (metrics string, ended func() error) {
 	t.Helper()
 	dir := t.TempDir()
@@ -147,7 +147,7 @@ func startImport(t *testing.T, origin string, events int) (metrics string, ended
 	return text.find(t, `Metrics are\s+at\s+(http://127\.0\.0\.1:\d+/metrics)`), cmd.Wait
 }
 
-// alerts are those of the recipe for servers.
+// alerts returns the alerts of the recipe for servers.
 func alerts(t *testing.T) []byte {
 	t.Helper()
 	page, err := os.ReadFile("../docs/recipes/server.md")
@@ -159,7 +159,7 @@ func alerts(t *testing.T) []byte {
 	return []byte(rules)
 }
 
-// prometheus is a running one.
+// prometheus is a running Prometheus.
 type prometheus struct{ api string }
 
 func startPrometheus(t *testing.T, metrics, rules string) *prometheus {
@@ -203,7 +203,7 @@ func fetch(t *testing.T, address string) []byte {
 	return body
 }
 
-// query is the number of series that a query has, and the value of the first one.
+// query returns the number of series of a query, and the value of the first one.
 func (p *prometheus) query(t *testing.T, query string) (series int, value float64) {
 	t.Helper()
 	var answer struct {
@@ -241,7 +241,7 @@ func (p *prometheus) wait(t *testing.T, condition string) {
 	}
 }
 
-// checkTypes compares what Prometheus took the metrics for with their names, and that it has both alerts.
+// checkTypes requires that the types that Prometheus recorded fit the names of the metrics, and that Prometheus knows both alerts.
 func (p *prometheus) checkTypes(t *testing.T) {
 	t.Helper()
 	var metadata struct {

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 )
 
-// old accepts what is done to old intervals.
+// old accepts the effects of backfills on old intervals.
 var old = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
 
 func TestRunsAndBackfills(t *testing.T) {

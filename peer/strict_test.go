@@ -60,7 +60,7 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 		require.Len(t, s.strange(t), 1, "%s %s %s", bad.method, bad.path, bad.body)
 	}
 
-	// A client that follows the redirect with its own headers is seen at the storage.
+	// The storage notices a client that follows the redirect with its own headers.
 	id, err := c.FileDownloads.Create(ctx, events())
 	require.NoError(t, err)
 	d, err := c.FileDownloads.Wait(ctx, id, fast)

@@ -26,7 +26,7 @@ const (
 	none   = "phx_peer_none"
 )
 
-// plain is the project without any feature flag.
+// plain is the project without feature flags.
 const plain = "3"
 
 // client calls project 1 of the app with a key. It keeps the last answer of the API, to compare.
@@ -79,8 +79,8 @@ func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
 	return answer, nil
 }
 
-// read demands that a value holds what the last answer of the API held: every key that is not
-// listed, with the same value, and nothing else.
+// read requires that a value has the content of the API's last answer: every key that is not listed, with the same value, and nothing
+// else.
 func (c client) read(t *testing.T, decoded any, except ...string) {
 	t.Helper()
 	c.wire.mu.Lock()
@@ -150,7 +150,7 @@ func isSameTime(a, b any) bool {
 	return ok1 && ok2 && err1 == nil && err2 == nil && time1.Equal(time2)
 }
 
-// refusal demands a sentinel and the service's own text.
+// refusal requires a sentinel and the service's own text.
 func refusal(t *testing.T, err, sentinel error, status int, detail string) {
 	t.Helper()
 	require.ErrorIs(t, err, sentinel)
@@ -160,7 +160,7 @@ func refusal(t *testing.T, err, sentinel error, status int, detail string) {
 	require.Contains(t, answer.Detail, detail)
 }
 
-// refusedHere demands that the SDK itself refused, and that the app has not seen the call.
+// refusedHere requires that the SDK itself refused the call.
 func refusedHere(t *testing.T, err error) {
 	t.Helper()
 	var input *hogapi.InputError

@@ -1,10 +1,10 @@
 //go:build linux && (amd64 || arm64)
 
-// Package diskcalls decides what becomes of each system call by which a program touches files of a folder: it takes place,
-// it fails, or the program dies at it. The calls of all threads are counted in one row, which strace cannot do: it counts
-// those of each thread for itself, and a Go program moves between threads as it likes.
+// Package diskcalls decides for each system call of a program on files of a folder: the call takes place, it fails, or the program dies
+// at it. The calls of all threads form one sequence. strace cannot do that: it counts the calls of each thread separately, and a Go
+// program moves between threads at any time.
 //
-// The program gives its calls to its parent by a seccomp filter with a listener. That needs no privileges.
+// The program passes its calls to its parent by a seccomp filter with a listener. That needs no privileges.
 package diskcalls
 
 import (
@@ -28,11 +28,11 @@ const Kill syscall.Errno = 1 << 16
 // Call is a system call on a file.
 type Call struct{ Name, Path string }
 
-// operand says which argument names the file.
+// operand tells which argument names the file.
 type operand struct {
 	call   string
 	at     int
-	isPath bool // else it is a descriptor
+	isPath bool // otherwise it is a descriptor
 }
 
 // watched are the system calls by which Go reads and changes files.
@@ -56,7 +56,7 @@ var watched = map[uint32]operand{
 	unix.SYS_CLOSE:     {"close", 0, false},
 }
 
-// Watched are the names of the system calls that are put before a judge.
+// Watched returns the names of the system calls that a judge gets.
 func Watched() (names []string) {
 	for _, what := range watched {
 		names = append(names, what.call)
@@ -64,7 +64,7 @@ func Watched() (names []string) {
 	return names
 }
 
-// socketFD is where the program finds the socket to its parent.
+// socketFD is the descriptor of the program's socket to its parent.
 const socketFD = 3
 
 // notification and response are struct seccomp_notif and seccomp_notif_resp of linux/seccomp.h.
@@ -84,7 +84,7 @@ type response struct {
 	flags uint32
 }
 
-// Submit gives the calls of this process to the parent that has started it by [Run].
+// Submit passes the calls of this process to the parent that has started it with [Run].
 func Submit() error {
 	n := len(watched)
 	filter := []unix.SockFilter{{Code: unix.BPF_LD | unix.BPF_W | unix.BPF_ABS}} // the number of the call
@@ -110,8 +110,9 @@ func Submit() error {
 	return unix.Sendmsg(socketFD, []byte{0}, unix.UnixRights(int(listener)), nil, 0)
 }
 
-// Run starts a program that calls [Submit] and waits for its end, whose error it returns. Each call on a file in the
-// folder or below is put before judge, one at a time: 0 lets it pass, an error number is its result, Kill ends the program.
+// Run starts a program that calls [Submit], waits for its end and returns its error. Run passes each call on the folder or on a file
+// below it to judge, one at a time. If judge returns 0, the call takes place; if it returns Kill, the program ends; any other value is
+// the error number of the call.
 func Run(cmd *exec.Cmd, folder string, judge func(Call) syscall.Errno) error {
 	ends, err := unix.Socketpair(unix.AF_UNIX, unix.SOCK_STREAM|unix.SOCK_CLOEXEC, 0)
 	if err != nil {
@@ -121,7 +122,7 @@ func Run(cmd *exec.Cmd, folder string, judge func(Call) syscall.Errno) error {
 	defer ours.Close()
 	defer theirs.Close()
 	cmd.ExtraFiles = []*os.File{theirs}
-	cmd.Env = append(cmd.Environ(), "GODEBUG=asyncpreemptoff=1") // a signal would break off a call that waits for its verdict
+	cmd.Env = append(cmd.Environ(), "GODEBUG=asyncpreemptoff=1") // a signal would interrupt a call that waits for its verdict
 	if err := cmd.Start(); err != nil {
 		return err
 	}
@@ -151,7 +152,7 @@ func serve(socket int, process *os.Process, folder string, judge func(Call) sysc
 		}
 		var call notification
 		if errno := ioctl(listener, unix.SECCOMP_IOCTL_NOTIF_RECV, unsafe.Pointer(&call)); errno == unix.ENOENT || errno == unix.EINTR {
-			continue // the thread has gone on without a verdict: it is dying
+			continue // the thread did not wait for the verdict: it is dying
 		} else if errno != 0 {
 			return errno
 		}
@@ -180,7 +181,7 @@ func ioctl(fd int, request uint, arg unsafe.Pointer) syscall.Errno {
 	return errno
 }
 
-// receive takes the listener from the program.
+// receive gets the listener from the program.
 func receive(socket int) (listener int, err error) {
 	control := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)
@@ -201,7 +202,7 @@ func receive(socket int) (listener int, err error) {
 	return fds[0], nil
 }
 
-// describe finds out which file a call is about. Its thread waits meanwhile.
+// describe finds the file of a call. The calling thread waits meanwhile.
 func describe(call *notification) Call {
 	what := watched[uint32(call.nr)]
 	argument := call.args[what.at]
@@ -212,7 +213,7 @@ func describe(call *notification) Call {
 	text := make([]byte, unix.PathMax)
 	to := []unix.Iovec{{Base: &text[0]}}
 	to[0].SetLen(len(text))
-	// The text may end near the end of what is mapped, so it is read in two parts, each within its page.
+	// The text may lie near the end of the mapped memory, so it is read in two parts, each within its page.
 	page := uint64(os.Getpagesize())
 	first := int(page - argument%page)
 	from := []unix.RemoteIovec{{Base: uintptr(argument), Len: first}, {Base: uintptr(argument) + uintptr(first), Len: max(len(text)-first, 0)}}

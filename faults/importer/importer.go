@@ -1,7 +1,7 @@
 //go:build linux && (amd64 || arm64)
 
-// Package importer is a program that imports a file of JSON lines, as the tests of this module want it: they kill it, freeze
-// it, starve it and break its files.
+// Package importer is a program that imports a file of JSON lines for the tests of this module: they kill it, freeze it, starve it and
+// break its files.
 package importer
 
 import (
@@ -23,7 +23,7 @@ import (
 // TaskVariable is the variable of the environment that holds the task.
 const TaskVariable = "HOGAPI_FAULTS_TASK"
 
-// Task is what there is to do, and under what limits.
+// Task is the import to run, and its limits.
 type Task struct {
 	URL    string // of the capture origin
 	File   string // to import
@@ -33,25 +33,25 @@ type Task struct {
 
 	TryTimeout, NoProgress time.Duration
 
-	Submit      bool   // the calls on files, to the parent
+	Submit      bool   // pass the calls on files to the parent
 	Cgroup      string // folder of a control group to join first
 	Descriptors uint64 // most open files; 0: no limit
 	FileSize    uint64 // most bytes of a file; 0: no limit
 }
 
-// Report is how it went.
+// Report is the result of a task.
 type Report struct {
 	Receipt hogapi.Receipt
 	Error   string            // empty: the import has ended well
 	Reason  hogapi.StopReason // of a StopError
-	Errno   syscall.Errno     // that is the cause
+	Errno   syscall.Errno     // the cause of the error
 	Input   bool              // an InputError
 	Held    bool              // another import holds the files
 	Took    time.Duration
 	GCShare float64 // of the processor time
 }
 
-// Main reads a task from the environment, carries it out and says on standard output how it went.
+// Main reads a task from the environment, carries it out and writes a report to standard output.
 func Main() {
 	var t Task
 	try(json.Unmarshal([]byte(os.Getenv(TaskVariable)), &t))
@@ -65,7 +65,7 @@ func try(err error) {
 	}
 }
 
-// prepare sets the limits. The calls on files are submitted last.
+// prepare sets the limits. Calls on files are passed to the parent from its end on.
 func prepare(t Task) {
 	if t.Cgroup != "" {
 		try(os.WriteFile(filepath.Join(t.Cgroup, "cgroup.procs"), []byte(strconv.Itoa(os.Getpid())), 0))
@@ -112,7 +112,7 @@ func run(t Task) (r Report) {
 	return r
 }
 
-// gcShare is the collector's share of the processor time that was used, 0 where it has not run yet.
+// gcShare returns the collector's share of the used processor time, 0 if it has not run yet.
 func gcShare() float64 {
 	samples := []metrics.Sample{{Name: "/cpu/classes/gc/total:cpu-seconds"}, {Name: "/cpu/classes/total:cpu-seconds"}, {Name: "/cpu/classes/idle:cpu-seconds"}}
 	metrics.Read(samples)
