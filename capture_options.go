@@ -19,46 +19,69 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Unpaced is the rate that sends as fast as the service answers.
+// Unpaced is a Rate without a limit: events are sent as fast as the service answers.
 const Unpaced = -1
 
-// CaptureOptions set up a [Capture].
+// CaptureOptions are the options of a [Capture].
 type CaptureOptions struct {
-	// ID names the import. Uuids are derived from it and the positions of events, and every event
-	// carries it as the property $import_job_id. It may be empty where every event has a uuid of its
-	// own.
+	// ID names the import. The uuids of events are derived from it and from their positions, and every event
+	// carries it as the property $import_job_id. It may be empty if every event has a uuid of its own.
 	ID string
-	// Rate is the most events per second, resent ones included: default 1,000, as the service's own
-	// importer; or Unpaced.
+	// Rate is the most events per second, resent ones included; [Unpaced] sets no limit. The default is 1,000,
+	// as for the service's own importer.
 	Rate int
-	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns what
-	// the gate refuses, and the first event that the service refuses stops the Capture.
+	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns the gate's
+	// refusals as errors, and the first event that the service refuses stops the Capture.
 	Rejects RejectHandler
-	// OnSettled is told the position up to which every event is settled, for sources that commit
-	// offsets: within DeliveryOptions.Linger and the time of a request after the last event. Calls
-	// come one at a time, in order; it must not call back into the Capture. A panic in it is caught
-	// and logged. Records without a Position are not reported.
+	// OnSettled receives the position up to which every event is settled, for sources that commit offsets. It
+	// is called within DeliveryOptions.Linger and the time of a request after the last event. Calls come one at
+	// a time, in order. It must not call the Capture. A panic in it is caught and logged. Records without a
+	// Position are not reported.
 	OnSettled func(Position)
 	Gate      GateOptions
 	Delivery  DeliveryOptions
 }
 
-// DeliveryOptions say how events are sent. Zero fields take the default.
+// DeliveryOptions control the requests that send events. Zero fields take the default.
 type DeliveryOptions struct {
-	Lanes          int           // requests at the same time; events of one person share a lane; default 8, at most 64
-	MaxBatchEvents int           // events a request; default 1,000, less under a low rate, more where answers take long; at most 10,000
-	MaxBatchBytes  int           // bytes a request before compression; default 4 MiB, 900,000 to 18 MiB
-	MaxBatchSpan   time.Duration // a batch spans no more of the events' own time; default no limit
-	Linger         time.Duration // how long an event waits for company; default 250 ms
-	MaxInFlight    int           // events read and not yet committed, which a kill makes the next run send again; default two seconds of the rate (2,000), or 32,768 when unpaced; one record may be larger
-	MaxBytes       int           // bytes of events held; reading waits beyond it. Compressed bodies and refused events count too and can exceed it by about one batch; default 10 MiB, at least 900,000
-	NoProgress     time.Duration // a failure that lasts longer stops the import, resumable; default 15 min, -1 to never give up
-	FirstAnswer    time.Duration // how long a host that was never reached may stay out of reach: its name is not found, it refuses connections; default 30 s, or -1 for as long as NoProgress, which is the default where that is -1
-	MaxTries       int           // tries of one request before the import stops; default no limit but NoProgress
-	NoCompression  bool          // send plain JSON
-	Encoder        Encoder       // compresses bodies for capture v1; default Gzip(); /batch/ gets gzip always
-	Protocol       Protocol      // how events are sent; default: as the server says before the first event
-	NoPreflight    bool          // do not ask before the first event whether the service knows the project key
+	// Lanes is the number of requests at the same time, at most 64. Events of one person share a lane. The
+	// default is 8.
+	Lanes int
+	// MaxBatchEvents is the most events of a request, at most 10,000. The default is 1,000: less under a low
+	// rate, more where answers take long.
+	MaxBatchEvents int
+	// MaxBatchBytes is the most bytes of a request before compression, 900,000 to 18 MiB. The default is 4 MiB.
+	MaxBatchBytes int
+	// MaxBatchSpan is the longest time between the timestamps of a batch's events. The default is no limit.
+	MaxBatchSpan time.Duration
+	// Linger is the longest time that an event waits for others to fill its batch. The default is 250 ms.
+	Linger time.Duration
+	// MaxInFlight is the most events that are read and not yet committed: after a kill, the next run sends them
+	// again. One record may be larger. The default is two seconds of the rate (2,000), or 32,768 when unpaced.
+	MaxInFlight int
+	// MaxBytes is the most bytes of events held, at least 900,000; beyond it, reading waits. Compressed bodies
+	// and refused events count too and can exceed it by about one batch. The default is 10 MiB.
+	MaxBytes int
+	// NoProgress is the time for which failures may last before the import stops; it can be resumed. Set -1 to
+	// never give up. The default is 15 minutes.
+	NoProgress time.Duration
+	// FirstAnswer is the time for which a host that was never reached may stay out of reach, because its name
+	// is not found or it refuses connections. Set -1 for as long as NoProgress. The default is 30 s, or -1 if
+	// NoProgress is -1.
+	FirstAnswer time.Duration
+	// MaxTries is the most tries of one request before the import stops. The default is no limit but
+	// NoProgress.
+	MaxTries int
+	// NoCompression sends plain JSON. The default is false.
+	NoCompression bool
+	// Encoder compresses bodies for capture v1; /batch/ always gets gzip. The default is Gzip().
+	Encoder Encoder
+	// Protocol is the protocol of the requests. The default is ProtocolAuto, which asks the server before the
+	// first event.
+	Protocol Protocol
+	// NoPreflight skips the question, before the first event, whether the service knows the project key. The
+	// default is false.
+	NoPreflight bool
 }
 
 const (
@@ -68,11 +91,11 @@ const (
 	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; compressed, a body has 50 MiB to unfold to
 	mostBatchEvents    = 10_000
 	unpacedInFlight    = 32_768
-	unpacedBatch       = 5000 // events of a batch where answers take long
+	unpacedBatch       = 5000 // events of a batch if answers take long
 	defaultBatchEvents = 1000
 )
 
-// limits are the options with every default filled in.
+// limits returns the options with every default filled in.
 func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	d := o.Delivery
 	l = delivery.Limits{
@@ -95,7 +118,7 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 		l.Rate = cmp.Or(o.Rate, defaultRate)
 		room.Events = cmp.Or(d.MaxInFlight, min(max(2*l.Rate, 10), unpacedInFlight))
 		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, mostBatchEvents)
-		// A quarter of a second's events is the burst: over ten seconds the rate is kept within 2.5 %.
+		// The burst is a quarter of a second's events: over ten seconds the rate stays within 2.5 %.
 		l.BatchItems = min(l.BatchItems, max(l.Rate/4, 1))
 	}
 	if d.NoCompression && d.Protocol != ProtocolBatch {
@@ -143,11 +166,11 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
 		})),
 		bounded(op, "Delivery.Lanes", d.Lanes, 1, mostLanes), bounded(op, "Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
-		bounded(op, "Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // one event of the largest size always fits
+		bounded(op, "Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // at least the largest event
 		bounded(op, "Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
 }
 
-// checkImportID checks that an id can be sent as it is, with every event.
+// checkImportID checks that an id can be sent unchanged with every event.
 func checkImportID(op Op, field, id string) error {
 	if want := wire.WantImportID(id); want != "" {
 		return &InputError{Op: op, Field: field, Value: id, Want: want}
@@ -155,7 +178,7 @@ func checkImportID(op Op, field, id string) error {
 	return nil
 }
 
-// bounded checks a number that is not left to its default.
+// bounded checks a number, unless it is 0 for the default.
 func bounded(op Op, field string, n, least, most int) error {
 	if n == 0 || least <= n && n <= most {
 		return nil
@@ -167,7 +190,7 @@ func bounded(op Op, field string, n, least, most int) error {
 	return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: want}
 }
 
-// Protocol is how events are sent. One import never mixes two: its checkpoint remembers.
+// Protocol is the way in which events are sent. One import never mixes two: its checkpoint keeps the first.
 type Protocol string
 
 // Protocols.
@@ -177,10 +200,10 @@ const (
 	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
 )
 
-// rulesOf are the gate's rules where nobody is asked: a check does not know how events will be sent.
+// rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 
-// compression is that of a protocol. The endpoint /batch/ knows gzip only.
+// compression returns the compression of a protocol. The endpoint /batch/ knows gzip only.
 func (d DeliveryOptions) compression(protocol string) pipeline.Compression {
 	encoder := d.Encoder
 	if encoder == nil || protocol == ingest.NameBatch {
@@ -192,7 +215,7 @@ func (d DeliveryOptions) compression(protocol string) pipeline.Compression {
 // Encoder compresses the bodies of requests.
 type Encoder interface {
 	Encoding() string      // the Content-Encoding, such as "gzip"
-	NewWriter() BodyWriter // is used for one body after another, by one goroutine
+	NewWriter() BodyWriter // one goroutine uses it, for one body after another
 }
 
 // BodyWriter compresses one body after another: each begins with Reset and ends with Close.

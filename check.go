@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// CheckReport says what an import would send, and what it would refuse.
+// CheckReport counts the events that an import would send and would refuse.
 type CheckReport struct {
 	Read     int64     `json:"read"`
 	Good     int64     `json:"good"`     // would be sent
@@ -29,7 +29,7 @@ type CheckReport struct {
 	Oldest   time.Time `json:"oldest"`   // of the good events
 	Newest   time.Time `json:"newest"`
 	Bytes    int64     `json:"bytes"`   // of the good events as JSON
-	Largest  int       `json:"largest"` // bytes of the largest one
+	Largest  int       `json:"largest"` // of the largest good event
 	Persons  int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
 	Days     []CheckCount             `json:"days"`              // good events by day of UTC and name; rolled up as Receipt.Days is
@@ -37,11 +37,11 @@ type CheckReport struct {
 	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
-	DoubleUUIDs  CheckFinding  `json:"double_uuids"`            // events whose uuid an earlier event has
-	UUIDsPartial bool          `json:"uuids_partial,omitempty"` // more than 1,000,000 uuids: those after them were compared with the first million only
+	DoubleUUIDs  CheckFinding  `json:"double_uuids"`            // events with the uuid of an earlier event
+	UUIDsPartial bool          `json:"uuids_partial,omitempty"` // over 1,000,000 uuids: later ones were compared to the first million only
 	Backwards    CheckFinding  `json:"backwards"`               // events older than the one before
-	LargestJump  time.Duration `json:"largest_jump"`            // the furthest that time runs backwards
-	WideSpans    int64         `json:"wide_spans"`              // of each thousand events in a row, how often they span more than a day
+	LargestJump  time.Duration `json:"largest_jump"`            // the furthest jump back in time
+	WideSpans    int64         `json:"wide_spans"`              // of each thousand events in a row, the number that spans more than a day
 }
 
 // CheckCount counts the good events of one name on one day.
@@ -51,13 +51,13 @@ type CheckCount struct {
 	Events int64  `json:"events"`
 }
 
-// CheckFinding is how often something was found, and where first.
+// CheckFinding counts the occurrences of a finding, and has examples of it.
 type CheckFinding struct {
 	Count    int64          `json:"count"`
 	Examples []CheckExample `json:"examples,omitempty"` // the first five
 }
 
-// CheckExample is one place where something was found.
+// CheckExample is one occurrence of a finding.
 type CheckExample struct {
 	Position Position `json:"position"`
 	Text     string   `json:"text,omitempty"`
@@ -72,14 +72,14 @@ func (f *CheckFinding) add(p Position, text string) {
 	}
 }
 
-// Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts
-// what Check calls good; of the options only ID, Gate, MaxRejectShare and MaxRejects matter. If the gate
-// alone refuses more than an import allows, the error is a *[StopError] with [StopTooManyRejects]. What
-// the service itself refuses shows in the import only. The report is valid with an error too, as far as
-// it came.
+// Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts the
+// events that Check counts as good. Of the options, only ID, Gate, Delivery.Protocol, MaxRejectShare and
+// MaxRejects matter. If the gate alone refuses more than an import allows, the error is a [*StopError] with
+// [StopTooManyRejects]. Refusals by the service itself show in the import only. With an error, the report is
+// valid too and covers the events read so far.
 //
-// A pipe can be read once: after Check, an import of the same source stops with an error. Import it
-// without Check, or write it to a file first.
+// A pipe can be read once: after Check, an import of the same source stops with an error. Import it without
+// Check, or write it to a file first.
 func Check(ctx context.Context, source Source, options *ImportOptions) (CheckReport, error) {
 	o := orDefault(options)
 	if err := errors.Join(checkContext(ctx, ops.Import), o.check(source), o.Gate.check(ops.Import)); err != nil {
@@ -91,7 +91,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 	}})
 	for ev, err := range source.Events(ctx, Position{}) {
 		if ctx.Err() != nil {
-			break // whatever the source says of it
+			break // the source's error does not matter then
 		}
 		if err != nil {
 			return c.finish(), fmt.Errorf("hogapi: check: the source failed: %w", bare(err))
@@ -129,7 +129,7 @@ func newChecker(source Source, o ImportOptions) *checker {
 	}
 }
 
-// judge judges the refusals as the import would at its end.
+// judge applies the limits of rejects as the import does at its end.
 func (c *checker) judge(limits commit.Limits) error {
 	limits.First, limits.IsCheck = c.refused, true
 	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
@@ -180,8 +180,7 @@ func (c *checker) add(ev *Event) {
 	}
 }
 
-// rehearsal gives events what their import gives them, and sends nothing. It is not safe for concurrent
-// use.
+// rehearsal encodes events as their import would, and sends nothing. It is not safe for concurrent use.
 type rehearsal struct {
 	events   *pipeline.Rehearsal
 	trusting bool
@@ -192,8 +191,8 @@ func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed 
 	return &rehearsal{pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusts(s)}
 }
 
-// next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
-// was skipped is neither. It must be given every event of a source, in order.
+// next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
+// it returns neither. It must be given every event of a source, in order.
 func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
 	e := ev.offered(r.trusting)
 	out, sent, fault := r.events.Next(&e)
@@ -221,7 +220,7 @@ func (c *checker) finish() CheckReport {
 	return r
 }
 
-// String is the report as a short text.
+// String returns the report as a short text.
 func (r CheckReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "read %d = good %d + rejected %d", r.Read, r.Good, r.Rejected)
@@ -254,7 +253,7 @@ func (r CheckReport) String() string {
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
 		fmt.Fprintf(&b, "\nrefused, %s: %d", mask.Shown(reason), r.Reasons[reason].Count)
-		for _, e := range r.Reasons[reason].Examples { // the text has the place
+		for _, e := range r.Reasons[reason].Examples { // the text has the position
 			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+mask.OneLine(string(reason))+": "))
 		}
 	}

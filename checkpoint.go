@@ -15,31 +15,30 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Checkpointer keeps the state of an import between its runs. Import opens it, is its only owner until
-// it closes it, and calls its methods one at a time. The state is a JSON text of up to about 300 KB that
-// only this package reads.
+// Checkpointer keeps the state of an import between its runs. Import opens it, owns it until it closes it, and
+// calls its methods one at a time. The state is a JSON text of up to about 300 KB that only this package reads.
 type Checkpointer interface {
-	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once
-	// if somebody else is the owner.
+	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once if
+	// somebody else is the owner.
 	Open(ctx context.Context) (state []byte, err error)
-	// Save replaces the state. When it returns nil, the new state must survive a crash of the machine; when
-	// it fails, the old one must.
+	// Save replaces the state. When it returns nil, the new state must survive a crash of the machine; when it
+	// returns an error, the old one must.
 	Save(ctx context.Context, state []byte) error
-	// Close gives the ownership up.
+	// Close gives up the ownership.
 	Close() error
 }
 
-// importTarget is a digest of the project's key and the name of the host that an import sends to. The
-// port may change, as that of a proxy on this machine does.
+// importTarget returns a digest of the project's key and of the host name that an import sends to. The port is
+// not part of it: that of a proxy on this machine may change.
 func (c *core) importTarget() string {
 	if c.capture == nil || c.projectKey == nil {
-		return "" // which is refused later
+		return "" // it is refused later
 	}
 	sum := sha256.Sum256([]byte("hogapi import\x00" + c.capture.Hostname() + "\x00" + c.projectKey()))
 	return hex.EncodeToString(sum[:16])
 }
 
-// continues is how an import continues: as it began, if that is known.
+// continues returns the protocol of an import: the saved one, if a run before has chosen it.
 func continues(s *savedState, asked Protocol) (Protocol, error) {
 	if s == nil || s.Protocol == "" {
 		return asked, nil
@@ -51,17 +50,17 @@ func continues(s *savedState, asked Protocol) (Protocol, error) {
 	return Protocol(s.Protocol), nil
 }
 
-// FileCheckpoint keeps the state of an import in a file. Its folder is made if it is missing, the file is
-// replaced as a whole each time, and after a crash of the process or the machine it holds the newest
-// state that was saved. A file that is torn, empty or changed is refused with an *InputError, and so is
-// one that is not a regular file or has hard links, which would keep an old state.
+// FileCheckpoint keeps the state of an import in a file. It makes the folder if it is missing and replaces the
+// file as a whole each time. After a crash of the process or the machine, the file holds the newest saved
+// state. A file that is torn, empty or changed is refused with an *InputError, and so is a file that is not
+// regular or has hard links, which would keep an old state.
 //
-// One import at a time owns it, by a lock on the file path.lock; another gets [ErrHeld] at once, also by a
-// symbolic link to the file. The lock ends with the process, also by a kill, and the lock file remains. Do
-// not remove it: an import whose lock file is gone stops at its next save, since somebody else may own the
-// checkpoint by then. On systems without such locks (neither Unix nor Windows), the lock file of a killed
-// process has to be removed by hand. The folder must be on a disk of this machine or on a file system that
-// keeps locks and syncs as a local one does.
+// One import at a time owns the file, by a lock on the file path.lock. Another import gets [ErrHeld] at once,
+// also by a symbolic link to the file. The lock ends with the process, also by a kill, and the lock file
+// remains. Do not remove it: an import stops at its next save if its lock file is gone, since somebody else may
+// own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock file of
+// a killed process by hand. The folder must be on a disk of this machine or on a file system that keeps locks
+// and syncs as a local one does.
 func FileCheckpoint(path string) Checkpointer {
 	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }
@@ -97,7 +96,7 @@ func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
 	return f
 }
 
-// guarded is a checkpoint whose panics are errors.
+// guarded is a checkpoint that turns a panic of Save into an error.
 type guarded struct {
 	Checkpointer
 
@@ -109,7 +108,7 @@ func (g guarded) Save(ctx context.Context, state []byte) error {
 	return g.core.guard(func() error { return g.Checkpointer.Save(ctx, state) })
 }
 
-// openCheckpoint opens the checkpoint and reads what the runs before have saved.
+// openCheckpoint opens the checkpoint and reads the state that earlier runs have saved.
 func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	resumed, err := f.Open(ctx)
 	if _, unfit := errors.AsType[*statefile.UnfitError](err); unfit {
@@ -137,8 +136,8 @@ func (f *importFiles) close() error {
 	return errors.Join(fileError(StopHandler, "the reject file cannot be closed", rejects), fileError(StopCheckpoint, "the checkpoint cannot be closed", checkpoint))
 }
 
-// fileError is the error of a checkpoint or a reject file before or after the import itself: a
-// StopError, unless the caller has to choose another file.
+// fileError returns the error of a checkpoint or a reject file before or after the import itself: a StopError,
+// unless the caller has to choose another file.
 func fileError(reason StopReason, what string, err error) error {
 	if err == nil {
 		return nil

@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client calls the service. Its zero value is not usable: see [NewClient]. It is safe for
-// concurrent use and holds nothing that needs closing.
+// Client calls the service. Make one with [NewClient]: the zero value is not usable. A Client is safe for
+// concurrent use and needs no Close.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -37,7 +37,7 @@ type Client struct {
 	project string
 }
 
-// core is what the clients of all projects share.
+// core holds the state that the clients of all projects share.
 type core struct {
 	api, capture *url.URL // origins, without trailing slashes; nil if it is not set
 
@@ -54,10 +54,10 @@ type core struct {
 	hooks    Hooks
 	now      func() time.Time
 
-	project string // that the project API key belongs to, as far as it is known
+	project string // of the project API key, as far as it is known
 }
 
-// service is what all services are made of.
+// service is the underlying type of all services.
 type service struct{ client *Client }
 
 // NewClient checks all options at once and reports every problem in one joined error, each an
@@ -108,10 +108,9 @@ func newProjectClient(c *core, project string) *Client {
 	return client
 }
 
-// ForProject returns a client for another project that shares everything else: keys, connections,
-// retry budget, pace and hooks. It refuses to import: events go to the project of the project API
-// key, so an import needs a client made with that key. A malformed id is reported by the calls, as
-// an [*InputError].
+// ForProject returns a client for another project that shares everything else: keys, connections, retry budget,
+// pace and hooks. It refuses to import: events go to the project of the project API key, so an import needs a
+// client made with that key. For a malformed id, the calls return an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
@@ -119,7 +118,7 @@ func (c *Client) ForProject(id string) *Client {
 // Project returns the project's id.
 func (c *Client) Project() string { return c.project }
 
-// String names the client without its keys.
+// String describes the client without its keys.
 func (c *Client) String() string {
 	project, api, capture := cmp.Or(c.project, "none"), hostOf(c.core.api), hostOf(c.core.capture)
 	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, api, capture)
@@ -144,22 +143,22 @@ func hostOf(u *url.URL) string {
 	return u.Host
 }
 
-// Request is a call of an endpoint that this package has no method for.
+// Request is a call of an endpoint for which this package has no method.
 type Request struct {
-	Method string     // of HTTP
+	Method string     // the HTTP method
 	Path   string     // below the project's prefix, such as "/insights/", with its final slash; no query
 	Query  url.Values // may be nil
-	Body   any        // marshalled as JSON; nil sends none
+	Body   any        // marshalled as JSON; nil for no body
 	Replay Replay     // default: safe for GET and HEAD, otherwise never sent twice
 }
 
-// Do calls any endpoint of the project with the authentication, retries and errors of all other
-// calls, and decodes the answer into out unless out is nil.
+// Do calls any endpoint of the project with the authentication, retries and errors of all other calls. It
+// decodes the answer into out unless out is nil.
 //
-// An answer is refused if it is larger than 32 MiB of JSON, or if it would become more than about
-// 128 MiB of Go values, by an estimate from the JSON and the type of out. What an UnmarshalJSON of
-// out's own does is not in that estimate. Unlike other calls, Do does not remove a key that the
-// server repeats in its answer.
+// An answer is refused if it is larger than 32 MiB of JSON, or if its Go values would take more than about 128
+// MiB, by an estimate from the JSON and the type of out. The estimate leaves out the memory that an
+// UnmarshalJSON method of out allocates. Unlike other calls, Do does not remove a key that the server repeats
+// in its answer.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	row, refusal := endpoints.Custom(r.Method, r.Path, endpoints.Replay(r.Replay))
 	if refusal != nil {
@@ -171,7 +170,7 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	return c.call(ctx, request{op: operation(row), query: r.Query, body: r.Body}, out, options...)
 }
 
-// log writes one line about a call: its names, never its URL, headers or bodies.
+// log writes one line about a call: the names of the call, never its URL, headers or bodies.
 func (c *core) log(ctx context.Context, level slog.Level, text string, info CallInfo, err error, attrs ...slog.Attr) {
 	if !c.logger.Enabled(ctx, level) {
 		return
@@ -196,7 +195,7 @@ func (c *core) hook(ctx context.Context, set bool, f func()) {
 	f()
 }
 
-// guard runs a user's function whose word counts: its panic is an error.
+// guard runs a user's function and returns its panic as an error.
 func (c *core) guard(f func() error) (err error) {
 	defer func() {
 		if r := recover(); r != nil {

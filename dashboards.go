@@ -27,7 +27,7 @@ type Dashboard struct {
 	CreationMode CreationMode `json:"creation_mode"`
 	Tags         []string     `json:"tags"`
 
-	// What the user of the key may do.
+	// The rights of the user of the key.
 	RestrictionLevel          RestrictionLevel `json:"restriction_level"`
 	EffectiveRestrictionLevel RestrictionLevel `json:"effective_restriction_level"`
 	EffectivePrivilegeLevel   PrivilegeLevel   `json:"effective_privilege_level"`
@@ -44,16 +44,16 @@ type Dashboard struct {
 
 func (d *Dashboard) complete() error { return hasID(d.ID) }
 
-// CreationMode is how a dashboard came about. The service may send values that this package does
-// not know.
+// CreationMode is the way in which a dashboard was made. The service may send values that this package does not
+// know.
 type CreationMode string
 
-// The known ways.
+// The known modes.
 const (
 	CreationModeDefault   CreationMode = "default"
 	CreationModeTemplate  CreationMode = "template"
 	CreationModeDuplicate CreationMode = "duplicate"
-	CreationModeUnlisted  CreationMode = "unlisted" // not in lists, unless it is asked for
+	CreationModeUnlisted  CreationMode = "unlisted" // not in lists, unless they ask for it
 )
 
 var creationModes = []CreationMode{
@@ -70,7 +70,7 @@ const (
 	RestrictionOnlyCollaboratorsCanEdit RestrictionLevel = 37
 )
 
-// PrivilegeLevel says what the user of the key may do with a dashboard. The service may send values
+// PrivilegeLevel says whether the user of the key may view or edit a dashboard. The service may send values
 // that this package does not know.
 type PrivilegeLevel int
 
@@ -82,26 +82,27 @@ const (
 
 // User is a person with an account.
 type User struct {
-	ID                 int64           `json:"id"`
-	UUID               uuid.UUID       `json:"uuid"`
-	DistinctID         *string         `json:"distinct_id"`
-	FirstName          string          `json:"first_name"`
-	LastName           string          `json:"last_name"`
-	Email              string          `json:"email"`
-	IsEmailVerified    *bool           `json:"is_email_verified"`
-	HedgehogConfig     json.RawMessage `json:"hedgehog_config,omitzero"` // object or null
-	RoleAtOrganization *string         `json:"role_at_organization"`     // engineering, data, product, founder, leadership, marketing, sales, other, or empty
+	ID              int64           `json:"id"`
+	UUID            uuid.UUID       `json:"uuid"`
+	DistinctID      *string         `json:"distinct_id"`
+	FirstName       string          `json:"first_name"`
+	LastName        string          `json:"last_name"`
+	Email           string          `json:"email"`
+	IsEmailVerified *bool           `json:"is_email_verified"`
+	HedgehogConfig  json.RawMessage `json:"hedgehog_config,omitzero"` // object or null
+	// RoleAtOrganization is engineering, data, product, founder, leadership, marketing, sales, other, or empty.
+	RoleAtOrganization *string `json:"role_at_organization"`
 }
 
-// DashboardListOptions select dashboards. Older servers ignore all but the paging.
+// DashboardListOptions selects dashboards. Older servers ignore everything but the paging.
 type DashboardListOptions struct {
 	ListOptions
 
 	Search           string       // in the name and the description
-	Tags             []string     // only those with these tags
-	Folder           string       // only those in this folder
-	ExcludeGenerated bool         // leave out those that the service has made itself
-	CreationMode     CreationMode // only those that came about this way; [CreationModeUnlisted] shows unlisted ones
+	Tags             []string     // dashboards with these tags only
+	Folder           string       // dashboards in this folder only
+	ExcludeGenerated bool         // leaves out dashboards that the service itself has made
+	CreationMode     CreationMode // dashboards made this way only; [CreationModeUnlisted] shows unlisted ones
 }
 
 func (o DashboardListOptions) check() *outgoing.Refusal {
@@ -151,7 +152,7 @@ func (s *DashboardsService) All(
 	return s.walk(o, options).All(ctx)
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
 	r := endpoint(ops.DashboardsList).refuse(selected.check()).with(selected.query())
@@ -180,11 +181,11 @@ func (d *DashboardDetail) complete() error {
 	return allComplete(d.Tiles)
 }
 
-// DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set. Those are the
+// DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set. They hold the
 // service's own JSON, which is large and differs between servers; null is nil here.
 type DashboardTile struct {
 	ID         int64           `json:"id"`
-	Insight    json.RawMessage `json:"insight,omitzero"` // its result is null unless the service has it in its cache
+	Insight    json.RawMessage `json:"insight,omitzero"` // its result is null unless it is in the service's cache
 	Text       json.RawMessage `json:"text,omitzero"`
 	ButtonTile json.RawMessage `json:"button_tile,omitzero"` // newer
 	Widget     json.RawMessage `json:"widget,omitzero"`      // newer
@@ -197,7 +198,7 @@ type DashboardTile struct {
 	Order                 *int64              `json:"order,omitzero"`                  // newer
 	LastRefresh           *time.Time          `json:"last_refresh,omitzero"`
 	IsCached              *bool               `json:"is_cached,omitzero"`
-	Error                 *DashboardTileError `json:"error,omitzero"` // the insight's query cannot be parsed
+	Error                 *DashboardTileError `json:"error,omitzero"` // set if the insight's query cannot be parsed
 }
 
 func (t *DashboardTile) complete() error {
@@ -209,15 +210,15 @@ func (t *DashboardTile) complete() error {
 	return hasID(t.ID)
 }
 
-// DashboardTileError is why a tile has no result.
+// DashboardTileError is the reason for a tile without a result.
 type DashboardTileError struct {
 	Type    string `json:"type"`
 	Message string `json:"message"`
 }
 
-// Get returns one dashboard with its tiles, also an unlisted one. The service notes the time as its
-// last access. CreationMode and the other options of List have no place here: as a query they would
-// hide the dashboard.
+// Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the
+// dashboard's last access. Get takes no options of List such as CreationMode: in its query they would hide the
+// dashboard.
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {

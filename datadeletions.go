@@ -39,7 +39,7 @@ func (d *DataDeletion) complete() error {
 	return hasText(string(d.Status), "status")
 }
 
-// DataDeletionStatus is how far a deletion is. The service may send values that this package does not
+// DataDeletionStatus is the progress of a deletion. The service may send values that this package does not
 // know.
 type DataDeletionStatus string
 
@@ -47,7 +47,7 @@ type DataDeletionStatus string
 const (
 	DataDeletionStatusDraft      DataDeletionStatus = "draft"
 	DataDeletionStatusPending    DataDeletionStatus = "pending"     // PostHog has to approve it
-	DataDeletionStatusApproved   DataDeletionStatus = "approved"    // and it will run
+	DataDeletionStatusApproved   DataDeletionStatus = "approved"    // it will run
 	DataDeletionStatusInProgress DataDeletionStatus = "in_progress" // it runs
 	DataDeletionStatusQueued     DataDeletionStatus = "queued"      // it runs with the next deletions of all projects
 	DataDeletionStatusCompleted  DataDeletionStatus = "completed"
@@ -56,14 +56,14 @@ const (
 
 // DataDeletionRequest selects the events of one import for deletion.
 type DataDeletionRequest struct {
-	// ImportID is the ID of the import, by which its events are found: those with an $import_job_id of
-	// their own are not.
+	// ImportID is the ID of the import. It finds events by their $import_job_id, so it does not find events of
+	// the import that had an $import_job_id of their own.
 	ImportID string
-	// From and Until bound the time of the events, Until not included. Zero times take all events of the
-	// import, also those that have moved.
+	// From and Until bound the time of the events, Until not included. Zero times select all events of the
+	// import, also events that are now under another day.
 	From, Until time.Time
-	// SubmissionID makes the request the same one however often it is sent. By default it is derived from
-	// the other fields: to delete once more what was imported again, give another one.
+	// SubmissionID identifies the request: however often it is sent, it is one deletion. To delete events again
+	// after another import, set another one. By default it is derived from the other fields.
 	SubmissionID uuid.UUID
 }
 
@@ -79,12 +79,13 @@ func (r DataDeletionRequest) check() *outgoing.Refusal {
 	return nil
 }
 
-// query selects the events. The endpoint knows no values, so they are written into the text, quoted.
+// query returns the HogQL that selects the events. The endpoint takes no values, so they are quoted into the
+// text.
 func (r DataDeletionRequest) query() string {
 	return hogql.SelectEvents(r.ImportID, r.From, r.Until).String()
 }
 
-// submission is the id that makes the request idempotent.
+// submission returns the id that makes the request idempotent.
 func (r DataDeletionRequest) submission() uuid.UUID {
 	if r.SubmissionID != uuid.Nil {
 		return r.SubmissionID
@@ -97,12 +98,12 @@ func (r DataDeletionRequest) submission() uuid.UUID {
 // This SDK cannot delete events. PostHog can remove them on an approved request, where that is enabled;
 // merged persons and changed properties stay. Try a test project first.
 //
-// A request selects events of the project by the ID of their import. PostHog's staff approve each one,
-// and it runs later; it cannot be cancelled here. What stays: merges of persons, the effects of $set on
-// them, properties of groups, what destinations and webhooks have passed on, and bills. Events that
-// arrive after the deletion stay too, so wait until the import is complete or stands still. Where it is
-// not enabled for a project the error is [ErrForbidden], and older servers answer [ErrUnsupported]:
-// then ask PostHog's support, with the import's ID, the project and the range of time.
+// A request selects events of the project by the ID of their import. PostHog's staff approve each request, and
+// it runs later; it cannot be cancelled here. Merges of persons, the effects of $set on them, properties of
+// groups, data that destinations and webhooks have passed on, and bills stay. Events that arrive after the
+// deletion stay too, so wait until the import is complete or stands still. If deletion is not enabled for a
+// project, the error is [ErrForbidden]; on older servers it is [ErrUnsupported]. Then ask PostHog's support,
+// with the import's ID, the project and the range of time.
 type DataDeletionsService service
 
 // List returns one page of deletions.
@@ -123,7 +124,7 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).All(ctx)
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
 	selected := orDefault(o)
 	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
@@ -150,8 +151,8 @@ func (p *dataDeletionPreview) complete() error {
 	return nil
 }
 
-// Preview counts the rows that a request would delete now, and deletes nothing. Copies that are not
-// merged yet are counted each. The service takes 5 a minute and 30 an hour.
+// Preview counts the rows that a request would delete now, and deletes nothing. It counts each copy of an event
+// that is not merged yet. The service takes 5 calls a minute and 30 an hour.
 //
 // POST /data_deletion_requests/preview/, scope data_deletion:write.
 func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
@@ -169,9 +170,9 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 }
 
 // Create asks PostHog to delete the events of one import for good: look at [DataDeletionsService.Preview]
-// first. The same request is one deletion, however often it is sent: the answer is then the first one,
-// which may be completed. Each project can have 5 open ones, and the service takes 10 an hour. See
-// [DataDeletionsService] for what stays.
+// first. The same request is one deletion, however often it is sent: the answer is then the first deletion,
+// which may be completed. Each project can have 5 open requests, and the service takes 10 an hour. See
+// [DataDeletionsService] for the data that stays.
 //
 // POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the
 // same SubmissionID belongs to another query or to another user's request.

@@ -15,14 +15,14 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Destination is where an export writes to. On read the service leaves credentials out.
+// Destination is the place that an export writes to. The service never returns its credentials.
 type Destination struct {
 	Type        destination.Type
 	Config      destination.Config // nil if the service sends null
 	Integration Opt[int64]         // id of the integration that holds the credentials; newest servers need it nearly always
 
 	raw  *sealed
-	over func() Destination // of With: what it changes, where nothing that prints can look
+	over func() Destination // set by With: returns the destination that it changes, where nothing that prints can look
 }
 
 // Raw returns the config as the service sent it; nil for a destination that was made here.
@@ -36,8 +36,7 @@ func (d Destination) Raw() json.RawMessage {
 // sealed keeps a config where fmt does not look: two pointers away.
 type sealed struct{ config *json.RawMessage }
 
-// UnmarshalJSON reads what the service sends. A config that does not fit its kind becomes a
-// [destination.Raw].
+// UnmarshalJSON reads the service's form. A config that does not fit its kind becomes a [destination.Raw].
 func (d *Destination) UnmarshalJSON(b []byte) error {
 	var sent struct {
 		Type        destination.Type `json:"type"`
@@ -53,7 +52,7 @@ func (d *Destination) UnmarshalJSON(b []byte) error {
 		d.Config = configs.Read(sent.Type, sent.Config)
 	}
 	if len(sent.Integration) > 0 {
-		_ = optjson.Loose(sent.Integration, &d.Integration) // of another shape: not ours to send again
+		_ = optjson.Loose(sent.Integration, &d.Integration) // of another shape: not sent again
 	}
 	return nil
 }
@@ -70,14 +69,14 @@ func (d Destination) MarshalJSON() ([]byte, error) {
 	return json.Marshal(wireDestination{d.Type, config, d.Integration})
 }
 
-// wireDestination is the form of a destination, in print and on the wire.
+// wireDestination is the JSON form of a destination, in print and on the wire.
 type wireDestination struct {
 	Type        destination.Type `json:"type"`
 	Config      json.RawMessage  `json:"config"`
 	Integration Opt[int64]       `json:"integration,omitzero"`
 }
 
-// wire is the destination in the form that is sent, with its credentials.
+// wire returns the destination as it is sent, with its credentials.
 func (d Destination) wire(op Op) (w wireDestination, refusal *outgoing.Refusal) {
 	if refusal := d.check(); refusal != nil {
 		return w, refusal
@@ -96,16 +95,16 @@ func (d Destination) wire(op Op) (w wireDestination, refusal *outgoing.Refusal) 
 	return wireDestination{d.Type, config, d.Integration}, refusal
 }
 
-// With returns the destination of an update that changes only the keys of config: all other keys
-// keep their values. Type and integration are sent again, as the service demands. A key can be set
-// or, where the service allows it, be null; it cannot be removed. With can be repeated.
+// With returns the destination of an update that changes only the keys of config: all other keys keep their
+// values. Type and integration are sent again, as the service demands. A key can be set or, where the service
+// allows it, be null; it cannot be removed. With can be repeated.
 //
-// d must have been read from the service, since servers differ. Those that know integrations merge
-// a config into the stored one: they are sent the keys of config only. Older ones replace it: they
-// are sent the whole config as it was read. Credentials are never read, so an update that would
-// lose some is refused with an [*InputError] that names them: config must then set them too, or set
-// null if the export has none. On all servers this includes credentials inside a key that config
-// changes, such as CopyInputs. A Destination that is written without With is sent as it is.
+// d must have been read from the service, since servers differ. Servers that know integrations merge a config
+// into the stored one and are sent the keys of config only. Older servers replace the config and are sent the
+// whole config as it was read. Credentials are never read, so an update that would lose some is refused with an
+// [*InputError] that names them: config must then set them too, or set null if the export has no such
+// credentials. On all servers this includes credentials inside a key that config changes, such as CopyInputs. A
+// Destination that is written without With is sent as it is.
 func (d Destination) With(config destination.Config) Destination {
 	changed := Destination{Type: d.Type, Config: config, over: func() Destination { return d }}
 	if id, ok := d.Integration.Get(); ok {
@@ -114,14 +113,14 @@ func (d Destination) With(config destination.Config) Destination {
 	return changed
 }
 
-// isReplaced reports whether the server that this destination was read from may replace a config
-// instead of merging it: it does not know integrations, which are in every answer of those that do.
-// The other types came with integrations.
+// isReplaced reports whether the server that this destination was read from may replace a config instead of
+// merging it. Such a server does not know integrations; other servers send them in every answer. Types that
+// came with integrations are never replaced.
 func (d Destination) isReplaced() bool {
 	return d.Integration.IsZero() && (configs.IsReplacedKind(string(d.Type)) || !d.Type.IsKnown())
 }
 
-// completed is the config to send for the keys that d changes, and the whole config that they make.
+// completed returns the config to send for the keys that d changes, and the whole config after the change.
 func (d Destination) completed(changed configs.Keys) (config []byte, whole configs.Keys, refusal *outgoing.Refusal) {
 	read := d.over()
 	for ; read.over != nil; read = read.over() {
@@ -142,8 +141,8 @@ func (d Destination) completed(changed configs.Keys) (config []byte, whole confi
 	return config, whole, refusal
 }
 
-// withReplacement names, in the refusal of a destination that newer servers no longer take, what they
-// take instead.
+// withReplacement adds the form that newer servers take to their refusal of a destination that they no longer
+// take.
 func withReplacement(err error, d Destination) error {
 	api, ok := errors.AsType[*APIError](err)
 	if !ok || api.StatusCode != http.StatusBadRequest {

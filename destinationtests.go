@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// DestinationTest is what the tests of a destination have found, step by step.
+// DestinationTest holds the results of the tests of a destination, step by step.
 type DestinationTest struct {
 	Steps []DestinationTestStep `json:"steps"`
 }
@@ -25,7 +25,7 @@ type DestinationTestStep struct {
 	Result      *DestinationTestResult `json:"result"` // nil: not run, since a step before it failed
 }
 
-// DestinationTestResult is how a step ended.
+// DestinationTestResult is the result of a step.
 type DestinationTestResult struct {
 	Status  DestinationTestStatus `json:"status"`
 	Message *string               `json:"message"`
@@ -50,8 +50,8 @@ func (s *ranStep) complete() error {
 	return hasText(string(s.Result.Status), "status")
 }
 
-// DestinationTestStatus is how a step of a destination's test ended. The service may send values
-// that this package does not know.
+// DestinationTestStatus is the end of a step of a destination's test. The service may send values that this
+// package does not know.
 type DestinationTestStatus string
 
 // The known statuses.
@@ -71,7 +71,7 @@ func (t *DestinationTest) Passed() bool {
 	return len(t.Steps) > 0
 }
 
-// Failed returns the step that failed; nil if none did.
+// Failed returns the step that failed, or nil.
 func (t *DestinationTest) Failed() *DestinationTestStep {
 	for i, step := range t.Steps {
 		if step.Result != nil && step.Result.Status == DestinationTestStatusFailed {
@@ -84,14 +84,14 @@ func (t *DestinationTest) Failed() *DestinationTestStep {
 // testTry is the least time limit of a step: the vendors' own connections can take tens of seconds.
 const testTry = 2 * time.Minute
 
-// TestDestination tests the destination of a new export before it is created. It runs the service's
-// steps in their order and stops at the first that fails. A step that fails is a result, not an
-// error: see [DestinationTest.Passed]. With an error the steps before it have their results.
+// TestDestination tests the destination of a new export before it is created. It runs the service's steps in
+// their order and stops at the first that fails. A step that fails is a result, not an error: see
+// [DestinationTest.Passed]. With an error, the steps before it have their results.
 //
-// A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if
-// its outcome is unknown: some steps create a table or a volume whose name ends in _test, and remove
-// it. [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if
-// the server tests none, [ErrInvalid] for an export that it would refuse to create.
+// A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if its
+// outcome is unknown: some steps create a table or a volume with a name that ends in _test, and remove it. The
+// error is [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the
+// server tests no destinations, and [ErrInvalid] for an export that it would refuse to create.
 //
 // GET /batch_exports/test/, scope batch_export:read, then for each step POST
 // /batch_exports/run_test_step_new/, scope batch_export:write.
@@ -130,8 +130,8 @@ func (s *BatchExportsService) TestDestination(
 	return test, nil
 }
 
-// hasNoTest reports whether the service has no test for a type of destination, which it answers with
-// an empty body.
+// hasNoTest reports whether the service has no test for a type of destination. Its answer is then a 404 with an
+// empty body.
 func hasNoTest(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode == http.StatusNotFound && len(api.body) == 0 && !api.isForeign

@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Sentinels for errors.Is. The fields are in the typed errors: errors.As.
+// Sentinels for errors.Is. To read the fields of an error, use errors.As with its type.
 var (
 	// ErrUnauthorized is a 401.
 	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
@@ -28,8 +28,8 @@ var (
 	// ErrNotFound is a 404 of the service: the thing asked for, or the project, does not exist. A page
 	// of a proxy does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
-	// ErrUnsupported is a server that does not have the operation, since it is older or newer than the
-	// operation, or that has it for no personal API key. Where another way exists,
+	// ErrUnsupported means that the server does not have the operation, since it is older or newer than the
+	// operation, or that it refuses the operation to every personal API key. If there is another way,
 	// [APIError.Alternative] names it.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid is a 400, a 422, and every *InputError.
@@ -54,11 +54,11 @@ var (
 	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
 	// ErrClosed comes from a Capture after Close.
 	ErrClosed = errors.New("hogapi: closed")
-	// ErrHeld is a checkpoint or a reject file that is in use.
+	// ErrHeld means that a checkpoint, a reject file or a folder is in use.
 	ErrHeld = errors.New("hogapi: another import is using it")
 	// ErrNoDestinationTest comes from BatchExports.TestDestination.
 	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
-	// ErrListCut comes with the list of a call that has no pages, where there may be more than it holds.
+	// ErrListCut comes with a list without pages that may lack further items.
 	ErrListCut = errors.New("hogapi: the list may be cut")
 	// ErrNoRuns comes from Backfills.Wait.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
@@ -77,8 +77,8 @@ type APIError struct {
 	RequestID  string        // of the answer, where a proxy or the service sets one
 	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
 
-	// Alternative is what to use on a server that does not have the operation, or no longer takes this
-	// form of destination. It is empty for all other errors, and where nothing replaces it.
+	// Alternative names another way if the server does not have the operation, or no longer takes this form of
+	// destination. It is empty for all other errors, and if there is no other way.
 	Alternative string
 
 	scope     string
@@ -90,10 +90,10 @@ type APIError struct {
 // Body returns the answer's body, cut at 64 KiB, with keys redacted.
 func (e *APIError) Body() []byte { return e.body }
 
-// Error names the operation, the status, the service's words and what to do about it.
+// Error names the operation, the status, the service's own text and a remedy.
 func (e *APIError) Error() string { return "hogapi: " + e.failure().String() }
 
-// failure is the error without its body.
+// failure returns the error without its body.
 func (e *APIError) failure() endpoints.Failure {
 	return endpoints.Failure{
 		Op: e.Op, Route: e.Route, Tries: e.Tries, Status: e.StatusCode, Type: e.Type, Code: e.Code, Detail: e.Detail, Attr: e.Attr,
@@ -141,13 +141,13 @@ func (e *APIError) LogValue() slog.Value {
 
 // InputError is bad input, refused before anything was sent. It matches [ErrInvalid].
 type InputError struct {
-	Op    Op     // the operation; empty for options and values that belong to none
-	Field string // what is wrong
-	Value string // what was given, shortened; empty where it may be secret
-	Want  string // what is allowed
+	Op    Op     // the operation; empty for options and for values outside an operation
+	Field string // the wrong field or parameter
+	Value string // the given value, shortened; empty where it may be secret
+	Want  string // the allowed values
 }
 
-// Error says what is wrong, what was given and what is allowed.
+// Error names the field, the given value and the allowed values.
 func (e *InputError) Error() string {
 	var b strings.Builder
 	b.WriteString("hogapi: ")
@@ -166,7 +166,7 @@ func (e *InputError) Error() string {
 	return b.String()
 }
 
-// nilContext refuses a nil context, which every use would panic on.
+// nilContext refuses a nil context, on which every use would panic.
 func nilContext(op Op) error {
 	return refused(op, outgoing.Refuse("ctx", "nil", "a context, such as context.Background()"))
 }
@@ -174,9 +174,8 @@ func nilContext(op Op) error {
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// TransportError is a call that got no usable answer. Sent says whether a part of the request may
-// have reached the service; operations that may not be repeated report that as an
-// [OutcomeUnknownError].
+// TransportError is a call without a usable answer. Sent says whether a part of the request may have reached
+// the service; operations that may not be repeated return it within an [OutcomeUnknownError].
 type TransportError struct {
 	CallInfo
 
@@ -198,7 +197,7 @@ func (e *TransportError) Error() string {
 // Unwrap returns the cause, so that context.Canceled and net.Error are found.
 func (e *TransportError) Unwrap() error { return e.Err }
 
-// DecodeError is an answer that claims success and cannot be understood.
+// DecodeError is an answer that claims success but cannot be decoded.
 type DecodeError struct {
 	CallInfo
 
@@ -223,9 +222,9 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was
-// lost, could not be read, or does not say that nothing was done. Check with List or Get before you
-// try again. It matches [ErrOutcomeUnknown].
+// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost, could
+// not be read, or does not say that the service did nothing. Check with List or Get before you try again. It
+// matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	CallInfo
 
@@ -247,8 +246,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError ends a walk over pages. All items before it are valid. To resume, list again with
-// Offset, Cursor or Before set to the values here and all other options as they were.
+// PageError ends a walk over pages. All items before it are valid. To resume, list again with the Offset,
+// Cursor or Before of the error and with all other options as they were.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk
@@ -274,20 +273,18 @@ func (e *PageError) Error() string {
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
 
-// within is the text of an error inside another one of the same operation, which need not be named
-// twice.
+// within returns the text of an error inside another one of the same operation, without the operation's name.
 func within(op Op, err error) string {
 	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
 }
 
-// isUnknownEndpoint reports whether the server does not have the route. An export that it does not
-// have is another error.
+// isUnknownEndpoint reports whether the server does not have the route. A missing export is another error.
 func isUnknownEndpoint(err error) bool {
 	api, ok := errors.AsType[*APIError](err)
 	return ok && api.StatusCode == http.StatusNotFound && api.Detail == httptry.NoEndpoint
 }
 
-// stateFileError is an error of internal/statefile as one of this package.
+// stateFileError returns an error of internal/statefile as one of this package.
 func stateFileError(err error) error {
 	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
 		return &InputError{Op: ops.Import, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
@@ -298,7 +295,7 @@ func stateFileError(err error) error {
 	return err
 }
 
-// bare is an error for use inside another one of this package, which has the prefix already.
+// bare returns an error without the package's prefix, for use inside another one of this package.
 func bare(err error) error { return errtext.Bare(err) }
 
 const prefix = "hogapi: "
