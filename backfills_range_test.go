@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"testing"
 	"time"
 
@@ -11,29 +10,6 @@ import (
 
 	"github.com/hogapi/hogapi/ops"
 )
-
-func TestTimestampForms(t *testing.T) {
-	berlin := time.FixedZone("CET", 3600)
-	for _, tc := range []struct {
-		name string
-		ts   Timestamp
-		json string
-	}{
-		{"date", Date(2024, time.March, 1), `"2024-03-01"`},
-		{"instant in UTC", At(time.Date(2024, 3, 1, 1, 0, 0, 0, berlin)), `"2024-03-01T00:00:00Z"`},
-		{"instant keeps its fraction", At(time.Date(2024, 3, 1, 0, 0, 0, 120_000_000, time.UTC)), `"2024-03-01T00:00:00.12Z"`},
-		{"beginning", Beginning(), `null`},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			b, err := json.Marshal(tc.ts)
-			require.NoError(t, err)
-			assert.Equal(t, tc.json, string(b))
-			var back Timestamp
-			require.NoError(t, json.Unmarshal(b, &back))
-			assert.True(t, back == tc.ts, "%v came back as %v", tc.ts, back)
-		})
-	}
-}
 
 func TestTimestampUnset(t *testing.T) {
 	assert.True(t, Timestamp{}.IsZero())
@@ -50,16 +26,6 @@ func TestTimestampUnset(t *testing.T) {
 	var ts Timestamp
 	require.Error(t, json.Unmarshal([]byte(`"yesterday"`), &ts))
 	require.Error(t, json.Unmarshal([]byte(`7`), &ts))
-}
-
-func TestBackfillRangeJSON(t *testing.T) {
-	r := BackfillRange{Start: Beginning(), End: Date(2024, 3, 1)}
-	b, err := json.Marshal(r)
-	require.NoError(t, err)
-	assert.Equal(t, `{"start_at":null,"end_at":"2024-03-01"}`, string(b))
-	var back BackfillRange
-	require.NoError(t, json.Unmarshal(b, &back))
-	assert.Equal(t, r, back)
 }
 
 func TestBackfillRangeCheck(t *testing.T) {
@@ -156,43 +122,6 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 			assert.Equal(t, tc.want, string(b))
 			require.Nil(t, r.check())
 		})
-	}
-}
-
-// Where clocks go forward at midnight there is a day without a midnight. For it, time.Date gives an hour of that day or of the day before.
-func TestBackfillRangeOfADayWithoutMidnight(t *testing.T) {
-	for name, day := range map[string]Timestamp{"Africa/Cairo": Date(2024, 4, 26), "America/Santiago": Date(2024, 9, 8)} {
-		zone, err := time.LoadLocation(name)
-		require.NoError(t, err)
-		from := time.Date(2024, day.Time().Month(), day.Time().Day(), 0, 0, 0, 0, zone)
-		require.NotZero(t, from.Hour())
-		export := BatchExport{Interval: IntervalDay, Timezone: name}
-		r, err := export.BackfillRange(from, time.Date(2024, day.Time().Month(), day.Time().Day()+1, 0, 0, 0, 0, zone))
-		require.NoError(t, err, name)
-		assert.Equal(t, BackfillRange{day, Date(2024, day.Time().Month(), day.Time().Day()+1)}, r)
-	}
-}
-
-func TestBackfillRangeSaysWhatIsAllowed(t *testing.T) {
-	export := BatchExport{Interval: IntervalHour}
-	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
-	_, err := export.BackfillRange(start, start.Add(90*time.Minute))
-	require.ErrorContains(t, err, "2024-03-01T01:00:00Z or 2024-03-01T02:00:00Z")
-	_, err = export.BackfillRange(start.Add(10*time.Minute), start.Add(130*time.Minute))
-	require.ErrorContains(t, err, "such as 2024-03-01T00:00:00Z or 2024-03-01T01:00:00Z")
-	_, err = export.BackfillRange(time.Time{}, start)
-	require.ErrorContains(t, err, "Beginning")
-	export = BatchExport{Interval: IntervalWeek, Timezone: "UTC", OffsetDay: new(3), OffsetHour: new(5)}
-	_, err = export.BackfillRange(start, start.AddDate(0, 0, 7))
-	require.ErrorContains(t, err, "a Wednesday, 05:00 in UTC")
-}
-
-// The service may name an interval that is longer than any duration.
-func TestBackfillRangeOfAnEndlessInterval(t *testing.T) {
-	for _, n := range []uint64{1 << 54, 1 << 62, 200_000_000} {
-		e := &BatchExport{Interval: Interval(fmt.Sprintf("every %d minutes", n))}
-		_, err := e.BackfillRange(time.Unix(0, 0), time.Unix(3600, 0))
-		requireInputError(t, err, "Interval")
 	}
 }
 

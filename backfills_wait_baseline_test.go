@@ -222,21 +222,6 @@ func TestRetryOfARunWithoutAnEnd(t *testing.T) {
 	}, hogapitest.WithRunDelay(time.Second))
 }
 
-// The service keeps microseconds. What a caller gives in nanoseconds is the same range.
-func TestBackfillOfNanoseconds(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		odd := december.Add(123456789)
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(odd), End: hogapi.At(odd.Add(2 * time.Hour))}, anyAge)
-		require.NoError(t, err)
-		start := time.Now()
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Equal(t, 2, state.Completed)
-		require.Less(t, time.Since(start), 2*time.Minute, "it is seen to be covered")
-	})
-}
-
 // What was there before is read once before the request, and once more where there are no records. If it cannot be read,
 // nothing is sent.
 func TestBaselineIsReadBeforeTheRequest(t *testing.T) {

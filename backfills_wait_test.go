@@ -1,7 +1,6 @@
 package hogapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -204,34 +203,6 @@ func TestRetryIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
-func TestRetryThatFailsAgain(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
-		id := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
-		project.FailNextRuns(1, "still gone")
-		ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.ErrorContains(t, err, "still gone")
-		require.Equal(t, 1, state.Failed)
-		require.NotEqual(t, id, state.Runs[0].ID)
-	})
-}
-
-func TestBackfillRowIsWrittenLate(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithLateRows(3))
-		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.NotNil(t, state.Backfill)
-		require.Equal(t, 6, state.Completed)
-	})
-}
-
 func TestBackfillIsCancelled(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New()
@@ -290,18 +261,6 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
-// What is left of a range after its whole intervals is not exported, and not waited for.
-func TestBackfillRestIsNotWaitedFor(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(150 * time.Minute))}, anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Equal(t, 2, state.Completed)
-	})
-}
-
 func TestBackfillFromTheBeginning(t *testing.T) {
 	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2} {
 		synctest.Test(t, func(t *testing.T) {
@@ -315,24 +274,6 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 			require.Nil(t, state.Runs[0].DataIntervalStart)
 		})
 	}
-}
-
-// The fault of another library: its wait returned nil when the context ended.
-func TestBackfillWaitIsCancelled(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
-		defer cancel()
-		state, err := client.Backfills.Wait(ctx, ticket, nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NotNil(t, state)
-		require.NotEmpty(t, state.Runs)
-		require.False(t, state.Done)
-		var failed *hogapi.BackfillError
-		require.False(t, errors.As(err, &failed))
-	})
 }
 
 // Looks that fail do not end a wait, and what has changed meanwhile is not missed.

@@ -55,6 +55,9 @@ func TestKeysEchoedInASuccess(t *testing.T) {
 			_, err = got.BackfillRange(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC))
 			require.Error(t, err)
 			shown = append(shown, got, err)
+			_, err = client.BatchExports.Update(t.Context(), exportA, BatchExportUpdateRequest{Destination: Set(got.Destination.With(destination.S3{}))})
+			require.Error(t, err)
+			shown = append(shown, err)
 			got.Interval = IntervalDay
 			_, err = got.BackfillRange(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC))
 			require.Error(t, err)

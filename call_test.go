@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"reflect"
@@ -16,7 +15,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -59,41 +57,6 @@ func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/"}, out), "out")
 	}
 	requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Replay: ReplayNever + 1}, nil), "Replay")
-	require.Zero(t, mock.GetTotalCallCount())
-}
-
-// JSON has no way to send what is no UTF-8; a password would be stored as another one.
-func TestBodyThatIsNoUTF8(t *testing.T) {
-	client, mock := newTestClient(t)
-	for name, config := range map[string]destination.Config{
-		"secret": destination.Postgres{Password: Set(NewSecret("p\xe4ss"))},
-		"text":   destination.Postgres{Host: Set("h\xff")},
-		"escape": destination.Postgres{Host: Set(`\\` + "\xff")},
-		"extra":  destination.Postgres{Extra: destination.Extra{"a\xff": json.RawMessage("1")}},
-	} {
-		_, err := client.BatchExports.Create(t.Context(), BatchExportRequest{
-			Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: destination.TypePostgres, Config: config},
-		})
-		require.ErrorAs(t, err, new(*InputError), name)
-		require.NotContains(t, err.Error(), "ss", name)
-	}
-	_, err := client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{Name: Set("\xff")})
-	requireInputError(t, err, "body")
-	require.Zero(t, mock.GetTotalCallCount())
-
-	mock.RegisterResponder("POST", testBase+"/insights/", httpmock.NewStringResponder(200, "{}"))
-	for _, text := range []string{"\uFFFD", `\ufffd`} {
-		require.NoError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: map[string]string{"a": text}}, nil))
-	}
-}
-
-// Bytes would become a text in base64, and a reader an empty object.
-func TestBodyThatIsNoValue(t *testing.T) {
-	client, mock := newTestClient(t)
-	for _, body := range []any{[]byte(`{"a":1}`), strings.NewReader(`{"a":1}`)} {
-		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: body}, nil), "body")
-		requireInputError(t, client.BatchExports.Pause(t.Context(), testExportID, WithBody(body)), "body")
-	}
 	require.Zero(t, mock.GetTotalCallCount())
 }
 

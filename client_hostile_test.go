@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"log"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -592,27 +591,4 @@ func TestHTTP2ResetIsWaitedOut(t *testing.T) {
 		require.EqualValues(t, 3, server.taken.Load(), name)
 		require.GreaterOrEqual(t, time.Since(begin), 2*httptry.MinDelay, name)
 	}
-}
-
-// A server that speaks nothing newer than TLS 1.1 is not spoken to, and no event goes there.
-func TestOldTLSGetsNoEvents(t *testing.T) {
-	var asked atomic.Int64
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { asked.Add(1) }))
-	server.Config.ErrorLog = log.New(io.Discard, "", 0)
-	server.TLS = &tls.Config{MinVersion: tls.VersionTLS10, MaxVersion: tls.VersionTLS11}
-	server.StartTLS()
-	defer server.Close()
-	transport := httptry.DefaultTransport()
-	transport.TLSClientConfig.RootCAs = server.Client().Transport.(*http.Transport).TLSClientConfig.RootCAs
-	client := newFakeClient(t, transport, WithRegion(""), WithBaseURL(server.URL), WithTryTimeout(hostileTry))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{MaxTries: 1, Protocol: ProtocolBatch}})
-	require.NoError(t, err)
-	ev := testEvent()
-	require.NoError(t, capture.Enqueue(t.Context(), ev))
-	receipt, err := capture.Close(t.Context())
-	require.ErrorAs(t, err, new(*StopError))
-	require.ErrorContains(t, err, "protocol version")
-	require.EqualValues(t, 1, receipt.Pending)
-	require.Zero(t, asked.Load())
-	require.False(t, errors.Is(err, ErrUnauthorized))
 }

@@ -37,7 +37,6 @@ import (
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // canaries are the secrets of these tests in every form that a verb or an encoder can give them.
@@ -320,20 +319,6 @@ func echoes() map[string]step {
 		"status line":  statusLine("HTTP/1.1 2x" + both),
 		"header line":  statusLine("HTTP/1.1 200 OK\r\n" + both),
 		"protocol":     statusLine(both),
-	}
-}
-
-// A key that the limit of an error's body cuts in two does not show its first half.
-func TestKeyAtTheCutOfABody(t *testing.T) {
-	for shift := range len(testPersonalKey) + 2 {
-		body := strings.Repeat("x", httptry.MaxErrorBody-shift) + testPersonalKey
-		var reply Reply
-		err := create(t.Context(), newFakeClient(t, newScript(answers(400, body))), WithReply(&reply))
-		var api *APIError
-		require.ErrorAs(t, err, &api)
-		for _, kept := range [][]byte{api.Body(), reply.Body} {
-			require.NotContains(t, string(kept), testPersonalKey[:mask.LeastOfKey])
-		}
 	}
 }
 

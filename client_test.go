@@ -2,8 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"crypto/tls"
-	"crypto/x509"
 	"errors"
 	"io"
 	"net"
@@ -142,15 +140,6 @@ func onceCalls() map[string]func(context.Context, *Client) error {
 		}
 	}
 	return calls
-}
-
-func permanentErrors() []error {
-	return []error{
-		&net.DNSError{Err: "no such host", Name: "us.posthog.com", IsNotFound: true},
-		&tls.CertificateVerificationError{Err: errors.New("expired")},
-		x509.HostnameError{Certificate: &x509.Certificate{}, Host: "us.posthog.com"},
-		x509.UnknownAuthorityError{},
-	}
 }
 
 // refusedDial is a refused connection: nothing can have been sent.

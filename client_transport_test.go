@@ -3,10 +3,8 @@ package hogapi
 import (
 	"context"
 	"crypto/tls"
-	"fmt"
 	"io"
 	"log"
-	"math"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -119,30 +117,6 @@ func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
 	})
 }
 
-// The same over real sockets: connected, nothing ever sent back.
-func TestSilentSocketIsGivenUp(t *testing.T) {
-	block := make(chan struct{})
-	client, _ := newServedClient(t, http.HandlerFunc(func(http.ResponseWriter, *http.Request) { <-block }),
-		WithTryTimeout(100*time.Millisecond), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-	t.Cleanup(func() { close(block) })
-	require.InDelta(t, 150*time.Millisecond, quickest(5, func() {
-		err := create(t.Context(), client)
-		require.ErrorIs(t, err, ErrOutcomeUnknown)
-		require.ErrorIs(t, err, httptry.ErrTimeout)
-	}), float64(50*time.Millisecond))
-}
-
-// quickest is the least time that f took in n runs: a busy machine can only add to it.
-func quickest(n int, f func()) time.Duration {
-	least := time.Duration(math.MaxInt64)
-	for range n {
-		start := time.Now()
-		f()
-		least = min(least, time.Since(start))
-	}
-	return least
-}
-
 // trickle is a body that gives a byte at a time until its request ends.
 type trickle struct {
 	ctx    context.Context //nolint:containedctx // of the request it belongs to
@@ -180,23 +154,6 @@ func TestTrapT09TrickledErrorBodyCostsASecond(t *testing.T) {
 		require.InDelta(t, 4*time.Second+3*time.Second, time.Since(start), float64(100*time.Millisecond), "4 bodies and 3 waits of a second")
 		require.EqualValues(t, 4, closed.Load())
 	})
-}
-
-func TestTrickledErrorBodyOverSockets(t *testing.T) {
-	client, _ := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		w.WriteHeader(http.StatusBadGateway)
-		for {
-			_, _ = io.WriteString(w, " ")
-			_ = http.NewResponseController(w).Flush()
-			select {
-			case <-r.Context().Done():
-				return
-			case <-time.After(20 * time.Millisecond):
-			}
-		}
-	}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-	took := quickest(3, func() { require.ErrorIs(t, get(t.Context(), client), ErrServer) })
-	require.InDelta(t, httptry.ErrorBodyTime+50*time.Millisecond, took, float64(50*time.Millisecond))
 }
 
 // With a handler of one's own for errors the last body stays open, and its connection with it.
@@ -258,31 +215,6 @@ func TestTrapT13AnswerThatBreaksOffIsTriedAgain(t *testing.T) {
 	require.EqualValues(t, 1, s.tries.Load())
 }
 
-// An answer that only the end of the connection ends gives no error when it is cut: the JSON tells.
-func TestAnswerThatEndsWithTheConnection(t *testing.T) {
-	atClose := func(body string) step {
-		return func(r *http.Request) (*http.Response, error) {
-			resp := answer(r, 200, body)
-			resp.ContentLength = -1
-			return resp, nil
-		}
-	}
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript(atClose(`{"count":7`), atClose(` {"count":7} `))
-		var out struct{ Count int }
-		require.NoError(t, newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, &out))
-		require.Equal(t, 7, out.Count)
-		require.EqualValues(t, 2, s.tries.Load())
-	})
-}
-
-// Where the status says all, a body that breaks off changes nothing.
-func TestBodyThatNobodyReadsMayBreakOff(t *testing.T) {
-	s := newScript(cutBody(200, `{"paused":true}`))
-	require.NoError(t, create(t.Context(), newFakeClient(t, s)))
-	require.EqualValues(t, 1, s.tries.Load())
-}
-
 // A timeout of the outer client spanned all tries, so that a try that timed out was never repeated.
 func TestTrapT15TimeoutOfTheUsersClientIsForOneTry(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -294,26 +226,6 @@ func TestTrapT15TimeoutOfTheUsersClientIsForOneTry(t *testing.T) {
 		require.NoError(t, get(t.Context(), newFakeClient(t, nil, WithHTTPClient(own))))
 		require.EqualValues(t, 3, s.tries.Load())
 		require.Equal(t, 300*time.Millisecond, own.Timeout, "the caller's client is left as it was")
-	})
-}
-
-// Neither does it span the wait for the pace.
-func TestPaceIsNotPartOfATry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript(answers(200, `{}`))
-		client := newFakeClient(t, nil, WithHTTPClient(&http.Client{Transport: s, Timeout: 300 * time.Millisecond}), WithPace(1, 1))
-		start := time.Now()
-		for range 3 {
-			require.NoError(t, get(t.Context(), client))
-		}
-		require.Equal(t, 2*time.Second, time.Since(start))
-
-		ctx, cancel := context.WithCancelCause(t.Context())
-		time.AfterFunc(100*time.Millisecond, func() { cancel(errCut) })
-		err := create(ctx, client)
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, errCut)
-		require.NotErrorIs(t, err, ErrOutcomeUnknown)
 	})
 }
 
@@ -342,33 +254,6 @@ func TestRedirectsAreWithinOneTry(t *testing.T) {
 	})
 }
 
-// Answers are bounded: a bomb is an error, and an error's body is cut.
-func TestAnswersAreBounded(t *testing.T) {
-	const size = 10 * httptry.MaxAnswer
-	body := io.LimitedReader{R: zeros{}}
-	huge := func(status int) step {
-		return func(r *http.Request) (*http.Response, error) {
-			body.N = size
-			resp := answer(r, status, "")
-			resp.ContentLength, resp.Body = -1, io.NopCloser(&body)
-			return resp, nil
-		}
-	}
-	s := newScript(huge(200))
-	err := newFakeClient(t, s).Do(t.Context(), Request{Method: "GET", Path: "/x/"}, new(any))
-	require.ErrorIs(t, err, httptry.ErrTooBig)
-	require.EqualValues(t, 1, s.tries.Load())
-	require.EqualValues(t, httptry.MaxAnswer+1, size-body.N, "bytes read")
-
-	var reply Reply
-	err = create(t.Context(), newFakeClient(t, newScript(huge(400))), WithReply(&reply))
-	var api *APIError
-	require.ErrorAs(t, err, &api)
-	require.Len(t, api.Body(), httptry.MaxErrorBody)
-	require.Len(t, reply.Body, httptry.MaxErrorBody)
-	require.EqualValues(t, httptry.MaxErrorBody+1, size-body.N, "bytes read")
-}
-
 // A server that speaks nothing newer than TLS 1.1 is not spoken to.
 func TestOldTLSIsRefused(t *testing.T) {
 	for version, says := range map[uint16]string{tls.VersionTLS11: "protocol version", tls.VersionTLS12: "certificate"} {
@@ -382,32 +267,6 @@ func TestOldTLSIsRefused(t *testing.T) {
 		require.NotErrorIs(t, err, ErrOutcomeUnknown, "nothing but the handshake was sent")
 		server.Close()
 	}
-}
-
-type zeros struct{}
-
-func (zeros) Read(p []byte) (int, error) {
-	clear(p)
-	return len(p), nil
-}
-
-// Transports for tests leave things out that net/http's own fills in.
-func TestSparseTransport(t *testing.T) {
-	require.NoError(t, create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		return &http.Response{StatusCode: 204}, nil
-	}))))
-	err := create(t.Context(), newFakeClient(t, roundTrip(func(*http.Request) (*http.Response, error) {
-		return nil, nil //nolint:nilnil // what is tested
-	})))
-	require.ErrorIs(t, err, httptry.ErrNoAnswer)
-	require.ErrorIs(t, err, ErrOutcomeUnknown)
-}
-
-// The caller's http.Client is copied: neither its transport nor its redirect policy is touched.
-func TestHTTPClientIsCopied(t *testing.T) {
-	own := &http.Client{Timeout: time.Second}
-	newFakeClient(t, nil, WithHTTPClient(own))
-	require.Equal(t, http.Client{Timeout: time.Second}, *own)
 }
 
 // Cancelled and failed calls leave no goroutine and no descriptor behind.
@@ -451,21 +310,4 @@ func openFiles(t *testing.T) int {
 		t.Skip("no list of open files on this system")
 	}
 	return len(entries)
-}
-
-// An address that refuses, over a real socket, is proof enough for any call.
-func TestRefusedConnectionIsUnsent(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	address := listener.Addr().String()
-	require.NoError(t, listener.Close())
-	client := newFakeClient(t, httptry.DefaultTransport(), WithRegion(""), WithBaseURL("http://"+address), WithRetryPolicy(RetryPolicy{MaxTries: 2}))
-	err = create(t.Context(), client)
-	var transport *TransportError
-	require.ErrorAs(t, err, &transport)
-	require.False(t, transport.Sent)
-	require.Equal(t, 2, transport.Tries)
-	require.NotErrorIs(t, err, ErrOutcomeUnknown)
-	require.Contains(t, err.Error(), "nothing was sent")
-	require.NotContains(t, fmt.Sprint(err), "/api/")
 }

@@ -20,60 +20,6 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// requireNoKeys demands that neither a text nor what %+v shows of an error's parts holds a key.
-func requireNoKeys(t *testing.T, err error) {
-	t.Helper()
-	require.Error(t, err)
-	for _, text := range []string{err.Error(), fmt.Sprintf("%+v", err), fmt.Sprintf("%#v", err)} {
-		require.NotContains(t, text, testPersonalKey[:12])
-		require.NotContains(t, text, testProjectKey[:12])
-	}
-}
-
-// A server that echoes the client's keys in a success is not helped to print them, in any error that is made of it.
-func TestKeysEchoedInASuccessAreInNoError(t *testing.T) {
-	both := testPersonalKey + " and " + testProjectKey
-	run := `{"id": "` + runB.String() + `", "status": "Failed", "created_at": "2030-01-01T00:00:00Z", "latest_error": "refused ` + both + `", "backfill": "` + runB.String() + `",
-		"data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-02-01T00:00:00Z"}`
-	export := strings.NewReplacer(`"UTC"`, `"`+both+`"`).Replace(`{"id": "` + exportA.String() + `", "interval": "day", "timezone": "UTC", "destination": {"type": "UTC", "config": {"file_format": "UTC"}}}`)
-	client, mock := newTestClient(t)
-	mock.RegisterResponder("GET", `=~/runs/[^/]+/`, httpmock.NewStringResponder(200, run))
-	mock.RegisterResponder("GET", `=~/runs/\?`, httpmock.NewStringResponder(200, `{"next": null, "results": [`+run+`]}`))
-	mock.RegisterResponder("GET", `=~/backfills/[^/]+/`, httpmock.NewStringResponder(200, `{"id": "`+runB.String()+`", "status": "Completed", "created_at": "2024-01-01T00:00:00Z", "end_at": "2024-01-01T00:00:00Z"}`))
-	mock.RegisterResponder("GET", testBase+"/batch_exports/"+exportA.String()+"/", httpmock.NewStringResponder(200, export))
-	mock.RegisterResponder("PATCH", testBase+"/batch_exports/"+exportA.String()+"/", httpmock.NewStringResponder(200, export))
-	ctx := t.Context()
-	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-
-	seen, err := client.Runs.Wait(ctx, exportA, runB, nil)
-	requireNoKeys(t, err)
-	require.ErrorContains(t, err, "refused "+mask.Redacted)
-	require.Equal(t, "refused "+mask.Redacted+" and "+mask.Redacted, *seen.LatestError, "it is masked where it is decoded")
-
-	ticket := &BackfillTicket{ExportID: exportA, BackfillID: runB.String(), StartAt: At(day), EndAt: At(day.AddDate(0, 1, 0)), RequestedAt: day}
-	_, err = client.Backfills.Wait(ctx, ticket, &WatchOptions{Interval: time.Millisecond, MaxFailures: 1})
-	requireNoKeys(t, err)
-
-	ticket = &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 2, 1), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
-	_, err = client.Backfills.Wait(ctx, ticket, nil)
-	requireNoKeys(t, err)
-	require.ErrorContains(t, err, "time zone")
-
-	read, err := client.BatchExports.Get(ctx, exportA)
-	require.NoError(t, err)
-	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
-	requireNoKeys(t, err)
-	read.Timezone, read.Interval = "", Interval(read.Timezone)
-	_, err = read.BackfillRange(day, day.AddDate(0, 1, 0))
-	requireNoKeys(t, err)
-	_, err = client.BatchExports.Update(ctx, exportA, BatchExportUpdateRequest{Destination: Set(read.Destination.With(destination.S3{}))})
-	requireNoKeys(t, err)
-
-	var raw json.RawMessage
-	require.NoError(t, client.Do(ctx, Request{Method: "GET", Path: "/batch_exports/" + exportA.String() + "/"}, &raw))
-	require.Contains(t, string(raw), testProjectKey, "what Do is asked for is given as it is")
-}
-
 // A server that echoes the credentials of a request in its refusal is not helped to print them.
 func TestCredentialsEchoedInARefusalAreInNoError(t *testing.T) {
 	pem := "-----BEGIN PRIVATE KEY-----\nMIIEvQIBADANBgkqhkiG9w0BAQEFAASC\nBKcwggSjAgEAAoIBAQC7\n-----END PRIVATE KEY-----\n"

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -138,34 +137,6 @@ func TestErrorTextIsBounded(t *testing.T) {
 	require.Less(t, len(transport.Error()), 700)
 	input := &InputError{Op: ops.Do, Field: "Path", Value: strings.Repeat("ä", 100), Want: "less"}
 	require.Less(t, len(input.Error()), 200)
-}
-
-// Two ids in a 404 may be swapped; a capture's 401 speaks of the other key; tries are counted.
-func TestHints(t *testing.T) {
-	for _, tt := range []struct {
-		err  APIError
-		says string
-	}{
-		{APIError{CallInfo: CallInfo{Op: ops.RunsGet}, StatusCode: 404, ids: []string{"a", "b"}}, "asked for a, b: are they swapped"},
-		{APIError{CallInfo: CallInfo{Op: ops.BatchExportsGet}, StatusCode: 404, ids: []string{"a"}}, "hogapi: batch_exports.get: 404 Not Found; asked for a"},
-		{APIError{CallInfo: CallInfo{Op: ops.Capture}, StatusCode: 401}, "check the project API key (phc_…)"},
-		{APIError{CallInfo: CallInfo{Op: ops.Do}, StatusCode: 403}, "hogapi: do: 403 Forbidden"},
-		{APIError{CallInfo: CallInfo{Op: ops.Do, Tries: 4}, StatusCode: 503}, "[4 tries]"},
-	} {
-		require.Contains(t, tt.err.Error(), tt.says)
-	}
-	require.Equal(t, "hogapi: do: 403 Forbidden", (&APIError{CallInfo: CallInfo{Op: ops.Do}, StatusCode: 403}).Error())
-}
-
-// Every operation that needs a scope names it.
-func TestEveryScopeIsNamed(t *testing.T) {
-	for op, row := range endpoints.All() {
-		err := newFakeClient(t, newScript(answers(403, `{"code":"permission_denied"}`))).call(t.Context(), endpoint(op, slicesOf(strings.Count(row.Path, "{"))...), nil)
-		require.ErrorIs(t, err, ErrForbidden)
-		require.Contains(t, err.Error(), row.Scope)
-		require.NotEmpty(t, row.Scope)
-		require.True(t, strings.HasSuffix(row.Path, "/"), "the service's routes end so: %s", row.Path)
-	}
 }
 
 // The error of a call that was tried several times tells how often, and is logged as fields.

@@ -139,34 +139,6 @@ func TestRedirects(t *testing.T) {
 	}
 }
 
-// An import sends its events nowhere else, whatever the code and the place, and stops.
-func TestImportFollowsNoRedirect(t *testing.T) {
-	t.Parallel()
-	var status int
-	var location string
-	atHome := newRecorder(t, func(w http.ResponseWriter, _ *http.Request) {
-		w.Header()["Location"] = []string{location}
-		w.WriteHeader(status)
-	})
-	elsewhere := newRecorder(t, func(http.ResponseWriter, *http.Request) {})
-	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL("http://home.test"), WithInsecureHTTP())
-	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
-		for location = range redirectTargets {
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoPreflight: true, Protocol: ProtocolBatch}})
-			require.NoError(t, err)
-			ev := testEvent()
-			require.NoError(t, capture.Enqueue(t.Context(), ev))
-			receipt, err := capture.Close(t.Context())
-			var stop *StopError
-			require.ErrorAs(t, err, &stop, "%d to %q", status, location)
-			require.Equal(t, StopRedirect, stop.Reason)
-			require.EqualValues(t, 1, receipt.Pending)
-			require.Empty(t, elsewhere.take(), "neither a key nor anything else")
-			require.Len(t, atHome.take(), 1)
-		}
-	}
-}
-
 // Places and links of a million kinds (in the long form) lead nowhere else.
 func TestFuzzedPlacesStayAtHome(t *testing.T) {
 	t.Parallel()
@@ -252,14 +224,6 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 		}
 	}
 	require.Positive(t, accepted)
-}
-
-// A circle of redirects ends.
-func TestRedirectCircle(t *testing.T) {
-	s := newScript(answers(308, "", "Location", "/api/projects/12345/things/"))
-	err := get(t.Context(), newFakeClient(t, s))
-	require.ErrorContains(t, err, "redirects are not followed")
-	require.EqualValues(t, 1+httptry.MaxRedirects, s.tries.Load())
 }
 
 // FuzzLocation: whatever a redirect says, nothing leaves the origin, and the call ends.

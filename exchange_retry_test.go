@@ -157,23 +157,6 @@ func TestTrapT06HopelessWaitIsNotStarted(t *testing.T) {
 	})
 }
 
-// The same holds for the wait for the pace.
-func TestHopelessPaceIsNotWaitedFor(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript(answers(200, `{}`))
-		client := newFakeClient(t, s, WithPace(0.1, 1))
-		require.NoError(t, create(t.Context(), client))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-		defer cancel()
-		start := time.Now()
-		err := create(ctx, client)
-		require.Less(t, time.Since(start), 10*time.Millisecond)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.NotErrorIs(t, err, ErrOutcomeUnknown, "nothing was sent")
-		require.EqualValues(t, 1, s.tries.Load())
-	})
-}
-
 // A total outage multiplied the load by the number of tries.
 func TestTrapT14OutageDoesNotMultiplyTheLoad(t *testing.T) {
 	t.Parallel()
@@ -208,47 +191,6 @@ func tokens(client *Client) (n int) {
 	return n
 }
 
-// A retry that succeeds costs nothing, and neither does one that the caller does not wait for.
-func TestBudgetIsForStormsOnly(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		ok, busy := answers(200, `{}`), answers(503, "", "Retry-After", "5")
-		for range 1000 {
-			client := newFakeClient(t, newScript(busy, ok))
-			require.NoError(t, get(t.Context(), client))
-			require.Equal(t, httptry.MostTokens, tokens(client))
-		}
-		client := newFakeClient(t, newScript(busy))
-		for range 1000 {
-			ctx, cancel := context.WithCancel(t.Context())
-			time.AfterFunc(time.Second, cancel)
-			err := get(ctx, client)
-			require.ErrorIs(t, err, context.Canceled)
-			require.ErrorIs(t, err, ErrServer)
-		}
-		require.Equal(t, httptry.MostTokens, tokens(client))
-	})
-}
-
-// Tries, waits and classes of calls that may be repeated.
-func TestRetriedCalls(t *testing.T) {
-	for _, status := range []int{408, 429, 500, 502, 503, 504} {
-		for _, method := range []string{http.MethodGet, http.MethodPatch, http.MethodDelete} {
-			synctest.Test(t, func(t *testing.T) {
-				s := newScript(answers(status, ""), fails(errCut), answers(status, "<html>"), answers(200, `{}`))
-				client := newFakeClient(t, s)
-				require.NoError(t, client.Do(t.Context(), Request{Method: method, Path: "/x/", Replay: ReplayIdempotent}, nil))
-				require.EqualValues(t, 4, s.tries.Load())
-			})
-		}
-	}
-	for _, status := range []int{300, 301, 304, 400, 401, 402, 403, 404, 405, 409, 410, 413, 422, 501, 505, 512} {
-		s := newScript(answers(status, ""), answers(200, `{}`))
-		require.Error(t, get(t.Context(), newFakeClient(t, s)), status)
-		require.EqualValues(t, 1, s.tries.Load(), status)
-	}
-}
-
 func TestRetryPolicyOptions(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newScript(answers(503, ""))
@@ -263,15 +205,5 @@ func TestRetryPolicyOptions(t *testing.T) {
 		WithRetryPolicy(RetryPolicy{MaxTries: 101, BaseDelay: -1, MaxDelay: -1, MaxRetryAfter: -1}))
 	for _, field := range []string{"MaxTries", "BaseDelay", "MaxDelay", "MaxRetryAfter"} {
 		assert.ErrorContains(t, err, "RetryPolicy."+field)
-	}
-}
-
-// A transport error that a repetition does not mend ends the call.
-func TestPermanentTransportErrors(t *testing.T) {
-	for _, cause := range permanentErrors() {
-		s := newScript(fails(cause))
-		err := get(t.Context(), newFakeClient(t, s))
-		require.ErrorIs(t, err, cause)
-		require.EqualValues(t, 1, s.tries.Load(), cause)
 	}
 }

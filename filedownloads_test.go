@@ -259,23 +259,6 @@ func TestDownloadAllWritesWholeFiles(t *testing.T) {
 	assert.Len(t, s.ranges, 2, "what is whole is not downloaded again")
 }
 
-// A storage may mark a file that is stored as gzip. A Parquet file that comes as gzip was packed on its way.
-func TestDownloadAllOfFilesMarkedAsGzip(t *testing.T) {
-	for extension, isGood := range map[string]bool{".jsonl.gz": true, "": true, ".parquet": false, ".jsonl": false} {
-		s := &storage{steps: []step{answers(200, testContent, "Content-Encoding", "gzip")}}
-		client := newFakeClient(t, downloads(s.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-		folder := t.TempDir()
-		paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, &FolderOptions{Extension: extension})
-		if isGood {
-			require.NoError(t, err)
-			assert.Len(t, paths, 2)
-			continue
-		}
-		require.ErrorContains(t, err, "another encoding")
-		assert.Empty(t, paths)
-	}
-}
-
 func filesIn(t *testing.T, folder string) (paths []string) {
 	t.Helper()
 	entries, err := os.ReadDir(folder)

@@ -7,7 +7,6 @@ import (
 	"net/http"
 	"slices"
 	"strconv"
-	"strings"
 	"testing"
 	"time"
 
@@ -134,39 +133,6 @@ func logLines(micros ...int) []LogEntry {
 	return entries
 }
 
-func TestAllLogsLoseAndDoubleNothing(t *testing.T) {
-	same := logLines(11, 10, 9, 9, 9)
-	same[3].Message, same[4].Message = same[2].Message, same[2].Message // one line, written three times
-	for name, entries := range map[string][]LogEntry{
-		"none":                    {},
-		"one":                     logLines(1),
-		"one page":                logLines(3, 2, 1),
-		"several pages":           logLines(9, 8, 7, 6, 5, 4, 3, 2, 1),
-		"equal times at a border": logLines(9, 8, 7, 7, 7, 6, 5, 5, 4),
-		"twins":                   append(same, logLines(4, 3, 2, 1)...),
-	} {
-		t.Run(name, func(t *testing.T) {
-			client, mock := newTestClient(t)
-			logServer(t, mock, entries)
-			got := []LogEntry{}
-			walk := client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{Limit: 4})
-			for range 2 { // a sequence can be walked again
-				got = got[:0]
-				for e, err := range walk {
-					require.NoError(t, err)
-					got = append(got, e)
-				}
-				assert.Equal(t, entries, got)
-			}
-			before := mock.GetTotalCallCount()
-			for range walk {
-				break
-			}
-			assert.Equal(t, before+1, mock.GetTotalCallCount())
-		})
-	}
-}
-
 func TestAllLogsAreNeverQuietlyPartial(t *testing.T) {
 	for name, tc := range map[string]struct {
 		entries []LogEntry
@@ -196,20 +162,6 @@ func TestAllLogsAreNeverQuietlyPartial(t *testing.T) {
 			assert.Equal(t, tc.yielded, n)
 		})
 	}
-}
-
-func TestAllLogsOfAServerThatIgnoresBefore(t *testing.T) {
-	client, mock := newTestClient(t)
-	mock.RegisterResponder("GET", testExport+"logs/", httpmock.NewJsonResponderOrPanic(200, map[string]any{"results": logLines(2, 1)}))
-	var last error
-	n := 0
-	for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, nil) {
-		last = err
-		n++
-	}
-	require.ErrorContains(t, last, "ignores Before")
-	require.NotContains(t, last.Error(), "link")
-	assert.Equal(t, 3, n)
 }
 
 func TestAllLogsSayWhereToGoOn(t *testing.T) {
@@ -260,49 +212,4 @@ func TestLogPageOfOldShapesKeepsErrors(t *testing.T) {
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":"soon"}]}`), &p))
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":7}]}`), &p))
 	require.Error(t, json.Unmarshal([]byte(fmt.Sprintf(`{"results":%q}`, "x")), &p))
-}
-
-// An empty answer to the first page is all that the specification knows. Behind a page of entries it is no end.
-func TestAllLogsDoNotEndWithAnEmptyAnswer(t *testing.T) {
-	first := answers(200, `{"results":[{"timestamp":"2024-03-01T00:00:00Z","level":"INFO","message":"m"}]}`)
-	var got []error
-	for _, err := range newFakeClient(t, newScript(first, answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
-		got = append(got, err)
-	}
-	require.Len(t, got, 2)
-	require.ErrorAs(t, got[1], new(*PageError))
-	for range newFakeClient(t, newScript(answers(200, ""))).BatchExports.AllLogs(t.Context(), testExportID, nil) {
-		t.Fatal("there is nothing")
-	}
-}
-
-// Entries of one time that never end are noticed before they fill the memory.
-func TestMemoryOfLogsWithoutEnd(t *testing.T) {
-	const perPage, size = 500, 1 << 10
-	n := 0
-	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-		entries := make([]LogEntry, perPage)
-		for i := range entries {
-			entries[i] = LogEntry{Timestamp: time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC), Level: LogLevelInfo, Message: strconv.Itoa(n) + strings.Repeat("x", size)}
-			n++
-		}
-		body, err := json.Marshal(map[string]any{"results": entries})
-		return answer(r, 200, string(body)), err
-	}))
-	var failed error
-	got := 0
-	growth := heapGrowth(func() {
-		for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, &LogOptions{MaxPages: 60}) {
-			if failed = err; err == nil {
-				got++
-			}
-		}
-	})
-	require.ErrorContains(t, failed, "same time")
-	require.ErrorAs(t, failed, new(*PageError))
-	require.LessOrEqual(t, n, 10_000+perPage)
-	require.Equal(t, n, got, "what came is delivered")
-	if !RaceDetector {
-		require.Less(t, growth, int64(16<<20))
-	}
 }

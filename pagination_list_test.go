@@ -27,13 +27,10 @@ type list struct {
 	items   int
 	latency time.Duration
 	status  map[int]int               // of the pages that begin at these items, where it is not 200
-	next    map[int]string            // their links, where they are not the right ones
 	serve   func(at int, p *listPage) // changes a page
 	mu      sync.Mutex
 	asked   []int // where the pages began that were asked for
 	urls    []*url.URL
-	now     int
-	most    int // requests at the same time
 }
 
 type listPage struct {
@@ -50,14 +47,7 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 	at, _ := strconv.Atoi(strings.TrimPrefix(q.Get(key), prefix))
 	l.mu.Lock()
 	l.asked, l.urls = append(l.asked, at), append(l.urls, r.URL)
-	l.now++
-	l.most = max(l.most, l.now)
 	l.mu.Unlock()
-	defer func() {
-		l.mu.Lock()
-		l.now--
-		l.mu.Unlock()
-	}()
 	select {
 	case <-r.Context().Done():
 		return nil, context.Cause(r.Context())
@@ -74,9 +64,6 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 		link := fmt.Sprintf("http://internal:8000/api/projects/9/things/?%s=%s%d&limit=%d&api_key=x", key, prefix, at+pageSize, pageSize)
 		p.Next = &link
 	}
-	if link, ok := l.next[at]; ok {
-		p.Next = &link
-	}
 	if l.serve != nil {
 		l.serve(at, &p)
 	}
@@ -89,8 +76,8 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // walkOptions are those of both kinds of lists.
 type walkOptions struct {
-	from, maxPages, prefetch int
-	resume                   *PageError
+	maxPages, prefetch int
+	resume             *PageError
 }
 
 // walker begins a walk over a list.
@@ -98,7 +85,7 @@ type walker func(context.Context, *Client, walkOptions, ...CallOption) iter.Seq2
 
 var walkers = map[string]walker{
 	"offset": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
-		lo := ListOptions{Offset: o.from, MaxPages: o.maxPages, Prefetch: o.prefetch}
+		lo := ListOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
 		if o.resume != nil {
 			lo.Offset = o.resume.Offset
 		}
@@ -106,9 +93,6 @@ var walkers = map[string]walker{
 	},
 	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
 		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
-		if o.from > 0 {
-			co.Cursor = fmt.Sprintf("c%d", o.from)
-		}
 		if o.resume != nil {
 			co.Cursor = o.resume.Cursor
 		}

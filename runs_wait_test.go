@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -13,8 +11,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/ops"
 )
 
 func showing(status RunStatus, completed int) step {
@@ -67,6 +63,9 @@ func TestWaitJudgesByTheStatus(t *testing.T) {
 			require.ErrorAs(t, err, &failed)
 			require.Same(t, run, failed.Run)
 			require.EqualError(t, err, fmt.Sprintf("hogapi: run %s ended as %s: no bucket ", runA, status))
+			require.Equal(t, status.IsFailure(), errors.Is(err, ErrRunFailed), status)
+			require.Equal(t, status == RunStatusCancelled, errors.Is(err, ErrRunCancelled), status)
+			require.NotErrorIs(t, err, ErrRecordsFailed)
 		})
 	}
 }
@@ -81,39 +80,6 @@ func TestWaitUntil(t *testing.T) {
 	})
 }
 
-// Another library's wait returned nil when its context ended.
-func TestWaitReportsItsCancellation(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := play(t, showing("Running", 4))
-		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		run, err := client.Runs.Wait(ctx, exportA, runA, nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.Equal(t, RunStatusRunning, run.Status, "the last seen run comes back")
-		var failed *RunError
-		require.False(t, errors.As(err, &failed))
-	})
-	synctest.Test(t, func(t *testing.T) {
-		client, p := play(t, showing("Running", 4))
-		ctx, cancel := context.WithCancelCause(t.Context())
-		shutdown := errors.New("shutting down")
-		go func() {
-			time.Sleep(7 * time.Second)
-			cancel(shutdown)
-		}()
-		run, err := client.Runs.Wait(ctx, exportA, runA, nil)
-		require.ErrorIs(t, err, context.Canceled)
-		require.ErrorIs(t, err, shutdown)
-		require.NotNil(t, run)
-		require.Equal(t, 7*time.Second, time.Since(p.times[0]), "at once, not at the next look")
-
-		run, err = client.Runs.Wait(ctx, exportA, runA, &WatchOptions{MaxFailures: 1})
-		require.ErrorIs(t, err, shutdown)
-		require.ErrorContains(t, err, "stopped watching")
-		require.Nil(t, run, "never seen")
-	})
-}
-
 func TestWatchBearsFailuresThatCanPass(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		client, p := play(t, showing("Running", 1), answers(502, "<html>"), fails(errCut), answers(500, ""), fails(errCut),
@@ -122,21 +88,6 @@ func TestWatchBearsFailuresThatCanPass(t *testing.T) {
 		require.NoError(t, err, "failures count in a row")
 		require.Equal(t, RunStatusCompleted, run.Status)
 		require.GreaterOrEqual(t, p.waits()[8], 300*time.Second, "no sooner than the service asks for")
-	})
-	synctest.Test(t, func(t *testing.T) {
-		client, p := play(t, showing("Running", 1), answers(503, ""))
-		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{MaxFailures: 3})
-		require.ErrorIs(t, err, ErrServer)
-		require.Len(t, p.times, 4)
-		require.Equal(t, RunStatusRunning, run.Status)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		client, _ := play(t, showing("Running", 1), answers(503, ""))
-		ctx, cancel := context.WithTimeout(t.Context(), 11*time.Second)
-		defer cancel()
-		_, err := client.Runs.Wait(ctx, exportA, runA, nil)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorIs(t, err, ErrServer, "why the run was not seen")
 	})
 }
 
@@ -235,23 +186,6 @@ func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
 	}
 }
 
-// What went wrong can be asked for: a run that somebody cancelled needs another answer than one that failed.
-func TestRunErrorTellsFailedFromCancelled(t *testing.T) {
-	for _, status := range append(slices.Clone(runStatuses), "Abandoned") {
-		synctest.Test(t, func(t *testing.T) {
-			client, _ := play(t, showing(status, 3))
-			over := func(r Run) bool { return r.Status.IsTerminal() || r.Status == "Abandoned" }
-			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-			defer cancel()
-			_, err := client.Runs.Wait(ctx, exportA, runA, &WatchOptions{Until: over})
-			require.Equal(t, status.IsFailure(), errors.Is(err, ErrRunFailed), status)
-			require.Equal(t, status == RunStatusCancelled, errors.Is(err, ErrRunCancelled), status)
-			require.NotErrorIs(t, err, ErrRecordsFailed)
-			require.Equal(t, status == RunStatusCompleted, err == nil, status)
-		})
-	}
-}
-
 // Completed is the service's word for a run whose records were written but for some.
 func TestWaitSaysThatRecordsFailed(t *testing.T) {
 	for failed, text := range map[int]string{0: "", 12: "hogapi: run " + runA.String() + " completed, but 12 records failed"} {
@@ -267,44 +201,4 @@ func TestWaitSaysThatRecordsFailed(t *testing.T) {
 		require.NotErrorIs(t, err, ErrRunFailed)
 		require.ErrorAs(t, err, new(*RunError))
 	}
-}
-
-// A wait that the service asks for is kept up to an hour. A longer one ends the watch at once, and is named.
-func TestWatchKeepsNoCentury(t *testing.T) {
-	for after, obeyed := range map[string]bool{"3600": true, "3601": false, "3155760000": false, "99999999999999999999": false, "Fri, 31 Dec 2100 23:59:59 GMT": false} {
-		synctest.Test(t, func(t *testing.T) {
-			client, p := play(t, showing("Running", 1), answers(429, `{"code":"throttled"}`, "Retry-After", after), showing("Completed", 2))
-			ctx, cancel := context.WithTimeout(t.Context(), 24*time.Hour)
-			defer cancel()
-			run, err := client.Runs.Wait(ctx, exportA, runA, nil)
-			if obeyed {
-				require.NoError(t, err)
-				require.GreaterOrEqual(t, p.waits()[1], time.Hour)
-				return
-			}
-			require.ErrorIs(t, err, ErrRateLimited)
-			require.ErrorContains(t, err, "more than the limit of 1h0m0s")
-			require.NotNil(t, run)
-			require.Equal(t, seconds(5), p.waits(), "at once")
-			require.NoError(t, ctx.Err())
-		})
-	}
-}
-
-// What is remembered of a backfill is bounded, whatever a service shows.
-func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
-	var runs []string
-	for i := range 10 {
-		runs = append(runs, fmt.Sprintf(`{"id": "%s", "status": "Completed", "created_at": "2024-01-02T00:00:00Z", "data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-01-01T00:%02d:00Z"}`, uuid.New(), i+1))
-	}
-	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
-	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
-	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
-	require.NoError(t, err)
-	f := newFollower(client, ticket, o, nil)
-	f.engine.Runs.Most = 3
-	_, err = f.look(t.Context())
-	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
-	require.Len(t, f.engine.Runs.Sorted(), 4)
 }

@@ -1,8 +1,10 @@
 package download
 
 import (
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"io"
 	"net"
 	"net/http"
 	"os"
@@ -85,13 +87,29 @@ func TestWhichStatusesPass(t *testing.T) {
 
 // Errors name the kind of a transport error only: its text may quote the signed URL.
 func TestConnectionErrorsQuoteNothing(t *testing.T) {
+	refused := &net.OpError{Op: "dial", Net: "tcp", Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
 	reset := &net.OpError{Op: "read", Err: os.NewSyscallError("read", syscall.ECONNRESET)}
-	for want, err := range map[string]error{
-		"the connection failed: read: connection reset by peer": fmt.Errorf("Canary: %w", reset),
-		"the name of its host was not found":                    &net.DNSError{Name: "Canary", IsNotFound: true},
-		"it does not speak HTTP":                                errors.New("malformed Canary"),
-		"the connection failed":                                 errors.New("Canary"),
+	noTLS := "it does not speak TLS: is the scheme of its URL right?"
+	for _, c := range []struct {
+		err   error
+		want  string
+		cause error // that is still found
+	}{
+		{refused, "the connection failed: connect: connection refused", syscall.ECONNREFUSED},
+		{fmt.Errorf("Canary: %w", reset), "the connection failed: read: connection reset by peer", syscall.ECONNRESET},
+		{&net.OpError{Op: "dial", Err: os.ErrDeadlineExceeded}, "it did not answer in time: i/o timeout", os.ErrDeadlineExceeded},
+		{&net.DNSError{Name: "Canary", IsNotFound: true}, "the name of its host was not found", nil},
+		{&net.DNSError{Err: "server misbehaving", Name: "Canary"}, "the name of its host could not be looked up", nil},
+		{&tls.CertificateVerificationError{Err: errors.New("Canary")}, "its certificate is not trusted, or is of another host", nil},
+		{tls.RecordHeaderError{Msg: "Canary"}, noTLS, nil},
+		{http.ErrSchemeMismatch, noTLS, nil},
+		{errors.New("malformed Canary"), "it does not speak HTTP", nil},
+		{fmt.Errorf("Canary: %w", io.EOF), "the connection ended: unexpected EOF", io.ErrUnexpectedEOF},
+		{io.ErrUnexpectedEOF, "the connection ended: unexpected EOF", io.ErrUnexpectedEOF},
+		{errors.New("Canary"), "the connection failed", nil},
 	} {
-		assert.EqualError(t, connectionError(t.Context(), err), want)
+		err := connectionError(t.Context(), c.err)
+		require.EqualError(t, err, c.want)
+		require.True(t, c.cause == nil || errors.Is(err, c.cause), c.want)
 	}
 }

@@ -148,6 +148,7 @@ func TestATransferResumesWhereItWas(t *testing.T) {
 		},
 		"another version, not begun": {[]step{file}, Progress{Size: 3, ETag: `"0"`}, []string{""}},
 		"Range is ignored":           {[]step{cutAt(7, whole, io.EOF), whole}, Progress{}, []string{"", "bytes=7-"}},
+		"no answer":                  {[]step{fails(errCut), file}, Progress{}, []string{"", ""}},
 		"the URL has expired":        {[]step{answers(403, ""), file}, Progress{}, []string{"", ""}},
 		"three cuts in 2 tries": {
 			[]step{cutAt(7, file, io.EOF), cutAt(2, file, io.EOF), cutAt(2, file, errCut), file},
@@ -190,6 +191,9 @@ func TestATransferThatIsNotWhole(t *testing.T) {
 		"encoded":              {answers(200, "x", "Content-Encoding", "br"), Progress{}, "another encoding", unknown(0)},
 		"longer":               {longer, Progress{}, "more than it announced", Progress{20, 20, `"1"`, 1}},
 		"less than it names":   {part206("56", "5-19/20"), Progress{At: 5}, "more or less", Progress{5, -1, "", 3}},
+		"a part of no place":   {answers(206, "xx"), Progress{At: 5}, "which part", unknown(5)},
+		"a shorter whole":      {answers(200, "0123"), Progress{At: 5}, "shorter than Offset", unknown(5)},
+		"a part, encoded":      {answers(206, "56", "Content-Encoding", "br", "Content-Range", "bytes 5-6/20"), Progress{At: 5}, "another encoding", unknown(5)},
 		"a part further on":    {part206("67", "6-7/20"), Progress{At: 5}, "which part", unknown(5)},
 		"decompressed":         {decompressed, Progress{}, "decompresses", unknown(0)},
 		"no length":            {unsized, Progress{}, "how large", unknown(0)},
@@ -210,6 +214,25 @@ func TestATransferThatIsNotWhole(t *testing.T) {
 			})
 		})
 	}
+}
+
+// A file that changes between two tries is noticed by its ETag or its size. No ETag is no other one.
+func TestATransferOfOneVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		rest := func(headers ...string) step {
+			return answers(206, content[7:], append(headers, "Content-Range", "bytes 7-19/20")...)
+		}
+		for want, second := range map[string]step{
+			"its ETag is another one": rest("ETag", `"2"`), "it has 9 bytes and had 20": part206("xx", "7-8/9"), "": rest(),
+		} {
+			_, err := File(t.Context(), (&storage{steps: []step{cutAt(7, file, io.EOF), second}}).config(2), io.Discard, Progress{})
+			require.Equal(t, want == "", err == nil)
+			if err != nil {
+				require.ErrorContains(t, err, want)
+				require.ErrorIs(t, err, errChanged)
+			}
+		}
+	})
 }
 
 func TestATransferWithoutALocation(t *testing.T) {
@@ -238,6 +261,40 @@ func TestATransferEndsWithItsContext(t *testing.T) {
 		assert.Equal(t, 10*time.Second, time.Since(began))
 	})
 }
+
+// A storage that stalls costs a try; one that sends something now and then does not.
+func TestAStorageThatStalls(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		stalls := func(r *http.Request) (*http.Response, error) {
+			resp, _ := file(r)
+			resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(content[:3]), readerFunc(func([]byte) (int, error) {
+				<-r.Context().Done()
+				return 0, r.Context().Err()
+			})))
+			return resp, nil
+		}
+		drips := func(r *http.Request) (*http.Response, error) {
+			resp, _ := file(r)
+			body := resp.Body
+			resp.Body = io.NopCloser(readerFunc(func(p []byte) (int, error) {
+				time.Sleep(9 * time.Second)
+				return body.Read(p[:1])
+			}))
+			return resp, nil
+		}
+		began, s := time.Now(), &storage{steps: []step{stalls, drips}}
+		var got bytes.Buffer
+		_, err := File(t.Context(), s.config(2), &got, Progress{})
+		require.NoError(t, err)
+		assert.Equal(t, content, got.String())
+		assert.Equal(t, []string{"", "bytes=3-"}, s.ranges)
+		assert.Greater(t, time.Since(began), 17*9*time.Second)
+	})
+}
+
+type readerFunc func([]byte) (int, error)
+
+func (f readerFunc) Read(p []byte) (int, error) { return f(p) }
 
 // The time limit applies to the storage, not to the writer.
 func TestASlowWriter(t *testing.T) {

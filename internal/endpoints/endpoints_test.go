@@ -89,9 +89,19 @@ func TestCustom(t *testing.T) {
 		assert.Equal(t, field, refusal.Field)
 		assert.NotContains(t, refusal.Value, key)
 	}
-	_, refusal := Custom("TRACE", "/a/", Default)
-	assert.Equal(t, "Method", refusal.Field)
-	_, refusal = Custom("GET", "/a/", Never+1)
+	for _, path := range []string{
+		"", "/", "//x/", "/x//y/", "/../x/", "/./x/", "/x/..", "/%2e%2e/", "/a b/", "/x#y", "https://evil/", "/\\evil/",
+	} {
+		_, refusal := Custom("GET", path, Default)
+		require.NotNil(t, refusal, path)
+		assert.Equal(t, "Path", refusal.Field)
+	}
+	for _, method := range []string{"", "get", "TRACE", "CONNECT", "GET\r\n"} {
+		_, refusal := Custom(method, "/a/", Default)
+		require.NotNil(t, refusal, method)
+		assert.Equal(t, "Method", refusal.Field)
+	}
+	_, refusal := Custom("GET", "/a/", Never+1)
 	assert.Equal(t, "Replay", refusal.Field)
 }
 
@@ -123,6 +133,10 @@ func TestHints(t *testing.T) {
 		assert.Equal(t, want == "", hint == "")
 	}
 	assert.False(t, Failure{Status: 405}.IsUnsupported(), "a proxy's")
+	assert.Contains(t, Failure{Op: ops.Do, Route: "/a", Status: 301}.Hint(), "no final slash")
+	for _, f := range []Failure{{Op: ops.Do, Route: "/a/", Status: 404}, {Op: ops.Do, Route: "/a/", Status: 301}, {Op: ops.Do, Route: "/a", Status: 400}} {
+		assert.NotContains(t, f.Hint(), "no final slash")
+	}
 	assert.Contains(t, Look(ops.RunsRetry), "Backfills.Wait")
 	assert.Equal(t, "check before you try again", Look(ops.RunsCancel))
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"net"
+	"slices"
 	"testing"
 	"time"
 
@@ -74,6 +75,15 @@ func TestDecide(t *testing.T) {
 				require.False(t, v.Retry, "deadline")
 			}
 		})
+	}
+}
+
+// Which statuses are worth another try.
+func TestStatusesThatAreTriedAgain(t *testing.T) {
+	again := []int{408, 429, 500, 502, 503, 504}
+	for status := 300; status < 600; status++ {
+		v := defaults.Decide(Outcome{Status: status, Try: 1, TimeLeft: math.MaxInt64})
+		require.Equal(t, slices.Contains(again, status), v.Retry, status)
 	}
 }
 

@@ -14,10 +14,13 @@ func TestSettingsFindTheOrigins(t *testing.T) {
 		Settings
 		api, capture string
 	}{
-		"a region":                {Settings{Region: RegionEU}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
-		"a cloud host":            {Settings{BaseURL: "https://us.posthog.com"}, "https://us.posthog.com", "https://us.i.posthog.com"},
-		"a server":                {Settings{BaseURL: "https://example.com/below/"}, "https://example.com/below", "https://example.com/below"},
-		"a server, and a capture": {Settings{BaseURL: "https://a.example.com", CaptureURL: "https://b.example.com"}, "https://a.example.com", "https://b.example.com"},
+		"a region":                 {Settings{Region: RegionEU}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
+		"a cloud host":             {Settings{BaseURL: "https://us.posthog.com"}, "https://us.posthog.com", "https://us.i.posthog.com"},
+		"a server":                 {Settings{BaseURL: "https://example.com/below/"}, "https://example.com/below", "https://example.com/below"},
+		"a cloud host in capitals": {Settings{BaseURL: "https://EU.posthog.com"}, "https://EU.posthog.com", "https://eu.i.posthog.com"},
+		"a region and its URL":     {Settings{Region: RegionEU, BaseURL: "https://eu.posthog.com"}, "https://eu.posthog.com", "https://eu.i.posthog.com"},
+		"a region, and a capture":  {Settings{Region: RegionUS, CaptureURL: "https://e.example.com"}, "https://us.posthog.com", "https://e.example.com"},
+		"a server, and a capture":  {Settings{BaseURL: "https://a.example.com", CaptureURL: "https://b.example.com"}, "https://a.example.com", "https://b.example.com"},
 	} {
 		tt.Project, tt.HasPersonalKey = "1", true
 		api, capture := tt.Check()
@@ -47,6 +50,12 @@ func TestSettingsNameEveryProblem(t *testing.T) {
 	for _, field := range []string{"API path", "project"} {
 		assert.NotContains(t, fields[field].Value, "0123456789abcdef", "a key is not quoted")
 	}
+	for _, path := range []string{"/api/../x", "/api?x=y"} {
+		s := Settings{APIPath: path, Region: RegionUS, Project: "1", HasPersonalKey: true}
+		s.Check()
+		require.Len(t, s.Problems, 1, path)
+		assert.Equal(t, "API path", s.Problems[0].Field)
+	}
 	for want, s := range map[string]Settings{
 		`"us" or "eu"`:                   {Region: "mars"},
 		"contradict":                     {Region: RegionUS, BaseURL: "https://eu.posthog.com"},
@@ -70,7 +79,7 @@ func TestKeys(t *testing.T) {
 	t.Parallel()
 	assert.Empty(t, PersonalKeyProblem("phx_a"))
 	assert.Empty(t, ProjectKeyProblem("phc_a"))
-	for key, want := range map[string]string{"": "not an empty text", "phc_a": "WithProjectAPIKey", `phx_"`: "visible", strings.Repeat("a", 257): "at most 256"} {
+	for key, want := range map[string]string{"": "not an empty text", "phc_a": "WithProjectAPIKey", `phx_"`: "quotes", "phx_a b": "visible", "phx_a\nb": "visible", strings.Repeat("a", 257): "at most 256"} {
 		assert.Contains(t, PersonalKeyProblem(key), want)
 	}
 	for key, want := range map[string]string{"": "not an empty text", "phx_a": "WithPersonalAPIKey", "phc_ä": "visible", strings.Repeat("a", 65): "at most 64"} {

@@ -3,6 +3,8 @@ package pages_test
 import (
 	"fmt"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/stretchr/testify/require"
 
@@ -38,6 +40,19 @@ func TestEndBeforeTheCount(t *testing.T) {
 		require.ErrorContains(t, err, "6 of 9 items")
 		require.Equal(t, 4, failed.page)
 		require.Equal(t, pages.Place{Offset: 6}, failed.at)
+	})
+}
+
+// An error of a page that is fetched ahead, after the end of the walk, does not show.
+func TestErrorBehindTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		l := &list{items: 6, latency: time.Second, failures: map[int]error{6: errCut, 8: errCut}, serve: func(_ int, p *page) { p.Count = 100 }}
+		w := l.walk()
+		w.Prefetch = 8
+		items, err := collect(w.All(t.Context()))
+		require.Equal(t, upTo(6), items)
+		require.ErrorContains(t, err, "6 of 100 items")
+		require.NotErrorIs(t, err, errCut)
 	})
 }
 

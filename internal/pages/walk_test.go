@@ -18,16 +18,22 @@ import (
 
 var errCut = errors.New("the connection was cut")
 
+// Nothing is fetched before the range, and a sequence can be walked again.
 func TestEveryPageOnce(t *testing.T) {
 	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
 		for n := range 12 {
 			l := &list{items: n, byCursor: byCursor, latency: time.Second}
 			w := l.walk()
 			w.Prefetch = prefetch
-			items, err := collect(w.All(t.Context()))
-			require.NoError(t, err)
-			require.Equal(t, upTo(n), items)
-			require.Len(t, l.asked, max((n+1)/pageSize, 1))
+			seq := w.All(t.Context())
+			require.Empty(t, l.asked)
+			for range 2 {
+				l.asked = nil
+				items, err := collect(seq)
+				require.NoError(t, err)
+				require.Equal(t, upTo(n), items)
+				require.Len(t, l.asked, max((n+1)/pageSize, 1))
+			}
 		}
 	})
 }
@@ -101,6 +107,22 @@ func TestEndedContext(t *testing.T) {
 			require.ErrorIs(t, err, errCut)
 		}
 		require.Equal(t, 2, n)
+	})
+}
+
+// A page without items that has a next one is not the end.
+func TestEmptyPageGoesOn(t *testing.T) {
+	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+		l := &list{items: 8, byCursor: byCursor, serve: func(at int, p *page) {
+			if p.Count = 4; at == 0 || at == 4 {
+				p.Items = nil
+			}
+		}}
+		w := l.walk()
+		w.Prefetch = prefetch
+		items, err := collect(w.All(t.Context()))
+		require.NoError(t, err)
+		require.Equal(t, []int{2, 3, 6, 7}, items)
 	})
 }
 
@@ -287,14 +309,15 @@ func TestPlaceOfALink(t *testing.T) {
 		_, err = pages.ByOffset(from, link)
 		require.ErrorIs(t, err, pages.ErrRepeatedLink)
 	}
-	for _, link := range []string{"?offset=-5", "?offset=x", "?limit=5", "http://[::1", "%zz", "?offset=%zz", "?a;b"} {
+	for _, link := range []string{"?offset=-5", "?offset=x", "?offset=", "?offset=99999999999999999999", "?cursor=c4", "no query", "?limit=5", "http://[::1", "%zz", "?offset=%zz", "?a;b"} {
 		_, err = pages.ByOffset(from, link)
 		require.ErrorContains(t, err, "the service's link to the next page")
+		require.NotContains(t, err.Error(), link)
 	}
 	to, err = pages.ByCursor(from, "http://x/?offset=4&cursor=a%2B%3D")
 	require.NoError(t, err)
 	require.Equal(t, pages.Place{Cursor: "a+="}, to)
-	for _, link := range []string{"?offset=2", "?cursor=", "?cursor=%zz", "?cursor=" + strings.Repeat("c", 4<<10+1)} {
+	for _, link := range []string{"?offset=2", "?cursor=", "?cursor=%zz", "?cursor=a;b", "http://[::1", "%zz", "no query", "?cursor=" + strings.Repeat("c", 4<<10+1)} {
 		_, err = pages.ByCursor(from, link)
 		require.ErrorContains(t, err, "the service's link to the next page")
 	}
