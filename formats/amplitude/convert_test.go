@@ -1,6 +1,8 @@
 package amplitude_test
 
 import (
+	"encoding/json"
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -96,6 +98,7 @@ func TestUUIDs(t *testing.T) {
 	seen := map[string]bool{none: true}
 	for _, members := range []string{
 		`"device_id":"d","$insert_id":"i"`, `"device_id":"e","$insert_id":"i"`, `"device_id":"e","$insert_id":"j"`, `"user_id":"d","$insert_id":"i"`,
+		`"user_id":"f","device_id":"","$insert_id":"i"`,
 		`"user_id":"u","uuid":"x"`, `"user_id":"u","uuid":"0d0a2b9e-d7a1-11ee-0f5a-6b2f4d1c9e01"`, `"user_id":"u","uuid":"{0d0a2b9e-d7a1-11ee-8f5a-6b2f4d1c9e01}"`,
 	} {
 		made := id(members)
@@ -113,5 +116,94 @@ func TestElements(t *testing.T) {
 		ev := convert(t, nil, `{"event_type":"[Amplitude] Element `+name+`","user_id":"u","event_time":"2024-07-01 07:18:37"}`)[0]
 		assert.Equal(t, "$autocapture", ev.Name)
 		assert.Contains(t, string(ev.RawProperties), `"$event_type":"`+want+`"`)
+	}
+}
+
+// The first group of a type is the event's. Further ones, and values that are no groups, stay in a property
+// of their own, and so do user properties that are no object.
+func TestOddValues(t *testing.T) {
+	t.Parallel()
+	const acme = `"groups":{"company":["acme"]},`
+	const ofAcme = `"$groups":{"company":"acme"},`
+	for _, tt := range []struct {
+		members string
+		want    string // the properties that are made of them
+		of      string // of which group, with which properties
+	}{
+		{`"groups":{"company":["acme"]}`, `"$groups":{"company":"acme"},`, ""},
+		{`"groups":{"company":[ "acme" ]}`, `"$groups":{"company":"acme"},`, ""},
+		{`"groups":{"company":"acme"}`, `"$groups":{"company":"acme"},`, ""},
+		{`"groups":{"company":["a\"b"]}`, `"$groups":{"company":"a\"b"},`, ""},
+		{`"groups":{"company":["a\\"]}`, `"$groups":{"company":"a\\"},`, ""},
+		{`"groups":{"company":[7, 8]}`, `"$groups":{"company":"7"},"$amplitude_groups":{"company":[7, 8]},`, ""},
+		{`"groups":{"company":["", "acme"]}`, `"$groups":{"company":"acme"},"$amplitude_groups":{"company":["", "acme"]},`, ""},
+		{`"groups":{"company":[]}`, ``, ""},
+		{`"groups":{"company":[""]}`, ``, ""},
+		{`"groups":{"company":[null]}`, ``, ""},
+		{`"groups":{"company":""}`, ``, ""},
+		{`"groups":{"":["acme"]}`, `"$amplitude_groups":{"":["acme"]},`, ""},
+		{`"groups":{"company":[{"a":1},"b"],"team":["x"]}`, `"$groups":{"team":"x"},"$amplitude_groups":{"company":[{"a":1},"b"],"team":["x"]},`, ""},
+		{`"groups":{"team":[true],"company":[""]}`, `"$amplitude_groups":{"team":[true],"company":[""]},`, ""},
+		{`"groups":{"team":true,"company":["acme"]}`, `"$groups":{"company":"acme"},"$amplitude_groups":{"team":true,"company":["acme"]},`, ""},
+		{acme + `"group_properties":{"company":{"acme":{"a":1}}}`, ofAcme, `company acme {"a":1}`},
+		{acme + `"group_properties":{"company":{"initech":{"a":1}}}`, ofAcme, `company initech {"a":1}`},
+		{acme + `"group_properties":{"team":{"acme":{"a":1}}}`, ofAcme, `team acme {"a":1}`},
+		{acme + `"group_properties":{"company":{"acme":1}}`, ofAcme + `"$amplitude_group_properties":{"company":{"acme":1}},`, ""},
+		{acme + `"group_properties":{"company":{"":{"a":1}}}`, ofAcme + `"$amplitude_group_properties":{"company":{"":{"a":1}}},`, ""},
+		{acme + `"group_properties":{"":{"acme":{"a":1}}}`, ofAcme + `"$amplitude_group_properties":{"":{"acme":{"a":1}}},`, ""},
+		{acme + `"group_properties":{"company":1}`, ofAcme + `"$amplitude_group_properties":{"company":1},`, ""},
+		{acme + `"group_properties":{"company":1,"team":null}`, ofAcme + `"$amplitude_group_properties":{"company":1,"team":null},`, ""},
+		{acme + `"group_properties":{"company":{"acme":null},"team":null}`, ofAcme, ""},
+		{acme + `"group_properties":1`, ofAcme + `"$amplitude_group_properties":1,`, ""},
+		{`"user_properties":"x"`, `"$amplitude_user_properties":"x",`, ""},
+		{`"user_properties":""`, ``, ""},
+	} {
+		record := `{"event_type":"e","user_id":"u","event_time":"2024-07-01 07:18:37",` + tt.members + `}`
+		for _, options := range []*amplitude.Options{{Groups: true}, {Groups: true, KeepAll: true}} {
+			events := convert(t, options, record)
+			assert.Equal(t, `{`+tt.want+`"$amplitude_user_id":"u","historical_migration":true,"analytics_source":"amplitude"}`, string(events[0].RawProperties), tt.members)
+			var made []string
+			for _, ev := range events[1:] {
+				var p struct {
+					Kind string          `json:"$group_type"`
+					Key  string          `json:"$group_key"`
+					Set  json.RawMessage `json:"$group_set"`
+				}
+				require.NoError(t, json.Unmarshal(ev.RawProperties, &p))
+				made = append(made, p.Kind+" "+p.Key+" "+string(p.Set))
+			}
+			assert.Equal(t, tt.of, strings.Join(made, ","), tt.members)
+		}
+	}
+}
+
+// Systems and devices have PostHog's names, whether the row is of the web or not. A version that is a whole
+// number is one.
+func TestSystems(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string][4]any{ // $os, $device_type, $browser_version, $amplitude_os_name
+		`"os_name":"ios","platform":"iOS"`:                                    {"iOS", "Mobile", nil, nil},
+		`"os_name":"iPhone OS","platform":"iOS"`:                              {"iOS", "Mobile", nil, "iPhone OS"},
+		`"os_name":"BeOS","platform":"Other"`:                                 {"BeOS", nil, nil, nil},
+		`"os_name":"ios","platform":"iOS","device_type":"Apple iPad"`:         {"iOS", "Tablet", nil, nil},
+		`"os_name":"android","platform":"Android","device_type":"A tablet"`:   {"Android", "Tablet", nil, nil},
+		`"os_name":"ios","platform":"iOS","device_model":"iPad8,1"`:           {"iOS", "Tablet", nil, nil},
+		`"os_name":"windows","platform":"Windows","device_type":"A tablet"`:   {"Windows", "Desktop", nil, nil},
+		`"os_name":"Chrome","device_type":"Windows","os_version":"120"`:       {"Windows", "Desktop", 120., nil},
+		`"os_name":"Safari","device_type":"iPad","platform":"Web"`:            {"iOS", "Tablet", nil, nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"0"`:               {"x", nil, 0., nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"9"`:               {"x", nil, 9., nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"09"`:              {"x", nil, "09", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"123456789"`:       {"x", nil, 123456789., nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"1234567890"`:      {"x", nil, "1234567890", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"1.5"`:             {"x", nil, "1.5", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"1a"`:              {"x", nil, "1a", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":7`:                 {"x", nil, 7., nil},
+		`"os_name":"Chrome","device_type":"x","os_version":123,"platform":""`: {"x", nil, 123., nil},
+	} {
+		ev := convert(t, nil, `{"event_type":"e","user_id":"u","event_time":"2024-07-01 07:18:37",`+members+`}`)[0]
+		var p map[string]any
+		require.NoError(t, json.Unmarshal(ev.RawProperties, &p))
+		assert.Equal(t, want, [4]any{p["$os"], p["$device_type"], p["$browser_version"], p["$amplitude_os_name"]}, members)
 	}
 }
