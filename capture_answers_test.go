@@ -155,22 +155,6 @@ func TestOutageIsWaitedOut(t *testing.T) {
 	})
 }
 
-func TestNoProgressStopsResumable(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(503)))
-		begin := time.Now()
-		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "down"})
-		var stop *hogapi.StopError
-		require.ErrorAs(t, err, &stop)
-		assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
-		assert.InDelta(t, 15*time.Minute, time.Since(begin), float64(10*time.Second))
-		assert.EqualValues(t, 100, receipt.Pending)
-	})
-}
-
 // A service runs for months: with NoProgress -1 its Capture outlives a host that is late, a long outage and a
 // foolish Retry-After. Meanwhile it holds no more than it may.
 func TestCaptureThatNeverGivesUp(t *testing.T) {
@@ -222,18 +206,6 @@ func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
 		}
 		assert.Zero(t, early)
 		requireWhole(t, server, 1000)
-	})
-}
-
-func TestRetryAfterBeyondTheLimitStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit("86400")))
-		_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "limited"})
-		var stop *hogapi.StopError
-		require.ErrorAs(t, err, &stop)
-		assert.Equal(t, 24*time.Hour, stop.RetryAfter)
 	})
 }
 

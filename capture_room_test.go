@@ -2,6 +2,7 @@ package hogapi_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -176,6 +177,18 @@ func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
 	return &http.Response{
 		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
 	}, nil
+}
+
+// unzipped is a request's body without compression.
+func unzipped(body []byte) ([]byte, error) {
+	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
+		return body, nil
+	}
+	z, err := gzip.NewReader(bytes.NewReader(body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(z)
 }
 
 // A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"math/rand/v2"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Each result does what it says: what is dropped, or of unknown fate, goes to the handler with the
@@ -159,76 +157,6 @@ func callsOfEach(server *hogapitest.Server) map[string]int {
 	return n
 }
 
-// What stops a v1 import stops it at once, and it resumes.
-func TestAnswersOfCaptureV1ThatStop(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		fault  hogapitest.Fault
-		reason hogapi.StopReason
-		is     error
-	}{
-		"401":            {hogapitest.Status(401), hogapi.StopUnauthorized, hogapi.ErrUnauthorized},
-		"402":            {hogapitest.Status(402), hogapi.StopQuota, hogapi.ErrQuota},
-		"403":            {hogapitest.Status(403), hogapi.StopForbidden, hogapi.ErrForbidden},
-		"404":            {hogapitest.Status(404), hogapi.StopNotFound, hogapi.ErrNotFound},
-		"415":            {hogapitest.Status(415), hogapi.StopRefused, nil},
-		"invalid_batch":  {hogapitest.Status(400, `{"error":"invalid_batch"}`), hogapi.StopRefused, nil},
-		"429 of a quota": {hogapitest.Status(429, `{"error":"billing_limit_exceeded"}`), hogapi.StopQuota, hogapi.ErrQuota},
-		"418":            {hogapitest.Status(418), hogapi.StopRefused, nil},
-		"a redirect":     {redirect("https://elsewhere.example/"), hogapi.StopRedirect, nil},
-		"413 of a proxy": {hogapitest.HTML(413), hogapi.StopNotService, nil},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				server.Script(ops.Capture, test.fault)
-				options := &hogapi.ImportOptions{ID: "stops", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1}}
-				_, err := client.Import(t.Context(), numbered(10), options)
-				assert.Equal(t, test.reason, stopOf(t, err).Reason, "%v", err)
-				if test.is != nil {
-					require.ErrorIs(t, err, test.is)
-				}
-				assert.Len(t, server.Calls(ops.Capture), 1)
-				receipt, err := client.Import(t.Context(), numbered(10), options)
-				require.NoError(t, err)
-				assert.EqualValues(t, 10, receipt.Acknowledged)
-			})
-		})
-	}
-}
-
-// What is refused as a whole is halved to the culprit, under other request ids.
-func TestCulpritOfCaptureV1IsFound(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		server.RejectEvents(func(raw json.RawMessage) int {
-			if strings.Contains(string(raw), `"n":37,`) {
-				return 400
-			}
-			return 0
-		})
-		var rejects []hogapi.Reject
-		receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{
-			ID: "culprit", MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1},
-			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-				rejects = append(rejects, r)
-				return nil
-			}),
-		})
-		require.NoError(t, err)
-		assert.EqualValues(t, int64(100-len(rejects)), receipt.Acknowledged)
-		require.NotEmpty(t, rejects)
-		for _, r := range rejects {
-			assert.Equal(t, reasons.Answer400, r.Err.Reason)
-		}
-		assert.Empty(t, server.Breaches())
-	})
-}
-
 // A small flush is one request, however many persons it is of.
 func TestSmallFlushIsOneRequest(t *testing.T) {
 	t.Parallel()
@@ -243,6 +171,7 @@ func TestSmallFlushIsOneRequest(t *testing.T) {
 			require.NoError(t, capture.Flush(t.Context()))
 			assert.Len(t, server.Calls(ops.Capture), round+1)
 		}
+		assert.Empty(t, server.Calls(ops.Protocol), "it is known")
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
 	}

@@ -12,7 +12,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/reasons"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -95,37 +94,6 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 	}
 	_, err := hogapi.Check(t.Context(), nil, &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
-}
-
-// Check derives the uuids that an import derives, also where an event between two of one position is refused or has its own.
-func TestCheckFindsTheImportsDoubles(t *testing.T) {
-	t.Parallel()
-	at := func(offset int64, name string, id uuid.UUID) hogapi.Event {
-		return hogapi.Event{Name: name, DistinctID: "ann", Timestamp: longAgo, UUID: id, Position: hogapi.Position{Offset: offset}}
-	}
-	for name, between := range map[string]hogapi.Event{
-		"a refused one":        at(2, "", uuid.Nil),
-		"one with its own":     at(2, "own", numberedUUID(1)),
-		"one without position": at(0, "own", numberedUUID(1)),
-	} {
-		t.Run(name, func(t *testing.T) {
-			source := hogapi.SourceFunc("around", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-				return func(yield func(hogapi.Event, error) bool) {
-					_ = yield(at(1, "first", uuid.Nil), nil) && yield(between, nil) && yield(at(1, "second", uuid.Nil), nil)
-				}
-			})
-			server := hogapitest.New()
-			options := hogapi.ImportOptions{ID: "x", Rejects: ignoreRejects, Gate: hogapi.GateOptions{MinAge: -1}}
-			receipt, err := server.Client(t).Import(t.Context(), source, &options)
-			require.NoError(t, err)
-			report, err := hogapi.Check(t.Context(), source, &options)
-			require.NoError(t, err)
-			assert.Equal(t, receipt.Acknowledged-int64(server.Ledger().Unique()), report.DoubleUUIDs.Count)
-			if between.Position.IsZero() {
-				assert.Zero(t, report.DoubleUUIDs.Count, "it has no place in the count")
-			}
-		})
-	}
 }
 
 func TestCheckReportsAsFarAsItCame(t *testing.T) {

@@ -19,7 +19,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -86,23 +85,6 @@ func TestImportRefusesACheckpointInUse(t *testing.T) {
 	_, err = server.Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "held", Checkpoint: hogapi.FileCheckpoint(path)})
 	require.ErrorIs(t, err, hogapi.ErrHeld)
 	assert.Zero(t, server.Ledger().Len())
-}
-
-// A checkpoint that cannot be written shows before the first event is sent.
-func TestImportTriesItsCheckpointFirst(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	d := new(simdisk.Disk)
-	broken := errors.New("no space left")
-	d.FailAt(2, broken)
-	_, err := server.Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "full", Checkpoint: hogapi.FileCheckpointOn(d, "ckpt")})
-	require.ErrorIs(t, err, broken)
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
-	assert.Equal(t, hogapi.StopCheckpoint, stop.Reason)
-	assert.Zero(t, server.Ledger().Len())
-	_, err = d.Lock("ckpt.lock")
-	assert.NoError(t, err, "the lock is given back")
 }
 
 // A checkpoint that is sound and of something else is refused clearly, stays as it is, and nothing is sent.

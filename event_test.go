@@ -96,17 +96,6 @@ func TestGoldenEvents(t *testing.T) {
 	assert.Equal(t, string(want), text)
 }
 
-// Both forms of the distinct id go out: the service's at the root, the specification's in the properties.
-func TestWireForm(t *testing.T) {
-	ev := testEvent()
-	fields := ev.fields()
-	out, refusal := testEncoder().Encode(&fields)
-	require.Nil(t, refusal)
-	assert.JSONEq(t, `{"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"$pageview","timestamp":"2024-02-29T18:29:59.123456789Z","distinct_id":"user-1",
-		"properties":{"distinct_id":"user-1","a":"x","b":1,"$lib":"hogapi-go","$lib_version":"`+outgoing.Version()+`","$geoip_disable":true,"$import_job_id":"golden"}}`, string(out.Wire))
-	assert.NotContains(t, string(out.Wire), "sent_at")
-}
-
 // A program that changes the events of a file on their way to the import is not believed for what the file said.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()

@@ -2,13 +2,11 @@ package hogapi_test
 
 import (
 	"context"
-	"fmt"
 	"iter"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -63,47 +61,5 @@ func TestAClockThatWasAhead(t *testing.T) {
 		}
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
-	})
-}
-
-// The time of an event, and times in its properties, are the same instants in a zone whose offset has seconds.
-func TestZonesWithSeconds(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		for i, offset := range []int{19*60 + 32, -44*60 - 30, 3600 + 1, 2} {
-			server := hogapitest.New()
-			at := time.Date(1937, 6, 30, 12, 0, 0, 123_000_000, time.FixedZone("", offset))
-			ev := hogapi.Event{Name: "e", DistinctID: "ann", Timestamp: at, UUID: uuid.New(), Properties: map[string]any{
-				"at": at, "pointer": &at, "list": []any{at}, "times": []time.Time{at}, "map": map[string]any{"at": at},
-			}, Set: map[string]any{"at": at}}
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: fmt.Sprint("zone-", i)})
-			require.NoError(t, err)
-			require.NoError(t, capture.Enqueue(t.Context(), ev))
-			_, err = capture.Close(t.Context())
-			require.NoError(t, err)
-			stored := server.Ledger().Find(ev.UUID)
-			require.Len(t, stored, 1)
-			assert.True(t, at.Equal(stored[0].Time), stored[0].Timestamp)
-			var found int
-			var walk func(v any)
-			walk = func(v any) {
-				switch v := v.(type) {
-				case string:
-					if got, err := time.Parse(time.RFC3339Nano, v); err == nil {
-						assert.True(t, at.Equal(got), "%s is not %s", v, at.UTC())
-						found++
-					}
-				case []any:
-					for _, e := range v {
-						walk(e)
-					}
-				case map[string]any:
-					for _, e := range v {
-						walk(e)
-					}
-				}
-			}
-			walk(decoded(t, stored[0].Properties))
-			assert.Equal(t, 6, found)
-		}
 	})
 }

@@ -139,25 +139,6 @@ func TestLockFileThatIsRemoved(t *testing.T) {
 	}
 }
 
-// So does one whose reject file may have a second owner.
-func TestLockOfARejectFileThatIsRemoved(t *testing.T) {
-	t.Parallel()
-	for name, checkpoint := range map[string]hogapi.Checkpointer{"no checkpoint": nil, "checkpoint": &memoryCheckpoint{}} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "rejects")
-			server := hogapitest.New()
-			server.RejectEvents(func(json.RawMessage) int {
-				_ = os.Remove(path + ".lock")
-				return 0
-			})
-			err := importWithin(t, server, hogapi.ImportOptions{Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
-			require.ErrorAs(t, err, new(*hogapi.StopError))
-			require.ErrorContains(t, err, "somebody else may be an owner too")
-		})
-	}
-}
-
 // Rejects hold events: a file that others could read becomes private, and so do the folders that are made.
 func TestRejectFileIsPrivate(t *testing.T) {
 	t.Parallel()

@@ -2,9 +2,7 @@ package hogapi_test
 
 import (
 	"compress/gzip"
-	"errors"
 	"net/http"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -75,23 +73,6 @@ func TestProtocolIsAskedOnce(t *testing.T) {
 	}
 }
 
-// Nobody asks where the options or the checkpoint say it.
-func TestProtocolThatIsKnownIsNotAsked(t *testing.T) {
-	t.Parallel()
-	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
-		server := hogapitest.New()
-		options := hogapi.ImportOptions{ID: "known", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
-		for n := range 2 {
-			receipt, err := server.Client(t).Import(t.Context(), numbered(10*(n+1)), &options)
-			require.NoError(t, err)
-			assert.Equal(t, protocol, receipt.Protocol)
-			options.Delivery.Protocol = hogapi.ProtocolAuto
-		}
-		assert.Empty(t, server.Calls(ops.Protocol))
-		assert.Empty(t, server.Breaches())
-	}
-}
-
 // One import never mixes two protocols, whatever becomes of the server.
 func TestImportKeepsItsProtocol(t *testing.T) {
 	t.Parallel()
@@ -119,56 +100,8 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 20, receipt.Acknowledged)
 	assert.Equal(t, 10, newer.Ledger().Len())
+	assert.Empty(t, append(old.Calls(ops.Protocol), newer.Calls(ops.Protocol)...), "the checkpoint says it")
 }
-
-// A checkpoint of a release that knew /batch/ only continues there.
-func TestOlderCheckpointStaysWithBatch(t *testing.T) {
-	t.Parallel()
-	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
-	options := &hogapi.ImportOptions{ID: "older", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}}
-	_, err := server.Client(t).Import(t.Context(), numbered(10), options)
-	require.NoError(t, err)
-	changeState(t, checkpoint, func(state string) string {
-		return strings.Replace(strings.Replace(state, `"version":3`, `"version":2`, 1), `"protocol":"batch",`, "", 1)
-	})
-	options.Delivery.Protocol = hogapi.ProtocolAuto
-	receipt, err := server.Client(t).Import(t.Context(), numbered(20), options)
-	require.NoError(t, err)
-	assert.Equal(t, hogapi.ProtocolBatch, receipt.Protocol)
-	assert.Empty(t, server.Calls(ops.Protocol))
-	assert.Empty(t, server.Breaches())
-}
-
-// The protocol is durable before the first event is sent: a run that is killed before its first
-// commit has sent by it too.
-func TestProtocolIsSavedBeforeTheFirstEvent(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
-		server.Script(ops.Capture, hogapitest.CutAfter(), hogapitest.Always(hogapitest.Status(503)))
-		options := &hogapi.ImportOptions{ID: "first", Checkpoint: checkpoint, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxTries: 3}}
-		_, err := server.Client(t).Import(t.Context(), numbered(10), options)
-		require.Error(t, err)
-		require.Positive(t, server.Ledger().Len(), "the service has them, and nothing is committed")
-		server.ClearScript(ops.Capture)
-		server.Script(ops.Protocol, hogapitest.Always(hogapitest.Status(404)))
-		receipt, err := server.Client(t).Import(t.Context(), numbered(10), options)
-		server.ClearScript(ops.Protocol)
-		require.NoError(t, err)
-		assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
-		for _, b := range server.Breaches() {
-			assert.NotEqual(t, hogapitest.DutyProtocol, b.Duty, "%s", b)
-		}
-	})
-	failing := &memoryCheckpoint{}
-	server := hogapitest.New()
-	_, err := server.Client(t).Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "first", Checkpoint: failsAt(failing, 2)})
-	assert.Equal(t, hogapi.StopCheckpoint, stopOf(t, err).Reason)
-	assert.Zero(t, server.Ledger().Len())
-}
-
-// failsAt is a checkpoint whose n-th save fails.
-func failsAt(c hogapi.Checkpointer, n int) hogapi.Checkpointer { return &killed{c, n - 1} }
 
 // A TryEnqueue that would have to wait for the answer takes nothing.
 func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
@@ -248,24 +181,3 @@ func TestEncoders(t *testing.T) {
 		}
 	}
 }
-
-func TestProtocolOptionsAreChecked(t *testing.T) {
-	t.Parallel()
-	client := hogapitest.New().Client(t)
-	for field, d := range map[string]hogapi.DeliveryOptions{
-		"Delivery.Protocol": {Protocol: "v2"},
-		"Delivery.Encoder":  {Encoder: hogapi.Zstd(), NoCompression: true},
-	} {
-		_, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: d})
-		var input *hogapi.InputError
-		require.ErrorAs(t, err, &input)
-		assert.Equal(t, field, input.Field)
-	}
-	_, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Encoder: (*brokenEncoder)(nil)}})
-	require.ErrorIs(t, err, hogapi.ErrInvalid)
-}
-
-type brokenEncoder struct{}
-
-func (*brokenEncoder) Encoding() string             { panic(errors.New("nil")) }
-func (*brokenEncoder) NewWriter() hogapi.BodyWriter { return nil }

@@ -3,13 +3,12 @@ package hogapi_test
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"io"
-	"iter"
 	"log"
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -21,87 +20,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
-
-// An import returns within a second of its context's end, or of a stop of the sending, although its source gives nothing and ignores its
-// context, and although the service is silent too. What the source gives later is not taken.
-func TestBlockedSourceHoldsUpNothing(t *testing.T) {
-	t.Parallel()
-	const n = 50
-	sources := map[string]func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source{
-		"a function": func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source {
-			return hogapi.SourceFunc("blocked", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-				return func(yield func(hogapi.Event, error) bool) {
-					defer close(ended)
-					for ev, err := range numbered(n).Events(ctx, after) {
-						if !yield(ev, err) {
-							return
-						}
-					}
-					<-released
-					assert.False(t, yield(numberedEvent(n+1), nil), "it comes too late")
-				}
-			})
-		},
-		"a page": func(released <-chan struct{}, ended chan<- struct{}) hogapi.Source {
-			return hogapi.PagedSource("blocked", func(_ context.Context, after hogapi.Position) (page []hogapi.Event, upTo hogapi.Position, err error) {
-				if !after.IsZero() {
-					defer close(ended)
-					<-released
-					return nil, after, nil
-				}
-				for i := range n {
-					page = append(page, numberedEvent(i+1))
-				}
-				return page, page[n-1].Position, nil
-			})
-		},
-	}
-	for name, blocked := range sources {
-		for end, tt := range map[string]struct {
-			fault  hogapitest.Fault
-			reason hogapi.StopReason
-		}{
-			"canceled":                            {hogapitest.Slow(1), hogapi.StopCanceled},
-			"canceled, and the service is silent": {hogapitest.Slow(time.Hour), hogapi.StopCanceled},
-			"401":                                 {hogapitest.Slow(20*time.Second, hogapitest.Status(401)), hogapi.StopUnauthorized},
-		} {
-			t.Run(name+", "+end, func(t *testing.T) {
-				t.Parallel()
-				synctest.Test(t, func(t *testing.T) {
-					server := hogapitest.New()
-					server.Script(ops.Capture, hogapitest.Always(tt.fault))
-					released, ended := make(chan struct{}), make(chan struct{})
-					ctx, cancel := context.WithCancel(t.Context())
-					due := time.Now().Add(20*time.Second + 250*time.Millisecond) // the linger time
-					if tt.reason == hogapi.StopCanceled {
-						due = time.Now().Add(30 * time.Second)
-						time.AfterFunc(30*time.Second, cancel)
-					}
-					defer cancel()
-					checkpoint := &memoryCheckpoint{}
-					options := hogapi.ImportOptions{ID: "blocked", Checkpoint: checkpoint, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoPreflight: true}}
-					receipt, err := server.Client(t).Import(ctx, blocked(released, ended), &options)
-					late := time.Since(due)
-					assert.GreaterOrEqual(t, late, time.Duration(0))
-					assert.Less(t, late, time.Second)
-					assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
-					requireBalanced(t, receipt)
-					assert.False(t, checkpoint.Held)
-					saved := checkpoint.Saves
-					close(released)
-					<-ended
-					synctest.Wait()
-					assert.Equal(t, saved, checkpoint.Saves)
-					server.ClearScript(ops.Capture)
-					receipt, err = server.Client(t).Import(t.Context(), hogapi.SourceFunc("blocked", numbered(n+1).Events), &options)
-					require.NoError(t, err)
-					assert.EqualValues(t, n+1, receipt.Acknowledged)
-					requireWhole(t, server, n+1)
-				})
-			})
-		}
-	}
-}
 
 // stopOf is why an import has stopped.
 func stopOf(t *testing.T, err error) *hogapi.StopError {
@@ -117,69 +35,6 @@ func countRejects(n *int) hogapi.RejectHandler {
 		*n++
 		return nil
 	})
-}
-
-// A refusal that the service cannot have written is a proxy's: it rejects nothing, and stops the import at once.
-func TestForeignRefusalsStopAtOnce(t *testing.T) {
-	t.Parallel()
-	page := func(code int, contentType, body string) hogapitest.Fault {
-		return hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
-			w.Header().Set("Content-Type", contentType)
-			w.WriteHeader(code)
-			_, _ = w.Write([]byte(body))
-		})
-	}
-	const html = "<html><head><title>400 The plain HTTP request was sent to HTTPS port</title></head></html>"
-	for name, tt := range map[string]struct {
-		fault hogapitest.Fault
-		stops bool
-	}{
-		"400, a page":                         {hogapitest.HTML(400), true},
-		"413, a page":                         {hogapitest.HTML(413), true},
-		"400, a page typed as text":           {page(400, "text/plain", "\r\n "+html), true},
-		"400, a page by its type":             {page(400, "text/html; charset=utf-8", "Bad Request"), true},
-		"413, a page that begins as XML does": {page(413, "", "<!DOCTYPE html>"), true},
-		"400, over 4 KiB":                     {hogapitest.Status(400, strings.Repeat("x", 4<<10+1)), true},
-		"413, over 4 KiB":                     {hogapitest.Status(413, strings.Repeat("x", 4<<10+1)), true},
-		"400, 4 KiB":                          {hogapitest.Status(400, strings.Repeat("x", 4<<10)), false},
-		"400, a short text":                   {hogapitest.Status(400, "invalid batch"), false},
-		"400, an empty body":                  {hogapitest.Status(400, ""), false},
-		"413, a short text":                   {hogapitest.Status(413, "maximum event size exceeded"), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				const n = 64
-				server := hogapitest.New()
-				client := server.Client(t)
-				rejects := 0
-				options := hogapi.ImportOptions{
-					ID: "proxy", Checkpoint: &memoryCheckpoint{}, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
-					Delivery: hogapi.DeliveryOptions{Lanes: 1},
-				}
-				server.Script(ops.Capture, hogapitest.Always(tt.fault))
-				receipt, err := client.Import(t.Context(), numbered(n), &options)
-				server.ClearScript(ops.Capture)
-				requireBalanced(t, receipt)
-				if !tt.stops {
-					require.NoError(t, err)
-					assert.Len(t, server.Calls(ops.Capture), 2*n-1, "halved down to each event")
-					assert.Equal(t, n, rejects)
-					return
-				}
-				stop := stopOf(t, err)
-				assert.Equal(t, hogapi.StopNotService, stop.Reason)
-				require.ErrorContains(t, err, "check the capture URL and proxies")
-				assert.Len(t, server.Calls(ops.Capture), 1)
-				assert.Zero(t, rejects)
-				assert.EqualValues(t, n, receipt.Pending)
-				receipt, err = client.Import(t.Context(), numbered(n), &options)
-				require.NoError(t, err)
-				assert.EqualValues(t, n, receipt.Acknowledged, "the next run loses nothing")
-				requireWhole(t, server, n)
-			})
-		})
-	}
 }
 
 // refuseEvents has the fake refuse the events of which the number fits, as the service does: a short text.
@@ -237,6 +92,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 					require.NoError(t, err)
 					assert.EqualValues(t, bad, receipt.Rejected)
 					assert.EqualValues(t, tt.n-bad, receipt.Acknowledged)
+					assert.Empty(t, server.Breaches(), "each half is a request of its own")
 					return
 				}
 				stop := stopOf(t, err)
@@ -316,32 +172,6 @@ func TestPlainHTTPToATLSPort(t *testing.T) {
 	}
 }
 
-// A success without the service's own word settles nothing.
-func TestOnlyTheServicesWordSettles(t *testing.T) {
-	t.Parallel()
-	for name, fault := range map[string]hogapitest.Fault{
-		"an empty 204": hogapitest.Status(204, ""), "an empty 200": hogapitest.Status(200, ""), "an empty 202": hogapitest.Status(202, ""),
-		"OK of a proxy": hogapitest.Status(200, "OK"), "a page": hogapitest.HTML(200),
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				options := hogapi.ImportOptions{ID: "word", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects}
-				server.Script(ops.Capture, hogapitest.Always(fault))
-				receipt, err := client.Import(t.Context(), numbered(1000), &options)
-				assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason)
-				assert.Zero(t, receipt.Acknowledged)
-				server.ClearScript(ops.Capture)
-				_, err = client.Import(t.Context(), numbered(1000), &options)
-				require.NoError(t, err)
-				requireWhole(t, server, 1000)
-			})
-		})
-	}
-}
-
 // A server without /environments is read below /projects; a write there is refused, and its error names the way out.
 func TestServerWithoutEnvironments(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
@@ -363,16 +193,17 @@ func TestServerWithoutEnvironments(t *testing.T) {
 
 // A wait that the service asks for and that is longer than the limit stops at once, instead of after the limit.
 func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
-	for name, wait := range map[string]string{"a second over the limit": "901", "a day": "86400", "a century": "3155760000"} {
+	for name, wait := range map[string]time.Duration{"a second over the limit": 901 * time.Second, "a day": 24 * time.Hour, "a century": 876_600 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
-			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(wait)))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(fmt.Sprint(int(wait.Seconds())))))
 			begin := time.Now()
 			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
 			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
 			var stop *hogapi.StopError
 			require.ErrorAs(t, err, &stop, name)
 			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
+			assert.Equal(t, wait, stop.RetryAfter)
 			assert.Less(t, time.Since(begin), time.Second, name)
 			assert.Len(t, server.Calls(ops.Capture), 1)
 		})

@@ -2,7 +2,6 @@ package hogapi_test
 
 import (
 	"context"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -204,40 +203,6 @@ func TestJSONLinesLongLine(t *testing.T) {
 	assert.True(t, long == got[1].Raw, "it is whole")
 	assert.Equal(t, "next", got[2].Name)
 	assert.Contains(t, got[3].Bad, "at most 1048576 are read")
-}
-
-func TestJSONLinesFiles(t *testing.T) {
-	t.Parallel()
-	one, two := writeFile(t, "1.jsonl", "{\"event\":\"a\"}\n"), writeFile(t, "2.jsonl", "{\"event\":\"b\"}\n{\"event\":\"c\"}\n")
-	empty := writeFile(t, "empty.jsonl", "")
-	source := hogapi.JSONLinesFile(one, empty, two)
-	assert.Equal(t, "1.jsonl,empty.jsonl,2.jsonl", source.Name())
-	all, err := readSource(t.Context(), source, hogapi.Position{})
-	require.NoError(t, err)
-	require.Len(t, all, 3)
-	assert.Equal(t, hogapi.Position{Key: "2.jsonl", Offset: 14}, all[1].Position)
-	for i, r := range all {
-		rest, err := readSource(t.Context(), source, r.Position)
-		require.NoError(t, err)
-		assert.Equal(t, all[i+1:], append([]record{}, rest...))
-	}
-
-	for range source.Events(t.Context(), hogapi.Position{}) {
-		break // must not be asked again
-	}
-
-	ctx, cancel := context.WithCancelCause(t.Context())
-	defer cancel(nil)
-	why := errors.New("enough")
-	n := 0
-	for _, err := range source.Events(ctx, hogapi.Position{}) {
-		if n++; n == 1 {
-			cancel(why)
-			continue
-		}
-		require.ErrorIs(t, err, why)
-	}
-	assert.Equal(t, 2, n)
 }
 
 func TestJSONLinesRefused(t *testing.T) {

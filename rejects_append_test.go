@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -18,76 +17,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/ops"
 )
-
-// A line that somebody appends between two runs stays.
-func TestRejectFileIsAppendedToBetweenRuns(t *testing.T) {
-	t.Parallel()
-	path, checkpoint := filepath.Join(t.TempDir(), "rejects.jsonl"), checkpointOnly(t)
-	client := hogapitest.New().Client(t)
-	broken := errors.New("the table is gone")
-	run := func(n int) error {
-		source := hogapi.SourceFunc("s", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-			return func(yield func(hogapi.Event, error) bool) {
-				for ev, err := range numbered(n).Events(ctx, after) {
-					if ev.Position.Offset%5 == 0 {
-						ev.Name = ""
-					}
-					if !yield(ev, err) {
-						return
-					}
-				}
-				if n < 20 {
-					yield(hogapi.Event{}, broken)
-				}
-			}
-		})
-		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
-		return err
-	}
-	require.ErrorIs(t, run(10), broken)
-	for _, note := range []string{`{"note":1}` + "\n", `{"note":2}`, "not JSON\n"} { // the second lacks its end
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = f.WriteString(note)
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		require.ErrorIs(t, run(10), broken)
-	}
-	require.NoError(t, run(20))
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	for _, note := range []string{"\n" + `{"note":1}` + "\n", "\n" + `{"note":2}` + "\n", "\nnot JSON\n"} {
-		assert.Contains(t, string(content), note)
-	}
-	assert.Equal(t, 4, strings.Count(string(content), `"reason":"no_name"`))
-}
-
-// A line that somebody appends stays, also while an import writes to the file.
-func TestRejectFileIsAppendedToByOthers(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rejects.jsonl")
-	notes := 0
-	source := altered(numbered(10), func(ev *hogapi.Event) {
-		*ev = hogapi.BadEvent(ev.Position, []byte("bad"), errors.New("no JSON"))
-	})
-	handler := hogapi.RejectFile(path)
-	_, err := hogapitest.New().Client(t).Import(t.Context(), altered(source, func(*hogapi.Event) {
-		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-		require.NoError(t, err)
-		_, err = f.WriteString(`{"note":"of somebody"}` + "\n")
-		require.NoError(t, err)
-		require.NoError(t, f.Close())
-		notes++
-	}), &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: handler, Delivery: hogapi.DeliveryOptions{MaxInFlight: 1}})
-	require.NoError(t, err)
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, notes, strings.Count(string(content), `{"note":"of somebody"}`+"\n"))
-	assert.Equal(t, 10, strings.Count(string(content), `"raw":"bad"`))
-}
 
 // A line that was corrected by hand, with a mistake and no newline, is there still when the import runs again.
 func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
@@ -207,32 +138,4 @@ func TestRejectsOfAMappingHoldTheirOwnLine(t *testing.T) {
 			require.Equal(t, lines, got)
 		})
 	}
-}
-
-// A handler around a reject file fails with the file, at whichever operation: a reject that may be lost is not settled.
-func TestWrappedRejectFileThatFails(t *testing.T) {
-	t.Parallel()
-	broken := errors.New("input/output error")
-	source := eventsOf(numberedEvent(1), hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 2")))
-	operations := 0
-	for n := 1; n < 20; n++ {
-		disk := new(simdisk.Disk)
-		disk.FailAt(n, broken)
-		file := hogapi.RejectFileOn(disk, "rejects")
-		checkpoint := &memoryCheckpoint{}
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-			ID: "wrapped", Checkpoint: checkpoint, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return file.Reject(ctx, r) }),
-		})
-		if err == nil {
-			break
-		}
-		operations++
-		require.ErrorIs(t, err, broken, "operation %d", n)
-		stop, isStop := errors.AsType[*hogapi.StopError](err)
-		require.True(t, isStop)
-		assert.Equal(t, hogapi.StopHandler, stop.Reason)
-		assert.Zero(t, receipt.Rejected, "operation %d", n)
-		assert.Zero(t, savedReceipt(t, checkpoint.State).Rejected, "operation %d", n)
-	}
-	assert.Equal(t, 4, operations, "creation, sync of the folder, write, sync")
 }

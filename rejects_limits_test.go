@@ -6,7 +6,6 @@ import (
 	"iter"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -91,59 +90,6 @@ func TestRejectLimits(t *testing.T) {
 				if tt.sent > 0 {
 					assert.Equal(t, tt.sent, server.Ledger().Unique(), "everything else is sent")
 				}
-			})
-		})
-	}
-}
-
-// The first 100 records decide, also if thousands of good ones were acknowledged before their rejects were handed over.
-func TestFirstRecordsDecideWhateverComesLater(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		handed := 0
-		source := altered(rejecting(30_000, first(100)), func(ev *hogapi.Event) {
-			if ev.Position.Offset == 3 {
-				time.Sleep(time.Second) // the first reject is handed over, which takes a minute
-			}
-		})
-		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-			ID: "first", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20},
-			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-				if handed++; handed == 1 {
-					time.Sleep(time.Minute)
-				}
-				return nil
-			}),
-		})
-		tooMany(t, err)
-		require.ErrorContains(t, err, "100 of 100 records were rejected")
-		assert.Equal(t, 100, handed)
-		assert.Greater(t, server.Ledger().Unique(), 20_000)
-	})
-}
-
-// As long as everything was rejected nothing is saved: the next run, with a corrected mapping or another file, begins at the start.
-func TestAllRejectedSavesNoPlace(t *testing.T) {
-	t.Parallel()
-	for name, bad := range map[string]int{"the first 100": 3000, "all of fewer": 50} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				options := hogapi.ImportOptions{ID: "format", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-				for range 2 {
-					receipt, err := client.Import(t.Context(), rejecting(bad, every(1)), &options)
-					tooMany(t, err)
-					assert.Zero(t, receipt.Acknowledged)
-				}
-				assert.Empty(t, server.Calls(), "there was nothing to send")
-				right := hogapi.SourceFunc("the right file", numbered(bad).Events)
-				receipt, err := client.Import(t.Context(), right, &options)
-				require.NoError(t, err)
-				assert.EqualValues(t, bad, receipt.Acknowledged)
-				assert.Zero(t, receipt.Rejected)
 			})
 		})
 	}
@@ -259,49 +205,5 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, []int64{500, 200, 0, 300}, []int64{report.Read, report.Good, report.Rejected, report.Skipped})
 		assert.Equal(t, receipt.Skips, report.Skips)
-	})
-}
-
-// Skipped records are not among the records of which the share is taken.
-func TestSkippedRecordsAreNotJudged(t *testing.T) {
-	t.Parallel()
-	const old = 1900 // records that are skipped, unless they are rejected
-	for name, tt := range map[string]struct {
-		isBad func(int) bool
-		want  string // empty: the import ends well
-	}{
-		"they do not thin out the rejects": {every(1000), "2 of 401 records were rejected, more than MaxRejectShare (0.003)"},
-		"nor make them judged early":       {func(i int) bool { return i == old+2 || i == old+4 || i == old+300 }, "3 of 400 records were rejected, more than MaxRejectShare (0.003)"},
-		"nor stand for them":               {func(i int) bool { return i == 1 }, ""},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				source := hogapi.MapSource(numbered(old+400), func(ev hogapi.Event) ([]hogapi.Event, error) {
-					switch i := int(ev.Position.Offset); {
-					case tt.isBad(i):
-						return nil, errors.New("no name")
-					case i <= old:
-						return nil, hogapi.Skip("old")
-					}
-					return []hogapi.Event{ev}, nil
-				})
-				receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-					ID: "skips", Rejects: ignoreRejects, MaxRejectShare: 0.003, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20},
-				})
-				requireBalanced(t, receipt)
-				if tt.want == "" {
-					require.NoError(t, err)
-					return
-				}
-				tooMany(t, err)
-				require.ErrorContains(t, err, tt.want)
-			})
-		})
-	}
-	synctest.Test(t, func(t *testing.T) {
-		skipAll := altered(numbered(2000), func(ev *hogapi.Event) { *ev = hogapi.SkippedEvent(ev.Position, "all of them") })
-		_, err := hogapitest.New().Client(t).Import(t.Context(), skipAll, &hogapi.ImportOptions{ID: "skips"})
-		require.NoError(t, err, "nothing but skips is no failure")
 	})
 }

@@ -22,7 +22,6 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // eventsOf is a source of these events, each at its own position.
@@ -308,56 +307,6 @@ func TestBadEventsOfSourcesKeepTheirUUID(t *testing.T) {
 	}
 }
 
-func TestRejectFileIsCorrectedAndImportedAgain(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	path := filepath.Join(folder, "rejects.jsonl")
-	server := hogapitest.New()
-	client := server.Client(t)
-	var poison uuid.UUID
-	server.RejectEvents(func(raw json.RawMessage) int {
-		if bytes.Contains(raw, []byte(`"poison":true`)) {
-			return 400
-		}
-		return 0
-	})
-	at := time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC)
-	source := eventsOf(
-		hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, Properties: map[string]any{"n": 1}},
-		hogapi.Event{Name: "a", DistinctID: "ann", Timestamp: at, RawProperties: json.RawMessage(`{"poison":true,"price":1.10}`)},
-		hogapi.BadEvent(hogapi.Position{}, []byte(`{"event":"a",timestamp}`), errors.New("line 3")),
-		hogapi.Event{Name: "a", DistinctID: "bea", Timestamp: at, Properties: map[string]any{"bad": math.Inf(1), "good": 1}},
-	)
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, receipt.Rejected)
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	lines := strings.Split(string(content), "\n")
-	require.Contains(t, lines[0], `"reason":"answer_400"`)
-	require.Contains(t, lines[0], `"status":400`)
-	poison = uuid.MustParse(lines[0][9:45])
-
-	// As it is, nothing of it is taken.
-	again := filepath.Join(folder, "again.jsonl")
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
-	require.NoError(t, err)
-	require.EqualValues(t, 3, receipt.Rejected)
-
-	corrected := strings.Replace(lines[0], `"poison":true`, `"poison":false`, 1) + "\n" +
-		strings.Replace(lines[1], `"$reject"`, `"event":"a","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","$reject"`, 1) + "\n" +
-		strings.Replace(lines[2], `"left_out"`, `"added"`, 1) + "\n"
-	require.NoError(t, os.WriteFile(path, []byte(corrected), 0o600))
-	receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "second", MaxRejectShare: -1, Rejects: hogapi.RejectFile(again)})
-	require.NoError(t, err)
-	assert.EqualValues(t, 3, receipt.Acknowledged)
-	stored := server.Ledger().Find(poison)
-	require.Len(t, stored, 1, "it has kept its uuid")
-	assert.Contains(t, string(stored[0].Properties), `"price":1.10`)
-	assert.Contains(t, string(stored[0].Properties), `"$import_job_id":"first"`)
-	assert.NotContains(t, string(stored[0].Raw), "$reject")
-}
-
 // Whatever others have written to a reject file stays, and rejects are added to it.
 func TestRejectFileDestroysNothing(t *testing.T) {
 	t.Parallel()
@@ -393,64 +342,6 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 
 func checkpointOnly(t *testing.T) hogapi.Checkpointer {
 	return hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
-}
-
-// A run without a reject file says nothing about one: a later run with one keeps what it holds.
-func TestRejectFileThatComesLater(t *testing.T) {
-	t.Parallel()
-	checkpoint := checkpointOnly(t)
-	const line = `{"$reject":{"import":"another"}}` + "\n"
-	path := writeFile(t, "rejects.jsonl", line)
-	client := hogapitest.New().Client(t)
-	for _, handler := range []hogapi.RejectHandler{nil, hogapi.RejectFile(path)} {
-		_, err := client.Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "later", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: handler})
-		require.NoError(t, err)
-	}
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, line, string(content))
-}
-
-func TestRejectFileHasOneOwner(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rejects.jsonl")
-	link := filepath.Join(t.TempDir(), "link.jsonl")
-	require.NoError(t, os.Symlink(path, link))
-	server := hogapitest.New()
-	client := server.Client(t)
-	inner := func() error {
-		_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "inner", MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: hogapi.RejectFile(link)})
-		return err
-	}
-	var held error
-	source := hogapi.SourceFunc("outer", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(func(hogapi.Event, error) bool) { held = inner() }
-	})
-	_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "outer", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-	require.NoError(t, err)
-	require.ErrorIs(t, held, hogapi.ErrHeld)
-	require.NoError(t, inner())
-}
-
-// Nobody else writes to a reject file through the value that an import has: that import would cut the line off when it is resumed.
-func TestRejectFileValueHasOneUser(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rejects.jsonl")
-	rejects := hogapi.RejectFile(path)
-	other := hogapi.Reject{Raw: []byte("other"), Position: hogapi.Position{Offset: 1}, Err: &hogapi.EventError{Reason: reasons.BadRecord}}
-	source := hogapi.SourceFunc("busy", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			assert.ErrorIs(t, rejects.Reject(t.Context(), other), hogapi.ErrHeld)
-			yield(hogapi.BadEvent(hogapi.Position{Offset: 1}, []byte("ours"), errors.New("bad")), nil)
-		}
-	})
-	_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: rejects})
-	require.NoError(t, err)
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, 1, strings.Count(string(content), "\n"))
-	assert.Contains(t, string(content), "ours")
-	require.NoError(t, rejects.Reject(t.Context(), other), "afterwards it may")
 }
 
 // The working folder may be a link.
@@ -493,23 +384,6 @@ func TestRejectFileThatFails(t *testing.T) {
 		require.True(t, ok, "operation %d: %v", n+1, err)
 		assert.Equal(t, want, stop.Reason, "operation %d: %v", n+1, err)
 	}
-}
-
-// A reject file that is imported with itself as reject file would grow as it is read.
-func TestRejectFileIsNotItsOwnSource(t *testing.T) {
-	t.Parallel()
-	path := writeFile(t, "rejects.jsonl", "bad\n")
-	link := filepath.Join(t.TempDir(), "link.jsonl")
-	require.NoError(t, os.Symlink(path, link))
-	client := hogapitest.New().Client(t)
-	for _, source := range []string{path, link, filepath.Dir(path) + "/./rejects.jsonl"} {
-		_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), &hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-		require.ErrorIs(t, err, hogapi.ErrInvalid)
-		require.ErrorContains(t, err, "a file that is not read")
-	}
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, "bad\n", string(content))
 }
 
 // Checkpoint, reject file and source have files of their own, also beside the names that they are given.
@@ -556,21 +430,6 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 		assert.NoFileExists(t, in("c"))
 		assert.NoFileExists(t, in("r"))
 	}
-}
-
-// A Capture, or a handler around the file, opens and closes it for each line.
-func TestRejectFileOutsideAnImport(t *testing.T) {
-	t.Parallel()
-	path := filepath.Join(t.TempDir(), "rejects.jsonl")
-	file := hogapi.RejectFile(path)
-	for range 2 {
-		require.NoError(t, file.Reject(t.Context(), hogapi.Reject{Raw: []byte("bad"), Status: 400}))
-	}
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, strings.Repeat(`{"$reject":{"status":400,"raw":"bad"}}`+"\n", 2), string(content))
-	require.Error(t, file.Reject(t.Context(), hogapi.Reject{Event: json.RawMessage("{")}))
-	require.Error(t, hogapi.RejectFile("").Reject(t.Context(), hogapi.Reject{}))
 }
 
 // FuzzRejectFile: whatever a record was, its line can be read again, holds the record byte for byte, and is one line.

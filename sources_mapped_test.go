@@ -3,12 +3,11 @@ package hogapi_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"os"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -75,22 +74,6 @@ func TestConcat(t *testing.T) {
 
 var ignoring = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
 
-// A source inside another one is resumed only in the file that it was in.
-func TestConcatRecognizesFiles(t *testing.T) {
-	t.Parallel()
-	first, second := writeFile(t, "a.jsonl", linesOf(2023, 5)), writeFile(t, "b.jsonl", linesOf(2024, 5))
-	source := hogapi.Concat(hogapi.JSONLinesFile(first), hogapi.JSONLinesFile(second))
-	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "checkpoint"))}
-	server := hogapitest.New()
-	_, err := server.Client(t).Import(t.Context(), source, &options)
-	require.NoError(t, err)
-	_, err = server.Client(t).Import(t.Context(), source, &options)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(second, []byte(linesOf(2025, 5)), 0o600))
-	_, err = server.Client(t).Import(t.Context(), source, &options)
-	assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
-}
-
 // watched is a source of a user that wraps another one, and says so.
 type watched struct{ hogapi.Source }
 
@@ -108,21 +91,29 @@ func unchanged(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{
 // A wrapped file is still known: a checkpoint does not continue in another file of its name.
 func TestWrappedFilesAreRecognized(t *testing.T) {
 	t.Parallel()
-	for name, wrap := range wrappings {
+	all := maps.Clone(wrappings)
+	all["as it is"] = func(s hogapi.Source) hogapi.Source { return s }
+	all["Concat"] = func(s hogapi.Source) hogapi.Source { return hogapi.Concat(s) }
+	all["gzip"] = all["as it is"]
+	for name, wrap := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New()
 			path, checkpoint := filepath.Join(t.TempDir(), "events.jsonl"), filepath.Join(t.TempDir(), "ckpt")
 			run := func(content string) error {
+				if name == "gzip" {
+					content = zipped(content)
+				}
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 				source := wrap(hogapi.JSONLinesFile(path))
-				assert.Equal(t, "events.jsonl", source.Name())
+				assert.Contains(t, source.Name(), "events.jsonl")
 				_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
 				return err
 			}
 			require.NoError(t, run(linesOf(2023, 5)))
 			input := requireInputError(t, run(linesOf(2024, 9)))
 			assert.Equal(t, "checkpoint: begun with the source", input.Field)
+			assert.Equal(t, 5, server.Ledger().Len(), "nothing was sent")
 			require.NoError(t, run(linesOf(2023, 9)))
 			assert.Equal(t, 9, server.Ledger().Unique())
 		})
@@ -142,6 +133,7 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 			for _, same := range []string{path, link} {
 				_, err := server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Rejects: hogapi.RejectFile(same)})
 				assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
+				require.ErrorContains(t, err, "a file that is not read")
 				_, err = server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(same)})
 				assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
 			}
@@ -151,58 +143,4 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 			assert.Zero(t, server.Ledger().Len())
 		})
 	}
-}
-
-// A mapping that makes three events of each record is stopped again and again, and resumed: each event is there once, with one uuid.
-func TestMappingToSeveralEventsIsResumed(t *testing.T) {
-	t.Parallel()
-	const records = 400
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		source := hogapi.MapSource(numbered(records), func(ev hogapi.Event) ([]hogapi.Event, error) {
-			var all []hogapi.Event
-			for _, name := range []string{"ordered", "paid", "sent"} {
-				next := ev
-				next.Name, next.UUID = name, uuid.Nil
-				all = append(all, next)
-			}
-			return all, nil
-		})
-		options := hogapi.ImportOptions{
-			ID: "orders", Checkpoint: &memoryCheckpoint{}, Rate: hogapi.Unpaced,
-			Delivery: hogapi.DeliveryOptions{MaxInFlight: 50, MaxBatchEvents: 7},
-		}
-		stops := 0
-		for {
-			ctx, cancel := context.WithCancel(t.Context())
-			seen := 0
-			stopping := hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
-				if seen++; seen > 300 && stops < 5 {
-					cancel()
-				}
-				return []hogapi.Event{ev}, nil
-			})
-			receipt, err := client.Import(ctx, stopping, &options)
-			cancel()
-			requireBalanced(t, receipt)
-			if err == nil {
-				assert.EqualValues(t, 3*records, receipt.Acknowledged)
-				break
-			}
-			require.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
-			stops++
-			require.Less(t, stops, 10)
-		}
-		require.GreaterOrEqual(t, stops, 3)
-		assert.Equal(t, 3*records, server.Ledger().Unique())
-		assert.Empty(t, server.Ledger().Changed())
-		names := map[string]int{}
-		for e := range server.Ledger().Events() {
-			names[e.Event]++
-		}
-		for _, name := range []string{"ordered", "paid", "sent"} {
-			assert.GreaterOrEqual(t, names[name], records, name)
-		}
-	})
 }

@@ -235,7 +235,7 @@ func TestFormatsThatPanic(t *testing.T) {
 	for name, f := range map[string]func(record []byte){
 		"a panic with a value of type string":             func(record []byte) { panic("no " + string(record)) },
 		"index out of range":                              func(record []byte) { _ = record[len(record)] },
-		"sources_test.go:":                           func(record []byte) { _ = record[len(record)] },
+		"sources_test.go:":                                func(record []byte) { _ = record[len(record)] },
 		"a panic with a value of type *hogapi.InputError": func([]byte) { panic(&hogapi.InputError{Field: "secret"}) },
 	} {
 		format := visits
@@ -252,16 +252,6 @@ func TestFormatsThatPanic(t *testing.T) {
 		assert.NotContains(t, err.Error(), "secret")
 		_, err = hogapitest.New().Client(t).Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "v", MaxRejectShare: -1})
 		require.ErrorContains(t, err, "v.jsonl:3: the format's function panicked")
-	}
-}
-
-// Zeros in place of text stop an import of lines, wherever they are.
-func TestHolesInLines(t *testing.T) {
-	t.Parallel()
-	line := `{"event":"e","distinct_id":"a","timestamp":"2024-05-01T12:30:00Z"}` + "\n"
-	for _, content := range []string{line + strings.Repeat("\x00", 8<<10) + line + line, line + line[:20] + strings.Repeat("\x00", 512), line + strings.Repeat("\x00", 2<<20) + "\n" + line} {
-		_, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content)), &hogapi.ImportOptions{ID: "e", MaxRejectShare: -1})
-		require.ErrorContains(t, err, "e.jsonl: line 2: the file has zeros in place of text")
 	}
 }
 

@@ -15,6 +15,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -299,6 +300,8 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 				time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
 				_, err := client.Import(ctx, numbered(100), &options)
 				require.ErrorIs(t, err, why)
+				require.ErrorIs(t, err, context.Canceled)
+				assert.Equal(t, 1, strings.Count(stopOf(t, err).Error(), why.Error()), "it says so once: %v", err)
 				stop := stopOf(t, err)
 				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
 				require.ErrorContains(t, stop.Failure, tt.says)

@@ -55,26 +55,6 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 	}
 }
 
-// A source that lacks some of the missing events, or a Verification that names only some, ends with an error; after a resume too.
-func TestMissingIsWhole(t *testing.T) {
-	t.Parallel()
-	v := &hogapi.Verification{ID: verifiedID, State: hogapi.ArrivalMissing, MissingEvents: 3, MissingIDs: []uuid.UUID{numberedUUID(2), numberedUUID(4), numberedUUID(9)}}
-	for _, after := range []int64{0, 2, 4, 5} {
-		got, err := givenBy(v.Missing(numbered(5)), hogapi.Position{Offset: after})
-		require.ErrorContains(t, err, "1 of the 3 missing events were not found", after)
-		assert.ElementsMatch(t, []uuid.UUID{numberedUUID(2), numberedUUID(4)}[min(after/2, 2):], got, after)
-		got, err = givenBy(v.Missing(numbered(9)), hogapi.Position{Offset: after})
-		require.NoError(t, err, after)
-		assert.Len(t, got, 3-int(min(after/2, 2)))
-	}
-	_, err := givenBy(v.Missing(numbered(9)), hogapi.Position{Offset: 77})
-	require.ErrorContains(t, err, "no longer has the position")
-	v.MissingEvents = 8
-	got, err := givenBy(v.Missing(numbered(9)), hogapi.Position{})
-	require.ErrorContains(t, err, "5 more are not named")
-	assert.Len(t, got, 3)
-}
-
 // The checkpoint of the first import, or of other missing events, is refused, and does not continue at its end.
 func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	t.Parallel()
@@ -90,6 +70,8 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, again(first.Missing(numbered(5))))
 	require.NoError(t, again(first.Missing(numbered(5))), "the same is continued")
+	_, err := givenBy(first.Missing(numbered(1)), hogapi.Position{})
+	require.ErrorContains(t, err, "1 of the 1 missing events were not found")
 	other := *first
 	other.MissingIDs = []uuid.UUID{numberedUUID(1)}
 	require.ErrorIs(t, again(other.Missing(numbered(5))), hogapi.ErrInvalid)
@@ -106,6 +88,7 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 		"VerifyOptions.Rejects":  {Rejects: []string{filepath.Join(dir, "no.jsonl")}},
 		"VerifyOptions.Rejects ": {Rejects: []string{dir}},
 		"VerifyOptions.Source":   {Source: hogapi.JSONLinesFile(filepath.Join(dir, "no.jsonl"))},
+		"VerifyOptions.Source: ": {Source: hogapi.SourceFunc("none", nil)},
 	} {
 		v, err := client.Verify(t.Context(), receipt, &o)
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
@@ -113,24 +96,13 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 		assert.NotContains(t, err.Error(), filepath.Dir(dir))
 		assert.Nil(t, v)
 	}
+	receipt.Days = []hogapi.DayCount{{Day: "1998-01-01", Event: "e", Digest: "x"}}
+	_, err := client.Verify(t.Context(), receipt, nil)
+	assert.Equal(t, "receipt.Days", requireInputError(t, err).Field)
+	receipt.ID = "2024"
+	_, err = client.Verify(t.Context(), receipt, nil)
+	assert.Equal(t, "receipt.ID", requireInputError(t, err).Field)
 	assert.Len(t, server.Calls(), calls)
-}
-
-// When comparing uuids fails, the counts stay, and nothing that was to be compared is complete.
-func TestVerifyKeepsItsCounts(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
-	receipt := importInto(t, client, numbered(5))
-	failing := hogapi.SourceFunc("failing", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{}, errors.New("the tape broke")) }
-	})
-	v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: failing, EveryUUID: true})
-	require.ErrorContains(t, err, "the tape broke")
-	require.NotNil(t, v)
-	assert.EqualValues(t, 5, v.Seen)
-	assert.Equal(t, hogapi.ArrivalUnknown, v.State)
-	assert.Contains(t, v.Cells[0].Reason, "its uuids were not compared: verify: the source failed: the tape broke")
 }
 
 // An error of the disk names the file of Dir and what to do.
@@ -215,6 +187,7 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	t.Parallel()
 	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 	client := server.Client(t)
+	failure := errors.New("the disk was taken out")
 	broken := hogapi.SourceFunc("numbered", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for ev, err := range numbered(50).Events(ctx, after) {
@@ -222,12 +195,14 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 					return
 				}
 			}
-			yield(hogapi.Event{}, errors.New("the disk was taken out"))
+			yield(hogapi.Event{}, failure)
 		}
 	})
 	options := &hogapi.ImportOptions{ID: "hogapi-half", Checkpoint: checkpoint}
 	receipt, err := client.Import(t.Context(), broken, options)
-	require.Error(t, err)
+	require.ErrorIs(t, err, failure)
+	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
+	assert.EqualValues(t, []int64{50, 0}, []int64{receipt.Acknowledged, receipt.Pending}, "what came before the error is settled")
 	assert.False(t, receipt.Finished)
 	v, err := client.Verify(t.Context(), receipt, nil)
 	require.NoError(t, err)

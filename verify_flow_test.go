@@ -175,44 +175,6 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
-// A foreign event in a cell hides a lost one from the counts, not from the digest; and what can still arrive is not missing there either.
-func TestVerifyUncoversWhatIsHidden(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client, project := server.Client(t), server.Project(hogapitest.DefaultProject)
-	source := altered(spread(20), func(ev *hogapi.Event) { ev.Name = "one name" })
-	receipt := importInto(t, client, source)
-	lost := project.LoseEvents(verifiedID, 1)
-	v, err := client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
-	hidden, other := "", ""
-	for _, c := range v.Cells {
-		if c.Seen == 0 {
-			hidden = c.Day
-		} else {
-			other = c.Day
-		}
-	}
-	add := func(day string) {
-		at, err := time.Parse(time.DateOnly, day)
-		require.NoError(t, err)
-		project.AddEvent(hogapitest.StoredEvent{Event: "one name", DistinctID: "x", Time: at, Properties: []byte(`{"$import_job_id":"` + verifiedID + `"}`)})
-	}
-	add(hidden)
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{})
-	assert.Equal(t, hogapi.ArrivalUnknown, v.State, "the counts are right")
-	add(other)
-	v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source})
-	require.NoError(t, err)
-	assert.Equal(t, hogapi.ArrivalTooMany, v.State)
-	assert.Empty(t, v.MissingIDs, "it may still arrive")
-	assert.EqualValues(t, 2, v.ForeignEvents)
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
-	assert.Equal(t, lost, v.MissingIDs)
-	assert.Len(t, v.ForeignIDs, 2)
-}
-
 // Two events of the source with one uuid are stored once, and neither is missing.
 func TestVerifyDoubledUUIDs(t *testing.T) {
 	t.Parallel()

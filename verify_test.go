@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"os"
 	"slices"
-	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -256,49 +255,6 @@ func TestVerifySendAgain(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 }
 
-// An ID that was used for more than the receipt counts is seen, with and without the source.
-func TestVerifyTooMany(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
-	receipt := importInto(t, client, spread(30))
-	importInto(t, client, altered(numbered(1), func(ev *hogapi.Event) {
-		ev.Name, ev.Timestamp = "order", time.Date(1997, 11, 30, 7, 30, 0, 0, time.UTC)
-	}))
-	for _, o := range []hogapi.VerifyOptions{{}, {Source: spread(30)}} {
-		v, err := client.Verify(t.Context(), receipt, &o)
-		require.NoError(t, err)
-		assert.Equal(t, hogapi.ArrivalTooMany, v.State)
-		assert.EqualValues(t, 1, v.ForeignEvents)
-		if o.Source != nil {
-			assert.Equal(t, []uuid.UUID{numberedUUID(1)}, v.ForeignIDs)
-		}
-	}
-}
-
-// Another source than the one that was imported names nothing.
-func TestVerifyAnotherSource(t *testing.T) {
-	t.Parallel()
-	receipt := receiptOf(t, spread(30))
-	server := hogapitest.New()
-	importInto(t, server.Client(t), with(spread(30), func(i int64, _ *hogapi.Event) error {
-		if i == 9 {
-			return hogapi.Skip("lost")
-		}
-		return nil
-	}))
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: with(spread(30), func(i int64, _ *hogapi.Event) error {
-		if i == 9 {
-			return hogapi.Skip("not here either")
-		}
-		return nil
-	})})
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
-	assert.EqualValues(t, 1, v.MissingEvents)
-	assert.Empty(t, v.MissingIDs)
-	assert.Contains(t, v.String(), "the source gives 0 events for it and not 1")
-}
-
 // A Verify that is ended continues: what it has counted is not counted again.
 func TestVerifyContinues(t *testing.T) {
 	t.Parallel()
@@ -401,35 +357,6 @@ func TestVerifyDir(t *testing.T) {
 	_, err = client.Verify(t.Context(), other, &hogapi.VerifyOptions{Dir: dir})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 	require.ErrorContains(t, err, verifiedID)
-}
-
-// What cannot be verified is refused before anything is asked.
-func TestVerifyRefuses(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
-	good := importInto(t, client, spread(5))
-	calls := len(server.Calls())
-	for want, change := range map[string]func(*hogapi.Receipt, *hogapi.VerifyOptions){
-		"receipt.ID":     func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.ID = "" },
-		"receipt.Days":   func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Days = nil },
-		"receipt.Oldest": func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) { r.Oldest = time.Time{} },
-		"receipt.Days ": func(r *hogapi.Receipt, _ *hogapi.VerifyOptions) {
-			r.Days = slices.Clone(r.Days)
-			r.Days[0].Digest = "x"
-		},
-		"VerifyOptions.EveryUUID": func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.EveryUUID = true },
-		"VerifyOptions.Patience":  func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Patience = -1 },
-		"VerifyOptions.Source":    func(_ *hogapi.Receipt, o *hogapi.VerifyOptions) { o.Source = hogapi.SourceFunc("none", nil) },
-	} {
-		r, o := good, hogapi.VerifyOptions{}
-		change(&r, &o)
-		_, err := client.Verify(t.Context(), r, &o)
-		input := new(hogapi.InputError)
-		require.ErrorAs(t, err, &input)
-		assert.Equal(t, strings.TrimSpace(want), input.Field)
-	}
-	assert.Len(t, server.Calls(), calls)
 }
 
 // An import of which nothing was taken is complete if the project has none of its ID, and not without asking.

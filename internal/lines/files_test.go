@@ -87,6 +87,7 @@ func TestFiles(t *testing.T) {
 	why := errors.New("enough")
 	w.Take = func(*lines.File, lines.Line) bool { cancel(why); return true }
 	require.ErrorIs(t, files.Read(ctx, "", 0, w), why)
+	require.ErrorIs(t, files.Read(ctx, "", 0, collect(&got)), why, "nothing is opened")
 }
 
 func TestFilesThatAreCopies(t *testing.T) {

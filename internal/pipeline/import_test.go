@@ -237,13 +237,19 @@ func TestASourceThatHangs(t *testing.T) {
 		release := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		start := time.Now()
-		_, err := newWorld().run(ctx, t, func(context.Context, wire.Origin) iter.Seq2[*Event, error] {
-			return func(func(*Event, error) bool) { <-release }
+		start, w := time.Now(), newWorld().keeps()
+		_, err := w.run(ctx, t, func(context.Context, wire.Origin) iter.Seq2[*Event, error] {
+			return func(yield func(*Event, error) bool) {
+				<-release
+				assert.False(t, yield(past("a", 1), nil), "it comes too late")
+			}
 		})
 		assert.Equal(t, StopCanceled, reasonOf(err))
 		assert.Equal(t, patience, time.Since(start))
+		log := slices.Clone(w.log)
 		close(release)
+		synctest.Wait()
+		assert.Equal(t, log, w.log, "nothing is sent or saved any more")
 	})
 }
 

@@ -98,9 +98,12 @@ func TestContentsAreFull(t *testing.T) {
 func TestRehearsal(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		own, skipped := past("own", 4), past("skipped", 3)
+		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
-		events := []*Event{past("a", 1), past("b", 1), past("", 1), past("c", 1), past("d", 2), skipped, own}
+		placeless.UUID, placeless.Place = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Origin{}
+		events := []*Event{
+			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, own, past("f", 2), placeless, past("g", 2),
+		}
 		w := newWorld()
 		_, err := w.run(t.Context(), t, source(nil, events...))
 		require.NoError(t, err)

@@ -151,7 +151,9 @@ func TestRepeats(t *testing.T) {
 func TestRejectsHaveOneOwner(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "new", "rejects")
-	owner, other := statefile.NewRejects(durable.OS{}, path), statefile.NewRejects(durable.OS{}, path)
+	link := filepath.Join(t.TempDir(), "link")
+	require.NoError(t, os.Symlink(path, link))
+	owner, other := statefile.NewRejects(durable.OS{}, path), statefile.NewRejects(durable.OS{}, link)
 	require.NoError(t, owner.Open())
 	require.NoError(t, owner.Add(statefile.Line{Record: []byte("ours")}))
 	for _, f := range []*statefile.Rejects{owner, other} {
@@ -168,6 +170,25 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, `{"$reject":{"raw":"ours"}}`+"\n"+`{"$reject":{"raw":"theirs"}}`+"\n", string(content))
 	require.ErrorAs(t, statefile.NewRejects(durable.OS{}, "").Open(), new(*statefile.UnfitError))
+}
+
+// Lines that others append to the file stay, also while it has an owner.
+func TestRejectsAreAppendedToByOthers(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "rejects")
+	file := statefile.NewRejects(durable.OS{}, path)
+	require.NoError(t, file.Open())
+	for range 3 {
+		require.NoError(t, file.Add(statefile.Line{Record: []byte("ours")}))
+		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
+		require.NoError(t, err)
+		_, err = f.WriteString("of somebody\n")
+		require.NoError(t, errors.Join(err, f.Close()))
+	}
+	require.NoError(t, file.Close())
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	assert.Equal(t, strings.Repeat(`{"$reject":{"raw":"ours"}}`+"\nof somebody\n", 3), string(content))
 }
 
 // Lines survive a crash once Sync has returned without an error, and each failed operation is reported.
