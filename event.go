@@ -20,38 +20,38 @@ import (
 // Event is one past event.
 type Event struct {
 	Name       string    // such as "$pageview"
-	DistinctID string    // the person; where empty, the property distinct_id is used
+	DistinctID string    // the person; if empty, the property distinct_id is used
 	Timestamp  time.Time // when it happened; sent in UTC with its full fraction
 
 	Properties    map[string]any  // any values that encoding/json takes
 	RawProperties json.RawMessage // in place of Properties: a JSON object, sent as it is; read before Enqueue returns
 	Set           map[string]any  // person properties to set
-	SetOnce       map[string]any  // person properties to set where they are not yet
-	AnonymousID   string          // another id of the person that the record shows; not sent: formats.Links uses it
+	SetOnce       map[string]any  // person properties to set if the person lacks them
+	AnonymousID   string          // another id of the person in the record; not sent: formats.Links uses it
 
 	UUID     uuid.UUID // the event's identity: kept or refused, never replaced; nil: derived from import id and Origin
 	Position Position  // where to resume after the event's record; events of one record share it
-	Origin   Position  // where the UUID is derived from; zero: Position
+	Origin   Position  // the UUID is derived from it; zero: Position
 
 	bad    *badRecord
-	noted  *wire.Reserved // what is reserved of RawProperties, noted while they were read; see trusts
+	noted  *wire.Reserved // the reserved keys of RawProperties, noted while they were read; see trusts
 	record []byte         // of the source; valid until the next event is asked for
-	cut    *lines.Cut     // where it is, where record is only its beginning
+	cut    *lines.Cut     // the whole record, if record is only its beginning
 	line   int64          // number of the record in file
 	file   *lines.File    // where the record is; nil: not in a file
 
-	place  string // where the record was, where file is gone
-	format string // that read the record; empty: it is a line
-	number uint64 // of the event among those of its record; 0 where that is not known yet, see numbering
+	place  string // the location of the record, if file is nil
+	format string // the format that read the record; empty: it is a line
+	number uint64 // of the event within its record; 0 if it is not known yet, see numbering
 
-	isMapped bool // the event is not what its record says
+	isMapped bool // a mapping or a format made the event from its record
 	isLoose  bool // kept by AppendBinary, and not of a file
-	isFinal  bool // not to be mapped: the event is what a mapping has made of its record before
+	isFinal  bool // not to be mapped again: a mapping made it from its record before
 
 	needsMapping bool // the import that rejected the record had a mapping
 }
 
-// fields are what the event's bytes are made of.
+// fields returns the fields that are encoded.
 func (ev *Event) fields() wire.Fields {
 	return wire.Fields{
 		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,
@@ -59,8 +59,8 @@ func (ev *Event) fields() wire.Fields {
 	}
 }
 
-// offered is the event on its way into an import. trusting says that it comes straight from a source
-// which notes the reserved properties while it reads: no code of the user was in between.
+// offered returns the event as a pipeline takes it. trusting means that it comes straight from a source that
+// notes the reserved properties while it reads: no code of the user ran in between.
 func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 	e.Fields, e.Place, e.Origin, e.Number = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.number
 	e.Cut, e.IsMapped, e.Record, e.Format, e.File, e.Line, e.Where = ev.cut, ev.isMapped, ev.record, ev.format, ev.file, ev.line, ev.place
@@ -78,7 +78,7 @@ func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 	return e
 }
 
-// where is the place of the event's record in its file, or "".
+// where returns the location of the event's record in its file, or "".
 func (ev *Event) where() string {
 	if ev.file == nil {
 		return ev.place
@@ -86,7 +86,7 @@ func (ev *Event) where() string {
 	return ev.file.Locate(ev.line)
 }
 
-// numberOfChild is the number of the i-th event that a mapping makes of one, or 0 if it is to be counted.
+// numberOfChild returns the number of the i-th event that a mapping makes of one, or 0 if it is counted later.
 func (ev *Event) numberOfChild(i int) uint64 {
 	if ev.number == 0 && !ev.isLoose {
 		return 0
@@ -101,16 +101,16 @@ func (ev *Event) origin() Position {
 	return ev.Origin
 }
 
-// badRecord is a record of a source that made no event.
+// badRecord is a record of a source without an event.
 type badRecord struct {
 	raw []byte
 	err error
 }
 
-// errNeedsMapping is why a record that was mapped before is not sent as it is.
+// errNeedsMapping rejects a record of an import with a mapping that is now given without one.
 var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
 
-// refusal is why the record is rejected.
+// refusal returns the reason of the reject.
 func (b *badRecord) refusal() *wire.Refusal {
 	if own, ok := errors.AsType[*EventError](b.err); ok {
 		return own.refusal()
@@ -118,28 +118,28 @@ func (b *badRecord) refusal() *wire.Refusal {
 	return &wire.Refusal{Reason: string(reasons.BadRecord), Err: b.err}
 }
 
-// BadEvent stands for a record that made no event, such as a line that is not JSON. The import hands
-// it to the reject handler with raw and err, and continues. An *EventError as err sets the reason.
-// Where the record has a uuid of its own, set the event's UUID: the reject keeps it, so that the
-// record is one event wherever it is corrected.
+// BadEvent returns the event of a record that cannot be converted, such as a line that is not JSON. The import
+// hands it to the reject handler with raw and err, and continues. An *EventError as err sets the reason. If the
+// record has a uuid of its own, set the event's UUID: the reject keeps it, so that the corrected record is the
+// same event.
 func BadEvent(p Position, raw []byte, err error) Event {
 	return Event{Position: p, bad: &badRecord{raw: raw, err: err}}
 }
 
-// SkippedEvent stands for a record that is left out on purpose, such as one of an internal user. The
-// receipt counts it by the reason, and it is not a reject.
+// SkippedEvent returns the event of a record that is left out on purpose, such as the visit of an internal
+// user. The receipt counts it by the reason, and it is not a reject.
 func SkippedEvent(p Position, reason string) Event { return BadEvent(p, nil, Skip(reason)) }
 
-// SkipError is why a record is left out on purpose.
+// SkipError is the error of a record that is left out on purpose.
 type SkipError struct{ Reason string }
 
-// Skip is the error of a mapping that leaves a record out on purpose: see [MapSource].
+// Skip returns the error with which a mapping leaves a record out on purpose: see [MapSource].
 func Skip(reason string) error { return &SkipError{Reason: reason} }
 
-// Error says that the record is left out, and why.
+// Error says that the record is skipped, and gives the reason.
 func (e *SkipError) Error() string { return "hogapi: the record is skipped: " + e.Reason }
 
-// skipped is why the event is left out on purpose, if it is.
+// skipped returns the reason if the event is left out on purpose.
 func (ev *Event) skipped() (reason string, yes bool) {
 	if ev.bad == nil {
 		return "", false
@@ -151,10 +151,9 @@ func (ev *Event) skipped() (reason string, yes bool) {
 	return mask.Clean(cmp.Or(skip.Reason, "no reason given")), true
 }
 
-// Position is a place in a source: for a file its base name and a byte offset, for a table the key of
-// a row, as UTF-8. Its zero value is the start. Consecutive events with the same Position are one
-// record: it is settled, and resumed, as a whole. Events without a Position do not advance the resume
-// point.
+// Position is a position in a source: for a file its base name and a byte offset, for a table the key of a row,
+// as UTF-8. The zero value is the start. Consecutive events with the same Position are one record, which is
+// settled, and resumed, as a whole. Events without a Position do not advance the resume point.
 type Position struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
@@ -163,8 +162,8 @@ type Position struct {
 // IsZero reports whether p is the start of a source, or not given.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String is "key@offset", "key" or "offset", with the key quoted if it is not printable. (A line of a
-// file is written "file:line".)
+// String returns "key@offset", "key" or "offset", with the key quoted if it is not printable. (Errors write a
+// line of a file as "file:line".)
 func (p Position) String() string {
 	switch {
 	case p.Key == "":
@@ -175,13 +174,13 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
 }
 
-// Identify makes the event that sets person properties. To also merge an anonymous person into this
-// one, add the property "$anon_distinct_id".
+// Identify returns the event that sets person properties. To also merge an anonymous person into this one, add
+// the property "$anon_distinct_id".
 func Identify(distinctID string, at time.Time, set map[string]any) Event {
 	return Event{Name: wire.EventIdentify, DistinctID: distinctID, Timestamp: at, Set: set}
 }
 
-// GroupIdentify makes the event that sets properties of a group, such as the company "acme".
+// GroupIdentify returns the event that sets properties of a group, such as the company "acme".
 func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any) Event {
 	if set == nil {
 		set = map[string]any{}
@@ -192,15 +191,15 @@ func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any)
 	}
 }
 
-// Alias makes the event that merges the person alias into the person distinctID. A merge cannot be undone.
+// Alias returns the event that merges the person alias into the person distinctID. A merge cannot be undone.
 func Alias(distinctID, alias string, at time.Time) Event {
 	return Event{Name: wire.EventAlias, DistinctID: distinctID, Timestamp: at, Properties: map[string]any{"alias": alias}}
 }
 
-// AppendBinary appends the event with all that an import has to know of it: its uuid and where that is
-// derived from, its place and record for a reject, why it is skipped or rejected. It is for sources that
-// keep the events of another source, such as formats.Sorted, which read it through [Concat]: that
-// numbers the events of a record. Properties that JSON cannot hold are an error.
+// AppendBinary appends the event with everything that an import needs: its uuid or the origin of the uuid, its
+// position and record for a reject, and the reason why it is skipped or rejected. It is for sources that keep
+// the events of another source, such as formats.Sorted. Such a source reads the other one through [Concat],
+// which numbers the events of a record. Properties that JSON cannot hold are an error.
 func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
 		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Origin(ev.Position), Origin: wire.Origin(ev.Origin),
@@ -217,7 +216,7 @@ func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	return b, err
 }
 
-// UnmarshalBinary reads what AppendBinary has written. The event shares the bytes of data.
+// UnmarshalBinary reads the form that AppendBinary has written. The event shares the bytes of data.
 func (ev *Event) UnmarshalBinary(data []byte) error {
 	k, err := wire.ReadKept(data)
 	if err != nil {

@@ -25,12 +25,12 @@ type exchange struct {
 	core    *core
 	op      operation
 	ids     []string
-	apiKeys []string // of Keys: the client's own, which no answer may show either
+	apiKeys []string // the client's own keys among Keys, which no answer may show either
 	started time.Time
 }
 
 func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), Result: &httptry.Result{}} // of no try
+	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), Result: &httptry.Result{}} // before the first try
 	x.Exchange = httptry.Exchange{
 		Plan:   httptry.Plan{Origin: httptry.OriginOf(target)},
 		Mark:   func(ctx context.Context, try int) context.Context { return op.info(try).in(ctx) },
@@ -43,7 +43,7 @@ func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange
 	return x
 }
 
-// addKey notes one of the client's own keys.
+// addKey adds one of the client's own keys.
 func (x *exchange) addKey(key string) {
 	x.Keys, x.apiKeys = append(x.Keys, key), append(x.apiKeys, key)
 }
@@ -54,7 +54,7 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 		return x.read(ctx, lenient, out)
 	}
 	if x.op.Method == http.MethodDelete && x.MayHave && x.SaysGone() {
-		return nil // an earlier try, whose answer was lost, has deleted it
+		return nil // an earlier try has deleted it, and its answer was lost
 	}
 	err := x.Explain(ctx, x.failure())
 	if x.Verdict.MayHave {
@@ -63,8 +63,8 @@ func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
 	return err
 }
 
-// unlessRepeatable is the error of a call that may have taken effect: it must be noticed where the
-// call may not be repeated.
+// unlessRepeatable returns the error of a call that may have taken effect. If the call may not be repeated,
+// that is an OutcomeUnknownError.
 func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if !x.Once {
 		return err
@@ -72,7 +72,7 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	return &OutcomeUnknownError{CallInfo: x.op.info(x.Tries), Done: done, Err: err}
 }
 
-// failure is the newest try's error.
+// failure returns the newest try's error.
 func (x *exchange) failure() error {
 	if x.Last.Status != 0 {
 		return x.apiError()
@@ -83,7 +83,7 @@ func (x *exchange) failure() error {
 func (x *exchange) apiError() *APIError {
 	a, text := x.Answer, x.Problem
 	if x.op.Name == ops.BatchExportsTest && a.StatusCode == http.StatusNotFound && len(a.Body) == 0 {
-		text.IsForeign = a.Header.Get("Allow") == "" // which the service sends with an empty body too
+		text.IsForeign = a.Header.Get("Allow") == "" // the service sends Allow with an empty body too
 	}
 	err := &APIError{
 		CallInfo: x.op.info(x.Tries), StatusCode: a.StatusCode,
@@ -101,8 +101,8 @@ func (x *exchange) transportError(err error, sent bool) *TransportError {
 	return &TransportError{CallInfo: x.op.info(x.Tries), Sent: sent, Err: err}
 }
 
-// read decodes a success into out. An answer that cannot be read leaves a call that may not be
-// repeated of unknown outcome.
+// read decodes a success into out. If the answer cannot be read and the call may not be repeated, its outcome
+// is unknown.
 func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	body := bytes.TrimSpace(x.Answer.Body)
 	page := httptry.IsPage(x.Answer.Header.Get("Content-Type"), body)
@@ -117,7 +117,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	case out == nil:
 		err = errors.New("it is a page for people")
 	case len(body) > 0:
-		if x.op.Name != ops.Do { // whose answer is the caller's, as it came
+		if x.op.Name != ops.Do { // the caller of Do gets the answer as it came
 			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)
@@ -130,7 +130,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
-	if !errors.Is(err, httptry.ErrTooBig) { // which says nothing of the answer's own
+	if !errors.Is(err, httptry.ErrTooBig) { // ErrTooBig quotes nothing from the answer
 		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
@@ -174,7 +174,7 @@ func (x *exchange) observeResult(ctx context.Context, err error) {
 	})
 }
 
-// reply is the newest answer, or an empty one where none came.
+// reply returns the newest answer, or an empty one if no answer came.
 func (x *exchange) reply() Reply {
 	if x.Answer == nil {
 		return Reply{}
@@ -182,8 +182,7 @@ func (x *exchange) reply() Reply {
 	return Reply(*x.Answer)
 }
 
-// completed is an answer that knows whether it is one: JSON of something else, such as {} or null,
-// decodes without an error.
+// completed is an answer that can check itself: other JSON, such as {} or null, decodes without an error.
 type completed interface{ complete() error }
 
 // listed is an answer that holds a list.
@@ -218,7 +217,7 @@ func completeness(answer any) error {
 	return nil
 }
 
-// matching is an answer that must also match what was asked for.
+// matching is an answer that must also match the request.
 type matching[T any] struct {
 	answer  T
 	matches func(*T) error
@@ -233,7 +232,7 @@ func (m *matching[T]) complete() error {
 	return m.matches(&m.answer)
 }
 
-// isAskedFor refuses an answer about another thing than the one that was asked for.
+// isAskedFor refuses an answer about something else than the request.
 func isAskedFor[T comparable](key string, got, want T) error {
 	if got != want {
 		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)

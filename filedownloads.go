@@ -19,13 +19,13 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// FileDownload is an export on demand: one run that writes files which the service keeps for a
-// while. There is no destination and no schedule.
+// FileDownload is an export on demand, without a destination and a schedule: one run writes files, which the
+// service keeps for a while.
 type FileDownload struct {
 	ID     uuid.UUID `json:"id"` // of the run
 	Status RunStatus `json:"status"`
 
-	// With Get, Watch and Wait only.
+	// Set by Get, Watch and Wait only.
 	Files            []uuid.UUID `json:"files,omitzero"`             // once it has completed; empty if there was no data
 	RecordsCompleted *int64      `json:"records_completed,omitzero"` // once it has completed
 	Error            *string     `json:"error,omitzero"`             // the service's own text
@@ -33,12 +33,12 @@ type FileDownload struct {
 
 func (d *FileDownload) complete() error { return hasID(d.ID) }
 
-// run is the same as a run, for the functions on runs.
+// run returns the download as a run, for the functions on runs.
 func (d *FileDownload) run() *Run {
 	return &Run{ID: d.ID, Status: d.Status, RecordsCompleted: d.RecordsCompleted, LatestError: d.Error}
 }
 
-// fileDownloadState is what the service says of one file download, without its id.
+// fileDownloadState is the service's answer about one file download, without its id.
 type fileDownloadState struct{ FileDownload }
 
 func (s *fileDownloadState) complete() error {
@@ -78,14 +78,14 @@ var fileCompressions = []FileCompression{
 	FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy, FileCompressionGzip, FileCompressionBrotli,
 }
 
-// FileOptions say what the files are like.
+// FileOptions control the format and the size of the files.
 type FileOptions struct {
 	Format      FileFormat      `json:"format,omitzero"`      // default Parquet
-	Compression FileCompression `json:"compression,omitzero"` // default none
-	MaxSizeMB   Opt[int]        `json:"max_size_mb,omitzero"` // files of about so many MiB; default 1024; 0 or null is one file
+	Compression FileCompression `json:"compression,omitzero"` // default: no compression
+	MaxSizeMB   Opt[int]        `json:"max_size_mb,omitzero"` // size of a file in MiB, about; 0 or null for one file; default 1024
 }
 
-// Extension is how the names of such files end, for example ".parquet" or ".jsonl.gz". A compressed
+// Extension returns the end of the names of such files, for example ".parquet" or ".jsonl.gz". A compressed
 // Parquet file ends like any other: the compression is inside.
 func (o FileOptions) Extension() string {
 	if o.Format != FileFormatJSONLines {
@@ -119,8 +119,8 @@ type FileDownloadRequest struct {
 	Model Model       `json:"model"`
 	File  FileOptions `json:"file"`
 
-	// At most 7 days apart, and not in the future. With ModelHogQL each one is needed only if the
-	// query names it.
+	// DataIntervalStart and DataIntervalEnd are at most 7 days apart, and not in the future. With ModelHogQL
+	// each is needed only if the query names it.
 	DataIntervalStart time.Time `json:"data_interval_start,omitzero"`
 	DataIntervalEnd   time.Time `json:"data_interval_end,omitzero"`
 
@@ -131,7 +131,7 @@ type FileDownloadRequest struct {
 	HogQLModifiers json.RawMessage `json:"hogql_modifiers,omitzero"` // ModelHogQL only; an object
 }
 
-// longestDownload is how much data one file download takes.
+// longestDownload is the longest interval of one file download.
 const longestDownload = 7 * 24 * time.Hour
 
 func (r FileDownloadRequest) check() *outgoing.Refusal {
@@ -166,7 +166,7 @@ func checkDownloadInterval(start, end time.Time) *outgoing.Refusal {
 	return nil
 }
 
-// CountRowsRequest is a query whose rows are counted. Times are sent in UTC.
+// CountRowsRequest is a query for [FileDownloadsService.CountRows]. Times are sent in UTC.
 type CountRowsRequest struct {
 	HogQLQuery        string          `json:"hogql_query"`
 	HogQLModifiers    json.RawMessage `json:"hogql_modifiers,omitzero"`     // an object
@@ -199,17 +199,17 @@ func (c *rowCount) complete() error {
 	return nil
 }
 
-// FileDownloadsService exports data on demand to files, and downloads them: [Client.FileDownloads].
-// Servers older than May 2026 do not have it: [ErrUnsupported].
+// FileDownloadsService exports data on demand to files, and downloads them: [Client.FileDownloads]. Servers
+// older than May 2026 do not have it: calls return [ErrUnsupported].
 type FileDownloadsService service
 
 // Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait].
 // There is no way to delete one: the service removes the files after a while.
 //
-// POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means
-// that others must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval
-// that ends in the future is [ErrInvalid]. The call is not repeated if its outcome is unknown:
-// after an [*OutcomeUnknownError], check the list, newest first, before trying again.
+// POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means that other
+// downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
+// the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: after an
+// [*OutcomeUnknownError], check the list, newest first, before trying again.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check())
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
@@ -239,7 +239,7 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).All(ctx)
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
 	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), func(row *FileDownload) any { return row.ID }, options)
 }
@@ -257,9 +257,9 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 	return &state.FileDownload, nil
 }
 
-// Cancel ends a file download that is under way. For one that is over the error is [ErrInvalid]. If
-// the service answers that it runs nevertheless, the error is [ErrOutcomeUnknown]: look at it with
-// Get, and cancel it again. The call is not repeated if its outcome is unknown.
+// Cancel ends a file download that is under way. For a download that is over, the error is [ErrInvalid]. If the
+// service accepts the call but the download still runs, the error is [ErrOutcomeUnknown]: look at it with Get,
+// and cancel it again. The call is not repeated if its outcome is unknown.
 //
 // POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {
@@ -274,8 +274,8 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 	}
 }
 
-// CountRows returns how many rows a HogQL query would export. A query that takes the service over
-// 30 seconds is [ErrInvalid], with the code "timeout_exceeded".
+// CountRows counts the rows that a HogQL query would export. If that takes the service over 30 seconds, the
+// error is [ErrInvalid], with the code "timeout_exceeded".
 //
 // POST /file_download_batch_exports/count_rows/, scope batch_export:write. [ErrForbidden] if the
 // project may not use ModelHogQL.
@@ -294,17 +294,15 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 	return *n.Count, nil
 }
 
-// Watch yields a file download as it is now and then on each change, until it is over. It works as
-// [RunsService.Watch]; WatchOptions.Until is given the id, status, records and error of the
-// download's run.
+// Watch yields a file download at once and then on each change, until it is over. It works as
+// [RunsService.Watch]; WatchOptions.Until receives the id, status, records and error of the download's run.
 func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
 	return watch.Values(s.watch(ctx, id, o, options))
 }
 
-// Wait returns when a file download is over. The error is nil only if it completed, or is still
-// running and WatchOptions.Until accepts that. Any other end is a [*RunError]: [ErrRunFailed],
-// [ErrRunCancelled]. The download as it was last seen is returned with every error; it is nil if it
-// was never seen.
+// Wait waits until a file download is over. The error is nil only if the download completed, or is still
+// running and WatchOptions.Until accepts that. Any other end is a [*RunError], which matches [ErrRunFailed] or
+// [ErrRunCancelled]. Wait returns the last state with every error; it is nil if no state was read.
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
 	download, err := watch.Last(s.watch(ctx, id, o, options))
 	if err == nil {
@@ -313,7 +311,7 @@ func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchO
 	return download, err
 }
 
-// ended is the error of a file download that is over and has not completed.
+// ended returns the error of a file download that is over and has not completed.
 func (d *FileDownload) ended() error {
 	if run := d.run(); run.endedBadly() {
 		return &RunError{Run: run}

@@ -18,29 +18,28 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrFileChanged is a file that is not, or no longer, the one that the writer has a part of.
+// ErrFileChanged means that the storage has another file than the one of which the writer has a part.
 var ErrFileChanged = errors.New("hogapi: the file has changed since its download began")
 
-// DownloadOptions say where a download begins: take them from the [*DownloadError] of the earlier
-// call.
+// DownloadOptions say where a download resumes: take them from the [*DownloadError] of the earlier call.
 type DownloadOptions struct {
-	// Offset is how many bytes of the file the writer has already.
+	// Offset is the number of bytes that the writer already has.
 	Offset int64
 
-	// Size and ETag say which file these bytes are of. If the storage has another one, the error
-	// is ErrFileChanged. Without them that is not noticed. With Offset 0 they are not used.
-	Size int64  // 0 or less if it is not known
-	ETag string // "" if it is not known
+	// Size and ETag identify the file that these bytes belong to. If the storage has another file, the error is
+	// ErrFileChanged; without Size and ETag, the difference is not noticed. With Offset 0 they are not used.
+	Size int64  // 0 or less if not known
+	ETag string // "" if not known
 }
 
-// DownloadError is a file that was not downloaded whole. The writer has the first Offset bytes of
-// it: to resume, call Download again with the Offset, Size and ETag of the error. If it is
-// [ErrFileChanged], start again at Offset 0, in an empty writer.
+// DownloadError is a file that was not downloaded as a whole. The writer has its first Offset bytes: to resume,
+// call Download again with the Offset, Size and ETag of the error. If the error is [ErrFileChanged], start
+// again at Offset 0, in an empty writer.
 type DownloadError struct {
 	File   uuid.UUID
-	Offset int64  // bytes that the writer has, those of earlier calls included
-	Size   int64  // of the file; -1 if it is not known
-	ETag   string // of the file; "" if it is not known
+	Offset int64  // bytes that the writer has, including earlier calls
+	Size   int64  // of the file; -1 if not known
+	ETag   string // of the file; "" if not known
 	Tries  int    // requests for the file
 	Err    error  // the cause, without URLs
 }
@@ -61,13 +60,13 @@ func (e *DownloadError) Error() string {
 // Unwrap returns the cause.
 func (e *DownloadError) Unwrap() error { return e.Err }
 
-// Download writes one file of a completed file download to w, byte for byte as it is stored, and
-// returns its size. The file is an id of FileDownload.Files. A download that is cut off resumes
-// where it was; if nothing more arrives in as many tries as RetryPolicy.MaxTries, the error is a
-// [*DownloadError] that says where to resume. A try ends when no byte has arrived for the time
-// of [WithTryTimeout]; there is no limit for the whole: give ctx a deadline. A file that is not
-// whole is always an error. A storage may mark what it sends as gzip: it is written as it comes, so a
-// file of another compression has then been packed on its way.
+// Download writes one file of a completed file download to w, byte for byte as it is stored, and returns its
+// size. The file is an id of FileDownload.Files. A download that is cut off resumes where it stopped. If
+// nothing more arrives in as many tries as RetryPolicy.MaxTries, the error is a [*DownloadError] that says
+// where to resume. A try ends when no byte has arrived for the time of [WithTryTimeout]; the download as a
+// whole has no limit, so give ctx a deadline. A file that is not whole is always an error. If a storage marks
+// its answer as gzip, Download writes it as it comes: a file of another compression has then been packed on its
+// way.
 //
 // The service answers with a signed URL of its storage, which anybody may read from for a while.
 // It is used once, without the client's keys and headers, and neither logged nor put into errors.
@@ -89,7 +88,7 @@ func (s *FileDownloadsService) Download(
 	return download.File(ctx, s.transfer(id, file, options), w, have)
 }
 
-// transfer says how one file is asked for, and what the error is where it does not arrive whole.
+// transfer returns the request for one file, and the error if it does not arrive whole.
 func (s *FileDownloadsService) transfer(id, file uuid.UUID, options []CallOption) download.Config {
 	c := s.client.core
 	return download.Config{
@@ -113,34 +112,32 @@ func (s *FileDownloadsService) transfer(id, file uuid.UUID, options []CallOption
 	}
 }
 
-// FolderOptions say how the files of a file download are named.
+// FolderOptions control the names and the size of the files of a file download.
 type FolderOptions struct {
-	// Extension is what each name ends with, such as [FileOptions.Extension] gives; default none. It
-	// cannot end in .part, .part.size, .tmp or .lock.
+	// Extension is the end of each name, such as [FileOptions.Extension] returns. It cannot end in .part,
+	// .part.size, .tmp or .lock. The default is no extension.
 	Extension string
 
-	// MaxBytes is the most that one call writes; default 256 GiB, -1 for no limit. What is above it is
-	// an error, and another call continues.
+	// MaxBytes is the most bytes that one call writes, or -1 for no limit. Beyond it the call returns an error,
+	// and another call continues. The default is 256 GiB.
 	MaxBytes int64
 }
 
-// DownloadAll downloads all files of a completed file download into a folder, which it makes where
-// it is missing, and returns their paths in the order of FileDownload.Files. A file is named by its
-// id and FolderOptions.Extension, and stands in the folder only when it is whole and synced to disk.
-// Until then its name ends in ".part".
+// DownloadAll downloads all files of a completed file download into a folder, which it makes if it is missing,
+// and returns their paths in the order of FileDownload.Files. The name of a file is its id and
+// FolderOptions.Extension. Until the file is whole and synced to disk, its name ends in ".part".
 //
-// After an error or a crash, call DownloadAll again: files that are there are not downloaded again,
-// and a ".part" file is continued where it was last synced. How far that is, and the size and ETag of
-// the file, are in a ".part.size" file: if the storage has another file now, it is started again. The
-// paths of the files that are whole are returned with every error. The last 256 MiB of a disk, or its
-// last twentieth, stay free. A file that stands under one of these names and is no regular file, such as
-// a symbolic link, or that no download has left there, is an error and stays as it is.
+// After an error or a crash, call DownloadAll again: it does not download whole files again, and it continues a
+// ".part" file where that was last synced. A ".part.size" file holds this offset, and the size and ETag of the
+// file: if the storage has another file now, the download starts again. DownloadAll returns the paths of the
+// whole files with every error. The last 256 MiB of a disk, or its last twentieth, stay free. A file that has
+// one of these names and is not regular, such as a symbolic link, or that no download has left there, is an
+// error and stays as it is.
 //
-// Two calls for one file download and one folder do not run at the same time: the second one gets
-// [ErrHeld]. Two file downloads can be in one folder as long as the service gives each file an id of
-// its own: that a service with equal ids does no harm is not promised. A file download that is not
-// over, or has not completed, is an error, as with [FileDownloadsService.Wait]; for one without data
-// there are no paths and no error.
+// Two calls for one file download and one folder do not run at the same time: the second one gets [ErrHeld].
+// Two file downloads can be in one folder as long as the service gives each file an id of its own; equal ids
+// may do harm. A file download that is not over, or has not completed, is an error, as with
+// [FileDownloadsService.Wait]. For a file download without data, DownloadAll returns no paths and no error.
 //
 // It calls [FileDownloadsService.Get] once and [FileDownloadsService.Download] for each file.
 func (s *FileDownloadsService) DownloadAll(

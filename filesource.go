@@ -18,39 +18,46 @@ import (
 )
 
 // FileSource reads events from files of a format, in the order given. A path may be a pattern, as
-// path/filepath.Match describes it, for one file or more: they come in the order of their names, in
-// which numbers count by their value. What a pattern finds is looked up once.
+// path/filepath.Match describes it, for one file or more: they come in the order of their names, in which
+// numbers count by their value. FileSource looks up a pattern once.
 //
-// Files may be gzip, zstd or zip, whatever they are called, and a zip file may hold plain, gzip and
-// zstd files, which are read in the order of their names. How the records in them are divided is said
-// by the format's [Layout]. A record is at most 8 MiB.
+// Files may be gzip, zstd or zip under any name. A zip file may hold plain, gzip and zstd files, which are read
+// in the order of their names. The format's [Layout] says how the records in a file are divided. A record is at
+// most 8 MiB.
 //
-// An event has the same uuid wherever its record is: the id that the vendor gave it (see [Format]), or
-// one that is derived from the import's ID, the record, the number n of equal records before it (0 where
-// the vendor gave the record an id), and the number of the event in the record. Whitespace between the tokens of a record does not matter, and
-// neither does the order of the keys of its objects. So the same file packed or divided otherwise, or
-// at another path, gives the same uuids. n counts within one file, among records whose times are about
-// a second apart; otherwise it is 0. Equal records in different files are one event: [Check] counts
+// An event has the same uuid wherever its record is: the id that the vendor gave it (see [Format]), or one that
+// is derived from the import's ID, the record, the number n of equal records before it (0 if the vendor gave
+// the record an id), and the number of the event in the record. Whitespace between the tokens of a record does
+// not matter, and neither does the order of the keys of its objects. So the same file gives the same uuids when
+// it is packed or divided in another way, or is at another path. n counts within one file, among records with
+// times about a second apart; otherwise it is 0. Equal records in different files are one event: [Check] counts
 // them as DoubleUUIDs.
 //
-// A position is the name of the file, below the folder that all files share, and the byte offset after
-// the record in the unpacked text; in a zip file the name is "archive.zip!/member". Resuming, files that
-// grow, change or are damaged, and pipes are as [JSONLinesFile] describes. These stop an import, with
-// the name of the file and the number of the line or record: a packed file that is damaged, an array or
-// a value without an end, a table whose header is broken, a quote without an end or one that makes a row
-// of over 1,000 lines, or of several lines and over 1 MiB, 512 zeros in a row, a file of another layout,
-// and a panic of the format's functions. Any other bad record is a reject. It is in the [RejectFile] as it was read, a row
-// as its JSON object: give Convert to [RejectedRecords] to import it again, with the same uuid.
+// A position is the name of the file, below the folder that all files share, and the byte offset after the
+// record in the unpacked text; in a zip file the name is "archive.zip!/member". [JSONLinesFile] describes
+// resuming, pipes, and files that grow, change or are damaged. The following stop an import, with the name of
+// the file and the number of the line or record:
+//
+//   - a packed file that is damaged
+//   - an array or a value without an end
+//   - a table with a broken header
+//   - a quote without an end, or one that makes a row of over 1,000 lines, or of several lines and over 1 MiB
+//   - 512 zeros in a row
+//   - a file of another layout
+//   - a panic of the format's functions
+//
+// Any other bad record is a reject. The [RejectFile] has it as it was read, and a row as its JSON object: give
+// Convert to [RejectedRecords] to import it again, with the same uuid.
 func FileSource(format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(lines.Disk{}, paths)}, format, err}
 }
 
-// FileSourceFS is [FileSource] for the files of a file system. Where its files are not io.ReaderAt, a
-// resume reads a file from its start, and zip files cannot be read. Where the fs.FileInfo of a file has a
-// method Version() string, which names its content, a resume needs the same version of the file that the
-// checkpoint is in. A file system with a method Glob ends the import with the error of Glob; those
-// of other file systems are ignored, as fs.Glob describes.
+// FileSourceFS is [FileSource] for the files of a file system. If its files are not io.ReaderAt, a resume reads
+// a file from its start, and zip files cannot be read. If the fs.FileInfo of a file has a method Version()
+// string, which names its content, a resume needs the version of the file that the checkpoint has. If the file
+// system has a method Glob, an error of Glob ends the import; for other file systems such errors are ignored,
+// as fs.Glob describes.
 func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(fsys, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
@@ -61,7 +68,7 @@ type formatSource struct {
 	lineFiles
 
 	format Format
-	unfit  error // why there is nothing to read
+	unfit  error // not nil if there is nothing to read
 }
 
 // Name implements Source.
@@ -73,7 +80,7 @@ func (s *formatSource) hasGrown(from string) bool {
 	return ok && s.HasGrown(files)
 }
 
-// files implements fileSource. Files of another file system cannot be those that an import writes.
+// files implements fileSource. An import cannot write to the files of another file system.
 func (s *formatSource) files() []string {
 	if !s.OnDisk() {
 		return nil
@@ -97,7 +104,7 @@ func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 	}
 }
 
-// Contents says which files are read, for sources that keep what they make of them.
+// Contents identifies the files that are read, for sources that keep the events.
 func (s *formatSource) Contents() ([]lines.Content, error) {
 	if err := s.check(); err != nil {
 		return nil, err
@@ -116,17 +123,17 @@ func (s *formatSource) check() error {
 type Record struct {
 	Raw      []byte   // a JSON value, valid until the next record is asked for
 	Position Position // the name of its file or table, and its number there, counted from 1
-	Err      error    // why Raw is no record, such as text that is not UTF-8: it becomes a reject
+	Err      error    // why Raw is not a record, such as text that is not UTF-8: it becomes a reject
 }
 
-// RecordSource is [FileSource] for records that read gives in a way of its own, such as those of a binary
-// form: the events, uuids and rejects of a record are as if it were in a file of JSON. The name is that of
-// the files or of the table, and stays the same for every run.
+// RecordSource is [FileSource] for records that a function reads in its own way, such as records of a binary
+// form: their events, uuids and rejects are as if they were in a file of JSON. The name is that of the files or
+// of the table, and stays the same for every run.
 //
-// read gives the records after a position, those of later files too; the zero position is the start, and
-// the number 0 the start of a file. Every run gives the same records at the same positions. An error is
-// fatal, comes last, and names the file. To resume, it is also asked for records before the place, which
-// only count for uuids. When ctx ends it must return.
+// The function read yields the records after a position, including the records of later files. The zero
+// position is the start, and the number 0 the start of a file. Every run must yield the same records at the
+// same positions. An error is fatal, comes last, and names the file. To resume, the import also asks for
+// records before the position, which only count for uuids. read must return when ctx ends.
 func RecordSource(name string, format Format, read func(ctx context.Context, after Position) iter.Seq2[Record, error]) Source {
 	return SourceFunc(format.nameOf(name), func(ctx context.Context, after Position) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {
@@ -138,7 +145,7 @@ func RecordSource(name string, format Format, read func(ctx context.Context, aft
 	})
 }
 
-// line is the record as formatWalk takes it.
+// line returns the record as formatWalk takes it.
 func (r *Record) line() lines.Line {
 	l := lines.Line{Text: r.Raw, Length: int64(len(r.Raw)), Number: r.Position.Offset, End: r.Position.Offset, Fault: r.Err}
 	if l.Long = len(r.Raw) > longestRecord; len(r.Raw) > lines.Keep {
@@ -148,19 +155,19 @@ func (r *Record) line() lines.Line {
 	return l
 }
 
-// formatWalk makes the events of records.
+// formatWalk converts records to events.
 type formatWalk struct {
 	format  Format
-	file    *lines.File // that equals is about
+	file    *lines.File // the file that equals counts in
 	equals  records.Equals
 	digests records.Digester
 	failed  error // Convert or ID has panicked
 }
 
-// begin forgets what was read before.
+// begin forgets the records that were read before.
 func (w *formatWalk) begin(f *lines.File) { w.file, w.equals = f, records.Equals{} }
 
-// passed notes a record before the place where the walk begins.
+// passed counts a record before the position where the walk begins.
 func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
 	_, _ = w.events(f, l) // the next record has the error
 	return w.equals.IsSettled()
@@ -202,7 +209,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	return made, nil
 }
 
-// made are the events of a record, or a bad one.
+// made returns the events of a record, or a bad one.
 func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -231,10 +238,10 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 	return made
 }
 
-// recordsAfter is how the records of a RecordSource are read.
+// recordsAfter reads the records of a RecordSource.
 type recordsAfter func(ctx context.Context, after Position) iter.Seq2[Record, error]
 
-// records gives the events of all records after a position.
+// records yields the events of all records after a position.
 func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Position, yield func(Event, error) bool) error {
 	if err := w.format.check(); err != nil {
 		return err
@@ -265,10 +272,10 @@ func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Posit
 	return nil
 }
 
-// firstLead is how many records before a place are read again at first.
+// firstLead is the number of records before a position that are read again at first.
 const firstLead = 1 << 10
 
-// lead sees the records before a place, as far back as they matter.
+// lead reads the records before a position again, as far back as they matter.
 func (w *formatWalk) lead(ctx context.Context, read recordsAfter, place Position) error {
 	for back := int64(firstLead); !place.IsZero(); back *= 8 {
 		w.begin(nil)

@@ -9,8 +9,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Format says how the records of files become events. It is all that an importer for another vendor's
-// files has to write: [FileSource] does the rest.
+// Format converts the records of files to events. An importer for another vendor's files has to write nothing
+// else: [FileSource] does the rest.
 //
 //	visits := hogapi.Format{Name: "visits", Convert: func(record []byte) ([]hogapi.Event, error) {
 //		var v struct{ Page, Visitor string; Time time.Time }
@@ -20,48 +20,49 @@ import (
 //		return []hogapi.Event{{Name: "$pageview", DistinctID: v.Visitor, Timestamp: v.Time}}, nil
 //	}}
 type Format struct {
-	// Name names the format for good, such as "mixpanel": it is part of the source's name.
+	// Name names the format, such as "mixpanel". It is part of the source's name, so it must never change.
 	Name string
-	// Options are, as a text, what Convert depends on besides the record, such as a time zone. They are
-	// part of the source's name: an import does not resume with others.
+	// Options are the settings of Convert as a text, such as a time zone. They are part of the source's name:
+	// an import does not resume with other options.
 	Options string
-	// Layout is how records are divided. The zero value, LayoutAny, decides by how a file begins.
+	// Layout is the way in which records are divided. The default, LayoutAny, decides by the beginning of a
+	// file.
 	Layout Layout
-	// Columns are the names of the columns of CSV and TSV files without a header; empty: the first row
-	// of each file has them.
+	// Columns are the names of the columns of CSV and TSV files without a header. By default, the first row of
+	// each file has them.
 	Columns []string
-	// CheckColumns, if not nil, is given the columns of each CSV and TSV file before its first row. Its
-	// error, which says what is missing, stops the import: the file is not of this format.
+	// CheckColumns, if not nil, receives the columns of each CSV and TSV file before its first row. Its error
+	// stops the import: the file is not of this format. The error should name the missing columns.
 	CheckColumns func(columns []string) error
 
-	// Convert makes the events of a record: one or several, or none with [Skip] as its error, where the
-	// record is left out on purpose. Any other error makes the record a reject. The record is a JSON
-	// value; a row of a table is an object of its columns, with all values as texts.
+	// Convert returns the events of a record, one or several. To leave a record out on purpose, it returns the
+	// error of [Skip]. Any other error makes the record a reject. The record is a JSON value; a row of a table
+	// is an object of its columns, with all values as texts.
 	//
-	// It must be a pure function: every run must make the same events of the same record, whatever came
-	// before. It may be called by several goroutines. The events may share the record's bytes; it must
-	// neither change nor keep them. They need no Position, and those without a UUID get one that is
+	// Convert must be a pure function: every run must make the same events of the same record, regardless of
+	// the records before it. Several goroutines may call it. The events may share the record's bytes; Convert
+	// must neither change nor keep them. The events need no Position. An event without a UUID gets one that is
 	// derived from the record: see [FileSource].
 	Convert func(record []byte) ([]Event, error)
 
-	// ID is the uuid of a record to which the vendor gives an id, and zero for other records. It may be
-	// nil. The first event of the record has this uuid, and so has a record that Convert rejects, so that
-	// it is one event wherever it is corrected. It must not depend on Options.
+	// ID returns the uuid of a record to which the vendor gives an id, and zero for other records. It may be
+	// nil. The first event of the record gets this uuid, and so does a record that Convert rejects: wherever it
+	// is corrected, it stays one event. ID must not depend on Options.
 	ID func(record []byte) uuid.UUID
 }
 
-// Layout is how the records of a file are divided.
+// Layout is the way in which the records of a file are divided.
 type Layout string
 
 // Layouts. In each of them the text is UTF-8, with or without a byte order mark.
 const (
 	LayoutAny  Layout = ""     // JSON where the file begins with { or [, else rows
-	LayoutJSON Layout = "json" // a value a line, values one after another, or the elements of an array
+	LayoutJSON Layout = "json" // one value a line, values one after another, or the elements of an array
 	LayoutCSV  Layout = "csv"  // rows of RFC 4180, divided by comma or semicolon
-	LayoutTSV  Layout = "tsv"  // a row a line, divided by tabs, without quotes
+	LayoutTSV  Layout = "tsv"  // one row a line, divided by tabs, without quotes
 )
 
-// nameOf is the name of a source of files, or of what else has records, in the format.
+// nameOf returns the name of a source of records in the format.
 func (f Format) nameOf(files string) string {
 	if f.Options == "" {
 		return f.Name + ": " + files

@@ -18,20 +18,20 @@ import (
 // reasons.
 type Reason = reasons.Reason
 
-// EventError is an event that is refused or was rejected.
+// EventError is the error of an event that the gate refuses or the service has rejected.
 type EventError struct {
 	Reason   Reason
-	Where    string   // the record in its file, such as "events.jsonl:17"; empty where that is not known
-	Position Position // in the source; zero where the event has none
-	Field    string   // where the fault is
-	Value    string   // what was refused, cut, and without keys; may be empty
-	Want     string   // what is allowed
-	Err      error    // what the source, the encoder or the service said; may be nil
+	Where    string   // the record in its file, such as "events.jsonl:17"; empty if that is not known
+	Position Position // in the source; zero if the event has no Position
+	Field    string   // the field with the fault
+	Value    string   // the refused value, cut, and without keys; may be empty
+	Want     string   // the allowed values
+	Err      error    // the error of the source, the encoder or the service; may be nil
 
 	Also []*EventError // further faults that the gate found in the event: correct them too
 }
 
-// newEventError is a refusal as a caller sees it, without its place.
+// newEventError returns a refusal as a caller sees it, without its position.
 func newEventError(r *wire.Refusal) *EventError {
 	e := &EventError{Reason: Reason(r.Reason), Field: r.Field, Value: r.Value, Want: r.Want, Err: r.Err}
 	for _, other := range r.Also {
@@ -40,14 +40,14 @@ func newEventError(r *wire.Refusal) *EventError {
 	return e
 }
 
-// rejectError is why an event is rejected.
+// rejectError returns the error of a rejected event.
 func rejectError(r *pipeline.Reject) *EventError {
 	e := newEventError(r.Refusal)
 	e.Position, e.Where = Position(r.Note.Position), r.Note.Where
 	return e
 }
 
-// refusal is the error as internal packages have it.
+// refusal returns the error in the form of internal packages.
 func (e *EventError) refusal() *wire.Refusal {
 	r := &wire.Refusal{Reason: string(e.Reason), Field: e.Field, Value: e.Value, Want: e.Want, Err: e.Err}
 	for _, other := range e.Also {
@@ -58,7 +58,7 @@ func (e *EventError) refusal() *wire.Refusal {
 
 const eventRefused = "event refused: "
 
-// Error names reason, value, what is allowed, and the place.
+// Error names the reason, the value, the allowed values and the position.
 func (e *EventError) Error() string {
 	var b strings.Builder
 	b.WriteString(prefix + eventRefused + e.fault())
@@ -74,7 +74,7 @@ func (e *EventError) Error() string {
 	return b.String()
 }
 
-// fault is the error without its place.
+// fault returns the error's text without its position.
 func (e *EventError) fault() string {
 	var b strings.Builder
 	b.WriteString(mask.OneLine(string(e.Reason)))
@@ -99,34 +99,37 @@ func (e *EventError) Unwrap() error { return e.Err }
 // Is matches ErrInvalid.
 func (e *EventError) Is(target error) bool { return target == ErrInvalid }
 
-// GateOptions say what is refused before it is sent. Their zero value is right for the service.
+// GateOptions control the gate, which refuses events before they are sent. The zero value is right for the
+// service.
 type GateOptions struct {
-	// MinAge is how old an event must be: default 48 h, as the service treats younger ones as live
-	// events and bills them. A negative age lets every event pass, future ones too.
+	// MinAge is the least age of an event. The service treats younger events as live ones and bills them. A
+	// negative age lets every event pass, also future ones. The default is 48 h.
 	MinAge time.Duration
-	// ContentIDs lets events without uuid and position pass: their identity is their content and how
-	// often it came before. It is the number of different contents to remember, at about 100 bytes
-	// each. Only for sources that give the same events in the same order each time.
+	// ContentIDs lets events without uuid and position pass: they are identified by their content and the
+	// number of equal events before them. It is the number of different contents to remember, at about 100
+	// bytes each. Use it only for sources that yield the same events in the same order each time. The default,
+	// 0, refuses such events.
 	ContentIDs int
-	// PersonPolicy says what becomes of $set in old events, which would overwrite newer values of a person.
+	// PersonPolicy controls $set in old events, which would overwrite newer values of a person. The default is
+	// PersonPolicyKeep.
 	PersonPolicy PersonPolicy
 	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data, and renames
-	// $prev_pageview_pathname to import_prev_pageview_pathname. Otherwise the data is sent as it is, with a
-	// warning: the service adds rows to its heatmaps at every send, so an event that is sent twice counts
-	// twice there.
+	// $prev_pageview_pathname to import_prev_pageview_pathname. By default, the data is sent as it is, with a
+	// warning: the service adds rows to its heatmaps at every send, so an event that is sent twice counts twice
+	// there.
 	NoHeatmaps bool
-	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today for good, also
-	// identified ones.
+	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today permanently, also
+	// identified ones. The default is false.
 	AllowMergeDangerously bool
 }
 
-// PersonPolicy says what becomes of person properties in the events of an import.
+// PersonPolicy controls the person properties in the events of an import.
 type PersonPolicy uint8
 
 const (
-	// PersonPolicyKeep sends $set as it is: the values of the newest arrival win, not those of the newest event.
+	// PersonPolicyKeep sends $set as it is: the values of the newest arrival win, not of the newest event.
 	PersonPolicyKeep PersonPolicy = iota
-	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. Where an event has
+	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. If an event has
 	// both, it keeps the keys of both, with the value of $set for a key that is in both.
 	PersonPolicySetOnce
 	// PersonPolicyStrip removes $set and $set_once from all but identity events.
@@ -146,7 +149,7 @@ func (o GateOptions) check(op Op) error {
 	return nil
 }
 
-// rules are those that the options ask for.
+// rules returns the gate's rules for the options.
 func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	return wire.Rules{
 		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.NoHeatmaps,
@@ -154,10 +157,10 @@ func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	}
 }
 
-// Warning names something to look at, although the event is sent: see package warnings.
+// Warning names a fact to look at, although the event is sent: see package warnings.
 type Warning = warnings.Warning
 
-// inBrackets is the advice for the line of a report that has the warning's count.
+// inBrackets returns the advice of a warning, for the line of a report with its count.
 func inBrackets(w Warning) string {
 	if w.Advice() == "" {
 		return ""

@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Hooks are functions that are called with what happens. Each may be nil. They must be safe for
-// concurrent use. Hooks of calls run between tries, on the goroutine of the call; with Prefetch there
-// are several. Hooks of an import run on the goroutines that send, which wait for them: they must be
-// fast. A panic in a hook is caught and logged.
+// Hooks are functions that observe calls and imports. Each may be nil. They must be safe for concurrent use.
+// Hooks of calls run between tries, on the goroutine of the call; with Prefetch there are several goroutines.
+// Hooks of an import run on the goroutines that send, which wait for them: they must be fast. A panic in a hook
+// is caught and logged.
 type Hooks struct {
 	OnTry    func(context.Context, TryInfo)    // after each try of a call
 	OnRetry  func(context.Context, RetryInfo)  // before the wait for the next try
@@ -33,7 +33,7 @@ func (i CallInfo) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, i)
 }
 
-// CallInfoFrom returns the call that the request with this context belongs to.
+// CallInfoFrom returns the call of the request with this context.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
 	return info, ok
@@ -43,8 +43,8 @@ func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 type TryInfo struct {
 	CallInfo
 
-	StatusCode int           // 0 where no answer came
-	Err        error         // why none came
+	StatusCode int           // 0 if no answer came
+	Err        error         // the cause if no answer came
 	Duration   time.Duration // of this try
 }
 
@@ -72,7 +72,7 @@ type BatchInfo struct {
 	Events     int
 	Bytes      int // before compression
 	WireBytes  int // as sent
-	StatusCode int // 0 where no answer came
+	StatusCode int // 0 if no answer came
 	Try        int // from 1
 	Err        error
 	Duration   time.Duration

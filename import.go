@@ -16,51 +16,53 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ImportOptions set up an import.
+// ImportOptions are the options of an import.
 type ImportOptions struct {
-	// ID names the import for good: uuids are derived from it, so the same ID with the same source sends
-	// the same events. Other data needs another ID, also where the files have the same names: their
-	// events would share uuids.
+	// ID names the import and must stay the same for all its runs: the uuids of events are derived from it, so
+	// the same ID with the same source sends the same events. Other data needs another ID, even if its files
+	// have the same names: otherwise the events would share uuids.
 	ID string
-	// Checkpoint makes the import resumable. Without one it starts at the beginning each time.
+	// Checkpoint makes the import resumable. Without one, every run starts at the beginning.
 	Checkpoint Checkpointer
-	// Rejects takes the events that the gate or the service refuses. Without it the first one stops the
+	// Rejects takes the events that the gate or the service refuses. Without it, the first one stops the
 	// import.
 	Rejects RejectHandler
-	// MaxRejectShare is the largest share of rejects among the records, those that are skipped not
-	// counted: default 0.01; -1 for no limit. It is judged over all runs of the import, first after 1,000
-	// records and again at the end, where there are two rejects or more. If the first 100 records are all
-	// rejected, or all records of a shorter source, the import stops too. See [StopTooManyRejects].
+	// MaxRejectShare is the largest share of rejects among the records, not counting skipped ones; -1 means no
+	// limit. It is judged over all runs of the import, first after 1,000 records and again at the end, if there
+	// are two rejects or more. If the first 100 records are all rejected, or all records of a shorter source,
+	// the import stops too. See [StopTooManyRejects]. The default is 0.01.
 	MaxRejectShare float64
-	// MaxRejects is the largest number of rejects, over all runs: default no limit. One more stops the
-	// import at once.
+	// MaxRejects is the largest number of rejects over all runs; one more stops the import at once. The default
+	// is no limit.
 	MaxRejects int64
-	// VerifyGzip is the size in bytes of the largest gzip, zstd or zip file whose checksums are verified before its
-	// first event is sent: default 1 GiB; -1 for none. Larger files are checked as they are read.
+	// VerifyGzip is the size in bytes of the largest gzip, zstd or zip file that is verified by its checksums
+	// before its first event is sent; -1 verifies no file. Larger files are checked as they are read. The
+	// default is 1 GiB.
 	VerifyGzip int64
-	// Rate is the most events per second: default 1,000, as the service's own importer; or Unpaced.
+	// Rate is the most events per second; [Unpaced] sets no limit. The default is 1,000, as for the service's
+	// own importer.
 	Rate int
-	// Total is how many events the source has, where known, for progress.
+	// Total is the number of events of the source, for progress. The default, 0, means that it is not known.
 	Total int64
-	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught
-	// and logged.
+	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught and
+	// logged.
 	OnProgress func(Stats)
 	Gate       GateOptions
 	Delivery   DeliveryOptions
 }
 
-// Import sends the events of a source as historical events: each acknowledged at least once and
-// identical every time it is sent, none left out silently, all accounted for. After a kill at any moment, the next
-// call with the same ID and checkpoint resumes where that one was. The receipt is valid with an error
-// too, and covers all runs.
+// Import sends the events of a source as historical events. Each event is acknowledged at least once and is
+// identical every time it is sent. No event is left out silently: the receipt accounts for all of them. After a
+// kill at any moment, the next call with the same ID and checkpoint resumes the import. The receipt is valid
+// with an error too, and covers all runs.
 //
-// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place
-// from $ip), $import_job_id and distinct_id, unless it has its own of that name.
+// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place from
+// $ip), $import_job_id and distinct_id, unless it has its own of that name.
 //
-// Errors: *InputError for options or a checkpoint that do not fit, *StopError for what ended the import,
-// *UnsettledError around it where events were under way; all but the first can be resumed. An import
-// that has rejected too much ends with a *StopError, even if everything else was sent. When ctx ends,
-// or the sending stops, Import returns within a second, and the error has the cause.
+// The error is an *InputError if options or a checkpoint do not fit, a *StopError if the import stopped, and an
+// *UnsettledError around the *StopError if events were under way; after all but the first, the import can be
+// resumed. An import that has rejected too much ends with a *StopError, even if everything else was sent. When
+// ctx ends, or the sending stops, Import returns within a second, and the error has the cause.
 func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
 	o := orDefault(options)
 	if err := checkContext(ctx, ops.Import); err != nil {
@@ -84,7 +86,7 @@ type importRun struct {
 	endProgress func()
 }
 
-// openImport makes everything ready for a run, and says what the runs before it have done.
+// openImport opens the files of a run and its pipeline, and returns the receipt of the runs before it.
 func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions) (run *importRun, before Receipt, err error) {
 	before = Receipt{ID: o.ID}
 	if err := o.check(source); err != nil {
@@ -134,7 +136,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 
 const progressInterval = 500 * time.Millisecond
 
-// events are those of the source.
+// events yields the events of the source.
 func (r *importRun) events(ctx context.Context, after wire.Origin) iter.Seq2[*pipeline.Event, error] {
 	notes := &sourceNotes{verifyGzip: r.options.VerifyGzip, resumed: r.line.Resumed, warn: func(w Warning, text string) {
 		r.line.Warn(ctx, w, text)

@@ -15,13 +15,13 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// IngestionWarning says that events of one kind were dropped or changed while they were taken in.
-// There is one for each type, category and severity.
+// IngestionWarning says that the service dropped or changed events of one kind on their arrival. There is one
+// for each type, category and severity.
 type IngestionWarning struct {
 	Type      string          `json:"type"` // for example "cannot_merge_already_identified"
 	Category  string          `json:"category"`
 	Severity  WarningSeverity `json:"severity"`
-	Count     int64           `json:"count"` // throttled by the service: it says that this happened, not how often
+	Count     int64           `json:"count"` // throttled by the service: it shows that this happened, not how often
 	LastSeen  time.Time       `json:"last_seen"`
 	Sparkline []WarningCount  `json:"sparkline"`
 	Samples   []WarningSample `json:"samples"`
@@ -35,14 +35,14 @@ func (w *IngestionWarning) complete() error {
 	return hasText(w.Type, "type")
 }
 
-// WarningCount is how often a warning was raised in one step of time.
+// WarningCount is the number of warnings in one step of time.
 type WarningCount struct {
 	Timestamp time.Time `json:"timestamp"`
 	Count     int64     `json:"count"`
 }
 
-// WarningSample is one case of a warning. Its values come from events: escape them before you show
-// them. A field is nil where the warning has none.
+// WarningSample is one case of a warning. Its values come from events: escape them before you show them. A
+// field that the warning does not have is nil.
 type WarningSample struct {
 	Timestamp    time.Time       `json:"timestamp"` // when the warning was raised, not the event's own time
 	Source       *string         `json:"source"`
@@ -54,8 +54,7 @@ type WarningSample struct {
 	Details      json.RawMessage `json:"details"`
 }
 
-// WarningSeverity is how bad a warning is. The service may send values that this package does not
-// know.
+// WarningSeverity is the severity of a warning. The service may send values that this package does not know.
 type WarningSeverity string
 
 // The known severities.
@@ -78,16 +77,16 @@ const (
 
 var warningOrderings = []WarningOrdering{WarningsByCount, WarningsByLastSeen}
 
-// IngestionWarningListOptions select warnings. Zero fields select all.
+// IngestionWarningListOptions selects warnings. Zero fields select all.
 type IngestionWarningListOptions struct {
 	Type     string
 	Category string
 	Severity WarningSeverity
 	Search   string // part of the type or of the details; case matters
 
-	// When the warning was raised: the time of an import, not that of its events. Without Since all
-	// warnings are listed that the service keeps, those of 90 days: its own default, the last 24
-	// hours, is never used.
+	// Since and Until bound the time when the warning was raised: the time of an import, not the time of its
+	// events. By default, List returns all warnings that the service keeps, for 90 days: the service's own
+	// default, the last 24 hours, is never used.
 	Since, Until time.Time
 
 	Ordering WarningOrdering // default: the service's own
@@ -134,8 +133,8 @@ func (o IngestionWarningListOptions) query(now time.Time) url.Values {
 	return q
 }
 
-// IngestionWarningsService reads what the service noted while it took in events:
-// [Client.IngestionWarnings]. Older and self-hosted servers may not have it: [ErrUnsupported].
+// IngestionWarningsService reads the warnings that the service raised while it took in events:
+// [Client.IngestionWarnings]. Older and self-hosted servers may not have it: calls return [ErrUnsupported].
 type IngestionWarningsService service
 
 // ingestionWarnings is the answer of List: an array without pages.
@@ -148,10 +147,10 @@ func (w *ingestionWarnings) complete() error {
 	return allComplete(*w)
 }
 
-// List returns the warnings of a time. It asks for 500, the most that the service gives; there are no
-// further pages. Where it gives 500, there may be more, and the error is [ErrListCut], with the list: ask
-// for a shorter time, or for one type or category. There are no warnings for events that were dropped over the plan's limit or by an
-// event filter, and for unknown keys: an empty list is no proof that all events are there.
+// List returns the warnings of a span of time. It asks for 500, the most that the service gives; there are no
+// further pages. If 500 come, there may be more, and List returns the list with [ErrListCut]: ask for a shorter
+// time, or for one type or category. There are no warnings for events that were dropped over the plan's limit
+// or by an event filter, or for unknown keys: an empty list does not prove that all events are there.
 //
 // GET /ingestion_warnings_v2/, scope ingestion_warning:read.
 func (s *IngestionWarningsService) List(

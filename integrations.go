@@ -19,7 +19,7 @@ import (
 type Integration struct {
 	ID          int64            `json:"id"`
 	Kind        integration.Kind `json:"kind"`
-	Config      destination.Raw  `json:"config"` // what is not secret, such as the name
+	Config      destination.Raw  `json:"config"` // public fields, such as the name
 	DisplayName string           `json:"display_name,omitzero"`
 	Errors      string           `json:"errors"` // why the service could not use it; may be empty
 	CreatedAt   time.Time        `json:"created_at"`
@@ -28,16 +28,16 @@ type Integration struct {
 
 func (i *Integration) complete() error { return hasID(i.ID) }
 
-// IntegrationListOptions select integrations.
+// IntegrationListOptions selects integrations.
 type IntegrationListOptions struct {
 	ListOptions
 
-	Kind integration.Kind // only those of this kind; empty for all
+	Kind integration.Kind // integrations of this kind only; empty for all
 }
 
-// IntegrationsService manages the integrations of a project: [Client.Integrations]. Newer servers
-// need one for a new export to nearly every destination. Servers that do not have them answer
-// [ErrUnsupported]; there the credentials are a part of the destination's config.
+// IntegrationsService manages the integrations of a project: [Client.Integrations]. Newer servers need one for
+// a new export to nearly every destination. On servers without integrations, calls return [ErrUnsupported];
+// there the credentials are a part of the destination's config.
 type IntegrationsService service
 
 // List returns one page of integrations, oldest first.
@@ -64,7 +64,7 @@ func (s *IntegrationsService) All(
 	return s.walk(o, options).All(ctx)
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *IntegrationsService) walk(
 	o *IntegrationListOptions, options []CallOption,
 ) offsetWalk[Integration] {
@@ -87,15 +87,15 @@ func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...Call
 // AWS whether the credentials are valid.
 const integrationTry = time.Minute
 
-// Create makes an integration, after the service has checked its credentials with some vendors. That
-// takes time, so a try may last at least 60 seconds, also with a shorter [WithTryTimeout].
+// Create makes an integration. With some vendors, the service first checks the credentials. That takes time, so
+// a try may last at least 60 seconds, also with a shorter [WithTryTimeout].
 //
-// What happens if there is one already depends on the kind. AWS (except a Redshift server),
-// S3-compatible storage and Snowflake are stored by Name: [ErrInvalid] with "already exists". To
-// replace credentials there, create another name, update the exports to its id and delete the old
-// one. All others are stored by what they connect to and are overwritten: the answer has the same
-// id, every export that uses it gets the new credentials, and the key's user must be an admin of the
-// project, or else the error is [ErrForbidden].
+// If there is already such an integration, the result depends on the kind. AWS (except a Redshift server),
+// S3-compatible storage and Snowflake are stored by Name: a second one is [ErrInvalid] with "already exists".
+// To replace credentials there, create an integration with another name, update the exports to its id and
+// delete the old one. All other kinds are stored by the target that they connect to and are overwritten: the
+// answer has the same id, every export that uses it gets the new credentials, and the key's user must be an
+// admin of the project, or else the error is [ErrForbidden].
 //
 // The call is not repeated if its outcome is unknown: after an [*OutcomeUnknownError], check the
 // list of the kind before trying again.
@@ -116,16 +116,16 @@ type integrationBody struct {
 	Config map[string]any   `json:"config"`
 }
 
-// Delete removes an integration. The key's user must be an admin of the project. While a batch
-// export uses it, the service refuses that with [ErrInvalid] and names the export; ids inside the
-// CopyInputs of Redshift are not counted, so such an export would fail afterwards.
+// Delete removes an integration. The key's user must be an admin of the project. While a batch export uses the
+// integration, the service refuses with [ErrInvalid] and names the export. It does not count ids inside the
+// CopyInputs of Redshift, so such an export would fail afterwards.
 //
 // DELETE /integrations/{id}/, scope integration:write. [ErrNotFound] if it was deleted before.
 func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...CallOption) error {
 	return s.client.call(ctx, endpointByNumber(ops.IntegrationsDelete, id), nil, options...)
 }
 
-// endpointByNumber is endpoint for things with a number.
+// endpointByNumber is endpoint for items with a number as id.
 func endpointByNumber(op Op, id int64) request {
 	r := endpoint(op, strconv.FormatInt(id, 10))
 	if id <= 0 {
