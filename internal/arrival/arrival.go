@@ -84,8 +84,8 @@ type Table struct {
 // mostOutside bounds the memory for cells that no receipt has.
 const mostOutside = 10_000
 
-// NewTable makes a table of a receipt's rows. Its events are from oldest to newest. Rows without events
-// that can have arrived are left out.
+// NewTable makes a table of a receipt's rows, which have events from oldest to newest. It leaves out rows
+// without acknowledged or unconfirmed events.
 func NewTable(rows []Row, oldest, newest time.Time) *Table {
 	days := Days(oldest, newest)
 	t := &Table{index: map[Key]int{}, from: days.From, until: days.Until}
@@ -122,8 +122,8 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 	return t
 }
 
-// widen takes in the days of events that may not be acknowledged: the days of a month only where there
-// are no acknowledged ones.
+// widen adds the days of a row, which may have unconfirmed events outside the days of the acknowledged
+// ones. It adds the days of a month only if the receipt has no acknowledged events.
 func (t *Table) widen(k Key, noneAcknowledged bool) {
 	span := t.Span(k)
 	switch {
@@ -142,13 +142,13 @@ func (t *Table) Begin() {
 	t.Seen, t.Outside, t.Left = make([]Counts, len(t.Cells)), map[Key]Counts{}, Counts{}
 }
 
-// Find returns the cell of an event, or -1 for one that no row of the receipt counts.
+// Find returns the cell of an event, or -1 if no row of the receipt counts it.
 func (t *Table) Find(at time.Time, name string) (cell int) {
 	_, cell = t.place(at, name)
 	return cell
 }
 
-// place is the cell of an event by the receipt's grain, and its index, or -1.
+// place returns the key of an event by the receipt's grain, and the index of its cell, or -1.
 func (t *Table) place(day time.Time, name string) (Key, int) {
 	key := Key{day.Format(dayLayout), name}
 	switch {
@@ -206,8 +206,9 @@ func (t *Table) Within(w Window) (cells []int) {
 	return cells
 }
 
-// Windows are the times to ask for: each month that has events, the time between such months, and a day
-// more on both sides, where events that have moved show. Without cells they are all times until a time.
+// Windows returns the times to ask for: each month that has events, the time between such months, and one
+// day more on both sides, which shows events that have moved. Without cells it returns all times until
+// tomorrow.
 func (t *Table) Windows(now time.Time) (list []Window) {
 	if len(t.Cells) == 0 {
 		return []Window{{beginning, epoch}, {epoch, afterTomorrow(now)}}
@@ -229,7 +230,7 @@ func (t *Table) Windows(now time.Time) (list []Window) {
 	return list
 }
 
-// Beyond are the windows before and after all others, until a time. Nothing is before the year 1900.
+// Beyond returns the windows before and after all others, from the year 1900 until tomorrow.
 func (t *Table) Beyond(now time.Time) []Window {
 	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
 	var list []Window
@@ -241,12 +242,13 @@ func (t *Table) Beyond(now time.Time) []Window {
 	return list
 }
 
-// Wide is all days on which an event of the table can be, if it was moved to a later time.
+// Wide returns all days on which an event of the table can be, even under another time: from 31 days before
+// the table until tomorrow.
 func (t *Table) Wide(now time.Time) Window {
 	return Window{t.from.AddDate(0, 0, -31), afterTomorrow(now)}
 }
 
-// Index returns the number of a cell, or -1 for one that no row of the receipt has.
+// Index returns the number of a cell, or -1 if no row of the receipt has the key.
 func (t *Table) Index(k Key) int {
 	if i, ok := t.index[k]; ok {
 		return i

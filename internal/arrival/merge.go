@@ -7,7 +7,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// CompareIDs orders uuids as their texts are.
+// CompareIDs orders uuids in the order of their texts.
 func CompareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
 
 // Found is the result of comparing the uuids of a cell. Absent and Foreign have only the first uuids.

@@ -25,8 +25,8 @@ type Mark uint8
 // Hidden marks an event that cannot be found by counting.
 const Hidden Mark = 1
 
-// An item on disk: four bytes of the cell, the uuid, the mark. So the order of the bytes is that of the
-// cells, and within one that of the uuids as texts.
+// An item on disk has four bytes of the cell, the uuid and the mark. So the order of the bytes is the order
+// of the cells, and within a cell the order of the uuids as texts.
 const itemSize = 4 + 16 + 1
 
 func (i Item) put(b []byte) []byte {
@@ -78,7 +78,7 @@ type Sorted struct {
 // extent is where the items of a cell are.
 type extent struct{ offset, items int64 }
 
-// OpenSorted reads where in a folder that was sorted each cell begins.
+// OpenSorted opens a folder that was sorted, and reads where each cell begins.
 func OpenSorted(folder string) (*Sorted, error) {
 	sorter, err := openSorter(folder, 0)
 	if err != nil {

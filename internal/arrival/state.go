@@ -24,7 +24,7 @@ const (
 	Missing
 )
 
-// Looks at a cell that is short before it is called missing.
+// Looks that must see the same count before a cell is called missing.
 const (
 	EnoughLooks = 3         // with the same count
 	EnoughTime  = time.Hour // between the first and the last of them
@@ -76,7 +76,7 @@ func Judge(s Sight) State {
 // hasSums reports whether the sums are of all uuids that were sent, and of all that were seen.
 func (s Sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unsure && s.There.N == s.Seen }
 
-// AreOthers reports whether as many uuids were seen as were sent, but not the same ones.
+// AreOthers reports whether the project shows as many uuids as were sent, but other ones.
 func (s Sight) AreOthers() bool {
 	return s.Seen == s.Acknowledged+s.Unsure && s.hasSums() && s.Sent != s.There
 }
@@ -105,7 +105,7 @@ type Standing struct {
 	Looks int       `json:"looks"` // that saw it; 0: no look has counted the cell yet
 }
 
-// Next is the standing after a look, and whether the cell grew.
+// Next returns the standing after a look, and whether the cell grew.
 func (s Standing) Next(seen int64, now time.Time) (next Standing, grew bool) {
 	if s.Looks > 0 && s.Seen == seen {
 		s.Looks++

@@ -23,12 +23,12 @@ func (w Window) String() string {
 	return w.From.Format(dayLayout)
 }
 
-// Wider is the window with so many more days on both sides.
+// Wider returns the window with this many more days on both sides.
 func (w Window) Wider(days int) Window {
 	return Window{w.From.AddDate(0, 0, -days), w.Until.AddDate(0, 0, days)}
 }
 
-// Period is the days of a day or a month, and the whole window where it is neither.
+// Period returns the days of a period that is a day or a month, or else the whole window.
 func (w Window) Period(period string) Window {
 	if day, err := time.Parse(dayLayout, period); err == nil {
 		return Window{day, day.AddDate(0, 0, 1)}
@@ -59,8 +59,8 @@ func (w Window) Months() (list []Window) {
 	return list
 }
 
-// MonthsOf returns the months of the window that have one of the periods of a receipt. If a period is
-// neither a day nor a month, it returns all months.
+// MonthsOf returns the months of the window that contain a period of a receipt. If a period is neither a
+// day nor a month, it returns all months.
 func (w Window) MonthsOf(periods []string) (list []Window) {
 	months := map[string]bool{}
 	for _, period := range periods {

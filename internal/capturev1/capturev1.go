@@ -13,11 +13,11 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Path is that of the endpoint.
+// Path is the path of the endpoint.
 const Path = "/i/v1/analytics/events"
 
-// MostBytes is the most bytes of an answer about so many events. The service's own have about 60 for
-// one, and 150 where there is something to say.
+// MostBytes is the most bytes of an answer about this many events. The service's own answers have about 60
+// bytes for each event, and 150 with details.
 func MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
 
 // Around returns the bytes before and after the events of a request. begun is when the request was made.
@@ -32,8 +32,8 @@ var (
 	ErrForeign   = errors.New("the answer names an event that was not sent")
 )
 
-// AllOK reports whether an answer is, byte for byte, the service's own that it has taken all events
-// and has nothing to say of them: most answers are.
+// AllOK reports whether an answer is, byte for byte, the service's usual one: it has taken all events and
+// has no details about them.
 func AllOK(body []byte, ids [][]byte) bool {
 	rest, ok := bytes.CutPrefix(body, []byte(`{"results":{`))
 	for i, id := range ids {
@@ -99,7 +99,7 @@ func (r *results) take(id, value []byte) {
 
 var plainOK = []byte(`{"result":"ok"}`)
 
-// fate reads one result. A word that is not known says nothing.
+// fate reads one result. An unknown word makes the fate unsure.
 func fate(value []byte) delivery.Fate {
 	if bytes.Equal(value, plainOK) {
 		return delivery.Fate{Outcome: delivery.Accepted}
@@ -147,7 +147,8 @@ func ParseError(body []byte) (e Error) {
 	return e
 }
 
-// IsEmptyBatch reports whether the endpoint has answered a request without events, as only it does.
+// IsEmptyBatch reports whether the endpoint has answered a request without events. No other endpoint gives
+// this answer.
 func (e Error) IsEmptyBatch() bool { return e.Tag == "empty_batch" }
 
 // IsAboutRequest reports whether the service refuses the request regardless of its events. Other refusals

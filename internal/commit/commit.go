@@ -73,7 +73,7 @@ func (c *Committer[P, R]) Signal() {
 	}
 }
 
-// SourceEnded says that everything of the source was taken.
+// SourceEnded says that the source was read to its end.
 func (c *Committer[P, R]) SourceEnded() {
 	c.Ledger.End()
 	c.whole.Store(true)
@@ -87,7 +87,7 @@ func notify(c chan<- struct{}) {
 	}
 }
 
-// isCrowded reports whether events that only wait for a commit take much of the room.
+// isCrowded reports whether settled events that wait for a commit take more than half of the room.
 func (c *Committer[P, R]) isCrowded() bool { return c.Ledger.Settled() > c.Room/2 }
 
 func (c *Committer[P, R]) run() {
@@ -114,7 +114,7 @@ func (c *Committer[P, R]) run() {
 	}
 }
 
-// Close has the rest committed, once the lanes have ended.
+// Close says that the lanes have ended, and waits until the rest is committed.
 func (c *Committer[P, R]) Close() {
 	close(c.lanes)
 	<-c.done
@@ -136,8 +136,8 @@ func (c *Committer[P, R]) front() (n int, rejects []ledger.Rejected[R]) {
 	return n, rejects
 }
 
-// spareDisk waits a little between two saves, five times as long as the last one took, unless
-// somebody waits for the result or much is settled that only a save can release.
+// spareDisk pauses between two saves, for five times the duration of the last save. It does not pause if
+// somebody waits for the result, or if only a save can release much of the room.
 func (c *Committer[P, R]) spareDisk() {
 	if c.Save == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
 		return
@@ -183,8 +183,8 @@ func (c *Committer[P, R]) commit(n int, rejects []ledger.Rejected[R]) error {
 	return err
 }
 
-// handOver gives the rejects among the first n events to the handler, and returns how many events are
-// done with.
+// handOver gives the rejects among the first n events to the handler, and returns how many events can be
+// committed.
 func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done int, err error) {
 	for _, r := range rejects {
 		if err := c.HandOver(r.Reject); err != nil {
@@ -197,8 +197,8 @@ func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done in
 	return n, nil
 }
 
-// save makes the place durable. As long as everything was rejected nothing is saved: the next run,
-// with a corrected source or URL, must begin where this one did.
+// save makes the position durable. While the share of rejects is limited and every record is rejected, it
+// saves nothing, so that the next run, with a corrected source or URL, begins where this run did.
 func (c *Committer[P, R]) save(t ledger.Counts) error {
 	if c.Save == nil || c.Limits.hasShare() && t.Acknowledged == 0 && t.Refused() > 0 {
 		return nil
@@ -227,7 +227,7 @@ func (c *Committer[P, R]) report() {
 	c.moved = make(chan struct{})
 }
 
-// finish judges an import that has come to its end.
+// finish judges an import at the end of its source.
 func (c *Committer[P, R]) finish() {
 	if !c.whole.Load() || c.Sending.Err() != nil || c.Ledger.Live().InFlight > 0 {
 		return
@@ -245,14 +245,14 @@ func (c *Committer[P, R]) judged(tooMany error) error {
 	return c.TooMany(tooMany)
 }
 
-// Reported is the place that Settled knows.
+// Reported returns the position up to which everything is settled and reported.
 func (c *Committer[P, R]) Reported() P {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.place
 }
 
-// Await returns when all before a sequence number is committed and reported.
+// Await returns when all events before a sequence number are committed and reported.
 func (c *Committer[P, R]) Await(ctx context.Context, target uint64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()

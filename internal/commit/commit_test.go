@@ -332,7 +332,7 @@ func TestFrontOfOneRecord(t *testing.T) {
 	assert.Len(t, rejects, 2)
 }
 
-// A flush goes on while some of its events are settled. When it ends, it says how many are not, or that
+// A flush continues while some of its events are settled. When it ends early, it says how many are not, or that
 // Settled was not told.
 func TestAwaitCounts(t *testing.T) {
 	t.Parallel()

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 )
 
-// Limits say when an import has rejected too much. Its zero value has no limits.
+// Limits say when an import has too many rejects. The zero value has no limits.
 type Limits struct {
 	Share float64 // of the records that are not skipped; 0: no limit
 	Most  int64   // rejects; 0: no limit
@@ -28,7 +28,7 @@ const (
 // hasShare reports whether the share of rejects is limited.
 func (l *Limits) hasShare() bool { return l.Share > 0 }
 
-// step is how many rejects may be committed at once: after them the limits may stop the import.
+// step is how many rejects may be committed at once: the limits may stop the import after them.
 func (l *Limits) step(c ledger.Counts) int {
 	step := int64(math.MaxInt)
 	if judged := c.Acknowledged + c.Refused(); l.hasShare() && judged < enoughRecords {
@@ -43,7 +43,7 @@ func (l *Limits) step(c ledger.Counts) int {
 	return int(max(step, 1))
 }
 
-// Judge returns an error once too much is rejected.
+// Judge returns an error once there are too many rejects.
 func (l *Limits) Judge(c ledger.Counts) error {
 	judged := c.Acknowledged + c.Refused()
 	switch {

@@ -101,7 +101,7 @@ func isFolder(name string) bool {
 	return err == nil && info.IsDir()
 }
 
-// SyncFolder implements FS. Windows has no such thing: there the journal of the file system must do.
+// SyncFolder implements FS. Windows cannot sync a folder: there the journal of the file system must do.
 func (OS) SyncFolder(name string) error {
 	if runtime.GOOS == "windows" {
 		return nil
@@ -129,10 +129,11 @@ func (OS) Inspect(name string) error {
 	return nil
 }
 
-// Lock implements FS. The file remains: to remove it would let two owners lock two files of one name.
+// Lock implements FS. The file stays: if it were removed, two owners could lock two files of one name.
 func (OS) Lock(name string) (Lock, error) { return lock(name) }
 
-// checkStill returns ErrLockLost where a name does not lead to an open file, or only by a link, and any other error of looking.
+// checkStill returns ErrLockLost if a name does not lead to an open file, or leads to it only by a link. It
+// returns other errors as they are.
 func checkStill(name string, f *os.File) error {
 	at, err := os.Lstat(name)
 	if errors.Is(err, fs.ErrNotExist) {

@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// ErrLimit is more than a Room has.
+// ErrLimit is the error for more bytes than a Room allows.
 var ErrLimit = errors.New("more than the limit")
 
 // Room limits how much somebody else, such as a server, can have written: to a number of bytes, and to the

@@ -1,6 +1,6 @@
 // Package extsort sorts more items by a key than memory holds. Items of equal keys keep their order. It
 // writes sorted runs into a folder and merges them into one file, and continues after a crash where the
-// last run ended. All that it reads there has a checksum: it gives the items that it was given, or an error.
+// last run ended. All data in the folder has a checksum, so a damaged item is an error.
 package extsort
 
 import (
@@ -63,7 +63,7 @@ type Sorter struct {
 	Merged func(items int64) // is called now and then by Finish, first with 0
 }
 
-// item is one of the run at hand: where it is in room.
+// item is an item of the run at hand, by its range in room.
 type item struct{ from, to int }
 
 const (
@@ -165,10 +165,11 @@ func (s *Sorter) damaged(what string) error {
 	return fmt.Errorf("%s: remove %s, and the files run-* next to it, to sort again", what, s.path(stateFile))
 }
 
-// State is how far the sorting is.
+// State returns how far the sorting is.
 func (s *Sorter) State() State { return s.state }
 
-// Digest is that of the sorted file: equal where all items are equal, however often the sorting was stopped.
+// Digest returns the digest of the sorted file. It is equal if all items are equal, however often the
+// sorting was stopped.
 func (s *Sorter) Digest() string {
 	if len(s.state.Runs) == 0 {
 		return ""
@@ -261,7 +262,7 @@ func (s *Sorter) Finish(ctx context.Context, after json.RawMessage) error {
 	return s.save()
 }
 
-// merge makes one run of the next n, which takes their place: the order of runs is that of their items.
+// merge merges n neighbouring runs into one run in their place, so that equal keys keep their order.
 func (s *Sorter) merge(ctx context.Context, n int) error {
 	first := s.nextToMerge(n)
 	old := slices.Clone(s.state.Runs[first:][:n])
@@ -306,7 +307,8 @@ func (s *Sorter) merge(ctx context.Context, n int) error {
 // mergeStep is after how many items Merged is called.
 const mergeStep = 1 << 16
 
-// nextToMerge is the first of n neighbours that are the smallest, so that no item is merged too often.
+// nextToMerge returns the first of the n neighbouring runs that are smallest together, so that no item is
+// merged too often.
 func (s *Sorter) nextToMerge(n int) (first int) {
 	var least int64 = -1
 	for i := 0; i+n <= len(s.state.Runs); i++ {

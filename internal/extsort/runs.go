@@ -32,7 +32,7 @@ func appendHeader(b []byte, offset int64, item []byte) []byte {
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, uint32(len(item))), sum)
 }
 
-// runWriter writes a run. Its first error is that of end.
+// runWriter writes a run. Its end returns the first error.
 type runWriter struct {
 	sorter *Sorter
 	file   durable.File
@@ -121,7 +121,7 @@ func (r *runReader) next() error {
 	return nil
 }
 
-// failed is the error of reading: a file that has become shorter is a damaged one.
+// failed returns the error of reading. A file that has become shorter is damaged.
 func (r *runReader) failed(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return r.damaged()

@@ -18,8 +18,9 @@ const (
 	ErrorBodyTime = time.Second // for reading an error answer
 )
 
-// readAnswer replaces the body by its bytes, bounded in size and time. Where the body of a success
-// cannot be read, it returns the status too, unless the body begins as a page of something else.
+// readAnswer replaces the body by its bytes, bounded in size and time. If it cannot read the body of a
+// success, it returns the status too, unless the body begins as an HTML page, which is not from the
+// service.
 func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (answered int, err error) {
 	if resp.Body == nil { // as transports for tests leave it
 		resp.Body = http.NoBody
@@ -57,7 +58,7 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (an
 	return 0, nil
 }
 
-// readBody is the body of an answer, read already.
+// readBody is the body of an answer that was already read.
 type readBody struct {
 	bytes.Reader
 
@@ -94,8 +95,7 @@ func readBounded(r io.Reader, limit, expected int64) ([]byte, error) {
 	}
 }
 
-// endsAtClose reports whether only the end of the connection ends the body, so that a cut looks
-// like the end.
+// endsAtClose reports whether the body ends only with the connection, so that a cut looks like the end.
 func endsAtClose(resp *http.Response) bool {
 	return resp.ContentLength < 0 && len(resp.TransferEncoding) == 0 && resp.ProtoMajor == 1 && !resp.Uncompressed
 }

@@ -10,7 +10,7 @@ import (
 	"net/url"
 )
 
-// Why a try has no answer that can be used.
+// Reasons why a try has no usable answer.
 var (
 	ErrForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
 	ErrNoAnswer      = errors.New("the HTTP client's transport returned neither an answer nor an error")
@@ -55,7 +55,7 @@ func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 func (timeoutError) Unwrap() error   { return ErrTimeout }
 
-// paceError makes the limiter's refusal of a hopeless wait a deadline error.
+// paceError turns the limiter's refusal of a wait beyond the deadline into a deadline error.
 func paceError(ctx context.Context) error {
 	if ctx.Err() != nil {
 		return ContextError(ctx)
@@ -63,7 +63,7 @@ func paceError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", errPace, context.DeadlineExceeded)
 }
 
-// ContextError says why a context has ended: its error, and the cause where one was given.
+// ContextError returns the error of an ended context, and its cause if it has one.
 func ContextError(ctx context.Context) error {
 	err, cause := ctx.Err(), context.Cause(ctx)
 	if errors.Is(cause, err) {
@@ -72,7 +72,7 @@ func ContextError(ctx context.Context) error {
 	return fmt.Errorf("%w: %w", err, cause)
 }
 
-// NoURL takes the URL out of an error of net/http.
+// NoURL removes the URL from an error of net/http.
 func NoURL(err error) error {
 	var u *url.Error
 	for errors.As(err, &u) {

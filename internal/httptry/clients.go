@@ -18,8 +18,8 @@ const (
 // Timeouts are the time limits of one try.
 type Timeouts struct{ API, Capture time.Duration }
 
-// NewTimeouts returns the limits of a caller who sets one for a try, if it is not 0, and has a
-// client with a timeout, if it is not nil.
+// NewTimeouts returns the limits of a caller. try is the caller's limit for a try, or 0. own is the
+// caller's client, or nil; its timeout is a limit too.
 func NewTimeouts(try time.Duration, own *http.Client) Timeouts {
 	t := Timeouts{API: DefaultAPI, Capture: DefaultCapture}
 	if try > 0 {
@@ -40,8 +40,8 @@ type Clients struct {
 	Base    func() http.RoundTripper // the caller's transport, as it is
 }
 
-// NewClients makes clients from a copy of the caller's own, which may be nil. The pace, if there is
-// one, is that of the API.
+// NewClients makes clients from a copy of the caller's own client, which may be nil. The pace, which may be
+// nil too, is for the API only.
 func NewClients(own *http.Client, pace *rate.Limiter) Clients {
 	var base http.Client
 	if own != nil {

@@ -42,11 +42,11 @@ type ErrorBody struct {
 	IsForeign bool // something else answered
 }
 
-// IsOwn reports whether the management API has answered, and nothing in front of it.
+// IsOwn reports whether the answer is from the management API itself, not from something in front of it.
 func (b ErrorBody) IsOwn() bool { return b.Type != "" || b.Code != "" }
 
-// ParseErrorBody reads the service's JSON error, or a short plain text. HTML and everything else
-// give an empty one.
+// ParseErrorBody reads the service's JSON error, or a short plain text. For HTML and everything else it
+// returns an ErrorBody without text.
 func ParseErrorBody(contentType string, body []byte) ErrorBody {
 	trimmed := bytes.TrimSpace(body)
 	var raw struct{ Type, Code, Detail, Attr json.RawMessage }

@@ -49,7 +49,7 @@ type Result struct {
 	call *Exchange
 }
 
-// Received is an answer as it came; of a failure it is cut, and without keys.
+// Received is an answer. The answer of a failure is cut, and its keys are masked.
 type Received struct {
 	StatusCode int
 	Header     http.Header
@@ -66,7 +66,7 @@ func (x *Exchange) Prepare(ctx context.Context, method, target string, body []by
 	return x.request.Header, nil
 }
 
-// rewindable is a body as go-retryablehttp takes it.
+// rewindable returns a body in the form that go-retryablehttp accepts.
 func rewindable(body []byte) any {
 	if body == nil {
 		return nil
@@ -174,7 +174,7 @@ func (r *Result) HasSucceeded() bool {
 	return r.Last.Err == nil && (IsSuccess(r.Last.Status) || r.isRedirected(r.Last.Status))
 }
 
-// settleBudget takes the cost of a retry from the budget, or gives back for a success.
+// settleBudget takes the cost of a retry from the budget, or returns tokens after a success.
 func (r *Result) settleBudget() {
 	switch {
 	case r.HasSucceeded():
@@ -191,11 +191,11 @@ func timeLeft(ctx context.Context) time.Duration {
 	return 1<<63 - 1
 }
 
-// errStarved is why a call is not tried again.
+// errStarved is the reason for no further try after the retry budget is used up.
 var errStarved = errors.New("this client's retry budget is used up, since too many of its calls have failed lately")
 
-// Explain joins an error of the newest try by why there is no further try, where that is not the
-// answer's own fault.
+// Explain adds to the error of the newest try the reason why there is no further try, unless the answer
+// itself is the reason.
 func (r *Result) Explain(ctx context.Context, err error) error {
 	switch {
 	case r.Last.Canceled && !(errors.Is(err, ctx.Err()) && errors.Is(err, context.Cause(ctx))):
@@ -211,8 +211,8 @@ func (r *Result) Explain(ctx context.Context, err error) error {
 	return err
 }
 
-// SaysGone reports the service's own word that the thing does not exist. A proxy's 404, and one
-// that lacks the project or the endpoint, say nothing about it.
+// SaysGone reports whether the service itself says that the object does not exist. A proxy's 404, or a 404
+// for a missing project or endpoint, says nothing about the object.
 func (r *Result) SaysGone() bool {
 	said := r.Problem
 	return r.Last.Status == http.StatusNotFound && said.Code == "not_found" &&

@@ -33,8 +33,7 @@ func followSameOrigin(next *http.Request, via []*http.Request) error {
 	return http.ErrUseLastResponse
 }
 
-// dropBadLocation takes away a Location that is no URL: http.Client would make an error of it that
-// quotes the header.
+// dropBadLocation removes a Location that is not a URL: http.Client would return an error that quotes it.
 func dropBadLocation(resp *http.Response, base *url.URL) {
 	if _, err := base.Parse(resp.Header.Get("Location")); err != nil {
 		resp.Header.Del("Location")

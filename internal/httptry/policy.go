@@ -91,10 +91,9 @@ func (p Policy) Decide(o Outcome) Verdict {
 	return v
 }
 
-// mayHaveActed reports whether the service may have carried out the call although it failed. A 303
-// says that it did, and a proxy can answer any status after the service has acted, unless the
-// status says otherwise: 307, 308 and a 4xx do, except 408, and 429 where it is not the service's
-// own.
+// mayHaveActed reports whether the service may have carried out the call although it failed. A 303 says
+// that it did. A proxy can answer with any status after the service has acted, but some statuses rule that
+// out: 307, 308 and a 4xx, except 408, and except a 429 that is not the service's own.
 func (o Outcome) mayHaveActed() bool {
 	switch s := o.Status; {
 	case o.Err != nil:
@@ -126,7 +125,7 @@ func (o Outcome) isTransient() bool {
 	return IsTransientStatus(o.Status) && !IsFull(o.Code)
 }
 
-// IsTransientStatus reports whether the same call may meet another status later.
+// IsTransientStatus reports whether the same call may get another status later.
 func IsTransientStatus(status int) bool {
 	switch status {
 	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
@@ -154,5 +153,5 @@ func Jitter(base, limit time.Duration, n int, random float64) time.Duration {
 	return MinDelay + time.Duration(random*float64(step-MinDelay))
 }
 
-// Random is a fresh [Outcome.Random].
+// Random returns a new value for [Outcome.Random].
 func Random() float64 { return rand.Float64() } //nolint:gosec // jitter needs no secrecy

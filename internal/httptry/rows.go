@@ -10,13 +10,12 @@ import (
 	"time"
 )
 
-// MaxRows is the most rows of one page. The service itself gives 500 at most where it is not
-// asked for more.
+// MaxRows is the most rows of one page. The service returns at most 500, unless it is asked for more.
 const MaxRows = 10_000
 
-// Rows reads an answer that is an object: the rows of its list, each of which must pass check,
-// and the other members that are asked for. An answer without the list is not an empty one:
-// taken for the end, it would cut a walk short.
+// Rows reads an answer that is an object: the rows of its list, each of which must pass check, and the
+// requested other members. An answer without the list is an error, because as an empty list it would end a
+// walk early.
 func Rows[T any](
 	ctx context.Context, body []byte, list string, others map[string]any, check func(*T) error,
 ) (rows []T, err error) {
@@ -105,8 +104,7 @@ func atEnd(d *json.Decoder) error {
 // Unmarshal is json.Unmarshal with an error that is cheap to print.
 func Unmarshal(body []byte, out any) error { return shortened(json.Unmarshal(body, out)) }
 
-// shortened is an error of decoding without the long value that it may quote, which costs gigabytes
-// to print.
+// shortened shortens the value that a decoding error quotes: a long value costs gigabytes to print.
 func shortened(err error) error {
 	if _, ok := errors.AsType[*time.ParseError](err); ok {
 		return errors.New("it has a time that cannot be read")

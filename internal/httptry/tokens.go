@@ -16,7 +16,7 @@ type Tokens struct {
 	tokens int
 }
 
-// NewTokens returns all of them.
+// NewTokens returns a full budget.
 func NewTokens() *Tokens { return &Tokens{tokens: MostTokens} }
 
 // Take pays for one retry, or reports that there is nothing left.

@@ -43,7 +43,7 @@ type planKey struct{}
 // In returns the context of the requests of a plan.
 func (p *Plan) In(ctx context.Context) context.Context { return context.WithValue(ctx, planKey{}, p) }
 
-// TakeFacts returns the facts of the newest try, once. A try without any was not sent.
+// TakeFacts returns the facts of the newest try, once. Without facts, nothing was sent.
 func (p *Plan) TakeFacts() Facts {
 	facts := p.facts
 	p.facts = nil

@@ -9,10 +9,10 @@ import (
 	"sync/atomic"
 )
 
-// writeWatch knows from the transport's trace whether a request can have reached the network. It
-// also ends a try that the transport repeats by itself: net/http does so on another connection
-// after a GOAWAY, a refused stream or a connection that was closed, even for a create, and without
-// end. Whether and when a request is repeated is for the replay class and the retry policy to say.
+// writeWatch knows from the transport's trace whether a request can have reached the network. It also ends
+// a try that the transport repeats by itself: net/http does so on another connection after a GOAWAY, a
+// refused stream or a connection that was closed, even for a create, and without end. The replay class and
+// the retry policy decide whether and when a request is repeated.
 type writeWatch struct {
 	asked, got, wrote atomic.Bool
 	reused            atomic.Bool // the connection had served another request before
@@ -33,8 +33,8 @@ func (w *writeWatch) trace() *httptrace.ClientTrace {
 	}
 }
 
-// once keeps the transport from writing a body a second time: once the header has been written
-// there is no other copy of it.
+// once keeps the transport from writing a body a second time: after the header has been written, it returns
+// no further copy of the body.
 func (w *writeWatch) once(req *http.Request) *http.Request {
 	if open := req.GetBody; open != nil {
 		req.GetBody = func() (io.ReadCloser, error) {
@@ -47,8 +47,8 @@ func (w *writeWatch) once(req *http.Request) *http.Request {
 	return req
 }
 
-// unsent demands a positive proof: the transport traces and never got a connection, or says that it
-// could not dial. A transport that does not trace and fails otherwise may have sent anything.
+// unsent requires proof: the transport traces and never got a connection, or the error says that it could
+// not dial. A transport that does not trace and fails otherwise may have sent the request.
 func (w *writeWatch) unsent(err error) bool {
 	if w.got.Load() {
 		return false

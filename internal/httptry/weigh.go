@@ -28,7 +28,7 @@ func Weigh(ctx context.Context, body []byte, out any) error {
 // footprint has the most bytes of memory that each part of JSON takes when it is decoded into a type.
 type footprint struct{ element, member, list, object int64 }
 
-// anyFootprint is that of values without a type, and the least of all others.
+// anyFootprint is the footprint of values without a type, and the minimum of all others.
 var anyFootprint = footprint{element: 96, member: 128, list: 48, object: 400}
 
 var footprints sync.Map // by reflect.Type
@@ -43,7 +43,7 @@ func footprintOf(t reflect.Type) footprint {
 	return f
 }
 
-// add takes in all that a type can hold.
+// add raises the footprint to the values that a type can hold.
 func (f *footprint) add(t reflect.Type, seen map[reflect.Type]bool) {
 	if seen[t] {
 		return
@@ -72,7 +72,7 @@ func (f *footprint) add(t reflect.Type, seen map[reflect.Type]bool) {
 	}
 }
 
-// weigh estimates how much memory a body would become.
+// weigh returns an error if a decoded body would take too much memory, or is nested too deeply.
 func (f footprint) weigh(ctx context.Context, body []byte) error {
 	weight := int64(len(body))
 	var lists []bool // of the values that are open: whether each is a list
@@ -111,7 +111,7 @@ func (f footprint) weigh(ctx context.Context, body []byte) error {
 	return nil
 }
 
-// endOfString is the place of the quote that ends the string that begins at i.
+// endOfString returns the index of the quote that ends the string at i, or len(body).
 func endOfString(body []byte, i int) int {
 	for i++; i < len(body); i++ {
 		n := bytes.IndexByte(body[i:], '"')

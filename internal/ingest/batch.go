@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// BatchPath is that of the endpoint /batch/.
+// BatchPath is the path of the endpoint /batch/.
 const BatchPath = "/batch/"
 
 // batch sends events to /batch/, which answers a request with one word for all its events. The body has the
@@ -25,7 +25,7 @@ func (batch) Rules() wire.Protocol                  { return wire.ProtocolBatch 
 func (batch) Path() string                          { return BatchPath }
 func (batch) Header(http.Header, *delivery.Request) {}
 
-// MostBytes of an answer, which is a word; each lane may hold one.
+// MostBytes is the most bytes of an answer, which is one word. Each lane may hold an answer.
 func (batch) MostBytes(int) int64 { return 64 << 10 }
 
 func (b batch) Around(time.Time) (prefix, suffix []byte) {
@@ -34,8 +34,8 @@ func (b batch) Around(time.Time) (prefix, suffix []byte) {
 
 func (batch) refusal(answer) Reason { return "" }
 
-// success accepts only the service's own words: "Ok" of current servers, 1 of old ones. A key that is
-// there twice is neither: of two answers in one nobody knows which one counts.
+// success accepts only the service's own words: "Ok" of current servers, 1 of old ones. It refuses an
+// answer with a repeated key, because it cannot know which value counts.
 func (batch) success(r answer, _ *delivery.Request) (a delivery.Answer, stop Reason) {
 	if httptry.IsCut(r.Body) {
 		a.Err = errAnswerCut

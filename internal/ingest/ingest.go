@@ -33,14 +33,14 @@ type Protocol interface {
 	refusal(r answer) Reason
 }
 
-// Sender is who sends.
+// Sender identifies the sender in requests.
 type Sender struct {
 	Key func() string // the project's
 	SDK string        // name and version of the library
 	Now func() time.Time
 }
 
-// Named is the protocol of a name, or nil.
+// Named returns the protocol with a name, or nil.
 func Named(name string, who Sender) Protocol {
 	switch name {
 	case NameV1:
@@ -52,7 +52,7 @@ func Named(name string, who Sender) Protocol {
 	}
 }
 
-// Reason says why nothing more can be sent.
+// Reason is the reason why the sending has stopped.
 type Reason string
 
 // Reasons.
@@ -69,9 +69,9 @@ const (
 	TLS          Reason = "tls"
 )
 
-// Offer is the protocol that a server has, by its answer to a request of capture v1 without events: that
-// endpoint refuses it with words of its own, and a server without the endpoint knows no such path.
-// isClear reports whether the answer says so.
+// Offer returns the protocol that a server supports, by its answer to a request of capture v1 without
+// events: capture v1 refuses the request with its own error, and a server without capture v1 does not know
+// the path. isClear reports whether the answer is one of the two.
 func Offer(r httptry.Answer, who Sender) (how Protocol, isClear bool) {
 	switch {
 	case r.Status == http.StatusBadRequest && capturev1.ParseError(r.Body).IsEmptyBatch():

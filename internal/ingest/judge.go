@@ -96,7 +96,7 @@ func (r answer) isForeign() bool {
 	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
 }
 
-// Unreachable is the reason for an error that shows a wrong URL or a wrong set-up, or "".
+// Unreachable returns the reason for an error that shows a wrong URL or a wrong set-up, or "".
 func Unreachable(err error) Reason {
 	var (
 		badRecord tls.RecordHeaderError
@@ -116,8 +116,8 @@ func Unreachable(err error) Reason {
 	return ""
 }
 
-// Words is an answer as an error: the status, and the beginning of its text without keys. Of
-// JSON only the service's own explanation is shown: the rest may repeat the events.
+// Words returns an answer as an error: the status, and the beginning of its text without keys. Of JSON it
+// shows only the service's own explanation, because the rest may repeat the events.
 func Words(from httptry.Answer) error { return answer(from).words() }
 
 func (r answer) words() error {

@@ -22,8 +22,8 @@ func (v1) Path() string                                   { return capturev1.Pat
 func (v1) Around(begun time.Time) (prefix, suffix []byte) { return capturev1.Around(begun) }
 func (v1) MostBytes(events int) int64                     { return capturev1.MostBytes(events) }
 
-// Header says who sends, and which try of which request this is. The time is that of the try, down to
-// the nanosecond: a try can follow another one at once.
+// Header names the sender, the request and the try. The time is the time of the try, in nanoseconds,
+// because one try can follow another at once.
 func (v v1) Header(h http.Header, of *delivery.Request) {
 	h.Set("Authorization", "Bearer "+v.who.Key())
 	h.Set("PostHog-Sdk-Info", v.who.SDK)
@@ -56,7 +56,7 @@ func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reaso
 	return a, ""
 }
 
-// refusal is why a request that is wrong as a whole stops the import.
+// refusal returns the reason to stop the import if the request as a whole is wrong.
 func (v1) refusal(r answer) Reason {
 	if capturev1.ParseError(r.Body).IsAboutRequest() {
 		return Refused

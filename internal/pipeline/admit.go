@@ -47,7 +47,7 @@ func (p *Pipeline) Record(n int, wait bool) (r Record) {
 	return r
 }
 
-// all are the events that were added.
+// all returns the events that were added.
 func (r *Record) all() []offered {
 	if r.several == nil {
 		return r.single[:r.n]
@@ -135,9 +135,9 @@ func (p *Pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begin
 	return nil
 }
 
-// offer makes o of an event: it is encoded, or rejected. The bytes are valid until the encoder is used
-// again. The first event that can be encoded fetches the encoder, without wait only if that can be had
-// at once.
+// offer encodes an event into o, or rejects it. The bytes are valid until the encoder is used again. The
+// first event that can be encoded fetches the encoder. Without wait, offer fails if it would have to wait
+// for the encoder.
 func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *offered, wait bool) (err error) {
 	refusal := p.early(ev)
 	if refusal == nil && *enc == nil && ev.isReadable() {
@@ -210,8 +210,9 @@ func (p *Pipeline) compare(o *offered) {
 	}
 }
 
-// admit enters an event into the ledger and gives it to its lane. The caller holds the admission
-// lock, and its size in the budget. It returns how much of that is held until the event is committed.
+// admit enters an event into the ledger and gives it to its lane. The caller holds the admission lock, and
+// has acquired the event's size from the budget. admit returns how much of the size is held until the event
+// is committed.
 func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
 	e := ledger.Event[wire.Origin]{Place: o.place, Name: o.name, Held: len(o.place.Key), Begins: begins, Ends: ends}
 	switch {
@@ -240,7 +241,8 @@ func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
 	return e.Held
 }
 
-// rowName is the name of a rejected event in the receipt's table, which must be valid UTF-8.
+// rowName returns the name of a rejected event for the receipt's table: cut to a length, and as valid
+// UTF-8.
 func rowName(name string) string {
 	if len(name) > wire.MaxName {
 		name = name[:wire.MaxName]
@@ -248,7 +250,7 @@ func rowName(name string) string {
 	return strings.ToValidUTF8(name, "\uFFFD")
 }
 
-// notTaken counts a record that is refused, and says why.
+// notTaken counts a record that was not taken, and returns the reason.
 func (p *Pipeline) notTaken(r *Reject) error {
 	if err := p.whyClosed(); err != nil {
 		return err

@@ -20,7 +20,7 @@ type Result struct {
 	Finished bool
 }
 
-// Flush returns when all that was admitted is committed and reported.
+// Flush returns when all admitted events are committed and reported.
 func (p *Pipeline) Flush(ctx context.Context) error {
 	target := p.ledger.Next()
 	p.sender.Flush(target)

@@ -30,7 +30,7 @@ type Event struct {
 	Where    string      // where the record was; empty: not known
 }
 
-// from is where the uuid comes from.
+// from returns the position that the event's uuid is derived from.
 func (ev *Event) from() wire.Origin {
 	if ev.Origin.IsZero() {
 		return ev.Place
@@ -38,7 +38,7 @@ func (ev *Event) from() wire.Origin {
 	return ev.Origin
 }
 
-// where is the place of the event's record in its file, or "".
+// where returns the place of the event's record in its file, or "".
 func (ev *Event) where() string {
 	if ev.File == nil {
 		return ev.Where
@@ -49,7 +49,7 @@ func (ev *Event) where() string {
 // isReadable reports whether there is an event that can be encoded.
 func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
 
-// encode checks an event and makes its bytes, or says why it is refused.
+// encode checks an event and encodes it, or returns the reason why it is refused.
 func (ev *Event) encode(e *wire.Encoder) (wire.Encoded, *wire.Refusal) {
 	if ev.Fault != nil {
 		return wire.Encoded{}, ev.Fault
@@ -65,7 +65,7 @@ type Reject struct {
 	time    time.Time // of the event; zero: it has no time
 }
 
-// newReject describes an event that the gate refuses, as far as it can be written down.
+// newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
 func newReject(ev *Event, why *wire.Refusal) *Reject {
 	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.where(), Original: ev.Cut}
 	r := &Reject{Line: statefile.Line{UUID: ev.UUID, Note: note}, Refusal: why}
@@ -96,7 +96,7 @@ type offered struct {
 	size   int
 }
 
-// turnDown makes the event a rejected one.
+// turnDown makes the event a reject.
 func (o *offered) turnDown(r *Reject) {
 	o.reject = r
 	o.size = len(r.Event) + len(r.Record) + len(o.place.Key)

@@ -20,8 +20,8 @@ import (
 // caller reads an event before it asks for the next one.
 type Source func(ctx context.Context, after wire.Origin) iter.Seq2[*Event, error]
 
-// Import takes all events of a source from where the run before has stopped, and ends the pipeline.
-// Once ctx has ended, only requests under way may still end, for a moment, so that less is sent again.
+// Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
+// After ctx has ended, requests under way may still end, for a moment, so that less is sent again.
 func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	defer context.AfterFunc(ctx, func() { _ = p.cancel(ctx) })()
 	readErr := p.read(ctx, source)
@@ -50,8 +50,8 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 // patience is how long an ended import waits for its source to return, and for the last answers.
 const patience = 700 * time.Millisecond
 
-// read takes the events of the source until it ends or the import stops. The source's context ends with
-// either. A source that ignores it is left behind in its goroutine.
+// read takes the events of the source until the source ends or the import stops. The source's context ends
+// in both cases. A source that ignores its context is abandoned in its goroutine.
 func (p *Pipeline) read(ctx context.Context, source Source) error {
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)
@@ -116,14 +116,14 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 	return r.saveStart(ctx)
 }
 
-// Warn counts a warning that is about no single event, and logs it.
+// Warn counts and logs a warning that is not about a single event.
 func (p *Pipeline) Warn(ctx context.Context, name warnings.Warning, text string) {
 	p.ledger.Count(string(name), 1)
 	p.Logger.WarnContext(ctx, "hogapi: "+text, "warning", string(name))
 }
 
-// saveStart saves where this run begins, once the source is open and before anything is sent: a
-// checkpoint that cannot be written shows at once.
+// saveStart saves the position where this run begins, after the source is open and before anything is sent,
+// so that an unwritable checkpoint fails at once.
 func (r *reader) saveStart(ctx context.Context) error {
 	if r.saved || r.p.Files == nil {
 		return nil
@@ -132,13 +132,13 @@ func (r *reader) saveStart(ctx context.Context) error {
 	return r.p.kept(r.p.Files.Save(context.WithoutCancel(ctx), r.p.ledger.State()))
 }
 
-// openRecord is the record that is read.
+// openRecord is the record that is being read.
 type openRecord struct {
 	place wire.Origin
 	held  delivery.Held // for it, until it is committed
 }
 
-// next is the record of an event. It reports whether the event begins one.
+// next makes r the record of an event, and reports whether the event begins it.
 func (r *openRecord) next(ev *Event) (begins bool) {
 	begins = ev.Place != r.place || ev.Place.IsZero()
 	if begins {
@@ -168,7 +168,7 @@ func (r *reader) take(ctx context.Context, ev *Event) error {
 	return p.takeOne(ctx, &o, &r.record, begins)
 }
 
-// stopAt is the stop by a reject that nobody takes.
+// stopAt returns the stop by a reject that has no handler.
 func (p *Pipeline) stopAt(r *Reject) error {
 	return p.Errors.Stop(Stop{Reason: StopRejected, Status: r.Note.Status, Err: p.Errors.Rejected(r)})
 }

@@ -50,7 +50,7 @@ type Config struct {
 	Logger   *slog.Logger
 }
 
-// Compression is how the bodies of requests are compressed.
+// Compression compresses the bodies of requests.
 type Compression struct {
 	Encoding  string // the Content-Encoding
 	NewWriter func() delivery.Encoder
@@ -74,8 +74,8 @@ type Hooks struct {
 	Settled func(place wire.Origin) // all up to a place is settled
 }
 
-// Pipeline is safe for concurrent use. An import is one [Pipeline.Import]; otherwise [Pipeline.Close]
-// ends it.
+// Pipeline is safe for concurrent use. An import is one call of [Pipeline.Import]. Any other pipeline ends
+// with [Pipeline.Close].
 type Pipeline struct {
 	Config
 
@@ -120,7 +120,7 @@ func New(c Config) (*Pipeline, error) {
 	return p, nil
 }
 
-// ledger is that of the run before, or a new one.
+// ledger returns the ledger of the previous run, or a new one.
 func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *Reject], error) {
 	names := wire.WarningNames()
 	if c.Resumed == nil {
@@ -156,7 +156,7 @@ func (p *Pipeline) handOver(r *Reject) error {
 	return nil
 }
 
-// kept is the stop by a state that could not be saved.
+// kept returns the stop by a state that could not be saved, or nil.
 func (p *Pipeline) kept(err error) error {
 	if err != nil {
 		return p.Errors.Stop(Stop{Reason: StopCheckpoint, Err: err})

@@ -33,7 +33,7 @@ func newAgreement(c Config) *agreement {
 	return a
 }
 
-// isDecided reports whether it is known how events are sent.
+// isDecided reports whether the protocol is known.
 func (a *agreement) isDecided() bool {
 	select {
 	case <-a.decided:
@@ -43,7 +43,7 @@ func (a *agreement) isDecided() bool {
 	}
 }
 
-// decide settles how events are sent.
+// decide sets the protocol.
 func (a *agreement) decide(how ingest.Protocol) {
 	a.protocol, a.compression = how, a.config.Compress(how.Name())
 	a.encoders.New = a.encodersBy(how.Rules())
@@ -58,8 +58,8 @@ func (a *agreement) encodersBy(rules wire.Protocol) func() any {
 	return func() any { return wire.NewEncoder(gate, a.config.Stamps, a.config.Seed) }
 }
 
-// early is a refusal by every protocol, as long as it is not known how events are sent: such an event
-// need not wait for that.
+// early returns a refusal by the rules of every protocol while the protocol is not known, so that such an
+// event does not wait for it.
 func (a *agreement) early(ev *Event) *wire.Refusal {
 	if a.isDecided() || !ev.isReadable() {
 		return nil
@@ -70,7 +70,7 @@ func (a *agreement) early(ev *Event) *wire.Refusal {
 	return refusal
 }
 
-// encoder returns one once it is known how events are sent. The first call asks for it.
+// encoder returns an encoder once the protocol is known. The first call starts the negotiation.
 func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) {
 	p.asking.Do(func() { //nolint:contextcheck // of another life time
 		if !p.isDecided() {
@@ -117,7 +117,7 @@ func (p *Pipeline) negotiate() {
 	p.decide(how)
 }
 
-// ask asks by a request without events: see [ingest.Offer].
+// ask sends a request without events and reads the protocol from the answer: see [ingest.Offer].
 func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Protocol) {
 	v1 := ingest.Named(ingest.NameV1, p.Sender)
 	prefix, suffix := v1.Around(request.Begun)
@@ -140,7 +140,7 @@ func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Proto
 	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
 }
 
-// judge is an answer in the terms of delivery.
+// judge turns an answer into a delivery.Answer.
 func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
 	answered := p.answered.Load()
 	if r.Status != 0 {
@@ -158,18 +158,18 @@ func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Req
 	return a
 }
 
-// preflightTime is how long the preflight may take: nothing is sent before it.
+// preflightTime is how long the preflight may take. Nothing is sent before it ends.
 const preflightTime = 20 * time.Second
 
 // mostFlags is the most bytes of the preflight's answer.
 const mostFlags = 64 << 10
 
-// PreflightPath is where the service says whether it knows a project key.
+// PreflightPath is the path of the endpoint that knows the project keys.
 const PreflightPath = "/flags/"
 
-// preflight asks an endpoint that knows the project keys whether ours is one of them: the capture
-// endpoint takes events for an unknown key and drops them. Only a clear no stops; where it cannot
-// know, it says so once.
+// preflight asks an endpoint that knows the project keys whether ours is one of them: the capture endpoint
+// takes events for an unknown key and drops them. Only a clear no stops the pipeline. If the answer is not
+// clear, preflight warns once.
 func (p *Pipeline) preflight() {
 	defer close(p.ready) // after a stop, nobody sends
 	if p.NoPreflight {

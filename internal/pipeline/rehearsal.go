@@ -14,7 +14,7 @@ type Rehearsal struct {
 	numbers  wire.Numbering
 }
 
-// NewRehearsal is that of an import with this ID. For the other values see [Config].
+// NewRehearsal makes the Rehearsal of an import with this ID. For the other values see [Config].
 func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamps, seed maphash.Seed) *Rehearsal {
 	return &Rehearsal{
 		encoder:  wire.NewEncoder(wire.NewGate(gate), s, seed),
@@ -22,8 +22,8 @@ func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamp
 	}
 }
 
-// Next is the event as it is sent, valid until the next one, or why the gate refuses it. An event that
-// is skipped is neither. It must be given every event of a source, in order.
+// Next returns the event as it is sent, valid until the next call, or the reason why the gate refuses it.
+// It returns neither for a skipped event. The caller must pass every event of a source, in order.
 func (r *Rehearsal) Next(ev *Event) (out wire.Encoded, sent bool, refusal *wire.Refusal) {
 	origin := ev.from()
 	n := r.numbers.Next(ev.Place, origin, ev.Number)

@@ -68,7 +68,7 @@ func (p *Pipeline) post(request *delivery.Request) delivery.Answer {
 	return p.judge(r, how, request, time.Since(start))
 }
 
-// gaveUp is why the sending stops after failures that have lasted too long.
+// gaveUp returns the stop after failures that have lasted too long.
 func (p *Pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 	stop := Stop{Reason: StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
 	if a.Unreached {
@@ -77,7 +77,7 @@ func (p *Pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 	return p.Errors.Stop(stop)
 }
 
-// settled is told of events that the service has accepted.
+// settled handles events that the service has accepted.
 func (p *Pipeline) settled(seqs []uint64) {
 	p.refusedOnly.Store(0)
 	p.ledger.Acknowledge(seqs, p.Sender.Now())
@@ -85,17 +85,17 @@ func (p *Pipeline) settled(seqs []uint64) {
 	p.committer.Signal()
 }
 
-// remark is given the service's own word about an event that it has accepted.
+// remark handles the service's own word about an event that it has accepted.
 func (p *Pipeline) remark(seq uint64, reason string) { p.ledger.Remark(seq, shortWord(reason)) }
 
-// shortWord is a word of the service, fit for a receipt.
+// shortWord cleans and shortens a word of the service for a receipt.
 func shortWord(word string) string {
 	const most = 100
 	word = mask.Clean(mask.Keys(word))
 	return strings.ToValidUTF8(word[:min(len(word), most)], "")
 }
 
-// line is a sent event as a line of a file.
+// line returns a sent event as a line of a file.
 func (p *Pipeline) line(event []byte) []byte {
 	if p.protocol.Name() == ingest.NameV1 {
 		return wire.Lower(event)
@@ -107,7 +107,7 @@ func (p *Pipeline) line(event []byte) []byte {
 // in between. A server that refuses everything is not the service.
 const mostRefused = 100
 
-// refused is told of an event that the service has refused: alone, or by name.
+// refused handles an event that the service has refused, alone or by name.
 func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	reason := reasons.Answer400
 	switch {

@@ -11,14 +11,15 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// Stop is why nothing more is sent.
+// Stop is the reason why nothing more is sent.
 type Stop struct {
 	Reason     ingest.Reason
 	Status     int           // of the answer, where one was the reason
 	RetryAfter time.Duration // where the service asked for a longer wait than the limit allows
 	Err        error         // may be nil
 
-	// Why nothing got through when it stopped, and since when; nil and zero where answers were good.
+	// Failure is the reason why no request succeeded at the time of the stop, since FailingSince. Both are
+	// zero if the last answers were good.
 	Failure      error
 	FailingSince time.Time
 }
@@ -108,7 +109,7 @@ func (l *lifetime) cancel(ctx context.Context) (stopped error) {
 	return stopped
 }
 
-// cancellation is that of a stop, or nil.
+// cancellation returns the cancellation that has caused a stop, or nil.
 func (l *lifetime) cancellation(stopped error) *cancellation {
 	if c := l.canceled.Load(); c != nil && errors.Is(stopped, c.err) {
 		return c
@@ -116,7 +117,7 @@ func (l *lifetime) cancellation(stopped error) *cancellation {
 	return nil
 }
 
-// withFailure adds to the reason of a cancelation why nothing got through at that time.
+// withFailure adds to a stop by cancellation the reason why no request succeeded at that time.
 func (p *Pipeline) withFailure(stopped error) error {
 	canceled, failure := p.cancellation(stopped), p.sender.State().Failure
 	if canceled == nil || failure.Since.IsZero() {

@@ -30,12 +30,12 @@ type Saved[P comparable] struct {
 
 const (
 	stateVersion = 3
-	// versionBatch is that of releases that knew one protocol only.
+	// versionBatch is the version of releases that knew one protocol only.
 	versionBatch = 2
 	onlyProtocol = "batch"
 )
 
-// Unfit is the error of a checkpoint that is not one of this import.
+// Unfit returns the error of a checkpoint that is not for this import.
 func Unfit(field, value, want string) *statefile.UnfitError {
 	return &statefile.UnfitError{Field: "checkpoint: " + field, Value: value, Want: want}
 }

@@ -332,7 +332,8 @@ func (v *verifier) count1(key arrival.Key, change func(*cellFinds)) {
 	v.finds.outside[key] = f
 }
 
-// settleAbsent says of each event that is absent from its cell whether it is elsewhere.
+// settleAbsent decides for each event that is absent from its cell: it has moved, may still arrive, may be
+// unconfirmed, or is missing.
 func (v *verifier) settleAbsent(ctx context.Context) error {
 	for i := range v.table.Cells {
 		f, ok := v.found[i]

@@ -63,7 +63,7 @@ func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, e
 	return true, nil
 }
 
-// cellOf is the cell that an event is absent from.
+// cellOf returns the cell that an event is absent from.
 func (v *verifier) cellOf(id uuid.UUID) int {
 	for i, f := range v.found {
 		if _, absent := slices.BinarySearchFunc(f.Absent, id, arrival.CompareIDs); absent {
@@ -73,7 +73,7 @@ func (v *verifier) cellOf(id uuid.UUID) int {
 	return 0 // not reached: it is one of them
 }
 
-// findWithin looks for an event in a window, in smaller ones where the service needs too long.
+// findWithin looks for an event in a window, or in smaller windows if the service needs too long.
 func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]hogql.CountRow, error) {
 	todo := []arrival.Window{w}
 	for n := 1; len(todo) > 0; n++ {

@@ -42,7 +42,7 @@ type outsideCount struct {
 	arrival.Counts
 }
 
-// noCell stands in failed for an import that has no cells.
+// noCell is the key in failed for an import without cells.
 const noCell = -1
 
 const (
@@ -50,7 +50,7 @@ const (
 	freshComparison = 24 * time.Hour // neither is the comparison after an older look
 )
 
-// look counts all windows once. One that was ended a short time ago is continued.
+// look counts all windows once. It continues a look that was ended a short time ago.
 func (v *verifier) look(ctx context.Context) error {
 	look := &v.memory.Look
 	switch age := v.Now().Sub(look.Began); {
@@ -78,7 +78,7 @@ func (v *verifier) look(ctx context.Context) error {
 	return v.save()
 }
 
-// restore takes up the look that is remembered.
+// restore continues the remembered look.
 func (v *verifier) restore() {
 	look := &v.memory.Look
 	v.table.Begin()

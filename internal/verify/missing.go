@@ -11,13 +11,14 @@ import (
 	"github.com/hogapi/hogapi/internal/arrival"
 )
 
-// Missing are the missing events of an import that are known by their uuids, each once and in order.
+// Missing has the missing events of an import: the known uuids, each once and in order, and the number of
+// the other events.
 type Missing struct {
 	ids     []uuid.UUID
 	unnamed int64 // further ones, with unknown uuids
 }
 
-// NewMissing are so many events, of which some uuids are known.
+// NewMissing makes a Missing of this many events, with the known uuids.
 func NewMissing(ids []uuid.UUID, events int64) Missing {
 	ids = slices.Clone(ids)
 	slices.SortFunc(ids, arrival.CompareIDs)
@@ -25,7 +26,7 @@ func NewMissing(ids []uuid.UUID, events int64) Missing {
 	return Missing{ids, events - int64(len(ids))}
 }
 
-// String says which they are: other ones have another text.
+// String identifies the missing events: other events have another text.
 func (m Missing) String() string {
 	digest := sha256.New()
 	for _, id := range m.ids {
@@ -34,8 +35,8 @@ func (m Missing) String() string {
 	return fmt.Sprintf("%d missing events (%.4x)", len(m.ids), digest.Sum(nil))
 }
 
-// Search finds missing events in a source that is read from its start, to continue after a place: so it
-// knows in the end which of them the source does not have. It is for one goroutine.
+// Search finds missing events in a source after a place. It reads the source from its start, so that it
+// knows in the end which missing events the source does not have. It is for one goroutine.
 type Search[P comparable] struct {
 	Missing
 
@@ -46,15 +47,15 @@ type Search[P comparable] struct {
 	left    int    // of the ids
 }
 
-// NewSearch begins a search. After the zero place all events are given.
+// NewSearch begins a search. After the zero place it takes all missing events.
 func NewSearch[P comparable](missing Missing, after P) *Search[P] {
 	var start P
 	n := len(missing.ids)
 	return &Search[P]{Missing: missing, after: after, isAfter: after == start, found: make([]bool, n), left: n}
 }
 
-// Takes looks at the next event of the source, which was sent with a uuid, or not at all. It reports
-// whether the event is missing, and after the place.
+// Takes looks at the next event of the source: its uuid, and whether the import sent it. Takes reports
+// whether the event is missing and after the place.
 func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
 	s.isAfter = s.isAfter || s.passed && place != s.after
 	s.passed = s.passed || place == s.after

@@ -33,7 +33,7 @@ func (r *rejectedIDs) isUnsure(id uuid.UUID) bool {
 	return found
 }
 
-// readRejects reads reject files, as far as they are of an import.
+// readRejects reads the rejects of one import from reject files.
 func readRejects(ctx context.Context, paths []string, importID string) (r rejectedIDs, err error) {
 	for _, path := range paths {
 		if err := r.read(ctx, path, importID); err != nil {

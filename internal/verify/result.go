@@ -173,7 +173,7 @@ func hiddenReason(n int64) string {
 	return fmt.Sprintf("%d events of the import have an $import_job_id of their own, by which they are not found", n)
 }
 
-// reason is why a cell has its state, where that needs words.
+// reason returns the reason for a cell's state, or "" if the state needs no words.
 func (v *verifier) reason(i int) string {
 	switch state := v.state[i]; {
 	case v.failed[i] != "":
@@ -209,7 +209,7 @@ func (f *findings) why(i int) string {
 	return ""
 }
 
-// arriving is why a cell is not called missing yet.
+// arriving returns the reason why a cell is not called missing yet.
 func (v *verifier) arriving(i int) string {
 	s := v.sight(i)
 	switch {
@@ -221,7 +221,7 @@ func (v *verifier) arriving(i int) string {
 	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, rounded(s.Stood), arrival.EnoughLooks, arrival.EnoughTime)
 }
 
-// rounded is a length of time to the second, or where it is long to the minute.
+// rounded rounds a duration to the second, or a long one to the minute.
 func rounded(d time.Duration) time.Duration {
 	const long = 10 * time.Minute
 	if d < long {
@@ -230,7 +230,7 @@ func rounded(d time.Duration) time.Duration {
 	return d.Round(time.Minute)
 }
 
-// outsideCell is a cell that the receipt does not have.
+// outsideCell returns the outcome for a cell that the receipt does not have.
 func (v *verifier) outsideCell(key arrival.Key) Cell {
 	n := v.table.Outside[key]
 	c := Cell{Row: arrival.Row{Key: key}, Counts: n}

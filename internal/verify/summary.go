@@ -25,7 +25,7 @@ type Summary struct {
 	Warnings           []SummaryWarning
 }
 
-// SummaryIDs are events of one kind, and the uuids that are known of them.
+// SummaryIDs are events of one kind, with their known uuids.
 type SummaryIDs struct {
 	Kind   string
 	Events int64
@@ -46,7 +46,7 @@ type SummaryWarning struct {
 	LastSeen time.Time
 }
 
-// NotFinished is the state of an import that is not finished, and of which nothing else is wrong.
+// NotFinished is the state of an import that is not finished, and has no other fault.
 const NotFinished = "not finished"
 
 const (

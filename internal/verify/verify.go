@@ -66,7 +66,7 @@ type Config struct {
 	Progress  func(Progress)
 }
 
-// Progress says how far it is.
+// Progress describes how far a Verify is.
 type Progress struct {
 	Look     int
 	Step     string
@@ -233,7 +233,8 @@ func (v *verifier) ended(ctx context.Context, err error) error {
 	return fmt.Errorf(text, err)
 }
 
-// isSettled reports whether a further look would show nothing else, or comparing uuids can.
+// isSettled reports whether no further look is needed: it would show nothing else, or comparing uuids can
+// settle the cells.
 func (v *verifier) isSettled() bool {
 	if v.failed[noCell] != "" {
 		return false
@@ -248,8 +249,8 @@ func (v *verifier) isSettled() bool {
 	return true
 }
 
-// mayBeShared reports whether all events of a cell may have arrived, some with the uuid of another one. The
-// source knows.
+// mayBeShared reports whether all events of a cell may have arrived, some with an equal uuid. Only the
+// source can tell.
 func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).MayShareUUIDs() }
 
 // canArrive reports whether absent events of some cell may still arrive.
@@ -262,7 +263,7 @@ func (v *verifier) canArrive() bool {
 	return false
 }
 
-// mayArrive reports whether comparing uuids has shown events as absent that may still come.
+// mayArrive reports whether comparing uuids has found absent events that may still arrive.
 func (v *verifier) mayArrive() bool {
 	for i, f := range v.finds.cells {
 		if f.arriving > 0 || f.unsure > 0 && v.sight(i).CanArrive() {

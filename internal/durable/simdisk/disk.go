@@ -162,8 +162,8 @@ func (c change) apply(entries map[string]*inode) {
 	entries[c.name] = c.file
 }
 
-// begin counts an operation and reports whether it has an effect. During the one that crashes a change takes place, or not:
-// as with every change that is not synced, that shows later.
+// begin counts an operation and reports whether it has an effect. A change during the crash takes place or
+// not: as with every change that is not synced, Crashed decides.
 func (d *Disk) begin() (effect bool, err error) {
 	if d.crashed {
 		return false, ErrCrashed

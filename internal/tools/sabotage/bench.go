@@ -88,7 +88,7 @@ func (b *bench) try(p patch) verdict {
 	return verdict{caught: true, result: "caught", by: strings.Join(by, ", ")}
 }
 
-// passes shows that the tests run and pass without the patch. Without that their failure would say nothing.
+// passes checks that the tests pass without the patch. Otherwise their failure with it would prove nothing.
 func (b *bench) passes(p patch, r run) error {
 	key := fmt.Sprint(r, p.Flags, p.Env)
 	if err, known := b.healthy[key]; known {
@@ -108,7 +108,7 @@ func (b *bench) passes(p patch, r run) error {
 	return err
 }
 
-// copyTree lays the work tree anew, uncommitted changes included.
+// copyTree copies the work tree again, with its uncommitted changes.
 func (b *bench) copyTree() error {
 	files, err := worktree.Files(b.root)
 	if err != nil {
