@@ -41,13 +41,13 @@ type CheckReport struct {
 	IDs         map[string]int64 `json:"ids"`                // events by the form of their distinct id: uuid, number, e-mail, text, none
 	UUIDs       map[string]int64 `json:"uuids"`              // events by where their uuid comes from: UUIDOfVendor and so on
 	DoubleIDs   int64            `json:"double_ids"`         // records with the vendor's id of an earlier one
-	DoublesPart bool             `json:"doubles_partial"`    // more than 1,000,000 ids: those after them were compared with the first million only
+	DoublesPart bool             `json:"doubles_partial"`    // more than 1,000,000 ids: later ones were compared with the first million only
 	Kept        map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
 	Examples    []Conversion     `json:"examples,omitempty"` // the first records with events of different names or kinds of ids: three, and up to two more for the ids
 	Zone        string           `json:"zone"`
 	OldestLocal time.Time        `json:"oldest_local"`   // Oldest in Zone
 	NewestLocal time.Time        `json:"newest_local"`   // Newest in Zone
-	Test        string           `json:"test,omitempty"` // what CheckOptions.Test says
+	Test        string           `json:"test,omitempty"` // the report of CheckOptions.Test
 	Hours       float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
 	Held        []HeldDay        `json:"held,omitempty"` // the days in which the project has events
 	CutFrom     string           `json:"cut,omitempty"`  // see Cut

@@ -16,8 +16,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A report shows the events that the format makes, counts those of the project by day, and says
-// where to cut.
+// A report shows the events that the format makes, counts the events of the project by day, and suggests where to cut.
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()

@@ -9,7 +9,7 @@ type PersonProperties string
 
 // Person properties.
 const (
-	PersonSetOnce PersonProperties = "set_once" // as $set_once: a person keeps what it has
+	PersonSetOnce PersonProperties = "set_once" // as $set_once: existing properties of a person stay
 	PersonSet     PersonProperties = "set"      // as $set, so that the newest arrival wins; first touch as $set_once
 	PersonNone    PersonProperties = "none"     // not at all
 )

@@ -77,8 +77,7 @@ kept under their own names: "c" 2, "a" 1, "b" 1
 	assert.Contains(t, counted(many), `"29" 1, and 2 more`)
 }
 
-// A record that was refused is no example. Of properties, those that have the name of a key of the record
-// count as kept.
+// A refused record is not an example. A property counts as kept if it has the name of a key of the record.
 func TestSeen(t *testing.T) {
 	t.Parallel()
 	i := newInspector(nil)

@@ -30,24 +30,22 @@ type SortProgress struct {
 	Merged int64 // of them, written in their final order by the merge at hand; 0 while reading
 }
 
-// Sorted is a source of all events of another one, oldest first; events of equal times keep their
-// order. Use it where files are not in the order of their events, such as those of Amplitude, which
-// are by the hour of the upload: merges of persons act in the order of arrival.
+// Sorted is a source of all events of another one, oldest first; events of equal times keep their order. Use it if
+// files are not in the order of their events, such as Amplitude's files by the hour of the upload: merges of persons
+// act in the order of arrival.
 //
-// It reads the whole source before it gives the first event, and keeps the events with their
-// records in the folder dir, which it makes: about twice the size of the unpacked files, and while
-// it merges twice of that. In memory it takes at most 64 MiB. Stopped while it sorts, it continues
-// where the last of its files ended, and once it is done it sorts no more: [hogapi.Check] and every
-// run of an import use the same folder. One import at a time uses a folder; remove it after the
-// import. All that is read from the folder has a checksum: a damaged one stops the import, and the
-// error says which files to remove. The next run then sorts again and continues where it was.
+// It reads the whole source before it gives the first event, and keeps the events with their records in the folder
+// dir, which it makes: about twice the size of the unpacked files, and twice of that while it merges. In memory it
+// takes at most 64 MiB. If it is stopped while it sorts, it continues where the last of its files ended. After the
+// end it does not sort again: [hogapi.Check] and every run of an import use the same folder. One import at a time
+// uses a folder; remove it after the import. Every file in the folder has checksums: a damaged one stops the import,
+// and the error names the files to remove. The next run then sorts again and continues where it was.
 //
-// So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB
-// are compared with those that were sorted: others are refused with a *[hogapi.InputError]. Sort
-// them into another folder. Of a source that is not of files, only the name is compared.
+// So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB are compared with
+// the sorted ones: if they differ, the error is a *[hogapi.InputError]. Sort changed files into another folder. If
+// the source is not made of files, only its name is compared.
 //
-// Events have the uuids that they have unsorted. Records that made no event come where they were
-// read.
+// Events have the same uuids as without sorting. A record without an event follows the event that was read before it.
 func Sorted(source hogapi.Source, dir string) *SortedSource {
 	return &SortedSource{source: source, dir: dir, memory: sortMemory}
 }

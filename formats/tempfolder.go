@@ -39,8 +39,8 @@ func newTempFolder(prefix string) (*tempFolder, error) {
 	return nil, failed
 }
 
-// remove gives the folder up. Another process may take it for a stale one at this moment and put its lock
-// into it; that one removes the folder then. What stays after all, the next newTempFolder removes.
+// remove removes the folder. At the same moment, another process may take the folder for a stale one and put its lock
+// into it; that process then removes it. A later newTempFolder removes anything that is left.
 func (f *tempFolder) remove() error {
 	err := f.lock.Close()
 	_ = os.RemoveAll(f.path)

@@ -31,7 +31,7 @@ type Options struct {
 // Why records are skipped.
 const (
 	SkipNoID         = "no id"         // neither user_id nor device_id
-	SkipNoEventType  = "no event_type" // nothing says what happened
+	SkipNoEventType  = "no event_type" // the name of the event is missing
 	SkipSessionStart = "session_start" // see Options.KeepSessions
 	SkipMergedUsers  = "merged users"  // a row of the table of merged Amplitude IDs, which no event of PostHog has
 	SkipNoGroup      = "no group"      // an event $groupidentify without a group

@@ -44,15 +44,15 @@
 //	[Amplitude] Viewport Height, Width       $viewport_height, $viewport_width   the originals stay
 //	[Amplitude] Element Text                 $el_text                            the original stays
 //	referrer, referring_domain               $referrer, $referring_domain        of event_properties; the originals stay
-//	groups                                   $groups                             the first key of each type; all of them in
-//	                                                                             $amplitude_groups where there are more
+//	groups                                   $groups                             the first key of each type; if there are
+//	                                                                             more, all of them in $amplitude_groups
 //	group_properties                         $amplitude_group_properties         or $groupidentify: see below
 //	client_event_time                        $amplitude_client_event_time        where it differs from event_time
 //	$schema, $insert_key, data, data_type,   dropped                             see Options.KeepAll
 //	client_upload_time, processed_time,
 //	server_received_time, server_upload_time
-//	every other field, unless empty          $amplitude_ and the name            such as $amplitude_language; amplitude_id:
-//	                                                                             $amplitude_id
+//	every other field, unless empty          $amplitude_ and the name            such as $amplitude_language;
+//	                                                                             amplitude_id: $amplitude_id
 //
 // Where an event property has the name that a field is mapped to, the property stays, and the field
 // is named as one that is not mapped. The properties historical_migration and analytics_source are

@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
 
-// generator makes rows as Amplitude exports them, with every trap at one to ten percent, and notes what they
-// have to become. It knows Amplitude and not the converter.
+// generator makes rows as Amplitude exports them, with every trap at one to ten percent, and notes the expected events. It knows
+// Amplitude, not the converter.
 type generator struct {
 	*rand.Rand
 
@@ -61,7 +61,7 @@ func (g *generator) add(hour int, row map[string]any) (times int) {
 	}
 }
 
-// row makes a row, with all its keys, and notes what it becomes.
+// row makes a row, with all its keys, and notes the expected events.
 func (g *generator) row() {
 	hour := g.IntN(hours)
 	upload := firstUpload.Add(time.Duration(hour)*time.Hour + time.Duration(g.IntN(3_600_000))*time.Millisecond)
@@ -71,7 +71,7 @@ func (g *generator) row() {
 		"processed_time": upload.Add(time.Second).Format(layout), "server_upload_time": upload.Format(layout), "event_id": g.IntN(3), "session_id": -1,
 		"event_properties": map[string]any{"n": g.IntN(100), "Total Price": 10.0}, "groups": map[string]any{}, "group_properties": map[string]any{},
 	}
-	switch { // what older exports have
+	switch { // variants of older exports
 	case g.percent(5):
 		row["$schema"], row["plan"], row["paying"] = 12, nil, "true"
 	case g.percent(5):
@@ -129,7 +129,7 @@ func (g *generator) event(name string, at time.Time, person, linked string, hasI
 	}
 }
 
-// uuid counts the events whose uuid an earlier one has.
+// uuid counts the events that have the uuid of an earlier event.
 func (g *generator) uuid(id string) {
 	if g.uuids[id] {
 		g.want.Doubles++
@@ -166,7 +166,7 @@ func (g *generator) groupRow(hour int, row map[string]any, at time.Time, hasTime
 	}
 }
 
-// groups sets groups and their properties, and returns what each $groupidentify says.
+// groups sets groups and their properties, and returns the content of each $groupidentify.
 func (g *generator) groups(row map[string]any) (contents []string) {
 	groups, properties := map[string]any{}, map[string]any{}
 	switch g.IntN(4) {
@@ -309,7 +309,7 @@ func (g *generator) newUUID() string {
 	return id.String()
 }
 
-// system sets what the event came from, and returns what must be in the event.
+// system sets the platform of the event, and returns the properties that the event must have.
 func (g *generator) system(row map[string]any) []string {
 	switch g.IntN(4) {
 	case 0:
@@ -326,7 +326,7 @@ func (g *generator) system(row map[string]any) []string {
 	return nil
 }
 
-// users sets user properties, and returns what must be in the event.
+// users sets user properties, and returns the properties that the event must have.
 func (g *generator) users(row map[string]any) (notes []string) {
 	p := map[string]any{"plan": "team", "initial_utm_source": "EMPTY", "initial_rtd_cid": "EMPTY"}
 	notes = []string{"once plan"}

@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
 
-// notes are what the test looks for in an event.
+// notes returns the facts of an event that the test compares.
 func notes(ev hogapi.Event) (notes []string) {
 	var p map[string]any
 	if err := json.Unmarshal(ev.RawProperties, &p); err != nil {
@@ -64,7 +64,7 @@ func (g *generator) write(t *testing.T) (path string) {
 	return path
 }
 
-// All totals are exactly what the generator noted.
+// All totals are exactly those of the generator.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	g := generate(1, formattest.Size())

@@ -18,7 +18,8 @@
 //	event_timestamp               timestamp               microseconds, UTC
 //	user_id, else user_pseudo_id  distinct_id             a number as its digits
 //	user_pseudo_id                its own name            and Event.AnonymousID, where user_id is there too
-//	event_params                  their own names         numbers are numbers; a whole number that a float64 cannot hold is a text
+//	event_params                  their own names         numbers stay numbers; a whole number
+//	                                                      that a float64 cannot hold is a text
 //	  page_location               $current_url, $host, $pathname
 //	  page_referrer               $referrer, $referring_domain
 //	  page_title                  title
@@ -35,7 +36,8 @@
 //	traffic_source                $initial_utm_source, $initial_utm_medium, $initial_utm_campaign in $set_once
 //	page of first_visit, first_open
 //	                              $initial_current_url, $initial_referrer, $initial_referring_domain in $set_once
-//	user_properties               $set_once, or $set by Options.PersonProperties; but not ga_session_id and ga_session_number
+//	user_properties               $set_once, or $set by Options.PersonProperties; but not
+//	                              ga_session_id and ga_session_number
 //	items                         items                   item_params as an object
 //	other members of these        under the column's name, as an object
 //	other columns                 their own names
@@ -52,10 +54,9 @@
 //
 // # Skipped and rejected
 //
-// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless
-// Options.Personless keeps them, and the names of Options.Skip ([SkipName]). All other events are
-// kept, also those that Google makes itself. Rejected are rows without a name, with a time that is
-// not one, and with params of another shape.
+// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless Options.Personless keeps them,
+// and the names of Options.Skip ([SkipName]). All other events are kept, including the events that Google makes
+// itself. Rejected are rows without a name, with a time that is not one, and with params of another shape.
 //
 // # Identity
 //

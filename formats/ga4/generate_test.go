@@ -20,14 +20,14 @@ const (
 	formClient        // numbers
 )
 
-// generator writes rows as BigQuery does, and notes what must become of each.
+// generator writes rows as BigQuery does, and notes the expected events of each.
 type generator struct {
 	formattest.Dice
 
 	form int
 	want formattest.Counts
 
-	last   []byte // the row before, and what was noted of it
+	last   []byte // the row before, with its notes
 	again  func()
 	micros int64 // of the bundle at hand
 }

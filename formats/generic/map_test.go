@@ -310,7 +310,7 @@ func TestATableNeedsItsColumns(t *testing.T) {
 	}
 }
 
-// An error shows the beginning of what is long, and all of what is not.
+// An error shows only the beginning of a long text.
 func TestWhatIsLongIsCut(t *testing.T) {
 	t.Parallel()
 	name, value := strings.Repeat("ü", 40), strings.Repeat("1", 40)

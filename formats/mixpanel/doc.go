@@ -12,10 +12,10 @@
 //
 //	Mixpanel                                    PostHog                            Remark
 //	event                                       event                              $mp_web_page_view: $pageview
-//	time                                        timestamp                          seconds, or ms above 10,000,000,000, with
-//	                                                                               their fraction; see Options.Zone
+//	time                                        timestamp                          seconds, or ms above 10,000,000,000,
+//	                                                                               with a fraction; see Options.Zone
 //	distinct_id, else $user_id, else $device_id distinct_id                        a number by its digits
-//	$distinct_id_before_identity                distinct_id                        where distinct_id is absent or of a device
+//	$distinct_id_before_identity                distinct_id                        if distinct_id is absent or a device's
 //	$insert_id                                  uuid                               as PostHog's own importer
 //	$user_id, $device_id                        $mixpanel_user_id, …_device_id     unless empty
 //	$city, $region                              $geoip_city_name, $geoip_subdivision_1_name
@@ -27,7 +27,8 @@
 //	$insert_id
 //	names on which PostHog acts, such as $set,  $mixpanel_ and the name
 //	$groups or $session_id
-//	everything else                             its own name and value             also $import, $is_reshuffled, $warehouse_…
+//	everything else                             its own name and value             also $import, $is_reshuffled,
+//	                                                                               $warehouse_…
 //
 // Where a record has a property of PostHog's name too, that one stays, and the other keeps
 // Mixpanel's name. The properties historical_migration and analytics_source are added.

@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
-// generator makes records as Mixpanel exports them, with every trap at one to ten percent, and notes what
-// they have to become. It knows Mixpanel and not the converter.
+// generator makes records as Mixpanel exports them, with every trap at one to ten percent, and notes the expected events. It knows
+// Mixpanel, not the converter.
 type generator struct {
 	*rand.Rand
 
@@ -122,7 +122,7 @@ func (g *generator) time(p map[string]any, at time.Time) time.Time {
 		_, offset := t.In(g.zone).Zone()
 		return t.Add(time.Duration(offset) * time.Second)
 	}
-	// What the clocks show twice, and what says nothing of its arrival, is the first of both.
+	// A time that the clocks show twice counts as the first one if the record does not tell its arrival.
 	if _, isSecond := g.twice(at); isSecond && isImported {
 		at = at.Add(-time.Hour)
 	}
@@ -225,7 +225,7 @@ func (g *generator) insertID(p map[string]any) bool {
 	return true
 }
 
-// bookkeeping sets what must change neither id nor name nor time, and names on which PostHog acts.
+// bookkeeping sets properties that must not change id, name or time, and properties on which PostHog acts.
 func (g *generator) bookkeeping(p map[string]any) {
 	if g.percent(5) {
 		p["$is_reshuffled"], p["$preshuffle_distinct_id"], p["$is_deleted"] = true, "other", false
@@ -237,7 +237,7 @@ func (g *generator) bookkeeping(p map[string]any) {
 	}
 }
 
-// All totals are exactly what the generator noted, for a project in UTC and for one in local time.
+// All totals are exactly those of the generator, for a project in UTC and for one in local time.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {

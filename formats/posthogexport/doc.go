@@ -22,7 +22,8 @@
 //	distinct_id                   distinct_id
 //	timestamp                     timestamp               without a zone, or with "UTC", it is UTC
 //	properties                    properties              an object, or a text that holds one
-//	properties.$set               $set                    or $set_once by Options.PersonProperties: its values then go before the others
+//	properties.$set               $set                    or $set_once by Options.PersonProperties:
+//	                                                      its values then take precedence
 //	properties.distinct_id        posthog_distinct_id     only where it is another than the row's
 //	elements_chain                $elements_chain         where it is not empty
 //	ip                            $ip

@@ -12,12 +12,12 @@ import (
 
 type object = map[string]any
 
-// generator writes rows as a batch export does, and notes what must become of each.
+// generator writes rows as a batch export does, and notes the expected events of each.
 type generator struct {
 	formattest.Dice
 
 	want  formattest.Counts
-	last  []byte // the row before, and what was noted of it
+	last  []byte // the row before, with its notes
 	again func()
 }
 

@@ -27,7 +27,7 @@
 //
 // # Not promised
 //
-// Keys with an empty element, "." or ".." in their path cannot be named: a pattern that finds one
-// is an error. Objects that are archived have to be restored first. Objects with a key of the
-// customer (SSE-C) and buckets whose requester pays need a client that adds the headers.
+// Keys with an empty element, "." or ".." in their path cannot be named: a pattern that finds one is an error.
+// Restore archived objects before an import. Objects with a key of the customer (SSE-C) and buckets with Requester
+// Pays need a client that adds the headers.
 package s3files

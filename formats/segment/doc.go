@@ -18,10 +18,11 @@
 //	track                         its event               with its properties under their own names
 //	page                          $pageview               url, path, referrer, title of properties: as for context.page
 //	screen                        $screen                 name: $screen_name
-//	identify                      $identify               traits, and context.traits where traits lack them: $set_once, or $set
-//	                                                      by Options.PersonProperties; $anon_distinct_id = anonymousId where userId is there too
-//	group                         $groupidentify          groupId: $group_key; traits: $group_set; $group_type: traits.groupType
-//	                                                      or Options.GroupType
+//	identify                      $identify               traits, and context.traits where traits lack them:
+//	                                                      $set_once, or $set by Options.PersonProperties;
+//	                                                      $anon_distinct_id = anonymousId, with a userId
+//	group                         $groupidentify          groupId: $group_key; traits: $group_set; $group_type:
+//	                                                      traits.groupType or Options.GroupType
 //	alias                         $create_alias           previousId: alias
 //
 //	field                         PostHog                 remark

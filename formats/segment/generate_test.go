@@ -13,18 +13,18 @@ import (
 
 type object = map[string]any
 
-// generator writes calls as Segment and RudderStack do, and notes what must become of each.
+// generator writes calls as Segment and RudderStack do, and notes the expected events of each.
 type generator struct {
 	formattest.Dice
 
 	want  formattest.Counts
-	last  []byte // the call before, and what was noted of it
+	last  []byte // the call before, with its notes
 	again func()
 }
 
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
-// call is a call of some kind with what all calls have.
+// call returns a call of some kind with the fields that all calls have.
 func (g *generator) call(at time.Time) (c object, id string, isOwn bool) {
 	kind := g.Pick("track", "track", "track", "page", "screen", "identify", "group", "alias")
 	c = object{

@@ -20,7 +20,7 @@ type Counts struct {
 	Skips  map[string]int64 // by reason
 	IDs    map[string]int64 // events by the kind of their distinct id and uuid
 	Reject int64
-	Double int64 // events whose uuid an earlier one has
+	Double int64 // events with the uuid of an earlier event
 }
 
 // NewCounts returns empty counts.

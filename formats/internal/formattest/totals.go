@@ -12,18 +12,18 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Totals are what a generator of records notes, and what a check of them finds.
+// Totals are the counts that a generator of records notes and that a check of them finds.
 type Totals struct {
 	Days       map[hogapi.CheckCount]int64 // events by name and day
 	Skips      map[string]int64
 	Rejected   int64
-	Doubles    int64            // events whose uuid an earlier one has
+	Doubles    int64            // events with the uuid of an earlier event
 	Persons    map[string]int64 // events by the kind of their distinct id
 	Linked     map[string]int64 // the same of their anonymous id
 	VendorIDs  int64            // events whose uuid comes from the vendor's id
 	ContentIDs int64            // events whose uuid comes from their content
 	Times      int64            // the sum of all times in nanoseconds, as far as it has room
-	Notes      map[string]int64 // events by what a test looks for in them
+	Notes      map[string]int64 // events by the notes of a test
 }
 
 // NewTotals are empty.
@@ -49,8 +49,8 @@ func (t *Totals) Event(name string, at time.Time, person, linked string, hasID b
 	t.Times += at.UnixNano()
 }
 
-// Check checks files of records with a format, and says what was found. The kind of an id, and what else is
-// noted of an event, is up to the caller.
+// Check checks files of records with a format, and returns the totals that it finds. The caller decides on the kind
+// of an id, and on other notes about an event.
 func Check(
 	t *testing.T, format hogapi.Format, path string, kind func(id string) string, notes func(hogapi.Event) []string,
 ) *Totals {
@@ -89,7 +89,7 @@ func Check(
 	return found
 }
 
-// RequireEqual fails the test with what differs.
+// RequireEqual fails the test if any total differs, and shows it.
 func (t *Totals) RequireEqual(tt *testing.T, want *Totals) {
 	tt.Helper()
 	for _, found := range []struct {

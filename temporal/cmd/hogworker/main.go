@@ -4,8 +4,8 @@
 //	hogworker start --id mixpanel-2024 --format mixpanel /mnt/shared/2024-*.json.gz
 //	hogworker follow mixpanel-2024
 //
-// Workers read the keys of PostHog from their environment (POSTHOG_PROJECT_API_KEY and others). All commands read the address of Temporal
-// from the variables of Temporal's own tools, or from --address and --namespace.
+// Workers read the keys of PostHog from their environment (POSTHOG_PROJECT_API_KEY and others). All commands read the
+// address of Temporal from the variables of Temporal's own tools, or from --address and --namespace.
 package main
 
 import (
