@@ -17,7 +17,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// admission gives events their identity and their number. Its lock makes the order of the ledger and that of the lanes the same.
+// admission gives events their identity and their number. Its lock keeps the
+// order of the ledger and the order of the lanes the same.
 type admission struct {
 	sync.Mutex
 

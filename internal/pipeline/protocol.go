@@ -15,7 +15,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// agreement is how events are sent, once that is known.
+// agreement is the protocol by which events are sent, once it is known.
 type agreement struct {
 	config Config
 

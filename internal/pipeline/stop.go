@@ -64,8 +64,8 @@ var hints = map[ingest.Reason]string{
 	StopInternal:        "run again, and report it with this text",
 }
 
-// lifetime is when a pipeline takes events, sends them and waits for answers. Each context ends before the next one, or with it. Its
-// cause says why.
+// lifetime has the contexts in which a pipeline takes events, sends them and waits for answers. Each context
+// ends before the next one, or with it. Its cause says why.
 type lifetime struct {
 	errors Errors
 
@@ -91,7 +91,7 @@ func newLifetime(e Errors) *lifetime {
 	return l
 }
 
-// whyClosed is why no event is taken any more, or nil.
+// whyClosed returns the reason why no more events are taken, or nil.
 func (l *lifetime) whyClosed() error { return context.Cause(l.accepting) }
 
 // cancellation is a stop by the end of a context.
