@@ -5,6 +5,7 @@ import (
 	"os"
 	"testing"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -55,4 +56,67 @@ func TestFirstVisitWithoutPage(t *testing.T) {
 	visit := formattest.Convert(t, ga4.Format(nil), []byte(`{"event_name":"first_visit","event_timestamp":1709251198012345,"user_pseudo_id":"1.2"}`))
 	require.Len(t, visit.Events, 1)
 	assert.Equal(t, "{}", string(visit.Events[0].Properties))
+}
+
+// Members of a column, and params, are properties of a meaning to PostHog, or stay where they are. What is
+// no param is an error.
+func TestColumnsAndParams(t *testing.T) {
+	t.Parallel()
+	const bad = "event_params: want an array of objects, each with a text key and an object value"
+	for members, want := range map[string]string{
+		`"items":[{"id":"a","item_params":[{"key":"k","value":{"string_value":"v"}}]}]`:                                                                  `{"items":[{"id":"a","item_params":{"k":"v"}}]}`,
+		`"items":[{"id":"a","item_params":{"k":"v"}}]`:                                                                                                   `{"items":[{"id":"a","item_params":{"k":"v"}}]}`,
+		`"items":[{"id":"a","other":[{"key":"k","value":{"string_value":"v"}}]}]`:                                                                        `{"items":[{"id":"a","other":[{"key":"k","value":{"string_value":"v"}}]}]}`,
+		`"device":{"web_info":{"browser":"Chrome","x":"y"}}`:                                                                                             `{"$browser":"Chrome","device":{"web_info":{"x":"y"}}}`,
+		`"device":{"web_info":"text"}`:                                                                                                                   `{"device":{"web_info":"text"}}`,
+		`"device":{"other":{"browser":"a"}}`:                                                                                                             `{"device":{"other":{"browser":"a"}}}`,
+		`"device":{"web_info":{"web_info":{"browser":"a"}}}`:                                                                                             `{"device":{"web_info":{"web_info":{"browser":"a"}}}}`,
+		`"device":{"web_info":{"browser":"a","browser":"b"}}`:                                                                                            "device: duplicate key in browser (byte 15)",
+		`"device":{"browser":"a","browser":"b"}`:                                                                                                         "device: duplicate key in browser (byte 15)",
+		`"device":{"category":"desktop","browser":"(other)"}`:                                                                                            `{"$device_type":"Desktop","$browser":"(other)"}`,
+		`"device":{"category":"smart tv"}`:                                                                                                               `{"$device_type":"smart tv"}`,
+		`"geo":{"city":"(not set)","country":"x","city2":""}`:                                                                                            `{"$geoip_country_name":"x"}`,
+		`"collected_traffic_source":{"manual_source":"google","manual_medium":"(none)","gclid":"1","dclid":""}`:                                          `{"utm_source":"google","gclid":"1","collected_traffic_source":{"manual_medium":"(none)"}}`,
+		`"collected_traffic_source":{"manual_source":7,"manual_term":"x"}`:                                                                               `{"utm_term":"x","collected_traffic_source":{"manual_source":7}}`,
+		`"event_params":[{"key":"source","value":{"string_value":"v"}},{"key":"medium","value":{"string_value":"(none)"}}]`:                              `{"utm_source":"v","medium":"(none)"}`,
+		`"event_params":[{"key":"content","value":{"int_value":1}},{"key":"page_title","value":{"string_value":""}},{"key":"n","value":{}}]`:             `{"content":1,"page_title":"","n":null}`,
+		`"event_params":[{"key":"a","value":{"string_value":"v","int_value":7}},{"key":"b","value":{"string_value":null,"int_value":"7","other":null}}]`: `{"a":"v","b":7}`,
+		`"event_params":[{"key":"a","value":null},{"key":"b"}]`:                                                                                          `{"a":null,"b":null}`,
+		`"event_params":[{"key":"a","value":7}]`:                                                                                                         bad,
+		`"event_params":[{"key":"a","value":{"string_value":{}}}]`:                                                                                       bad,
+		`"event_params":[{"key":"a","value":{"float_value":[1]}}]`:                                                                                       bad,
+		`"event_params":[{"value":{"string_value":"v"}}]`:                                                                                                bad,
+		`"event_params":[{"key":7,"value":{"string_value":"v"}}]`:                                                                                        bad,
+		`"event_params":{"key":"a","value":{"string_value":"v"}}`:                                                                                        bad,
+		`"event_params":["a"]`: bad,
+	} {
+		events, err := ga4.Format(nil).Convert([]byte(`{"event_name":"e","event_timestamp":1709251198012345,"user_pseudo_id":"1.2",` + members + `}`))
+		if want[0] != '{' {
+			require.ErrorContains(t, err, want, members)
+			continue
+		}
+		require.NoError(t, err, members)
+		require.Len(t, events, 1)
+		assert.JSONEq(t, want, string(events[0].RawProperties), members)
+	}
+}
+
+// A row has its own uuid if it has all three numbers of its batch. Its time is after 1970.
+func TestRowsOfABatch(t *testing.T) {
+	t.Parallel()
+	const page, order, index = `,"batch_page_id":1`, `,"batch_ordering_id":2`, `,"batch_event_index":3`
+	id := func(members string) uuid.UUID {
+		return ga4.Format(nil).ID([]byte(`{"event_name":"e","event_timestamp":1709251198012345,"user_pseudo_id":"1.2"` + members + `}`))
+	}
+	seen := map[uuid.UUID]bool{}
+	for _, members := range []string{"", page, order, index, page + order, page + index, order + index} {
+		seen[id(members)] = true
+	}
+	assert.Equal(t, map[uuid.UUID]bool{id(""): true}, seen)
+	assert.NotEqual(t, id(""), id(page+order+index))
+	assert.NotEqual(t, id(page+order+`,"batch_event_index":4`), id(page+order+index))
+	for _, at := range []string{`0`, `-1`, `"0"`, `"noon"`, `null`, `true`} {
+		_, err := ga4.Format(nil).Convert([]byte(`{"event_name":"e","event_timestamp":` + at + `,"user_pseudo_id":"1.2"}`))
+		require.ErrorContains(t, err, "microseconds since 1970", at)
+	}
 }
