@@ -121,7 +121,7 @@ func (c *checker) when(name string, to **time.Time) {
 	*to = &t
 }
 
-// dictionary reads an object whose numbers keep their digits.
+// dictionary reads an object and keeps the digits of its numbers.
 func (c *checker) dictionary(name string) map[string]any {
 	var config map[string]any
 	dec := json.NewDecoder(bytes.NewReader(c.fields[name]))

@@ -28,7 +28,7 @@ var hogFunctions = map[string]hogFunction{
 	"toUUID": {1, 1, false}, "toYYYYMM": {1, 1, false}, "toStartOfDay": {1, 2, false},
 }
 
-// hogColumns are the columns of events that the fake has, in addition to those of its properties.
+// hogColumns are the columns of events that the fake has, in addition to their properties.
 var hogColumns = []string{"uuid", "event", "timestamp", "distinct_id", "properties"}
 
 // arity is that of the function in an era.

@@ -17,7 +17,7 @@ func withIntegration(kind, config string, integration any) string {
 	return fmt.Sprintf(`{"name":"a","interval":"hour","destination":{"type":%q,"config":%s,"integration_id":%v}}`, kind, config, integration)
 }
 
-// The newest age refuses what older ones took, in the words of the service.
+// The newest age refuses settings that older ones accepted, in the words of the service.
 func TestNewestAgeRefuses(t *testing.T) {
 	w := inProcess(t)
 	p := w.project()

@@ -24,7 +24,7 @@ const (
 	requestID = "0190a1b2-0000-4000-8000-00000000000a"
 )
 
-// post makes a request to v1. Headers are the usual ones but for those given; an empty value leaves one out.
+// post makes a request to v1. Given headers replace the usual ones; an empty value removes one.
 func (w *wire) post(body []byte, headers ...string) answer {
 	w.t.Helper()
 	r, err := http.NewRequest("POST", w.origin+v1Path, bytes.NewReader(body))
@@ -304,7 +304,7 @@ func TestV1Time(t *testing.T) {
 	}
 }
 
-// A server without v1 answers 404, and nothing of the kind that v1 answers.
+// A server without v1 answers 404, without any part of v1's answers.
 func TestWithoutV1(t *testing.T) {
 	for _, option := range []hogapitest.Option{hogapitest.WithoutV1(), hogapitest.WithEra(hogapitest.E2)} {
 		over(t, []hogapitest.Option{option}, func(t *testing.T, w *wire) {

@@ -58,8 +58,8 @@ func TestFirstVisitWithoutPage(t *testing.T) {
 	assert.Equal(t, "{}", string(visit.Events[0].Properties))
 }
 
-// Members of a column, and params, are properties of a meaning to PostHog, or stay where they are. What is
-// no param is an error.
+// Some members of a column, and some params, become properties with a meaning to PostHog; the others stay in place. A malformed param is
+// an error.
 func TestColumnsAndParams(t *testing.T) {
 	t.Parallel()
 	const bad = "event_params: want an array of objects, each with a text key and an object value"

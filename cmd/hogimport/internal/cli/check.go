@@ -29,7 +29,7 @@ type check struct {
 	project project
 	limits  runFlags // of these: --rate and --max-rejects
 	report  string
-	list    string // of what is left out
+	list    string // list of the left-out records
 	flags   *pflag.FlagSet
 }
 
@@ -198,7 +198,7 @@ func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths [
 	if size, _ := sizes(ctx, paths); size < large {
 		return 0
 	}
-	first, _ := takeSample(ctx, &c.in, options) // whose error is one of the whole files
+	first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reports any error
 	return first.total
 }
 
@@ -258,7 +258,7 @@ func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.Impor
 		p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	}
 	if canReadAgain && p.Report.Skipped > 0 {
-		first, _ := takeSample(ctx, &c.in, options) // whose error was one of the whole files
+		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
 		p.Skipped = first.places()
 	}
 }
@@ -315,7 +315,7 @@ func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) err
 	if to.path != "" {
 		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.path)
 	}
-	_, _ = a.stdout.Write(b.Bytes()) // whose failure shows at the end
+	_, _ = a.stdout.Write(b.Bytes()) // a failed write is reported at the end
 	return nil
 }
 

@@ -31,10 +31,10 @@ const (
 // fault is an error as the user sees it, with advice.
 type fault struct {
 	code  code
-	text  string      // what is wrong, and where
+	text  string      // the problem and its place
 	more  []string    // further texts
 	lines []string    // that belong to the text and are shown as they are
-	todo  string      // what to do next; empty: the text says it
+	todo  string      // advice; empty if the text has it
 	next  []page.Step // the same in steps
 	err   error       // that it was made of; may be nil
 }

@@ -88,7 +88,7 @@ func (in *input) otherFormat(ctx context.Context) string {
 	}
 	found := guess(ctx, paths[0])
 	isSame := found == in.Format || in.Format == "generic" && isMapped(found) || in.Format == "rudderstack" && found == "segment"
-	if isSame || isMapped(in.Format) && len(in.Map) > 0 && !isMapped(found) { // a map says what the records are
+	if isSame || isMapped(in.Format) && len(in.Map) > 0 && !isMapped(found) { // the map decides about the records
 		return ""
 	}
 	return found

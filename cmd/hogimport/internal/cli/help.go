@@ -27,7 +27,7 @@ func setHelp(root *cobra.Command) {
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		fmt.Fprint(out, term.Flow(text.String())) // also what cobra says itself
+		fmt.Fprint(out, term.Flow(text.String())) // also for cobra's own texts
 	})
 }
 

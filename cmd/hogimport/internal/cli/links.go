@@ -54,7 +54,7 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	switch {
 	case !s.kept.Input.Links:
 		return false, 0, 0
-	case all == 0: // there was none, or the run was killed before it kept their number
+	case all == 0: // there are no links, or the run was killed before it saved their number
 		return slices.ContainsFunc(r.Days, func(d hogapi.DayCount) bool { return d.Event == "$identify" }), 0, 0
 	case !r.Finished:
 		return true, 0, 0

@@ -80,7 +80,7 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 		args []string
 		env  []string // more, which win
 		code int
-		text string // of what is wrong
+		text string // part of the error
 		todo string
 	}{
 		"no files":             {[]string{"run", "--yes"}, nil, 2, "no files are named", "name the files"},

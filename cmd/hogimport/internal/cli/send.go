@@ -71,7 +71,7 @@ type watcher struct {
 
 	doubtful int64 // events of earlier runs
 
-	mu    sync.Mutex // of what follows, and of state.kept
+	mu    sync.Mutex // guards the fields below and state.kept
 	saved time.Time
 }
 
@@ -203,5 +203,5 @@ func (w *watcher) keep(change func(*kept)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(&w.state.kept)
-	_ = w.state.save() // for what is shown only: a full disk stops the import by its checkpoint
+	_ = w.state.save() // only for display: a full disk stops the import by its checkpoint
 }

@@ -20,7 +20,7 @@ import (
 // spread is a source of some events of files, spread evenly over their days: the same events each time. Each has a uuid.
 type spread struct {
 	files hogapi.Source
-	id    string // that uuids are derived from where the record has none
+	id    string // uuids are derived from it for records that have no uuid
 	total int64  // events of the files
 	days  map[int64]share
 

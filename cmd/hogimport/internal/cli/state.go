@@ -42,14 +42,14 @@ type kept struct {
 	Begun time.Time `json:"begun"`
 	target
 
-	Files []knownFile `json:"files,omitempty"` // those of Input
+	Files []knownFile `json:"files,omitempty"` // the files of Input
 	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
 
 	Total   int64 `json:"total,omitempty"` // about how many records there are; 0: not known
 	IsExact bool  `json:"exact,omitempty"` // there are so many
 
 	Skipped map[string][]string `json:"skipped,omitempty"` // where some records are that are left out, by reason
-	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, those of shared devices too, which are left out
+	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, including pairs of shared devices, which are left out
 
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`

@@ -41,7 +41,7 @@ type standing struct {
 	IsExact  bool      `json:"exact,omitempty"` // Total is no estimate
 	Progress *snapshot `json:"progress,omitempty"`
 	Rejects  string    `json:"rejects"` // the file
-	Next     []string  `json:"next"`    // what to do next: commands, or a text
+	Next     []string  `json:"next"`    // advice: commands, or a text
 }
 
 func (a *app) status(dir string) error {

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 )
 
-// toFull runs a program whose standard output is a full disk.
+// toFull runs a program with a full disk as its standard output.
 func toFull(t *testing.T, p *clitest.Program, args ...string) clitest.Result {
 	t.Helper()
 	const name = "/dev/full"

@@ -135,7 +135,7 @@ func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
 func TestTrialOfNothingGood(t *testing.T) {
 	t.Parallel()
 	p := tried(t, hogapitest.New())
-	export(t, p.Dir, "export.jsonl", 10, 1, time.UTC) // none has a time
+	export(t, p.Dir, "export.jsonl", 10, 1, time.UTC) // the records have no time
 	r := p.Ends(t, 3, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
 	says(t, r.Stderr, "the files have no event with a time")
 }

@@ -150,7 +150,7 @@ func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogapi.DataDeletionRequest, d deletion) error {
 	for earlier, err := range client.DataDeletions.All(ctx, nil) {
 		if err != nil {
-			break // what is known is that there is nothing
+			break // it is only known that there are no events
 		}
 		if isOf(earlier, request) {
 			d.Request = &earlier

@@ -290,7 +290,7 @@ func (v *verify) failed(err error) error {
 	f.text = strings.TrimPrefix(f.text, "verify: ")
 	if f.code == codeProject {
 		f.todo = "check --project-id, --host, and that POSTHOG_PERSONAL_API_KEY has the scope query:read"
-		if errors.Is(err, hogapi.ErrUnauthorized) { // the service does not know the key, whatever the project is
+		if errors.Is(err, hogapi.ErrUnauthorized) { // the service does not know the key, in any project
 			f.todo = "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"
 		}
 	}

@@ -51,7 +51,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	for _, note := range v.Notes {
 		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+page.Explained(note)))
 	}
-	if v.Complete() { // else the error says what is next
+	if v.Complete() { // otherwise the error has the advice
 		for _, step := range p.Next {
 			fmt.Fprintf(w, "\n%s\n", term.Flow(step.Text))
 		}

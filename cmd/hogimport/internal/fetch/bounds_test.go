@@ -45,7 +45,7 @@ func TestAnArchiveOfTooManyFiles(t *testing.T) {
 	require.ErrorContains(t, checkZipFile(t.Context(), path, new(lineCheck)), "50001 files")
 }
 
-// What stands where a part is written, such as a link, is not written through.
+// fetch does not write through an entry, such as a link, that has the name of a new part.
 func TestAPartIsNotWrittenThroughALink(t *testing.T) {
 	j, _ := served(t, lines, "2024-01-01", "2024-01-01")
 	victim := filepath.Join(t.TempDir(), "mine")
@@ -77,7 +77,7 @@ func TestAnExportIsBounded(t *testing.T) {
 	require.Equal(t, 3, sum.Parts)
 }
 
-// Events can be added to a file of several days until they can be added to none of the days.
+// A file of several days can still get events as long as one of its days can.
 func TestAFileOfSeveralDaysIsEarlyUntilItsLastDayIsNot(t *testing.T) {
 	e, err := Mixpanel{Secret: testSecret, Days: 2}.plan()
 	require.NoError(t, err)

@@ -269,7 +269,8 @@ func (f *folder) isThere(p Part) bool {
 	return err == nil && info.Size() == p.Bytes
 }
 
-// temp makes an empty file for the next part. What is there is removed rather than opened: it could be a link to elsewhere.
+// temp makes an empty file for the next part. It removes an existing entry instead of opening it: the entry could be
+// a link to elsewhere.
 func (f *folder) temp() (durable.File, error) {
 	if err := f.fs.Remove(f.own(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -290,7 +291,7 @@ func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	case err != nil:
 		return f.problem("be read", err)
 	}
-	if err = errors.Join(file.Sync(), file.Close()); err == nil { // closed, since not all systems rename what is open
+	if err = errors.Join(file.Sync(), file.Close()); err == nil { // closed, since not all systems rename open files
 		err = f.fs.Rename(f.own(tempName), filepath.Join(f.path, f.export.fileName(s)))
 	}
 	if err == nil {

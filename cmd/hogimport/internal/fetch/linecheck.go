@@ -23,15 +23,15 @@ type lineCheck struct {
 	needsNewline bool                        // also after the last line
 	needs        []string                    // that each line has
 	at           func(line []byte) time.Time // of a line, where it says so; nil: no line does
-	from, to     time.Time                   // of what was asked for
+	from, to     time.Time                   // the requested range
 
 	count int64 // lines that were whole
 	line  []byte
-	long  bool // the line is longer than what is kept of it
+	long  bool // the line is longer than its kept part
 	buf   []byte
 }
 
-// aside is how far a time may be outside of the days that were asked for: those can be of any zone.
+// aside is how far a time may be outside of the requested days, which can be days of any zone.
 const aside = 14 * time.Hour
 
 // read reads all lines, also of one text after the other.

@@ -6,7 +6,7 @@ type Kind int
 // The kinds of problems.
 const (
 	KindOther   Kind = iota
-	KindOptions      // the options cannot be meant, or differ from those that the folder was begun with
+	KindOptions      // the options make no sense, or differ from the folder's first options
 	KindKey          // the service refused the key
 	KindStopped      // the context was cancelled, or the service asks for a long wait; Run resumes
 	KindNotYet       // the end of the range is not over yet; all before it is there
@@ -15,8 +15,8 @@ const (
 // Problem is why a download is not complete.
 type Problem struct {
 	Kind  Kind
-	Text  string // what is wrong, and where
-	Todo  string // what to do next
+	Text  string // the problem and its place
+	Todo  string // advice
 	Cause error  // may be nil
 }
 

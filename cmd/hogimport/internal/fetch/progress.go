@@ -37,7 +37,7 @@ type Summary struct {
 	Bytes   int64
 	Fetched int       // parts that this run has downloaded
 	Early   []Part    // parts to which late events may still be added
-	Final   time.Time // after which none are added to these
+	Final   time.Time // after this time, no events are added to Early
 	Pattern string    // of the files, for the commands that read them
 }
 

@@ -22,7 +22,7 @@ type bar struct {
 	Period   string
 	Total    int64
 	X, Width string
-	Parts    []part // those that are not empty
+	Parts    []part // the parts that are not empty
 }
 
 type part struct {

@@ -20,30 +20,30 @@ type Check struct {
 	Problem  string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
 	Files    []string           // as they were given
 	Rate     int                // events a second; 0: unpaced
-	Limit    string             // of rejects, as the user has written it: such as 1%, or none
+	Limit    string             // of rejects, as the user wrote it, such as "1%" or "none"
 	Zone     *mixpanel.ZoneTest // nil: the format has no such test
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
-	IsMapped bool // --map says what the columns are
+	IsMapped bool // --map names the columns
 	Format   string
 	Skipped  map[string][]string          // places of some records that are left out, by reason
 	Place    func(hogapi.Position) string // where a record is, for people; nil: as its position says
-	Project  string                       // that was asked for its events of these days; empty: none was
+	Project  string                       // the project that was asked for its events of these days; may be empty
 	Begun    []Begun                      // imports of these files
-	Fresh    []string                     // where there are such imports: files that none of them has
+	Fresh    []string                     // if there are such imports: files that were in no import
 	Changed  []string                     // files that are not as they were when they were imported
 	Grown    []string                     // files that have become longer, in which an import continues
-	Own      map[string]int64             // of the events that the project has, those of these imports, by day
+	Own      map[string]int64             // by day: how many of the project's events are from these imports
 	Unasked  string                       // why it could not be asked, if it should have been
 	At       time.Time
 	Version  string
 	Next     []Step
 
-	KeepsSet bool  // old events replace what persons have
+	KeepsSet bool  // old events replace the properties of persons
 	Sorts    bool  // the import is to sort them
 	Later    int64 // events that the project has after these days, where KeepsSet
 
-	List        string // the file that lists what is left out; empty: none
+	List        string // the file that lists the left-out records; may be empty
 	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
 }
 
@@ -134,7 +134,7 @@ type duplicates struct {
 
 func (c Check) view() checkView {
 	r := c.Report
-	var converted int64 // events, those that would be rejected too
+	var converted int64 // events, including events that would be rejected
 	for _, n := range r.IDs {
 		converted += n
 	}

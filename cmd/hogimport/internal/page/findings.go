@@ -161,7 +161,7 @@ func (c Check) sofar() string {
 	}
 	var list []string
 	for _, b := range c.Begun {
-		least := "at least " // a run that was killed could not say what came last
+		least := "at least " // a killed run could not report its last events
 		if b.Is == "complete" {
 			least = ""
 		}

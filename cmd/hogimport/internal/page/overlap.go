@@ -14,7 +14,7 @@ type overlap struct {
 	Level       Level
 	Title, Text string
 	Asked       bool
-	Unit        string // "day", "month", or none
+	Unit        string // "day", "month" or ""
 	Rows        []heldRow
 	Project     int64 // of others
 	Own         int64 // of imports of these files

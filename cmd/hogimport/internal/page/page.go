@@ -100,6 +100,6 @@ func write(w io.Writer, name string, view any) error {
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {
 		return fmt.Errorf("the page: %w", err)
 	}
-	_, err := io.WriteString(w, term.Clean(b.String())) // whatever part of it a text has come to
+	_, err := io.WriteString(w, term.Clean(b.String())) // foreign text can be anywhere in it
 	return err
 }

@@ -61,7 +61,7 @@ type openGroup struct {
 	State        hogapi.ArrivalState
 	Why          string
 	Sent, Found  int64
-	Number, More int // of the cells, and of those that are not shown
+	Number, More int // of all cells, and of the hidden ones
 	Cells        []hogapi.ArrivalCell
 }
 

@@ -33,7 +33,7 @@ type Meter struct {
 
 	mu       sync.Mutex
 	pace     pace
-	phase    string    // what is done before events are sent; empty while they are
+	phase    string    // the work before events are sent; empty while they are sent
 	written  time.Time // the last line, or bar
 	began    time.Time
 	waits    bool // the last line said so

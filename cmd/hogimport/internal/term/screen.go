@@ -84,7 +84,7 @@ func (s *Screen) Width() int {
 // Failed is the first error of a write, or nil.
 func (s *Screen) Failed() error { return s.failed }
 
-// Write implements io.Writer. It returns no error, so that who writes goes on with the work: see [Screen.Failed].
+// Write implements io.Writer. It returns no error, so that its caller continues: see [Screen.Failed].
 func (s *Screen) Write(p []byte) (int, error) {
 	lines := strings.Split(clean(string(p), "\n\t"+marks), "\n")
 	for i, line := range lines {

@@ -14,7 +14,7 @@ func DidYouMean(cmd *cobra.Command, err error) string {
 	if !ok {
 		return ""
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // which knows what is similar
+	names := &cobra.Command{SuggestionsMinimumDistance: 2} // it finds similar names
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})

@@ -23,9 +23,9 @@ type AmplitudeOptions struct {
 
 	MaxBytes int64            // the largest zip; default 4 GB
 	PartRows int              // records in one file of the zip; default 1000
-	Delay    time.Duration    // how long a record takes to be exported; default 2 h, -1 none
-	Limits   Limits           // none by default
-	Now      func() time.Time // what the server takes for now; nil is time.Now. The limits use the real clock.
+	Delay    time.Duration    // how long a record takes to be exported; default 2 h; -1: no delay
+	Limits   Limits           // default: no limits
+	Now      func() time.Time // the server's clock; nil is time.Now. The limits use the real clock.
 }
 
 // Amplitude is the export API, GET /api/2/export, of one project. An event belongs to the hour in

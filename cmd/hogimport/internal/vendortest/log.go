@@ -16,8 +16,8 @@ type Request struct {
 	From, To time.Time  // the first and the last day or hour that it asked for, both inclusive; zero if not valid
 	Step     time.Duration
 	Status   int
-	Error    string // what the server refused
-	Fault    string // what was scripted
+	Error    string // why the server refused the request
+	Fault    string // the scripted fault
 	Gzip     bool   // the client accepts gzip
 	Rows     int    // records in a whole answer
 	Whole    bool   // all of the answer was written

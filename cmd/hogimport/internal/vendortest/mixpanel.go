@@ -30,7 +30,7 @@ type MixpanelOptions struct {
 	Old bool
 
 	Limits Limits
-	Now    func() time.Time // what the server takes for now; nil is time.Now. The limits use the real clock.
+	Now    func() time.Time // the server's clock; nil is time.Now. The limits use the real clock.
 }
 
 // Mixpanel is the raw export API, GET /api/2.0/export, of one project.
