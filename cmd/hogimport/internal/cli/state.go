@@ -49,7 +49,7 @@ type kept struct {
 	IsExact bool  `json:"exact,omitempty"` // there are so many
 
 	Skipped map[string][]string `json:"skipped,omitempty"` // where some records are that are left out, by reason
-	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, including pairs of shared devices, which are left out
+	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, with the left-out pairs of shared devices
 
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`
