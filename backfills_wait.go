@@ -27,7 +27,7 @@ type BackfillTicket struct {
 	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
 	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
 	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
-	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: EndAt is no earlier than the service's own end of the range
+	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: the service's own range may end before EndAt
 	RequestedAt time.Time `json:"requested_at"`          // the time just before the request, by the service's clock
 
 	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun

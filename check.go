@@ -32,16 +32,21 @@ type CheckReport struct {
 	Largest  int       `json:"largest"` // of the largest good event
 	Persons  int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
 
-	Days     []CheckCount             `json:"days"`              // good events by day of UTC and name; rolled up as Receipt.Days is
+	// Days counts the good events by day of UTC and name. It is rolled up as Receipt.Days is.
+	Days []CheckCount `json:"days"`
+
 	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several
 	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
-	DoubleUUIDs  CheckFinding  `json:"double_uuids"`            // events with the uuid of an earlier event
-	UUIDsPartial bool          `json:"uuids_partial,omitempty"` // over 1,000,000 uuids: later ones were compared to the first million only
-	Backwards    CheckFinding  `json:"backwards"`               // events older than the one before
-	LargestJump  time.Duration `json:"largest_jump"`            // the furthest jump back in time
-	WideSpans    int64         `json:"wide_spans"`              // of each thousand events in a row, the number that spans more than a day
+	DoubleUUIDs CheckFinding `json:"double_uuids"` // events with the uuid of an earlier event
+	// UUIDsPartial means that there are more than 1,000,000 uuids: the others were compared with the first
+	// million only.
+	UUIDsPartial bool          `json:"uuids_partial,omitempty"`
+	Backwards    CheckFinding  `json:"backwards"`    // events older than the one before
+	LargestJump  time.Duration `json:"largest_jump"` // the furthest jump back in time
+	// WideSpans is the number of groups of a thousand events in a row that span more than a day.
+	WideSpans int64 `json:"wide_spans"`
 }
 
 // CheckCount counts the good events of one name on one day.

@@ -31,7 +31,8 @@ type Dashboard struct {
 	RestrictionLevel          RestrictionLevel `json:"restriction_level"`
 	EffectiveRestrictionLevel RestrictionLevel `json:"effective_restriction_level"`
 	EffectivePrivilegeLevel   PrivilegeLevel   `json:"effective_privilege_level"`
-	UserAccessLevel           *string          `json:"user_access_level"` // none, viewer, editor, manager; of a project: member, admin
+	// UserAccessLevel is none, viewer, editor or manager; of a project, member or admin.
+	UserAccessLevel *string `json:"user_access_level"`
 
 	TeamID               *int64     `json:"team_id,omitzero"`                // newer
 	LastAccessedAt       *time.Time `json:"last_accessed_at,omitzero"`       // newer

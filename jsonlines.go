@@ -15,33 +15,36 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the
-// format of the service's own managed migrations:
+// JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the format of
+// the service's own managed migrations:
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
-// A line may have a uuid, $set and $set_once, and no other key that is not null; "$reject", as
-// [RejectFile] writes it, is ignored. The distinct_id may be in the properties instead, and may be a
-// whole number. Times are RFC 3339 with an offset. Properties are sent as they are, with every digit,
-// and with those that [Client.Import] adds.
+// A line may have a uuid, $set and $set_once, and no other key that is not null; "$reject", as [RejectFile]
+// writes it, is ignored. The distinct_id may be in the properties instead, and may be a whole number. Times are
+// RFC 3339 with an offset. Properties are sent as they are, with every digit, and with the properties that
+// [Client.Import] adds.
 //
-// Files may be gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank lines, a byte order mark and CRLF are
-// fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its line, has its uuid
-// where that can be read, and never stops the import. These do stop it, with the file's name and line:
-// a file that cannot be read to its end, one that was cut or rewritten while it was read, a last line
-// that is not finished, which is either still being written or was cut off, and 512 zeros in a row, where
-// the file was not written completely or copied with a hole. A packed file, or member
-// of a zip file, of up to ImportOptions.VerifyGzip is read to its end before its first event is sent, so
-// nothing of a damaged one is.
+// Files may be gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank lines, a byte
+// order mark and CRLF are fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its
+// line, has its uuid if that can be read, and never stops the import. The following do stop it, with the file's
+// name and line:
 //
-// A position is the base name of the file, which must be unique, and the byte offset after the line in
-// the plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a
-// packed file. Between runs the file that it is in, and those after it, may grow by whole lines, and
-// further files may come after them: the import continues in these. Lines
-// that an earlier file has gained are not read. A resume compares the first 64 KiB of the file, and of
-// a plain file the last 4 KiB before the place, with what they were; it does not see other changes. Of
-// a file that changes while it is read, it is seen that it has become shorter, or other in its first
-// 64 KiB.
+//   - a file that cannot be read to its end
+//   - a file that was cut or rewritten while it was read
+//   - a last line that is not finished: it is still being written, or was cut off
+//   - 512 zeros in a row: the file was not written completely, or copied with a hole
+//
+// A packed file, or member of a zip file, of up to ImportOptions.VerifyGzip is read to its end before its first
+// event is sent. So nothing of a damaged one is sent.
+//
+// A position is the base name of the file, which must be unique, and the byte offset after the line in the
+// plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a packed
+// file. Between runs the file of the position, and the files after it, may grow by whole lines, and further
+// files may come after them: the import continues in these. It does not read lines that an earlier file has
+// gained. A resume compares the first 64 KiB of the file, and of a plain file the last 4 KiB before the
+// position, with their state in the run before; it does not see other changes. If a file changes while it is
+// read, the import sees only that it has become shorter, or that its first 64 KiB have changed.
 //
 // Canceling the context closes the file that is read, which also ends a read of a pipe.
 func JSONLinesFile(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
@@ -57,13 +60,13 @@ func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event,
 	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
 }
 
-// trusts reports whether the events of a source are believed for what they note.
+// trusts reports whether an import uses the reserved properties that the source's events have noted.
 func trusts(s Source) bool {
 	_, ours := s.(*jsonLines)
 	return ours
 }
 
-// lineFunc makes the events of a record. They are valid until the next call. An error is fatal.
+// lineFunc returns the events of a record. They are valid until the next call. An error is fatal.
 type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
 
 // lineFiles is a source of files of lines, or of other records.
@@ -80,7 +83,7 @@ func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 	return s.Fingerprint(at.Key, at.Offset)
 }
 
-// walk gives the events of all lines after a position. Each walk has a lineFunc of its own.
+// walk yields the events of all lines after a position. Each walk has a lineFunc of its own.
 func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, begin func() lineFunc) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
@@ -93,7 +96,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 	}
 }
 
-// walkAs gives the events of all records after a position.
+// walkAs yields the events of all records after a position.
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyGzip, notes.isCheck
@@ -119,7 +122,7 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 	}
 }
 
-// linesError is an error of internal/lines as one of this package.
+// linesError returns an error of internal/lines as one of this package.
 func linesError(err error, after Position, resumed *savedState) error {
 	switch {
 	case errors.Is(err, lines.ErrNoPlace):
@@ -131,7 +134,7 @@ func linesError(err error, after Position, resumed *savedState) error {
 	return stateFileError(err)
 }
 
-// lineParser makes events of lines. It is not safe for concurrent use.
+// lineParser converts lines to events. It is not safe for concurrent use.
 type lineParser struct {
 	wire *wire.LineParser
 	made [1]Event // see events
@@ -156,7 +159,8 @@ func (p *lineParser) event(l lines.Line) Event {
 	return ev
 }
 
-// beginning is the part of a record that its uuid is made of, where the record is too long.
+// beginning returns the part of a record that its uuid is derived from: all of it, unless the record is too
+// long.
 func beginning(l lines.Line) []byte {
 	const most = 4 << 10
 	if !l.Long {
@@ -165,7 +169,7 @@ func beginning(l lines.Line) []byte {
 	return l.Text[:min(len(l.Text), most)]
 }
 
-// eventOf is the event of a record, or a bad one. It is valid until the next call.
+// eventOf returns the event of a record, or a bad one. It is valid until the next call.
 func (p *lineParser) eventOf(text []byte) (ev Event) {
 	f, err := p.wire.Parse(text)
 	if err == nil {

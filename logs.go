@@ -24,7 +24,7 @@ type LogEntry struct {
 	Timestamp   time.Time `json:"timestamp"` // UTC, to the microsecond
 	Level       LogLevel  `json:"level"`
 	Message     string    `json:"message"`
-	InstanceID  string    `json:"instance_id"`   // the service's workflow, which is not the run's id
+	InstanceID  string    `json:"instance_id"`   // the service's workflow, not the run's id
 	LogSourceID string    `json:"log_source_id"` // the export
 }
 
@@ -72,9 +72,8 @@ const (
 
 var logLevels = []LogLevel{LogLevelDebug, LogLevelLog, LogLevelInfo, LogLevelWarning, LogLevelError}
 
-// LogPage is the newest log entries of those asked for, newest first. The service gives neither a
-// link to the next page nor a count of all entries: ask again with Before, or walk them all with
-// AllLogs.
+// LogPage holds the newest of the selected log entries, newest first. The service gives neither a link to the
+// next page nor a count of all entries: ask again with Before, or walk them all with AllLogs.
 type LogPage struct {
 	Results []LogEntry `json:"results"`
 }
@@ -97,13 +96,13 @@ func (p *LogPage) UnmarshalJSON(b []byte) error {
 	return json.Unmarshal(b, (*plain)(p))
 }
 
-// LogOptions select log entries.
+// LogOptions selects log entries.
 type LogOptions struct {
 	Limit      int        // entries a page, 1 to 500; 0 is the service's default of 50, and 500 for AllLogs
 	After      time.Time  // only entries later than this; zero for all
 	Before     time.Time  // only entries earlier than this; zero for all
-	Levels     []LogLevel // only these; none for all
-	Search     string     // only messages that contain this, whatever the case
+	Levels     []LogLevel // only these; empty for all
+	Search     string     // only messages that contain this, in any case
 	InstanceID string     // only entries of this workflow
 	MaxPages   int        // for AllLogs: a walk over more pages is an error; 0 means 10,000
 }
@@ -128,7 +127,7 @@ func (o LogOptions) check() *outgoing.Refusal {
 	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages})
 }
 
-// set puts the options into a call's query.
+// set adds the options to a call's query.
 func (o LogOptions) set(q url.Values) {
 	if o.Limit > 0 {
 		q.Set("limit", strconv.Itoa(o.Limit))
@@ -140,7 +139,7 @@ func (o LogOptions) set(q url.Values) {
 	outgoing.SetText(q, "instance_id", o.InstanceID)
 }
 
-// logs fetches one page of a log: r is the endpoint, whose own query the options are added to.
+// logs fetches one page of a log. It adds the options to the query of r, the endpoint.
 func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	selected := orDefault(o)
 	query := url.Values{}
@@ -169,7 +168,7 @@ func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options 
 	}.All()
 }
 
-// mark is what tells entries apart: all of their fields.
+// mark returns the fields that tell entries apart, which are all of them.
 func (e *LogEntry) mark() pages.Mark {
 	return pages.NewMark(e.Timestamp, string(e.Level), e.Message, e.InstanceID, e.LogSourceID)
 }

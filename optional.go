@@ -27,9 +27,9 @@ type Secret = opt.Secret
 // NewSecret wraps a credential.
 func NewSecret(s string) Secret { return opt.NewSecret(s) }
 
-// What service methods do with their input before a call.
+// Functions of the service methods for their input.
 
-// orDefault is what an options pointer points to; nil means the defaults.
+// orDefault returns the value that an options pointer points to; nil means the defaults.
 func orDefault[T any](o *T) T {
 	if o == nil {
 		var none T

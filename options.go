@@ -31,14 +31,14 @@ const (
 // DefaultAPIPath is the path before the project id. Servers of every age have it.
 const DefaultAPIPath = "/api/projects"
 
-// Option sets up a [Client].
+// Option configures a [Client].
 type Option func(*config)
 
-// KeySource gives the personal API key for each call, for keys that rotate. It must be safe for
-// concurrent use.
+// KeySource returns the personal API key for each call, for keys that rotate. It must be safe for concurrent
+// use.
 type KeySource func(context.Context) (string, error)
 
-// config collects what the options say; its check finds all problems at once.
+// config collects the options; its check finds all problems at once.
 type config struct {
 	outgoing.Settings
 
@@ -58,17 +58,17 @@ type config struct {
 // WithRegion selects a cloud region.
 func WithRegion(r Region) Option { return func(c *config) { c.Region = string(r) } }
 
-// WithBaseURL sets the origin of the API, with a path prefix where a proxy needs one, but without
-// the path of the API itself, for which see [WithAPIPath]. Unless [WithCaptureURL] or [WithRegion]
-// says otherwise, events go there too, as self-hosted servers have it.
+// WithBaseURL sets the origin of the API, with a path prefix if a proxy needs one, but without the path of the
+// API itself, for which see [WithAPIPath]. Events go there too, as on self-hosted servers, unless
+// [WithCaptureURL] or [WithRegion] sets another origin for them.
 func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 
 // WithCaptureURL sets the origin that takes events.
 func WithCaptureURL(u string) Option { return func(c *config) { c.CaptureURL = u } }
 
-// WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has
-// deprecated. A GET for which the server has no such path there is tried once below
-// [DefaultAPIPath]. Other calls are not: their [ErrUnsupported] names this option as the remedy.
+// WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has deprecated.
+// If the server does not have that path for a GET, the GET is tried once below [DefaultAPIPath]. Other calls
+// are not: their [ErrUnsupported] names this option as the remedy.
 func WithAPIPath(path string) Option { return func(c *config) { c.APIPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".
@@ -78,8 +78,7 @@ func WithProject(id string) Option { return func(c *config) { c.Project = string
 // [Client.ForProject].
 func WithoutProject() Option { return func(c *config) { c.NoProject = true } }
 
-// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are
-// removed.
+// WithPersonalAPIKey sets the key of the management calls ("phx_…"). Surrounding blanks are removed.
 func WithPersonalAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
@@ -111,9 +110,9 @@ func WithProjectAPIKey(key string) Option {
 	}
 }
 
-// WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its
-// redirect policy is not used; its Timeout, where shorter than the time for one try, bounds each
-// try. Put instrumentation into its Transport: that sees every try.
+// WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its redirect policy is
+// not used. Its Timeout bounds each try if it is shorter than the time for one try. Put instrumentation into
+// its Transport, which sees every try.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *config) {
 		if h == nil {
@@ -123,8 +122,8 @@ func WithHTTPClient(h *http.Client) Option {
 	}
 }
 
-// WithTryTimeout bounds one try, the reading of its answer included. The default is 30 s, and 60 s
-// for capture.
+// WithTryTimeout bounds one try, including the reading of its answer. The default is 30 s, and 60 s for
+// capture.
 func WithTryTimeout(d time.Duration) Option {
 	return func(c *config) {
 		switch {
@@ -137,7 +136,7 @@ func WithTryTimeout(d time.Duration) Option {
 	}
 }
 
-// WithRetryPolicy sets how management calls are retried.
+// WithRetryPolicy sets the policy for retries of management calls.
 func WithRetryPolicy(p RetryPolicy) Option { return func(c *config) { c.retry = httptry.Policy(p) } }
 
 // WithPace limits management calls, retries included, to perSecond with bursts of up to burst. The
@@ -153,8 +152,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets where events are logged: each try at debug, retries at warn, failures at error.
-// Keys, bodies and URLs are never logged. The default is silence.
+// WithLogger sets the logger: it gets each try at debug, retries at warn and failures at error. Keys, bodies
+// and URLs are never logged. The default is silence.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		if l == nil {
@@ -164,11 +163,10 @@ func WithLogger(l *slog.Logger) Option {
 	}
 }
 
-// WithHooks sets functions that are told what happens.
+// WithHooks sets functions that observe calls and imports.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 
-// WithClock replaces time.Now where calendar time matters: the age of events, Retry-After dates,
-// default windows.
+// WithClock replaces time.Now for calendar time: the age of events, Retry-After dates, default windows.
 func WithClock(now func() time.Time) Option {
 	return func(c *config) {
 		if now == nil {
@@ -194,17 +192,15 @@ func WithApplication(name, version string) Option {
 	}
 }
 
-// WithInsecureHTTP allows http:// URLs on hosts other than loopback: keys then travel in clear
-// text.
+// WithInsecureHTTP allows http:// URLs on hosts other than loopback. Keys then travel in clear text.
 func WithInsecureHTTP() Option { return func(c *config) { c.IsInsecure = true } }
 
-// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY,
-// POSTHOG_REGION ("us", "eu") and POSTHOG_HOST: a cloud host means its region, any other is the
-// origin of API and capture. Options win over the environment, wherever they stand. Without FromEnv
-// no variable is read.
+// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us",
+// "eu") and POSTHOG_HOST: a cloud host means its region, any other host is the origin of API and capture.
+// Options win over the environment, in any order. Without FromEnv no variable is read.
 func FromEnv() Option { return func(c *config) { c.ReadsEnv = true } }
 
-// readEnv fills from the environment what no option has set.
+// readEnv reads the settings that no option has set from the environment.
 func (c *config) readEnv() {
 	set := func(name string, taken bool, option func(string) Option) {
 		if v := strings.TrimSpace(os.Getenv(name)); v != "" && !taken {
@@ -214,7 +210,7 @@ func (c *config) readEnv() {
 	set("POSTHOG_PROJECT_ID", c.Project != "" || c.NoProject, WithProject)
 	set("POSTHOG_PERSONAL_API_KEY", c.personalKey != nil, WithPersonalAPIKey)
 	set("POSTHOG_PROJECT_API_KEY", c.projectKey != nil, WithProjectAPIKey)
-	located := c.Region != "" || c.BaseURL != "" // a capture URL says nothing of the API
+	located := c.Region != "" || c.BaseURL != "" // a capture URL does not say where the API is
 	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
 	set("POSTHOG_HOST", located, func(v string) Option {
 		switch r := outgoing.RegionOf(v); {
@@ -241,12 +237,17 @@ func (c *config) check() (api, capture *url.URL, err error) {
 	return api, capture, errors.Join(problems...)
 }
 
-// RetryPolicy says how management calls are retried. Zero fields take the default.
-// Which failures are retried is not a setting: it follows from the operation. A connection that the
-// server closes while it takes a request costs a try too, so without retries a read can fail there.
+// RetryPolicy controls the retries of management calls. Zero fields take the default. The operation decides
+// which failures are retried. A connection that the server closes while it takes a request costs a try too, so
+// without retries a read can fail there.
 type RetryPolicy struct {
-	MaxTries      int           // the first included; default 4, at most 100; 1 turns retries off
-	BaseDelay     time.Duration // upper end of the first wait, doubled for each further one; default 250 ms
-	MaxDelay      time.Duration // upper end of any wait; default 30 s
-	MaxRetryAfter time.Duration // a longer Retry-After is an error at once; default 60 s
+	// MaxTries is the number of tries, the first included, at most 100; 1 turns retries off. The default is 4.
+	MaxTries int
+	// BaseDelay is the upper end of the first wait, doubled for each further one. The default is 250 ms.
+	BaseDelay time.Duration
+	// MaxDelay is the upper end of any wait. The default is 30 s.
+	MaxDelay time.Duration
+	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one is an error at once. The default is
+	// 60 s.
+	MaxRetryAfter time.Duration
 }

@@ -15,8 +15,8 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// OffsetPage is one page of a list that counts its items. Pages and All compare what they have seen
-// with Count; a program that lists page by page must do that itself.
+// OffsetPage is one page of a list that counts its items. Pages and All compare the items they have seen with
+// Count; a program that lists page by page must do that itself.
 type OffsetPage[T any] struct {
 	Count    int     `json:"count"`    // items of the whole list, at the time of this page
 	Next     *string `json:"next"`     // the service's link to the next page; nil on the last
@@ -24,16 +24,16 @@ type OffsetPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends
-// such a list too early and says that it is the end, nothing shows it.
+// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends such a list
+// too early, nothing shows it.
 type CursorPage[T any] struct {
 	Next     *string `json:"next"` // the service's link to the next page; nil on the last
 	Previous *string `json:"previous"`
 	Results  []T     `json:"results"`
 }
 
-// NextCursor returns where the next page begins, for CursorOptions.Cursor. It is empty on the last
-// page, and an error where the service's link cannot be read.
+// NextCursor returns the cursor of the next page, for CursorOptions.Cursor. It returns "" on the last page, and
+// an error if the service's link cannot be read.
 func (p *CursorPage[T]) NextCursor() (string, error) {
 	if p.Next == nil || *p.Next == "" {
 		return "", nil
@@ -41,22 +41,22 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 	return pages.CursorIn(*p.Next)
 }
 
-// ListOptions select a part of a list that is paged by offset.
+// ListOptions selects a part of a list that is paged by offset.
 //
-// Offsets count rows, so rows that are created or deleted during a walk shift the others: items can
-// repeat, or be passed over. A walk that may have passed over an item ends with a [*PageError]: it saw
-// fewer items than the list counted, or one twice, or the count fell. With Prefetch, any change of the
-// count ends it, since pages come in any order.
+// Offsets count rows, so rows that are created or deleted during a walk shift the others: items can repeat, or
+// be passed over. A walk that may have passed over an item ends with a [*PageError]: it saw fewer items than
+// the list counted, or one twice, or the count fell. With Prefetch, any change of the count ends it, since
+// pages come in any order.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
 	MaxPages int // a walk over more pages is an error; 0 means 10,000
-	Prefetch int // pages fetched at the same time ahead of the reader, at most 32; 0 fetches each when it is asked for
+	Prefetch int // pages fetched at the same time ahead of the reader, at most 32; 0 fetches a page when it is needed
 }
 
-// CursorOptions select a part of a list that is paged by cursor.
+// CursorOptions selects a part of a list that is paged by cursor.
 type CursorOptions struct {
-	Cursor   string // where to start: from [CursorPage.NextCursor] or a PageError, or a page's Next as it is
+	Cursor   string // the start: from [CursorPage.NextCursor] or a PageError, or a page's Next as it is
 	MaxPages int    // a walk over more pages is an error; 0 means 10,000
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }
@@ -135,8 +135,8 @@ func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOp
 	}
 }
 
-// fetchPage makes the fetch function of a list: an ordinary call for each page. The caller's Reply
-// is filled when the page is delivered.
+// fetchPage returns the fetch function of a list: an ordinary call for each page. The caller's Reply is filled
+// when the page is delivered.
 func fetchPage[P any](c *Client, r request, options []CallOption) func(context.Context, pages.Place) pages.Fetched[*P] {
 	return func(ctx context.Context, at pages.Place) (got pages.Fetched[*P]) {
 		query := url.Values{}
@@ -154,12 +154,12 @@ func fetchPage[P any](c *Client, r request, options []CallOption) func(context.C
 	}
 }
 
-// failedAt is the error of a walk over pages.
+// failedAt returns the error of a walk over pages.
 func (r request) failedAt(page int, at pages.Place, err error) error {
 	return walkError(PageError{Op: r.op.Name, Page: page, Offset: at.Offset, Cursor: at.Cursor, Err: err})
 }
 
-// walkError is the error that ends a walk. Bad input is refused before anything is sent: there is no
+// walkError returns the error that ends a walk. Bad input is refused before anything is sent, so there is no
 // page to resume at.
 func walkError(e PageError) error {
 	if _, refused := errors.AsType[*InputError](e.Err); refused {
@@ -168,7 +168,7 @@ func walkError(e PageError) error {
 	return &e
 }
 
-// failedSeq is a sequence of one error.
+// failedSeq returns a sequence of one error.
 func failedSeq[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

@@ -18,15 +18,17 @@ import (
 // Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Unconfirmed + Skipped +
 // Pending.
 type Stats struct {
-	Read         int64 // events taken; this and the next four include what earlier runs of a resumed import have settled
+	// Read is the number of events taken. It and the next four include the events that earlier runs of a
+	// resumed import have settled.
+	Read         int64
 	Acknowledged int64 // answered with a success
 	Rejected     int64 // refused by the gate or the service, and handed to the reject handler
-	Unconfirmed  int64 // sent, but no answer says what became of them; handed to the reject handler
+	Unconfirmed  int64 // sent, but their fate is unknown; handed to the reject handler
 	Skipped      int64 // left out on purpose
 	Refused      int64 // by Enqueue without a reject handler: not taken
-	Pending      int64 // none of these yet
+	Pending      int64 // not settled yet
 	Resent       int64 // events in requests that repeat one which may have been sent
-	Total        int64 // as ImportOptions.Total says; 0 when unknown
+	Total        int64 // ImportOptions.Total; 0 if unknown
 
 	InFlight     int   // events read and not yet committed
 	Bytes        int   // bytes held
@@ -36,12 +38,12 @@ type Stats struct {
 	Permits      int   // requests that may be under way at once, as adapted
 	Throttled    time.Duration
 	FailingSince time.Time // zero while answers are good
-	LastError    error     // why nothing gets through; nil while answers are good
+	LastError    error     // why sending fails; nil while answers are good
 	LastProgress time.Time // of the newest acknowledgement
 	Position     Position  // settled up to here
 }
 
-// String is the snapshot in a few words, with the reason why nothing gets through, if that is so.
+// String describes the snapshot in a few words, with the reason if sending fails.
 func (s Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "read %d", s.Read)
@@ -62,60 +64,67 @@ func (s Stats) String() string {
 	return b.String()
 }
 
-// Receipt accounts for every event of an import, over all its runs:
-// Read = Acknowledged + Rejected + Unconfirmed + Skipped + Pending. Acknowledged means that the service
-// has taken an event, not that it is visible: [Client.Verify] compares with the project some hours
-// later.
+// Receipt accounts for every event of an import, over all its runs: Read = Acknowledged + Rejected +
+// Unconfirmed + Skipped + Pending. Acknowledged means that the service has taken an event, not that it is
+// visible: [Client.Verify] compares the receipt with the project some hours later.
 type Receipt struct {
-	ID               string    `json:"id"`
-	Source           string    `json:"source,omitempty"`
-	Protocol         Protocol  `json:"protocol,omitempty"` // how events were sent; empty: none was
-	Finished         bool      `json:"finished"`           // the source was read to its end, or the Capture closed, and every event is settled
-	Read             int64     `json:"read"`
-	Acknowledged     int64     `json:"acknowledged"`
-	Rejected         int64     `json:"rejected"`
-	Unconfirmed      int64     `json:"unconfirmed"`                // sent, but no answer says what became of them: the reject handler has them too
-	Skipped          int64     `json:"skipped"`                    // left out on purpose
-	Pending          int64     `json:"pending"`                    // not settled: the next run sends them again
-	Refused          int64     `json:"refused"`                    // by Enqueue, of this run: they were never taken
-	Resent           int64     `json:"resent"`                     // in requests that repeat one which may have been sent; what a killed run had under way is not counted
+	ID       string   `json:"id"`
+	Source   string   `json:"source,omitempty"`
+	Protocol Protocol `json:"protocol,omitempty"` // how events were sent; empty if no event was sent
+	// Finished means that the source was read to its end, or the Capture closed, and that every event is
+	// settled.
+	Finished     bool  `json:"finished"`
+	Read         int64 `json:"read"`
+	Acknowledged int64 `json:"acknowledged"`
+	Rejected     int64 `json:"rejected"`
+	// Unconfirmed events were sent, but their fate is unknown: the reject handler has them too.
+	Unconfirmed int64 `json:"unconfirmed"`
+	Skipped     int64 `json:"skipped"` // left out on purpose
+	Pending     int64 `json:"pending"` // not settled: the next run sends them again
+	Refused     int64 `json:"refused"` // by Enqueue in this run: they were never taken
+	// Resent counts events in requests that repeat one which may have been sent. It leaves out requests that
+	// were under way when a run was killed.
+	Resent           int64     `json:"resent"`
 	First            Position  `json:"first"`                      // of the settled events
 	Last             Position  `json:"last"`                       // of the settled events
 	Oldest           time.Time `json:"oldest"`                     // of the acknowledged events
 	Newest           time.Time `json:"newest"`                     // of the acknowledged events
 	LastAcknowledged time.Time `json:"last_acknowledged,omitzero"` // when the newest acknowledgement came
-	Digest           string    `json:"digest"`                     // of the acknowledged uuids, whatever their order
+	Digest           string    `json:"digest"`                     // of the acknowledged uuids, in any order
 
-	// By day and name. A table of more than 10,000 rows is rolled up: to months, and then to names.
+	// Days counts the events by day and name. A table of more than 10,000 rows is rolled up: to months, and
+	// then to names.
 	Days []DayCount `json:"days"`
 
 	Rejects map[Reason]int64 `json:"rejects,omitempty"` // rejected events by reason
 	Skips   map[string]int64 `json:"skips,omitempty"`   // skipped events by reason
 
-	// Of the settled events; of warnings.WideBatch it is the batches, those of all runs.
-	// Words of the service about events that it has taken are among them, as it writes them.
+	// Warnings counts the settled events with each warning; for warnings.WideBatch it counts the batches of all
+	// runs. It includes the service's own warnings about events that it has taken, in the service's words.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 
-	// SharedUUIDs are the first five events whose uuid a different event has that was read shortly before:
-	// [warnings.UUIDConflict] and [warnings.UUIDReuse] count them. An event is compared with the last
-	// 100,000 to 200,000 of the run that brought a uuid of their own. What is further apart, or was read by an
-	// earlier run, is not seen here; [Check] compares with the first million of the source.
+	// SharedUUIDs are the first five events that share their uuid with a different event that was read shortly
+	// before: [warnings.UUIDConflict] and [warnings.UUIDReuse] count them. An event is compared with the last
+	// 100,000 to 200,000 events of the run that brought a uuid of their own, not with events further apart or
+	// of an earlier run; [Check] compares with the first million of the source.
 	SharedUUIDs []CheckExample `json:"shared_uuids,omitempty"`
 }
 
-// DayCount counts the events of one name on one day of UTC. Where there are over 10,000 rows, days are
-// rolled up to months, then to names; of over 10,000 names, the last row, with the day and the event
-// "other", counts the events of all further ones.
+// DayCount counts the events of one name on one day of UTC. If there are over 10,000 rows, days are rolled up
+// to months, then to names. If there are over 10,000 names, the last row, with the day and the event "other",
+// counts the events of all further ones.
 type DayCount struct {
-	Day          string `json:"day"`   // 2006-01-02; 2006-01 or empty where the table was rolled up; empty for rejects without a time
+	// Day has the form 2006-01-02, or 2006-01 or "" if the table was rolled up. It is empty for rejects without
+	// a time.
+	Day          string `json:"day"`
 	Event        string `json:"event"` // empty for rejects without a name
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
-	Unsure       int64  `json:"unsure,omitempty"` // the unconfirmed ones: they may have arrived
+	Unsure       int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
 
-	// Digest is of the uuids of the acknowledged and the unsure events, in any order: how many they are, and
-	// the sums of two numbers, the 17th to the 24th hexadecimal digit of each and the last eight. It is of
-	// fewer uuids, or empty, where an older release has counted.
+	// Digest is a digest of the uuids of the acknowledged and the unsure events, in any order: their number,
+	// and the sums of two numbers, the 17th to the 24th hexadecimal digit of each and the last eight. If an
+	// older release has counted, it covers fewer uuids, or is empty.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -141,7 +150,7 @@ func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 	return r
 }
 
-// String is the receipt as a short text.
+// String returns the receipt as a short text.
 func (r Receipt) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
@@ -191,21 +200,21 @@ type Query struct {
 	Values map[string]any // by the names of the placeholders
 }
 
-// MarshalJSON is the query as the service takes it.
+// MarshalJSON returns the query as the service takes it.
 func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(hogql.Query(q)) }
 
-// String is the query with its values written into it, for the project's SQL editor, which takes no
+// String returns the query with its values written into it, for the project's SQL editor, which takes no
 // values. Programs send the query as JSON.
 func (q Query) String() string { return hogql.Query(q).String() }
 
-// TotalQuery counts the events of this import that the project shows. Its one row is copies, uuids,
-// first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until
-// the service has merged what was sent twice. The window is a day wider on both sides than the events.
+// TotalQuery returns the query that counts the events of this import in the project. Its one row has copies,
+// uuids, first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until the
+// service has merged events that were sent twice. The window is a day wider on both sides than the events.
 //
-// The service shows historical events some minutes to some hours after it has taken them. The query
-// finds them by their property $import_job_id. An event that has one of its own keeps it and is not
-// found ([warnings.OwnJobID]); neither are events whose properties the service removes, such as
-// $feature_flag_called. Without an acknowledged event there is nothing to count, and the query is zero.
+// The service shows historical events some minutes to some hours after it has taken them. The query finds them
+// by their property $import_job_id. It does not find an event that has an $import_job_id of its own
+// ([warnings.OwnJobID]), nor events from which the service removes properties, such as $feature_flag_called.
+// Without an acknowledged event there is nothing to count, and the query is zero.
 func (r Receipt) TotalQuery() Query {
 	if r.Acknowledged == 0 {
 		return Query{}
@@ -213,11 +222,11 @@ func (r Receipt) TotalQuery() Query {
 	return Query(hogql.CountTotal(r.ID, arrival.Days(r.Oldest, r.Newest).Wider(1)))
 }
 
-// CountQueries count the events of this import by day and name, a query for each month of UTC that has
-// some, in order. A row is utc_day, event_name, copies and uuids; uuids should equal the Acknowledged
-// of the row in Days, added up where Days was rolled up. Equal counts do not prove that they are the same
-// events; [Client.Verify] compares digests too. The service's days begin with 1970. 50,000
-// rows in one answer mean that there can be more. See [Receipt.TotalQuery] for what is not found.
+// CountQueries returns the queries that count the events of this import by day and name: a query for each month
+// of UTC that has some, in order. A row has utc_day, event_name, copies and uuids; uuids should equal the
+// Acknowledged of the row in Days, added up if Days was rolled up. Equal counts do not prove that they are the
+// same events; [Client.Verify] compares digests too. The service's days begin with 1970. If an answer has
+// 50,000 rows, there can be more. [Receipt.TotalQuery] describes the events that a query does not find.
 func (r Receipt) CountQueries() []Query {
 	if r.Acknowledged == 0 {
 		return nil
@@ -235,10 +244,10 @@ func (r Receipt) CountQueries() []Query {
 	return list
 }
 
-// UUIDQuery lists the uuids of a row of Days as the project shows them, after the uuid given as text,
-// in the order of their texts. Begin with "" and continue after the last uuid of an answer, while
-// answers have 10,000 rows. The query is zero for the row of the events of all further names: it does
-// not know which they are.
+// UUIDQuery returns the query that lists the uuids of a row of Days in the project, after the uuid given as
+// text, in the order of their texts. Begin with "" and continue after the last uuid of an answer, while answers
+// have 10,000 rows. The query is zero for the row that counts the events of all further names, since the
+// receipt does not have the names.
 func (r Receipt) UUIDQuery(row DayCount, after string) Query {
 	if row.Day == ledger.Other {
 		return Query{}

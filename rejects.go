@@ -16,18 +16,19 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Reject is an event that was refused by the gate or the service, or a record that made no event. It is
-// not in the service, and the import does not send it again.
+// Reject is an event that the gate or the service refused, or a record that made no event. It is not in the
+// service, unless its reason is [reasons.Unconfirmed], and the import does not send it again.
 type Reject struct {
-	Event    json.RawMessage // as it was, or would have been, sent; nil without one
-	Raw      []byte          // the source's record, where it made no event or a mapping changed it; or properties that are not JSON
+	Event json.RawMessage // as it was, or would have been, sent; nil if there is no event
+	// Raw is the source's record, if it made no event or a mapping changed it; or properties that are not JSON.
+	Raw      []byte
 	UUID     uuid.UUID
 	Position Position // of the record in its source
-	Where    string   // the record in its file, such as "events.jsonl:17"; empty where that is not known
-	Status   int      // of the service's answer; 0 where the gate refused
+	Where    string   // the record in its file, such as "events.jsonl:17"; empty if that is not known
+	Status   int      // of the service's answer; 0 if the gate refused
 	Err      *EventError
 
-	note statefile.Note // what else a reject file says of it
+	note statefile.Note // further facts for a reject file
 }
 
 func newReject(r *pipeline.Reject) Reject {
@@ -37,49 +38,48 @@ func newReject(r *pipeline.Reject) Reject {
 	}
 }
 
-// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import;
-// the event is then not settled and comes again with the next run. After a crash, rejects since the last
-// checkpoint come again too, with the same uuids. A handler must not call back into the Capture, which
-// waits for it.
+// RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
+// event is then not settled and comes again with the next run. After a crash, rejects since the last checkpoint
+// come again too, with the same uuids. A handler must not call the Capture, which waits for it.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }
 
-// RejectFunc makes a handler of a function.
+// RejectFunc is a function that is a RejectHandler.
 type RejectFunc func(ctx context.Context, r Reject) error
 
 // Reject calls f.
 func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
 
-// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was
-// or would have been sent, and the key "$reject" with
+// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was or would
+// have been sent, and the key "$reject" with
 //
 //   - reason, field, value, want, detail and status: why it was refused
 //   - position and where: the record in its source
-//   - raw, or raw_base64 where it is not UTF-8: the source's record, where it made no event or a mapping
+//   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping
 //     changed it; of a record over 16 MiB its first 4 KiB, and original: its file, byte offset, length
 //     and SHA-256, where RejectedRecords reads it
-//   - left_out: what the line lacks, because JSON cannot hold it
+//   - left_out: the parts that the line lacks because JSON cannot hold them
 //   - import: the ID of the import
 //
-// [RejectedRecords] reads the file as a source, with a corrected parser or mapping or after its lines
-// were corrected by hand.
+// [RejectedRecords] reads the file as a source, with a corrected parser or mapping or after its lines were
+// corrected by hand.
 //
-// Lines are only ever appended. They are on disk before the checkpoint passes them; after a crash the
-// last ones may be there twice, with the same uuid and place, and RejectedRecords skips the second. The next
-// run ends a last line that has no newline, which a crash has torn or somebody has edited, and writes a torn
-// reject again: RejectedRecords skips a line that a later one repeats and completes. A file of another
-// kind is refused with an *InputError.
+// Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the last
+// lines may be there twice, with the same uuid and position, and RejectedRecords skips the second. A last line
+// without a newline was torn by a crash or edited by somebody: the next run ends it, and writes a torn reject
+// again. RejectedRecords skips a line that a later one repeats and completes. A file of another kind is refused
+// with an *InputError.
 //
-// One import at a time owns the file, by a lock on path.lock; another gets [ErrHeld]. A handler that
-// wraps this one, or a Capture, has each line synced for itself.
+// One import at a time owns the file, by a lock on path.lock; another one gets [ErrHeld]. For a handler that
+// wraps this one, and for a Capture, each line is synced on its own.
 func RejectFile(path string) RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
 
 type rejectFile struct{ file *statefile.Rejects }
 
-// hasRejectFile is a handler whose file an import owns while it runs: the rejects are on disk before the
+// hasRejectFile is a handler with a file that an import owns while it runs: the rejects are on disk before the
 // checkpoint passes them.
 type hasRejectFile interface{ RejectFile() *statefile.Rejects }
 
@@ -91,7 +91,7 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 	return stateFileError(f.file.AddAlone(r.line("", false)))
 }
 
-// line is the reject in a reject file.
+// line returns the reject's line in a reject file.
 func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	note := r.note
 	note.Status, note.Position, note.Where, note.Import, note.IsMapped = r.Status, wire.Origin(r.Position), r.Where, importID, isMapped
@@ -107,16 +107,16 @@ func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	return statefile.Line{Event: r.Event, UUID: r.UUID, Record: r.Raw, Note: note}
 }
 
-// RejectedRecords is a source of what is in a reject file: each rejected record once, with the uuid and
-// the place that it had, so that it is the same event wherever it is corrected.
+// RejectedRecords is a source of the records in a reject file: each rejected record once, with the uuid and the
+// position that it had, so that it stays the same event when it is corrected.
 //
-// A line with the source's record (raw) is parsed again: by parse, or as a line of [JSONLinesFile] if
-// parse is nil. Any other line is the event as it stands. To correct an event by hand, edit the line and
-// remove "$reject" from it; then the event is sent as it stands.
+// A line with the source's record (raw) is parsed again: by parse, or as a line of [JSONLinesFile] if parse is
+// nil. Any other line is the event as it stands. To correct an event by hand, edit the line and remove
+// "$reject" from it; then the event is sent as it stands.
 //
-// To apply a corrected mapping, give this source to [MapSource]. It is not applied to events without
-// "$reject", and not to those that the mapping before has made and the service refused. A record of an
-// import with a mapping is rejected again where there is no mapping.
+// To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to events without
+// "$reject", nor to events that the mapping before has made and the service refused. A record of an import with
+// a mapping is rejected again if there is no mapping.
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {
@@ -140,14 +140,14 @@ func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[
 	})
 }
 
-// rejectsWalk makes the events of the lines of a reject file.
+// rejectsWalk converts the lines of a reject file to events.
 type rejectsWalk struct {
 	parse   func([]byte) ([]Event, error)
 	lines   *lineParser
 	entries statefile.Repeats
 }
 
-// events are those of a line.
+// events returns the events of a line.
 func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) []Event {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
@@ -169,13 +169,13 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 	return made
 }
 
-// made are the events of a reject.
+// made returns the events of a reject.
 func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Note) (events []Event) {
 	record := note.Whole()
 	if cut := note.Original; cut != nil {
 		kept := record
 		defer func() {
-			for i := range events { // what is rejected again is kept as before
+			for i := range events { // a record that is rejected again is kept as before
 				ev := &events[i]
 				ev.record, ev.cut = kept, cut
 				if ev.bad != nil && ev.bad.raw != nil {

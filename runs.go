@@ -48,8 +48,7 @@ func (r *Run) span() coverage.Span {
 	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
 }
 
-// RunStatus is the state of a run or of a backfill. The service may add further ones: see
-// [RunStatus.IsKnown].
+// RunStatus is the state of a run or of a backfill. The service may add further ones: see [RunStatus.IsKnown].
 type RunStatus string
 
 // The statuses that a run can have.
@@ -74,7 +73,7 @@ var runStatuses = []RunStatus{
 // IsKnown reports whether s is a constant of this package.
 func (s RunStatus) IsKnown() bool { return isKnown(s, runStatuses) }
 
-// IsTerminal reports whether nothing follows. It is false for an unknown status.
+// IsTerminal reports whether the status is final. It is false for an unknown status.
 func (s RunStatus) IsTerminal() bool {
 	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
 }
@@ -98,7 +97,7 @@ func (s RunStatus) IsFailure() bool {
 // RunOrdering is the order of a list of runs.
 type RunOrdering string
 
-// The orders that the service knows. Those by interval leave out runs whose interval has no start.
+// The orders that the service knows. The orders by interval leave out runs without a start of their interval.
 const (
 	RunsNewestFirst        RunOrdering = "-created_at" // the default
 	RunsOldestFirst        RunOrdering = "created_at"
@@ -108,25 +107,27 @@ const (
 
 func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
 
-// RunListOptions select runs. Without After, Before, Start and End all runs are listed, however
-// old: the service's own default, the last 7 days, is never used. Old servers read times in the
-// project's time zone instead of UTC.
+// RunListOptions selects runs. Without After, Before, Start and End all runs are listed, however old: the
+// service's own default, the last 7 days, is never used. Old servers read times in the project's time zone
+// instead of UTC.
 type RunListOptions struct {
 	CursorOptions
 
 	After, Before time.Time   // when the run was created; for the orders by creation
 	Start, End    time.Time   // bounds of the run's interval; for the orders by interval
 	Ordering      RunOrdering // default: newest first; by interval backwards when Start or End is set
-	Statuses      []RunStatus // empty: all. Old servers do not filter, so it is done here too: a page may hold fewer runs, or none
+	// Statuses selects runs by status. Old servers do not filter, so this package does it too: a page may hold
+	// fewer runs, or be empty. By default, runs of every status are listed.
+	Statuses []RunStatus
 }
 
-// farPast and farFuture are sent in place of no bound.
+// farPast and farFuture are sent if there is no bound.
 const (
 	farPast   = "1970-01-01T00:00:00Z"
 	farFuture = "2200-01-01T00:00:00Z"
 )
 
-// check refuses what the service would silently ignore or answer with an empty list.
+// check refuses options that the service would silently ignore or answer with an empty list.
 func (o RunListOptions) check() *outgoing.Refusal {
 	for _, s := range o.Statuses {
 		if refusal := outgoing.Misspelt("Statuses", s, runStatuses); refusal != nil {
@@ -151,7 +152,7 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	return o.CursorOptions.check()
 }
 
-// query is what the service is asked for.
+// query returns the query that the service gets.
 func (o RunListOptions) query() url.Values {
 	q := url.Values{}
 	ordering := o.Ordering
@@ -174,8 +175,8 @@ func (o RunListOptions) query() url.Values {
 	return q
 }
 
-// inAnyZone asks for a day more on each side, since old servers read times in the project's zone. What
-// comes is filtered again.
+// inAnyZone asks for a day more on each side, since old servers read times in the project's zone. The caller
+// must filter the runs again.
 func (o RunListOptions) inAnyZone() RunListOptions {
 	for t, d := range map[*time.Time]time.Duration{
 		&o.After: -coverage.ZonesApart, &o.Before: coverage.ZonesApart, &o.Start: -coverage.ZonesApart, &o.End: coverage.ZonesApart,
@@ -195,15 +196,13 @@ func boundOr(t time.Time, none string) string {
 	return t.UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 
-// allRuns is the query of the calls on one run, from which the service would hide those older than
-// 7 days.
+// allRuns returns the query of the calls on one run. Without it, the service would hide runs older than 7 days.
 func allRuns() url.Values { return url.Values{"after": {farPast}} }
 
 // RunsService reads, cancels, retries and follows the runs of batch exports.
 type RunsService service
 
-// List returns one page of up to 100 runs. For an unknown export the page is empty; that is not an
-// error.
+// List returns one page of up to 100 runs. For an unknown export the page is empty, without an error.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) (*CursorPage[Run], error) {
@@ -221,15 +220,13 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 	return s.walk(exportID, o, options).All(ctx)
 }
 
-// LatestFailed yields the failed runs whose interval has not been exported since: the newest run of each
-// interval, if that run failed. A run keeps its status after a good retry, so a filter by status
-// would always show it. An interval that is running again, or whose newest run was cancelled, has
-// not failed.
+// LatestFailed yields the failed runs of intervals that have not been exported since: the newest run of each
+// interval, if that run failed. A run keeps its status after a good retry, so a filter by status would always
+// show it. An interval that is running again, or with a cancelled newest run, has not failed.
 //
-// After, Before and Statuses narrow what is yielded; newer runs are read in any case. Cursor,
-// Start, End and another Ordering are refused: the walk must see the newest runs first. After an
-// error the walk must start again from the beginning. It remembers the intervals that it has seen,
-// about 40 bytes each.
+// After, Before and Statuses select the runs that are yielded; newer runs are read in any case. Cursor, Start,
+// End and another Ordering are refused: the walk must see the newest runs first. After an error the walk must
+// start again from the beginning. It remembers the intervals that it has seen, about 40 bytes each.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
@@ -275,7 +272,7 @@ func fromTheStart(err error) error {
 	return err
 }
 
-// walk is what List, Pages and All share.
+// walk returns the walk that List, Pages and All share.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) cursorWalk[Run] {
 	selected := orDefault(o)
 	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())
@@ -284,7 +281,7 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 		statuses, fetch := slices.Clone(selected.Statuses), w.Fetch
 		w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*CursorPage[Run]] {
 			got := fetch(ctx, at)
-			if got.Page != nil { // what an old server has not filtered; links stay as they are
+			if got.Page != nil { // old servers do not filter; links stay as they are
 				got.Page.Results = slices.DeleteFunc(got.Page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
 			}
 			return got
@@ -301,32 +298,30 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
-// Cancel ends a run that is under way. For a run that is over, newer servers answer 400
-// ([ErrInvalid]) and old ones may fail with 500. The call is not repeated if its outcome is
-// unknown: see [OutcomeUnknownError].
+// Cancel ends a run that is under way. For a run that is over, newer servers answer 400 ([ErrInvalid]) and old
+// ones may fail with 500. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.RunsCancel, exportID, runID).with(allRuns()), nil, options...)
 }
 
-// Retry exports a run's interval again, however the run ended: a new run is made, and the old one
-// keeps its status. Follow it with [BackfillsService.Wait].
+// Retry exports a run's interval again, however the run ended: the service makes a new run, and the old one
+// keeps its status. Follow the retry with [BackfillsService.Wait].
 //
-// Nothing is compared with earlier exports: what the run wrote before it failed comes twice, and on
-// an object store the new objects of the interval replace the old ones. For the model events, a retry
-// of an old interval chooses other rows than the run did, so it is an [*InputError] unless
-// BackfillOptions.AcceptRowsByTimestamp is set. Without the option the run is read first, in one
+// The service does not compare the interval with earlier exports: records that the run wrote before it failed
+// arrive a second time, and on an object store the new objects of the interval replace the old ones. For the
+// model events, a retry of an old interval chooses other rows than the run did, so it is an [*InputError]
+// unless BackfillOptions.AcceptRowsByTimestamp is set. Without the option, Retry reads the run first, in one
 // call, and the export too if the run is old. Retries of other models need no option, as with
 // [BatchExportsService.Backfill].
 //
-// What the service shows of earlier retries is read first, so that Wait does not take it for this
-// one. That costs one call, and a second one on servers that keep no records of backfills. If that
-// fails, nothing is sent.
+// Retry first reads the records of earlier retries, so that Wait does not take one of them for the new one.
+// This costs one call, or two on servers that keep no records of backfills. If it fails, nothing is sent.
 //
-// The call is not repeated if its outcome is unknown. The ticket is then returned with the
-// [*OutcomeUnknownError]: Wait finds out whether the retry began. A retry of an interval that is
-// being retried already may fail with 500, which is such an error.
+// The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
+// [*OutcomeUnknownError], and Wait finds out whether the retry began. A retry of an interval that is being
+// retried already may fail with 500, which is such an error.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -344,7 +339,7 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	return s.client.begin(ctx, r, ticket, options)
 }
 
-// checkAge reads how old the interval of a retry is.
+// checkAge refuses a retry of a run with too old an interval.
 func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []CallOption) error {
 	run, err := s.Get(ctx, t.ExportID, t.RetriedRun, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
@@ -353,10 +348,9 @@ func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []
 	return s.client.checkAge(ctx, ops.RunsRetry, t, func(*BatchExport) coverage.Span { return run.span() }, options)
 }
 
-// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with
-// 500: read the export's log of the time of the run instead, with After and Before.
-// LogOptions.After also bounds the creation of the run here: for an older run the error is
-// [ErrNotFound].
+// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with 500: read
+// the export's log of the time of the run instead, with After and Before. LogOptions.After also bounds the
+// creation of the run here: for an older run the error is [ErrNotFound].
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
 // answer [ErrForbidden] to every personal key.

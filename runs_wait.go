@@ -20,51 +20,55 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Sentinels for errors.Is: how a run or a backfill ended that did not export everything.
+// Sentinels for errors.Is: the end of a run or a backfill that did not export everything.
 var (
 	ErrRunFailed     = errors.New("hogapi: the run failed")                        // FailedBilling, TimedOut and Terminated too
 	ErrRunCancelled  = errors.New("hogapi: the run was cancelled")                 // somebody wanted it
 	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // newer servers count them
 )
 
-// WatchOptions say how often to look, when to stop, and who is told. Zero fields take the default.
+// WatchOptions control how often Watch and Wait look, when they stop, and whom they tell. Zero fields take the
+// default.
 //
-// Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it
-// asks for more, they return an error at once that says so. The errors of both name the last state.
+// Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it asks for
+// more, they return an error at once that says so. The errors of both name the last state.
 type WatchOptions struct {
-	Interval    time.Duration // between two looks; default 5 s. It doubles while nothing changes
-	MaxInterval time.Duration // the longest interval; default 30 s
-	MaxFailures int           // give up after so many failed looks in a row, each after its own retries; default 5
+	// Interval is the time between two looks. It doubles while nothing changes. The default is 5 s.
+	Interval time.Duration
+	// MaxInterval is the longest interval. The default is 30 s.
+	MaxInterval time.Duration
+	// MaxFailures is the number of failed looks in a row, each after its own retries, that ends the watch. The
+	// default is 5.
+	MaxFailures int
 
-	// Until says that a run is over. The default is [RunStatus.IsTerminal]: with an unknown status
-	// a run is not over.
+	// Until reports whether a run is over. The default is [RunStatus.IsTerminal]: with an unknown status a run
+	// is not over.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries: if no record of it is found, or if the record is over and
-	// counts more runs than are listed, and nothing has changed for this long, nothing more is
-	// expected. It must be longer than the service needs to begin a run.
-	// The default is 2 minutes.
+	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and
+	// counts more runs than are listed, Watch ends after this time without a change. It must be longer than the
+	// service needs to begin a run. The default is 2 minutes.
 	Settle time.Duration
 
-	// Limit ends Watch and Wait after this long with an error that matches
-	// [context.DeadlineExceeded]. The default is no limit but that of ctx: the service repeats some
-	// failures without end, so a run can be running for days.
+	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The
+	// service repeats some failures without end, so a run can be running for days. The default is no limit but
+	// that of ctx.
 	Limit time.Duration
 
-	// OnLook is called after each look, whether it has shown something new, nothing new, or has failed.
-	// The next look comes after it has returned.
+	// OnLook is called after each look, also if nothing changed or the look failed. The next look comes after
+	// it has returned.
 	OnLook func(LookInfo)
 }
 
-// LookInfo is what one look of Watch or Wait has shown.
+// LookInfo is the result of one look of Watch or Wait.
 type LookInfo struct {
-	Of    string        // what is watched, such as "run 0190f3c0-…"
-	State string        // as it was last seen, in a few words; empty before it was first seen
-	Err   error         // why this look failed; nil if it did not
+	Of    string        // the run or backfill, such as "run 0190f3c0-…"
+	State string        // the last state, in a few words; empty before it is known
+	Err   error         // the error of this look, or nil
 	Next  time.Duration // until the next look; 0 after the last
 }
 
-// looks say when to look, and what of a run is its end.
+// looks say when to look, and when a run is over.
 type looks struct {
 	watch.Pace
 
@@ -85,7 +89,7 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 	return looks{pace, w.Until}, refused(op, refusal)
 }
 
-// judgeLook says what the error of a look means.
+// judgeLook classifies the error of a look.
 func judgeLook(err error) watch.Failure {
 	if api, ok := errors.AsType[*APIError](err); ok {
 		return watch.Failure{Answered: true, CanPass: httptry.IsTransientStatus(api.StatusCode), Wait: api.RetryAfter}
@@ -94,18 +98,17 @@ func judgeLook(err error) watch.Failure {
 	return watch.Failure{CanPass: ok && !httptry.IsPermanent(transport.Err)}
 }
 
-// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it
-// failed, timed out or was terminated, [ErrRunCancelled] if it was cancelled, and
-// [ErrRecordsFailed] if it completed but some of its records failed. A run that ended with a status
-// that this package does not know matches none of them.
+// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it failed, timed
+// out or was terminated, [ErrRunCancelled] if it was cancelled, and [ErrRecordsFailed] if it completed but some
+// of its records failed. A run that ended with a status that this package does not know matches no sentinel.
 type RunError struct {
 	Run *Run
 }
 
-// Error names the run, how it ended and the service's own words.
+// Error names the run, its last status and the service's own text.
 func (e *RunError) Error() string { return "hogapi: " + e.Run.ending() }
 
-// Is matches the sentinel of how the run ended.
+// Is matches the sentinel of the run's status.
 func (e *RunError) Is(target error) bool {
 	if e.Run.Status == RunStatusCompleted {
 		return target == ErrRecordsFailed && orDefault(e.Run.RecordsFailed) > 0
@@ -113,7 +116,7 @@ func (e *RunError) Is(target error) bool {
 	return target == e.Run.Status.sentinel() && target != nil
 }
 
-// sentinel is nil for a status that is no bad end.
+// sentinel returns nil for a status that is not a bad end.
 func (s RunStatus) sentinel() error {
 	switch {
 	case s.IsFailure():
@@ -124,7 +127,8 @@ func (s RunStatus) sentinel() error {
 	return nil
 }
 
-// endedBadly is for a run that is over. A status that this package does not know is no success.
+// endedBadly reports whether a run that is over has not exported everything. An unknown status is not a
+// success.
 func (r *Run) endedBadly() bool {
 	if r.Status == RunStatusCompleted {
 		return orDefault(r.RecordsFailed) > 0
@@ -132,7 +136,7 @@ func (r *Run) endedBadly() bool {
 	return !r.Status.goesOn()
 }
 
-// brief is a run in a few words.
+// brief describes a run in a few words.
 func (r *Run) brief() string {
 	text := mask.Clean(string(r.Status))
 	if r.RecordsCompleted != nil {
@@ -144,7 +148,7 @@ func (r *Run) brief() string {
 	return text
 }
 
-// ending is how a run ended.
+// ending describes the end of a run.
 func (r *Run) ending() string {
 	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
 	if r.Status == RunStatusCompleted {
@@ -156,19 +160,18 @@ func (r *Run) ending() string {
 	return text
 }
 
-// Watch yields a run as it is now and then on each change of its status or its counts, until it is
-// over. How it ended is in its Status; see [RunsService.Wait] for an error. Looks that fail with an
-// error that can pass are repeated; an error comes once, last, with the run as it was last seen.
-// The two ids are all that is needed to resume watching later.
+// Watch yields a run at once and then on each change of its status or its counts, until it is over. Its Status
+// says how it ended; [RunsService.Wait] turns that into an error. Looks that fail with a temporary error are
+// repeated; an error comes once, last, with the last state of the run. To resume watching later, only the two
+// ids are needed.
 func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return watch.Values(s.watch(ctx, exportID, runID, o, options))
 }
 
-// Wait returns when the run is over. The error is nil only if it completed with all of its records,
-// or is still running and WatchOptions.Until accepts that. Any other end is a [*RunError], also
-// that of a run that completed but some of its records failed ([ErrRecordsFailed]; only newer
-// servers count them). The run as it was last seen is returned with every error, a cancelled
-// context's too; it is nil if it was never seen.
+// Wait waits until the run is over. The error is nil only if the run completed with all of its records, or is
+// still running and WatchOptions.Until accepts that. Any other end is a [*RunError], also if the run completed
+// but some of its records failed ([ErrRecordsFailed]; only newer servers count them). Wait returns the last
+// state of the run with every error, also if ctx was cancelled; it is nil if no state was read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := watch.Last(s.watch(ctx, exportID, runID, o, options))
 	if err == nil && run.endedBadly() {
@@ -188,12 +191,12 @@ func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 	})
 }
 
-// mark is what of a run counts as a change.
+// mark returns the values that are compared to detect a change of the run.
 func (r *Run) mark() watch.Mark {
 	return watch.NewMark(r.Status, r.RecordsCompleted, r.RecordsTotalCount, r.RecordsFailed, r.BytesExported)
 }
 
-// factsOf are what counts of a run for a backfill.
+// factsOf returns the values of a run that a backfill needs.
 func factsOf(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
@@ -201,13 +204,13 @@ func factsOf(r Run) coverage.Facts {
 	}
 }
 
-// RunCount is how many runs of an export were created on one day.
+// RunCount is the number of runs of an export that were created on one day.
 type RunCount struct {
 	Day      time.Time         // its midnight, in UTC
 	ByStatus map[RunStatus]int // statuses without a run are left out; may hold statuses that this package does not know
 }
 
-// Total is the number of runs of the day.
+// Total returns the number of runs of the day.
 func (c RunCount) Total() int {
 	total := 0
 	for _, n := range c.ByStatus {
@@ -216,10 +219,10 @@ func (c RunCount) Total() int {
 	return total
 }
 
-// Completed is how many of the runs have completed.
+// Completed returns the number of runs that have completed.
 func (c RunCount) Completed() int { return c.ByStatus[RunStatusCompleted] }
 
-// Failed is how many of the runs have failed: see [RunStatus.IsFailure].
+// Failed returns the number of runs that have failed: see [RunStatus.IsFailure].
 func (c RunCount) Failed() int {
 	failed := 0
 	for status, n := range c.ByStatus {
@@ -240,8 +243,8 @@ func (r *countedRun) complete() error {
 	return r.Run.complete()
 }
 
-// includes reports whether a run is among those asked for: old servers do not filter by status, and
-// read times in another zone.
+// includes reports whether the options select a run: old servers do not filter by status, and read times in
+// another zone.
 func (o RunListOptions) includes(r Run) bool {
 	switch {
 	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
@@ -252,17 +255,16 @@ func (o RunListOptions) includes(r Run) bool {
 	return true
 }
 
-// Counts counts the runs of an export by the day of their creation in UTC, the oldest day first.
-// Days without runs are left out. It takes the place of [AppMetricsService.Get], which newer servers
-// do not have, and works on every server. Each run counts once, with the status that it had when it
-// was first read: a retried run stays Failed, and its retry counts as a run of its own. A run outside
-// of After, Before, Start and End does not count: a day more on each side is asked for, since old
-// servers read times in the project's zone. A run without a status or a created_at is a
-// [*DecodeError].
+// Counts counts the runs of an export by the day of their creation in UTC, the oldest day first. Days without
+// runs are left out. It replaces [AppMetricsService.Get], which newer servers do not have, and works on every
+// server. Each run counts once, with the status that it had when it was first read: a retried run stays Failed,
+// and its retry counts as a run of its own. A run outside of After, Before, Start and End does not count,
+// although Counts asks for a day more on each side, since old servers read times in the project's zone. A run
+// without a status or a created_at is a [*DecodeError].
 //
-// It reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a
-// long history with After. A Cursor is refused: it would leave out what comes before it. With an error
-// there are no counts.
+// Counts reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a long
+// history with After. It refuses a Cursor, which would leave out the runs before it. With an error there are no
+// counts.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {

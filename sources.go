@@ -17,24 +17,23 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Source gives the events of an import in a fixed order, oldest first.
+// Source yields the events of an import in a fixed order, oldest first.
 //
-// A source that wraps another one should have a method Unwrap() Source, and one that wraps several
-// Unwrap() []Source: so the import finds the files that are read, and keeps checkpoint and reject file
-// out of them.
+// A source that wraps another one should have a method Unwrap() Source, and one that wraps several Unwrap()
+// []Source. The import then finds the files that are read, and refuses them as checkpoint or reject file.
 type Source interface {
-	// Name identifies the source in the checkpoint: the same for every run of an import.
+	// Name identifies the source in the checkpoint. It is the same for every run of an import.
 	Name() string
-	// Events gives the events after a position, the zero one being the start. Every run gives the same
-	// events at the same positions in the same order. An error is fatal and comes last. An event's maps
-	// and raw bytes are read before the next event is asked for.
+	// Events yields the events after a position; the zero position is the start. Every run must yield the same
+	// events at the same positions in the same order. An error is fatal and comes last. The import reads an
+	// event's maps and raw bytes before it asks for the next event.
 	//
-	// Import calls it on a goroutine of its own. When ctx ends it must return: one that does
-	// not is left behind in its goroutine when the import returns.
+	// Import calls Events on a goroutine of its own. Events must return when ctx ends: otherwise Import leaves
+	// the goroutine behind when it returns.
 	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
 }
 
-// SourceFunc makes a source of a function.
+// SourceFunc returns a source that is a function.
 func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
 	return funcSource{name, events}
 }
@@ -50,12 +49,12 @@ func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event,
 	return s.events(ctx, after)
 }
 
-// noEvents are the events of a source that cannot be read.
+// noEvents returns the events of a source that cannot be read: one error.
 func noEvents(err error) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) { yield(Event{}, err) }
 }
 
-// fileSource is a source whose places are in files that can be recognized.
+// fileSource is a source with positions in files that can be recognized.
 type fileSource interface {
 	files() []string
 	fingerprint(at Position) lines.Fingerprint
@@ -67,7 +66,7 @@ type growingSource interface {
 	hasGrown(from string) bool // its first files alone have this name
 }
 
-// unwrap finds a source of some kind, in the source itself or in those that it wraps.
+// unwrap finds a source of some type, in the source itself or in the sources that it wraps.
 func unwrap[T any](s Source) (found T, ok bool) {
 	if found, ok = s.(T); ok {
 		return found, true
@@ -85,7 +84,7 @@ func unwrap[T any](s Source) (found T, ok bool) {
 	return found, false
 }
 
-// canBeRead reports whether there is a function to read, in the source itself and in those that it wraps.
+// canBeRead reports whether the source itself, and the sources that it wraps, have a function to read.
 func canBeRead(source Source) bool {
 	switch s := source.(type) {
 	case funcSource:
@@ -104,7 +103,7 @@ func canBeRead(source Source) bool {
 	return true
 }
 
-// filesOf are the files that a source reads.
+// filesOf returns the files that a source reads.
 func filesOf(s Source) []string {
 	if read, ok := unwrap[fileSource](s); ok {
 		return read.files()
@@ -117,8 +116,8 @@ func readsFiles(s Source) bool {
 	return ok
 }
 
-// sourceNotes is what an import has to say to the sources of this package, and they to it. It travels
-// in the context, past the sources that wrap them.
+// sourceNotes carry facts between an import and the sources of this package. They travel in the context, past
+// the sources that wrap these.
 type sourceNotes struct {
 	isCheck    bool        // nothing is sent
 	verifyGzip int64       // see ImportOptions.VerifyGzip
@@ -128,7 +127,7 @@ type sourceNotes struct {
 
 type sourceNotesKey struct{}
 
-// savedState is what a checkpoint holds.
+// savedState is the content of a checkpoint.
 type savedState = resume.Saved[wire.Origin]
 
 const defaultVerifyGzip = 1 << 30
@@ -140,14 +139,14 @@ func notesOf(ctx context.Context) *sourceNotes {
 	return &sourceNotes{verifyGzip: defaultVerifyGzip, warn: func(Warning, string) {}}
 }
 
-// MapSource makes a source of another one by a function that is given each of its events: it returns
-// the events of the record, usually one. An event that it returns gets the position of the record, and
-// one without a UUID gets a uuid derived from the record's place.
+// MapSource returns a source that applies a function to each event of another source. The function returns the
+// events of the record, usually one. An event that it returns gets the position of the record, and an event
+// without a UUID gets a uuid derived from that position.
 //
-// The function must be pure: every run must make the same of the same event. [Skip] as its error leaves
-// the record out, and the receipt counts it by the reason. No events without an error leave it out too,
-// with a reason of this package. Any other error makes the record a reject. Bad records of the source are not mapped. The maps and raw bytes of
-// the event are valid until the function returns the next time.
+// The function must be pure: in every run it must make the same events of the same event. [Skip] as its error
+// leaves the record out, and the receipt counts it by the reason. No events without an error leave it out too,
+// with a reason of this package. Any other error makes the record a reject. Bad records of the source are not
+// mapped. The maps and raw bytes of the event are valid until the function returns the next time.
 func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
 	return mapSource{source, mapping}
 }
@@ -180,9 +179,9 @@ func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, 
 	}
 }
 
-// mapped is what becomes of an event.
+// mapped returns the events that the mapping makes of one.
 func (s mapSource) mapped(ev Event) []Event {
-	ev.noted = nil // of properties that may change
+	ev.noted = nil // the mapping may change the properties
 	events, err := s.mapping(ev)
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the mapping")
@@ -203,25 +202,25 @@ func (s mapSource) mapped(ev Event) []Event {
 	return events
 }
 
-// PagedSource makes a source of a function that reads page after page: rows of a table, answers of an
-// API. It is given the zero position first, then the upTo of the page before; a run that resumes begins
-// with the position of an event. It returns the events after that position, oldest first, and where the
-// next page begins. There are no more when it returns no event and an upTo that is zero or after itself.
-// An error is fatal, and so are pages that go in circles.
+// PagedSource returns a source that reads page after page with a function, such as rows of a table or answers
+// of an API. The function gets the zero position first, then the upTo of the page before; a run that resumes
+// begins with the position of an event. It returns the events after that position, oldest first, and the
+// position where the next page begins. To end, return no events and the zero position, or the position you were
+// given. An error is fatal, and so are pages that go in circles.
 //
-// Every event needs a Position, such as the unique key of its row, from where read can continue. Pages
-// are cut where that key is cut: order by it, or, where keys are not in the order of time, order by time
-// and key and put both into the Position. A query that continues after an id and orders by time skips
-// rows, and nothing here can see it. Only where each event of a page has a UUID of its own, or is a
-// [BadEvent], may they all do without: they get the upTo of their page, and the page is one record, which
-// is read again after a stop.
+// Every event needs a Position, such as the unique key of its row, from where read can continue. Pages are cut
+// where that key is cut: order by it or, if keys are not in the order of time, order by time and key and put
+// both into the Position. A query that continues after an id and orders by time skips rows, and this package
+// cannot see it. If each event of a page has a UUID of its own, or is a [BadEvent], all of them may have no
+// Position: they get the upTo of their page, and the page is one record, which is read again after a stop.
 //
-//	hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
+//	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
-//	})
+//	}
+//	source := hogapi.PagedSource("orders", read)
 func PagedSource(name string, read func(ctx context.Context, after Position) (events []Event, upTo Position, err error)) Source {
 	if read == nil {
-		return SourceFunc(name, nil) // which is refused
+		return SourceFunc(name, nil) // the import refuses it
 	}
 	keyOf := func(ev *Event) (key *Position, isFree bool) {
 		return &ev.Position, ev.UUID != uuid.Nil || ev.bad != nil
@@ -229,12 +228,12 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf}.All)
 }
 
-// Concat makes one source of several, which are read one after the other: one import, with one ID, one
-// checkpoint and one receipt. An event has the uuid that it has where its source is imported alone with
-// the same ID. Sources whose uuids are derived from their positions must not share positions, so
-// [JSONLinesFile] may read files of one base name in one of them only.
+// Concat returns one source that reads several, one after the other: one import, with one ID, one checkpoint
+// and one receipt. An event has the same uuid as in an import of its source alone with the same ID. Sources
+// that derive uuids from their positions must not share positions, so [JSONLinesFile] may read files of one
+// base name in one of them only.
 //
-// A position is that in the source, with the number of the source before the key, such as "2:a.jsonl".
+// A position is the position in the source, with the number of the source before the key, such as "2:a.jsonl".
 func Concat(sources ...Source) Source { return &concat{slices.Clone(sources)} }
 
 type concat struct{ sources []Source }
@@ -271,7 +270,7 @@ func (c *concat) fingerprint(at Position) lines.Fingerprint {
 	return lines.Fingerprint{}
 }
 
-// inside is the source that a position is in, and the position there.
+// inside returns the source that a position is in, and the position there.
 func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
 	if at.IsZero() {
 		return 0, at, true
@@ -294,7 +293,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 		return noEvents(fmt.Errorf("there is no position %s in these sources", after))
 	}
 	return func(yield func(Event, error) bool) {
-		var numbers wire.Numbering // so that whoever keeps or sorts the events need not know which are of one record
+		var numbers wire.Numbering // code that keeps or sorts the events need not know their records
 		begin := inner
 		for i, s := range c.sources[first:] {
 			prefix := strconv.Itoa(first+i+1) + ":"
@@ -315,8 +314,8 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 	}
 }
 
-// innerNotes are the import's notes for a source within one that is read after a place. The file that the
-// import remembers is the one at its own place: a source that reads from elsewhere, as Sorted does, is not
+// innerNotes returns the import's notes for a source within one that is read after a position. The file that
+// the import remembers is at its own position: a source that reads from elsewhere, as Sorted does, is not
 // compared with it.
 func innerNotes(ctx context.Context, after, inner Position) context.Context {
 	notes := *notesOf(ctx)
@@ -331,7 +330,7 @@ func innerNotes(ctx context.Context, after, inner Position) context.Context {
 	return context.WithValue(ctx, sourceNotesKey{}, &notes)
 }
 
-// check refuses sources whose events would share uuids.
+// check refuses sources with events that would share uuids.
 func (c *concat) check() error {
 	known := map[string]int{}
 	for i, s := range c.sources {

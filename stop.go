@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// StopReason says why an import stopped. Each leaves a state from which it can be resumed once the
-// cause is gone.
+// StopReason says why an import stopped. Each reason leaves a state from which the import can be resumed once
+// the cause is gone.
 type StopReason string
 
 // Reasons of a stop.
@@ -32,7 +32,7 @@ const (
 	StopUnreachable    StopReason = "unreachable"       // no connection before the first answer
 	StopCertificate    StopReason = "certificate"       // the server's certificate is not valid, before the first answer
 	StopWrongScheme    StopReason = "wrong_scheme"      // https to a server that speaks http
-	StopTLS            StopReason = "tls"               // the TLS handshake failed otherwise, before the first answer
+	StopTLS            StopReason = "tls"               // the TLS handshake failed in another way, before the first answer
 	StopNoProgress     StopReason = "no_progress"       // failures lasted longer than the limit
 	StopTooManyRejects StopReason = "too_many_rejects"  // over MaxRejectShare or MaxRejects
 	StopRejected       StopReason = "rejected_event"    // an event was rejected and there is no handler
@@ -44,18 +44,20 @@ const (
 	StopInternal       StopReason = "internal"          // a fault of this package
 )
 
-// StopError is why an import, or a Capture, has stopped. What was not acknowledged can be sent again.
+// StopError is the error of an import, or a Capture, that has stopped. Events that were not acknowledged can be
+// sent again.
 type StopError struct {
 	Reason     StopReason
-	Status     int           // of the answer, where one was the reason
-	RetryAfter time.Duration // where the service asked for a longer wait than the limit allows
+	Status     int           // of the answer, if an answer was the reason
+	RetryAfter time.Duration // set if the service asked for a longer wait than the limit allows
 	Err        error         // may be nil
 
-	// Why nothing got through when it stopped, and since when; nil and zero where answers were good.
+	// Failure is the error that kept events from getting through at the time of the stop, and FailingSince is
+	// its beginning; nil and zero if answers were good.
 	Failure      error
 	FailingSince time.Time
 
-	of string // "check", where no import has stopped
+	of string // "check", if no import has stopped
 }
 
 func newStopError(s pipeline.Stop) error {
@@ -64,7 +66,7 @@ func newStopError(s pipeline.Stop) error {
 	}
 }
 
-// Error says why, and what to do.
+// Error names the reason and a remedy.
 func (e *StopError) Error() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
@@ -115,13 +117,13 @@ func (e *StopError) Is(target error) bool {
 	return false
 }
 
-// UnsettledError lists the events that were taken and are not settled. Sending them again with the
-// same uuids is harmless: the next run of an import does.
+// UnsettledError lists the events that were taken and are not settled. Sending them again with the same uuids
+// is harmless: the next run of an import does it.
 type UnsettledError struct {
-	Count       int // of all of them
-	NeverSent   int // of these: the service has none of them. It may or may not have the others
+	Count       int // of all unsettled events
+	NeverSent   int // the service does not have these events. It may or may not have the others
 	First, Last Position
-	Err         error // why; may be nil
+	Err         error // the reason; may be nil
 
 	events []UnsettledEvent
 }
@@ -130,7 +132,7 @@ type UnsettledError struct {
 type UnsettledEvent struct {
 	UUID     uuid.UUID
 	Position Position
-	Sent     bool // the service may have it; otherwise it has not
+	Sent     bool // the service may have it; if false, it does not
 }
 
 // Events yields all unsettled events, in the order in which they were taken.
@@ -153,7 +155,7 @@ func newUnsettledError(open []ledger.Unsettled[wire.Origin], why error) error {
 	return e
 }
 
-// Error counts the events and says why they are unsettled.
+// Error counts the events and gives the reason.
 func (e *UnsettledError) Error() string {
 	if stop, ok := errors.AsType[*StopError](e.Err); ok && stop.Reason == StopCanceled && stop.Failure == nil {
 		return fmt.Sprintf("hogapi: %d events are unsettled, %d of them never sent: %v; send them again with the same uuids",
@@ -178,5 +180,5 @@ func (e *UnsettledError) Error() string {
 	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue them again"
 }
 
-// Unwrap returns why they are unsettled.
+// Unwrap returns the reason.
 func (e *UnsettledError) Unwrap() error { return e.Err }

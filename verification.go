@@ -18,35 +18,36 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ArrivalState says what counting the events of an import in the project has shown.
+// ArrivalState is the result of counting the events of an import in the project.
 type ArrivalState string
 
 // The states, from the best to the worst. A whole import has the worst of its cells.
 const (
-	// ArrivalComplete: all events that were sent are there, by the digests of their uuids or by all uuids.
+	// ArrivalComplete means that all events that were sent are there, by the digests of their uuids or by all
+	// uuids.
 	ArrivalComplete ArrivalState = "complete"
-	// ArrivalByCounts: as many events are there as were sent. Whether they are the same ones is not known,
-	// since the receipt is of an older release, or the service does not compute digests. It is no success.
-	// With Source all uuids are compared.
+	// ArrivalByCounts means that as many events are there as were sent. It is not known whether they are the
+	// same events, since the receipt is of an older release, or the service does not compute digests. It is not
+	// a success. With Source all uuids are compared.
 	ArrivalByCounts ArrivalState = "complete by counts"
-	// ArrivalCompleteUnsure: as many events are there as were acknowledged, or more, but fewer than were
-	// sent: unconfirmed ones are not there, or have taken the place of others. It is no success. With
-	// Source and Rejects those that are not there are missing once they can no longer arrive.
+	// ArrivalCompleteUnsure means that as many events are there as were acknowledged, or more, but fewer than
+	// were sent: unconfirmed events are not there, or have taken the place of others. It is not a success. With
+	// Source and Rejects, absent events are missing once they can no longer arrive.
 	ArrivalCompleteUnsure ArrivalState = "complete, with unsure"
-	// ArrivalUnfinished: all that was sent so far is there, or seems to be, and the import did not reach its
-	// end. It is a state of a whole import.
+	// ArrivalUnfinished means that all events sent so far are there, or seem to be, and the import did not
+	// reach its end. It is a state of a whole import.
 	ArrivalUnfinished ArrivalState = verify.NotFinished
-	// ArrivalInProgress: fewer are there, and they may still arrive. Hours are normal.
+	// ArrivalInProgress means that fewer events are there, and the others may still arrive. Hours are normal.
 	ArrivalInProgress ArrivalState = "still arriving"
-	// ArrivalUnknown: counting cannot tell, and the reason says why.
+	// ArrivalUnknown means that counting cannot tell, and the reason says why.
 	ArrivalUnknown ArrivalState = "cannot tell"
-	// ArrivalMoved: events are there under another day or name.
+	// ArrivalMoved means that events are there under another day or name.
 	ArrivalMoved ArrivalState = "moved"
-	// ArrivalTooMany: there are more than were sent: the ID was used twice, or the receipt is of an
-	// older checkpoint.
+	// ArrivalTooMany means that there are more events than were sent: the ID was used twice, or the receipt is
+	// of an older checkpoint.
 	ArrivalTooMany ArrivalState = "too many"
-	// ArrivalMissing: fewer are there, and no more have come in three looks over an hour or more, and
-	// since [VerifyOptions.Patience].
+	// ArrivalMissing means that fewer events are there, and no more have come in three looks over an hour or
+	// more, and after [VerifyOptions.Patience].
 	ArrivalMissing ArrivalState = "missing"
 )
 
@@ -56,7 +57,8 @@ var arrivalStates = []ArrivalState{
 	arrival.Unknown: ArrivalUnknown, arrival.Moved: ArrivalMoved, arrival.TooMany: ArrivalTooMany, arrival.Missing: ArrivalMissing,
 }
 
-// Verification is what the project shows of an import. As JSON it can be kept and read again.
+// Verification is the result of a comparison of an import with the project. As JSON it can be kept and read
+// again.
 type Verification struct {
 	ID           string       `json:"id"` // of the import
 	State        ArrivalState `json:"state"`
@@ -65,11 +67,16 @@ type Verification struct {
 	Acknowledged int64        `json:"acknowledged"` // by the receipt
 	Unsure       int64        `json:"unsure"`       // by the receipt
 	Seen         int64        `json:"seen"`         // different events of the import's days and names
-	Copies       int64        `json:"copies"`       // rows: the service merges those of one event later
+	Copies       int64        `json:"copies"`       // rows: the service merges the copies of an event later
 
-	MissingEvents int64 `json:"missing_events"` // without a Source: as many as the counts lack
-	MovedEvents   int64 `json:"moved_events"`   // under another day or name; without a Source: all that are not in the receipt's
-	ForeignEvents int64 `json:"foreign_events"` // with the import's ID, and not in the Source; without: as many as there are too many
+	// MissingEvents is the number of missing events. Without a Source it is the number that the counts lack.
+	MissingEvents int64 `json:"missing_events"`
+	// MovedEvents is the number of events under another day or name. Without a Source it includes all events
+	// outside of the receipt's days and names.
+	MovedEvents int64 `json:"moved_events"`
+	// ForeignEvents is the number of events with the import's ID that are not in the Source. Without a Source
+	// it is the number of events beyond the counts.
+	ForeignEvents int64 `json:"foreign_events"`
 
 	Cells   []ArrivalCell `json:"cells"`             // by day and name, as the receipt has them
 	Outside []ArrivalCell `json:"outside,omitempty"` // days and names that the receipt does not have
@@ -79,9 +86,9 @@ type Verification struct {
 	ForeignIDs []uuid.UUID `json:"foreign_ids,omitempty"` // the first 100,000
 
 	Unfinished  bool               `json:"unfinished,omitempty"`  // the receipt is of an import that did not reach its end
-	Uncountable []string           `json:"uncountable,omitempty"` // names in the import whose events the service keeps elsewhere
-	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, that can explain what is missing
-	Notes       []string           `json:"notes,omitempty"`       // what could not be found out, and why
+	Uncountable []string           `json:"uncountable,omitempty"` // names of events that the service keeps elsewhere
+	Warnings    []IngestionWarning `json:"warnings,omitempty"`    // of the service, as possible reasons of missing events
+	Notes       []string           `json:"notes,omitempty"`       // facts that could not be found out, and why
 	Gate        GateOptions        `json:"gate"`                  // of the import
 	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
 }
@@ -102,14 +109,14 @@ type ArrivalCell struct {
 	Reason       string       `json:"reason,omitempty"`
 }
 
-// Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are
-// there, and nothing else: by the digests of their uuids or by all uuids, never by counts alone. It is
-// what a program should exit with 0 for.
+// Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are there,
+// and no others: by the digests of their uuids or by all uuids, never by counts alone. A program should exit
+// with 0 only if it is true.
 func (v *Verification) Complete() bool {
 	return v != nil && v.State == ArrivalComplete && !v.Unfinished
 }
 
-// verification is what was found, as the caller gets it.
+// verification returns the result of a search in its public form.
 func (o VerifyOptions) verification(r Receipt, found *verify.Result, now time.Time) *Verification {
 	return &Verification{
 		ID: r.ID, State: arrivalStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
@@ -131,7 +138,7 @@ func cellsOf(found []verify.Cell) (cells []ArrivalCell) {
 	return cells
 }
 
-// addWarnings adds the service's warnings that can explain what is missing.
+// addWarnings adds the service's warnings that can explain missing events.
 func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 	list, err := c.IngestionWarnings.List(ctx, nil)
 	if err != nil {
@@ -145,7 +152,7 @@ func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 	}
 }
 
-// String is the verification as a table of the cells that are not complete, with what is known of them.
+// String returns a table of the cells that are not complete, with the known facts about them.
 func (v *Verification) String() string {
 	s := verify.Summary{
 		Import: v.ID, State: string(v.State), IsUnfinished: v.Unfinished, Looks: v.Looks,
@@ -170,7 +177,7 @@ func (v *Verification) String() string {
 	return s.String()
 }
 
-// UnmarshalJSON reads what json.Marshal has written.
+// UnmarshalJSON reads the form that json.Marshal has written.
 func (v *Verification) UnmarshalJSON(b []byte) error {
 	type plain Verification
 	*v = Verification{}
@@ -183,14 +190,14 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Missing is the source with the missing events alone, each with the uuid that it had. To send them,
-// import it with the same ID and a new checkpoint; then verify the first receipt again. The source and
-// the gate must be those that were verified. Sent again, an event is stored once, but its $set, merges
-// and destinations act again.
+// Missing returns a source of the missing events alone, each with the uuid that it had. To send them, import it
+// with the same ID and a new checkpoint; then verify the first receipt again. The given source and the gate
+// must be the verified ones. Sent again, an event is stored once, but its $set, merges and destinations
+// act again.
 //
-// Its name says which events it gives, so a checkpoint of another source is refused. It ends with an
-// error if not all missing events were found in the source or named by the Verification, after those
-// that were. Where no event is named as missing it gives none, and the error says why.
+// The name of the source depends on the missing events, so a checkpoint of another source is refused. The
+// source ends with an error, after the events, if not all missing events were found in it or named by the
+// Verification. If no event is named as missing, it yields no events, and the error says why.
 func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
 		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return noEvents(err) })
@@ -198,7 +205,7 @@ func (v *Verification) Missing(source Source) Source {
 	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissing(v.MissingIDs, v.MissingEvents)}
 }
 
-// canBeSentAgain says why no missing events are known, or nil where some are.
+// canBeSentAgain returns the reason why no missing events are known, or nil if some are.
 func (v *Verification) canBeSentAgain(source Source) error {
 	const op = "hogapi: Verification.Missing: "
 	switch {
@@ -217,7 +224,7 @@ func (v *Verification) canBeSentAgain(source Source) error {
 	return fmt.Errorf(op+"no event is known to be missing: the import is %q; verify with Source and Rejects, and Wait until it stands still", v.State)
 }
 
-// missingSource is the missing events of a source.
+// missingSource yields the missing events of a source.
 type missingSource struct {
 	source   Source
 	importID string
@@ -226,10 +233,10 @@ type missingSource struct {
 	missing  verify.Missing
 }
 
-// Name implements Source. With other missing events it is another one: a checkpoint of theirs is of no use.
+// Name implements Source. The name depends on the missing events: a checkpoint of other ones is of no use.
 func (s missingSource) Name() string { return s.source.Name() + ", " + s.missing.String() }
 
-// Unwrap returns the source that the events are of.
+// Unwrap returns the source of the events.
 func (s missingSource) Unwrap() Source { return s.source }
 
 // Events implements Source. It reads the source from its start after any position.

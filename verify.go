@@ -18,36 +18,36 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// VerifyOptions set up a comparison of a receipt with the project.
+// VerifyOptions are the options of [Client.Verify].
 type VerifyOptions struct {
-	// Source is the source that was imported, the same as for [Client.Import]. With it the events that
-	// are missing are named; it is read only if counts or digests differ, or there are no digests. It must
-	// give the same events.
+	// Source is the source that was imported, the same as for [Client.Import]; it must yield the same events.
+	// With it, Verify names the missing events. It is read only if counts or digests differ, or there are no
+	// digests.
 	Source Source
 	// Gate is the gate of the import.
 	Gate GateOptions
-	// Rejects are the paths of the import's reject files. They say which events of the source were not
-	// taken, and which are unconfirmed.
+	// Rejects are the paths of the import's reject files. They tell which events of the source were not taken,
+	// and which are unconfirmed.
 	Rejects []string
-	// EveryUUID compares the uuids of all cells, 10,000 a call, also where counts and digests are equal. It
-	// needs the Source.
+	// EveryUUID compares the uuids of all cells, 10,000 a call, also if counts and digests are equal. It needs
+	// the Source. The default is false.
 	EveryUUID bool
-	// Dir is a folder for what has been found, so that a Verify that was ended continues, and later ones
-	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time
-	// owns it ([ErrHeld]). Without one, a temporary folder is used where it takes one.
+	// Dir is a folder for intermediate results: an interrupted Verify continues from it, and later ones
+	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time owns it
+	// ([ErrHeld]). By default, a temporary folder is used if one is needed.
 	Dir string
-	// Wait repeats the look until the import is complete or stands still, its unconfirmed events too:
-	// after a minute, then after twice as long each time, up to half an hour. Without it there is one look.
+	// Wait repeats the look until the import is complete or stands still, its unconfirmed events too: after a
+	// minute, then after twice as long each time, up to half an hour. By default there is one look.
 	Wait bool
-	// Patience is how long after the last acknowledgement events may arrive before they can be called
-	// missing: default 24 h. The service promises no time.
+	// Patience is the time after the last acknowledgement in which events may arrive before they can be called
+	// missing. The service promises no time. The default is 24 h.
 	Patience time.Duration
 	// OnProgress is called after each call and each 100,000 events of the source. A panic in it is caught
 	// and logged.
 	OnProgress func(VerifyProgress)
 }
 
-// VerifyProgress says how far a Verify is.
+// VerifyProgress is the progress of a Verify.
 type VerifyProgress struct {
 	Look     int       `json:"look"`               // from 1, over all runs with one Dir
 	Step     string    `json:"step"`               // "count", "wait", "read the source", "compare uuids" or "look elsewhere"
@@ -58,31 +58,31 @@ type VerifyProgress struct {
 	NextLook time.Time `json:"next_look,omitzero"` // while it waits
 }
 
-// String is the progress in a few words.
+// String describes the progress in a few words.
 func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 
-// Verify counts the events of an import in the project and compares them with the receipt, by day of UTC
-// and name. Equal counts are no proof: the same query adds up the uuids, and complete is what has the
-// digest of the receipt ([DayCount.Digest]). An acknowledgement says that the service has queued an event; only this says that it is
-// there. Historical events show after minutes to hours. It asks one query at a time: one for each month,
-// and smaller ones where the service needs too long. While the service is busy it waits.
+// Verify counts the events of an import in the project and compares them with the receipt, by day of UTC and
+// name. Equal counts are no proof: the same query adds up the uuids, and a cell is complete if it has the
+// digest of the receipt ([DayCount.Digest]). An acknowledgement says that the service has queued an event; only
+// Verify shows that the event is there. Historical events appear after minutes to hours. Verify asks one query
+// at a time: one for each month, and smaller ones if the service needs too long. While the service is busy it
+// waits.
 //
-// Nothing is called missing that may still arrive; see [ArrivalMissing]. What cannot be counted is
-// [ArrivalUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
-// $import_job_id of their own, cells whose count failed, and what the service lost while deletions of
-// persons or data run. Events with equal uuids count once: without a Source, what as many copies as were
-// acknowledged can explain is [ArrivalUnknown] too.
+// Verify never calls an event missing that may still arrive; see [ArrivalMissing]. Events that cannot be
+// counted are [ArrivalUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
+// $import_job_id of their own, cells with a count that failed, and events that the service lost while deletions
+// of persons or data run. Events with equal uuids count once: without a Source, a difference that as many
+// copies as were acknowledged can explain is [ArrivalUnknown] too.
 //
-// With [VerifyOptions.Source] it names the missing events, and [Verification.Missing] gives them for
-// another import. A missing event that is there under another day or name is moved and not missing: the
-// first 20 missing ones are looked for in the whole project, all others by the import's ID only.
+// With [VerifyOptions.Source] it names the missing events, and [Verification.Missing] yields them for another
+// import. A missing event that is there under another day or name is moved and not missing: Verify looks for
+// the first 20 missing ones in the whole project, and for all others by the import's ID only.
 //
-// It needs the scope query:read, and ingestion_warning:read for [Verification.Warnings]. The error is
-// for what makes counting impossible, such as a key without the scope, and for a ctx that has ended;
-// the Verification is then nil. If comparing uuids fails after that, such as for a full disk or a
-// source that fails, the Verification has what the counts show. It is no error if events are missing:
-// see [Verification.Complete]. An *[InputError] refuses a receipt without an ID, since its events
-// cannot be found.
+// It needs the scope query:read, and ingestion_warning:read for [Verification.Warnings]. If counting is
+// impossible, for example because the key lacks the scope, or if ctx has ended, Verify returns an error and a
+// nil Verification. If comparing uuids fails after that, for example because a disk is full or a source fails,
+// the Verification has the result of the counts. Missing events are not an error: see [Verification.Complete].
+// A receipt without an ID is refused with an [*InputError], since its events cannot be found.
 //
 // POST /query/, scope query:read.
 func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {
@@ -139,7 +139,7 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 	return config, nil
 }
 
-// check refuses what verify.Verify does not: a source, an ID and a gate that no import takes.
+// check refuses a source, an ID and a gate that no import takes. verify.Verify checks the other options.
 func (o VerifyOptions) check(r Receipt) error {
 	if o.Source != nil && !canBeRead(o.Source) {
 		return &InputError{Op: ops.Verify, Field: "VerifyOptions.Source", Want: "a source with a function to read, or none"}
@@ -155,7 +155,7 @@ func (o VerifyOptions) check(r Receipt) error {
 	return o.Gate.check(ops.Verify)
 }
 
-// sent gives the events that an import with this receipt has settled, as they were sent.
+// sent yields the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
 	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
 	return func(yield func(verify.Event, error) bool) {
@@ -200,7 +200,7 @@ func (s queries) UUIDs(ctx context.Context, q hogql.Query, name string) ([]hogql
 	return ask[hogql.UUIDRow](ctx, s.client, q, name, hogql.MostUUIDs+1)
 }
 
-// ask carries out one query now, and returns its rows, of which there must be fewer than most.
+// ask carries out one query now, and returns its rows, which must be fewer than most.
 func ask[T any](ctx context.Context, c *Client, q hogql.Query, name string, most int) ([]T, error) {
 	r := endpoint(ops.Query)
 	r.body = struct {
@@ -227,10 +227,10 @@ func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
 	return a.Decode(ctx, body)
 }
 
-// statusTooSlow is how the service refuses a query that it expects to take too long.
+// statusTooSlow is the status with which the service refuses a query that it expects to take too long.
 const statusTooSlow = 512
 
-// Fault says what an error of a query means.
+// Fault classifies the error of a query.
 func (queries) Fault(err error) hogql.Fault {
 	isInput := errors.As(err, new(*InputError))
 	f := hogql.Fault{
