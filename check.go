@@ -203,7 +203,7 @@ func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *Event
 	out, sent, fault := r.events.Next(&e)
 	if fault != nil {
 		refusal = newEventError(fault)
-		refusal.Position, refusal.Where = ev.Position, ev.where()
+		refusal.Position, refusal.Where = ev.Position, ev.from.Location()
 	}
 	return out, sent, refusal
 }

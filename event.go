@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -33,20 +32,12 @@ type Event struct {
 	Position Position  // where to resume after the event's record; events of one record share it
 	Origin   Position  // the UUID is derived from it; zero: Position
 
-	bad    *badRecord
-	noted  *wire.Reserved // the reserved keys of RawProperties, noted while they were read; see trusts
-	record []byte         // of the source; valid until the next event is asked for
-	cut    *lines.Cut     // the whole record, if record is only its beginning
-	line   int64          // number of the record in file
-	file   *lines.File    // where the record is; nil: not in a file
+	bad   *badRecord
+	noted *wire.Reserved // the reserved keys of RawProperties, noted while they were read; see trusts
+	from  pipeline.Provenance
 
-	place  string // the location of the record, if file is nil
-	format string // the format that read the record; empty: it is a line
-	number uint64 // of the event within its record; 0 if it is not known yet, see numbering
-
-	isMapped bool // a mapping or a format made the event from its record
-	isLoose  bool // kept by AppendBinary, and not of a file
-	isFinal  bool // not to be mapped again: a mapping made it from its record before
+	isLoose bool // kept by AppendBinary, and not of a file
+	isFinal bool // not to be mapped again: a mapping made it from its record before
 
 	needsMapping bool // the import that rejected the record had a mapping
 }
@@ -62,8 +53,7 @@ func (ev *Event) fields() wire.Fields {
 // offered returns the event as a pipeline takes it. trusting means that it comes straight from a source that
 // notes the reserved properties while it reads: no code of the user ran in between.
 func (ev *Event) offered(trusting bool) (e pipeline.Event) {
-	e.Fields, e.Place, e.Origin, e.Number = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.number
-	e.Cut, e.IsMapped, e.Record, e.Format, e.File, e.Line, e.Where = ev.cut, ev.isMapped, ev.record, ev.format, ev.file, ev.line, ev.place
+	e.Fields, e.Place, e.Origin, e.Provenance = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.from
 	if trusting {
 		e.Noted = ev.noted
 	}
@@ -78,20 +68,12 @@ func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 	return e
 }
 
-// where returns the location of the event's record in its file, or "".
-func (ev *Event) where() string {
-	if ev.file == nil {
-		return ev.place
-	}
-	return ev.file.Locate(ev.line)
-}
-
 // numberOfChild returns the number of the i-th event that a mapping makes of one, or 0 if it is counted later.
 func (ev *Event) numberOfChild(i int) uint64 {
-	if ev.number == 0 && !ev.isLoose {
+	if ev.from.Number == 0 && !ev.isLoose {
 		return 0
 	}
-	return wire.NthChild(ev.number, i)
+	return wire.NthChild(ev.from.Number, i)
 }
 
 func (ev *Event) origin() Position {
@@ -203,8 +185,8 @@ func Alias(distinctID, alias string, at time.Time) Event {
 func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
 		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Origin(ev.Position), Origin: wire.Origin(ev.Origin),
-		Record: ev.record, Where: ev.where(), Format: ev.format, Number: ev.number,
-		IsMapped: ev.isMapped, IsFinal: ev.isFinal, NeedsMapping: ev.needsMapping, IsLoose: ev.isLoose || ev.file == nil && ev.place == "",
+		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
+		IsMapped: ev.from.IsMapped, IsFinal: ev.isFinal, NeedsMapping: ev.needsMapping, IsLoose: ev.isLoose || ev.from.File == nil && ev.from.Where == "",
 	}
 	if ev.bad != nil {
 		k.Bad = &wire.KeptBad{Raw: ev.bad.raw, Note: noteOf(ev.bad.err)}
@@ -225,8 +207,8 @@ func (ev *Event) UnmarshalBinary(data []byte) error {
 	*ev = Event{
 		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, Timestamp: k.Timestamp, UUID: k.UUID,
 		Position: Position(k.Position), Origin: Position(k.Origin), RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
-		record: k.Record, place: k.Where, format: k.Format, number: k.Number,
-		isMapped: k.IsMapped, isFinal: k.IsFinal, needsMapping: k.NeedsMapping, isLoose: k.IsLoose,
+		from:    pipeline.Provenance{Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number, IsMapped: k.IsMapped},
+		isFinal: k.IsFinal, needsMapping: k.NeedsMapping, isLoose: k.IsLoose,
 	}
 	if k.Bad != nil {
 		ev.bad = &badRecord{raw: k.Bad.Raw, err: errorOf(k.Bad.Note)}

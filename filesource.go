@@ -186,7 +186,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	isSkipped := true
 	for i := range made {
 		ev := &made[i]
-		ev.record, ev.cut, ev.isMapped = l.Text, l.Cut, ev.bad == nil
+		ev.from.Record, ev.from.Cut, ev.from.IsMapped = l.Text, l.Cut, ev.bad == nil
 		if at.IsZero() {
 			at = ev.Timestamp
 		}
@@ -204,7 +204,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 		}
 	}
 	for i := range made {
-		made[i].Origin, made[i].number, made[i].format = origin, wire.Nth(i), w.format.Name
+		made[i].Origin, made[i].from.Number, made[i].from.Format = origin, wire.Nth(i), w.format.Name
 	}
 	return made, nil
 }

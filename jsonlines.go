@@ -110,7 +110,7 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 			return false
 		}
 		for _, ev := range made {
-			ev.Position, ev.file, ev.line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
+			ev.Position, ev.from.File, ev.from.Line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
 			if !yield(ev, nil) {
 				return false
 			}
@@ -155,7 +155,7 @@ func (p *lineParser) event(l lines.Line) Event {
 		return p.eventOf(l.Text)
 	}
 	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-	ev.UUID, ev.cut = wire.SalvageUUID(beginning(l)), l.Cut
+	ev.UUID, ev.from.Cut = wire.SalvageUUID(beginning(l)), l.Cut
 	return ev
 }
 
@@ -182,6 +182,6 @@ func (p *lineParser) eventOf(text []byte) (ev Event) {
 		ev = BadEvent(Position{}, text, err)
 		ev.UUID = wire.SalvageUUID(text)
 	}
-	ev.record = text
+	ev.from.Record = text
 	return ev
 }

@@ -163,8 +163,8 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 	made := w.made(ctx, l.Text, entry.Note)
 	for i := range made {
 		ev := &made[i]
-		ev.Origin, ev.format = Position(entry.Note.From()), entry.Note.Format
-		ev.UUID, ev.number = entry.Identity(i, ev.UUID)
+		ev.Origin, ev.from.Format = Position(entry.Note.From()), entry.Note.Format
+		ev.UUID, ev.from.Number = entry.Identity(i, ev.UUID)
 	}
 	return made
 }
@@ -177,7 +177,7 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		defer func() {
 			for i := range events { // a record that is rejected again is kept as before
 				ev := &events[i]
-				ev.record, ev.cut = kept, cut
+				ev.from.Record, ev.from.Cut = kept, cut
 				if ev.bad != nil && ev.bad.raw != nil {
 					ev.bad.raw = kept
 				}
@@ -209,7 +209,7 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		events = []Event{BadEvent(Position{}, record, err)}
 	}
 	for i := range events {
-		events[i].record, events[i].needsMapping = record, note.IsMapped
+		events[i].from.Record, events[i].needsMapping = record, note.IsMapped
 	}
 	return events
 }

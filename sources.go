@@ -187,7 +187,7 @@ func (s mapSource) mapped(ev Event) []Event {
 		err = Skip("left out by the mapping")
 	}
 	if err != nil {
-		events = []Event{BadEvent(Position{}, ev.record, err)}
+		events = []Event{BadEvent(Position{}, ev.from.Record, err)}
 		events[0].UUID = ev.UUID
 	}
 	for i := range events {
@@ -196,8 +196,8 @@ func (s mapSource) mapped(ev Event) []Event {
 			made.UUID = uuid.Nil // two events, two uuids
 		}
 		made.Position, made.Origin = ev.Position, ev.origin()
-		made.record, made.line, made.file, made.place, made.format = ev.record, ev.line, ev.file, ev.place, ev.format
-		made.isMapped, made.needsMapping, made.isLoose, made.number = true, false, ev.isLoose, ev.numberOfChild(i)
+		made.from, made.needsMapping, made.isLoose = ev.from, false, ev.isLoose
+		made.from.IsMapped, made.from.Number = true, ev.numberOfChild(i)
 	}
 	return events
 }
@@ -299,7 +299,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 			prefix := strconv.Itoa(first+i+1) + ":"
 			for ev, err := range s.Events(innerNotes(ctx, after, begin), begin) {
 				if err == nil {
-					ev.number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.number)
+					ev.from.Number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.from.Number)
 					ev.Origin = ev.origin()
 					if !ev.Position.IsZero() {
 						ev.Position.Key = prefix + ev.Position.Key

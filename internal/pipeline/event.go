@@ -12,22 +12,35 @@ import (
 
 // Event is an event before it is encoded, or a record that made no event.
 type Event struct {
+	Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
 	Place  wire.Origin   // where to resume after its record
 	Origin wire.Origin   // where its uuid comes from; zero: Place
-	Number uint64        // among the events of its record; 0: to be counted
 	Skip   string        // why it is left out on purpose; empty: it is not
 	Fault  *wire.Refusal // why it cannot be sent, where that is known already
 
-	IsBad    bool        // the record made no event
-	IsMapped bool        // a mapping made the event from its record
-	Record   []byte      // of the source; kept where it is bad or mapped
-	Format   string      // that read the record; empty: it is a line
+	IsBad bool // the record made no event
+}
+
+// Provenance describes the record that an event is made of.
+type Provenance struct {
+	Record   []byte      // of the source; kept where it is bad or mapped; valid until the next event is asked for
 	Cut      *lines.Cut  // where the record is, where Record is only its beginning
 	File     *lines.File // where the record is; nil: see Where
 	Line     int64       // of the record in File
 	Where    string      // where the record was; empty: not known
+	Format   string      // that read the record; empty: it is a line
+	Number   uint64      // of the event among the events of its record; 0: to be counted
+	IsMapped bool        // a mapping made the event from its record
+}
+
+// Location returns the place of the record in its file, such as "events.jsonl:17", or "".
+func (p *Provenance) Location() string {
+	if p.File == nil {
+		return p.Where
+	}
+	return p.File.Locate(p.Line)
 }
 
 // from returns the position that the event's uuid is derived from.
@@ -36,14 +49,6 @@ func (ev *Event) from() wire.Origin {
 		return ev.Place
 	}
 	return ev.Origin
-}
-
-// where returns the place of the event's record in its file, or "".
-func (ev *Event) where() string {
-	if ev.File == nil {
-		return ev.Where
-	}
-	return ev.File.Locate(ev.Line)
 }
 
 // isReadable reports whether there is an event that can be encoded.
@@ -67,7 +72,7 @@ type Reject struct {
 
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
 func newReject(ev *Event, why *wire.Refusal) *Reject {
-	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.where(), Original: ev.Cut}
+	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut}
 	r := &Reject{Line: statefile.Line{UUID: ev.UUID, Note: note}, Refusal: why}
 	if ev.IsBad {
 		r.Record = slices.Clone(ev.Record)

@@ -125,7 +125,7 @@ func TestRehearsal(t *testing.T) {
 func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
 	fault := &wire.Refusal{Reason: "bad_record"}
-	bad := &Event{Place: at(1), Fault: fault, IsBad: true, Record: []byte("{"), Where: "f:1", Format: "segment"}
+	bad := &Event{Place: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
 	r := newReject(bad, fault)
 	assert.Nil(t, r.Event)
 	assert.Equal(t, "{", string(r.Record))
