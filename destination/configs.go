@@ -2,10 +2,10 @@ package destination
 
 import "github.com/hogapi/hogapi/opt"
 
-// S3 is for S3, AwsS3 and S3Compatible. Older servers take TypeS3 with the two AWS
-// keys and, for other makers' storage, EndpointURL. Newer ones refuse those: they take
-// TypeAwsS3 or TypeS3Compatible with the id of an integration of the project, which
-// holds the credentials, in the Integration of hogapi.Destination.
+// S3 is for S3, AwsS3 and S3Compatible. Older servers take TypeS3 with the two AWS keys and, for
+// other makers' storage, EndpointURL. Newer servers refuse all of these: they take TypeAwsS3 or
+// TypeS3Compatible with the id of an integration of the project, which holds the credentials, in the
+// Integration of hogapi.Destination.
 type S3 struct {
 	BucketName                opt.Opt[string]     `json:"bucket_name,omitzero"`
 	Region                    opt.Opt[string]     `json:"region,omitzero"`
@@ -96,7 +96,7 @@ type RedshiftCopyInputs struct {
 type RedshiftAuthorization struct {
 	Integration int64          // newer servers: id of an integration of the kind aws-s3
 	Role        string         // its ARN
-	Credentials AWSCredentials // where there is neither
+	Credentials AWSCredentials // without an integration and a role
 }
 
 // RedshiftBucketAccess is an integration or a key.
@@ -178,7 +178,7 @@ type Workflows struct {
 	Extra Extra `json:"-"`
 }
 
-// FileDownload is for FileDownload, whose own keys are not known here: they are in Extra.
+// FileDownload is for FileDownload. This package does not know the other keys of its config: they are in Extra.
 type FileDownload struct {
 	IncludeEvents opt.Opt[[]string] `json:"include_events,omitzero"`
 	ExcludeEvents opt.Opt[[]string] `json:"exclude_events,omitzero"`

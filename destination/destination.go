@@ -88,7 +88,7 @@ func (c *Raw) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// String is the config with credentials redacted.
+// String returns the config with credentials redacted.
 func (c Raw) String() string { return string(mask.JSON(json.RawMessage(c))) }
 
 // Format writes String under every verb.
@@ -100,7 +100,7 @@ func (c Raw) LogValue() slog.Value { return slog.StringValue(c.String()) }
 // MarshalJSON writes the keys with credentials redacted.
 func (e Extra) MarshalJSON() ([]byte, error) { return optjson.RedactedKeys(optjson.Keys(e)), nil }
 
-// String is the keys as JSON with credentials redacted.
+// String returns the keys as JSON with credentials redacted.
 func (e Extra) String() string { return string(optjson.RedactedKeys(optjson.Keys(e))) }
 
 // Format writes String under every verb.

@@ -8,7 +8,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 )
 
-// A config prints its keys, and none of its credentials.
+// A config prints its keys, but not its credentials.
 func ExampleS3() {
 	config := destination.S3{
 		BucketName: hogapi.Set("lake"), Region: hogapi.Null[string](), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("very secret")),

@@ -1,13 +1,13 @@
-// Package integration has what the service needs to make an integration, which holds the credentials of a
-// destination: one type for each kind. They are what Create of hogapi.IntegrationsService takes:
+// Package integration has the requests for new integrations, which hold the credentials of destinations: one
+// type for each kind. Create of hogapi.IntegrationsService takes them:
 //
 //	client.Integrations.Create(ctx, integration.Databricks{ServerHostname: host, ClientID: id, ClientSecret: secret})
 package integration
 
 import "github.com/hogapi/hogapi/opt"
 
-// Kind is what an integration gives access to. The service has many more than the constants of this
-// package, which are those of batch exports.
+// Kind is the kind of an integration, such as "snowflake". The service has many more kinds than the
+// constants of this package, which are for batch exports.
 type Kind string
 
 // The kinds that batch exports use.
@@ -94,13 +94,13 @@ type Redshift struct {
 	AWSRoleARN         string // as in AwsS3
 	AWSAccessKeyID     opt.Secret
 	AWSSecretAccessKey opt.Secret
-	Groups             []string // of the database, that the user joins; nil sends none
-	AutoCreate         bool     // create the user where it is missing
+	Groups             []string // groups of the database that the user joins; not sent if nil
+	AutoCreate         bool     // create the user if it is missing
 	WorkgroupARN       string   // of Redshift Serverless
 }
 
 // BigQuery gives access to BigQuery by a service account of Google Cloud. With
-// PrivateKey, PrivateKeyID and TokenURI, all three, the service uses the account's key file; without
+// PrivateKey, PrivateKeyID and TokenURI, all three, the service uses the account's key file. Without
 // them it impersonates the account.
 type BigQuery struct {
 	ServiceAccountEmail string
@@ -122,7 +122,7 @@ type AzureBlob struct {
 	ConnectionString opt.Secret // with the AccountName and endpoints of https
 }
 
-// SSLMode is how a server's certificate is checked.
+// SSLMode says how a server's certificate is checked.
 type SSLMode string
 
 // The modes that the service knows.

@@ -52,13 +52,13 @@ func (o Opt[T]) Or(other T) T {
 	return other
 }
 
-// IsZero reports whether the field is absent. It is what the JSON tag option omitzero asks.
+// IsZero reports whether the field is absent. The JSON tag option omitzero uses it.
 func (o Opt[T]) IsZero() bool { return o.state == optAbsent }
 
 // IsNull reports whether the field is null.
 func (o Opt[T]) IsNull() bool { return o.state == optNull }
 
-// String renders the value as fmt does, "null" or "absent".
+// String formats the value as fmt does, "null" or "absent".
 func (o Opt[T]) String() string {
 	switch o.state {
 	case optAbsent:
@@ -70,8 +70,8 @@ func (o Opt[T]) String() string {
 	}
 }
 
-// Format writes what String does, a value under the verb that was asked for. Without it fmt would
-// look into the value by itself, and past what hides the credentials in it.
+// Format writes the text of String, a value under the given verb. Without it, fmt would look into the
+// value itself, past the methods that hide its credentials.
 func (o Opt[T]) Format(f fmt.State, verb rune) {
 	if o.state == optValue {
 		_, _ = fmt.Fprintf(f, fmt.FormatString(f, verb), o.v)
@@ -80,7 +80,7 @@ func (o Opt[T]) Format(f fmt.State, verb rune) {
 	_, _ = io.WriteString(f, o.String())
 }
 
-// errAbsent is unreachable through omitzero: it means a field that lacks the tag option.
+// errAbsent is the error of a field without the tag option omitzero, which keeps absent fields away.
 var errAbsent = errors.New("hogapi: an absent Opt cannot be marshalled; give its field the tag option omitzero")
 
 // MarshalJSON writes the value or null. It refuses a value that itself marshals to null: use [Null]
@@ -114,7 +114,7 @@ func (o *Opt[T]) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// redacted is what a secret prints as, everywhere.
+// redacted is the text that every secret prints.
 const redacted = mask.Redacted
 
 // Secret holds a credential of a destination. It prints as "[redacted]" in fmt, slog and JSON, at any

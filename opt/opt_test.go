@@ -55,7 +55,7 @@ func TestOpt(t *testing.T) {
 
 const testCredential = "canary-1d6"
 
-// A secret shows itself to nobody who does not ask for it by name.
+// Only Reveal returns a secret.
 func TestSecret(t *testing.T) {
 	var read struct{ Key Secret }
 	require.NoError(t, json.Unmarshal([]byte(`{"Key":"`+testCredential+`"}`), &read))

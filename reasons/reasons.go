@@ -1,8 +1,8 @@
-// Package reasons has the reasons of package hogapi why an event is not in the service: it was refused
-// before it was sent, or the service rejected it.
+// Package reasons has the reasons of package hogapi for rejects: an event was refused before it was sent, the
+// service rejected it, or it was sent and its fate is unknown.
 package reasons
 
-// Reason says why an event is refused before it is sent, or was rejected by the service.
+// Reason says why an event was refused before it was sent, or rejected by the service.
 type Reason string
 
 // Reasons of the gate, and of the service's answers.
@@ -23,15 +23,15 @@ const (
 	IdentityFull   Reason = "identity_full"    // more different contents than ContentIDs allows
 	TooLarge       Reason = "too_large"        // over 900,000 bytes as the service counts
 	BadUTF8        Reason = "bad_utf8"         // text that is not UTF-8, or half a surrogate pair
-	BadNumber      Reason = "bad_number"       // NaN, infinite, or beyond what the service can read
+	BadNumber      Reason = "bad_number"       // NaN, infinite, or beyond the range that the service can read
 	BadProperties  Reason = "bad_properties"   // not a JSON object, nested too deep, or a value that JSON cannot hold
-	BadSpecial     Reason = "bad_special"      // a $property whose value the service would drop the event for, or ignore
+	BadSpecial     Reason = "bad_special"      // a $property with a value that the service would drop the event for, or ignore
 	BadMerge       Reason = "bad_merge"        // a merge with an id such as "null", which the service refuses
 	DangerousMerge Reason = "dangerous_merge"  // $merge_dangerously without hogapi.GateOptions.AllowMergeDangerously
 	Cookieless     Reason = "cookieless"       // the distinct id of cookieless events, which cannot be imported
 	Answer400      Reason = "answer_400"       // the service refused the event, sent alone
 	Answer413      Reason = "answer_413"       // too large for the service, sent alone
-	Unconfirmed    Reason = "unconfirmed"      // sent, but no answer says what became of it: it may have arrived
+	Unconfirmed    Reason = "unconfirmed"      // sent, but its fate is unknown: it may have arrived
 )
 
 // DropPrefix begins the reason of an event that capture v1 has dropped; the service's word comes

@@ -1,9 +1,9 @@
-// Package warnings has the warnings of package hogapi about events that are sent all the same.
+// Package warnings has the warnings of package hogapi about events that are sent nevertheless.
 package warnings
 
 import "github.com/hogapi/hogapi/internal/wire"
 
-// Warning names something to look at, although the event is sent. [Warning.Advice] says what it means.
+// Warning names a fact to look at, although the event is sent. [Warning.Advice] explains it.
 type Warning string
 
 // Warnings.
@@ -13,9 +13,9 @@ const (
 	WideBatch      Warning = "batch_spans_days"     // a batch spans more than a day: slow for the service
 	Backwards      Warning = "time_runs_backwards"  // an event is over a day older than one before it in its batch
 	SameContent    Warning = "same_content"         // two files begin with the same megabyte: is one a copy?
-	NoRecords      Warning = "no_records"           // the source has none: is it the right file?
+	NoRecords      Warning = "no_records"           // the source has no records: is it the right file?
 	AllSkipped     Warning = "all_skipped"          // every record of the source was left out: is it the right format?
-	KeyUnchecked   Warning = "key_not_checked"      // whether the service knows the project key could not be found out
+	KeyUnchecked   Warning = "key_not_checked"      // it could not be found out whether the service knows the project key
 	Protocol       Warning = "protocol_unknown"     // the server's answer does not say which protocol it takes
 	Heatmap        Warning = "heatmap_data"         // the service adds heatmap rows at every send
 	HeatmapStrip   Warning = "heatmap_stripped"     // the event is sent without its heatmap data
@@ -28,7 +28,7 @@ const (
 	GroupUnchanged Warning = "group_unchanged"      // $groupidentify with $process_person_profile false
 	IDBlanks       Warning = "distinct_id_blanks"   // blanks around a distinct id
 	LongName       Warning = "name_over_200_bytes"  // stored by /batch/ and not listed, dropped by capture v1
-	UUIDTime       Warning = "uuid_time"            // a version 7 uuid of another time than the event's
+	UUIDTime       Warning = "uuid_time"            // a version 7 uuid with another time than the event's
 	UUIDConflict   Warning = "uuid_conflict"        // an earlier event with this uuid has another name, person or day: both stay
 	UUIDReuse      Warning = "uuid_reuse"           // an earlier event with this uuid has another content: one of the two is lost
 	SessionType    Warning = "session_id_type"      // $session_id or $window_id is not a text
@@ -37,10 +37,10 @@ const (
 	Unset          Warning = "unset"                // $unset removes properties of today's persons
 	SetIgnored     Warning = "set_ignored"          // $set on events for which the service ignores it
 	LongID         Warning = "v1_distinct_id_bytes" // Check only: over 200 bytes, which capture v1 drops
-	Before1980     Warning = "before_1980"          // the time is before 1980, such as that of seconds read as milliseconds
+	Before1980     Warning = "before_1980"          // the time is before 1980, such as seconds read as milliseconds
 	Lib            Warning = "v1_lib"               // Check only: capture v1 would overwrite $lib
 )
 
-// Advice is what the warning means, and what to do. It is empty for a warning that this release does
-// not know.
+// Advice explains the warning and says how to react. It is empty for a warning that this release does not
+// know.
 func (w Warning) Advice() string { return wire.Advice(string(w)) }

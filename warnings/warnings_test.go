@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// constants are the values of all constants of the package.
+// constants returns the values of all constants of the package.
 func constants(t *testing.T) (values []string) {
 	t.Helper()
 	entries, err := os.ReadDir(".")
@@ -43,7 +43,7 @@ func constants(t *testing.T) (values []string) {
 	return values
 }
 
-// Each warning says what it means and what to do, and each one that the gate gives has a name here.
+// Each warning has advice, and each warning of the gate has a name here.
 func TestEachWarningHasAdvice(t *testing.T) {
 	t.Parallel()
 	all := constants(t)
