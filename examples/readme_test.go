@@ -24,7 +24,7 @@ import (
 
 var goBlock = regexp.MustCompile("(?s)```go\n(.*?)```")
 
-// pages are the README and the page about calls.
+// pages returns the README and the page about calls.
 func pages(t *testing.T) (text []byte) {
 	t.Helper()
 	for _, name := range []string{"../README.md", "../docs/calls.md"} {
@@ -81,7 +81,7 @@ func TestTheWholeProgramNoticesAWrongKey(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// Events that the check has found good, and that the service refuses, are an error.
+// Events that the check accepted and the service refuses are an error.
 func TestTheWholeProgramNoticesRefusals(t *testing.T) {
 	refusing := hogapitest.New()
 	refusing.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
@@ -159,7 +159,7 @@ func main() {}
 	build(t, file.String())
 }
 
-// Names in texts and tables are those of the package.
+// The package has the names that texts and tables use.
 func TestTheNamesOfTheREADMEExist(t *testing.T) {
 	snapshot, err := os.ReadFile("../api/hogapi.txt")
 	require.NoError(t, err)
@@ -170,9 +170,10 @@ func TestTheNamesOfTheREADMEExist(t *testing.T) {
 	}
 }
 
-// withResults gives a fragment the results of the function around it, and uses what it only shows.
+// withResults adds the results of the function around a fragment, and uses the variables that it only
+// shows.
 func withResults(code string) string {
-	if !strings.Contains(code, "func(") { // which returns something of its own
+	if !strings.Contains(code, "func(") { // a func returns something of its own
 		code = regexp.MustCompile(`(?m)^(\t*)return (.+)$`).ReplaceAllString(code, "${1}return receipt, ticket, $2")
 	}
 	if strings.Contains(code, "receipt, err := ") {

@@ -25,7 +25,7 @@ const hold = time.Minute
 const checkpointTable = `CREATE TABLE IF NOT EXISTS import_checkpoints
 	(id TEXT PRIMARY KEY, version INTEGER NOT NULL, owner TEXT NOT NULL, held_until INTEGER NOT NULL, state BLOB)`
 
-// Open takes the row, or fails where somebody else holds it.
+// Open takes the row. It fails if somebody else holds it.
 func (c *sqlCheckpoint) Open(ctx context.Context) (state []byte, err error) {
 	if _, err := c.db.ExecContext(ctx, checkpointTable); err != nil {
 		return nil, err
@@ -53,14 +53,14 @@ func (c *sqlCheckpoint) Save(ctx context.Context, state []byte) error {
 	return c.write(ctx, state, c.owner, time.Now().Add(hold))
 }
 
-// Close gives the row up.
+// Close gives up the row.
 func (c *sqlCheckpoint) Close() error {
 	const free = `UPDATE import_checkpoints SET owner = '', held_until = 0 WHERE id = ? AND version = ? AND owner = ?`
 	_, err := c.db.ExecContext(context.Background(), free, c.id, c.version, c.owner)
 	return err
 }
 
-// write compares and swaps.
+// write replaces the row if its version is still the known one.
 func (c *sqlCheckpoint) write(ctx context.Context, state []byte, owner string, until time.Time) error {
 	const swap = `UPDATE import_checkpoints SET version = version + 1, owner = ?, held_until = ?, state = ?
 		WHERE id = ? AND version = ?`

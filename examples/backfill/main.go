@@ -1,13 +1,13 @@
-// Command backfill checks past events in a table of a database and imports them: the key of a row
-// is its position, and the checkpoint is kept in the same database. Killed and started again, it
-// continues where it was.
+// Command backfill checks past events in a table of a database and imports them: the key of a row is
+// its position, and the checkpoint is kept in the same database. After a kill it continues where it
+// was.
 //
 //	backfill -db app.sqlite -id orders-2024
 //	backfill -db app.sqlite -id orders-2024-rejects -rejected orders-2024.rejects.jsonl
 //
-// The second form imports what was rejected, after the code below or the lines of that file were
-// corrected. Without keys it works with a fake of the service, and without -db it makes a table of
-// invented events.
+// The second form imports the rejects, after the code below or the lines of that file were corrected.
+// Without keys it works with a fake of the service, and without -db it makes a table of invented
+// events.
 package main
 
 import (
@@ -78,7 +78,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), OnProgress: eachSecond(out)}
 	if fake == nil {
 		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
-	} else { // which is gone after this run: what it has taken must not count as imported
+	} else { // the fake is gone after this run: its events must not count as imported
 		options.Rate = hogapi.Unpaced
 	}
 	if options.Total, err = check(ctx, out, source, options); err != nil {
@@ -98,8 +98,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return err
 }
 
-// check reads everything and sends nothing. It returns how many rows there are. The
-// error says what to correct before an import.
+// check reads everything and sends nothing. It returns the number of rows. The error names the faults
+// to correct before an import.
 func check(ctx context.Context, out io.Writer, source hogapi.Source, o hogapi.ImportOptions) (rows int64, err error) {
 	report, err := hogapi.Check(ctx, source, &o)
 	fmt.Fprintf(out, "Checked: %v\n\n", report)
@@ -113,8 +113,8 @@ that reads a row, or correct a line there and remove "$reject" from it. Then imp
 	backfill -db %s -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import about once a second, with the last error while nothing
-// gets through.
+// eachSecond prints the state of an import about once a second, with the last error while sending
+// fails.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {
@@ -159,17 +159,17 @@ func rowsOf(db *sql.DB) hogapi.Source {
 	return hogapi.PagedSource("events", read)
 }
 
-// row is a row of the table, and the form in which the reject file keeps one that makes no event.
+// row is a row of the table, and the form of a bad row in the reject file.
 type row struct{ Name, Person, HappenedAt, Properties string }
 
-// event makes the event of a row.
+// event converts the row to an event.
 func (r row) event() (hogapi.Event, error) {
 	at, err := time.Parse(time.RFC3339, r.HappenedAt)
 	properties := json.RawMessage(r.Properties)
 	return hogapi.Event{Name: r.Name, DistinctID: r.Person, Timestamp: at, RawProperties: properties}, err
 }
 
-// parse makes the event of a row in the reject file.
+// parse converts a row of the reject file to an event.
 func parse(raw []byte) ([]hogapi.Event, error) {
 	var r row
 	if err := json.Unmarshal(raw, &r); err != nil {

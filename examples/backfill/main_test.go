@@ -25,7 +25,7 @@ func TestWithoutKeys(t *testing.T) {
 	assert.Contains(t, out, "The fake holds 10000 events.")
 }
 
-// table is a database with the first rows of the examples' events.
+// table makes a database with the first rows of the examples' events.
 func table(t *testing.T, rows int) (path string, db *sql.DB) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), "app.sqlite")
@@ -113,7 +113,7 @@ func TestTheCheckpointHasOneOwner(t *testing.T) {
 	require.ErrorContains(t, err, "another process holds the checkpoint")
 }
 
-// silence lets the owner's time pass.
+// silence lets the time of the row's owner pass.
 func silence(ctx context.Context, t *testing.T, db *sql.DB) {
 	t.Helper()
 	_, err := db.ExecContext(ctx, `UPDATE import_checkpoints SET held_until = 1`)

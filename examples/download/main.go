@@ -1,5 +1,5 @@
-// Command download exports the events of some days on demand and downloads them to local files.
-// After an interruption it continues, if it is given the -id that it printed.
+// Command download exports the events of some days on demand and downloads them to local files. To
+// continue after an interruption, give it the -id that it printed.
 //
 // Without keys it works with a fake of the service.
 package main
@@ -42,7 +42,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	var watch *hogapi.WatchOptions // nil: look as often as the service is used to
+	var watch *hogapi.WatchOptions // nil: the intervals for the real service
 	if fake != nil {
 		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
 	}

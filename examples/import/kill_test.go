@@ -15,8 +15,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// A process that was killed, or interrupted, continues where it was: nothing is lost, nothing
-// changes.
+// A process that was killed, or interrupted, continues where it was: no event is lost or changed.
 func TestAProcessThatEndedContinues(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "import")
 	built, err := exec.CommandContext(t.Context(), "go", "build", "-o", binary, ".").CombinedOutput()

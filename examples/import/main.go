@@ -3,14 +3,14 @@
 //	import -id shop -check 2023.jsonl.gz 2024.jsonl.gz    reads everything, sends nothing
 //	import -id shop 2023.jsonl.gz 2024.jsonl.gz           checks the files, then imports them
 //	import -id shop -resume 2023.jsonl.gz 2024.jsonl.gz   continues after a stop, a crash or a kill
-//	import -id shop-rejects -rejected shop.rejects.jsonl  imports what was rejected, once corrected
-//	import -id shop -verify 2023.jsonl.gz 2024.jsonl.gz   hours later: waits until all of it is there
+//	import -id shop-rejects -rejected shop.rejects.jsonl  imports the rejects, once corrected
+//	import -id shop -verify 2023.jsonl.gz 2024.jsonl.gz   hours later: waits until all events are there
 //
-// It keeps its place in shop.checkpoint, what was rejected in shop.rejects.jsonl, the result in
-// shop.receipt.json, and what verifying has found in shop.verify. The exit code is 0 only if
-// everything was imported and not too much was rejected, and with -verify only if all of it is
-// there. Without keys it works with a fake of the service and keeps no place and no receipt.
-// Without files it imports invented events.
+// It keeps its position in shop.checkpoint, the rejects in shop.rejects.jsonl, the result in
+// shop.receipt.json, and the results of -verify in shop.verify. The exit code is 0 only if everything
+// was imported and not too much was rejected, and with -verify only if all events are there. Without
+// keys it works with a fake of the service and keeps no checkpoint and no receipt. Without files it
+// imports invented events.
 package main
 
 import (
@@ -68,7 +68,7 @@ func parse(args []string) (s settings, err error) {
 	case s.rejected == "" && len(s.events) == 0 && s.id != "":
 		return s, errors.New("name the files of the import " + s.id)
 	case s.rejected == "" && len(s.events) == 0:
-		s.id = "invented" // files are written only where they are asked for
+		s.id = "invented" // invented events leave no files
 	case s.id == "":
 		return s, errors.New("give this import a name with -id, such as -id shop-2024")
 	default:
@@ -100,7 +100,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return errors.New("set the keys of the project that the events were imported into")
 	case s.verify:
 		return s.verifyKept(ctx, out, client, source)
-	case fake != nil: // which is gone after this run: what it has taken must not count as imported
+	case fake != nil: // the fake is gone after this run: its events must not count as imported
 		s.checkpoint, s.receipt, s.rate = "", "", cmp.Or(s.rate, hogapi.Unpaced)
 	case s.rejected == "" && len(s.events) == 0:
 		return errors.New("name the files to import: the invented events are for the fake only")
@@ -128,11 +128,11 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return nil
 }
 
-// source is the files, a reject file, or invented events.
+// source returns the files, a reject file, or invented events.
 func (s settings) source() (hogapi.Source, func(), error) {
 	switch {
 	case s.rejected != "":
-		return hogapi.RejectedRecords(s.rejected, nil), func() {}, nil // instead of nil: your own parser, corrected
+		return hogapi.RejectedRecords(s.rejected, nil), func() {}, nil // instead of nil: your own corrected parser
 	case len(s.events) > 0:
 		return hogapi.JSONLinesFile(s.events...), func() {}, nil
 	}
@@ -140,7 +140,7 @@ func (s settings) source() (hogapi.Source, func(), error) {
 	return hogapi.JSONLinesFile(path), func() { _ = os.Remove(path) }, err
 }
 
-// check reads everything and sends nothing. The error says what to correct before an import.
+// check reads everything and sends nothing. The error names the faults to correct before an import.
 func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source) (hogapi.CheckReport, error) {
 	report, err := hogapi.Check(ctx, source, &hogapi.ImportOptions{ID: s.id, MaxRejectShare: s.maxRejectShare})
 	if report.Read > 0 {
@@ -199,8 +199,7 @@ nothing to correct, and to send them again is safe, since they keep their uuids:
 	import -id %s-rejects -rejected %s
 `
 
-// eachSecond prints the state of an import once a second, with the last error while nothing gets
-// through.
+// eachSecond prints the state of an import once a second, with the last error while sending fails.
 func eachSecond(out io.Writer) func(hogapi.Stats) {
 	var printed time.Time
 	return func(s hogapi.Stats) {

@@ -33,7 +33,7 @@ func TestWithoutKeys(t *testing.T) {
 	assert.Empty(t, left, "no files are left behind")
 }
 
-// What the fake has taken is not imported: no later run may continue from there.
+// Events that only the fake has are not imported: no later run may continue after them.
 func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
 	t.Chdir(t.TempDir())
 	out := demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40))
@@ -42,7 +42,7 @@ func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
 	assert.NoFileExists(t, "shop.receipt.json")
 }
 
-// write makes a file of n events whose persons have the file's name.
+// write makes a file of n events of persons named after the file.
 func write(t *testing.T, path string, n int) string {
 	t.Helper()
 	var lines strings.Builder
@@ -123,8 +123,8 @@ func uuidOf(t *testing.T, line []byte) string {
 	return of.UUID
 }
 
-// Too much that would be refused ends the program before anything is sent. Whoever accepts it has
-// it imported.
+// If too many events would be refused, the program ends before it sends anything, unless the user
+// accepts that.
 func TestAnotherFormatIsNotImported(t *testing.T) {
 	t.Chdir(t.TempDir())
 	write(t, "a.jsonl", 40)
@@ -148,8 +148,8 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
 }
 
-// What the service refuses is seen during the import only. It is an error too, with the receipt and
-// the way back.
+// Refusals by the service show during the import only. They are an error too, with the receipt and the
+// way back.
 func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
@@ -202,7 +202,7 @@ func TestWhatIsNotClearIsRefused(t *testing.T) {
 	assert.Empty(t, server.Calls())
 }
 
-// Only complete is a success.
+// Only a complete import is a success.
 func TestVerifyTooMany(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
@@ -220,8 +220,8 @@ func TestVerifyTooMany(t *testing.T) {
 	assert.Contains(t, out, "foreign: 1")
 }
 
-// Events that no answer has named are no success of -verify while they are not there; the reject
-// file has them.
+// Events without an answer are not a success of -verify while they are not there; the reject file has
+// them.
 func TestVerifyUnconfirmed(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// verifyKept compares the receipt of an earlier run with the project, until it is complete or
+// verifyKept compares the receipt of an earlier run with the project, until the import is complete or
 // stands still.
 func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Client, source hogapi.Source) error {
 	raw, err := os.ReadFile(s.receipt)
@@ -37,8 +37,8 @@ func (s settings) verifyKept(ctx context.Context, out io.Writer, c *hogapi.Clien
 	return s.report(out, receipt, v, err)
 }
 
-// report prints what the project shows of an import, and what to do about events that are
-// unconfirmed. The error is nil only if all is there.
+// report prints the events of an import in the project, and advice about unconfirmed events. The error
+// is nil only if all events are there.
 func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification, err error) error {
 	err = show(out, v, err)
 	if errors.Is(err, errNotComplete) && r.Unconfirmed > 0 {
@@ -49,7 +49,8 @@ func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification
 
 var errNotComplete = errors.New("the import is not complete")
 
-// compare prints what the project shows of an import. The error is nil only if it is complete.
+// compare prints the events of an import in the project. The error is nil only if the import is
+// complete.
 func compare(ctx context.Context, out io.Writer, c *hogapi.Client, r hogapi.Receipt, o *hogapi.VerifyOptions) error {
 	v, err := c.Verify(ctx, r, o)
 	return show(out, v, err)

@@ -27,14 +27,14 @@ const (
 	eventsFile    = "commits.jsonl.gz"
 )
 
-// progress is what the import process prints, one JSON object a line. The last one has the receipt.
+// progress is one line of the import process's output, as JSON. The last one has the receipt.
 type progress struct {
 	Acknowledged int64
 	Receipt      *hogapi.Receipt
 }
 
-// importFile is the import process: an ordinary import with a checkpoint. It knows nothing of being
-// killed.
+// importFile is the import process: an ordinary import with a checkpoint, which does not know that it
+// will be killed.
 func importFile(ctx context.Context, out io.Writer, args []string) error {
 	folder := args[0]
 	rate, err := strconv.Atoi(args[1])
@@ -58,9 +58,8 @@ func importFile(ctx context.Context, out io.Writer, args []string) error {
 
 var errKilled = errors.New("the import process was killed")
 
-// importProcess runs importFile in a process of its own and shows its progress. Once killAt events
-// are acknowledged it kills the process, which then can neither save nor say anything; -1 lets it
-// end.
+// importProcess runs importFile in a process of its own and shows its progress. Once killAt events are
+// acknowledged it kills the process, which then can neither save nor report anything; -1 lets it end.
 func (q *quickstart) importProcess(ctx context.Context, folder string, total, killAt int64) (last progress, err error) {
 	program, err := os.Executable()
 	if err != nil {
@@ -147,8 +146,8 @@ func (q *quickstart) importPastEvents(ctx context.Context) error {
 	return q.verify(ctx, hogapi.JSONLinesFile(file), receipt)
 }
 
-// compare shows that the fake has stored each event of the file once. It can look into the fake;
-// of the real service only the project's counts are known.
+// compare shows that the fake has stored each event of the file once. It can look into the fake; the
+// real service shows only the project's counts.
 func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
 	if q.fake == nil {
 		return nil
@@ -174,7 +173,7 @@ func (q *quickstart) compare(ctx context.Context, source hogapi.Source, receipt 
 }
 
 // verify counts the events in the project. The real service shows them after minutes or hours, and
-// it is waited for.
+// verify waits for it.
 func (q *quickstart) verify(ctx context.Context, source hogapi.Source, receipt hogapi.Receipt) error {
 	q.begin("Verify: count the events in the project")
 	v, err := q.client.Verify(ctx, receipt, &hogapi.VerifyOptions{

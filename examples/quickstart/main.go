@@ -1,9 +1,9 @@
-// Command quickstart shows the whole package once, in about 15 seconds: it creates a batch export
-// and backfills it, lists what there is, and imports 11,576 past events. The import is a process of
-// its own, which is killed half way and started again, and then what the service holds is compared
-// with the file: nothing is lost, and nothing is there twice.
+// Command quickstart shows the whole package once, in about 15 seconds: it creates a batch export and
+// backfills it, lists all exports, and imports 11,576 past events. The import is a process of its own,
+// which is killed half way and started again. Then the stored events are compared with the file: no
+// event is lost, and no event is there twice.
 //
-// Without keys it works with a fake of the service. With keys it says what it would do, and does it
+// Without keys it works with a fake of the service. With keys it prints its plan, and carries it out
 // only with -yes: this package cannot delete events, and exports cost money.
 package main
 
@@ -36,12 +36,12 @@ func main() {
 	}
 }
 
-// quickstart is what the steps share.
+// quickstart is the state that the steps share.
 type quickstart struct {
 	*screen
 
 	client *hogapi.Client
-	fake   *hogapitest.Server // nil: it is the real service
+	fake   *hogapitest.Server // nil for the real service
 	export *hogapi.BatchExport
 }
 
@@ -91,8 +91,7 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 `
 
-// connect uses the keys of the environment or, if there are none, starts a fake of the service with
-// two exports.
+// connect uses the keys of the environment. Without keys it starts a fake of the service with two exports.
 func (q *quickstart) connect() (err error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		if q.client, err = hogapi.NewClient(hogapi.FromEnv()); err == nil {
@@ -113,7 +112,8 @@ func (q *quickstart) connect() (err error) {
 	return err
 }
 
-// watch says how often to look: as the service is used to, and at the fake without much waiting.
+// watch returns the intervals between looks: the default for the real service, and short ones for the
+// fake.
 func (q *quickstart) watch() *hogapi.WatchOptions {
 	if q.fake == nil {
 		return nil

@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// TestMain also is the import process, which the program starts from its own binary.
+// TestMain is also the import process, which the program starts from its own binary.
 func TestMain(m *testing.M) {
 	if len(os.Args) > 1 && os.Args[1] == importCommand {
 		main()

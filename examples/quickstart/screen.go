@@ -9,14 +9,14 @@ import (
 	"time"
 )
 
-// screen prints what the program does: on a terminal in colour and with a bar, elsewhere as plain
+// screen prints the progress of the program: on a terminal in colour and with a bar, elsewhere as plain
 // lines.
 type screen struct {
 	out      io.Writer
 	terminal bool
 	colour   bool // unless NO_COLOR is set: see no-color.org
 	step     int
-	drawn    time.Time // when the bar was drawn last; zero: not at all
+	drawn    time.Time // when the bar was last drawn; zero if it is not drawn
 }
 
 func newScreen(out io.Writer) *screen {
@@ -57,8 +57,7 @@ func (s *screen) line(mark, format string, args ...any) {
 	fmt.Fprintf(s.out, "   %s %s\n", mark, fmt.Sprintf(format, args...))
 }
 
-// bar draws how far something is, from 0 to 1. Without a terminal it is a line, at most one a
-// second.
+// bar draws a part from 0 to 1. Without a terminal it prints a line, at most one a second.
 func (s *screen) bar(part float64, text string) {
 	switch {
 	case s.terminal:

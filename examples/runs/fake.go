@@ -13,9 +13,9 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// connect makes a client with the keys of the environment. Without keys it makes one for a fake of
-// the service with failed runs. In a copy of this program, hogapi.NewClient(hogapi.FromEnv()) is
-// all that is needed.
+// connect makes a client with the keys of the environment, or a client of a fake of the service with
+// failed runs if there are no keys. A copy of this program only needs
+// hogapi.NewClient(hogapi.FromEnv()).
 func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		client, err := hogapi.NewClient(hogapi.FromEnv())
@@ -31,7 +31,8 @@ func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
 	return client, fake, err
 }
 
-// seed adds two exports with five failed runs, of which one interval has been exported again since.
+// seed adds two exports with five failed runs; the interval of one of them has been exported again
+// since.
 func seed(project *hogapitest.Project) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	day := hour.Truncate(24 * time.Hour)

@@ -1,9 +1,8 @@
-// Command runs finds the failed runs of all exports, retries them, waits for each and prints a
-// table.
+// Command runs finds the failed runs of all exports, retries them, waits for each and prints a table.
 //
-// With the real service it only lists them unless it is given -yes: a retry exports the data again.
-// Runs of events that are too old to be exported again as they were are left alone, unless it is
-// given -rows-by-timestamp too. Without keys it works with a fake of the service.
+// With the real service it only lists them unless it is given -yes: a retry exports the data again. It
+// does not retry runs of events that are too old to be exported again as they were, unless it is given
+// -rows-by-timestamp too. Without keys it works with a fake of the service.
 package main
 
 import (
@@ -32,12 +31,12 @@ func main() {
 	}
 }
 
-// failure is a failed run and what became of its retry.
+// failure is a failed run and the result of its retry.
 type failure struct {
 	export  hogapi.BatchExport
 	run     hogapi.Run
 	result  string
-	refusal error // why it was left alone
+	refusal error // why it was not retried
 }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
@@ -51,7 +50,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err != nil {
 		return err
 	}
-	var watch *hogapi.WatchOptions // nil: look as often as the service is used to
+	var watch *hogapi.WatchOptions // nil: the intervals for the real service
 	if fake != nil {
 		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
 	}
@@ -102,8 +101,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return nil
 }
 
-// find collects the failed runs that nobody has exported again since, however old. A run that was
-// never scheduled, was cancelled or does not end is not among them.
+// find collects the failed runs that nobody has exported again since, however old. Intervals without a
+// run, cancelled runs and runs that do not end are not among them.
 func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 	var found []failure
 	for export, err := range client.BatchExports.All(ctx, nil) {
@@ -120,7 +119,7 @@ func find(ctx context.Context, client *hogapi.Client) ([]failure, error) {
 	return found, nil
 }
 
-// retry retries one run and waits. A ticket that is returned with an error is of unknown outcome:
+// retry retries one run and waits. If a ticket comes with an error, the outcome of the call is unknown:
 // waiting shows whether the retry began.
 func retry(
 	ctx context.Context, client *hogapi.Client, f *failure, o *hogapi.BackfillOptions, watch *hogapi.WatchOptions,
@@ -142,7 +141,7 @@ func retry(
 	return fmt.Sprintf("completed, %d records", records), nil
 }
 
-// span is the interval of a run.
+// span formats the interval of a run.
 func span(r hogapi.Run) string {
 	const minute = "2006-01-02 15:04"
 	end := r.DataIntervalEnd.UTC()

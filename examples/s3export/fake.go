@@ -10,8 +10,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// connect makes a client with the keys of the environment. Without keys it makes one for a fake of
-// the service. In a copy of this program, hogapi.NewClient(hogapi.FromEnv()) is all that is needed.
+// connect makes a client with the keys of the environment, or a client of a fake of the service if
+// there are no keys. A copy of this program only needs hogapi.NewClient(hogapi.FromEnv()).
 func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
 	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
 		client, err := hogapi.NewClient(hogapi.FromEnv())

@@ -1,9 +1,8 @@
-// Command s3export makes an hourly export of events to S3 in a new project and shows that it works:
-// it stores the credentials in an integration, tests the bucket, creates the export, backfills the
-// last hours and waits for their runs. A second run uses the integration and the export of the
-// first.
+// Command s3export makes an hourly export of events to S3 in a new project and shows that it works: it
+// stores the credentials in an integration, tests the bucket, creates the export, backfills the last
+// hours and waits for their runs. A second run uses the integration and the export of the first.
 //
-// Without keys it works with a fake of the service. With keys it says what it would do, and does it
+// Without keys it works with a fake of the service. With keys it prints its plan, and carries it out
 // only with -yes.
 package main
 
@@ -41,10 +40,10 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes to do it. The personal API key needs integration:write and batch_export:write.
 `
 
-// setup is what the program is told.
+// setup holds the program's settings.
 type setup struct {
 	client                       *hogapi.Client
-	watch                        *hogapi.WatchOptions // nil: as often as the service is used to
+	watch                        *hogapi.WatchOptions // nil: the intervals for the real service
 	out                          io.Writer
 	name, bucket, region, prefix string
 	role                         string // that PostHog may assume; without one it gets this key:
@@ -128,7 +127,7 @@ func (s *setup) integration(ctx context.Context) (*hogapi.Integration, error) {
 	return made, nil
 }
 
-// test runs the service's own steps. A server that cannot test is no reason to stop.
+// test runs the service's own steps. If the server cannot test, the program continues.
 func (s *setup) test(ctx context.Context, create hogapi.BatchExportRequest) error {
 	fmt.Fprintln(s.out, "2. Test the destination")
 	test, err := s.client.BatchExports.TestDestination(ctx, create)

@@ -32,7 +32,7 @@ func TestNothingIsDoneWithoutYes(t *testing.T) {
 	assert.Empty(t, server.Calls())
 }
 
-// A run that is repeated makes nothing twice, and no credential is printed.
+// A repeated run makes nothing twice, and no credential is printed.
 func TestAFreshProject(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	project := server.Project(hogapitest.DefaultProject)
@@ -58,7 +58,7 @@ func TestAFreshProject(t *testing.T) {
 	assert.Len(t, server.Calls(ops.IntegrationsCreate), 1)
 }
 
-// A server that has no integrations says so, and what to use instead.
+// The error of a server without integrations says where the credentials go instead.
 func TestAnOldServer(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithOldService())
 	_, err := demotest.RunAt(t, server, nil, run, "-yes", "-role", "arn:aws:iam::1:role/r")

@@ -55,7 +55,7 @@ FROM events
 WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})
 GROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000`
 
-// count asks a project for its events by day and name, a week at a time.
+// count counts the events of a project by day and name, a week at a time.
 func (t *transfer) count(ctx context.Context, client *hogapi.Client) (map[cell]int64, error) {
 	counts := map[cell]int64{}
 	for begin := t.begin; begin.Before(t.end); begin = begin.Add(longest) {
@@ -88,7 +88,7 @@ func (t *transfer) count(ctx context.Context, client *hogapi.Client) (map[cell]i
 	return counts, nil
 }
 
-// differences are the cells in which the projects differ, a line each.
+// differences returns a line for each cell in which the projects differ.
 func differences(from, to map[cell]int64) (list []string) {
 	cells := map[cell]bool{}
 	for c := range from {

@@ -15,18 +15,18 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// longest is how much one file download takes.
+// longest is the longest interval of one file download.
 const longest = 7 * day
 
-// state is what the folder knows of one file download.
+// state is the folder's record of one file download.
 type state struct {
 	ID    uuid.UUID `json:"id"`
 	Done  bool      `json:"done"`
 	Files []string  `json:"files"` // names in the folder, once it is done
 }
 
-// download has the first project export some days, and returns the paths of the files. JSON lines
-// need no further module; for Parquet there is formats/parquet.
+// download lets the first project export some days, and returns the paths of the files. JSON lines need
+// no further module; for Parquet there is formats/parquet.
 func (t *transfer) download(ctx context.Context, begin, end time.Time) (paths []string, err error) {
 	span := begin.Format(time.DateOnly) + "_" + end.Format(time.DateOnly)
 	keep := filepath.Join(t.folder, span+".json")

@@ -12,8 +12,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// connect makes a client for each of the two projects with the keys of the environment. Without
-// keys they are fakes of the service, the first one with some events of these days.
+// connect makes a client for each of the two projects with the keys of the environment. Without keys
+// they are fakes of the service, the first one with some events of these days.
 func connect(ctx context.Context, out io.Writer, begin, end time.Time) (
 	from, to *hogapi.Client, isFake bool, err error,
 ) {
@@ -43,7 +43,7 @@ func connect(ctx context.Context, out io.Writer, begin, end time.Time) (
 	return from, to, true, fill(ctx, from, begin, end)
 }
 
-// fromEnv is a client for the project that variables with a prefix name.
+// fromEnv returns a client for the project that variables with a prefix name.
 func fromEnv(prefix string) (*hogapi.Client, error) {
 	options := []hogapi.Option{
 		hogapi.WithProject(os.Getenv(prefix + "PROJECT_ID")),

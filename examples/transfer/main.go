@@ -1,11 +1,11 @@
-// Command transfer copies the events of some days from one project to another, such as from the US
-// to the EU: it has the first project export them to files, downloads these, imports them into the
-// second one with the same uuids and times, and compares what both projects count.
+// Command transfer copies the events of some days from one project to another, such as from the US to
+// the EU: it lets the first project export them to files, downloads these, imports them into the second
+// one with the same uuids and times, and compares the counts of both projects.
 //
 //	transfer -from 2024-01-01 -to 2024-02-01 -folder us-to-eu
 //
-// The projects are those of these variables; the personal key of the first one has the scopes
-// batch_export:write and query:read, that of the second one query:read:
+// These variables name the projects. The personal key of the first one needs the scopes
+// batch_export:write and query:read, the key of the second one query:read:
 //
 //	POSTHOG_FROM_REGION, POSTHOG_TO_REGION                      us or eu, or …_HOST
 //	POSTHOG_FROM_PROJECT_ID, POSTHOG_TO_PROJECT_ID
@@ -15,11 +15,11 @@
 // The second project must have no other events of these days. Without keys both are fakes of the
 // service.
 //
-// The folder keeps the files, the place and the rejects: the same command continues after a stop or
-// a kill. The exit code is 0 only if both projects have the same number of events of each name on
-// each day. Events may be visible hours after they were taken: -wait says how long to look again.
-// An event that arrived in the first project during the transfer is a difference: start again in a
-// new folder.
+// The folder keeps the files, the checkpoint and the rejects: the same command continues after a stop
+// or a kill. The exit code is 0 only if both projects have the same number of events of each name on
+// each day. Events may become visible hours after the service has taken them: -wait says how long to
+// look again. An event that arrives in the first project during the transfer is a difference: start
+// again in a new folder.
 package main
 
 import (
@@ -51,10 +51,10 @@ func main() {
 
 const day = 24 * time.Hour
 
-// transfer is one of the days from begin up to end.
+// transfer is one transfer of the days from begin up to end.
 type transfer struct {
 	from, to   *hogapi.Client
-	watch      *hogapi.WatchOptions // nil: as often as the service is used to
+	watch      *hogapi.WatchOptions // nil: the intervals for the real service
 	rate       int
 	out        io.Writer
 	begin, end time.Time
@@ -90,7 +90,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return err
 	}
 	switch {
-	case isFake: // which is gone after this run: what it has taken must not count as imported
+	case isFake: // the fake is gone after this run: its events must not count as imported
 		if t.folder, err = os.MkdirTemp("", "hogapi-transfer-*"); err != nil {
 			return err
 		}

@@ -34,7 +34,7 @@ func TestWithoutKeys(t *testing.T) {
 	assert.Empty(t, left, "no files are left behind")
 }
 
-// keys sets the environment to two servers, or to none.
+// keys sets the environment to two servers; a nil server has no keys.
 func keys(t *testing.T, from, to *hogapitest.Server) {
 	t.Helper()
 	for prefix, server := range map[string]*hogapitest.Server{"POSTHOG_FROM_": from, "POSTHOG_TO_": to} {
@@ -58,7 +58,7 @@ type project struct {
 	client *hogapi.Client
 }
 
-// projects are two, the first with 3,000 events, and a transfer of them.
+// projects makes two projects, the first with 3,000 events, and a transfer of them.
 func projects(t *testing.T) (from, to project, work *transfer) {
 	t.Helper()
 	first, second := hogapitest.New(hogapitest.WithPolls(1)), hogapitest.New()
@@ -72,7 +72,7 @@ func projects(t *testing.T) (from, to project, work *transfer) {
 	return from, to, work
 }
 
-// stored are the events of a server by uuid: name, person, time.
+// stored returns the events of a server by uuid: name, person, time.
 func stored(server project) map[uuid.UUID][3]string {
 	all := map[uuid.UUID][3]string{}
 	for ev := range server.Ledger().Events() {
@@ -101,7 +101,7 @@ func TestFromProjectToProject(t *testing.T) {
 	assert.Contains(t, work.printed(), "  2024-03-01 $pageview: 150 in the first, 151 in the second\n")
 }
 
-// What was rejected is missing in the second project, and no success.
+// Rejects are missing in the second project, which is not a success.
 func TestRejectsAreADifference(t *testing.T) {
 	_, to, work := projects(t)
 	rejected := 0

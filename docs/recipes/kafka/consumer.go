@@ -42,10 +42,11 @@ func (c *consumer) read(ctx context.Context) error {
 	}
 }
 
-// settled is told that everything up to a place is done with, in the order in which it was enqueued.
+// settled receives the position up to which every event is settled, in the order in which records were
+// enqueued.
 func (c *consumer) settled(upTo hogapi.Position) { c.kafka.MarkCommitOffsets(c.trail.settled(upTo)) }
 
-// revoked waits, before partitions go to another consumer, until what was read of them is settled.
+// revoked waits until the records of revoked partitions are settled, before another consumer gets them.
 func (c *consumer) revoked(ctx context.Context, kafka *kgo.Client, _ map[string][]int32) {
 	ctx, cancel := context.WithTimeout(ctx, 30*time.Second) // below kgo.RebalanceTimeout
 	defer cancel()
@@ -58,7 +59,8 @@ func (c *consumer) revoked(ctx context.Context, kafka *kgo.Client, _ map[string]
 	}
 }
 
-// reject keeps what cannot be imported. An error stops the import, so that no record is passed over silently.
+// reject stores a record that cannot be imported. An error stops the import, so that no record is
+// passed over silently.
 func (c *consumer) reject(ctx context.Context, r hogapi.Reject) error {
 	value := r.Raw
 	if value == nil {
@@ -77,8 +79,8 @@ func positionOf(r *kgo.Record) hogapi.Position {
 	return hogapi.Position{Key: fmt.Sprintf("%s/%d", r.Topic, r.Partition), Offset: r.Offset}
 }
 
-// eventOf is the record as an event: the one function to change for another form of records. The uuid depends on the
-// record alone, so that an event that is sent twice is one event in PostHog.
+// eventOf converts a record to an event: the one function to change for another form of records. The
+// uuid depends on the record alone, so that an event that is sent twice is one event in PostHog.
 func eventOf(r *kgo.Record) hogapi.Event {
 	at := positionOf(r)
 	var v struct {

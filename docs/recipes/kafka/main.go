@@ -1,12 +1,13 @@
-// Command kafka imports past events from a Kafka topic. Offsets are committed once PostHog has taken the events
-// before them, so that nothing is lost when it is killed: see ../kafka.md.
+// Command kafka imports past events from a Kafka topic. It commits an offset once PostHog has taken the
+// events before it, so that a kill loses no event: see ../kafka.md.
 //
 //	KAFKA_BROKERS   host:port, with commas between several
 //	KAFKA_TOPIC     the topic; each record is one event as JSON
 //	KAFKA_GROUP     the consumer group
 //	KAFKA_INSTANCE  a name of this process that stays the same, such as the host's
 //
-// and those of hogapi.FromEnv. What cannot be imported goes to the topic KAFKA_TOPIC.rejects.
+// It also reads the variables of hogapi.FromEnv. Records that cannot be imported go to the topic
+// KAFKA_TOPIC.rejects.
 package main
 
 import (
@@ -34,7 +35,7 @@ func main() {
 	}
 }
 
-// run imports until ctx ends, which is no error.
+// run imports until ctx ends, which is not an error.
 func run(ctx context.Context, out io.Writer) error {
 	posthog, err := hogapi.NewClient(hogapi.FromEnv())
 	if err != nil {
@@ -47,9 +48,9 @@ func run(ctx context.Context, out io.Writer) error {
 		kgo.SeedBrokers(strings.Split(os.Getenv("KAFKA_BROKERS"), ",")...),
 		kgo.ConsumeTopics(c.topic),
 		kgo.ConsumerGroup(os.Getenv("KAFKA_GROUP")),
-		kgo.InstanceID(os.Getenv("KAFKA_INSTANCE")), // started again, it has its partitions at once
+		kgo.InstanceID(os.Getenv("KAFKA_INSTANCE")), // after a restart, it has its partitions at once
 		kgo.ConsumeResetOffset(kgo.NewOffset().AtStart()),
-		kgo.AutoCommitMarks(), // only what settled marks is committed
+		kgo.AutoCommitMarks(), // commits only the offsets that settled marks
 		kgo.AutoCommitInterval(time.Second),
 		kgo.BlockRebalanceOnPoll(),
 		kgo.OnPartitionsRevoked(c.revoked),
@@ -70,7 +71,7 @@ func run(ctx context.Context, out io.Writer) error {
 
 	closing, cancel := context.WithTimeout(context.WithoutCancel(ctx), 30*time.Second)
 	defer cancel()
-	receipt, closeErr := c.capture.Close(closing) // what is not settled then comes again with the next run
+	receipt, closeErr := c.capture.Close(closing) // events that are not settled come again with the next run
 	fmt.Fprintln(out, receipt)
 	commitErr := c.kafka.CommitMarkedOffsets(closing)
 	if ctx.Err() != nil && errors.Is(readErr, context.Canceled) {

@@ -24,7 +24,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// TestMain is the program itself where a test starts it.
+// TestMain is the program itself when a test starts it.
 func TestMain(m *testing.M) {
 	if os.Getenv("RECIPE_RUN") != "" {
 		main()
@@ -109,7 +109,7 @@ func (s *setting) start(t *testing.T) (process *exec.Cmd, out *bytes.Buffer) {
 	return process, out
 }
 
-// committed are the offsets that the group has committed.
+// committed returns the offsets that the group has committed.
 func (s *setting) committed() map[int32]int64 {
 	offsets := map[int32]int64{}
 	if info := s.cluster.GroupInfo(group); info != nil {
@@ -120,7 +120,7 @@ func (s *setting) committed() map[int32]int64 {
 	return offsets
 }
 
-// total is how many records the committed offsets are past.
+// total returns the number of records before the committed offsets.
 func (s *setting) total() (total int64) {
 	for _, offset := range s.committed() {
 		total += offset
@@ -133,7 +133,7 @@ func (s *setting) wait(t *testing.T, what string, done func() bool) {
 	require.Eventually(t, done, time.Minute, 5*time.Millisecond, what)
 }
 
-// verify checks that each event is in PostHog, and as one.
+// verify checks that PostHog has each event, and as one event.
 func (s *setting) verify(t *testing.T) {
 	t.Helper()
 	ledger := s.server.Ledger()
@@ -179,7 +179,7 @@ func TestKilled(t *testing.T) {
 	require.Len(t, rejected, s.bad)
 }
 
-// Partitions that move to another consumer take no event with them.
+// No event is lost when partitions move to another consumer.
 func TestRebalance(t *testing.T) {
 	s := set(t)
 	s.server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(100*time.Millisecond)))
@@ -200,7 +200,7 @@ func TestRebalance(t *testing.T) {
 	s.verify(t)
 }
 
-// Nothing is committed while the service takes nothing.
+// No offset is committed while the service takes no events.
 func TestNothingIsCommittedUnsettled(t *testing.T) {
 	s := set(t)
 	for name, value := range s.env {
@@ -225,7 +225,7 @@ func TestNothingIsCommittedUnsettled(t *testing.T) {
 	require.NoError(t, <-ended)
 }
 
-// A Capture that stops ends the program with an error, and what was not settled is not committed.
+// A Capture that stops ends the program with an error, and no offset of unsettled events is committed.
 func TestWrongKey(t *testing.T) {
 	s := set(t)
 	s.env["POSTHOG_PROJECT_API_KEY"] = "phc_anotherKey0000000000000000000000000000000000"

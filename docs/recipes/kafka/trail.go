@@ -8,8 +8,9 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// trail is the order in which records were enqueued. OnSettled names only the newest place, and the records before it
-// may be of other partitions. It is as long as what the Capture holds.
+// trail is the order in which records were enqueued. OnSettled names only the newest position, and the
+// records before it may be of other partitions. The trail has as many steps as the Capture holds
+// records.
 type trail struct {
 	mu    sync.Mutex
 	steps []step
@@ -29,7 +30,7 @@ func (t *trail) add(r *kgo.Record) {
 	t.steps = append(t.steps, step{positionOf(r), r.Topic, r.Partition, next})
 }
 
-// settled removes the steps up to a place and returns the newest offset of each of their partitions.
+// settled removes the steps up to a position and returns the newest offset of each of their partitions.
 func (t *trail) settled(upTo hogapi.Position) map[string]map[int32]kgo.EpochOffset {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -44,5 +45,5 @@ func (t *trail) settled(upTo hogapi.Position) map[string]map[int32]kgo.EpochOffs
 			return offsets
 		}
 	}
-	return nil // not a place of this trail: nothing may be committed
+	return nil // not a position of this trail: nothing may be committed
 }

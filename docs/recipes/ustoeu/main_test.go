@@ -63,7 +63,7 @@ func export(t *testing.T, events int) (us *hogapitest.Server, files []string) {
 	return us, files
 }
 
-// stored is what must be the same in both projects.
+// stored has the fields that must be the same in both projects.
 type stored struct {
 	name, person string
 	at           int64

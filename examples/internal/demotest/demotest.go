@@ -1,4 +1,4 @@
-// Package demotest helps the tests of the examples: it runs a program and keeps what it prints.
+// Package demotest helps the tests of the examples: it runs a program and keeps its output.
 package demotest
 
 import (
@@ -22,7 +22,7 @@ const (
 // Program is the run function of an example.
 type Program func(ctx context.Context, out io.Writer, args []string) error
 
-// Run runs a program without keys, so with the fake of its own, and returns what it prints.
+// Run runs a program without keys, so with a fake of its own, and returns its output.
 func Run(t *testing.T, program Program, args ...string) string {
 	t.Helper()
 	env(t, nil)
@@ -45,7 +45,7 @@ func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, prog
 	return out.text.String(), err
 }
 
-// screen takes what several goroutines print.
+// screen collects the output of several goroutines.
 type screen struct {
 	mu   sync.Mutex
 	text strings.Builder
@@ -57,7 +57,7 @@ func (s *screen) Write(p []byte) (int, error) {
 	return s.text.Write(p)
 }
 
-// Service is the environment of a program that takes the server for the real service.
+// Service returns the environment of a program that takes the server for the real service.
 func Service(t *testing.T, server *hogapitest.Server) map[string]string {
 	t.Helper()
 	t.Cleanup(server.Close)
