@@ -7,7 +7,6 @@ import (
 	"log/slog"
 	"math/bits"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -40,19 +39,12 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 					return 0
 				})
 				var rejects []hogapi.Reject
-				capture, err := client.NewCapture(&hogapi.CaptureOptions{
+				capture := newCapture(t, client, hogapi.CaptureOptions{
 					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch},
-					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-						rejects = append(rejects, r)
-						return nil
-					}),
+					Rejects: keepRejects(&rejects),
 				})
-				require.NoError(t, err)
-				for i := range n {
-					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-				}
-				receipt, err := capture.Close(t.Context())
-				require.NoError(t, err)
+				enqueue(t, capture, n)
+				receipt := closed(t, capture)
 				assert.EqualValues(t, n-1, receipt.Acknowledged)
 				assert.EqualValues(t, 1, receipt.Rejected)
 				require.Len(t, rejects, 1)
@@ -97,34 +89,27 @@ func TestAnswersThatStop(t *testing.T) {
 		"someone else's 200": {hogapitest.Status(200, `{"ok":true}`), hogapi.StopNotService, nil},
 	}
 	for name, test := range tests {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				server.Script(ops.Capture, hogapitest.Always(test.fault))
-				capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch}})
-				require.NoError(t, err)
-				for i := range 3 {
-					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-				}
-				receipt, err := capture.Close(t.Context())
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				assert.Equal(t, test.reason, stop.Reason)
-				if test.is != nil {
-					require.ErrorIs(t, err, test.is)
-				}
-				var unsettled *hogapi.UnsettledError
-				require.ErrorAs(t, err, &unsettled)
-				assert.Equal(t, 3, unsettled.Count)
-				assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
-				assert.EqualValues(t, 3, receipt.Pending)
-				assert.EqualValues(t, 3, receipt.Read)
-				assert.Len(t, server.Calls(ops.Capture), 1)
-				require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
-				require.ErrorIs(t, capture.Enqueue(t.Context(), hogapi.Event{}), hogapi.ErrClosed, "closed, whatever the event")
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.Script(ops.Capture, hogapitest.Always(test.fault))
+			capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch}})
+			enqueue(t, capture, 3)
+			receipt, err := capture.Close(t.Context())
+			assert.Equal(t, test.reason, stopOf(t, err).Reason)
+			if test.is != nil {
+				require.ErrorIs(t, err, test.is)
+			}
+			var unsettled *hogapi.UnsettledError
+			require.ErrorAs(t, err, &unsettled)
+			assert.Equal(t, 3, unsettled.Count)
+			assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
+			assert.EqualValues(t, 3, receipt.Pending)
+			assert.EqualValues(t, 3, receipt.Read)
+			assert.Len(t, server.Calls(ops.Capture), 1)
+			require.ErrorIs(t, capture.Enqueue(t.Context(), numberedEvent(4)), hogapi.ErrClosed)
+			require.ErrorIs(t, capture.Enqueue(t.Context(), hogapi.Event{}), hogapi.ErrClosed, "closed, whatever the event")
+		}))
 	}
 }
 
@@ -137,8 +122,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })
-		receipt, err := client.Import(t.Context(), numbered(5000), &hogapi.ImportOptions{ID: "outage"})
-		require.NoError(t, err)
+		receipt := imported(t, client, numbered(5000), &hogapi.ImportOptions{ID: "outage"})
 		assert.EqualValues(t, 5000, receipt.Acknowledged)
 		requireWhole(t, server, 5000)
 		var first time.Duration
@@ -164,8 +148,7 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 		log := &lockedBuffer{}
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		server.SetDown(true)
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{NoProgress: -1, MaxInFlight: 100}})
-		require.NoError(t, err)
+		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{NoProgress: -1, MaxInFlight: 100}})
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
 		time.Sleep(5 * time.Minute) // virtual
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
@@ -183,8 +166,7 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 		server.Script(ops.Capture, hogapitest.RateLimit("9999999999"))
 		server.SetDown(false)
 		require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(102)))
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 102, receipt.Acknowledged)
 		requireWhole(t, server, 102)
 	})
@@ -196,8 +178,7 @@ func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
 		client := server.Client(t)
 		server.Script(ops.Capture, hogapitest.RateLimit("90"))
 		begin := time.Now()
-		_, err := client.Import(t.Context(), numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
-		require.NoError(t, err)
+		imported(t, client, numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
 		early := 0
 		for _, r := range server.Ledger().Requests() {
 			if at := r.At.Sub(begin); at > time.Second && at < 90*time.Second {
@@ -239,40 +220,35 @@ func TestTheServicesOwnWords(t *testing.T) {
 		"404":              {404, "text/plain", told},
 		"503":              {503, "text/plain", told},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New(hogapitest.WithProjectKey(wordsKey))
-				server.Script(ops.Capture, saying(c.status, c.contentType, c.text))
-				client := server.Client(t)
-				requireWords := func(text string) {
-					require.Contains(t, text, fmt.Sprintf("answered %d: ", c.status))
-					require.Contains(t, text, told)
-					require.NotContains(t, text, "Canary")
-					require.NotContains(t, text, "phx_")
-					require.NotContains(t, text, "\n")
-					require.NotContains(t, text, "\x1b")
-					require.Less(t, len(text), 450)
-				}
-				_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words"}) // without a handler it stops
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				requireWords(stop.Error())
-				if c.status != 400 && c.status != 413 {
-					return
-				}
-				path := filepath.Join(t.TempDir(), "rejects")
-				file := hogapi.RejectFile(path)
-				_, err = client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
-					requireWords(r.Err.Error())
-					assert.Equal(t, c.status, r.Status)
-					return file.Reject(ctx, r)
-				})})
-				require.NoError(t, err)
-				content, err := os.ReadFile(path)
-				require.NoError(t, err)
-				_, note, _ := strings.Cut(strings.TrimSuffix(string(content), "\n"), `"$reject":`)
-				requireWords(note)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithProjectKey(wordsKey))
+			server.Script(ops.Capture, saying(c.status, c.contentType, c.text))
+			client := server.Client(t)
+			requireWords := func(text string) {
+				require.Contains(t, text, fmt.Sprintf("answered %d: ", c.status))
+				require.Contains(t, text, told)
+				require.NotContains(t, text, "Canary")
+				require.NotContains(t, text, "phx_")
+				require.NotContains(t, text, "\n")
+				require.NotContains(t, text, "\x1b")
+				require.Less(t, len(text), 450)
+			}
+			_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words"}) // without a handler it stops
+			requireWords(stopOf(t, err).Error())
+			if c.status != 400 && c.status != 413 {
+				return
+			}
+			path := filepath.Join(t.TempDir(), "rejects")
+			file := hogapi.RejectFile(path)
+			_, err = client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
+				requireWords(r.Err.Error())
+				assert.Equal(t, c.status, r.Status)
+				return file.Reject(ctx, r)
+			})})
+			require.NoError(t, err)
+			content := readFile(t, path)
+			_, note, _ := strings.Cut(strings.TrimSuffix(string(content), "\n"), `"$reject":`)
+			requireWords(note)
+		}))
 	}
 }

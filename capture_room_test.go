@@ -62,8 +62,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	begin := time.Now()
 	require.NoError(t, capture.Enqueue(t.Context(), next))
 	assert.Greater(t, time.Since(begin), 30*time.Second)
-	receipt, err := capture.Close(t.Context())
-	require.NoError(t, err)
+	receipt := closed(t, capture)
 	assert.EqualValues(t, most+1, receipt.Acknowledged)
 	requireWhole(t, server, most+1)
 }
@@ -75,15 +74,11 @@ func TestOpenBatchesGiveRoom(t *testing.T) {
 			const n = 300
 			server := hogapitest.New()
 			start := time.Now()
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
 				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20, Linger: time.Hour, NoCompression: plain},
 			})
-			require.NoError(t, err)
-			for i := range n {
-				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-			}
-			receipt, err := capture.Close(t.Context())
-			require.NoError(t, err)
+			enqueue(t, capture, n)
+			receipt := closed(t, capture)
 			require.EqualValues(t, n, receipt.Acknowledged)
 			require.Less(t, time.Since(start), time.Minute)
 		})
@@ -97,59 +92,55 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	const most, mostBatch = 8 << 20, 4 << 20
 	const n = 400
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				server.Script(ops.Capture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
-				server.Chaos(ops.Capture, 1, 1, hogapitest.Slow(20*time.Millisecond))
-				refused := map[string]bool{}
-				for i := 0; i < n; i += 20 {
-					refused[numberedUUID(i+1).String()] = true
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
+			server.Chaos(ops.Capture, 1, 1, hogapitest.Slow(20*time.Millisecond))
+			refused := map[string]bool{}
+			for i := 0; i < n; i += 20 {
+				refused[numberedUUID(i+1).String()] = true
+			}
+			server.RejectEvents(func(raw json.RawMessage) int {
+				_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
+				if refused[rest[:36]] {
+					return http.StatusBadRequest
 				}
-				server.RejectEvents(func(raw json.RawMessage) int {
-					_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
-					if refused[rest[:36]] {
-						return http.StatusBadRequest
-					}
-					return 0
-				})
-				var rejects atomic.Int64
-				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
-					Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-						rejects.Add(1)
-						return nil
-					}),
-				})
-				require.NoError(t, err)
-				counted := 0
-				ctx, cancel := context.WithCancel(t.Context())
-				var watching sync.WaitGroup
-				watching.Go(func() {
-					for ctx.Err() == nil {
-						time.Sleep(10 * time.Millisecond)
-						synctest.Wait()
-						counted = max(counted, capture.Stats().Bytes)
-					}
-				})
-				text := strings.Repeat("a", 40<<10)
-				for i := range n {
-					ev := numberedEvent(i + 1)
-					ev.Properties["text"] = text
-					require.NoError(t, capture.Enqueue(t.Context(), ev))
-				}
-				receipt, err := capture.Close(t.Context())
-				require.NoError(t, err)
-				cancel()
-				watching.Wait()
-				assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
-				assert.EqualValues(t, len(refused), rejects.Load())
-				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
-				assert.Greater(t, counted, most/2)
-				assert.LessOrEqual(t, counted, most+mostBatch)
-				assert.Zero(t, capture.Stats().Bytes)
+				return 0
 			})
-		})
+			var rejects atomic.Int64
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
+				Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
+					rejects.Add(1)
+					return nil
+				}),
+			})
+			counted := 0
+			ctx, cancel := context.WithCancel(t.Context())
+			var watching sync.WaitGroup
+			watching.Go(func() {
+				for ctx.Err() == nil {
+					time.Sleep(10 * time.Millisecond)
+					synctest.Wait()
+					counted = max(counted, capture.Stats().Bytes)
+				}
+			})
+			text := strings.Repeat("a", 40<<10)
+			for i := range n {
+				ev := numberedEvent(i + 1)
+				ev.Properties["text"] = text
+				require.NoError(t, capture.Enqueue(t.Context(), ev))
+			}
+			receipt := closed(t, capture)
+			cancel()
+			watching.Wait()
+			assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
+			assert.EqualValues(t, len(refused), rejects.Load())
+			t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+			assert.Greater(t, counted, most/2)
+			assert.LessOrEqual(t, counted, most+mostBatch)
+			assert.Zero(t, capture.Stats().Bytes)
+		}))
 	}
 }
 
@@ -197,47 +188,43 @@ func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
 	t.Parallel()
 	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
-				capture, err := client.NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Rejects: ignoreRejects,
-					Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
-				})
-				require.NoError(t, err)
-				for i := range 20_000 { // the lanes get their permits
-					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-				}
-				require.NoError(t, capture.Flush(t.Context()))
-				counted, n := 0, 20_000
-				for lane := range lanes {
-					var ev hogapi.Event
-					for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
-						ev = numberedEvent(1)
-						ev.DistinctID = fmt.Sprint("person-", i)
-					}
-					for i := range each {
-						n++
-						ev.UUID, ev.Name = numberedUUID(n), "fine"
-						ev.Properties = map[string]any{"text": strings.Repeat("a", 40<<10)}
-						if i == each-1 {
-							ev.Name = "poison"
-						}
-						require.NoError(t, capture.Enqueue(t.Context(), ev))
-					}
-					time.Sleep(5 * time.Second)
-					synctest.Wait()
-					counted = max(counted, capture.Stats().Bytes)
-				}
-				receipt, err := capture.Close(t.Context())
-				require.NoError(t, err)
-				t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
-				assert.Greater(t, counted, most/2)
-				assert.LessOrEqual(t, counted, most+mostBatch)
-				assert.EqualValues(t, lanes, receipt.Rejected)
-				assert.Zero(t, capture.Stats().Bytes)
+		t.Run(name, bubble(func(t *testing.T) {
+			client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
+			capture := newCapture(t, client, hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Rejects: ignoreRejects,
+				Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
 			})
-		})
+			for i := range 20_000 { // the lanes get their permits
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+			}
+			require.NoError(t, capture.Flush(t.Context()))
+			counted, n := 0, 20_000
+			for lane := range lanes {
+				var ev hogapi.Event
+				for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
+					ev = numberedEvent(1)
+					ev.DistinctID = fmt.Sprint("person-", i)
+				}
+				for i := range each {
+					n++
+					ev.UUID, ev.Name = numberedUUID(n), "fine"
+					ev.Properties = map[string]any{"text": strings.Repeat("a", 40<<10)}
+					if i == each-1 {
+						ev.Name = "poison"
+					}
+					require.NoError(t, capture.Enqueue(t.Context(), ev))
+				}
+				time.Sleep(5 * time.Second)
+				synctest.Wait()
+				counted = max(counted, capture.Stats().Bytes)
+			}
+			receipt := closed(t, capture)
+			t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
+			assert.Greater(t, counted, most/2)
+			assert.LessOrEqual(t, counted, most+mostBatch)
+			assert.EqualValues(t, lanes, receipt.Rejected)
+			assert.Zero(t, capture.Stats().Bytes)
+		}))
 	}
 }
 
@@ -266,29 +253,25 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 		"at once":          {1000, 0, 0.95, hogapi.ProtocolV1},
 		"at once, /batch/": {1000, 0, 0.95, hogapi.ProtocolBatch},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				n := 30 * c.rate
-				if c.latency == time.Second {
-					n *= 2 // it takes a while to find out how many requests the pace needs
-				}
-				server := hogapitest.New(hogapitest.WithCompactLedger())
-				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
-				source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
-				begin := time.Now()
-				receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-					ID: "busy", Rate: c.rate, Delivery: hogapi.DeliveryOptions{Protocol: c.protocol},
-				})
-				require.NoError(t, err)
-				assert.Equal(t, c.protocol, receipt.Protocol)
-				assert.EqualValues(t, n, receipt.Acknowledged)
-				rate := float64(n) / time.Since(begin).Seconds()
-				t.Logf("%.0f events a second", rate)
-				assert.GreaterOrEqual(t, rate, c.least*float64(c.rate))
-				assert.LessOrEqual(t, rate, 1.05*float64(c.rate))
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			n := 30 * c.rate
+			if c.latency == time.Second {
+				n *= 2 // it takes a while to find out how many requests the pace needs
+			}
+			server := hogapitest.New(hogapitest.WithCompactLedger())
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.latency)))
+			source := altered(numbered(n), func(ev *hogapi.Event) { ev.DistinctID = "everybody" })
+			begin := time.Now()
+			receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{
+				ID: "busy", Rate: c.rate, Delivery: hogapi.DeliveryOptions{Protocol: c.protocol},
 			})
-		})
+			assert.Equal(t, c.protocol, receipt.Protocol)
+			assert.EqualValues(t, n, receipt.Acknowledged)
+			rate := float64(n) / time.Since(begin).Seconds()
+			t.Logf("%.0f events a second", rate)
+			assert.GreaterOrEqual(t, rate, c.least*float64(c.rate))
+			assert.LessOrEqual(t, rate, 1.05*float64(c.rate))
+		}))
 	}
 }
 
@@ -297,16 +280,14 @@ func TestCloseAtALowRate(t *testing.T) {
 	for rate, most := range map[int]int{1: 10, 10: 20, 100: 200, 500: 1000, 0: 2000} {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: rate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
-			require.NoError(t, err)
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Rate: rate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 			n := 0
 			for ; capture.TryEnqueue(numberedEvent(n+1)) == nil; n++ {
 				require.Less(t, n, 100_000)
 			}
 			assert.InDelta(t, most, n, float64(most)/7, "the first batch may have left already")
 			begin := time.Now()
-			receipt, err := capture.Close(t.Context())
-			require.NoError(t, err)
+			receipt := closed(t, capture)
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			took := 3 * time.Second
 			if rate == 1 {

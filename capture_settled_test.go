@@ -51,14 +51,13 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 			return 0
 		})
 		var settled places
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
 			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 20}, OnSettled: settled.tell,
 			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 				time.Sleep(200 * time.Millisecond)
 				return nil
 			}),
 		})
-		require.NoError(t, err)
 		ctx, stop := context.WithCancel(t.Context())
 		var producing sync.WaitGroup
 		producing.Go(func() {
@@ -74,8 +73,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 		told := len(settled.all())
 		stop()
 		producing.Wait()
-		_, err = capture.Close(t.Context())
-		require.NoError(t, err)
+		closed(t, capture)
 		require.NoError(t, flushErr)
 		assert.Greater(t, told, 5)
 	})
@@ -101,110 +99,98 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 		"of another position": {[]int64{1}, []int64{2}, []int64{3}, []int64{1}, []int64{1, 2}},
 		"of none at first":    {[]int64{0}, []int64{0, 2}, []int64{0, 3}, nil, []int64{2}},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				server.Script(ops.Capture, hogapitest.SlowAnswer(5*time.Second))
-				time.AfterFunc(time.Second, func() { server.SetDown(true) })
-				time.AfterFunc(outage, func() { server.SetDown(false) })
-				var settled places
-				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Lanes: 1},
-				})
-				require.NoError(t, err)
-				n, began := 0, time.Now()
-				add := func(offsets []int64) {
-					for _, offset := range offsets {
-						n++
-						require.NoError(t, capture.Enqueue(t.Context(), placed(n, offset)))
-					}
-				}
-				var flushing sync.WaitGroup
-				flush := func(told []int64, took func(time.Duration)) {
-					flushing.Go(func() {
-						assert.NoError(t, capture.Flush(t.Context()))
-						if len(told) > 0 { // later ones may have been settled with them
-							assert.GreaterOrEqual(t, settled.offsets()[len(settled.offsets())-1], told[len(told)-1])
-						} else {
-							assert.Empty(t, settled.offsets())
-						}
-						took(time.Since(began))
-					})
-					synctest.Wait()
-				}
-				add(c.before)
-				flush(c.first, func(d time.Duration) { assert.Equal(t, 5*time.Second, d) })
-				time.Sleep(2 * time.Second)
-				add(c.between)
-				flush(c.second, func(d time.Duration) {
-					assert.Equal(t, len(c.between) > 0, d > outage)
-				})
-				add(c.after)
-				flushing.Wait()
-				_, err = capture.Close(t.Context())
-				require.NoError(t, err)
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.SlowAnswer(5*time.Second))
+			time.AfterFunc(time.Second, func() { server.SetDown(true) })
+			time.AfterFunc(outage, func() { server.SetDown(false) })
+			var settled places
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 			})
-		})
+			n, began := 0, time.Now()
+			add := func(offsets []int64) {
+				for _, offset := range offsets {
+					n++
+					require.NoError(t, capture.Enqueue(t.Context(), placed(n, offset)))
+				}
+			}
+			var flushing sync.WaitGroup
+			flush := func(told []int64, took func(time.Duration)) {
+				flushing.Go(func() {
+					assert.NoError(t, capture.Flush(t.Context()))
+					if len(told) > 0 { // later ones may have been settled with them
+						assert.GreaterOrEqual(t, settled.offsets()[len(settled.offsets())-1], told[len(told)-1])
+					} else {
+						assert.Empty(t, settled.offsets())
+					}
+					took(time.Since(began))
+				})
+				synctest.Wait()
+			}
+			add(c.before)
+			flush(c.first, func(d time.Duration) { assert.Equal(t, 5*time.Second, d) })
+			time.Sleep(2 * time.Second)
+			add(c.between)
+			flush(c.second, func(d time.Duration) {
+				assert.Equal(t, len(c.between) > 0, d > outage)
+			})
+			add(c.after)
+			flushing.Wait()
+			closed(t, capture)
+		}))
 	}
 }
 
 // Flush returns when OnSettled has been told, also of what was settled long before, or while a report was under way.
 func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				var settled places
-				capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
-					time.Sleep(slow)
-					settled.tell(at)
-				}})
-				require.NoError(t, err)
-				require.NoError(t, capture.Flush(t.Context()), "nothing to do")
-				for i := range 4 {
-					ev := numberedEvent(i + 1)
-					ev.Position = hogapi.Position{Offset: int64(i + 1)}
-					require.NoError(t, capture.Enqueue(t.Context(), ev))
-					time.Sleep(10 * time.Second)
-					if i%2 == 1 {
-						require.NoError(t, capture.Flush(t.Context()))
-						require.NotEmpty(t, settled.all())
-						assert.Equal(t, ev.Position, settled.all()[len(settled.all())-1])
-					}
+		t.Run(name, bubble(func(t *testing.T) {
+			var settled places
+			capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+				time.Sleep(slow)
+				settled.tell(at)
+			}})
+			require.NoError(t, err)
+			require.NoError(t, capture.Flush(t.Context()), "nothing to do")
+			for i := range 4 {
+				ev := numberedEvent(i + 1)
+				ev.Position = hogapi.Position{Offset: int64(i + 1)}
+				require.NoError(t, capture.Enqueue(t.Context(), ev))
+				time.Sleep(10 * time.Second)
+				if i%2 == 1 {
+					require.NoError(t, capture.Flush(t.Context()))
+					require.NotEmpty(t, settled.all())
+					assert.Equal(t, ev.Position, settled.all()[len(settled.all())-1])
 				}
-				_, err = capture.Close(t.Context())
-				require.NoError(t, err)
-				assert.IsIncreasing(t, settled.offsets(), "in order, and none twice") // some may be left out: they are settled with later ones
-			})
-		})
+			}
+			closed(t, capture)
+			assert.IsIncreasing(t, settled.offsets(), "in order, and none twice") // some may be left out: they are settled with later ones
+		}))
 	}
 }
 
 // A flush that ends while OnSettled is told does not speak of unsettled events.
 func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
-		require.NoError(t, err)
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
 		ev := numberedEvent(1)
 		ev.Position = hogapi.Position{Offset: 1}
 		require.NoError(t, capture.Enqueue(t.Context(), ev))
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
-		err = capture.Flush(ctx)
+		err := capture.Flush(ctx)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorContains(t, err, "before OnSettled was told of all")
-		_, err = capture.Close(t.Context())
-		require.NoError(t, err)
+		closed(t, capture)
 	})
 }
 
 // Close with a context that has ended: what is settled already is no failure.
 func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
-		require.NoError(t, err)
-		for i := range 20 {
-			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-		}
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
+		enqueue(t, capture, 20)
 		require.NoError(t, capture.Flush(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -236,8 +222,7 @@ func TestReceiptOfARunThatNeverBegan(t *testing.T) {
 	client := hogapitest.New().Client(t)
 	checkpoint := &brittle{Checkpointer: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint"))}
 	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects"))}
-	whole, err := client.Import(t.Context(), numbered(100), &options)
-	require.NoError(t, err)
+	whole := imported(t, client, numbered(100), &options)
 	require.EqualValues(t, 100, whole.Acknowledged)
 
 	whole.Finished = false // of the runs below, which never begin
@@ -260,30 +245,26 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 		answer  time.Duration
 		pending int64
 	}{"answered in time": {1500 * time.Millisecond, 0}, "too late": {time.Minute, 100}} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				begin := time.Now()
-				receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
-					ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
-				})
-				assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
-				assert.Equal(t, c.pending, receipt.Pending)
-				assert.EqualValues(t, 100, receipt.Acknowledged+receipt.Pending)
-				if c.pending == 0 {
-					require.NoError(t, err)
-					return
-				}
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
-				require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begin := time.Now()
+			receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
+				ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
 			})
-		})
+			assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
+			assert.Equal(t, c.pending, receipt.Pending)
+			assert.EqualValues(t, 100, receipt.Acknowledged+receipt.Pending)
+			if c.pending == 0 {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
+			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+		}))
 	}
 }
 
@@ -291,41 +272,37 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 func TestCloseListsEverything(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"down from the start": true, "down after some": false} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				const n = 25_000
-				server := hogapitest.New()
-				server.SetDown(down)
-				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour, Protocol: hogapi.ProtocolBatch},
-				})
-				require.NoError(t, err)
-				for i := range n {
-					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-					if i == 5000 && !down {
-						require.NoError(t, capture.Flush(t.Context()))
-						server.SetDown(true)
-					}
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
-				defer cancel()
-				receipt, err := capture.Close(ctx)
-				var unsettled *hogapi.UnsettledError
-				require.ErrorAs(t, err, &unsettled)
-				listed := unsettledUUIDs(unsettled)
-				require.Len(t, listed, unsettled.Count)
-				assert.EqualValues(t, unsettled.Count, receipt.Pending)
-				assert.EqualValues(t, n, receipt.Acknowledged+receipt.Pending)
-				assert.Equal(t, numberedUUIDs(n)[n-len(listed):], listed, "in their order")
-				assert.Equal(t, server.Ledger().Missing(numberedUUIDs(n)), listed, "each is stored or listed")
-				assert.Equal(t, hogapi.Position{Offset: int64(n - len(listed) + 1)}, unsettled.First)
-				assert.Equal(t, hogapi.Position{Offset: n}, unsettled.Last)
-				for range unsettled.Events() {
-					break // may be left early
-				}
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			const n = 25_000
+			server := hogapitest.New()
+			server.SetDown(down)
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour, Protocol: hogapi.ProtocolBatch},
 			})
-		})
+			for i := range n {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				if i == 5000 && !down {
+					require.NoError(t, capture.Flush(t.Context()))
+					server.SetDown(true)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			receipt, err := capture.Close(ctx)
+			var unsettled *hogapi.UnsettledError
+			require.ErrorAs(t, err, &unsettled)
+			listed := unsettledUUIDs(unsettled)
+			require.Len(t, listed, unsettled.Count)
+			assert.EqualValues(t, unsettled.Count, receipt.Pending)
+			assert.EqualValues(t, n, receipt.Acknowledged+receipt.Pending)
+			assert.Equal(t, numberedUUIDs(n)[n-len(listed):], listed, "in their order")
+			assert.Equal(t, server.Ledger().Missing(numberedUUIDs(n)), listed, "each is stored or listed")
+			assert.Equal(t, hogapi.Position{Offset: int64(n - len(listed) + 1)}, unsettled.First)
+			assert.Equal(t, hogapi.Position{Offset: n}, unsettled.Last)
+			for range unsettled.Events() {
+				break // may be left early
+			}
+		}))
 	}
 }
 
@@ -345,32 +322,26 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 		"cut while it writes": {[]hogapitest.Fault{hogapitest.CutSending()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
 		"the first is stored": {[]hogapitest.Fault{hogapitest.Slow(1), hogapitest.CutBefore()}, n - 2*batch, "hogapi: 20 events are unsettled, from 11 to 30; 10 were never sent, 10 were sent"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
-				capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true},
-				})
-				require.NoError(t, err)
-				for i := range n {
-					require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-				}
-				ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-				defer cancel()
-				_, err = capture.Close(ctx)
-				var unsettled *hogapi.UnsettledError
-				require.ErrorAs(t, err, &unsettled)
-				assert.Equal(t, tt.neverSent, unsettled.NeverSent)
-				require.ErrorContains(t, err, tt.says)
-				events := slices.Collect(unsettled.Events())
-				require.Len(t, events, unsettled.Count)
-				for i, ev := range events {
-					assert.Equal(t, i < unsettled.Count-tt.neverSent, ev.Sent, "%d", i)
-				}
-				server.ClearScript(ops.Capture)
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true},
 			})
-		})
+			enqueue(t, capture, n)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, err := capture.Close(ctx)
+			var unsettled *hogapi.UnsettledError
+			require.ErrorAs(t, err, &unsettled)
+			assert.Equal(t, tt.neverSent, unsettled.NeverSent)
+			require.ErrorContains(t, err, tt.says)
+			events := slices.Collect(unsettled.Events())
+			require.Len(t, events, unsettled.Count)
+			for i, ev := range events {
+				assert.Equal(t, i < unsettled.Count-tt.neverSent, ev.Sent, "%d", i)
+			}
+			server.ClearScript(ops.Capture)
+		}))
 	}
 }

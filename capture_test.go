@@ -23,11 +23,8 @@ import (
 func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
-		require.NoError(t, err)
-		for i := range 10 {
-			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-		}
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+		enqueue(t, capture, 10)
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -56,14 +53,10 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.Status(503)))
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
-		require.NoError(t, err)
-		for i := range 10 {
-			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-		}
+		capture := newCapture(t, client, hogapi.CaptureOptions{})
+		enqueue(t, capture, 10)
 		time.Sleep(300 * time.Millisecond) // virtual: the first tries have failed
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 10, receipt.Acknowledged)
 		requireWhole(t, server, 10)
 	})
@@ -71,11 +64,8 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.SetDown(true)
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
-		require.NoError(t, err)
-		for i := range 10 {
-			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-		}
+		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
+		enqueue(t, capture, 10)
 		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
 		defer cancel()
 		begin := time.Now()
@@ -99,8 +89,7 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		got := make(chan hogapi.Position, 10)
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
-		require.NoError(t, err)
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
 		for i, record := range [][]hogapi.Event{
 			{placed(1, 1)}, {placed(2, 2), hogapi.Identify("ann", placed(1, 1).Timestamp, map[string]any{"a": 1}), placed(3, 2)}, {placed(4, 0)}, {placed(5, 3)},
 		} {
@@ -112,8 +101,7 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 			assert.EqualValues(t, min(i+1, 3), (<-got).Offset)
 			assert.LessOrEqual(t, time.Since(begin), 300*time.Millisecond)
 		}
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 6, receipt.Acknowledged)
 		assert.Equal(t, 6, server.Ledger().Unique(), "Identify got a uuid of the record's place")
 		assert.Empty(t, got)
@@ -131,8 +119,7 @@ func placed(i int, offset int64) hogapi.Event {
 func TestEnqueueTakesAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
-		require.NoError(t, err)
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
 		bad := placed(2, 1)
 		bad.Name = ""
 		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), placed(1, 1), bad))
@@ -143,8 +130,7 @@ func TestEnqueueTakesAllOrNone(t *testing.T) {
 		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)
 		require.NoError(t, capture.TryEnqueue(placed(5, 3)))
 		require.NoError(t, capture.Enqueue(t.Context()), "nothing")
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 3, receipt.Acknowledged)
 		assert.EqualValues(t, 1, receipt.Refused)
 		requireBalanced(t, receipt)
@@ -156,22 +142,17 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rejects []hogapi.Reject
 		var settled []int64
-		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{
 			ID: "x", Rate: hogapi.Unpaced,
-			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-				rejects = append(rejects, r)
-				return nil
-			}),
+			Rejects:   keepRejects(&rejects),
 			OnSettled: func(p hogapi.Position) { settled = append(settled, p.Offset) },
 		})
-		require.NoError(t, err)
 		bad := placed(2, 2)
 		bad.Name, bad.UUID = "", uuid.Nil
 		require.NoError(t, capture.Enqueue(t.Context(), placed(1, 1)))
 		require.NoError(t, capture.Enqueue(t.Context(), bad))
 		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Offset: 3}, "internal")))
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		require.Len(t, rejects, 1)
 		assert.Equal(t, reasons.NoName, rejects[0].Err.Reason)
 		assert.Equal(t, hogapi.UUIDAt(hogapi.Position{Offset: 2}, "x"), rejects[0].UUID)
@@ -189,8 +170,7 @@ func TestDefaultPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
-		receipt, err := client.Import(t.Context(), numbered(20_000), &hogapi.ImportOptions{ID: "paced"})
-		require.NoError(t, err)
+		receipt := imported(t, client, numbered(20_000), &hogapi.ImportOptions{ID: "paced"})
 		assert.EqualValues(t, 20_000, receipt.Acknowledged)
 		requests := server.Ledger().Requests()
 		for i := range requests {
@@ -224,9 +204,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, reasons.NoName, refused.Reason)
 		assert.Equal(t, hogapi.Position{Offset: 2}, refused.Position)
-		var stop *hogapi.StopError
-		require.ErrorAs(t, err, &stop)
-		assert.Equal(t, hogapi.StopRejected, stop.Reason)
+		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
 	})
 }
 
@@ -258,9 +236,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	for field, options := range tests {
 		t.Run(field, func(t *testing.T) {
 			_, err := client.NewCapture(&options)
-			var input *hogapi.InputError
-			require.ErrorAs(t, err, &input)
-			assert.Equal(t, strings.TrimSuffix(field, "<"), input.Field)
+			assert.Equal(t, strings.TrimSuffix(field, "<"), requireInputError(t, err).Field)
 			require.ErrorIs(t, err, hogapi.ErrInvalid)
 		})
 	}
@@ -279,15 +255,13 @@ func (*brokenEncoder) NewWriter() hogapi.BodyWriter { return nil }
 // A producer whose context has ended hears of it at once, not only when the buffer is full.
 func TestEnqueueWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{})
-		require.NoError(t, err)
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{})
 		ctx, cancel := context.WithCancelCause(t.Context())
 		require.NoError(t, capture.Enqueue(ctx, numberedEvent(1)))
 		why := errors.New("the user has had enough")
 		cancel(why)
 		require.ErrorIs(t, capture.Enqueue(ctx, numberedEvent(2)), why)
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Read)
 	})
 }
@@ -297,9 +271,7 @@ func TestForProjectRefusesToImport(t *testing.T) {
 	server := hogapitest.New()
 	other := server.Client(t).ForProject("2")
 	_, err := other.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "trap"})
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
-	assert.Equal(t, "project", input.Field)
+	assert.Equal(t, "project", requireInputError(t, err).Field)
 	_, err = other.NewCapture(&hogapi.CaptureOptions{})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 	assert.Empty(t, server.Calls(ops.Capture))

@@ -1,7 +1,6 @@
 package hogapi_test
 
 import (
-	"context"
 	"encoding/base64"
 	"encoding/json"
 	"math/rand/v2"
@@ -45,13 +44,9 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 		for i := range words {
 			events = append(events, hogapi.Event{Name: "opened", DistinctID: "ann", Timestamp: start.Add(time.Duration(i) * time.Second)})
 		}
-		receipt, err := client.Import(t.Context(), eventsOf(events...), &hogapi.ImportOptions{
-			ID: "each", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-				rejects = append(rejects, r)
-				return nil
-			}),
+		receipt := imported(t, client, eventsOf(events...), &hogapi.ImportOptions{
+			ID: "each", MaxRejectShare: -1, Rejects: keepRejects(&rejects),
 		})
-		require.NoError(t, err)
 		testevents.RequireBalanced(t, receipt)
 		assert.EqualValues(t, 5, receipt.Acknowledged)
 		assert.EqualValues(t, 2, receipt.Rejected)
@@ -102,12 +97,10 @@ func TestWrongAnswersOfCaptureV1(t *testing.T) {
 				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Lanes: 1},
 			}
 			receipt, err := client.Import(t.Context(), numbered(100), options)
-			stop := stopOf(t, err)
-			assert.Equal(t, hogapi.StopNotService, stop.Reason, "%v", err)
+			assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason, "%v", err)
 			assert.Zero(t, receipt.Acknowledged)
 			assert.Zero(t, receipt.Rejected+receipt.Unconfirmed)
-			receipt, err = client.Import(t.Context(), numbered(100), options)
-			require.NoError(t, err)
+			receipt = imported(t, client, numbered(100), options)
 			assert.EqualValues(t, 100, receipt.Acknowledged)
 			assert.Empty(t, server.Ledger().Changed())
 			requireEach(t, server, 100)
@@ -140,8 +133,7 @@ func TestAnswersWithoutResults(t *testing.T) {
 			assert.Equal(t, 2, calls, "sent once, and once more")
 		}
 		server.ClearScript(ops.Capture)
-		receipt, err = client.Import(t.Context(), numbered(300), options)
-		require.NoError(t, err)
+		receipt = imported(t, client, numbered(300), options)
 		assert.EqualValues(t, 300, receipt.Acknowledged)
 		assert.Zero(t, receipt.Unconfirmed)
 		assert.Empty(t, server.Ledger().Changed())
@@ -162,8 +154,7 @@ func TestSmallFlushIsOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Linger: time.Hour}})
-		require.NoError(t, err)
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Linger: time.Hour}})
 		for round := range 3 {
 			for i := range 5 {
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))
@@ -172,8 +163,7 @@ func TestSmallFlushIsOneRequest(t *testing.T) {
 			assert.Len(t, server.Calls(ops.Capture), round+1)
 		}
 		assert.Empty(t, server.Calls(ops.Protocol), "it is known")
-		_, err = capture.Close(t.Context())
-		require.NoError(t, err)
+		closed(t, capture)
 	}
 }
 
@@ -205,8 +195,7 @@ func TestSizesOfCaptureV1(t *testing.T) {
 			}}))
 			test.delivery.Lanes, test.delivery.MaxBytes, test.delivery.MaxBatchBytes = 1, 64<<20, 18<<20
 			test.delivery.Linger = time.Hour // a batch is full, however slow the machine
-			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
-			require.NoError(t, err)
+			receipt := imported(t, client, source, &hogapi.ImportOptions{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
 			assert.Equal(t, n, server.Ledger().Unique())

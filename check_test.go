@@ -58,9 +58,7 @@ func TestCheckFinds(t *testing.T) {
 		at(6, func(e *hogapi.Event) { e.Timestamp = time.Now() }),
 		hogapi.BadEvent(hogapi.Position{Offset: 7}, []byte("{"), errors.New("line 7 is no JSON")),
 	), &hogapi.ImportOptions{ID: "check"})
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
-	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
+	assert.Equal(t, hogapi.StopTooManyRejects, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first: ")
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
@@ -89,8 +87,7 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 		"a set policy": {ID: "x", Gate: hogapi.GateOptions{PersonPolicy: 9}},
 	} {
 		_, err := hogapi.Check(t.Context(), numbered(1), &o)
-		var input *hogapi.InputError
-		require.ErrorAs(t, err, &input, name)
+		require.ErrorAs(t, err, new(*hogapi.InputError), name)
 	}
 	_, err := hogapi.Check(t.Context(), nil, &hogapi.ImportOptions{ID: "x"})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)

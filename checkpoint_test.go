@@ -1,13 +1,13 @@
 package hogapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"iter"
 	"os"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -87,55 +87,51 @@ func TestImportRefusesACheckpointInUse(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// A checkpoint that is sound and of something else is refused clearly, stays as it is, and nothing is sent.
+// A checkpoint that is sound and of something else is refused clearly, stays as it is, and nothing is sent. It belongs to a project on a
+// host: with another key or host an import that is done, or half done, would send nothing there.
 func TestCheckpointOfSomethingElse(t *testing.T) {
 	t.Parallel()
-	const id = "mine"
 	version := func(other string) func(string) string {
 		return func(state string) string { return strings.Replace(state, `{"version":3,`, `{"version":`+other+`,`, 1) }
 	}
-	tests := map[string]struct {
+	for name, tt := range map[string]struct {
 		id, source string
+		client     hogapi.Option
 		change     func(state string) string
 		field      string
 	}{
-		"a newer version": {id: id, source: "numbered", change: version("4"), field: "checkpoint: version"},
-		"no version":      {id: id, source: "numbered", change: version("0"), field: "checkpoint: version"},
-		"another import":  {id: "other", source: "numbered", field: "checkpoint: begun by the import"},
-		"another source":  {id: id, source: "renamed", field: "checkpoint: begun with the source"},
-	}
-	for name, test := range tests {
+		"a newer version": {change: version("4"), field: "version"},
+		"no version":      {change: version("0"), field: "version"},
+		"another import":  {id: "other", field: "begun by the import"},
+		"another source":  {source: "renamed", field: "begun with the source"},
+		"another key":     {client: hogapi.WithProjectAPIKey("phc_another0000000000000000000000000000000000"), field: "begun with the project"},
+		"another host":    {client: hogapi.WithCaptureURL("https://elsewhere.example"), field: "begun with the project"},
+	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
+			server, other := hogapitest.New(), []hogapi.Option{}
 			client := server.Client(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
 			checkpoint := hogapi.FileCheckpoint(path)
-			options := hogapi.ImportOptions{ID: id, Checkpoint: checkpoint}
-			_, err := client.Import(t.Context(), numbered(3), &options)
-			require.NoError(t, err)
-			if test.change != nil {
-				changeState(t, checkpoint, test.change)
+			options := hogapi.ImportOptions{ID: "mine", Checkpoint: checkpoint}
+			imported(t, client, numbered(3), &options)
+			if tt.change != nil {
+				changeState(t, checkpoint, tt.change)
 			}
-			before, err := os.ReadFile(path)
-			require.NoError(t, err)
-			sent := len(server.Calls())
-
-			options.ID = test.id
-			_, err = client.Import(t.Context(), hogapi.SourceFunc(test.source, numbered(6).Events), &options)
-			var input *hogapi.InputError
-			require.ErrorAs(t, err, &input)
-			assert.Equal(t, test.field, input.Field)
-			after, err := os.ReadFile(path)
-			require.NoError(t, err)
-			assert.Equal(t, string(before), string(after), "the checkpoint stays")
+			if tt.client != nil {
+				other = append(other, tt.client)
+			}
+			before, sent := readFile(t, path), len(server.Calls())
+			options.ID = cmp.Or(tt.id, "mine")
+			source := hogapi.SourceFunc(cmp.Or(tt.source, "numbered"), numbered(6).Events)
+			_, err := server.Client(t, other...).Import(t.Context(), source, &options)
+			assert.Equal(t, "checkpoint: "+tt.field, requireInputError(t, err).Field)
+			assert.NotContains(t, err.Error(), "phc_")
+			assert.Equal(t, string(before), string(readFile(t, path)), "the checkpoint stays")
 			assert.Len(t, server.Calls(), sent, "nothing is sent")
-
-			if test.change == nil { // whom it belongs to goes on from there
-				options.ID = id
-				receipt, err := client.Import(t.Context(), numbered(6), &options)
-				require.NoError(t, err)
-				assert.EqualValues(t, 6, receipt.Acknowledged)
+			if tt.change == nil { // its own import goes on from there
+				options.ID = "mine"
+				assert.EqualValues(t, 6, imported(t, client, numbered(6), &options).Acknowledged)
 				requireWhole(t, server, 6)
 			}
 		})
@@ -151,50 +147,6 @@ func changeState(t *testing.T, c hogapi.Checkpointer, change func(string) string
 	require.NotEqual(t, string(state), changed)
 	require.NoError(t, c.Save(t.Context(), []byte(changed)))
 	require.NoError(t, c.Close())
-}
-
-// A checkpoint belongs to a project on a host: with another key or host an import that is done, or half done, would send nothing there.
-func TestCheckpointOfAnotherProject(t *testing.T) {
-	t.Parallel()
-	for name, other := range map[string][]hogapi.Option{
-		"another key":  {hogapi.WithProjectAPIKey("phc_another0000000000000000000000000000000000")},
-		"another host": {hogapi.WithCaptureURL("https://elsewhere.example")},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server := hogapitest.New()
-			options := hogapi.ImportOptions{ID: "mine", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))}
-			_, err := server.Client(t).Import(t.Context(), numbered(10), &options)
-			require.NoError(t, err)
-			sent := len(server.Calls())
-
-			_, err = hogapitest.New().Client(t, other...).Import(t.Context(), numbered(10), &options)
-			var input *hogapi.InputError
-			require.ErrorAs(t, err, &input)
-			assert.Equal(t, "checkpoint: begun with the project", input.Field)
-			require.ErrorContains(t, err, "a new checkpoint")
-			assert.NotContains(t, err.Error(), "phc_")
-
-			receipt, err := server.Client(t).Import(t.Context(), numbered(10), &options)
-			require.NoError(t, err, "the checkpoint stays")
-			assert.EqualValues(t, 10, receipt.Acknowledged)
-			assert.Len(t, server.Calls(), sent, "all of it was there")
-		})
-	}
-	t.Run("of a version without it", func(t *testing.T) {
-		t.Parallel()
-		server := hogapitest.New()
-		checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
-		options := hogapi.ImportOptions{ID: "mine", Checkpoint: checkpoint}
-		_, err := server.Client(t).Import(t.Context(), numbered(10), &options)
-		require.NoError(t, err)
-		changeState(t, checkpoint, func(state string) string {
-			return regexp.MustCompile(`"target":"[0-9a-f]{32}",`).ReplaceAllString(state, "")
-		})
-		_, err = server.Client(t).Import(t.Context(), numbered(20), &options)
-		require.NoError(t, err)
-		assert.Equal(t, 20, server.Ledger().Unique())
-	})
 }
 
 // A source that cannot be opened, such as a file whose name has a typo, leaves the checkpoint as it was: the next run may name another.
@@ -232,15 +184,13 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 			assert.NoFileExists(t, path)
 			assert.Empty(t, server.Calls())
 
-			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), &options)
-			require.NoError(t, err)
+			receipt = imported(t, client, hogapi.JSONLinesFile(right, second), &options)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 
 			// Once something is settled, a typo changes nothing either.
 			_, err = client.Import(t.Context(), tt.source, &options)
 			require.Error(t, err)
-			receipt, err = client.Import(t.Context(), hogapi.JSONLinesFile(right, second), &options)
-			require.NoError(t, err)
+			receipt = imported(t, client, hogapi.JSONLinesFile(right, second), &options)
 			assert.EqualValues(t, 30, receipt.Acknowledged)
 			assert.Equal(t, 30, server.Ledger().Len(), "nothing was sent again")
 		})

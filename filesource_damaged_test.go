@@ -97,8 +97,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 			assert.Equal(t, 10, server.Ledger().Len())
 
 			require.NoError(t, os.WriteFile(damaged, packed, 0o600)) // a good copy
-			receipt, err = client.Import(t.Context(), source, &options)
-			require.NoError(t, err)
+			receipt = imported(t, client, source, &options)
 			assert.EqualValues(t, n+10, receipt.Acknowledged)
 			assert.Equal(t, n+10, server.Ledger().Unique())
 		})

@@ -12,7 +12,6 @@ import (
 	"strings"
 	"sync"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -93,8 +92,7 @@ func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
 	m.write(linesOf(2023, 60))
 	_, err := m.run()
 	require.NoError(t, err)
-	raw, err := os.ReadFile(m.ckpt)
-	require.NoError(t, err)
+	raw := readFile(t, m.ckpt)
 	_, state, _ := strings.Cut(string(raw), "\n")
 	old := regexp.MustCompile(`"file":\{[^}]*\},`).ReplaceAllString(strings.TrimSuffix(state, "\n"), "")
 	require.Less(t, len(old), len(state)-20)
@@ -130,11 +128,10 @@ func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
 				}
 				return 0
 			})
-			_, err := m.server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(m.path), &hogapi.ImportOptions{
+			imported(t, m.server.Client(t), hogapi.JSONLinesFile(m.path), &hogapi.ImportOptions{
 				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
 				Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1, MaxInFlight: 2},
 			})
-			require.NoError(t, err)
 			assert.Equal(t, 200, m.server.Ledger().Unique())
 			m.requireRefused()
 		})
@@ -160,46 +157,42 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 	t.Parallel()
 	const files, lines = 100, 3
 	for _, place := range []int{1, 3, 10, 31, 150} { // lines settled when it is killed
-		t.Run(fmt.Sprint(place), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) { // so all is read before the first answer
-				folder := t.TempDir()
-				paths := make([]string, files)
-				write := func(year int) {
-					for i := range paths {
-						paths[i] = filepath.Join(folder, fmt.Sprintf("f%03d.jsonl", i))
-						require.NoError(t, os.WriteFile(paths[i], []byte(linesOf(year, lines)), 0o600))
-					}
+		t.Run(fmt.Sprint(place), bubble(func(t *testing.T) { // so all is read before the first answer
+			folder := t.TempDir()
+			paths := make([]string, files)
+			write := func(year int) {
+				for i := range paths {
+					paths[i] = filepath.Join(folder, fmt.Sprintf("f%03d.jsonl", i))
+					require.NoError(t, os.WriteFile(paths[i], []byte(linesOf(year, lines)), 0o600))
 				}
-				server := hogapitest.New()
-				server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
-				checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
-				run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
-					return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
-						ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
-					})
-				}
-				write(1998)
-				receipt, err := run(&killed{checkpoint, 3}) // the start, the protocol, and one place
-				require.ErrorContains(t, err, "killed")
-				require.EqualValues(t, files*lines, receipt.Read, "all was read")
-				sent := server.Ledger().Len()
+			}
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
+			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
+			run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
+				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
+					ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
+				})
+			}
+			write(1998)
+			receipt, err := run(&killed{checkpoint, 3}) // the start, the protocol, and one place
+			require.ErrorContains(t, err, "killed")
+			require.EqualValues(t, files*lines, receipt.Read, "all was read")
+			sent := server.Ledger().Len()
 
-				write(1999)
-				receipt, err = run(checkpoint)
-				var input *hogapi.InputError
-				require.ErrorAs(t, err, &input)
-				assert.Equal(t, "checkpoint: begun with the source", input.Field)
-				assert.ErrorContains(t, err, fmt.Sprintf(`"f%03d.jsonl"`, (place-1)/lines))
-				assert.EqualValues(t, place, receipt.Read)
-				assert.Equal(t, sent, server.Ledger().Len())
+			write(1999)
+			receipt, err = run(checkpoint)
+			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
+			assert.ErrorContains(t, err, fmt.Sprintf(`"f%03d.jsonl"`, (place-1)/lines))
+			assert.EqualValues(t, place, receipt.Read)
+			assert.Equal(t, sent, server.Ledger().Len())
 
-				write(1998)
-				receipt, err = run(checkpoint)
-				require.NoError(t, err)
-				assert.EqualValues(t, files*lines, receipt.Acknowledged)
-				assert.Equal(t, files*lines, server.Ledger().Unique())
-			})
-		})
+			write(1998)
+			receipt, err = run(checkpoint)
+			require.NoError(t, err)
+			assert.EqualValues(t, files*lines, receipt.Acknowledged)
+			assert.Equal(t, files*lines, server.Ledger().Unique())
+		}))
 	}
 }
 
@@ -214,8 +207,7 @@ func TestTheFileBeforeIsNotNeeded(t *testing.T) {
 			first, second := writeFile(t, "a.jsonl", linesOf(2023, 2)), writeFile(t, "b.jsonl", linesOf(2024, 1))
 			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 			run := func() hogapi.Receipt {
-				receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(first, second), &hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
-				require.NoError(t, err)
+				receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(first, second), &hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
 				return receipt
 			}
 			run()

@@ -4,7 +4,6 @@ import (
 	"archive/zip"
 	"bytes"
 	"compress/gzip"
-	"context"
 	"encoding/csv"
 	"encoding/json"
 	"fmt"
@@ -220,8 +219,7 @@ func TestFormatsOfFiles(t *testing.T) {
 					rest, _ := described(t, source, p)
 					require.Equal(t, want[i+1:], append([]string{}, rest...), "after %s", p)
 				}
-				content, err := os.ReadFile(path)
-				require.NoError(t, err)
+				content := readFile(t, path)
 				fsys := fstest.MapFS{"x/y.bin": {Data: content}}
 				got, _ = described(t, hogapi.FileSourceFS(fsys, tableFormat, "x/*"), hogapi.Position{})
 				require.Equal(t, want, got, "on another file system")
@@ -248,8 +246,7 @@ func TestFilesByPattern(t *testing.T) {
 	source := hogapi.FileSource(tableFormat, filepath.Join(folder, "day=*", "*.json"))
 	assert.Contains(t, source.Name(), "day=0/part.json … day=11/part.json (12 files")
 	server := hogapitest.New()
-	receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
-	require.NoError(t, err)
+	receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
 	assert.EqualValues(t, 2*(12*13/2), receipt.Acknowledged)
 	assert.Equal(t, 2*12, server.Ledger().Unique())
 
@@ -352,13 +349,9 @@ func TestBadRecords(t *testing.T) {
 			t.Parallel()
 			var rejects []hogapi.Reject
 			server := hogapitest.New()
-			receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSource(tableFormat, writeFile(t, "f", tt.content)), &hogapi.ImportOptions{
-				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-					rejects = append(rejects, r)
-					return nil
-				}),
+			receipt := imported(t, server.Client(t), hogapi.FileSource(tableFormat, writeFile(t, "f", tt.content)), &hogapi.ImportOptions{
+				ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects),
 			})
-			require.NoError(t, err)
 			assert.EqualValues(t, 4, receipt.Acknowledged)
 			require.NotEmpty(t, rejects)
 			assert.Equal(t, tt.where, rejects[0].Where)

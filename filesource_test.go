@@ -64,8 +64,7 @@ func TestFileSource(t *testing.T) {
 		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint")), Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")),
 	}
 	path := writeFile(t, "visits.jsonl", someVisits)
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSource(visits, path), &options)
-	require.NoError(t, err)
+	receipt := imported(t, server.Client(t), hogapi.FileSource(visits, path), &options)
 	requireBalanced(t, receipt)
 	assert.Equal(t, "visits: visits.jsonl", receipt.Source)
 	assert.EqualValues(t, []int64{7, 3, 1}, []int64{receipt.Acknowledged, receipt.Rejected, receipt.Skipped})
@@ -75,7 +74,7 @@ func TestFileSource(t *testing.T) {
 	// Another mapping is not the same import.
 	changed := visits
 	changed.Options = "v2"
-	_, err = server.Client(t).Import(t.Context(), hogapi.FileSource(changed, path), &options)
+	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(changed, path), &options)
 	assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
 
 	// What was rejected is imported with a corrected format, and is what the corrected format makes of the file.
@@ -98,11 +97,9 @@ func TestFileSource(t *testing.T) {
 		return visits.Convert(record)
 	}
 	again := hogapi.ImportOptions{ID: "visits-rejects", Rate: hogapi.Unpaced}
-	_, err = server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), corrected.Convert), &again)
-	require.NoError(t, err)
+	imported(t, server.Client(t), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), corrected.Convert), &again)
 	direct := hogapitest.New()
-	_, err = direct.Client(t).Import(t.Context(), hogapi.FileSource(corrected, writeFile(t, "other.jsonl", someVisits)), &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
-	require.NoError(t, err)
+	imported(t, direct.Client(t), hogapi.FileSource(corrected, writeFile(t, "other.jsonl", someVisits)), &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
 	assert.Equal(t, stored(t, direct), stored(t, server))
 }
 
@@ -115,7 +112,6 @@ func TestEqualRecordsInDifferentFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
 	server := hogapitest.New()
-	_, err = server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
-	require.NoError(t, err)
+	imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
 	assert.Equal(t, 2, server.Ledger().Unique())
 }

@@ -37,19 +37,17 @@ func TestAClockThatWasAhead(t *testing.T) {
 		})
 		var refused []hogapi.Reason
 		server := hogapitest.New()
-		_, err := server.Client(t, hogapi.WithClock(clock)).Import(t.Context(), source, &hogapi.ImportOptions{
+		imported(t, server.Client(t, hogapi.WithClock(clock)), source, &hogapi.ImportOptions{
 			ID: "clock", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 				refused = append(refused, r.Err.Reason)
 				return nil
 			}),
 		})
-		require.NoError(t, err)
 		assert.Equal(t, []hogapi.Reason{reasons.TooYoung, reasons.TooYoung, reasons.Future, reasons.TooYoung}, refused)
 		assert.Equal(t, 1, server.Ledger().Unique(), "while it was ahead")
 
 		ahead = 365 * 24 * time.Hour
-		capture, err := server.Client(t, hogapi.WithClock(clock)).NewCapture(&hogapi.CaptureOptions{})
-		require.NoError(t, err)
+		capture := newCapture(t, server.Client(t, hogapi.WithClock(clock)), hogapi.CaptureOptions{})
 		for i := range 3 {
 			require.NoError(t, capture.Enqueue(t.Context(), young(10+i)))
 		}
@@ -59,7 +57,6 @@ func TestAClockThatWasAhead(t *testing.T) {
 			require.ErrorAs(t, capture.Enqueue(t.Context(), young(20+i)), &refusal)
 			assert.Equal(t, reasons.TooYoung, refusal.Reason)
 		}
-		_, err = capture.Close(t.Context())
-		require.NoError(t, err)
+		closed(t, capture)
 	})
 }

@@ -105,8 +105,7 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 			checkpoint := filepath.Join(t.TempDir(), "ckpt")
 			options := hogapi.ImportOptions{ID: "twice", Checkpoint: hogapi.FileCheckpoint(checkpoint)}
 			_, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(one, between, other), &options)
-			input := requireInputError(t, err)
-			assert.Equal(t, "other.jsonl", input.Value)
+			assert.Equal(t, "other.jsonl", requireInputError(t, err).Value)
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 			assert.Zero(t, server.Ledger().Len())
 			assert.NoFileExists(t, checkpoint, "and a checkpoint is not made: the next run may name other files")
@@ -114,13 +113,6 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 			require.ErrorContains(t, err, `the same file as "events.jsonl"`)
 		})
 	}
-}
-
-func requireInputError(t *testing.T, err error) *hogapi.InputError {
-	t.Helper()
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
-	return input
 }
 
 // A copy may be meant: Import and Check warn of two files that begin with the same megabyte of text, whatever form they have.
@@ -146,8 +138,7 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			var logged strings.Builder
 			client := hogapitest.New().Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
-			receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(one, other), &options)
-			require.NoError(t, err)
+			receipt := imported(t, client, hogapi.JSONLinesFile(one, other), &options)
 			assert.Equal(t, c.want, receipt.Warnings[warnings.SameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same megabyte as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
@@ -230,8 +221,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 				return
 			}
 			require.NoError(t, os.WriteFile(path, []byte(tt.content), 0o600))
-			receipt, err = client.Import(t.Context(), files, &options)
-			require.NoError(t, err)
+			receipt = imported(t, client, files, &options)
 			assert.EqualValues(t, n, receipt.Acknowledged)
 			assert.Equal(t, n, server.Ledger().Unique())
 		})
@@ -315,17 +305,14 @@ func TestLastLineThatIsBeingWritten(t *testing.T) {
 			for range 2 { // however often
 				_, err := run(strings.TrimSuffix(whole, "\n")[:len(whole)-1-cut])
 				require.ErrorContains(t, err, "the last line (events.jsonl:30) is not finished")
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				assert.Equal(t, hogapi.StopSource, stop.Reason)
+				assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 			}
 			receipt, err := run(whole + linesOf(2024, 3))
 			require.NoError(t, err)
 			assert.EqualValues(t, 33, receipt.Acknowledged)
 			assert.Zero(t, receipt.Rejected)
 			assert.Equal(t, 33, server.Ledger().Unique())
-			content, err := os.ReadFile(rejects)
-			require.NoError(t, err)
+			content := readFile(t, rejects)
 			assert.Empty(t, content)
 		})
 	}

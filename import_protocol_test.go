@@ -43,33 +43,30 @@ func TestProtocolIsAskedOnce(t *testing.T) {
 		"a long outage":             {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Status(503))}, stop: hogapi.StopNoProgress},
 		"a host that never answers": {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Refuse())}, stop: hogapi.StopUnreachable},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New(test.options...)
-				client := server.Client(t)
-				server.Script(ops.Protocol, test.faults...)
-				receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "ask", Rate: hogapi.Unpaced})
-				if test.asked > 0 {
-					assert.Len(t, server.Calls(ops.Protocol), test.asked)
-				}
-				if test.stop != "" {
-					assert.Equal(t, test.stop, stopOf(t, err).Reason, "%v", err)
-					assert.Zero(t, receipt.Read)
-					assert.Zero(t, server.Ledger().Len())
-					return
-				}
-				require.NoError(t, err)
-				assert.Equal(t, test.want, receipt.Protocol)
-				assert.Equal(t, test.warned, receipt.Warnings[warnings.Protocol])
-				assert.EqualValues(t, 100, receipt.Acknowledged)
-				requireWhole(t, server, 100)
-				for _, r := range server.Ledger().Requests() {
-					assert.Equal(t, test.want == hogapi.ProtocolV1, r.V1 != nil)
-				}
-				assert.Empty(t, server.Breaches())
-			})
-		})
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New(test.options...)
+			client := server.Client(t)
+			server.Script(ops.Protocol, test.faults...)
+			receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "ask", Rate: hogapi.Unpaced})
+			if test.asked > 0 {
+				assert.Len(t, server.Calls(ops.Protocol), test.asked)
+			}
+			if test.stop != "" {
+				assert.Equal(t, test.stop, stopOf(t, err).Reason, "%v", err)
+				assert.Zero(t, receipt.Read)
+				assert.Zero(t, server.Ledger().Len())
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, receipt.Protocol)
+			assert.Equal(t, test.warned, receipt.Warnings[warnings.Protocol])
+			assert.EqualValues(t, 100, receipt.Acknowledged)
+			requireWhole(t, server, 100)
+			for _, r := range server.Ledger().Requests() {
+				assert.Equal(t, test.want == hogapi.ProtocolV1, r.V1 != nil)
+			}
+			assert.Empty(t, server.Breaches())
+		}))
 	}
 }
 
@@ -80,8 +77,7 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 	options := func(p hogapi.Protocol) *hogapi.ImportOptions {
 		return &hogapi.ImportOptions{ID: "keeps", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: p}}
 	}
-	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(10), options(hogapi.ProtocolAuto))
-	require.NoError(t, err)
+	imported(t, hogapitest.New().Client(t), numbered(10), options(hogapi.ProtocolAuto))
 
 	old := hogapitest.New(hogapitest.WithoutV1())
 	receipt, err := old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
@@ -90,14 +86,12 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 	assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
 
 	_, err = old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolBatch))
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
+	input := requireInputError(t, err)
 	assert.Equal(t, "Delivery.Protocol", input.Field)
 	assert.Contains(t, input.Want, `"v1", which the import began with`)
 
 	newer := hogapitest.New()
-	receipt, err = newer.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
-	require.NoError(t, err)
+	receipt = imported(t, newer.Client(t), numbered(20), options(hogapi.ProtocolAuto))
 	assert.EqualValues(t, 20, receipt.Acknowledged)
 	assert.Equal(t, 10, newer.Ledger().Len())
 	assert.Empty(t, append(old.Calls(ops.Protocol), newer.Calls(ops.Protocol)...), "the checkpoint says it")
@@ -110,13 +104,11 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{})
-		require.NoError(t, err)
+		capture := newCapture(t, client, hogapi.CaptureOptions{})
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
 		time.Sleep(2 * time.Second) // virtual
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Acknowledged)
 	})
 }
@@ -126,16 +118,14 @@ func TestNoEqualUUIDsInARequest(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
-		require.NoError(t, err)
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
 		ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
 		for i := range 12 {
 			ev := numberedEvent(i + 1)
 			ev.UUID = ids[i%3]
 			require.NoError(t, capture.Enqueue(t.Context(), ev))
 		}
-		receipt, err := capture.Close(t.Context())
-		require.NoError(t, err)
+		receipt := closed(t, capture)
 		assert.EqualValues(t, 12, receipt.Acknowledged)
 		assert.Len(t, server.Calls(ops.Capture), 4)
 		assert.Equal(t, 3, server.Ledger().Unique())
@@ -171,8 +161,7 @@ func TestEncoders(t *testing.T) {
 			return inner.RoundTrip(r)
 		})}))
 		test.delivery.Lanes = 1
-		receipt, err := client.Import(t.Context(), numbered(500), &hogapi.ImportOptions{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
-		require.NoError(t, err)
+		receipt := imported(t, client, numbered(500), &hogapi.ImportOptions{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
 		assert.EqualValues(t, 500, receipt.Acknowledged)
 		requireWhole(t, server, 500)
 		require.NotEmpty(t, encodings)

@@ -21,14 +21,6 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// stopOf is why an import has stopped.
-func stopOf(t *testing.T, err error) *hogapi.StopError {
-	t.Helper()
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
-	return stop
-}
-
 // countRejects counts the rejects that it is given.
 func countRejects(n *int) hogapi.RejectHandler {
 	return hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
@@ -68,49 +60,45 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 		"99 of each 100":       {1000, func(i int) bool { return i%100 != 0 }, false},
 		"the last 100 of 150":  {150, func(i int) bool { return i > 50 }, true},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				refuseEvents(t, server, tt.isBad)
-				rejects := 0
-				checkpoint := &memoryCheckpoint{}
-				options := hogapi.ImportOptions{
-					ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
-					Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 50},
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			refuseEvents(t, server, tt.isBad)
+			rejects := 0
+			checkpoint := &memoryCheckpoint{}
+			options := hogapi.ImportOptions{
+				ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
+				Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 50},
+			}
+			receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
+			requireBalanced(t, receipt)
+			bad := 0
+			for i := range tt.n {
+				if tt.isBad(i + 1) {
+					bad++
 				}
-				receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
-				requireBalanced(t, receipt)
-				bad := 0
-				for i := range tt.n {
-					if tt.isBad(i + 1) {
-						bad++
-					}
-				}
-				if !tt.stops {
-					require.NoError(t, err)
-					assert.EqualValues(t, bad, receipt.Rejected)
-					assert.EqualValues(t, tt.n-bad, receipt.Acknowledged)
-					assert.Empty(t, server.Breaches(), "each half is a request of its own")
-					return
-				}
-				stop := stopOf(t, err)
-				assert.Equal(t, hogapi.StopRefused, stop.Reason)
-				assert.Equal(t, http.StatusBadRequest, stop.Status)
-				require.ErrorContains(t, err, "100 different events in a row were refused, each sent alone: the server answered 400: ")
-				assert.Less(t, receipt.Rejected, int64(100))
-				assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
-
-				refuseEvents(t, server, func(int) bool { return false })
-				receipt, err = client.Import(t.Context(), numbered(tt.n), &options)
+			}
+			if !tt.stops {
 				require.NoError(t, err)
-				assert.EqualValues(t, tt.n, receipt.Acknowledged+receipt.Rejected)
-				if server.Ledger().Unique() < tt.n {
-					assert.Equal(t, tt.n-rejects, server.Ledger().Unique(), "only what was handed over is missing")
-				}
-			})
-		})
+				assert.EqualValues(t, bad, receipt.Rejected)
+				assert.EqualValues(t, tt.n-bad, receipt.Acknowledged)
+				assert.Empty(t, server.Breaches(), "each half is a request of its own")
+				return
+			}
+			stop := stopOf(t, err)
+			assert.Equal(t, hogapi.StopRefused, stop.Reason)
+			assert.Equal(t, http.StatusBadRequest, stop.Status)
+			require.ErrorContains(t, err, "100 different events in a row were refused, each sent alone: the server answered 400: ")
+			assert.Less(t, receipt.Rejected, int64(100))
+			assert.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
+
+			refuseEvents(t, server, func(int) bool { return false })
+			receipt = imported(t, client, numbered(tt.n), &options)
+			assert.EqualValues(t, tt.n, receipt.Acknowledged+receipt.Rejected)
+			if server.Ledger().Unique() < tt.n {
+				assert.Equal(t, tt.n-rejects, server.Ledger().Unique(), "only what was handed over is missing")
+			}
+		}))
 	}
 }
 
@@ -129,8 +117,7 @@ func TestAllRefusedByTheService(t *testing.T) {
 		assert.ErrorContains(t, stop, "the first of this run: event refused: answer_400: event: the server answered 400: failed to parse request")
 		assert.EqualValues(t, 30, receipt.Rejected)
 		refuseEvents(t, server, func(int) bool { return false })
-		receipt, err = client.Import(t.Context(), numbered(30), &options)
-		require.NoError(t, err)
+		receipt = imported(t, client, numbered(30), &options)
 		assert.EqualValues(t, 30, receipt.Acknowledged, "it began at the start again")
 	})
 }
@@ -163,8 +150,7 @@ func TestPlainHTTPToATLSPort(t *testing.T) {
 					assert.Zero(t, receipt.Rejected)
 				}
 				assert.Zero(t, receipt.Acknowledged)
-				receipt, err = server.Client(t).Import(t.Context(), numbered(n), &options)
-				require.NoError(t, err)
+				receipt = imported(t, server.Client(t), numbered(n), &options)
 				assert.EqualValues(t, n, receipt.Acknowledged)
 				requireWhole(t, server, n)
 			})
@@ -200,8 +186,7 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 			begin := time.Now()
 			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
 			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
-			var stop *hogapi.StopError
-			require.ErrorAs(t, err, &stop, name)
+			stop := stopOf(t, err)
 			assert.Equal(t, hogapi.StopNoProgress, stop.Reason)
 			assert.Equal(t, wait, stop.RetryAfter)
 			assert.Less(t, time.Since(begin), time.Second, name)

@@ -47,13 +47,11 @@ func TestWarningsOfTime(t *testing.T) {
 		server := hogapitest.New()
 		client := server.Client(t)
 		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: size}}
-		receipt, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
-		require.NoError(t, err)
+		receipt := imported(t, client, hogapi.SourceFunc("times", events), &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
 		want := map[hogapi.Warning]int64{warnings.WideBatch: 4, warnings.Backwards: 3}
 		assert.Equal(t, want, receipt.Warnings)
-		again, err := client.Import(t.Context(), hogapi.SourceFunc("times", events), &options)
-		require.NoError(t, err)
+		again := imported(t, client, hogapi.SourceFunc("times", events), &options)
 		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
 	})
 }
@@ -108,8 +106,7 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 	for without, heatmap := range map[bool]hogapi.Warning{false: warnings.Heatmap, true: warnings.HeatmapStrip} {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 		gate := hogapi.GateOptions{NoHeatmaps: without}
-		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
-		require.NoError(t, err)
+		receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 		assert.EqualValues(t, 4, receipt.Acknowledged)
 		assert.Equal(t, map[hogapi.Warning]int64{warnings.Exception: 1, warnings.SetIgnored: 1, heatmap: 1, warnings.Unset: 1}, receipt.Warnings)
 		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
@@ -140,8 +137,7 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 	}
 	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
 	for range 2 { // the second run has nothing left, which is no wonder
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), &options)
-		require.NoError(t, err)
+		receipt := imported(t, hogapitest.New().Client(t), numbered(3), &options)
 		assert.Zero(t, receipt.Warnings[warnings.NoRecords])
 	}
 }
@@ -218,8 +214,7 @@ func (p preflightTest) run(t *testing.T) {
 		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[warnings.KeyUnchecked])
 		return
 	}
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
+	stop := stopOf(t, err)
 	assert.Equal(t, hogapi.StopWrongKey, stop.Reason)
 	assert.Equal(t, http.StatusUnauthorized, stop.Status)
 	assert.NotContains(t, err.Error(), wrong)
@@ -235,8 +230,7 @@ func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		checkpoint := &memoryCheckpoint{}
 		for range 2 { // the second time it is known
-			receipt, err := client.Import(t.Context(), numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
-			require.NoError(t, err)
+			receipt := imported(t, client, numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
 			assert.EqualValues(t, 1, receipt.Warnings[warnings.KeyUnchecked])
 			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")
 		}

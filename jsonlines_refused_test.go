@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -22,13 +21,9 @@ import (
 // refusalsOf imports files and returns what is refused of them.
 func refusalsOf(t *testing.T, source hogapi.Source, checkpoint hogapi.Checkpointer) (all []hogapi.Reject) {
 	t.Helper()
-	_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-		ID: "refusals", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-			all = append(all, r)
-			return nil
-		}),
+	imported(t, hogapitest.New().Client(t), source, &hogapi.ImportOptions{
+		ID: "refusals", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: keepRejects(&all),
 	})
-	require.NoError(t, err)
 	return all
 }
 
@@ -205,31 +200,28 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 		}},
 		"a checkpoint of another import": {source: file(goodRecord), change: func(t *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) {
 			o.Checkpoint = &memoryCheckpoint{}
-			_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(3), &hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
-			require.NoError(t, err)
+			imported(t, hogapitest.New().Client(t), numbered(3), &hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
 		}},
 		"bad options": {source: file(goodRecord), change: func(_ *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) { o.Rate = -7 }},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New(hogapitest.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
-				options := hogapi.ImportOptions{ID: "prefixes"}
-				if c.change != nil {
-					c.change(t, &options, server)
-				}
-				client := server.Client(t, hogapi.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
-				_, err := client.Import(t.Context(), c.source(t), &options)
-				require.Error(t, err)
-				for line := range strings.Lines(err.Error()) { // errors that are joined have a line each
-					assert.Equal(t, 1, strings.Count(line, "hogapi: "), line)
-					assert.True(t, strings.HasPrefix(line, "hogapi: "), line)
-				}
-				_, err = hogapi.Check(t.Context(), c.source(t), &options)
-				if err != nil && !errors.Is(err, context.Canceled) {
-					assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
-				}
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
+			options := hogapi.ImportOptions{ID: "prefixes"}
+			if c.change != nil {
+				c.change(t, &options, server)
+			}
+			client := server.Client(t, hogapi.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
+			_, err := client.Import(t.Context(), c.source(t), &options)
+			require.Error(t, err)
+			for line := range strings.Lines(err.Error()) { // errors that are joined have a line each
+				assert.Equal(t, 1, strings.Count(line, "hogapi: "), line)
+				assert.True(t, strings.HasPrefix(line, "hogapi: "), line)
+			}
+			_, err = hogapi.Check(t.Context(), c.source(t), &options)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
+			}
+		}))
 	}
 }
 

@@ -3,7 +3,6 @@ package hogapi_test
 import (
 	"context"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -14,14 +13,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 )
-
-// writeFile makes a file in a folder of the test.
-func writeFile(t testing.TB, name, content string) (path string) {
-	t.Helper()
-	path = filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
 
 // record is what a source gave, with values of their own.
 type record struct {

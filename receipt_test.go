@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -46,8 +45,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 	checkpoint := &memoryCheckpoint{}
 	options := hogapi.ImportOptions{ID: "rows", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: ignoreRejects}
 	for range 2 { // the second run counts nothing again
-		receipt, err := server.Client(t).Import(t.Context(), source, &options)
-		require.NoError(t, err)
+		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
 		require.Len(t, receipt.Days, 5)
 		assert.Equal(t, []hogapi.DayCount{
@@ -74,8 +72,7 @@ func TestReceiptRollsUp(t *testing.T) {
 		ev.Timestamp = time.Date(1960, 1, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, int(ev.Position.Offset))
 	})
 	checkpoint := &memoryCheckpoint{}
-	receipt, err := hogapitest.New(hogapitest.WithCompactLedger()).Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
-	require.NoError(t, err)
+	receipt := imported(t, hogapitest.New(hogapitest.WithCompactLedger()).Client(t), source, &hogapi.ImportOptions{ID: "rolled", Rate: hogapi.Unpaced, Checkpoint: checkpoint})
 	requireBalanced(t, receipt)
 	assert.Less(t, len(receipt.Days), 400)
 	assert.Equal(t, hogapi.DayCount{Day: "1960-02", Event: "order placed", Acknowledged: 29, Digest: receipt.Days[1].Digest}, receipt.Days[1])
@@ -113,8 +110,7 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			var progress []string
 			options := hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
 			server := hogapitest.New()
-			receipt, err := server.Client(t).Import(t.Context(), source(), &options)
-			require.NoError(t, err)
+			receipt := imported(t, server.Client(t), source(), &options)
 			requireTame(t, receipt.String(), 2+3+3) // the head, names, reasons
 			for _, line := range progress {
 				requireTame(t, line, 0)
@@ -188,8 +184,7 @@ func TestReceiptNamesSharedUUIDs(t *testing.T) {
 		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 		options := hogapi.ImportOptions{ID: "shared", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: protocol}}
 		for range 2 {
-			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &options)
-			require.NoError(t, err)
+			receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(path), &options)
 			assert.EqualValues(t, 7, receipt.Acknowledged)
 			assert.Equal(t, map[hogapi.Warning]int64{warnings.UUIDConflict: 1, warnings.UUIDReuse: 1}, receipt.Warnings)
 			assert.Equal(t, []hogapi.CheckExample{
@@ -236,9 +231,7 @@ func TestReceiptQueries(t *testing.T) {
 			client := server.Client(t)
 			var receipt hogapi.Receipt
 			for _, name := range []string{"another", id, id} {
-				var err error
-				receipt, err = client.Import(t.Context(), altered(source, func(ev *hogapi.Event) { ev.UUID = uuid.Nil }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
-				require.NoError(t, err)
+				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID = uuid.Nil }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
 
@@ -325,8 +318,7 @@ func TestQueryWindows(t *testing.T) {
 // The query of the guide finds what the service never merges.
 func TestQueryOfTheGuide(t *testing.T) {
 	t.Parallel()
-	guide, err := os.ReadFile("docs/historical-import.md")
-	require.NoError(t, err)
+	guide := readFile(t, "docs/historical-import.md")
 	found := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(guide, -1)
 	require.Len(t, found, 1)
 	server := hogapitest.New()
@@ -338,8 +330,7 @@ func TestQueryOfTheGuide(t *testing.T) {
 				ev.Name = name
 			}
 		})
-		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
-		require.NoError(t, err)
+		imported(t, client, source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
 	}
 	rows := ask(t, client, map[string]any{"kind": "HogQLQuery", "query": string(found[0][1])})
 	assert.Equal(t, [][]any{{fmt.Sprint(numberedUUID(2)), 2.0}}, rows)

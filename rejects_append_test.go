@@ -2,7 +2,6 @@ package hogapi_test
 
 import (
 	"bytes"
-	"context"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -32,13 +31,11 @@ func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
 		assert.EqualValues(t, 3, receipt.Rejected)
 	}
 	run()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	content := readFile(t, path)
 	content = append(content[:len(content)-len("}}\n")], `},"event":"c"`...) // a brace too few
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	run()
-	after, err := os.ReadFile(path)
-	require.NoError(t, err)
+	after := readFile(t, path)
 	assert.Equal(t, string(content)+"\n", string(after))
 
 	// It is rejected as a source, unless a later line has all of it: a crash has torn it then.
@@ -62,80 +59,58 @@ func TestRejectFileRefusesAnotherFile(t *testing.T) {
 			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.ErrorAs(t, err, new(*hogapi.InputError), name)
 		require.ErrorContains(t, err, "a reject file", name)
-		after, err := os.ReadFile(path)
-		require.NoError(t, err)
+		after := readFile(t, path)
 		assert.Equal(t, content, string(after), name)
 		assert.NoFileExists(t, path+".lock", name)
 	}
 }
 
-// Each reject holds the bytes of its own line, although the reader's buffer has been filled with others long before it is settled.
+// Each reject holds the bytes of its own line, although the reader's buffer has been filled with others long before it is settled: of a
+// line that is no event, and of one on which a mapping fails or makes a bad event.
 func TestRejectsHoldTheirOwnLine(t *testing.T) {
 	t.Parallel()
 	const n = 12_000
 	random := rand.New(rand.NewPCG(1, 2))
 	var content strings.Builder
-	var bad []string
+	var all, bad []string
 	for i := range n {
+		line := fmt.Sprintf(`{"event":"e","distinct_id":"p","timestamp":"1998-01-01T00:00:00Z","properties":{"n":%d}}`, i)
 		if i%3 > 0 {
-			line := fmt.Sprintf(`{"bad line":%d,%q}`, i, strings.Repeat("x", random.IntN(200)))
+			line = fmt.Sprintf(`{"bad line":%d,%q}`, i, strings.Repeat("x", random.IntN(200)))
 			bad = append(bad, line)
-			content.WriteString(line + "\n")
-			continue
 		}
-		fmt.Fprintf(&content, `{"event":"e","distinct_id":"p","timestamp":"1998-01-01T00:00:00Z","properties":{"n":%d}}`+"\n", i)
+		all = append(all, line)
+		content.WriteString(line + "\n")
 	}
-	path := writeFile(t, "e.jsonl", content.String())
-	for name, source := range map[string]hogapi.Source{
-		"a file":        hogapi.JSONLinesFile(path),
-		"a mapped file": hogapi.MapSource(hogapi.JSONLinesFile(path), unchanged),
-		"a gzip file":   hogapi.JSONLinesFile(writeFile(t, "e.jsonl", zipped(content.String()))),
+	file := hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content.String()))
+	for name, tt := range map[string]struct {
+		source hogapi.Source
+		want   []string
+	}{
+		"a file":        {file, bad},
+		"a mapped file": {hogapi.MapSource(file, unchanged), bad},
+		"a gzip file":   {hogapi.JSONLinesFile(writeFile(t, "e.jsonl", zipped(content.String()))), bad},
+		"a mapping that fails": {
+			hogapi.MapSource(file, func(hogapi.Event) ([]hogapi.Event, error) { return nil, errors.New("no") }), all,
+		},
+		"a mapping that makes a bad name": {
+			hogapi.MapSource(file, func(ev hogapi.Event) ([]hogapi.Event, error) { ev.Name = ""; return []hogapi.Event{ev}, nil }), all,
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server := hogapitest.New(hogapitest.WithCompactLedger())
-			server.Script(ops.Capture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
+			if len(tt.want) < n { // something is sent
+				server.Script(ops.Capture, hogapitest.Slow(300*time.Millisecond)) // all is read by then
+			}
+			var rejects []hogapi.Reject
+			receipt := imported(t, server.Client(t), tt.source, &hogapi.ImportOptions{ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
+			assert.EqualValues(t, len(tt.want), receipt.Rejected)
 			var got []string
-			receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-				ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-					got = append(got, string(r.Raw))
-					return nil
-				}),
-			})
-			require.NoError(t, err)
-			assert.EqualValues(t, len(bad), receipt.Rejected)
-			require.Equal(t, bad, got)
-		})
-	}
-}
-
-// A mapping that fails on a line leaves the line itself in the reject.
-func TestRejectsOfAMappingHoldTheirOwnLine(t *testing.T) {
-	t.Parallel()
-	const n = 10_000
-	var content strings.Builder
-	var lines []string
-	for i := range n {
-		line := fmt.Sprintf(`{"event":"e","distinct_id":"p","timestamp":"1998-01-01T00:00:00Z","properties":{"n":%d,"x":%q}}`, i, strings.Repeat("x", i%100))
-		lines = append(lines, line)
-		content.WriteString(line + "\n")
-	}
-	for name, mapping := range map[string]func(hogapi.Event) ([]hogapi.Event, error){
-		"fails":            func(hogapi.Event) ([]hogapi.Event, error) { return nil, errors.New("no") },
-		"makes a bad name": func(ev hogapi.Event) ([]hogapi.Event, error) { ev.Name = ""; return []hogapi.Event{ev}, nil },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			var got []string
-			source := hogapi.MapSource(hogapi.JSONLinesFile(writeFile(t, "e.jsonl", content.String())), mapping)
-			_, err := hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-				ID: "raw", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-					got = append(got, string(r.Raw))
-					return nil
-				}),
-			})
-			require.NoError(t, err)
-			require.Equal(t, lines, got)
+			for _, r := range rejects {
+				got = append(got, string(r.Raw))
+			}
+			require.Equal(t, tt.want, got)
 		})
 	}
 }

@@ -111,25 +111,22 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 			}
 			rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 			source := hogapi.JSONLinesFile(writeFile(t, "events.jsonl", tt.content))
-			receipt, err := client.Import(t.Context(), mapped(source, tt.wrong), &hogapi.ImportOptions{
+			receipt := imported(t, client, mapped(source, tt.wrong), &hogapi.ImportOptions{
 				ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects), Rate: hogapi.Unpaced,
 			})
-			require.NoError(t, err)
 			require.Equal(t, tt.rejected, receipt.Rejected)
 			before := server.Ledger().Len()
 			requireRawRecords(t, rejects, tt.content, tt.refusedByServer)
 
 			server.RejectEvents(nil)
-			receipt, err = client.Import(t.Context(), tt.corrected(rejects), &hogapi.ImportOptions{
+			receipt = imported(t, client, tt.corrected(rejects), &hogapi.ImportOptions{
 				ID: "corrected", Checkpoint: checkpointOnly(t), Rate: hogapi.Unpaced,
 			})
-			require.NoError(t, err)
 			assert.Equal(t, tt.rejected, receipt.Acknowledged)
 			assert.EqualValues(t, before+int(tt.rejected), server.Ledger().Len(), "exactly the rejects were sent")
 
 			file := writeFile(t, "events.jsonl", right.String())
-			_, err = want.Client(t).Import(t.Context(), mapped(hogapi.JSONLinesFile(file), tt.right), &hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
-			require.NoError(t, err)
+			imported(t, want.Client(t), mapped(hogapi.JSONLinesFile(file), tt.right), &hogapi.ImportOptions{ID: "first", Rate: hogapi.Unpaced})
 			assert.Equal(t, stored(t, want), stored(t, server))
 		})
 	}
@@ -138,8 +135,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 // requireRawRecords demands that each reject has its record and place in the source.
 func requireRawRecords(t *testing.T, rejects, content string, refusedByServer bool) {
 	t.Helper()
-	written, err := os.ReadFile(rejects)
-	require.NoError(t, err)
+	written := readFile(t, rejects)
 	lines := strings.SplitAfter(content, "\n")
 	for line := range bytes.Lines(written) {
 		var reject struct {
@@ -191,16 +187,14 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		server := hogapitest.New()
 		run := func(id string, source hogapi.Source) (hogapi.Receipt, string) {
 			path := filepath.Join(folder, id)
-			receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-			require.NoError(t, err)
+			receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 			return receipt, path
 		}
 		receipt, path := run("first", hogapi.FileSource(hogapi.Format{Name: "own", Convert: fails}, file))
 		require.EqualValues(t, 3, receipt.Rejected)
 		again, second := run("second", hogapi.RejectedRecords(path, fails))
 		require.EqualValues(t, 3, again.Rejected)
-		text, err := os.ReadFile(second)
-		require.NoError(t, err)
+		text := readFile(t, second)
 		for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
 			var of struct {
 				Reject struct {
@@ -222,8 +216,7 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, content[:len(content)/2], 0o600))
 		gone, third := run("gone", hogapi.RejectedRecords(second, converts))
 		assert.EqualValues(t, []int64{2, 1}, []int64{gone.Acknowledged, gone.Rejected}, name)
-		text, err = os.ReadFile(third)
-		require.NoError(t, err)
+		text = readFile(t, third)
 		assert.Contains(t, string(text), "cannot be read there")
 	}
 }

@@ -29,8 +29,7 @@ func every(n int) func(int) bool { return func(i int) bool { return i%n == 0 } }
 // tooMany is the stop of an import that has rejected too much.
 func tooMany(t *testing.T, err error) *hogapi.StopError {
 	t.Helper()
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
+	stop := stopOf(t, err)
 	require.Equal(t, hogapi.StopTooManyRejects, stop.Reason, "%v", err)
 	return stop
 }
@@ -67,31 +66,28 @@ func TestRejectLimits(t *testing.T) {
 		"the only one":                {n: 1, isBad: every(1), want: "1 of 1 records were rejected, every record of the source"},
 		"all of 100 under any share":  {n: 100, isBad: every(1), share: 1, want: "100 of 100 records were rejected"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), &hogapi.ImportOptions{
-					ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 300},
-				})
-				requireBalanced(t, receipt)
-				if tt.want == "" {
-					require.NoError(t, err)
-				} else {
-					tooMany(t, err)
-					require.ErrorContains(t, err, tt.want)
-					require.ErrorContains(t, err, "the first of this run: event refused: no_name: event")
-					require.ErrorContains(t, err, "correct the source or the mapping")
-				}
-				if tt.read > 0 {
-					assert.LessOrEqual(t, receipt.Read, int64(tt.read), "it stops on its way")
-				}
-				if tt.sent > 0 {
-					assert.Equal(t, tt.sent, server.Ledger().Unique(), "everything else is sent")
-				}
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), &hogapi.ImportOptions{
+				ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 300},
 			})
-		})
+			requireBalanced(t, receipt)
+			if tt.want == "" {
+				require.NoError(t, err)
+			} else {
+				tooMany(t, err)
+				require.ErrorContains(t, err, tt.want)
+				require.ErrorContains(t, err, "the first of this run: event refused: no_name: event")
+				require.ErrorContains(t, err, "correct the source or the mapping")
+			}
+			if tt.read > 0 {
+				assert.LessOrEqual(t, receipt.Read, int64(tt.read), "it stops on its way")
+			}
+			if tt.sent > 0 {
+				assert.Equal(t, tt.sent, server.Ledger().Unique(), "everything else is sent")
+			}
+		}))
 	}
 }
 
@@ -126,52 +122,41 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 			receipt, err = client.Import(t.Context(), source, &o)
 			requireBalanced(t, receipt)
 			if i < len(sources)-1 {
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				require.Equal(t, hogapi.StopSource, stop.Reason, "%v", err)
+				require.Equal(t, hogapi.StopSource, stopOf(t, err).Reason, "%v", err)
 				require.NotContains(t, err.Error(), "MaxReject", "the import is not at its end")
 			}
 		}
 		return receipt, err
 	}
-	t.Run("rejects of an earlier run", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
-			checkpoint := &memoryCheckpoint{}
-			server := hogapitest.New()
-			_, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, broken(source, 900), broken(source, 0), source)
-			tooMany(t, err)
-			require.ErrorContains(t, err, "more than MaxRejectShare (0.01)")
+	t.Run("rejects of an earlier run", parallelBubble(func(t *testing.T) {
+		source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
+		checkpoint := &memoryCheckpoint{}
+		server := hogapitest.New()
+		_, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, broken(source, 900), broken(source, 0), source)
+		tooMany(t, err)
+		require.ErrorContains(t, err, "more than MaxRejectShare (0.01)")
 
-			sent := len(server.Calls())
-			_, err = run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, source)
-			tooMany(t, err)
-			require.ErrorContains(t, err, "in the runs before", "it says that this run has rejected nothing")
-			assert.Len(t, server.Calls(), sent, "and sends nothing")
+		sent := len(server.Calls())
+		_, err = run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, source)
+		tooMany(t, err)
+		require.ErrorContains(t, err, "in the runs before", "it says that this run has rejected nothing")
+		assert.Len(t, server.Calls(), sent, "and sends nothing")
 
-			receipt, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint, MaxRejectShare: 0.1}, server, source)
-			require.NoError(t, err)
-			assert.Equal(t, []int64{1800, 1700, 100}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
-		})
-	})
-	t.Run("good records of an earlier run", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			source := rejecting(11_000, func(i int) bool { return i > 10_000 && i%10 == 0 })
-			_, err := run(t, hogapi.ImportOptions{}, hogapitest.New(), broken(source, 9500), source)
-			require.NoError(t, err)
-		})
-	})
-	t.Run("the number", func(t *testing.T) {
-		t.Parallel()
-		synctest.Test(t, func(t *testing.T) {
-			source := rejecting(1200, every(200))
-			_, err := run(t, hogapi.ImportOptions{MaxRejects: 5}, hogapitest.New(), broken(source, 700), source)
-			tooMany(t, err)
-			require.ErrorContains(t, err, "6 of 1200 records were rejected, more than MaxRejects (5)")
-		})
-	})
+		receipt, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint, MaxRejectShare: 0.1}, server, source)
+		require.NoError(t, err)
+		assert.Equal(t, []int64{1800, 1700, 100}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
+	}))
+	t.Run("good records of an earlier run", parallelBubble(func(t *testing.T) {
+		source := rejecting(11_000, func(i int) bool { return i > 10_000 && i%10 == 0 })
+		_, err := run(t, hogapi.ImportOptions{}, hogapitest.New(), broken(source, 9500), source)
+		require.NoError(t, err)
+	}))
+	t.Run("the number", parallelBubble(func(t *testing.T) {
+		source := rejecting(1200, every(200))
+		_, err := run(t, hogapi.ImportOptions{MaxRejects: 5}, hogapitest.New(), broken(source, 700), source)
+		tooMany(t, err)
+		require.ErrorContains(t, err, "6 of 1200 records were rejected, more than MaxRejects (5)")
+	}))
 }
 
 // What a mapping leaves out on purpose is skipped, counted by its reason, and no reject.
@@ -191,8 +176,7 @@ func TestSkippedRecordsAreNoRejects(t *testing.T) {
 		})
 		checkpoint := &memoryCheckpoint{}
 		options := hogapi.ImportOptions{ID: "skips", Checkpoint: checkpoint, MaxRejects: 1, Rate: hogapi.Unpaced} // no handler: the first reject would stop it
-		receipt, err := server.Client(t).Import(t.Context(), source, &options)
-		require.NoError(t, err)
+		receipt := imported(t, server.Client(t), source, &options)
 		requireBalanced(t, receipt)
 		assert.Equal(t, []int64{500, 200, 0, 300, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Pending})
 		assert.Equal(t, map[string]int64{"internal user": 100, "test device": 100, "left out by the mapping": 100}, receipt.Skips)

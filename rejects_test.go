@@ -43,10 +43,8 @@ func rejectLines(t *testing.T, source hogapi.Source) []string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), "rejects.jsonl")
 	client := hogapitest.New().Client(t)
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-	require.NoError(t, err)
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	receipt := imported(t, client, source, &hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
+	content := readFile(t, path)
 	info, err := os.Stat(path)
 	require.NoError(t, err)
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
@@ -143,21 +141,17 @@ func TestCorrectedRecordsKeepTheirUUID(t *testing.T) {
 	client := server.Client(t)
 	bad := `{"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}` + "\n"
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
-	require.NoError(t, err)
-	content, err := os.ReadFile(rejects)
-	require.NoError(t, err)
+	imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+	content := readFile(t, rejects)
 	lines := strings.SplitAfter(string(content), "\n")
 	for n, i := range []int{1, 0} {
 		lines[i] = strings.Replace(lines[i], `"$reject"`, `"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","$reject"`, 1)
 		corrected := writeFile(t, "corrected.jsonl", strings.Join(lines, ""))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: "corrected", MaxRejectShare: -1, Rejects: ignoreRejects})
-		require.NoError(t, err)
+		receipt := imported(t, client, hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: "corrected", MaxRejectShare: -1, Rejects: ignoreRejects})
 		assert.EqualValues(t, n+1, receipt.Acknowledged)
 		assert.Equal(t, n+1, server.Ledger().Unique())
 	}
-	_, err = client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), &hogapi.ImportOptions{ID: "first"})
-	require.NoError(t, err)
+	imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.ReplaceAll(bad+bad, `-01 `, `-01T`))), &hogapi.ImportOptions{ID: "first"})
 	assert.Equal(t, 2, server.Ledger().Unique(), "corrected in the source instead")
 }
 
@@ -223,21 +217,17 @@ func TestCorrectedRecordsKeepTheirOwnUUID(t *testing.T) {
 			var rejected []string
 			for _, job := range []string{"first", "second", "third"} {
 				rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(source), &hogapi.ImportOptions{ID: job, MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
-				require.NoError(t, err)
-				content, err := os.ReadFile(rejects)
-				require.NoError(t, err)
+				imported(t, client, hogapi.JSONLinesFile(source), &hogapi.ImportOptions{ID: job, MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+				content := readFile(t, rejects)
 				require.Equal(t, 1, bytes.Count(content, []byte("\n")))
 				assert.Equal(t, id, rejectedUUID(t, string(content)), job)
 				rejected, source = append(rejected, string(content)), rejects
 			}
 			for i, line := range rejected {
 				corrected := writeFile(t, "corrected.jsonl", goodLine(rejectedUUID(t, line)))
-				_, err := client.Import(t.Context(), hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: fmt.Sprint("corrected-", i)})
-				require.NoError(t, err)
+				imported(t, client, hogapi.JSONLinesFile(corrected), &hogapi.ImportOptions{ID: fmt.Sprint("corrected-", i)})
 			}
-			_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), &hogapi.ImportOptions{ID: "first"})
-			require.NoError(t, err)
+			imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", goodLine(id))), &hogapi.ImportOptions{ID: "first"})
 			assert.Equal(t, 1, server.Ledger().Unique())
 			assert.NotEmpty(t, server.Ledger().Find(uuid.MustParse(id)))
 		})
@@ -314,12 +304,10 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 	bad := eventsOf(hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("line 1")), numberedEvent(2))
 	client := hogapitest.New().Client(t)
 	run := func(id string, checkpoint hogapi.Checkpointer) {
-		_, err := client.Import(t.Context(), bad, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
-		require.NoError(t, err)
+		imported(t, client, bad, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
 	}
 	lines := func() int {
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
+		content := readFile(t, path)
 		return bytes.Count(content, []byte(`"raw":"bad"`))
 	}
 	checkpoint := hogapi.FileCheckpoint(path + ".ckpt")
@@ -335,13 +323,8 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 	require.NoError(t, f.Close())
 	run("two", checkpoint)
 	assert.Equal(t, 3, lines(), "with a checkpoint none comes twice")
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
+	content := readFile(t, path)
 	assert.Contains(t, string(content), `{"note":"of somebody"}`+"\n")
-}
-
-func checkpointOnly(t *testing.T) hogapi.Checkpointer {
-	return hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 }
 
 // The working folder may be a link.
@@ -353,9 +336,7 @@ func TestFilesOfAnImportInALinkedFolder(t *testing.T) {
 	_, err := hogapitest.New().Client(t).Import(t.Context(), numbered(1), &hogapi.ImportOptions{
 		ID: "x", Checkpoint: hogapi.FileCheckpoint("state"), Rejects: hogapi.RejectFile(filepath.Join(folder, "state.hogapi-tmp")),
 	})
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
-	assert.Equal(t, "ImportOptions.Rejects", input.Field)
+	assert.Equal(t, "ImportOptions.Rejects", requireInputError(t, err).Field)
 }
 
 // A reject file that fails stops the import with a reason, at whichever operation. Where a reject could not be written, the checkpoint
@@ -446,8 +427,7 @@ func FuzzRejectFile(f *testing.F) {
 			hogapi.BadEvent(hogapi.Position{}, raw, errors.New(name)),
 			hogapi.Event{Name: name, DistinctID: id, RawProperties: raw}, // without a time
 		)
-		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "fuzz", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
-		require.NoError(t, err)
+		imported(t, client, source, &hogapi.ImportOptions{ID: "fuzz", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
 		require.NoError(t, err)
 		require.Len(t, got, 2)

@@ -34,11 +34,10 @@ func TestConcat(t *testing.T) {
 
 	alone, together := hogapitest.New(), hogapitest.New()
 	for _, part := range parts {
-		_, err := alone.Client(t).Import(t.Context(), part, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: ignoring})
-		require.NoError(t, err)
+		imported(t, alone.Client(t), part, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: ignoreRejects})
 	}
 	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
-	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: ignoring, Checkpoint: hogapi.FileCheckpoint(checkpoint)}
+	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: ignoreRejects, Checkpoint: hogapi.FileCheckpoint(checkpoint)}
 	options.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4, MaxBatchEvents: 2}
 	stop, stops := errors.New("stop here"), 0
 	for {
@@ -71,8 +70,6 @@ func TestConcat(t *testing.T) {
 	_, err = together.Client(t).Import(t.Context(), hogapi.Concat(), &hogapi.ImportOptions{ID: "x"})
 	requireInputError(t, err)
 }
-
-var ignoring = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
 
 // watched is a source of a user that wraps another one, and says so.
 type watched struct{ hogapi.Source }
@@ -111,8 +108,7 @@ func TestWrappedFilesAreRecognized(t *testing.T) {
 				return err
 			}
 			require.NoError(t, run(linesOf(2023, 5)))
-			input := requireInputError(t, run(linesOf(2024, 9)))
-			assert.Equal(t, "checkpoint: begun with the source", input.Field)
+			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, run(linesOf(2024, 9))).Field)
 			assert.Equal(t, 5, server.Ledger().Len(), "nothing was sent")
 			require.NoError(t, run(linesOf(2023, 9)))
 			assert.Equal(t, 9, server.Ledger().Unique())
@@ -137,8 +133,7 @@ func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 				_, err = server.Client(t).Import(t.Context(), wrap(hogapi.JSONLinesFile(path)), &hogapi.ImportOptions{ID: "x", Checkpoint: hogapi.FileCheckpoint(same)})
 				assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
 			}
-			content, err := os.ReadFile(path)
-			require.NoError(t, err)
+			content := readFile(t, path)
 			assert.Equal(t, linesOf(2023, 5)+"bad\n", string(content))
 			assert.Zero(t, server.Ledger().Len())
 		})

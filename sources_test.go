@@ -101,7 +101,7 @@ func TestImportFromATable(t *testing.T) {
 	requireWhole(t, server, n)
 }
 
-// A source without a function is refused before a checkpoint is made, instead of a panic later.
+// A source without a function, or of nil, is refused before a checkpoint is made, instead of a panic later.
 func TestSourcesWithoutAFunction(t *testing.T) {
 	t.Parallel()
 	client := hogapitest.New().Client(t)
@@ -109,21 +109,18 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 	lost := (*struct{ hogapi.Source })(nil)
 	for _, source := range []hogapi.Source{
 		nil, hogapi.SourceFunc("a", nil), hogapi.PagedSource("a", nil), lost,
+		hogapi.Concat(), hogapi.Concat(nil), hogapi.Concat(numbered(1), nil), wrapping{}, hogapi.Concat(numbered(1), wrapping{}), wrapping{hogapi.Concat(nil)},
 		hogapi.MapSource(lost, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }),
 	} {
 		options := hogapi.ImportOptions{ID: "nothing", Checkpoint: hogapi.FileCheckpoint(path)}
 		_, err := client.Import(t.Context(), source, &options)
-		var input *hogapi.InputError
-		require.ErrorAs(t, err, &input)
-		assert.Equal(t, "source", input.Field)
+		assert.Equal(t, "source", requireInputError(t, err).Field)
 		_, err = hogapi.Check(t.Context(), source, &options)
-		require.ErrorAs(t, err, &input)
+		assert.Equal(t, "source", requireInputError(t, err).Field)
 	}
 	options := hogapi.ImportOptions{ID: "nothing", Checkpoint: (*struct{ hogapi.Checkpointer })(nil)}
 	_, err := client.Import(t.Context(), numbered(1), &options)
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
-	assert.Equal(t, "ImportOptions.Checkpoint", input.Field)
+	assert.Equal(t, "ImportOptions.Checkpoint", requireInputError(t, err).Field)
 	assert.NoFileExists(t, path)
 }
 
@@ -259,18 +256,6 @@ type wrapping struct{ hogapi.Source }
 
 func (w wrapping) Unwrap() hogapi.Source { return w.Source }
 
-// A source that is made of nil is refused.
-func TestSourcesOfNil(t *testing.T) {
-	t.Parallel()
-	good := hogapi.JSONLinesFile("a")
-	for _, source := range []hogapi.Source{nil, hogapi.Concat(), hogapi.Concat(nil), hogapi.Concat(good, nil), wrapping{}, hogapi.Concat(good, wrapping{}), wrapping{hogapi.Concat(nil)}} {
-		_, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
-		assert.Equal(t, "source", requireInputError(t, err).Field)
-		_, err = hogapitest.New().Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "e"})
-		assert.Equal(t, "source", requireInputError(t, err).Field)
-	}
-}
-
 // recordsOf gives the lines of texts as the records of files.
 func recordsOf(texts ...string) func(context.Context, hogapi.Position) iter.Seq2[hogapi.Record, error] {
 	return func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
@@ -306,14 +291,12 @@ func TestRecordSource(t *testing.T) {
 	want := hogapitest.New()
 	options := hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })}
 	files := hogapi.FileSource(visits, writeFile(t, "a.jsonl", text.String()), writeFile(t, "b.jsonl", someVisits))
-	_, err := want.Client(t).Import(t.Context(), files, &options)
-	require.NoError(t, err)
+	imported(t, want.Client(t), files, &options)
 
 	source := hogapi.RecordSource("two files", visits, recordsOf(text.String(), someVisits))
 	assert.Equal(t, "visits: two files", source.Name())
 	got := hogapitest.New()
-	receipt, err := got.Client(t).Import(t.Context(), source, &options)
-	require.NoError(t, err)
+	receipt := imported(t, got.Client(t), source, &options)
 	requireBalanced(t, receipt)
 	assert.Equal(t, stored(t, want), stored(t, got))
 

@@ -27,7 +27,7 @@ func TestRunbook(t *testing.T) {
 		}
 	}
 	first := rows.String()
-	public, err := os.ReadFile("api/hogapi.txt")
+	public, err := os.ReadFile("stop.go")
 	require.NoError(t, err)
 	reasons := regexp.MustCompile(`StopReason = "(\w+)"`).FindAllSubmatch(public, -1)
 	require.NotEmpty(t, reasons)

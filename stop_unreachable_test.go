@@ -252,20 +252,17 @@ func TestFirstAnswerIsWaitedFor(t *testing.T) {
 		"the preflight answers": {0, hogapitest.Slow(1), 15 * time.Minute, hogapi.StopNoProgress},
 		"the preflight has 404": {0, hogapitest.Status(404), 15 * time.Minute, hogapi.StopNoProgress},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				server.Script(ops.Preflight, tt.preflight)
-				server.Script(ops.Capture, hogapitest.Always(hogapitest.Refuse()))
-				begin := time.Now()
-				receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first, Protocol: hogapi.ProtocolBatch}})
-				assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
-				assert.InDelta(t, tt.want, time.Since(begin), float64(10*time.Second))
-				require.ErrorContains(t, err, "connection refused")
-				requireNeverSent(t, receipt, err)
-			})
-		})
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Preflight, tt.preflight)
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.Refuse()))
+			begin := time.Now()
+			receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first, Protocol: hogapi.ProtocolBatch}})
+			assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
+			assert.InDelta(t, tt.want, time.Since(begin), float64(10*time.Second))
+			require.ErrorContains(t, err, "connection refused")
+			requireNeverSent(t, receipt, err)
+		}))
 	}
 }
 
@@ -282,51 +279,48 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 		"a cut":   {hogapitest.CutAfter(), "connection reset"},
 		"silence": {hogapitest.Slow(time.Hour), "the service did not answer within the time allowed"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
-				server.Script(ops.Capture, hogapitest.Always(tt.fault))
-				why := errors.New("the operator pressed a key")
-				ctx, cancel := context.WithCancelCause(t.Context())
-				begin := time.Now()
-				time.AfterFunc(10*time.Minute, func() { server.ClearScript(ops.Capture) })
-				var seen []hogapi.Stats
-				options := hogapi.ImportOptions{
-					ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
-					Delivery: hogapi.DeliveryOptions{FirstAnswer: -1, NoPreflight: true, Protocol: hogapi.ProtocolBatch},
-				}
-				time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
-				_, err := client.Import(ctx, numbered(100), &options)
-				require.ErrorIs(t, err, why)
-				require.ErrorIs(t, err, context.Canceled)
-				assert.Equal(t, 1, strings.Count(stopOf(t, err).Error(), why.Error()), "it says so once: %v", err)
-				stop := stopOf(t, err)
-				assert.Equal(t, hogapi.StopCanceled, stop.Reason)
-				require.ErrorContains(t, stop.Failure, tt.says)
-				require.ErrorContains(t, err, "the last error: ")
-				require.ErrorContains(t, err, tt.says)
-				require.ErrorContains(t, err, "; failing since "+stop.FailingSince.UTC().Format(time.RFC3339))
-				last := seen[len(seen)-1]
-				require.ErrorContains(t, last.LastError, tt.says)
-				assert.Equal(t, stop.FailingSince, last.FailingSince)
-				assert.Contains(t, last.String(), "read 100, acknowledged 0, rejected 0, pending 100, resent ")
-				assert.Contains(t, last.String(), "; failing since "+last.FailingSince.UTC().Format(time.TimeOnly)+" UTC: ")
-				assert.Contains(t, last.String(), tt.says)
-				firstSeen := slices.IndexFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil })
-				assert.Less(t, seen[firstSeen].FailingSince.Sub(begin), 62*time.Second, "within the time of one try")
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			client := server.Client(t)
+			server.Script(ops.Capture, hogapitest.Always(tt.fault))
+			why := errors.New("the operator pressed a key")
+			ctx, cancel := context.WithCancelCause(t.Context())
+			begin := time.Now()
+			time.AfterFunc(10*time.Minute, func() { server.ClearScript(ops.Capture) })
+			var seen []hogapi.Stats
+			options := hogapi.ImportOptions{
+				ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
+				Delivery: hogapi.DeliveryOptions{FirstAnswer: -1, NoPreflight: true, Protocol: hogapi.ProtocolBatch},
+			}
+			time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
+			_, err := client.Import(ctx, numbered(100), &options)
+			require.ErrorIs(t, err, why)
+			require.ErrorIs(t, err, context.Canceled)
+			assert.Equal(t, 1, strings.Count(stopOf(t, err).Error(), why.Error()), "it says so once: %v", err)
+			stop := stopOf(t, err)
+			assert.Equal(t, hogapi.StopCanceled, stop.Reason)
+			require.ErrorContains(t, stop.Failure, tt.says)
+			require.ErrorContains(t, err, "the last error: ")
+			require.ErrorContains(t, err, tt.says)
+			require.ErrorContains(t, err, "; failing since "+stop.FailingSince.UTC().Format(time.RFC3339))
+			last := seen[len(seen)-1]
+			require.ErrorContains(t, last.LastError, tt.says)
+			assert.Equal(t, stop.FailingSince, last.FailingSince)
+			assert.Contains(t, last.String(), "read 100, acknowledged 0, rejected 0, pending 100, resent ")
+			assert.Contains(t, last.String(), "; failing since "+last.FailingSince.UTC().Format(time.TimeOnly)+" UTC: ")
+			assert.Contains(t, last.String(), tt.says)
+			firstSeen := slices.IndexFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil })
+			assert.Less(t, seen[firstSeen].FailingSince.Sub(begin), 62*time.Second, "within the time of one try")
 
-				seen = nil
-				_, err = client.Import(t.Context(), numbered(100), &options) // until the fault is over
-				require.NoError(t, err)
-				assert.True(t, slices.ContainsFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil }))
-				last = seen[len(seen)-1]
-				require.NoError(t, last.LastError)
-				assert.True(t, last.FailingSince.IsZero())
-				assert.NotContains(t, last.String(), "failing")
-			})
-		})
+			seen = nil
+			_, err = client.Import(t.Context(), numbered(100), &options) // until the fault is over
+			require.NoError(t, err)
+			assert.True(t, slices.ContainsFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil }))
+			last = seen[len(seen)-1]
+			require.NoError(t, last.LastError)
+			assert.True(t, last.FailingSince.IsZero())
+			assert.NotContains(t, last.String(), "failing")
+		}))
 	}
 }
 

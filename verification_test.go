@@ -8,7 +8,6 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -129,54 +128,51 @@ func TestVerifyNamesItsFiles(t *testing.T) {
 func TestVerifyWaitsForUnconfirmed(t *testing.T) {
 	for name, comes := range map[string]bool{"never": false, "after hours": true} {
 		for _, given := range []string{"nothing", "source", "rejects"} {
-			t.Run(name+", given "+given, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					const n = 10
-					server := hogapitest.New()
-					client := server.Client(t)
-					receipt := importInto(t, client, with(numbered(n), func(i int64, _ *hogapi.Event) error {
-						if i > 8 {
-							return hogapi.Skip("unconfirmed")
-						}
-						return nil
-					}))
-					receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
-					receipt.Days[0].Digest = digestOfNumbered(n)
-					o := hogapi.VerifyOptions{Wait: true}
-					if given != "nothing" {
-						o.Source = numbered(n)
+			t.Run(name+", given "+given, bubble(func(t *testing.T) {
+				const n = 10
+				server := hogapitest.New()
+				client := server.Client(t)
+				receipt := importInto(t, client, with(numbered(n), func(i int64, _ *hogapi.Event) error {
+					if i > 8 {
+						return hogapi.Skip("unconfirmed")
 					}
-					if given == "rejects" {
-						path := filepath.Join(t.TempDir(), "rejects.jsonl")
-						line := `{"uuid":"` + numberedUUID(9).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
-						line += `{"uuid":"` + numberedUUID(10).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
-						require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
-						o.Rejects = []string{path}
-					}
-					if comes {
-						time.AfterFunc(5*time.Hour, func() { importInto(t, client, numbered(n)) })
-					}
-					begin := time.Now()
-					v, err := client.Verify(t.Context(), receipt, &o)
-					require.NoError(t, err)
-					switch {
-					case comes:
-						assert.True(t, v.Complete(), "%v", v)
-						assert.Less(t, time.Since(begin), 6*time.Hour)
-						return
-					case given == "rejects":
-						assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
-						assert.Equal(t, sortedIDs(numberedUUID(9), numberedUUID(10)), v.MissingIDs)
-					case given == "source":
-						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
-						assert.Contains(t, v.String(), "without Rejects it is not known")
-					default:
-						assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
-						assert.Contains(t, v.String(), "give Source and Rejects")
-					}
-					assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour)
-				})
-			})
+					return nil
+				}))
+				receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
+				receipt.Days[0].Digest = digestOfNumbered(n)
+				o := hogapi.VerifyOptions{Wait: true}
+				if given != "nothing" {
+					o.Source = numbered(n)
+				}
+				if given == "rejects" {
+					path := filepath.Join(t.TempDir(), "rejects.jsonl")
+					line := `{"uuid":"` + numberedUUID(9).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
+					line += `{"uuid":"` + numberedUUID(10).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
+					require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
+					o.Rejects = []string{path}
+				}
+				if comes {
+					time.AfterFunc(5*time.Hour, func() { importInto(t, client, numbered(n)) })
+				}
+				begin := time.Now()
+				v := verified(t, client, receipt, &o)
+				switch {
+				case comes:
+					assert.True(t, v.Complete(), "%v", v)
+					assert.Less(t, time.Since(begin), 6*time.Hour)
+					return
+				case given == "rejects":
+					assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
+					assert.Equal(t, sortedIDs(numberedUUID(9), numberedUUID(10)), v.MissingIDs)
+				case given == "source":
+					assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+					assert.Contains(t, v.String(), "without Rejects it is not known")
+				default:
+					assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+					assert.Contains(t, v.String(), "give Source and Rejects")
+				}
+				assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour)
+			}))
 		}
 	}
 }
@@ -204,18 +200,15 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	assert.EqualValues(t, []int64{50, 0}, []int64{receipt.Acknowledged, receipt.Pending}, "what came before the error is settled")
 	assert.False(t, receipt.Finished)
-	v, err := client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v := verified(t, client, receipt, nil)
 	assert.False(t, v.Complete(), "%s", v)
 	assert.Equal(t, hogapi.ArrivalUnfinished, v.State)
 	assert.Contains(t, v.String(), "not finished")
 	assert.NotContains(t, v.String(), "complete")
 
-	receipt, err = client.Import(t.Context(), numbered(100), options)
-	require.NoError(t, err)
+	receipt = imported(t, client, numbered(100), options)
 	assert.True(t, receipt.Finished)
-	v, err = client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v = verified(t, client, receipt, nil)
 	assert.True(t, v.Complete(), "%s", v)
 }
 
@@ -275,13 +268,11 @@ func TestVerifyByMonths(t *testing.T) {
 	assert.Zero(t, v.ForeignEvents)
 
 	importInto(t, client, v.Missing(spread(n)))
-	v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: spread(n), EveryUUID: true})
-	require.NoError(t, err)
+	v = verified(t, client, receipt, &hogapi.VerifyOptions{Source: spread(n), EveryUUID: true})
 	assert.Zero(t, v.MissingEvents)
 
 	whole := hogapitest.New().Client(t)
-	v, err = whole.Verify(t.Context(), rolledUp(importInto(t, whole, spread(n))), nil)
-	require.NoError(t, err)
+	v = verified(t, whole, rolledUp(importInto(t, whole, spread(n))), nil)
 	assert.True(t, v.Complete(), "%v", v)
 	assert.EqualValues(t, n, v.Seen)
 }
@@ -297,8 +288,7 @@ func TestVerifyTellsEventsOfEqualCountsApart(t *testing.T) {
 	source := hogapi.JSONLinesFile(second)
 	receipt := receiptOf(t, source)
 
-	v, err := server.Client(t, later(30*time.Hour)).Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v := verified(t, server.Client(t, later(30*time.Hour)), receipt, nil)
 	assert.False(t, v.Complete(), "%v", v)
 	assert.Equal(t, hogapi.ArrivalUnknown, v.State)
 	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})

@@ -27,21 +27,18 @@ func TestVerifyLag(t *testing.T) {
 	server.Script(ops.Capture, hogapitest.CutAfter())
 	receipt := importInto(t, client, spread(n))
 	for seen := range 4 {
-		v, err := client.Verify(t.Context(), receipt, nil)
-		require.NoError(t, err)
+		v := verified(t, client, receipt, nil)
 		assert.Equal(t, hogapi.ArrivalInProgress, v.State)
 		assert.EqualValues(t, 10*seen, v.Copies)
 		assert.Zero(t, v.MissingEvents)
 		server.ReleaseEvents(10)
 	}
 	server.ReleaseEvents(-1)
-	v, err := client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v := verified(t, client, receipt, nil)
 	assert.True(t, v.Complete(), "%v", v)
 	assert.Greater(t, v.Copies, int64(n), "before they are merged")
 	server.MergeEvents()
-	v, err = client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v = verified(t, client, receipt, nil)
 	assert.True(t, v.Complete(), "%v", v)
 	assert.EqualValues(t, n, v.Copies)
 }
@@ -75,16 +72,14 @@ func TestVerifyUnconfirmed(t *testing.T) {
 					ev.DistinctID = "" // the gate refuses it
 				}
 			})
-			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
+			receipt := imported(t, client, source, &hogapi.ImportOptions{
 				ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1,
 				Delivery: hogapi.DeliveryOptions{Lanes: 1},
 			})
-			require.NoError(t, err)
 			require.EqualValues(t, 8, receipt.Unconfirmed)
 			require.EqualValues(t, 21, receipt.Acknowledged)
 
-			v, err := client.Verify(t.Context(), receipt, nil)
-			require.NoError(t, err)
+			v := verified(t, client, receipt, nil)
 			assert.Equal(t, 21+tt.arrived, v.Seen)
 			wantState := hogapi.ArrivalCompleteUnsure
 			if tt.arrived == 8 {
@@ -92,8 +87,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 			}
 			assert.Equal(t, wantState, v.State, "%v", v)
 			settle := hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}}
-			v, err = client.Verify(t.Context(), receipt, &settle)
-			require.NoError(t, err)
+			v = verified(t, client, receipt, &settle)
 			assert.Equal(t, wantState, v.State, "those that are not there may still arrive: %v", v)
 			assert.Empty(t, v.MissingIDs)
 			assert.Empty(t, v.ForeignIDs)
@@ -149,8 +143,7 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	source := altered(spread(10), func(ev *hogapi.Event) {
 		ev.Name, ev.Timestamp = "one name", time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	})
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
-	require.NoError(t, err)
+	receipt := imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
 	require.EqualValues(t, 1, receipt.Rejected)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
 	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
@@ -162,16 +155,13 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	assert.Equal(t, lost, v.MissingIDs)
 
 	importInto(t, client, v.Missing(source))
-	_, err = client.Import(t.Context(), hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
-	require.NoError(t, err)
-	v, err = client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	imported(t, client, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
+	v = verified(t, client, receipt, nil)
 	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "the reject has kept the ID of its first import")
-	v, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
-	require.NoError(t, err)
+	v = verified(t, client, receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
 	assert.True(t, v.Complete(), "%v", v)
 	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")
-	_, err = client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
+	_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
@@ -216,8 +206,7 @@ func TestVerifyDoubledUUIDsAtOnce(t *testing.T) {
 			server.ReleaseEvents(9)
 			options := &hogapi.VerifyOptions{Source: source, Wait: wait}
 			if !wait {
-				v, err := client.Verify(t.Context(), receipt, options)
-				require.NoError(t, err)
+				v := verified(t, client, receipt, options)
 				assert.Equal(t, hogapi.ArrivalInProgress, v.State, "%v", v)
 			}
 			begin := time.Now()
@@ -226,8 +215,7 @@ func TestVerifyDoubledUUIDsAtOnce(t *testing.T) {
 				time.Sleep(90 * time.Second)
 				synctest.Wait()
 			}
-			v, err := client.Verify(t.Context(), receipt, options)
-			require.NoError(t, err)
+			v := verified(t, client, receipt, options)
 			assert.True(t, v.Complete(), "%v", v)
 			assert.EqualValues(t, 5, v.Cells[0].Doubled)
 			assert.Contains(t, v.String(), "stored once: 5")

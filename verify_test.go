@@ -6,7 +6,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -44,9 +43,15 @@ func with(source hogapi.Source, change func(n int64, ev *hogapi.Event) error) ho
 // importInto imports a source and returns the receipt.
 func importInto(t *testing.T, client *hogapi.Client, source hogapi.Source) hogapi.Receipt {
 	t.Helper()
-	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced})
+	return imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced})
+}
+
+// verified is what one Verify finds.
+func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *hogapi.VerifyOptions) *hogapi.Verification {
+	t.Helper()
+	v, err := client.Verify(t.Context(), receipt, o)
 	require.NoError(t, err)
-	return receipt
+	return v
 }
 
 // receiptOf is that of an import of all events of a source.
@@ -87,48 +92,46 @@ func TestVerifyWaits(t *testing.T) {
 	const n = 40
 	lose := map[int64]bool{3: true, 17: true, 18: true}
 	for name, comes := range map[string]time.Duration{"never": 0, "after hours": 7 * time.Hour} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				receipt := receiptOf(t, spread(n))
-				server := hogapitest.New()
-				client := server.Client(t)
-				importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
-					if lose[i] {
-						return hogapi.Skip("lost")
-					}
-					return nil
-				}))
-				if comes > 0 {
-					time.AfterFunc(comes, func() { importInto(t, client, spread(n)) })
+		t.Run(name, bubble(func(t *testing.T) {
+			receipt := receiptOf(t, spread(n))
+			server := hogapitest.New()
+			client := server.Client(t)
+			importInto(t, client, with(spread(n), func(i int64, _ *hogapi.Event) error {
+				if lose[i] {
+					return hogapi.Skip("lost")
 				}
-				begin, looks := time.Now(), []time.Time{}
-				v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Wait: true, Source: spread(n), OnProgress: func(p hogapi.VerifyProgress) {
-					if p.Step == "wait" {
-						looks = append(looks, time.Now())
-					}
-				}})
-				require.NoError(t, err)
-				require.Greater(t, len(looks), 2)
-				for i := range looks[1:] {
-					pause := looks[i+1].Sub(looks[i])
-					assert.GreaterOrEqual(t, pause, time.Minute)
-					assert.LessOrEqual(t, pause, 30*time.Minute)
+				return nil
+			}))
+			if comes > 0 {
+				time.AfterFunc(comes, func() { importInto(t, client, spread(n)) })
+			}
+			begin, looks := time.Now(), []time.Time{}
+			v, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Wait: true, Source: spread(n), OnProgress: func(p hogapi.VerifyProgress) {
+				if p.Step == "wait" {
+					looks = append(looks, time.Now())
 				}
-				assert.Equal(t, time.Minute, looks[1].Sub(looks[0]))
-				if comes > 0 {
-					assert.True(t, v.Complete(), "%v", v)
-					assert.Empty(t, v.MissingIDs)
-					assert.Less(t, time.Since(begin), comes+time.Hour)
-					return
-				}
-				assert.Equal(t, hogapi.ArrivalMissing, v.State)
-				assert.False(t, v.Complete())
-				assert.Equal(t, sortedIDs(uuidOf(3), uuidOf(17), uuidOf(18)), v.MissingIDs)
-				assert.EqualValues(t, 3, v.MissingEvents)
-				assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour, "not before a day has passed")
-				assert.Less(t, time.Since(begin), 25*time.Hour)
-			})
-		})
+			}})
+			require.NoError(t, err)
+			require.Greater(t, len(looks), 2)
+			for i := range looks[1:] {
+				pause := looks[i+1].Sub(looks[i])
+				assert.GreaterOrEqual(t, pause, time.Minute)
+				assert.LessOrEqual(t, pause, 30*time.Minute)
+			}
+			assert.Equal(t, time.Minute, looks[1].Sub(looks[0]))
+			if comes > 0 {
+				assert.True(t, v.Complete(), "%v", v)
+				assert.Empty(t, v.MissingIDs)
+				assert.Less(t, time.Since(begin), comes+time.Hour)
+				return
+			}
+			assert.Equal(t, hogapi.ArrivalMissing, v.State)
+			assert.False(t, v.Complete())
+			assert.Equal(t, sortedIDs(uuidOf(3), uuidOf(17), uuidOf(18)), v.MissingIDs)
+			assert.EqualValues(t, 3, v.MissingEvents)
+			assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour, "not before a day has passed")
+			assert.Less(t, time.Since(begin), 25*time.Hour)
+		}))
 	}
 }
 
@@ -151,12 +154,10 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	t.Parallel()
 	receipt := receiptOf(t, spread(5))
 	server := hogapitest.New()
-	v, err := server.Client(t).Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v := verified(t, server.Client(t), receipt, nil)
 	assert.Equal(t, hogapi.ArrivalInProgress, v.State)
 	assert.Contains(t, v.String(), "events may take 24h0m0s")
-	v, err = server.Client(t, later(25*time.Hour)).Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v = verified(t, server.Client(t, later(25*time.Hour)), receipt, nil)
 	assert.Equal(t, hogapi.ArrivalInProgress, v.State, "an import that has not been looked at before may be slow")
 	assert.Contains(t, v.String(), "it takes 3 looks over 1h0m0s")
 }
@@ -167,9 +168,7 @@ func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, 
 	o.Dir = t.TempDir()
 	var v *hogapi.Verification
 	for i := range 3 {
-		var err error
-		v, err = server.Client(t, later(25*time.Hour+time.Duration(i)*30*time.Minute)).Verify(t.Context(), receipt, &o)
-		require.NoError(t, err)
+		v = verified(t, server.Client(t, later(25*time.Hour+time.Duration(i)*30*time.Minute)), receipt, &o)
 		require.Equal(t, i+1, v.Looks)
 	}
 	return v
@@ -223,8 +222,7 @@ func TestVerifyNamesEvents(t *testing.T) {
 	assert.EqualValues(t, len(wantMissing), receipt2.Acknowledged)
 	assert.Empty(t, server.Ledger().Missing(wantMissing))
 	assert.NotEqual(t, receipt2.Digest, receipt.Digest)
-	v, err = client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v = verified(t, client, receipt, nil)
 	assert.Zero(t, v.MissingEvents)
 }
 
@@ -250,8 +248,7 @@ func TestVerifySendAgain(t *testing.T) {
 	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n)})
 	assert.Equal(t, sortedIDs(uuidOf(7), uuidOf(32), uuidOf(57), uuidOf(82)), v.MissingIDs)
 	importInto(t, client, v.Missing(spread(n)))
-	v, err := client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
+	v = verified(t, client, receipt, nil)
 	assert.True(t, v.Complete(), "%v", v)
 }
 
@@ -332,8 +329,7 @@ func TestVerifyContinuesALook(t *testing.T) {
 		}})
 		cancel()
 		require.ErrorIs(t, err, context.Canceled)
-		v, err := server.Client(t, later(after)).Verify(t.Context(), receipt, &hogapi.VerifyOptions{Dir: dir})
-		require.NoError(t, err)
+		v := verified(t, server.Client(t, later(after)), receipt, &hogapi.VerifyOptions{Dir: dir})
 		assert.True(t, v.Complete(), "%v", v)
 		assert.Equal(t, 1, v.Looks)
 		assert.Equal(t, want, len(server.Calls(ops.Query))-before, after)
@@ -365,12 +361,10 @@ func TestVerifyOfNothing(t *testing.T) {
 	server := hogapitest.New()
 	client := server.Client(t)
 	nothing := hogapi.Receipt{ID: verifiedID, Finished: true}
-	v, err := client.Verify(t.Context(), nothing, nil)
-	require.NoError(t, err)
+	v := verified(t, client, nothing, nil)
 	assert.True(t, v.Complete(), "%v", v)
 	importInto(t, client, spread(90))
-	v, err = client.Verify(t.Context(), nothing, nil)
-	require.NoError(t, err)
+	v = verified(t, client, nothing, nil)
 	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "%v", v)
 	assert.EqualValues(t, 90, v.ForeignEvents)
 }
