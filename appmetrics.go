@@ -22,7 +22,7 @@ func (m *AppMetrics) complete() error { return allComplete(m.Errors) }
 
 // MetricSeries holds one count of each kind for each date. All fields are empty if the service has no counts.
 type MetricSeries struct {
-	Dates            []time.Time  `json:"dates"` // days, or hours where the range is under two days; UTC
+	Dates            []time.Time  `json:"dates"` // days, or hours if the range is under two days; UTC
 	Successes        []int64      `json:"successes"`
 	SuccessesOnRetry []int64      `json:"successes_on_retry"`
 	Failures         []int64      `json:"failures"`
@@ -201,7 +201,7 @@ func (s *AppMetricsService) Get(
 	return fetch[AppMetrics](ctx, s.client, r, options)
 }
 
-// ErrorDetails returns the newest occurrences of one type of error, as [MetricError] names it.
+// ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError].
 //
 // GET /app_metrics/{id}/error_details/, scope plugin:read; older servers answer [ErrForbidden] to
 // every personal key.
@@ -227,8 +227,8 @@ func (s *AppMetricsService) HistoricalExports(
 	return fetchRows[HistoricalExport](ctx, s.client, r, options, "results")
 }
 
-// HistoricalExport returns one historical export with its counts. The service answers [ErrServer]
-// for a job that it does not know.
+// HistoricalExport returns one historical export with its counts. For an unknown job, the error is
+// [ErrServer].
 //
 // GET /app_metrics/{plugin_config_id}/historical_exports/{id}/, scope plugin:read.
 func (s *AppMetricsService) HistoricalExport(

@@ -28,7 +28,7 @@ type Backfill struct {
 	BatchExport       uuid.UUID         `json:"batch_export"`
 	StartAt           *time.Time        `json:"start_at"` // nil: from the beginning of time
 	EndAt             *time.Time        `json:"end_at"`
-	Status            RunStatus         `json:"status"` // of the backfill itself: Completed also where runs of it failed
+	Status            RunStatus         `json:"status"` // of the backfill itself: Completed even if runs of it failed
 	CreatedAt         time.Time         `json:"created_at"`
 	FinishedAt        *time.Time        `json:"finished_at"`
 	LastUpdatedAt     time.Time         `json:"last_updated_at"`
@@ -113,7 +113,7 @@ func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *Back
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
+// Pages yields one page after another. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
@@ -164,7 +164,7 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
 }
 
-// backfill asks for a backfill by the first of the endpoints that the service has.
+// backfill starts a backfill with the first of the endpoints that the service has.
 func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
 	if err := endpointByID(in[0], exportID).refuse(r.check()).check(ctx); err != nil {
 		return nil, err
@@ -344,8 +344,8 @@ func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
 // String returns the form that is sent, "beginning", or "" when unset.
 func (ts Timestamp) String() string { return ts.bound.String() }
 
-// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is
-// an error: its field has the tag option omitzero.
+// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is an error:
+// fields of this type need the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
 
 // UnmarshalJSON reads the forms that MarshalJSON writes.

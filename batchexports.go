@@ -63,8 +63,8 @@ var models = []Model{ModelEvents, ModelPersons, ModelSessions, ModelHogQL}
 // IsKnown reports whether m is a model of this package.
 func (m Model) IsKnown() bool { return isKnown(m, models) }
 
-// Interval is how often an export runs. The service may send values that this package does not
-// know.
+// Interval is the time between two runs of an export. The service may send values that this package does
+// not know.
 type Interval string
 
 // The known intervals. Intervals below an hour need a feature of the plan.
@@ -96,7 +96,7 @@ type BatchExportRequest struct {
 	Model           Model           `json:"model"`
 	Destination     Destination     `json:"destination"`
 	Interval        Interval        `json:"interval"`
-	Paused          bool            `json:"paused,omitzero"` // true creates it without starting it
+	Paused          bool            `json:"paused,omitzero"` // true creates the export without starting it
 	LastPausedAt    time.Time       `json:"last_paused_at,omitzero"`
 	StartAt         time.Time       `json:"start_at,omitzero"` // no run before this
 	EndAt           time.Time       `json:"end_at,omitzero"`   // no run after this

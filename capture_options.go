@@ -88,7 +88,7 @@ const (
 	defaultRate        = 1000
 	mostLanes          = 64
 	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
-	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; compressed, a body has 50 MiB to unfold to
+	mostPlainV1        = 9 << 20  // of the 10 MiB that capture v1 takes; a compressed body may have 50 MiB unpacked
 	mostBatchEvents    = 10_000
 	unpacedInFlight    = 32_768
 	unpacedBatch       = 5000 // events of a batch if answers take long
@@ -193,9 +193,9 @@ func bounded(op Op, field string, n, least, most int) error {
 // Protocol is the way in which events are sent. One import never mixes two: its checkpoint keeps the first.
 type Protocol string
 
-// Protocols.
+// The protocols.
 const (
-	ProtocolAuto  Protocol = ""      // capture v1 where the server has it, otherwise /batch/; asked once before the first event
+	ProtocolAuto  Protocol = ""      // capture v1 if the server has it, otherwise /batch/; asked once before the first event
 	ProtocolV1    Protocol = "v1"    // POST /i/v1/analytics/events: the answer names the fate of each event
 	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
 )
@@ -224,7 +224,7 @@ type BodyWriter interface {
 	Reset(to io.Writer)
 }
 
-// Gzip compresses with gzip, which every server takes.
+// Gzip returns an Encoder for gzip, which every server takes.
 func Gzip() Encoder { return gzipEncoder{} }
 
 type gzipEncoder struct{}
@@ -240,7 +240,7 @@ func (gzipEncoder) NewWriter() BodyWriter {
 	return w
 }
 
-// Zstd compresses with Zstandard, which capture v1 takes: smaller bodies for about the same time.
+// Zstd returns an Encoder for Zstandard, which capture v1 takes: smaller bodies for about the same time.
 func Zstd() Encoder { return zstdEncoder{} }
 
 type zstdEncoder struct{}

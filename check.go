@@ -35,7 +35,7 @@ type CheckReport struct {
 	// Days counts the good events by day of UTC and name. It is rolled up as Receipt.Days is.
 	Days []CheckCount `json:"days"`
 
-	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several
+	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several reasons
 	Skips    map[string]int64         `json:"skips,omitempty"`
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
@@ -51,7 +51,7 @@ type CheckReport struct {
 
 // CheckCount counts the good events of one name on one day.
 type CheckCount struct {
-	Day    string `json:"day"` // 2006-01-02; 2006-01 or empty where the table was rolled up
+	Day    string `json:"day"` // 2006-01-02; 2006-01 or empty if the table was rolled up
 	Event  string `json:"event"`
 	Events int64  `json:"events"`
 }

@@ -60,8 +60,8 @@ type core struct {
 // service is the underlying type of all services.
 type service struct{ client *Client }
 
-// NewClient checks all options at once and reports every problem in one joined error, each an
-// [*InputError]. It sends nothing.
+// NewClient returns a client with the given options. It checks all of them at once and reports every problem
+// in one joined error, each an [*InputError]. It sends nothing.
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{clock: time.Now}
 	for _, option := range options {
@@ -124,16 +124,16 @@ func (c *Client) String() string {
 	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, api, capture)
 }
 
-// GoString is String.
+// GoString returns String.
 func (c *Client) GoString() string { return c.String() }
 
 // Format writes String under every verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue is String for slog.
+// LogValue returns String for slog.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
-// MarshalText is String, for encoders.
+// MarshalText returns String, for encoders.
 func (c *Client) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 func hostOf(u *url.URL) string {
@@ -182,7 +182,7 @@ func (c *core) log(ctx context.Context, level slog.Level, text string, info Call
 	c.logger.LogAttrs(ctx, level, text, attrs...)
 }
 
-// hook runs a user's function and survives its panic.
+// hook runs a user's function. A panic in it is caught and logged.
 func (c *core) hook(ctx context.Context, set bool, f func()) {
 	if !set {
 		return

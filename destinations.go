@@ -19,7 +19,7 @@ import (
 type Destination struct {
 	Type        destination.Type
 	Config      destination.Config // nil if the service sends null
-	Integration Opt[int64]         // id of the integration that holds the credentials; newest servers need it nearly always
+	Integration Opt[int64]         // id of the integration that holds the credentials; the newest servers nearly always need it
 
 	raw  *sealed
 	over func() Destination // set by With: returns the destination that it changes, where nothing that prints can look
@@ -114,8 +114,8 @@ func (d Destination) With(config destination.Config) Destination {
 }
 
 // isReplaced reports whether the server that this destination was read from may replace a config instead of
-// merging it. Such a server does not know integrations; other servers send them in every answer. Types that
-// came with integrations are never replaced.
+// merging it. Such a server does not know integrations; other servers send them in every answer. Known
+// types that came with integrations are never replaced.
 func (d Destination) isReplaced() bool {
 	return d.Integration.IsZero() && (configs.IsReplacedKind(string(d.Type)) || !d.Type.IsKnown())
 }

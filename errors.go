@@ -21,51 +21,51 @@ import (
 
 // Sentinels for errors.Is. To read the fields of an error, use errors.As with its type.
 var (
-	// ErrUnauthorized is a 401.
+	// ErrUnauthorized matches an answer with status 401.
 	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
-	// ErrForbidden is a 403.
+	// ErrForbidden matches an answer with status 403.
 	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
-	// ErrNotFound is a 404 of the service: the thing asked for, or the project, does not exist. A page
-	// of a proxy does not match, and neither does ErrUnsupported.
+	// ErrNotFound matches a 404 of the service: the item, or the project, does not exist. A page of a proxy
+	// does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
 	// ErrUnsupported means that the server does not have the operation, since it is older or newer than the
 	// operation, or that it refuses the operation to every personal API key. If there is another way,
 	// [APIError.Alternative] names it.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
-	// ErrInvalid is a 400, a 422, and every *InputError.
+	// ErrInvalid matches a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
-	// ErrConflict is a 409.
+	// ErrConflict matches a 409.
 	ErrConflict = errors.New("hogapi: conflict")
-	// ErrRateLimited is a 429, except for too many backfills or file downloads.
+	// ErrRateLimited matches a 429, except for too many backfills or file downloads.
 	ErrRateLimited = errors.New("hogapi: rate limited")
-	// ErrQuota is a 402.
+	// ErrQuota matches a 402.
 	ErrQuota = errors.New("hogapi: the plan's limit is reached")
-	// ErrTooManyBackfills is a 429 with the code too_many_concurrent_backfills.
+	// ErrTooManyBackfills matches a 429 with the code too_many_concurrent_backfills.
 	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
-	// ErrTooManyFileDownloads is a 429 with the code too_many_concurrent_file_downloads.
+	// ErrTooManyFileDownloads matches a 429 with the code too_many_concurrent_file_downloads.
 	ErrTooManyFileDownloads = errors.New("hogapi: too many file downloads run at the same time")
-	// ErrServer is a 5xx.
+	// ErrServer matches a 5xx.
 	ErrServer = errors.New("hogapi: the service failed")
-	// ErrOutcomeUnknown is an *OutcomeUnknownError.
+	// ErrOutcomeUnknown matches every *OutcomeUnknownError.
 	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
-	// ErrFull comes from Capture.TryEnqueue.
+	// ErrFull is returned by Capture.TryEnqueue if there is no room for the record.
 	ErrFull = errors.New("hogapi: the buffer is full")
-	// ErrNotReady comes from Capture.TryEnqueue.
+	// ErrNotReady is returned by Capture.TryEnqueue before the server has answered how it takes events.
 	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
-	// ErrClosed comes from a Capture after Close.
+	// ErrClosed is returned by a Capture after Close.
 	ErrClosed = errors.New("hogapi: closed")
 	// ErrHeld means that a checkpoint, a reject file or a folder is in use.
 	ErrHeld = errors.New("hogapi: another import is using it")
-	// ErrNoDestinationTest comes from BatchExports.TestDestination.
+	// ErrNoDestinationTest is returned by BatchExports.TestDestination for a type without a test.
 	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
 	// ErrListCut comes with a list without pages that may lack further items.
 	ErrListCut = errors.New("hogapi: the list may be cut")
-	// ErrNoRuns comes from Backfills.Wait.
+	// ErrNoRuns is returned by Backfills.Wait if nothing ran.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
 )
 
-// APIError is an answer of the service that is not a success. Match kinds with errors.Is and the
-// sentinels of this package.
+// APIError is an answer of the service that is not a success. Match its kind with errors.Is and the sentinels
+// of this package.
 type APIError struct {
 	CallInfo
 
@@ -74,8 +74,8 @@ type APIError struct {
 	Code       string        // the service's error code, such as "required"; may be empty
 	Detail     string        // the service's text; may be empty
 	Attr       string        // the field it complains about; may be empty
-	RequestID  string        // of the answer, where a proxy or the service sets one
-	RetryAfter time.Duration // how long the service asks to wait; 0 where it does not say
+	RequestID  string        // of the answer, if a proxy or the service sets one
+	RetryAfter time.Duration // how long the service asks to wait; 0 if it does not say
 
 	// Alternative names another way if the server does not have the operation, or no longer takes this form of
 	// destination. It is empty for all other errors, and if there is no other way.

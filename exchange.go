@@ -139,7 +139,7 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 	}, false)
 }
 
-// observeTry tells logger and hooks of one try, and of the retry that follows.
+// observeTry reports one try, and the retry that follows, to logger and hooks.
 func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
 	c, info := x.core, x.op.info(r.Tries)
 	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration))
@@ -275,8 +275,7 @@ func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 	return err
 }
 
-// rowsOf reads the list of an answer that is an object, and the other members that are asked
-// for. Each row must be complete.
+// rowsOf reads the list of an answer that is an object, and the other requested members. Each row must be complete.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
 	return httptry.Rows(ctx, body, list, others, isComplete[T])
 }

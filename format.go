@@ -54,9 +54,9 @@ type Format struct {
 // Layout is the way in which the records of a file are divided.
 type Layout string
 
-// Layouts. In each of them the text is UTF-8, with or without a byte order mark.
+// The layouts. In each of them the text is UTF-8, with or without a byte order mark.
 const (
-	LayoutAny  Layout = ""     // JSON where the file begins with { or [, else rows
+	LayoutAny  Layout = ""     // JSON if the file begins with { or [, else rows
 	LayoutJSON Layout = "json" // one value a line, values one after another, or the elements of an array
 	LayoutCSV  Layout = "csv"  // rows of RFC 4180, divided by comma or semicolon
 	LayoutTSV  Layout = "tsv"  // one row a line, divided by tabs, without quotes

@@ -14,8 +14,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Reason says why an event is refused before it is sent, or was rejected by the service: see package
-// reasons.
+// Reason says why an event was refused before it was sent, or rejected by the service: see package reasons.
 type Reason = reasons.Reason
 
 // EventError is the error of an event that the gate refuses or the service has rejected.

@@ -33,7 +33,7 @@ func (i CallInfo) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, i)
 }
 
-// CallInfoFrom returns the call of the request with this context.
+// CallInfoFrom returns the call of the request with this context, and whether there is one.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
 	return info, ok

@@ -199,7 +199,7 @@ func boundOr(t time.Time, none string) string {
 // allRuns returns the query of the calls on one run. Without it, the service would hide runs older than 7 days.
 func allRuns() url.Values { return url.Values{"after": {farPast}} }
 
-// RunsService reads, cancels, retries and follows the runs of batch exports.
+// RunsService reads, cancels, retries and follows the runs of batch exports: [Client.Runs].
 type RunsService service
 
 // List returns one page of up to 100 runs. For an unknown export the page is empty, without an error.
@@ -209,7 +209,7 @@ func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOp
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields page after page. An error comes once, last, as a [*PageError] that says where to
+// Pages yields one page after another. An error comes once, last, as a [*PageError] that says where to
 // resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
 	return s.walk(exportID, o, options).Pages(ctx)

@@ -94,7 +94,7 @@ func (c Raw) String() string { return string(mask.JSON(json.RawMessage(c))) }
 // Format writes String under every verb.
 func (c Raw) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
-// LogValue is String for slog.
+// LogValue returns String for slog.
 func (c Raw) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON writes the keys with credentials redacted.
@@ -106,5 +106,5 @@ func (e Extra) String() string { return string(optjson.RedactedKeys(optjson.Keys
 // Format writes String under every verb.
 func (e Extra) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }
 
-// LogValue is String for slog.
+// LogValue returns String for slog.
 func (e Extra) LogValue() slog.Value { return slog.StringValue(e.String()) }
