@@ -51,10 +51,10 @@ type ImportOptions struct {
 	Delivery   DeliveryOptions
 }
 
-// Import sends the events of a source as historical events. Each event is acknowledged at least once and is
-// identical every time it is sent. No event is left out silently: the receipt accounts for all of them. After a
-// kill at any moment, the next call with the same ID and checkpoint resumes the import. The receipt is valid
-// with an error too, and covers all runs.
+// Import sends the events of a source as historical events. Each event is acknowledged at least once, handed to
+// the reject handler or skipped, and it is identical every time it is sent. No event is left out silently: the
+// receipt accounts for all of them. After a kill at any moment, the next call with the same ID and checkpoint
+// resumes the import. The receipt is valid with an error too, and covers all runs.
 //
 // Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place from
 // $ip), $import_job_id and distinct_id, unless it has its own of that name.

@@ -140,8 +140,8 @@ func notesOf(ctx context.Context) *sourceNotes {
 }
 
 // MapSource returns a source that applies a function to each event of another source. The function returns the
-// events of the record, usually one. An event that it returns gets the position of the record, and an event
-// without a UUID gets a uuid derived from that position.
+// events of the record, usually one. An event that it returns gets the Position of the record, and an event
+// without a UUID gets a uuid derived from the record's Origin.
 //
 // The function must be pure: in every run it must make the same events of the same event. [Skip] as its error
 // leaves the record out, and the receipt counts it by the reason. No events without an error leave it out too,
