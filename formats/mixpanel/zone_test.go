@@ -108,6 +108,19 @@ func TestCheckZone(t *testing.T) {
 	assert.False(t, test.IsLocal())
 	assert.Contains(t, test.String(), "none of 1 records shows the time zone")
 
+	// A live event needs a minute at most. Half of the events do not make the export a local one.
+	var half mixpanel.ZoneTest
+	half.Add(record(summer, summer+60, ""))
+	half.Add(record(summer, summer+61, ""))
+	half.Add(fmt.Appendf(nil, `{"event":"e","properties":{"time":%d,"distinct_id":"u","mp_processing_time_ms":%d000}}`, summer-3600, summer))
+	assert.EqualValues(t, 2, half.Live)
+	assert.False(t, half.IsLocal())
+	for hours := range int64(5) {
+		half.Add(record(summer-(hours+2)*3600, summer, ""))
+	}
+	assert.True(t, half.IsLocal())
+	assert.Contains(t, half.String(), "by -6h0m0s (1), -5h0m0s (1), -4h0m0s (1), -3h0m0s (1) and 3 more offsets")
+
 	var devices mixpanel.ZoneTest
 	devices.Add([]byte(`{"event":"e","properties":{"time":12,"distinct_id":"$device:d"}}`))
 	assert.EqualValues(t, 1, devices.Devices)

@@ -79,16 +79,18 @@ func TestNumber(t *testing.T) {
 	for raw, want := range map[string]string{
 		`"12"`: `12`, `12`: `12`, `"-7"`: `-7`, `"0.5"`: `0.5`, `"1e3"`: `1e3`, `"9007199254740991"`: `9007199254740991`,
 		`"9007199254740993"`: `"9007199254740993"`, `-5164663614086310235`: `"-5164663614086310235"`,
+		`-9007199254740991`: `-9007199254740991`, `-9007199254740992`: `"-9007199254740992"`, `9007199254740992`: `"9007199254740992"`,
+		`" 1"`: `" 1"`, `"1-2"`: `"1-2"`, `-1.5`: `-1.5`, `90071992547409911.5`: `90071992547409911.5`,
 		`"007"`: `"007"`, `"NaN"`: `"NaN"`, `"1 "`: `"1 "`, `""`: `""`, `"-"`: `"-"`, `null`: `null`, `true`: `true`,
 	} {
 		assert.Equal(t, want, string(Number([]byte(raw))), raw)
 	}
-	for raw, want := range map[string]int64{`"1709251198012345"`: 1709251198012345, `1.709251198012345E15`: 1709251198012345, `-3`: -3} {
+	for raw, want := range map[string]int64{`"1709251198012345"`: 1709251198012345, `1.709251198012345E15`: 1709251198012345, `-3`: -3, `9007199254740991.0`: 1<<53 - 1, `-9007199254740991.0`: 1 - 1<<53} {
 		n, ok := Int([]byte(raw))
 		assert.True(t, ok, raw)
 		assert.Equal(t, want, n, raw)
 	}
-	for _, raw := range []string{``, `""`, `1.5`, `1e30`, `null`, `"x"`, `{}`} {
+	for _, raw := range []string{``, `""`, `1.5`, `1e30`, `9007199254740992.0`, `-9007199254740992.0`, `null`, `"x"`, `{}`} {
 		_, ok := Int([]byte(raw))
 		assert.False(t, ok, raw)
 	}
@@ -119,7 +121,7 @@ func TestURLs(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string][2]string{
 		"https://shop.example:8080/a/b?c=d#e": {"shop.example:8080", "/a/b"}, "https://ann@shop.example?x": {"shop.example", ""},
-		"android-app://com.example/": {"com.example", "/"}, "/a/b": {}, "": {}, "direct": {},
+		"android-app://com.example/": {"com.example", "/"}, "/a/b": {}, "": {}, "file:///a": {"", "/a"}, "direct": {},
 	} {
 		raw, err := json.Marshal(url)
 		require.NoError(t, err)
@@ -153,5 +155,18 @@ func TestIsReserved(t *testing.T) {
 	}
 	for _, name := range []string{"", "$", "d", "set", "alias", "$current_url", "$lib"} {
 		assert.False(t, IsReserved(name), name)
+	}
+}
+
+// Any text is JSON, even one of characters that need an escape.
+func TestTexts(t *testing.T) {
+	t.Parallel()
+	for _, text := range []string{"", " ", `"`, `""`, `\`, "\n", "\x1f", "\x7f", "ü", "\u0080", "a\"b", "plain"} {
+		var o Object
+		o.Begin()
+		o.AddText("k", text)
+		var got map[string]string
+		require.NoError(t, json.Unmarshal(o.Append(nil), &got), text)
+		assert.Equal(t, text, got["k"])
 	}
 }

@@ -29,6 +29,11 @@ func TestKinds(t *testing.T) {
 		`"FALSE"`: {},
 		`"yes"`:   {},
 		"-1":      {},
+		"9":       {isTrue: true},
+		"0.5":     {isTrue: true},
+		`"x"`:     {},
+		`":"`:     {},
+		`"00"`:    {},
 	} {
 		assert.Equal(t, want.isNone, record.IsNone([]byte(raw)), raw)
 		assert.Equal(t, want.isEmpty, record.IsEmpty([]byte(raw)), raw)
@@ -47,6 +52,9 @@ func TestTime(t *testing.T) {
 		assert.NoError(t, err, raw)
 		assert.Equal(t, at, got, raw)
 	}
+	whole, err := record.Time([]byte(`"2024-02-29 23:59:59"`))
+	assert.NoError(t, err)
+	assert.Equal(t, "2024-02-29T23:59:59Z", whole.Format(time.RFC3339Nano))
 	for _, raw := range []string{
 		"", "null", `""`, `"`, "17", `"2024-02-29"`, `"2023-02-29 23:59:58"`, `"2024-02-29 24:59:58"`, `"2024-02-29_23:59:58"`, `"2024-02-29 23:59:58.0123456789"`, `"2024-02-29 23:59:58,5"`, `"2024-02-29 23:59:58 UTC"`,
 	} {
@@ -70,13 +78,17 @@ func TestUnixTime(t *testing.T) {
 		"10000000000":           "2286-11-20T17:46:40Z",
 		"10000000001":           "1970-04-26T17:46:40.001Z",
 		"-1":                    "1969-12-31T23:59:59Z",
+		"-2.5":                  "1969-12-31T23:59:57.5Z",
+		"-2.0":                  "1969-12-31T23:59:58Z",
+		`1.9999999999e0`:        "1970-01-01T00:00:02Z",
+		`"7"`:                   "1970-01-01T00:00:07Z",
 		"-0.25":                 "1969-12-31T23:59:59.75Z",
 	} {
 		got, err := record.UnixTime([]byte(raw))
 		assert.NoError(t, err, raw)
 		assert.Equal(t, want, got.Format(time.RFC3339Nano), raw)
 	}
-	for _, raw := range []string{"", "null", `""`, `"soon"`, "true", "[1]", `"1."`, `"12x"`, `"0x10"`, `"1e"`, "1e99", "99999999999999999999", `"Inf"`} {
+	for _, raw := range []string{"", "null", `""`, `"soon"`, "true", "[1]", `"1."`, `"12x"`, `"0x10"`, `"1e"`, "1e99", "9.007199254740992e15", "9007199254740992e0", "-9007199254740992e0", "9007199254740992", "99999999999999999999", `"Inf"`} {
 		_, err := record.UnixTime([]byte(raw))
 		assert.Error(t, err, raw)
 	}
