@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
-	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // What every server refuses, fails at or stores otherwise is refused before it is sent.
@@ -93,48 +92,6 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 	}
 }
 
-// Credentials of a COPY are an id, a name of a role or a key; an id is the same as a number and as digits.
-func TestRedshiftCredentials(t *testing.T) {
-	for sent, want := range map[string]destination.RedshiftAuthorization{
-		`7`:                         {Integration: 7},
-		`"7"`:                       {Integration: 7},
-		`"arn:aws:iam::1:role/x"`:   {Role: "arn:aws:iam::1:role/x"},
-		`{}`:                        {},
-		`{"aws_access_key_id":"k"}`: {Credentials: destination.AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}},
-	} {
-		var got destination.RedshiftAuthorization
-		require.NoError(t, json.Unmarshal([]byte(sent), &got), sent)
-		assert.Equal(t, want.Integration, got.Integration)
-		assert.Equal(t, want.Role, got.Role)
-		assert.Equal(t, want.Credentials.AWSAccessKeyID.IsZero(), got.Credentials.AWSAccessKeyID.IsZero())
-		wire, err := optjson.Revealed(destination.RedshiftCopyInputs{Authorization: Set(got)})
-		require.NoError(t, err)
-		if sent == `"7"` {
-			sent = `7`
-		}
-		assert.JSONEq(t, `{"authorization":`+sent+`}`, string(wire))
-		if want.Role != "" {
-			continue
-		}
-		var access destination.RedshiftBucketAccess
-		require.NoError(t, json.Unmarshal([]byte(sent), &access), sent)
-		wire, err = optjson.Revealed(destination.RedshiftCopyInputs{BucketCredentials: Set(access)})
-		require.NoError(t, err)
-		assert.JSONEq(t, `{"bucket_credentials":`+sent+`}`, string(wire))
-	}
-	for _, bad := range []string{`"arn:aws:iam::1:role/x"`, `true`, `[]`, `1.5`} {
-		require.Error(t, json.Unmarshal([]byte(bad), new(destination.RedshiftBucketAccess)), bad)
-	}
-
-	read := Destination{}
-	require.NoError(t, json.Unmarshal([]byte(`{"type":"Redshift","integration":4,"config":{"database":"d","mode":"COPY",
-		"copy_inputs":{"s3_bucket":"b","region_name":"r","authorization":7,"bucket_credentials":8}}}`), &read))
-	w, err := read.With(destination.Redshift{CopyInputs: Set(destination.RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).updated()
-	require.NoError(t, err, "ids are read, so none is lost")
-	assert.JSONEq(t, `{"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p/","authorization":7,"bucket_credentials":8}}`, string(w.Config))
-	assert.Equal(t, Set(int64(4)), w.Integration)
-}
-
 // A refusal that only newer servers give names what they take instead.
 func TestOldDestinationsOnNewServers(t *testing.T) {
 	inline := destination.S3{BucketName: Set("b"), AWSAccessKeyID: Set(NewSecret("AKIA1")), AWSSecretAccessKey: Set(NewSecret("sec1"))}
@@ -144,10 +101,7 @@ func TestOldDestinationsOnNewServers(t *testing.T) {
 		says         string
 	}{
 		"type S3":                {destination.TypeS3, "destination__type", `\"S3\" is not a valid choice.`, "destination.TypeAwsS3 or destination.TypeS3Compatible"},
-		"type S3, older text":    {destination.TypeS3, "destination", "S3 is deprecated", "destination.TypeAwsS3 or destination.TypeS3Compatible"},
 		"inline keys":            {destination.TypeAwsS3, "destination__config", "Configuration has unknown field/s: 'aws_access_key_id'", "Integrations.Create"},
-		"no integration":         {destination.TypeAwsS3, "destination__integration", "Integration is required for AwsS3 batch exports", "Integrations.Create"},
-		"another fault of S3":    {destination.TypeS3, "destination__config", "Configuration missing required field: 'region'", ""},
 		"another fault of AwsS3": {destination.TypeAwsS3, "name", "This field may not be blank.", ""},
 	} {
 		t.Run(name, func(t *testing.T) {

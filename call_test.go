@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"errors"
+	"io"
 	"net/http"
 	"reflect"
 	"strings"
@@ -117,23 +118,26 @@ func TestAnswerOfAnotherID(t *testing.T) {
 	}
 }
 
-// Every method of a service, and Do, refuses a nil context: as an error, or as the first and only step of an iterator.
-func TestNilContextIsRefused(t *testing.T) {
+// Every method of a service, and Do, refuses a nil context and a zero id: as an error, or as the first and only step of an iterator.
+func TestNilArgumentsAreRefused(t *testing.T) {
 	client, mock := newTestClient(t)
-	var none context.Context
 	arguments := map[reflect.Type]reflect.Value{
-		reflect.TypeFor[context.Context]():          reflect.Zero(reflect.TypeFor[context.Context]()),
+		reflect.TypeFor[context.Context]():          reflect.ValueOf(t.Context()),
 		reflect.TypeFor[uuid.UUID]():                reflect.ValueOf(runA),
 		reflect.TypeFor[string]():                   reflect.ValueOf("7"),
+		reflect.TypeFor[io.Writer]():                reflect.ValueOf(io.Discard),
 		reflect.TypeFor[BatchExportRequest]():       reflect.ValueOf(hostileExport()),
 		reflect.TypeFor[BatchExportUpdateRequest](): reflect.ValueOf(BatchExportUpdateRequest{Name: Set("x")}),
 		reflect.TypeFor[BackfillRange]():            reflect.ValueOf(january),
+		reflect.TypeFor[*BackfillOptions]():         reflect.ValueOf(anyAge),
 		reflect.TypeFor[*BackfillTicket](): reflect.ValueOf(&BackfillTicket{
 			ExportID: exportA, RetriedRun: runA, RequestedAt: january.Start.Time(), BackfillID: runB.String(),
 		}),
 	}
 	methods := 0
-	for _, service := range []any{client.BatchExports, client.Backfills, client.Runs, client.AppMetrics, client.Dashboards, client.Integrations} {
+	for _, service := range []any{
+		client.BatchExports, client.Backfills, client.Runs, client.AppMetrics, client.Dashboards, client.Integrations, client.FileDownloads, client.DataDeletions,
+	} {
 		for method, call := range reflect.ValueOf(service).Methods() {
 			kind := call.Type()
 			var in []reflect.Value
@@ -144,25 +148,42 @@ func TestNilContextIsRefused(t *testing.T) {
 				}
 				in = append(in, argument)
 			}
-			out := call.Call(in)
-			result := out[len(out)-1]
-			err, _ := reflect.TypeAssert[error](result)
-			if result.Kind() == reflect.Func {
-				steps := 0
-				for _, failed := range result.Seq2() {
-					steps++
-					err, _ = reflect.TypeAssert[error](failed)
+			for i, good := range in {
+				if i > 0 && kind.In(i) != reflect.TypeFor[uuid.UUID]() {
+					continue
 				}
-				require.Equal(t, 1, steps, method.Name)
+				in[i] = reflect.Zero(kind.In(i))
+				err := lastResult(t, call.Call(in))
+				in[i] = good
+				require.ErrorIs(t, err, ErrInvalid, method.Name)
+				require.False(t, errors.As(err, new(*PageError)), method.Name)
+				if i == 0 {
+					requireInputError(t, err, "ctx")
+					methods++
+				}
 			}
-			requireInputError(t, err, "ctx")
-			require.False(t, errors.As(err, new(*PageError)), method.Name)
-			methods++
 		}
 	}
-	require.Greater(t, methods, 35)
+	require.Greater(t, methods, 45)
+	var none context.Context
 	requireInputError(t, client.Do(none, Request{Method: "GET", Path: "/x/"}, nil), "ctx")
 	require.Zero(t, mock.GetTotalCallCount())
+}
+
+// lastResult is the error of a call, or of the only step of an iterator.
+func lastResult(t *testing.T, out []reflect.Value) error {
+	t.Helper()
+	result := out[len(out)-1]
+	err, _ := reflect.TypeAssert[error](result)
+	if result.Kind() == reflect.Func {
+		steps := 0
+		for _, failed := range result.Seq2() {
+			steps++
+			err, _ = reflect.TypeAssert[error](failed)
+		}
+		require.Equal(t, 1, steps)
+	}
+	return err
 }
 
 const noEndpointBody = `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`

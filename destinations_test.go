@@ -16,66 +16,19 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-var testCopyInputs = destination.RedshiftCopyInputs{
-	S3Bucket: Set("b"), RegionName: Set("r"), S3KeyPrefix: Set("p"),
-	Authorization:     Set(destination.RedshiftAuthorization{Role: "arn:aws:iam::1:role/x"}),
-	BucketCredentials: Set(destination.RedshiftBucketAccess{Credentials: destination.AWSCredentials{AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s"))}}),
-}
-
-// testDestinations is one full config of each kind, in the form of the wire.
+// testDestinations are destinations in the form of the wire, with and without an integration, and of an unknown kind.
 var testDestinations = map[string]Destination{
-	`{"bucket_name":"b","region":"r","prefix":"p","aws_access_key_id":"k","aws_secret_access_key":"s","compression":"gzip","encryption":"AES256","kms_key_id":null,"endpoint_url":"https://e",
-	"file_format":"JSONLines","max_file_size_mb":50,"use_virtual_style_addressing":true,"legacy_parquet_extension":false,"include_events":["a"],"exclude_events":[]}`: {
-		Type: destination.TypeS3, Config: destination.S3{
-			BucketName: Set("b"), Region: Set("r"), Prefix: Set("p"), AWSAccessKeyID: Set(NewSecret("k")), AWSSecretAccessKey: Set(NewSecret("s")), Compression: Set("gzip"),
-			Encryption: Set("AES256"), KMSKeyID: Null[string](), EndpointURL: Set("https://e"), FileFormat: Set("JSONLines"), MaxFileSizeMB: Set(50),
-			UseVirtualStyleAddressing: Set(true), LegacyParquetExtension: Set(false), IncludeEvents: Set([]string{"a"}), ExcludeEvents: Set([]string{}),
-		},
-	},
-	`{"bucket_name":"b"}`: {Type: destination.TypeAwsS3, Config: destination.S3{BucketName: Set("b")}, Integration: Set(int64(1))},
-	`{"region":"r"}`:      {Type: destination.TypeS3Compatible, Config: destination.S3{Region: Set("r")}},
-	`{"account":"a","user":"u","database":"d","warehouse":"w","schema":"s","table_name":"t","authentication_type":"keypair","password":null,"private_key":"k","private_key_passphrase":"p","role":"r"}`: {
-		Type: destination.TypeSnowflake, Config: destination.Snowflake{
-			Account: Set("a"), User: Set("u"), Database: Set("d"), Warehouse: Set("w"), Schema: Set("s"), TableName: Set("t"), AuthenticationType: Set("keypair"),
-			Password: Null[Secret](), PrivateKey: Set(NewSecret("k")), PrivateKeyPassphrase: Set(NewSecret("p")), Role: Set("r"),
-		},
-	},
-	`{"user":"u","password":"p","host":"h","port":5432,"database":"d","schema":"public","table_name":"events","has_self_signed_cert":false}`: {
-		Type: destination.TypePostgres, Config: destination.Postgres{
-			User: Set("u"), Password: Set(NewSecret("p")), Host: Set("h"), Port: Set(5432), Database: Set("d"), Schema: Set("public"), TableName: Set("events"), HasSelfSignedCert: Set(false),
-		},
-	},
-	`{"user":"u","password":"p","host":"h","port":5439,"database":"d","schema":"s","table_name":"t","has_self_signed_cert":true,"properties_data_type":"super","mode":"COPY",
-	"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p","authorization":"arn:aws:iam::1:role/x","bucket_credentials":{"aws_access_key_id":"k","aws_secret_access_key":"s"}}}`: {
-		Type: destination.TypeRedshift, Config: destination.Redshift{
-			User: Set("u"), Password: Set(NewSecret("p")), Host: Set("h"), Port: Set(5439), Database: Set("d"), Schema: Set("s"), TableName: Set("t"), HasSelfSignedCert: Set(true),
-			PropertiesDataType: Set("super"), Mode: Set("COPY"), CopyInputs: Set(testCopyInputs),
-		},
-	},
+	`{"bucket_name":"b","aws_secret_access_key":"s","kms_key_id":null}`: {Type: destination.TypeS3, Config: destination.S3{
+		BucketName: Set("b"), AWSSecretAccessKey: Set(NewSecret("s")), KMSKeyID: Null[string](),
+	}},
 	`{"copy_inputs":{"authorization":{"aws_access_key_id":"k"},"later":1}}`: {
 		Type: destination.TypeRedshift, Config: destination.Redshift{CopyInputs: Set(destination.RedshiftCopyInputs{
 			Authorization: Set(destination.RedshiftAuthorization{Credentials: destination.AWSCredentials{AWSAccessKeyID: Set(NewSecret("k"))}}),
 			Extra:         destination.Extra{"later": json.RawMessage(`1`)},
 		})},
 	},
-	`{"project_id":"p","dataset_id":"d","table_id":"t","private_key":"k","private_key_id":"i","client_email":"e@x","token_uri":"https://t","use_json_type":true}`: {
-		Type: destination.TypeBigQuery, Config: destination.BigQuery{
-			ProjectID: Set("p"), DatasetID: Set("d"), TableID: Set("t"), PrivateKey: Set(NewSecret("k")), PrivateKeyID: Set(NewSecret("i")), ClientEmail: Set("e@x"), TokenURI: Set("https://t"), UseJSONType: Set(true),
-		},
-	},
-	`{"http_path":"h","catalog":"c","schema":"s","table_name":"t","use_variant_type":true,"use_automatic_schema_evolution":false}`: {
-		Type: destination.TypeDatabricks, Integration: Set(int64(2)), Config: destination.Databricks{
-			HTTPPath: Set("h"), Catalog: Set("c"), Schema: Set("s"), TableName: Set("t"), UseVariantType: Set(true), UseAutomaticSchemaEvolution: Set(false),
-		},
-	},
-	`{"container_name":"c","prefix":"","compression":"zstd","file_format":"Parquet","max_file_size_mb":1,"legacy_parquet_extension":true}`: {
-		Type: destination.TypeAzureBlob, Integration: Set(int64(7)), Config: destination.AzureBlob{
-			ContainerName: Set("c"), Prefix: Set(""), Compression: Set("zstd"), FileFormat: Set("Parquet"), MaxFileSizeMB: Set(1), LegacyParquetExtension: Set(true),
-		},
-	},
-	`{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"}`: {Type: destination.TypeHTTP, Config: destination.HTTP{URL: Set("https://eu.i.posthog.com/batch/"), Token: Set(NewSecret("phc_x"))}},
-	`{"hog_function_id":"f"}`:                                   {Type: destination.TypeWorkflows, Config: destination.Workflows{HogFunctionID: Set("f")}},
-	`{"exclude_events":["x"],"new":{"deep":[1]}}`:               {Type: destination.TypeFileDownload, Config: destination.FileDownload{ExcludeEvents: Set([]string{"x"}), Extra: destination.Extra{"new": json.RawMessage(`{"deep":[1]}`)}}},
+	`{"http_path":"h"}`:                           {Type: destination.TypeDatabricks, Integration: Set(int64(2)), Config: destination.Databricks{HTTPPath: Set("h")}},
+	`{"exclude_events":["x"],"new":{"deep":[1]}}`: {Type: destination.TypeFileDownload, Config: destination.FileDownload{ExcludeEvents: Set([]string{"x"}), Extra: destination.Extra{"new": json.RawMessage(`{"deep":[1]}`)}}},
 	`{}`:                        {Type: destination.TypeNoOp, Config: destination.NoOp{}},
 	`{"brokers":["a"],"n":1e3}`: {Type: "Kafka", Config: destination.Raw(`{"brokers":["a"],"n":1e3}`)},
 }
@@ -165,6 +118,20 @@ func TestDestinationWithSendsTypeAndIntegrationAgain(t *testing.T) {
 	b, err = json.Marshal(w)
 	require.NoError(t, err)
 	assert.Equal(t, `{"type":"S3","config":{"prefix":"p"}}`, string(b))
+
+	read := Destination{}
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"Redshift","integration":4,"config":{"database":"d","mode":"COPY",
+		"copy_inputs":{"s3_bucket":"b","region_name":"r","authorization":7,"bucket_credentials":8}}}`), &read))
+	w, err = read.With(destination.Redshift{CopyInputs: Set(destination.RedshiftCopyInputs{S3KeyPrefix: Set("p/")})}).updated()
+	require.NoError(t, err, "ids are read, so none is lost")
+	assert.JSONEq(t, `{"copy_inputs":{"s3_bucket":"b","region_name":"r","s3_key_prefix":"p/","authorization":7,"bucket_credentials":8}}`, string(w.Config))
+	assert.Equal(t, Set(int64(4)), w.Integration)
+
+	d = Destination{Type: destination.TypeS3}
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"S3","config":"x"}`), &d))
+	_, err = d.With(destination.S3{Prefix: Set("p")}).updated()
+	require.ErrorIs(t, err, ErrInvalid, "no object")
+	require.NoError(t, json.Unmarshal([]byte(`{"type":"S3","config":{},"integration":null}`), &d))
 
 	raw := destination.Raw(`{"a":1}`)
 	w, err = d.With(&raw).updated()

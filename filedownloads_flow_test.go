@@ -196,3 +196,14 @@ func TestImportedEventsCanBeDownloaded(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []uuid.UUID{}, done.Files, "no data is no error, and no file")
 }
+
+func TestADownloadFromAStorageThatIgnoresRanges(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithIgnoredRanges())
+	file := uuid.New()
+	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: []byte("0123456789")}}})
+	var got strings.Builder
+	server.Script(hogapitest.OpStorage, hogapitest.CutBody(4), hogapitest.CutBody(2))
+	_, err := server.Client(t).FileDownloads.Download(t.Context(), id, file, &got, nil)
+	require.NoError(t, err)
+	assert.Equal(t, "0123456789", got.String())
+}

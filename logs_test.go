@@ -140,8 +140,6 @@ func TestAllLogsAreNeverQuietlyPartial(t *testing.T) {
 		yielded int
 		text    string
 	}{
-		"a page full of one time": {logLines(9, 5, 5, 5, 5, 1), LogOptions{Limit: 3}, 4, "same time"},
-		"page limit":              {logLines(9, 8, 7, 6), LogOptions{Limit: 2, MaxPages: 1}, 2, "page limit"},
 		"an entry without a time": {[]LogEntry{{Message: "m"}}, LogOptions{}, 0, "no time"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -3,7 +3,6 @@ package hogapi
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -139,25 +138,6 @@ func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 }
 
-func TestRunsRefuseNilIDs(t *testing.T) {
-	client, mock := newTestClient(t)
-	ctx := context.Background()
-	for name, call := range map[string]func(export, run uuid.UUID) error{
-		"get":    func(e, r uuid.UUID) error { _, err := client.Runs.Get(ctx, e, r); return err },
-		"cancel": func(e, r uuid.UUID) error { return client.Runs.Cancel(ctx, e, r) },
-	} {
-		for _, ids := range [][2]uuid.UUID{{uuid.Nil, runA}, {exportA, uuid.Nil}} {
-			require.ErrorIs(t, call(ids[0], ids[1]), ErrInvalid, name)
-		}
-	}
-	_, err := client.Runs.List(ctx, uuid.Nil, nil)
-	require.ErrorIs(t, err, ErrInvalid)
-	for _, err := range client.Runs.Pages(ctx, uuid.Nil, nil) {
-		require.ErrorIs(t, err, ErrInvalid)
-	}
-	require.Zero(t, mock.GetTotalCallCount())
-}
-
 // Old servers do not know the status filter: a page without a match must not look like the end.
 func TestRunsFilterStatusesHereToo(t *testing.T) {
 	client, mock := newTestClient(t)
@@ -196,18 +176,6 @@ func TestRunCallsReachRunsOlderThanAWeek(t *testing.T) {
 
 	mock.RegisterResponderWithQuery("POST", runAPath+"cancel/", window, httpmock.NewStringResponder(200, ``))
 	require.NoError(t, client.Runs.Cancel(ctx, exportA, runA), "the specification knows no body")
-}
-
-func TestCancelOfAnEndedRun(t *testing.T) {
-	client, mock := newTestClient(t)
-	mock.RegisterResponder("POST", runAPath+"cancel/", httpmock.NewStringResponder(400,
-		`{"type": "validation_error", "code": "invalid_input", "detail": "Cannot cancel a run that is in 'Completed' status", "attr": null}`))
-	err := client.Runs.Cancel(context.Background(), exportA, runA)
-	require.ErrorIs(t, err, ErrInvalid)
-	var api *APIError
-	require.True(t, errors.As(err, &api))
-	require.Contains(t, api.Detail, "'Completed'")
-	require.Equal(t, 1, mock.GetTotalCallCount())
 }
 
 // aRun is the JSON of a run of the n-th hour, created so many minutes after 1 May.

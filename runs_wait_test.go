@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -11,6 +12,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/ops"
 )
 
 func showing(status RunStatus, completed int) step {
@@ -201,4 +204,22 @@ func TestWaitSaysThatRecordsFailed(t *testing.T) {
 		require.NotErrorIs(t, err, ErrRunFailed)
 		require.ErrorAs(t, err, new(*RunError))
 	}
+}
+
+// What is remembered of a backfill is bounded, whatever a service shows.
+func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
+	var runs []string
+	for i := range 10 {
+		runs = append(runs, fmt.Sprintf(`{"id": "%s", "status": "Completed", "created_at": "2024-01-02T00:00:00Z", "data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-01-01T00:%02d:00Z"}`, uuid.New(), i+1))
+	}
+	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
+	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
+	require.NoError(t, err)
+	f := newFollower(client, ticket, o, nil)
+	f.engine.Runs.Most = 3
+	_, err = f.look(t.Context())
+	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
+	require.Len(t, f.engine.Runs.Sorted(), 4)
 }

@@ -289,6 +289,14 @@ func TestAStorageThatStalls(t *testing.T) {
 		assert.Equal(t, content, got.String())
 		assert.Equal(t, []string{"", "bytes=3-"}, s.ranges)
 		assert.Greater(t, time.Since(began), 17*9*time.Second)
+
+		ctx, cancel := context.WithTimeout(t.Context(), 5*time.Second)
+		defer cancel()
+		_, err = File(ctx, (&storage{steps: []step{stalls}}).config(2), io.Discard, Progress{})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		var failed *failure
+		require.ErrorAs(t, err, &failed)
+		assert.EqualValues(t, 3, failed.have.At)
 	})
 }
 

@@ -182,6 +182,11 @@ func TestPace(t *testing.T) {
 		require.ErrorIs(t, err, errPace)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.Equal(t, 2*time.Second, time.Since(start))
+		ended, end := context.WithCancelCause(t.Context())
+		time.AfterFunc(100*time.Millisecond, func() { end(errCut) })
+		err = send(ended, clients.API())
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorIs(t, err, errCut)
 	})
 }
 

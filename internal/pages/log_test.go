@@ -85,6 +85,11 @@ func TestLogIsWhole(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, append([]line{}, l.lines...), got)
 			}
+			l.asked = 0
+			for range seq {
+				break
+			}
+			require.Equal(t, 1, l.asked)
 		})
 	}
 }
