@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/ingest"
@@ -32,7 +31,7 @@ type Endpoint struct {
 // Endpoints are all endpoints that this package calls.
 func Endpoints() (all []Endpoint) {
 	imports := []endpoints.Row{
-		{Name: ops.Capture, Method: http.MethodPost, Path: ingest.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: capturev1.Path},
+		{Name: ops.Capture, Method: http.MethodPost, Path: ingest.BatchPath}, {Name: ops.Protocol, Method: http.MethodPost, Path: ingest.V1Path},
 		{Name: ops.Preflight, Method: http.MethodPost, Path: pipeline.PreflightPath},
 	}
 	for _, o := range append(slices.Collect(maps.Values(endpoints.All())), imports...) {

@@ -6,7 +6,6 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -74,7 +73,7 @@ const (
 // the path. isClear reports whether the answer is one of the two.
 func Offer(r httptry.Answer, who Sender) (how Protocol, isClear bool) {
 	switch {
-	case r.Status == http.StatusBadRequest && capturev1.ParseError(r.Body).IsEmptyBatch():
+	case r.Status == http.StatusBadRequest && parseV1Error(r.Body).isEmptyBatch():
 		return v1{who}, true
 	case r.Status == http.StatusNotFound, r.Status == http.StatusMethodNotAllowed:
 		return batch{who}, true

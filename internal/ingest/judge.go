@@ -10,7 +10,6 @@ import (
 	"net/http"
 	"strings"
 
-	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -69,7 +68,7 @@ func Judge(from httptry.Answer, how Protocol, of *delivery.Request, answered boo
 		}
 		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
 		return a, ""
-	case r.Status == http.StatusTooManyRequests && capturev1.ParseError(r.Body).IsQuota():
+	case r.Status == http.StatusTooManyRequests && parseV1Error(r.Body).isQuota():
 		return stop(Quota)
 	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
 		return a, "" // waits
@@ -124,7 +123,7 @@ func (r answer) words() error {
 	const most = 200
 	body, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
 	text := string(body)
-	switch explained, tagged := httptry.ParseErrorBody(contentType, body), capturev1.ParseError(body); {
+	switch explained, tagged := httptry.ParseErrorBody(contentType, body), parseV1Error(body); {
 	case text == "":
 		return fmt.Errorf("the server answered %d without a text", r.Status)
 	case httptry.IsPage(contentType, body):

@@ -7,20 +7,29 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/capturev1"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
+// V1Path is the path of the endpoint capture v1.
+const V1Path = "/i/v1/analytics/events"
+
 // v1 sends events to capture v1, which answers with the fate of each event.
 type v1 struct{ who Sender }
 
-func (v1) Name() string                                   { return NameV1 }
-func (v1) Rules() wire.Protocol                           { return wire.ProtocolV1 }
-func (v1) Path() string                                   { return capturev1.Path }
-func (v1) Around(begun time.Time) (prefix, suffix []byte) { return capturev1.Around(begun) }
-func (v1) MostBytes(events int) int64                     { return capturev1.MostBytes(events) }
+func (v1) Name() string         { return NameV1 }
+func (v1) Rules() wire.Protocol { return wire.ProtocolV1 }
+func (v1) Path() string         { return V1Path }
+
+// MostBytes is the most bytes of an answer about this many events. The service's own answers have about 60
+// bytes for each event, and 150 with details.
+func (v1) MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
+
+func (v1) Around(begun time.Time) (prefix, suffix []byte) {
+	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
+	return append(prefix, `","historical_migration":true,"batch":[`...), []byte("]}")
+}
 
 // Header names the sender, the request and the try. The time is the time of the try, in nanoseconds,
 // because one try can follow another at once.
@@ -38,7 +47,7 @@ func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reaso
 	for _, item := range of.Items {
 		ids = append(ids, wire.ID(item))
 	}
-	if capturev1.AllOK(r.Body, ids) {
+	if allOK(r.Body, ids) {
 		a.Verdict = delivery.Settled
 		return a, ""
 	}
@@ -46,7 +55,7 @@ func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reaso
 		a.Err = errAnswerCut
 		return a, "" // the same events may be sent again
 	}
-	fates, err := capturev1.Fates(r.Body, ids)
+	fates, err := readFates(r.Body, ids)
 	if err != nil {
 		a.Err = fmt.Errorf("the answer does not say what became of the events: %w", err)
 		return a, NotService
@@ -58,7 +67,7 @@ func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reaso
 
 // refusal returns the reason to stop the import if the request as a whole is wrong.
 func (v1) refusal(r answer) Reason {
-	if capturev1.ParseError(r.Body).IsAboutRequest() {
+	if parseV1Error(r.Body).isAboutRequest() {
 		return Refused
 	}
 	return ""

@@ -1,4 +1,4 @@
-package capturev1
+package ingest
 
 import (
 	"fmt"
@@ -38,7 +38,7 @@ func TestFates(t *testing.T) {
 		inOrder, backwards = append(inOrder, member), append([]string{member}, backwards...)
 	}
 	for _, members := range [][]string{inOrder, backwards} {
-		got, err := Fates([]byte(`{"results": {`+strings.Join(members, ", ")+`}, "more": 1}`), ids)
+		got, err := readFates([]byte(`{"results": {`+strings.Join(members, ", ")+`}, "more": 1}`), ids)
 		require.NoError(t, err)
 		assert.Equal(t, want, got)
 	}
@@ -46,7 +46,7 @@ func TestFates(t *testing.T) {
 
 func TestEventsThatAreNotNamedAreMissing(t *testing.T) {
 	ids := sent(3)
-	got, err := Fates(fmt.Appendf(nil, `{"results":{%q:{"result":"ok"}}}`, ids[1]), ids)
+	got, err := readFates(fmt.Appendf(nil, `{"results":{%q:{"result":"ok"}}}`, ids[1]), ids)
 	require.NoError(t, err)
 	assert.Equal(t, []delivery.Fate{{}, {Outcome: delivery.Accepted}, {}}, got)
 	assert.Equal(t, delivery.Missing, got[0].Outcome)
@@ -67,7 +67,7 @@ func TestAnswersThatCannotBeTrusted(t *testing.T) {
 		"results twice":       fmt.Sprintf(`{"results":{%q:%s},"results":{%q:%s}}`, ids[0], ok, ids[1], ok),
 		"another text behind": fmt.Sprintf(`{"results":{%q:%s}} x`, ids[0], ok),
 	} {
-		_, err := Fates([]byte(body), ids)
+		_, err := readFates([]byte(body), ids)
 		assert.Error(t, err, name)
 	}
 }
@@ -76,34 +76,34 @@ func TestAllOK(t *testing.T) {
 	ids := sent(3)
 	ok := `{"result":"ok"}`
 	all := fmt.Sprintf(`{"results":{%q:%s,%q:%s,%q:%s}}`, ids[0], ok, ids[1], ok, ids[2], ok)
-	assert.True(t, AllOK([]byte(all), ids))
-	assert.False(t, AllOK([]byte(all), ids[:2]), "one that was not sent")
-	assert.False(t, AllOK([]byte(all), sent(4)), "one is missing")
-	assert.False(t, AllOK([]byte(strings.Replace(all, "ok", "no", 1)), ids))
-	assert.False(t, AllOK([]byte(all), [][]byte{ids[1], ids[0], ids[2]}), "in another order it is read")
+	assert.True(t, allOK([]byte(all), ids))
+	assert.False(t, allOK([]byte(all), ids[:2]), "one that was not sent")
+	assert.False(t, allOK([]byte(all), sent(4)), "one is missing")
+	assert.False(t, allOK([]byte(strings.Replace(all, "ok", "no", 1)), ids))
+	assert.False(t, allOK([]byte(all), [][]byte{ids[1], ids[0], ids[2]}), "in another order it is read")
 	for i := range all {
-		assert.False(t, AllOK([]byte(all[:i]), ids), "cut at %d", i)
-		assert.False(t, AllOK([]byte(all[:i]+"x"+all[i+1:]), ids), "changed at %d", i)
+		assert.False(t, allOK([]byte(all[:i]), ids), "cut at %d", i)
+		assert.False(t, allOK([]byte(all[:i]+"x"+all[i+1:]), ids), "changed at %d", i)
 	}
-	assert.False(t, AllOK([]byte(all+" x"), ids))
+	assert.False(t, allOK([]byte(all+" x"), ids))
 }
 
 func TestAnswerWithManyResultsFits(t *testing.T) {
 	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
-	assert.Greater(t, MostBytes(10_000), int64(10_000*len(longest)))
+	assert.Greater(t, v1{}.MostBytes(10_000), int64(10_000*len(longest)))
 }
 
-func TestErrors(t *testing.T) {
-	assert.True(t, ParseError([]byte(`{"error":"empty_batch","error_description":"…"}`)).IsEmptyBatch())
-	assert.False(t, ParseError([]byte(`{"error":"duplicate_event_uuid"}`)).IsAboutRequest())
-	assert.True(t, ParseError([]byte(`{"error":"invalid_batch"}`)).IsAboutRequest())
-	assert.True(t, ParseError([]byte(`{"error":"billing_limit_exceeded"}`)).IsQuota())
+func TestV1Errors(t *testing.T) {
+	assert.True(t, parseV1Error([]byte(`{"error":"empty_batch","error_description":"…"}`)).isEmptyBatch())
+	assert.False(t, parseV1Error([]byte(`{"error":"duplicate_event_uuid"}`)).isAboutRequest())
+	assert.True(t, parseV1Error([]byte(`{"error":"invalid_batch"}`)).isAboutRequest())
+	assert.True(t, parseV1Error([]byte(`{"error":"billing_limit_exceeded"}`)).isQuota())
 	for _, other := range []string{``, `<html>`, `[]`, `{"error":1}`, `{"type":"x"}`} {
-		assert.Zero(t, ParseError([]byte(other)), other)
+		assert.Zero(t, parseV1Error([]byte(other)), other)
 	}
 }
 
-func TestAround(t *testing.T) {
-	prefix, suffix := Around(time.Date(2026, 11, 22, 15, 0, 0, 5e6, time.FixedZone("", 7200)))
+func TestAroundV1(t *testing.T) {
+	prefix, suffix := v1{}.Around(time.Date(2026, 11, 22, 15, 0, 0, 5e6, time.FixedZone("", 7200)))
 	assert.JSONEq(t, `{"created_at":"2026-11-22T13:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
 }

@@ -1,40 +1,24 @@
-// Package capturev1 reads the answers of the endpoint capture v1: the fate of each event of a request, or
-// the tag of an error. It does no I/O.
-package capturev1
+package ingest
 
 import (
 	"bytes"
 	"cmp"
 	"encoding/json"
 	"errors"
-	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Path is the path of the endpoint.
-const Path = "/i/v1/analytics/events"
-
-// MostBytes is the most bytes of an answer about this many events. The service's own answers have about 60
-// bytes for each event, and 150 with details.
-func MostBytes(events int) int64 { return 64<<10 + 512*int64(events) }
-
-// Around returns the bytes before and after the events of a request. begun is when the request was made.
-func Around(begun time.Time) (prefix, suffix []byte) {
-	prefix = begun.UTC().AppendFormat([]byte(`{"created_at":"`), "2006-01-02T15:04:05.000Z")
-	return append(prefix, `","historical_migration":true,"batch":[`...), []byte("]}")
-}
-
-// Errors of an answer that cannot be trusted.
+// Errors of an answer of capture v1 that cannot be trusted.
 var (
-	ErrNoResults = errors.New("the answer has no results")
-	ErrForeign   = errors.New("the answer names an event that was not sent")
+	errNoResults = errors.New("the answer has no results")
+	errForeign   = errors.New("the answer names an event that was not sent")
 )
 
-// AllOK reports whether an answer is, byte for byte, the service's usual one: it has taken all events and
+// allOK reports whether an answer is, byte for byte, the service's usual one: it has taken all events and
 // has no details about them.
-func AllOK(body []byte, ids [][]byte) bool {
+func allOK(body []byte, ids [][]byte) bool {
 	rest, ok := bytes.CutPrefix(body, []byte(`{"results":{`))
 	for i, id := range ids {
 		ok = ok && len(rest) > len(id)+2 && rest[0] == '"' && bytes.Equal(rest[1:1+len(id)], id)
@@ -48,10 +32,10 @@ func AllOK(body []byte, ids [][]byte) bool {
 	return ok && string(rest) == "}}"
 }
 
-// Fates reads the fate of each event from a success. The ids are of the sent events, in the order of the
+// readFates reads the fate of each event from a success. The ids are of the sent events, in the order of the
 // request, as canonical text in lower case.
-func Fates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
-	r := results{ids: ids, fates: make([]delivery.Fate, len(ids))}
+func readFates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
+	r := v1Results{ids: ids, fates: make([]delivery.Fate, len(ids))}
 	found := false
 	within, err := jsonb.ObjectWithin(body, func(key, value []byte) {
 		found = found || string(key) == "results" && value[0] == '{'
@@ -62,14 +46,15 @@ func Fates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
 	case within != nil:
 		return nil, within
 	case !found:
-		return nil, ErrNoResults
+		return nil, errNoResults
 	case r.isForeign:
-		return nil, ErrForeign
+		return nil, errForeign
 	}
 	return r.fates, nil
 }
 
-type results struct {
+// v1Results are read into the fates of the sent events.
+type v1Results struct {
 	ids       [][]byte
 	fates     []delivery.Fate
 	next      int            // the service answers in the order of the request
@@ -78,7 +63,7 @@ type results struct {
 }
 
 // take reads the result of one event.
-func (r *results) take(id, value []byte) {
+func (r *v1Results) take(id, value []byte) {
 	i := r.next
 	if i >= len(r.ids) || !bytes.Equal(r.ids[i], id) {
 		if r.places == nil {
@@ -94,13 +79,13 @@ func (r *results) take(id, value []byte) {
 		}
 	}
 	r.next = i + 1
-	r.fates[i] = fate(value)
+	r.fates[i] = fateOf(value)
 }
 
 var plainOK = []byte(`{"result":"ok"}`)
 
-// fate reads one result. An unknown word makes the fate unsure.
-func fate(value []byte) delivery.Fate {
+// fateOf reads one result. An unknown word makes the fate unsure.
+func fateOf(value []byte) delivery.Fate {
 	if bytes.Equal(value, plainOK) {
 		return delivery.Fate{Outcome: delivery.Accepted}
 	}
@@ -108,9 +93,9 @@ func fate(value []byte) delivery.Fate {
 	err := jsonb.Object(value, func(key, value []byte) {
 		switch string(key) {
 		case "result":
-			said.Result = text(value)
+			said.Result = textOf(value)
 		case "details":
-			said.Details = text(value)
+			said.Details = textOf(value)
 		}
 	})
 	switch {
@@ -128,32 +113,32 @@ func fate(value []byte) delivery.Fate {
 	return delivery.Fate{Outcome: delivery.Unsure, Reason: said.Result}
 }
 
-func text(value []byte) (s string) {
+func textOf(value []byte) (s string) {
 	_ = json.Unmarshal(value, &s) // another type is no word
 	return s
 }
 
-// Error is the endpoint's answer to a request that it refuses as a whole.
-type Error struct {
+// v1Error is the endpoint's answer to a request that it refuses as a whole.
+type v1Error struct {
 	Tag         string `json:"error"` // empty: the answer is not of this endpoint
 	Description string `json:"error_description"`
 }
 
-// ParseError reads an error.
-func ParseError(body []byte) (e Error) {
+// parseV1Error reads an error.
+func parseV1Error(body []byte) (e v1Error) {
 	if json.Unmarshal(body, &e) != nil {
-		return Error{}
+		return v1Error{}
 	}
 	return e
 }
 
-// IsEmptyBatch reports whether the endpoint has answered a request without events. No other endpoint gives
+// isEmptyBatch reports whether the endpoint has answered a request without events. No other endpoint gives
 // this answer.
-func (e Error) IsEmptyBatch() bool { return e.Tag == "empty_batch" }
+func (e v1Error) isEmptyBatch() bool { return e.Tag == "empty_batch" }
 
-// IsAboutRequest reports whether the service refuses the request regardless of its events. Other refusals
+// isAboutRequest reports whether the service refuses the request regardless of its events. Other refusals
 // can be about one event.
-func (e Error) IsAboutRequest() bool {
+func (e v1Error) isAboutRequest() bool {
 	switch e.Tag {
 	case "missing_required_headers", "invalid_header_value", "invalid_query_param", "missing_query_params",
 		"empty_body", "empty_batch", "invalid_batch", "request_decoding_error":
@@ -162,5 +147,5 @@ func (e Error) IsAboutRequest() bool {
 	return false
 }
 
-// IsQuota reports whether the plan's limit is reached.
-func (e Error) IsQuota() bool { return e.Tag == "billing_limit_exceeded" }
+// isQuota reports whether the plan's limit is reached.
+func (e v1Error) isQuota() bool { return e.Tag == "billing_limit_exceeded" }
