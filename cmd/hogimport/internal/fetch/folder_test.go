@@ -115,6 +115,12 @@ func TestPartThatIsNotInTheLog(t *testing.T) {
 	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
 	require.EqualValues(t, 3, sum.Events)
 
+	first, _, _ := strings.Cut(string(text), "\n") // torn after the first line
+	require.NoError(t, os.WriteFile(log, []byte(first+"\n"), 0o600))
+	sum, err = j.Run(t.Context())
+	require.NoError(t, err)
+	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
+
 	j.Folder = t.TempDir() // begun, and torn in the first line
 	require.NoError(t, os.Mkdir(filepath.Join(j.Folder, ownFolder), 0o700))
 	log = filepath.Join(j.Folder, ownFolder, logName)
