@@ -1,0 +1,160 @@
+package pipeline
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/statefile"
+	"github.com/hogapi/hogapi/internal/wire"
+	"github.com/hogapi/hogapi/warnings"
+)
+
+// Events of one place are one record. Events without a place are a record each.
+func TestRecordsOfPlaces(t *testing.T) {
+	t.Parallel()
+	var r openRecord
+	for i, step := range []struct {
+		place  wire.Origin
+		begins bool
+	}{{at(1), true}, {at(1), false}, {at(2), true}, {at(2), false}, {at(1), true}, {wire.Origin{}, true}, {wire.Origin{}, true}} {
+		assert.Equal(t, step.begins, r.next(&Event{Place: step.place}), i)
+		r.held.Events++
+		assert.Equal(t, step.begins, r.held.Events == 1, i)
+	}
+}
+
+func TestWhatIsNoEvent(t *testing.T) {
+	t.Parallel()
+	assert.True(t, past("a", 1).isReadable())
+	assert.False(t, (&Event{Skip: "internal"}).isReadable())
+	assert.False(t, (&Event{Fault: &wire.Refusal{}}).isReadable())
+
+	o := offered{place: at(1), size: 99}
+	o.turnDown(&Reject{Line: statefile.Line{Event: []byte("{}"), Record: []byte("raw")}})
+	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
+	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
+}
+
+// A reject keeps the uuid of its source. Of two events with one uuid the second is marked, and of derived
+// uuids none.
+func TestUUIDsOfTheSource(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		own := uuid.UUID{0: 1, 6: 0x40, 8: 0x80}
+		refused, first, second := past("", 1), past("a", 2), past("b", 3)
+		refused.UUID, first.UUID, second.UUID = own, own, own
+		r, err := w.run(t.Context(), t, source(nil, refused, first, second, past("c", 4), past("c", 5)))
+		require.NoError(t, err)
+		require.Len(t, w.rejects, 1)
+		assert.Equal(t, own, w.rejects[0].UUID)
+		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(warnings.UUIDConflict)])
+	})
+}
+
+// As many rejects as accepted events, and skipped ones, are an import like others.
+func TestSomeOfEach(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld().keeps()
+		skipped := past("", 3)
+		skipped.Skip = "internal"
+		w.Protocol, w.Files.Protocol = "", "" // it is not known when the first event is read
+		w.answer = func(r Request) httptry.Answer {
+			return answered(map[Kind]int{Events: 200, Question: 404, Preflight: 200}[r.Kind], `{"status":"Ok"}`)
+		}
+		first := past("", 0)
+		first.Place, first.Skip = at(1), "internal"
+		p, err := New(w.Config)
+		require.NoError(t, err)
+		r, err := p.Import(t.Context(), source(nil, first, past("a", 2), past("", 3), skipped))
+		require.NoError(t, err)
+		assert.True(t, r.Finished)
+		assert.Equal(t, ledger.Counts{Acknowledged: 1, Rejected: 1, Skipped: 2}, r.State.Totals.Counts())
+		assert.EqualValues(t, 1, p.Progress().Requests)
+	})
+}
+
+// A server that is busy when it is asked for its protocol is asked again.
+func TestABusyServerIsAskedAgain(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld().keeps()
+		w.Protocol, w.Files.Protocol = "", ""
+		questions := 0
+		w.answer = func(r Request) httptry.Answer {
+			switch {
+			case r.Kind == Question:
+				if questions++; questions == 1 {
+					return answered(503, "busy")
+				}
+				return answered(400, `{"error":"empty_batch","error_description":"x"}`)
+			case r.Kind == Events && questions < 2:
+				t.Error("sent before the protocol was known")
+			}
+			return takenByV1(r)
+		}
+		r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
+		require.NoError(t, err)
+		assert.Equal(t, ingest.NameV1, r.Protocol)
+		assert.Equal(t, 2, questions)
+		assert.Zero(t, r.State.Totals.Warnings[string(warnings.Protocol)])
+	})
+}
+
+// A preflight whose answer says nothing is a warning, and the import goes on.
+func TestPreflights(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		answer httptry.Answer
+		warned bool
+	}{
+		"yes":       {answered(200, "{}"), false},
+		"no answer": {httptry.Answer{Err: errors.New("no route")}, true},
+		"an error":  {answered(500, ""), true},
+		"not found": {answered(404, ""), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w := newWorld()
+				w.answer = func(r Request) httptry.Answer {
+					if r.Kind == Preflight {
+						return tt.answer
+					}
+					return answered(200, `{"status":"Ok"}`)
+				}
+				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
+				require.NoError(t, err)
+				assert.Equal(t, []string{"a"}, w.sent)
+				assert.Equal(t, tt.warned, len(r.State.Totals.Warnings) == 1, "%v", r.State.Totals.Warnings)
+			})
+		})
+	}
+}
+
+// How long a busy service wants to be left alone is read from its answer.
+func TestAnswersAreJudged(t *testing.T) {
+	t.Parallel()
+	w := newWorld()
+	p, err := New(w.Config)
+	require.NoError(t, err)
+	busy := answered(503, "")
+	busy.Header.Set("Retry-After", "7")
+	a := p.judge(busy, ingest.Named(ingest.NameBatch, w.Sender), &delivery.Request{}, time.Second)
+	assert.Equal(t, 7*time.Second, a.RetryAfter)
+	assert.Equal(t, time.Second, a.Duration)
+	_, err = p.Close(t.Context())
+	require.NoError(t, err)
+}
