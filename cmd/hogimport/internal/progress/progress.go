@@ -1,9 +1,11 @@
 package progress
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"net"
 	"strings"
 	"sync"
 	"time"
@@ -138,7 +140,7 @@ func (m *Meter) show(must bool) {
 		interval = barInterval
 	}
 	first := m.written.IsZero() && m.form != Bar
-	if first && m.last.Read == 0 && m.phase == "" {
+	if first && m.last.Read == 0 && m.last.LastError == nil && m.phase == "" {
 		return // there is nothing to say yet
 	}
 	waits := m.last.LastError != nil
@@ -236,4 +238,13 @@ func (m *Meter) fields() []any {
 // settled are the records that need no more work.
 func settled(s hogapi.Stats) int64 { return s.Acknowledged + s.Rejected + s.Unconfirmed + s.Skipped }
 
-func reason(err error) string { return strings.TrimPrefix(err.Error(), "hogapi: ") }
+// reason is why nothing gets through. It begins with the cause, since a terminal may show no more.
+func reason(err error) string {
+	if name, ok := errors.AsType[*net.DNSError](err); ok {
+		return name.Err + " (" + name.Name + ")"
+	}
+	if op, ok := errors.AsType[*net.OpError](err); ok && op.Addr != nil && op.Err != nil {
+		return fmt.Sprintf("%s (%s)", strings.TrimPrefix(op.Err.Error(), "connect: "), op.Addr)
+	}
+	return strings.TrimPrefix(err.Error(), "hogapi: ")
+}

@@ -3,7 +3,11 @@ package progress
 import (
 	"encoding/json"
 	"errors"
+	"fmt"
+	"net"
+	"os"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 	"unicode/utf8"
@@ -139,4 +143,14 @@ func TestSpans(t *testing.T) {
 		assert.Equal(t, want, Words(d))
 	}
 	assert.Equal(t, []string{"0", "999", "1,000", "1,234,567", "-1,000"}, []string{Number(0), Number(999), Number(1000), Number(1_234_567), Number(-1000)})
+}
+
+// A server that never answers is named at once, also where no record was read yet.
+func TestAWaitBeforeTheFirstRecordIsSaid(t *testing.T) {
+	s := newScreen(Lines, 80)
+	refused := &net.OpError{Op: "dial", Net: "tcp", Addr: &net.TCPAddr{IP: net.IPv4(127, 0, 0, 1), Port: 9}, Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+	s.Update(hogapi.Stats{LastError: fmt.Errorf("hogapi: capture: %w", refused), FailingSince: began})
+	assert.Equal(t, "2026-03-01 12:00:00  0 acknowledged, waiting for 0s, since 12:00:00 UTC: connection refused (127.0.0.1:9)\n", s.String())
+	unknown := &net.OpError{Op: "dial", Net: "tcp", Err: &net.DNSError{Err: "no such host", Name: "posthog.example", IsNotFound: true}}
+	assert.Equal(t, "no such host (posthog.example)", reason(unknown))
 }
