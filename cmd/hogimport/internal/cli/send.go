@@ -73,6 +73,7 @@ type watcher struct {
 
 	mu    sync.Mutex // guards the fields below and state.kept
 	saved time.Time
+	last  hogapi.Stats
 }
 
 const saveInterval = 2 * time.Second
@@ -81,6 +82,7 @@ func (w *watcher) update(stats hogapi.Stats) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	stats.Total = w.state.kept.total() // which is better known by now than when the run began
+	w.last = stats
 	w.meter.Update(stats)
 	if w.metrics != nil {
 		w.metrics.set(stats)
@@ -108,11 +110,26 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 		p.Doubtful = max(p.Doubtful, int64(unsettled.Count-unsettled.NeverSent))
 	}
 	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
+	if err == nil {
+		w.whole(r)
+	}
 	if err == nil && kept != nil {
 		return &fault{code: codeStopped, err: kept, text: "all was sent, but the result cannot be written: " + cause(kept).Error(),
 			todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
 	}
 	return err
+}
+
+// whole shows and keeps how many records a complete import has. Before, that was an estimate.
+func (w *watcher) whole(r hogapi.Receipt) {
+	if w.last.Total > 0 {
+		w.last.Total = r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
+		w.meter.Update(w.last)
+	}
+	if k := &w.state.kept; !k.IsExact && r.Read > k.Links && isStarted(w.state.dir) {
+		k.Total, k.IsExact = r.Read-k.Links, true
+		_ = w.state.save() // for what is shown only
+	}
 }
 
 // endedBy is why an import has ended, in a word.
