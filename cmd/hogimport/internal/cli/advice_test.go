@@ -1,6 +1,7 @@
 package cli_test
 
 import (
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // A user can run the commands that a check advises as they are written: with flags that the command
@@ -97,4 +99,42 @@ func TestAFixDoesNotAdviseToSort(t *testing.T) {
 	r = p.Ends(t, 0, "fix", "--yes", "--rate", "none", "--map", "time=at")
 	says(t, r.Stdout, "40 events acknowledged")
 	assert.NotContains(t, r.Stdout+r.Stderr, "--sort")
+}
+
+// Advice at the end of a check is advice that can be followed.
+func TestAdviceOfAFailedCheckCanBeFollowed(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	put := func(name, text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), []byte(text), 0o600))
+	}
+	put("loc.csv", "event,distinct_id,timestamp\na,b,2024-05-01 12:00:00\n")
+	r := p.Ends(t, 3, "check", "loc.csv")
+	says(t, r.Stdout, "--zone ZONE --report report.html")
+	assert.NotContains(t, r.Stderr, "allow it with --max-rejects", "an import needs one good event")
+	r = p.Ends(t, 3, "check", "loc.csv", "--max-rejects", "none")
+	says(t, r.Stderr, "no event would be sent: the files have 1 record; rejected: 1, left out: 0 Are they the right files, and is it the right --format, --zone or --map?")
+	r = p.Ends(t, 3, "run", "loc.csv", "--yes")
+	says(t, r.Stderr, "Checked the only record: 0 good, 1 rejected, 0 left out.")
+	says(t, strings.ReplaceAll(r.Stderr, "\\\n", ""), "All reasons with examples: hogimport check "+filepath.Join(p.Dir, "loc.csv")+" --format csv")
+
+	// No zone fits most of these live events.
+	var live strings.Builder
+	for i := range 12 {
+		at := 1652825148 + int64(i)*600
+		fmt.Fprintf(&live, `{"event":"a","properties":{"time":%d,"distinct_id":"p","$insert_id":"i%d","$mp_api_timestamp_ms":%d,"mp_processing_time_ms":%d}}`+"\n",
+			at, i, (at+7*3600-int64(i%4/3)*3600)*1000, (at+7*3600-int64(i%4/3)*3600)*1000+50)
+	}
+	put("live.json", live.String())
+	r = p.Ends(t, 3, "check", "live.json", "--format", "mixpanel")
+	says(t, r.Stdout, "Say in which zone the times are, such as UTC or US/Pacific. Then check again.")
+	says(t, strings.ReplaceAll(r.Stdout, "\\\n", ""), "hogimport check live.json --format mixpanel --zone ZONE --report report.html")
+	r = p.Ends(t, 3, "check", "live.json", "--format", "amplitude")
+	says(t, r.Stdout, "Warning: Some files need a look 1 file has no record that makes an event. Is --format right?")
+	assert.NotContains(t, r.Stdout, "?.")
+
+	server.Script(ops.Query, hogapitest.Status(401))
+	r = p.Run(t, "check", "live.json", "--format", "mixpanel", "--zone", "US/Pacific")
+	says(t, r.Stderr, "warning: the project was not asked which days it has: counting what the project has: 401 ")
+	assert.NotContains(t, r.Stderr+r.Stdout, "hogapi: ")
 }

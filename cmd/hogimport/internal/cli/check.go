@@ -122,11 +122,16 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	if checked != nil {
-		return &fault{code: codeRejects, text: p.Problem, todo: advice + "Correct " + c.in.readBy() + ", or the files; or allow it with --max-rejects", err: checked}
+		todo := advice + "Correct " + c.in.readBy() + ", or the files"
+		if p.Report.Good > 0 {
+			todo += "; or allow it with --max-rejects"
+		}
+		return &fault{code: codeRejects, text: p.Problem, todo: todo, err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
-		return &fault{code: codeRejects, text: "no event would be sent: the files have " + counted(r.Read, "record") + ", and " + page.Count(r.Skipped) + " are left out",
-			todo: advice + "Are they the right files, and is --format right?"}
+		return &fault{code: codeRejects,
+			text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
+			todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
 	}
 	if said.Level == page.Bad { // the worst finding comes first
 		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}

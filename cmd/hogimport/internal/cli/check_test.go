@@ -94,7 +94,7 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 	nothing := p.Run(t, "check", "export.jsonl", "--format", "amplitude")
 	require.Equal(t, 3, nothing.Code, "of another format")
 	says(t, nothing.Stderr, "The files look like --format mixpanel.")
-	says(t, nothing.Stderr, "no event would be sent: the files have 2,000 records, and 2,000 are left out")
+	says(t, nothing.Stderr, "no event would be sent: the files have 2,000 records; rejected: 0, left out: 2,000")
 }
 
 func TestCheckOfLinesOfPostHog(t *testing.T) {

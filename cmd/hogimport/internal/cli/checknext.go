@@ -27,7 +27,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	args := commandLine(in)
 	if failed {
 		text := "Correct the files, or the options that say how they are read. Then check again."
-		if isWithoutZone(p) {
+		if isLocal && in.Zone == "" || isWithoutZone(p) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}
 		return []page.Step{{

@@ -100,7 +100,7 @@ func faultOf(err error) *fault {
 	if f, ok := errors.AsType[*fault](err); ok {
 		return f
 	}
-	text := page.Plain(strings.TrimPrefix(err.Error(), "hogapi: "))
+	text := inFlags(err)
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
 		return faultOfStop(stop, false)
 	}
@@ -114,7 +114,7 @@ func faultOf(err error) *fault {
 	case errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
 		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
-		return &fault{code: codeUsage, text: inFlags(err), err: err}
+		return &fault{code: codeUsage, text: text, err: err}
 	case strings.HasPrefix(text, "unknown command"):
 		text, similar, _ := strings.Cut(text, "\n")
 		if _, names, ok := strings.Cut(similar, "this?"); ok {
@@ -180,6 +180,10 @@ func (e *importError) unfit(unfit *hogapi.InputError) *fault {
 	case strings.Contains(unfit.Field, "begun with the source"):
 		f.text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
 		f.todo = "give the files that it began with, unchanged and in the same order; " + another
+	case strings.Contains(unfit.Field, "begun with the project"):
+		f.code = codeProject
+		f.text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)
+		f.todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there, with the same uuids"
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
 		f.todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):

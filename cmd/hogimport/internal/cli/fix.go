@@ -16,7 +16,9 @@ import (
 )
 
 const fixHelp = `Import what an import has rejected, with a corrected mapping or after the reject
-file was corrected by hand: edit a line and remove "$reject" from it.
+file was corrected by hand: edit a line and remove "$reject" from it. Where a
+record made no event, the line has it in "raw": correct it there, and leave
+"$reject"; or write the whole event next to the uuid.
 
 Each event keeps the uuid that it had, so it is one event wherever it is
 corrected. What is rejected again is in a reject file of its own: run fix once
@@ -129,6 +131,9 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 // agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.
 func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hogapi.Source, client *hogapi.Client, options hogapi.ImportOptions) error {
 	report, err := hogapi.Check(ctx, source, &options)
+	if ctx.Err() != nil {
+		return interruptedBefore(err)
+	}
 	found := sample{report: report, isAll: true, isFix: true, total: report.Read, in: &s.kept.Input}
 	a.show(found)
 	switch {

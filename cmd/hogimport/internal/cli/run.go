@@ -251,6 +251,9 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 		in.Files = s.more
 	}
 	found, err := takeSample(ctx, &in, options)
+	if ctx.Err() != nil {
+		return interruptedBefore(err)
+	}
 	a.show(found)
 	if in.keepsSet() && !in.Sort {
 		a.warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
@@ -262,6 +265,11 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 		return filesFault(err)
 	}
 	return a.confirm(ctx, r, s, client, found)
+}
+
+// interruptedBefore is the fault of a run that was interrupted before it had begun.
+func interruptedBefore(err error) error {
+	return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
 }
 
 // confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
@@ -286,7 +294,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:
-			return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
+			return interruptedBefore(err)
 		case !yes:
 			return &fault{code: codeOther, text: "cancelled; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}

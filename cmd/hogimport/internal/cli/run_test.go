@@ -226,7 +226,7 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	assert.Contains(t, text, "not other")
 	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_another")
 	code, text = said("run", "events.jsonl")
-	assert.Equal(t, 2, code)
+	assert.Equal(t, 5, code, "as for a wrong host: the key is of another project")
 	assert.Contains(t, text, "--state DIR")
 }
 
@@ -285,4 +285,47 @@ func TestRejectsOfARunThatSentNothingAreKept(t *testing.T) {
 		assert.Contains(t, string(raw), "yesterday", "those of this run")
 	}
 	clitest.RequireWhole(t, server, ids)
+}
+
+// The number of records of a large file is an estimate until the import is complete.
+func TestACompleteImportIsWhole(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	var text strings.Builder
+	for i := range 6000 { // the last ones are shorter than those of the sample, so there are more than estimated
+		fmt.Fprintf(&text, `{"event":"visit","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d,"text":%q}}`+"\n", i, strings.Repeat("x", i%7*(6000-i)/600))
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(text.String()), 0o600))
+	for _, args := range [][]string{{"run", "e.jsonl", "--yes", "--rate", "none"}, {"run", "e.jsonl", "--rate", "none"}} {
+		r := p.Ends(t, 0, args...)
+		lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
+		assert.Contains(t, lines[len(lines)-1], "  100%, 6,000 acknowledged", "%v", args)
+	}
+	raw, err := os.ReadFile(filepath.Join(p.Dir, "hogimport-state", "e", "import.json"))
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `"total": 6000`)
+	assert.Contains(t, string(raw), `"exact": true`)
+}
+
+// Another key, at an import that has begun, is named in the words of the command.
+func TestAnotherKeyOfAnImportThatHasBegun(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	p.Events(t, "e.jsonl", 100, nil)
+	p.Ends(t, 0, "run", "e.jsonl", "--yes")
+	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_another0000000000000000000000000000000000")
+	r := p.Ends(t, 5, "run", "e.jsonl")
+	says(t, r.Stderr, "hogimport: the import in hogimport-state/e began with another project API key, or at another host give the key and the --host")
+	assert.NotContains(t, r.Stderr, "checkpoint")
+}
+
+func TestAServerThatIsNotThere(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Events(t, "e.jsonl", 100, nil)
+	server.Close()
+	r := p.Ends(t, 1, "run", "e.jsonl", "--yes", "--max-outage", "1s")
+	says(t, r.Stderr, "0 acknowledged, waiting for 0s, since")
+	says(t, r.Stderr, ": connection refused (127.0.0.1:")
+	says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
 }

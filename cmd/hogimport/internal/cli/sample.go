@@ -134,9 +134,9 @@ func (a *app) show(s sample) {
 
 func (s sample) show(w io.Writer) {
 	r := s.report
-	what := fmt.Sprintf("the first %s records", progress.Number(r.Read))
+	what := "the first " + counted(r.Read, "record")
 	if s.isAll {
-		what = fmt.Sprintf("all %s records", progress.Number(r.Read))
+		what = strings.Replace("all "+counted(r.Read, "record"), "all 1 ", "the only ", 1)
 	}
 	fmt.Fprintf(w, "Checked %s: %s good, %s rejected, %s left out.\n", what,
 		progress.Number(r.Good), progress.Number(r.Rejected), progress.Number(r.Skipped))
@@ -215,13 +215,18 @@ func short(name string) string {
 // tooMuch is the error where too much of a sample would be rejected.
 func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
-		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "? hogimport check shows all reasons with examples."}
+		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "?"}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
 		const margin = 1.5 // the rest of the files may have more
 		f.todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
 			min(max(int(math.Ceil(margin*percent)), 2), 100))
 	}
+	shown := *in
+	if other := in.otherFormat(ctx); other != "" {
+		shown.Format = other
+	}
+	f.next = []page.Step{{Text: "All reasons with examples:", Command: "hogimport check " + commandLine(shown)}}
 	return f
 }
 

@@ -201,7 +201,7 @@ func (in *input) checkFormat(ctx context.Context) error {
 		if in.Format != "" {
 			text = fmt.Sprintf("--format %q is not known", in.Format)
 		}
-		return usageError(text, in.looksLike(ctx)+"Give --format "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+		return usageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
 		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")

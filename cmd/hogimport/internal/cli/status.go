@@ -173,6 +173,8 @@ func (s *state) standing(now time.Time) (standing, error) {
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
 		if stop := stops[hogapi.StopReason(p.Ended)]; stop.code == codeProject {
 			one.Next = []string{"with the right project key: " + s.again()}
+		} else if strings.HasPrefix(stop.todo, "check --host") {
+			one.Next = []string{"check --host, then: " + s.again()}
 		}
 	case !s.isRunning(p, now):
 		one.Is = isKilled

@@ -4,11 +4,13 @@ package cli_test
 
 import (
 	"bytes"
+	"fmt"
 	"io"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"sync"
 	"syscall"
@@ -200,4 +202,33 @@ func TestNarrowTerminals(t *testing.T) {
 	s.exit()
 	assert.Contains(t, s.shown(), "Warning")
 	assert.NotRegexp(t, color, s.shown())
+}
+
+// Ctrl-C while the first records are read: nothing was begun, so nothing continues.
+func TestCtrlCDuringTheSample(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Events(t, "e.jsonl", 10, nil)
+	text, err := os.ReadFile(filepath.Join(p.Dir, "e.jsonl"))
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "large.jsonl"), bytes.Repeat(append(text, bytes.Repeat([]byte("\n"), 1<<20)...), 200), 0o600))
+	cmd := p.Command(t.Context(), t, "run", "large.jsonl", "--yes")
+	finish := clitest.Start(t, cmd)
+	isReading := func() bool {
+		open, _ := filepath.Glob(fmt.Sprintf("/proc/%d/fd/*", cmd.Process.Pid))
+		return slices.ContainsFunc(open, func(name string) bool {
+			to, err := os.Readlink(name)
+			return err == nil && strings.HasSuffix(to, "large.jsonl")
+		})
+	}
+	if _, err := os.Stat("/proc/self/fd"); err != nil {
+		t.Skip("there is no /proc that shows when the file is read")
+	}
+	require.Eventually(t, isReading, time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	r := finish()
+	assert.Equal(t, 4, r.Code, r.Stderr)
+	assert.Equal(t, "hogimport: interrupted; nothing was sent\n  run the same command again\n", r.Stderr)
+	assert.Zero(t, server.Ledger().Len())
+	assert.NoFileExists(t, filepath.Join(p.Dir, "hogimport-state", "large", "import.json"))
 }

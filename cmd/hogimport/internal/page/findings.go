@@ -77,7 +77,11 @@ func (c Check) findings(v checkView) (list []Finding) {
 		if n > most {
 			texts = append(texts, fmt.Sprintf("And %d more.", n-most))
 		}
-		add(Warn, "warnings", "PostHog handles some events differently", strings.Join(texts, " "))
+		title := "PostHog handles some events differently"
+		if !slices.ContainsFunc(warned, func(w reason) bool { return warnedThings[hogapi.Warning(w.Name)] != "file" }) {
+			title = "Some files need a look"
+		}
+		add(Warn, "warnings", title, strings.Join(texts, " "))
 	}
 	if n := r.Backwards.Count; c.NeedsSort() {
 		level, why := Info, "Person properties follow the order of arrival"

@@ -78,12 +78,12 @@ var meanings = map[hogapi.Warning]string{
 	warnings.UUIDReuse:      "have the uuid of an event with another content: PostHog keeps one of the two, the other is lost",
 	warnings.SessionType:    "have a $session_id or $window_id that is not a text",
 	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
-	warnings.OwnJobID:       "keep an $import_job_id of their own: hogimport verify does not find them",
+	warnings.OwnJobID:       "keep the $import_job_id that they had: hogimport verify does not find them",
 	warnings.Unset:          "remove properties of persons as they are today",
 	warnings.SetIgnored:     "are AI events or exceptions, and PostHog ignores their person properties",
 	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
 	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
-	warnings.Lib:            "have a $lib of their own, which PostHog may replace: the old one is kept as $import_lib",
+	warnings.Lib:            "have a $lib, which PostHog may replace: the old one is kept as $import_lib",
 
 	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it", // of capture v1
 }
@@ -97,7 +97,11 @@ func WarningText(w hogapi.Warning, n int64) string {
 	if meaning == "" {
 		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), plural(n, "event", "events"))
 	}
-	return Predicate(n, cmp.Or(warnedThings[w], "event"), meaning) + "."
+	text := Predicate(n, cmp.Or(warnedThings[w], "event"), meaning)
+	if strings.HasSuffix(text, "?") {
+		return text
+	}
+	return text + "."
 }
 
 // warnedThings names the things that a warning counts, where it does not count events.
