@@ -2,6 +2,7 @@ package pipeline
 
 import (
 	"errors"
+	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -60,6 +61,8 @@ func TestUUIDsOfTheSource(t *testing.T) {
 		require.Len(t, w.rejects, 1)
 		assert.Equal(t, own, w.rejects[0].UUID)
 		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(warnings.UUIDConflict)])
+		require.Len(t, r.State.Totals.Shared, 1)
+		assert.Equal(t, own.String(), r.State.Totals.Shared[0].UUID)
 	})
 }
 
@@ -83,6 +86,13 @@ func TestSomeOfEach(t *testing.T) {
 		assert.True(t, r.Finished)
 		assert.Equal(t, ledger.Counts{Acknowledged: 1, Rejected: 1, Skipped: 2}, r.State.Totals.Counts())
 		assert.EqualValues(t, 1, p.Progress().Requests)
+		assert.Zero(t, r.State.Totals.Warnings[string(warnings.AllSkipped)])
+		assert.Equal(t, "save", w.log[len(w.log)-1], "that it is finished")
+
+		w = newWorld()
+		r, err = w.run(t.Context(), t, source(nil, first, skipped))
+		require.NoError(t, err)
+		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(warnings.AllSkipped)])
 	})
 }
 
@@ -157,4 +167,83 @@ func TestAnswersAreJudged(t *testing.T) {
 	assert.Equal(t, time.Second, a.Duration)
 	_, err = p.Close(t.Context())
 	require.NoError(t, err)
+}
+
+// Capture v1 refuses a request with a uuid twice, so two events with one uuid are not sent together there.
+func TestOneUUIDInARequest(t *testing.T) {
+	t.Parallel()
+	for protocol, requests := range map[string]int{ingest.NameBatch: 1, ingest.NameV1: 2} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.Protocol = protocol
+			if protocol == ingest.NameV1 {
+				w.answer = takenByV1
+			}
+			first, second := past("a", 1), past("b", 2)
+			first.UUID = uuid.UUID{0: 1, 6: 0x40, 8: 0x80}
+			second.UUID = first.UUID
+			r, err := w.run(t.Context(), t, source(nil, first, second))
+			require.NoError(t, err)
+			assert.EqualValues(t, 2, r.State.Totals.Acknowledged)
+			n := 0
+			for _, text := range w.log {
+				if text == "events" {
+					n++
+				}
+			}
+			assert.Equal(t, requests, n, protocol)
+		})
+	}
+}
+
+// An event that the service refuses is a reject in the form of a line of a file, by either protocol. The
+// others are sent, and an import continues.
+func TestOneEventIsRefused(t *testing.T) {
+	t.Parallel()
+	const line = `{"uuid":"01000000-0000-4000-8000-000000000000","event":"bad","timestamp":"1999-05-01T00:00:00Z","distinct_id":"ann",` +
+		`"properties":{"a":1,"$geoip_disable":true,"$import_job_id":"imp"`
+	for protocol, reason := range map[string]string{ingest.NameBatch: "answer_400", ingest.NameV1: "drop_too_odd"} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.Protocol = protocol
+			w.answer = func(r Request) httptry.Answer {
+				switch text, _ := io.ReadAll(r.Body.Open()); {
+				case protocol == ingest.NameBatch && r.Kind == Events && strings.Contains(string(text), `"bad"`):
+					return answered(400, "no")
+				case protocol == ingest.NameV1 && r.Kind == Events:
+					a := takenByV1(r)
+					a.Body = []byte(strings.Replace(string(a.Body), `"01000000-0000-4000-8000-000000000000":{"result":"ok"}`,
+						`"01000000-0000-4000-8000-000000000000":{"result":"drop","details":"too_odd"}`, 1))
+					return a
+				}
+				return answered(200, `{"status":"Ok"}`)
+			}
+			bad := past("bad", 2)
+			bad.UUID, bad.Properties = uuid.UUID{0: 1, 6: 0x40, 8: 0x80}, map[string]any{"a": 1}
+			r, err := w.run(t.Context(), t, source(nil, past("a", 1), bad, past("c", 3)))
+			require.NoError(t, err)
+			assert.EqualValues(t, 2, r.State.Totals.Acknowledged, protocol)
+			require.Len(t, w.rejects, 1, protocol)
+			assert.Equal(t, reason, w.rejects[0].Refusal.Reason)
+			ours := map[string]string{ingest.NameBatch: `,"distinct_id":"ann","$lib":"test","$lib_version":"1"`}[protocol] // of this SDK
+			assert.JSONEq(t, line+ours+"}}", string(w.rejects[0].Event), protocol)
+		})
+	}
+}
+
+// A source is read as there is room for its events.
+func TestRoomIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		w := newWorld()
+		w.Room.Events = 3
+		var events []*Event
+		for i := range 20 {
+			events = append(events, past("a", int64(i/2+1))) // two of each record
+		}
+		r, err := w.run(t.Context(), t, source(nil, events...))
+		require.NoError(t, err)
+		assert.EqualValues(t, 20, r.State.Totals.Acknowledged)
+		assert.Len(t, w.sent, 20)
+	})
 }
