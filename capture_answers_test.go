@@ -172,24 +172,6 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 	})
 }
 
-func TestRetryAfterIsAFloorForAllLanes(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		server.Script(ops.Capture, hogapitest.RateLimit("90"))
-		begin := time.Now()
-		imported(t, client, numbered(1000), &hogapi.ImportOptions{ID: "limited", Rate: hogapi.Unpaced})
-		early := 0
-		for _, r := range server.Ledger().Requests() {
-			if at := r.At.Sub(begin); at > time.Second && at < 90*time.Second {
-				early++
-			}
-		}
-		assert.Zero(t, early)
-		requireWhole(t, server, 1000)
-	})
-}
-
 const wordsKey = "phc_CanaryProjectKey0123456789"
 
 // saying answers each batch with a status and a text.

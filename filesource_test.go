@@ -1,10 +1,16 @@
 package hogapi_test
 
 import (
+	"bytes"
+	"compress/gzip"
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
+	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -114,4 +120,154 @@ func TestEqualRecordsInDifferentFiles(t *testing.T) {
 	server := hogapitest.New()
 	imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
 	assert.Equal(t, 2, server.Ledger().Unique())
+}
+
+// payments are lines of events with an amount.
+func payments(from, to int) string {
+	var b strings.Builder
+	for i := from; i < to; i++ {
+		fmt.Fprintf(&b, `{"event":"paid","distinct_id":"ann","timestamp":%q,"properties":{"amount":%d}}`+"\n", longAgo.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), 10_000+i)
+	}
+	return b.String()
+}
+
+// storedMembers is a gzip file with a member for each content, not compressed: a wrong byte makes a wrong amount.
+func storedMembers(t *testing.T, contents ...string) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	for _, content := range contents {
+		z, err := gzip.NewWriterLevel(&b, gzip.NoCompression)
+		require.NoError(t, err)
+		_, err = z.Write([]byte(content))
+		require.NoError(t, err)
+		require.NoError(t, z.Close())
+	}
+	return b.Bytes()
+}
+
+// withWrongAmount changes the amount of one event.
+func withWrongAmount(t *testing.T, packed []byte, event int) []byte {
+	t.Helper()
+	amount := fmt.Append(nil, `"amount":`, 10_000+event)
+	require.Equal(t, 1, bytes.Count(packed, amount))
+	return bytes.Replace(packed, amount, []byte(`"amount":99999`), 1)
+}
+
+// endOf is where the lines before an event end.
+func endOf(event int) int { return len(payments(0, event)) }
+
+// Of a damaged gzip file nothing is sent: its checksums are verified before its first event, whatever the damage.
+func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
+	t.Parallel()
+	const n = 500
+	assert.EqualValues(t, 1<<30, hogapi.DefaultVerifyGzip)
+	packed := storedMembers(t, payments(0, 300), payments(300, n))
+	size := int64(len(packed))
+	smallest := []byte(zipped(payments(0, n)))
+	flip := func(packed []byte, at int) []byte {
+		packed = bytes.Clone(packed)
+		packed[at] ^= 0x10
+		return packed
+	}
+	for name, tt := range map[string]struct {
+		content []byte
+		verify  int64
+	}{
+		"a wrong amount":              {withWrongAmount(t, packed, 450), 0},
+		"as large as the limit":       {withWrongAmount(t, packed, 450), size},
+		"a wrong byte in the middle":  {flip(smallest, len(smallest)/2), 0},
+		"a wrong checksum":            {flip(smallest, len(smallest)-6), 0},
+		"a wrong length":              {flip(smallest, len(smallest)-2), 0},
+		"cut in its last member":      {packed[:size-100], 0},
+		"cut in its checksum":         {packed[:size-3], 0},
+		"rubbish after the last line": {append(bytes.Clone(packed), "rubbish"...), 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			folder := t.TempDir()
+			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
+			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
+			options := hogapi.ImportOptions{
+				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced,
+			}
+			source := hogapi.JSONLinesFile(before, damaged)
+			receipt, err := client.Import(t.Context(), source, &options)
+			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
+			require.ErrorContains(t, err, "b.jsonl.gz: the gzip file is cut off or damaged, so nothing of it was sent: ")
+			assert.EqualValues(t, 10, receipt.Acknowledged, "of the file before")
+			assert.Equal(t, 10, server.Ledger().Len())
+
+			require.NoError(t, os.WriteFile(damaged, packed, 0o600)) // a good copy
+			receipt = imported(t, client, source, &options)
+			assert.EqualValues(t, n+10, receipt.Acknowledged)
+			assert.Equal(t, n+10, server.Ledger().Unique())
+		})
+	}
+}
+
+// A gzip file over the limit is checked as it is read. Damage stops the import, which names the lines that may be wrong: those since
+// the last member whose checksum was right, up to the last one that was sent, in this run or an earlier one.
+func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
+	t.Parallel()
+	const n, memberA, memberB = 900, 300, 700
+	good := storedMembers(t, payments(0, memberA), payments(memberA, memberB), payments(memberB, n))
+	for name, tt := range map[string]struct {
+		content     []byte
+		verify      int64
+		interrupted int // lines after which the first run ends; 0: there is one run
+		from, to    int // the lines that may be wrong
+	}{
+		"in the first member":       {withWrongAmount(t, good, 100), -1, 0, 0, memberA},
+		"in the second":             {withWrongAmount(t, good, 400), -1, 0, memberA, memberB},
+		"in the last":               {withWrongAmount(t, good, 899), -1, 0, memberB, n},
+		"just over the limit":       {withWrongAmount(t, good, 899), int64(len(good)) - 1, 0, memberB, n},
+		"found by the next run":     {withWrongAmount(t, good, 400), -1, 500, memberA, memberB},
+		"in what the next run read": {withWrongAmount(t, good, 650), -1, 200, memberA, memberB},
+		"all of it sent before":     {withWrongAmount(t, good, 899), -1, n, memberB, n},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			client := server.Client(t)
+			options := hogapi.ImportOptions{ID: "large", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced}
+			source := hogapi.JSONLinesFile(writeFile(t, "large.jsonl.gz", string(tt.content)))
+			if tt.interrupted > 0 {
+				ctx, cancel := context.WithCancel(t.Context())
+				_, err := client.Import(ctx, cancelAfter(source, tt.interrupted, cancel, server), &options)
+				require.ErrorIs(t, err, context.Canceled)
+			}
+			receipt, err := client.Import(t.Context(), source, &options)
+			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
+			first, last := endOf(tt.from+1), endOf(tt.to)
+			want := fmt.Sprintf("large.jsonl.gz: line %d: the gzip file is cut off or damaged: gzip: invalid checksum; "+
+				"the lines that end at byte offsets %d to %d were read since the last checksum that is right, and may be wrong", tt.to+1, first, last)
+			require.ErrorContains(t, err, want)
+			assert.EqualValues(t, tt.to, receipt.Acknowledged)
+			assert.Equal(t, tt.to, server.Ledger().Unique(), "nothing after the damage was sent")
+			assert.Len(t, server.Ledger().Find(hogapi.UUIDAt(hogapi.Position{Key: "large.jsonl.gz", Offset: int64(first)}, "large")), 1, "the first that may be wrong")
+		})
+	}
+}
+
+// cancelAfter cancels a context once so many events of a source were given and all but the last are stored.
+func cancelAfter(source hogapi.Source, n int, cancel func(), server *hogapitest.Server) hogapi.Source {
+	given := 0
+	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for ev, err := range source.Events(ctx, after) {
+				if !yield(ev, err) {
+					return
+				}
+				if given++; given == n {
+					for server.Ledger().Unique() < n-1 {
+						time.Sleep(time.Millisecond)
+					}
+					cancel()
+					return
+				}
+			}
+		}
+	})
 }

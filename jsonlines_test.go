@@ -132,30 +132,6 @@ func TestJSONLinesBadLines(t *testing.T) {
 // A file in all the forms that lines can have.
 const oddLines = "\xef\xbb\xbf{\"event\":\"1\"}\r\n\r\n  \t\n{\"event\":\"2\"}\n\n{\"bad\"\n{\"event\":\"3\"}\r\n{\"event\":\"4\"}"
 
-func TestJSONLinesForms(t *testing.T) {
-	t.Parallel()
-	for name, content := range map[string]string{"e.jsonl": oddLines, "e.gz": zipped(oddLines), "named-otherwise": zipped(oddLines[:20]) + zipped(oddLines[20:])} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := writeFile(t, name, content)
-			all, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
-			require.NoError(t, err)
-			require.Len(t, all, 5)
-			assert.Equal(t, []string{"1", "2", "", "3", "4"}, []string{all[0].Name, all[1].Name, all[2].Name, all[3].Name, all[4].Name})
-			assert.Contains(t, all[2].Bad, "bad JSON")
-			assert.Equal(t, `{"bad"`, all[2].Raw)
-			assert.EqualValues(t, len(oddLines)+1, all[4].Position.Offset, "as if the last line had its end")
-
-			// From every position on, the rest comes, with the right numbers.
-			for i, r := range all {
-				rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), r.Position)
-				require.NoError(t, err)
-				assert.Equal(t, all[i+1:], append([]record{}, rest...))
-			}
-		})
-	}
-}
-
 func TestJSONLinesLastLine(t *testing.T) {
 	t.Parallel()
 	const cut = `{"event":"a"}` + "\n" + `{"event":"b","prop`
@@ -196,29 +172,25 @@ func TestJSONLinesLongLine(t *testing.T) {
 	assert.Contains(t, got[3].Bad, "at most 1048576 are read")
 }
 
+// A position that no line of the files ends at is refused.
 func TestJSONLinesRefused(t *testing.T) {
 	t.Parallel()
 	path := writeFile(t, "e.jsonl", "{\"event\":\"a\"}\n{\"event\":\"b\"}\n")
 	tests := []struct {
-		name   string
-		source hogapi.Source
-		after  hogapi.Position
-		want   string
+		name  string
+		after hogapi.Position
+		want  string
 	}{
-		{"no file", hogapi.JSONLinesFile(), hogapi.Position{}, "at least one file"},
-		{"one name twice", hogapi.JSONLinesFile(path, writeFile(t, "e.jsonl", "")), hogapi.Position{}, "different base names"},
-		{"missing", hogapi.JSONLinesFile(path, path+"2"), hogapi.Position{}, "e.jsonl2: no such file"},
-		{"a folder", hogapi.JSONLinesFile(t.TempDir()), hogapi.Position{}, "this is a folder: name its files"},
-		{"another file's position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "f.jsonl", Offset: 1}, "no position f.jsonl@1 in these files"},
-		{"a negative position", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: -1}, "no position"},
-		{"shrunk", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 30}, "e.jsonl: the file has changed since the import began: the text ends before the offset"},
-		{"within a line", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 15}, "the file has changed since the import began: no line begins at the offset"},
-		{"the end of a line without a newline", hogapi.JSONLinesFile(path), hogapi.Position{Key: "e.jsonl", Offset: 29}, "the file has changed"},
+		{"another file's position", hogapi.Position{Key: "f.jsonl", Offset: 1}, "no position f.jsonl@1 in these files"},
+		{"a negative position", hogapi.Position{Key: "e.jsonl", Offset: -1}, "no position"},
+		{"shrunk", hogapi.Position{Key: "e.jsonl", Offset: 30}, "e.jsonl: the file has changed since the import began: the text ends before the offset"},
+		{"within a line", hogapi.Position{Key: "e.jsonl", Offset: 15}, "the file has changed since the import began: no line begins at the offset"},
+		{"the end of a line without a newline", hogapi.Position{Key: "e.jsonl", Offset: 29}, "the file has changed"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			got, err := readSource(t.Context(), tt.source, tt.after)
+			got, err := readSource(t.Context(), hogapi.JSONLinesFile(path), tt.after)
 			require.ErrorContains(t, err, tt.want)
 			assert.Empty(t, got)
 		})

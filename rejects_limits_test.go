@@ -34,7 +34,7 @@ func tooMany(t *testing.T, err error) *hogapi.StopError {
 	return stop
 }
 
-// An import that rejects too much does not end well, whatever it has sent.
+// An import that rejects too much does not end well, whatever it has sent. Package commit has the limits to the last record.
 func TestRejectLimits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -45,26 +45,16 @@ func TestRejectLimits(t *testing.T) {
 		want       string // empty: the import ends well
 		read, sent int    // 0: any number
 	}{
-		"at the default share":        {n: 1000, isBad: every(100), sent: 990},
-		"over the default share":      {n: 1100, isBad: every(90), want: "12 of 1100 records were rejected, more than MaxRejectShare (0.01)", sent: 1088},
-		"far over it":                 {n: 30_000, isBad: every(50), want: "more than MaxRejectShare (0.01)", read: 1400},
-		"over it at 1,000, not later": {n: 30_000, isBad: func(i int) bool { return i%20 == 0 && i <= 1000 }, want: "of 1", read: 1400},
-		"over it only before 1,000":   {n: 1000, isBad: func(i int) bool { return i > 100 && i <= 110 }, sent: 990},
-		"over it at the end":          {n: 900, isBad: every(2), want: "450 of 900 records were rejected, more than MaxRejectShare (0.01)", sent: 450},
-		"another share":               {n: 900, isBad: every(2), share: 0.5, sent: 450},
-		"over another share":          {n: 900, isBad: every(2), share: 0.4, want: "more than MaxRejectShare (0.4)", sent: 450},
-		"one reject of fifty":         {n: 50, isBad: every(30), sent: 49},
-		"two rejects of fifty":        {n: 50, isBad: every(20), want: "2 of 50 records were rejected", sent: 48},
-		"no limit":                    {n: 3000, isBad: every(2), share: -1, sent: 1500},
-		"no limit, all rejected":      {n: 300, isBad: every(1), share: -1},
-		"at the number":               {n: 900, isBad: every(180), share: -1, most: 5, sent: 895},
-		"over the number":             {n: 30_000, isBad: every(150), share: -1, most: 5, want: "records were rejected, more than MaxRejects (5)", read: 1300},
-		"over the number at once":     {n: 30_000, isBad: first(500), share: -1, most: 5, want: "6 of 6 records were rejected, more than MaxRejects (5)"},
-		"the first 100":               {n: 30_000, isBad: first(100), want: "100 of 100 records were rejected, every one of the first records"},
-		"the first 99":                {n: 30_000, isBad: first(99), share: 0.2, sent: 29_901},
-		"all of fewer":                {n: 30, isBad: every(1), want: "30 of 30 records were rejected, every record of the source"},
-		"the only one":                {n: 1, isBad: every(1), want: "1 of 1 records were rejected, every record of the source"},
-		"all of 100 under any share":  {n: 100, isBad: every(1), share: 1, want: "100 of 100 records were rejected"},
+		"at the default share":    {n: 1000, isBad: every(100), sent: 990},
+		"over the default share":  {n: 1100, isBad: every(90), want: "12 of 1100 records were rejected, more than MaxRejectShare (0.01)", sent: 1088},
+		"far over it":             {n: 30_000, isBad: every(50), want: "more than MaxRejectShare (0.01)", read: 1400},
+		"over it at the end":      {n: 900, isBad: every(2), want: "450 of 900 records were rejected, more than MaxRejectShare (0.01)", sent: 450},
+		"another share":           {n: 900, isBad: every(2), share: 0.5, sent: 450},
+		"no limit":                {n: 3000, isBad: every(2), share: -1, sent: 1500},
+		"over the number":         {n: 30_000, isBad: every(150), share: -1, most: 5, want: "records were rejected, more than MaxRejects (5)", read: 1300},
+		"over the number at once": {n: 30_000, isBad: first(500), share: -1, most: 5, want: "6 of 6 records were rejected, more than MaxRejects (5)"},
+		"the first 100":           {n: 30_000, isBad: first(100), want: "100 of 100 records were rejected, every one of the first records"},
+		"all of fewer":            {n: 30, isBad: every(1), want: "30 of 30 records were rejected, every record of the source"},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
 			server := hogapitest.New()
@@ -111,52 +101,31 @@ func broken(source hogapi.Source, after int) hogapi.Source {
 // The limits are judged over all runs of an import.
 func TestRejectLimitsOverAllRuns(t *testing.T) {
 	t.Parallel()
-	run := func(t *testing.T, o hogapi.ImportOptions, server *hogapitest.Server, sources ...hogapi.Source) (receipt hogapi.Receipt, err error) {
-		t.Helper()
-		o.ID, o.Rejects, o.Rate = "runs", ignoreRejects, hogapi.Unpaced
-		if o.Checkpoint == nil {
-			o.Checkpoint = &memoryCheckpoint{}
-		}
-		client := server.Client(t)
-		for i, source := range sources {
-			receipt, err = client.Import(t.Context(), source, &o)
-			requireBalanced(t, receipt)
-			if i < len(sources)-1 {
-				require.Equal(t, hogapi.StopSource, stopOf(t, err).Reason, "%v", err)
-				require.NotContains(t, err.Error(), "MaxReject", "the import is not at its end")
-			}
-		}
-		return receipt, err
-	}
-	t.Run("rejects of an earlier run", parallelBubble(func(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
 		source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
-		checkpoint := &memoryCheckpoint{}
 		server := hogapitest.New()
-		_, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, broken(source, 900), broken(source, 0), source)
+		client := server.Client(t)
+		options := hogapi.ImportOptions{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
+		for _, after := range []int{900, 0} {
+			receipt, err := client.Import(t.Context(), broken(source, after), &options)
+			requireBalanced(t, receipt)
+			require.Equal(t, hogapi.StopSource, stopOf(t, err).Reason, "%v", err)
+			require.NotContains(t, err.Error(), "MaxReject", "the import is not at its end")
+		}
+		_, err := client.Import(t.Context(), source, &options)
 		tooMany(t, err)
 		require.ErrorContains(t, err, "more than MaxRejectShare (0.01)")
 
 		sent := len(server.Calls())
-		_, err = run(t, hogapi.ImportOptions{Checkpoint: checkpoint}, server, source)
+		_, err = client.Import(t.Context(), source, &options)
 		tooMany(t, err)
 		require.ErrorContains(t, err, "in the runs before", "it says that this run has rejected nothing")
 		assert.Len(t, server.Calls(), sent, "and sends nothing")
 
-		receipt, err := run(t, hogapi.ImportOptions{Checkpoint: checkpoint, MaxRejectShare: 0.1}, server, source)
-		require.NoError(t, err)
+		options.MaxRejectShare = 0.1
+		receipt := imported(t, client, source, &options)
 		assert.Equal(t, []int64{1800, 1700, 100}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
-	}))
-	t.Run("good records of an earlier run", parallelBubble(func(t *testing.T) {
-		source := rejecting(11_000, func(i int) bool { return i > 10_000 && i%10 == 0 })
-		_, err := run(t, hogapi.ImportOptions{}, hogapitest.New(), broken(source, 9500), source)
-		require.NoError(t, err)
-	}))
-	t.Run("the number", parallelBubble(func(t *testing.T) {
-		source := rejecting(1200, every(200))
-		_, err := run(t, hogapi.ImportOptions{MaxRejects: 5}, hogapitest.New(), broken(source, 700), source)
-		tooMany(t, err)
-		require.ErrorContains(t, err, "6 of 1200 records were rejected, more than MaxRejects (5)")
-	}))
+	})
 }
 
 // What a mapping leaves out on purpose is skipped, counted by its reason, and no reject.

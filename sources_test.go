@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"math/rand/v2"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -44,62 +43,7 @@ var (
 	requireBalanced = testevents.RequireBalanced
 )
 
-// table is a table of numbered events with a key; some keys are missing, as after deletes.
 type table struct{ rows []hogapi.Event }
-
-func newTable(n int) *table {
-	t := &table{}
-	for i := range n {
-		ev := numberedEvent(i + 1)
-		ev.Position = hogapi.Position{Offset: int64(3*i + 7)}
-		t.rows = append(t.rows, ev)
-	}
-	return t
-}
-
-// page is SELECT … WHERE id > after ORDER BY id LIMIT size.
-func (t *table) page(size int) func(context.Context, hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-	return func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
-		for _, row := range t.rows {
-			if row.Position.Offset > after.Offset && len(events) < size {
-				events = append(events, row)
-				upTo = row.Position
-			}
-		}
-		return events, upTo, nil
-	}
-}
-
-// User program: import from a table, stopped at random moments, with pages of other sizes in each run.
-func TestImportFromATable(t *testing.T) {
-	t.Parallel()
-	const n = 3000
-	rows := newTable(n)
-	server := hogapitest.New()
-	client := server.Client(t)
-	checkpoint := checkpointOnly(t)
-	random := rand.New(rand.NewPCG(4, 4))
-	for run := 1; ; run++ {
-		ctx, cancel := context.WithCancel(t.Context())
-		left := random.IntN(1000)
-		source := hogapi.PagedSource("orders", func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-			events, upTo, err := rows.page(1+random.IntN(200))(ctx, after)
-			if left -= len(events); left < 0 && run < 8 {
-				cancel()
-			}
-			return events, upTo, err
-		})
-		receipt, err := client.Import(ctx, source, &hogapi.ImportOptions{ID: "orders", Checkpoint: checkpoint, Rate: hogapi.Unpaced})
-		cancel()
-		if err != nil {
-			require.ErrorIs(t, err, context.Canceled)
-			continue
-		}
-		assert.EqualValues(t, n, receipt.Acknowledged)
-		break
-	}
-	requireWhole(t, server, n)
-}
 
 // A source without a function, or of nil, is refused before a checkpoint is made, instead of a panic later.
 func TestSourcesWithoutAFunction(t *testing.T) {

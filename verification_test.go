@@ -16,7 +16,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/uuidsum"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -124,59 +123,6 @@ func TestVerifyNamesItsFiles(t *testing.T) {
 	}
 }
 
-// In virtual time: with Wait, unconfirmed events that are absent are waited for, with and without Rejects.
-func TestVerifyWaitsForUnconfirmed(t *testing.T) {
-	for name, comes := range map[string]bool{"never": false, "after hours": true} {
-		for _, given := range []string{"nothing", "source", "rejects"} {
-			t.Run(name+", given "+given, bubble(func(t *testing.T) {
-				const n = 10
-				server := hogapitest.New()
-				client := server.Client(t)
-				receipt := importInto(t, client, with(numbered(n), func(i int64, _ *hogapi.Event) error {
-					if i > 8 {
-						return hogapi.Skip("unconfirmed")
-					}
-					return nil
-				}))
-				receipt.Days[0].Unsure, receipt.Unconfirmed, receipt.Last = 2, 2, hogapi.Position{}
-				receipt.Days[0].Digest = digestOfNumbered(n)
-				o := hogapi.VerifyOptions{Wait: true}
-				if given != "nothing" {
-					o.Source = numbered(n)
-				}
-				if given == "rejects" {
-					path := filepath.Join(t.TempDir(), "rejects.jsonl")
-					line := `{"uuid":"` + numberedUUID(9).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
-					line += `{"uuid":"` + numberedUUID(10).String() + `","$reject":{"reason":"unconfirmed","import":"` + verifiedID + `"}}` + "\n"
-					require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
-					o.Rejects = []string{path}
-				}
-				if comes {
-					time.AfterFunc(5*time.Hour, func() { importInto(t, client, numbered(n)) })
-				}
-				begin := time.Now()
-				v := verified(t, client, receipt, &o)
-				switch {
-				case comes:
-					assert.True(t, v.Complete(), "%v", v)
-					assert.Less(t, time.Since(begin), 6*time.Hour)
-					return
-				case given == "rejects":
-					assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
-					assert.Equal(t, sortedIDs(numberedUUID(9), numberedUUID(10)), v.MissingIDs)
-				case given == "source":
-					assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
-					assert.Contains(t, v.String(), "without Rejects it is not known")
-				default:
-					assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
-					assert.Contains(t, v.String(), "give Source and Rejects")
-				}
-				assert.GreaterOrEqual(t, time.Since(begin), 24*time.Hour)
-			}))
-		}
-	}
-}
-
 // An import that did not reach the end of its source is not complete, though all that it sent is there.
 // The checkpoint knows whether it did, and so does the receipt of a later run.
 func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
@@ -210,71 +156,6 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	assert.True(t, receipt.Finished)
 	v = verified(t, client, receipt, nil)
 	assert.True(t, v.Complete(), "%s", v)
-}
-
-// rolledUp is a receipt with the rows of its days as months, as a table of too many rows has them.
-func rolledUp(r hogapi.Receipt) hogapi.Receipt {
-	at, days := map[[2]string]int{}, r.Days
-	r.Days = nil
-	for _, d := range days {
-		d.Day = d.Day[:len("2006-01")]
-		key := [2]string{d.Day, d.Event}
-		if _, there := at[key]; !there {
-			at[key] = len(r.Days)
-			r.Days = append(r.Days, hogapi.DayCount{Day: d.Day, Event: d.Event})
-		}
-		row := &r.Days[at[key]]
-		row.Acknowledged += d.Acknowledged
-		row.Rejected += d.Rejected
-		row.Unsure += d.Unsure
-		var sum, more uuidsum.Sum
-		if err := errors.Join(sum.UnmarshalText([]byte(row.Digest)), more.UnmarshalText([]byte(d.Digest))); err != nil {
-			panic(err)
-		}
-		sum.Add(more)
-		row.Digest = sum.String()
-	}
-	return r
-}
-
-// A receipt of months is compared by months: what has moved within one is where it should be, and what is lost is named all the same.
-func TestVerifyByMonths(t *testing.T) {
-	t.Parallel()
-	const n = 200 // on days 19 hours apart, over 6 months
-	receipt := rolledUp(receiptOf(t, spread(n)))
-	require.Less(t, len(receipt.Days), 25)
-	server := hogapitest.New()
-	client := server.Client(t)
-	importInto(t, client, with(spread(n), func(i int64, ev *hogapi.Event) error {
-		switch i {
-		case 60, 150:
-			return hogapi.Skip("lost")
-		case 90: // within its month
-			ev.Timestamp = time.Date(ev.Timestamp.Year(), ev.Timestamp.Month(), 15, 12, 0, 0, 0, time.UTC)
-		case 120: // into another one
-			ev.Timestamp = ev.Timestamp.AddDate(0, -1, 0)
-		}
-		return nil
-	}))
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n)})
-	assert.Equal(t, hogapi.ArrivalMissing, v.State, "%v", v)
-	assert.Len(t, v.Cells, len(receipt.Days))
-	for _, c := range v.Cells {
-		assert.Len(t, c.Day, len("2006-01"))
-	}
-	assert.Equal(t, sortedIDs(uuidOf(60), uuidOf(150)), v.MissingIDs)
-	assert.Equal(t, []uuid.UUID{uuidOf(120)}, v.MovedIDs)
-	assert.Empty(t, v.Outside)
-	assert.Zero(t, v.ForeignEvents)
-
-	importInto(t, client, v.Missing(spread(n)))
-	v = verified(t, client, receipt, &hogapi.VerifyOptions{Source: spread(n), EveryUUID: true})
-	assert.Zero(t, v.MissingEvents)
-
-	whole := hogapitest.New().Client(t)
-	v = verified(t, whole, rolledUp(importInto(t, whole, spread(n))), nil)
-	assert.True(t, v.Complete(), "%v", v)
-	assert.EqualValues(t, n, v.Seen)
 }
 
 // A file without uuids has others under another name. Where only the events of its first name are there, the receipt of the second is not complete, though the counts are right.

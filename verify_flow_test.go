@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"path/filepath"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -163,65 +162,6 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")
 	_, err := client.Verify(t.Context(), receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects + ".no"}, EveryUUID: true})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
-}
-
-// Two events of the source with one uuid are stored once, and neither is missing.
-func TestVerifyDoubledUUIDs(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
-	source := altered(numbered(10), func(ev *hogapi.Event) { ev.UUID = numberedUUID(int(ev.Position.Offset+1) / 2) })
-	receipt := importInto(t, client, source)
-	server.MergeEvents()
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.True(t, v.Complete(), "%v", v)
-	require.Len(t, v.Cells, 1)
-	assert.EqualValues(t, 5, v.Cells[0].Doubled)
-	assert.EqualValues(t, 5, v.Cells[0].Seen)
-	assert.Contains(t, v.Cells[0].Reason, "share the uuid")
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{})
-	assert.Contains(t, v.Cells[0].Reason, "events of the source with equal uuids count once", "they are merged: %v", v)
-
-	server = hogapitest.New()
-	receipt = importInto(t, server.Client(t), source)
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{})
-	assert.Equal(t, hogapi.ArrivalUnknown, v.State, "%v", v)
-	assert.Zero(t, v.MissingEvents)
-	assert.Contains(t, v.String(), "events of the source with equal uuids count once. A Source settles it")
-	assert.NotContains(t, v.String(), "missing")
-	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.True(t, v.Complete(), "%v", v)
-}
-
-// Equal uuids are not waited for: where as many copies are there as were sent, the first look settles it, as does Wait.
-func TestVerifyDoubledUUIDsAtOnce(t *testing.T) {
-	t.Parallel()
-	source := altered(numbered(10), func(ev *hogapi.Event) { ev.UUID = numberedUUID(int(ev.Position.Offset+1) / 2) })
-	for _, wait := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
-			server.HoldEvents()
-			receipt := importInto(t, client, source)
-			server.ReleaseEvents(9)
-			options := &hogapi.VerifyOptions{Source: source, Wait: wait}
-			if !wait {
-				v := verified(t, client, receipt, options)
-				assert.Equal(t, hogapi.ArrivalInProgress, v.State, "%v", v)
-			}
-			begin := time.Now()
-			time.AfterFunc(90*time.Second, func() { server.ReleaseEvents(-1) })
-			if !wait {
-				time.Sleep(90 * time.Second)
-				synctest.Wait()
-			}
-			v := verified(t, client, receipt, options)
-			assert.True(t, v.Complete(), "%v", v)
-			assert.EqualValues(t, 5, v.Cells[0].Doubled)
-			assert.Contains(t, v.String(), "stored once: 5")
-			assert.Less(t, time.Since(begin), time.Hour)
-		})
-	}
 }
 
 // From an import to its end and back: previewed, requested once, approved and gone.

@@ -2,7 +2,6 @@ package hogapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"os"
 	"slices"
 	"testing"
@@ -14,8 +13,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/uuidsum"
-	"github.com/hogapi/hogapi/ops"
 )
 
 const verifiedID = "hogapi-verified"
@@ -135,15 +132,6 @@ func TestVerifyWaits(t *testing.T) {
 	}
 }
 
-// digestOfNumbered is the digest of a row of the first n numbered events.
-func digestOfNumbered(n int) string {
-	var sum uuidsum.Sum
-	for i := range n {
-		sum.Add(uuidsum.Of(numberedUUID(i + 1)))
-	}
-	return sum.String()
-}
-
 func sortedIDs(ids ...uuid.UUID) []uuid.UUID {
 	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	return ids
@@ -172,58 +160,6 @@ func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, 
 		require.Equal(t, i+1, v.Looks)
 	}
 	return v
-}
-
-// Lost, moved and foreign events are found by name, and what is lost can be sent again.
-func TestVerifyNamesEvents(t *testing.T) {
-	t.Parallel()
-	const n = 300
-	lost, foreign := map[int64]bool{4: true, 5: true, 250: true}, uuid.MustParse("01234567-89ab-4def-8123-456789abcdef")
-	moved := map[int64]func(*hogapi.Event){
-		10: func(ev *hogapi.Event) { ev.Name = "renamed" },
-		20: func(ev *hogapi.Event) { ev.Timestamp = ev.Timestamp.AddDate(0, 0, -1) },
-		30: func(ev *hogapi.Event) { ev.Timestamp = time.Date(2023, 1, 2, 0, 0, 0, 0, time.UTC) },
-		40: func(ev *hogapi.Event) { ev.Properties["$import_job_id"] = "hogapi-other" },
-		50: func(ev *hogapi.Event) { ev.Name, ev.Timestamp = "signup", ev.Timestamp.Add(19*time.Hour) }, // into a cell of the receipt
-	}
-	receipt := receiptOf(t, spread(n))
-	server := hogapitest.New()
-	client := server.Client(t)
-	importInto(t, client, with(spread(n), func(i int64, ev *hogapi.Event) error {
-		switch {
-		case lost[i]:
-			return hogapi.Skip("lost")
-		case moved[i] != nil:
-			ev.Properties = map[string]any{"n": i}
-			moved[i](ev)
-		case i == 60:
-			ev.UUID = foreign // in place of the event, whose cell then has as many as it should
-		}
-		return nil
-	}))
-	importInto(t, client, altered(numbered(1), func(ev *hogapi.Event) { ev.Name = "never sent" }))
-
-	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: spread(n), EveryUUID: true})
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
-	wantMissing := sortedIDs(uuidOf(4), uuidOf(5), uuidOf(250), uuidOf(60))
-	assert.Equal(t, wantMissing, v.MissingIDs, "%v", v)
-	assert.EqualValues(t, len(wantMissing), v.MissingEvents)
-	assert.Equal(t, sortedIDs(uuidOf(10), uuidOf(20), uuidOf(30), uuidOf(40), uuidOf(50)), v.MovedIDs)
-	assert.EqualValues(t, 5, v.MovedEvents)
-	assert.Equal(t, sortedIDs(foreign, numberedUUID(1)), v.ForeignIDs)
-	assert.EqualValues(t, 2, v.ForeignEvents)
-	assert.Contains(t, v.String(), uuidOf(40).String()+" is there without the import's ID, on 1997-12-30")
-
-	raw, err := json.Marshal(v)
-	require.NoError(t, err)
-	var kept hogapi.Verification
-	require.NoError(t, json.Unmarshal(raw, &kept))
-	receipt2 := importInto(t, client, kept.Missing(spread(n)))
-	assert.EqualValues(t, len(wantMissing), receipt2.Acknowledged)
-	assert.Empty(t, server.Ledger().Missing(wantMissing))
-	assert.NotEqual(t, receipt2.Digest, receipt.Digest)
-	v = verified(t, client, receipt, nil)
-	assert.Zero(t, v.MissingEvents)
 }
 
 // Sent again, what was lost makes the import complete.
@@ -308,32 +244,6 @@ func TestVerifyContinues(t *testing.T) {
 		names = append(names, file.Name())
 	}
 	assert.Equal(t, []string{"verify.json", "verify.lock"}, names)
-}
-
-// A look that was ended continues where it was, but not after an hour: then it would mix two looks.
-func TestVerifyContinuesALook(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
-	receipt := importInto(t, client, spread(400))
-	_, err := client.Verify(t.Context(), receipt, nil)
-	require.NoError(t, err)
-	whole := len(server.Calls(ops.Query))
-	for after, want := range map[time.Duration]int{50 * time.Minute: whole, 70 * time.Minute: whole + 5} {
-		ctx, cancel := context.WithCancel(t.Context())
-		dir, before := t.TempDir(), len(server.Calls(ops.Query))
-		_, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{Dir: dir, OnProgress: func(p hogapi.VerifyProgress) {
-			if p.Done == 5 {
-				cancel()
-			}
-		}})
-		cancel()
-		require.ErrorIs(t, err, context.Canceled)
-		v := verified(t, server.Client(t, later(after)), receipt, &hogapi.VerifyOptions{Dir: dir})
-		assert.True(t, v.Complete(), "%v", v)
-		assert.Equal(t, 1, v.Looks)
-		assert.Equal(t, want, len(server.Calls(ops.Query))-before, after)
-	}
 }
 
 // A folder has one owner and one import.
