@@ -129,6 +129,9 @@ func (c *check) run(ctx context.Context) error {
 		return &fault{code: codeRejects, text: p.Problem, todo: todo, err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
+		if r.Read == 0 {
+			return &fault{code: codeRejects, text: "no event would be sent: the files have no records", todo: "Is the export complete, and are they the right files?"}
+		}
 		return &fault{code: codeRejects,
 			text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
 			todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}

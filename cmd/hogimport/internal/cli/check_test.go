@@ -146,19 +146,23 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "cut.jsonl"), []byte(`{"event":"a","properties":{"time":1672531200,`), 0o600))
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "bad.jsonl.gz"), []byte("\x1f\x8b\x08 this is not gzip"), 0o600))
 	export(t, p.Dir, "good.jsonl", 10, 0, time.UTC)
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "empty.json"), nil, 0o600))
+	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "my files"), 0o700))
 	for name, c := range map[string]struct {
 		args []string
 		code int
 		text string
 	}{
-		"cut off":       {[]string{"cut.jsonl"}, 1, "is not finished"},
-		"no file":       {[]string{"none.jsonl"}, 2, "none.jsonl: there is no such file"},
-		"no format":     {[]string{"cut.jsonl", "--format", "excel"}, 2, `--format "excel" is not known`},
-		"a rate":        {[]string{"cut.jsonl", "--rate", "0"}, 2, `--rate "0"`},
-		"a limit":       {[]string{"cut.jsonl", "--max-rejects", "0"}, 2, `--max-rejects "0" is not a limit`},
-		"damaged":       {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, 1, "bad.jsonl.gz"},
-		"a folder":      {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, 1, "the page none/report.html cannot be written: no such file or directory give a path that can be written with --report FILE"},
-		"no more files": {nil, 2, "no files are named"},
+		"cut off":           {[]string{"cut.jsonl"}, 1, "is not finished"},
+		"no file":           {[]string{"none.jsonl"}, 2, "none.jsonl: there is no such file"},
+		"no format":         {[]string{"cut.jsonl", "--format", "excel"}, 2, `--format "excel" is not known`},
+		"a rate":            {[]string{"cut.jsonl", "--rate", "0"}, 2, `--rate "0"`},
+		"a limit":           {[]string{"cut.jsonl", "--max-rejects", "0"}, 2, `--max-rejects "0" is not a limit`},
+		"damaged":           {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, 1, "bad.jsonl.gz"},
+		"a folder":          {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, 1, "the page none/report.html cannot be written: no such file or directory give a path that can be written with --report FILE"},
+		"no more files":     {nil, 2, "no files are named"},
+		"a folder of files": {[]string{"my files", "--format", "mixpanel"}, 2, "my files: this is a folder name its files, such as 'my files/*'"},
+		"an empty file":     {[]string{"empty.json", "--format", "mixpanel"}, 3, "no event would be sent: the files have no records Is the export complete, and are they the right files?"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			r := p.Run(t, append([]string{"check"}, c.args...)...)

@@ -319,6 +319,8 @@ func TestSuggestionsAndCompletion(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	for text, args := range map[string][]string{
+		"unknown flag: --sort see hogimport fix --help":                                      {"fix", "--sort"},
+		"unknown flag: --zoen did you mean --zone? Or see hogimport run --help":              {"run", "--zoen", "x"},
 		"unknown flag: --fromat did you mean --format? Or see hogimport run --help":          {"run", "--fromat", "x"},
 		"unknown flag: --xyzxyzxyz see hogimport run --help":                                 {"run", "--xyzxyzxyz"},
 		`unknown command "chek" for "hogimport" did you mean check? Or see hogimport --help`: {"chek"},

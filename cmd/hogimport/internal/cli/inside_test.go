@@ -6,17 +6,21 @@ import (
 	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"os"
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/klauspost/compress/zstd"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
@@ -191,5 +195,15 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 		}
 		name := reflect.TypeFor[input]().Field(i).Name
 		assert.Equal(t, name == "Files", (&input{}).differences(&in) == "", name)
+	}
+}
+
+// A text of help that is wider than 80 columns would be broken in the middle of its lines.
+func TestTextsOfHelpAreNarrow(t *testing.T) {
+	root := newRoot(&app{stdout: term.NewScreen(io.Discard, os.Getenv), stderr: term.NewScreen(io.Discard, os.Getenv)})
+	for _, cmd := range append(root.Commands(), root) {
+		for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
+			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), term.DefaultWidth, "%s: %s", cmd.Name(), line)
+		}
 	}
 }

@@ -171,7 +171,7 @@ func (in *input) check(ctx context.Context) error {
 		if err != nil || len(found) == 0 {
 			found = []string{path}
 		}
-		for _, file := range found {
+		for _, file := range withoutHidden(path, found) {
 			if ctx.Err() != nil {
 				return context.Cause(ctx)
 			}
@@ -179,7 +179,10 @@ func (in *input) check(ctx context.Context) error {
 			if err != nil {
 				return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
 			}
-			if !info.Mode().IsRegular() && !info.IsDir() { // a folder is named where it is opened
+			if info.IsDir() {
+				return usageError(file+": this is a folder", "name its files, such as "+quoted(filepath.Join(file, "*")))
+			}
+			if !info.Mode().IsRegular() {
 				return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
 					"write its content to a file first, so that an import can resume in it")
 			}

@@ -39,10 +39,11 @@ func newVerifyCommand(a *app) *cobra.Command {
 		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
 		Long: `verify counts the events of an import in the project, by day and name, adds up
 their uuids, and compares both with what was sent. If they differ it reads the
-files again and names the events that are missing. Historical events can take minutes to
-hours to appear: run it again in a few hours if it says that events are still
-arriving. Nothing that can still arrive is called missing: that takes three checks over an hour or more, a day
-after the end of the import. Each run counts as one check; --wait makes them all.
+files again and names the events that are missing. Historical events can take
+minutes to hours to appear: run it again in a few hours if it says that events
+are still arriving. Nothing that can still arrive is called missing: that takes
+three checks over an hour or more, a day after the end of the import. Each run
+counts as one check; --wait makes them all.
 
 The personal API key needs the scope query:read. Files need to be named only if
 they were moved.

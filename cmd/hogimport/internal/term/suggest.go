@@ -2,6 +2,7 @@ package term
 
 import (
 	"errors"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -14,11 +15,18 @@ func DidYouMean(cmd *cobra.Command, err error) string {
 	if !ok {
 		return ""
 	}
-	names := &cobra.Command{SuggestionsMinimumDistance: 2} // it finds similar names
+	wrong := unknown.GetSpecifiedName()
+	names := &cobra.Command{SuggestionsMinimumDistance: 1} // it finds similar names
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		names.AddCommand(&cobra.Command{Use: f.Name, Run: func(*cobra.Command, []string) {}})
 	})
-	found := names.SuggestionsFor(unknown.GetSpecifiedName())
+	found := names.SuggestionsFor(wrong)
+	names.SuggestionsMinimumDistance = 2
+	for _, name := range names.SuggestionsFor(wrong) {
+		if name[0] == wrong[0] && !slices.Contains(found, name) { // not --host for --sort
+			found = append(found, name)
+		}
+	}
 	if len(found) == 0 {
 		return ""
 	}
