@@ -16,10 +16,13 @@ import (
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/testsuite"
 	"go.temporal.io/sdk/workflow"
+
+	"github.com/hogapi/hogapi"
 )
 
 func TestLeaseEndsInTime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
 		l := newLease(10*time.Second, clocks)
 		time.Sleep(7 * time.Second)
 		require.NoError(t, l.check())
@@ -30,6 +33,7 @@ func TestLeaseEndsInTime(t *testing.T) {
 		require.NoError(t, l.check())
 		time.Sleep(time.Second)
 		<-l.alive.Done() // by itself, without a call of check
+		assert.Equal(t, 16*time.Second, time.Since(begin), "nine after the beginning of that heartbeat")
 		require.ErrorIs(t, l.check(), errLease)
 		l.renew(clocks())
 		require.ErrorIs(t, l.check(), errLease, "what has ended stays so")
@@ -39,6 +43,7 @@ func TestLeaseEndsInTime(t *testing.T) {
 // A clock that jumps, or stands still, at worst ends a lease too early.
 func TestLeaseAndClocksThatJump(t *testing.T) {
 	start := clocks()
+	start.monotonic += time.Hour
 	for name, c := range map[string]struct {
 		monotonic, wall time.Duration
 		ended           bool
@@ -177,3 +182,55 @@ func TestFirstHeartbeatThatFails(t *testing.T) {
 		}
 	}
 }
+
+// A state that Temporal has not taken is not the one of the next heartbeat.
+func TestAStateThatIsNotTaken(t *testing.T) {
+	l := newLease(time.Minute, clocks)
+	defer l.stop(errGone)
+	temporal := &slowTemporal{}
+	b := &beats{client: temporal, now: clocks, lease: l}
+	require.NoError(t, b.save(t.Context(), []byte("1")))
+	temporal.err = io.ErrUnexpectedEOF
+	require.ErrorIs(t, b.save(t.Context(), []byte("2")), io.ErrUnexpectedEOF)
+	assert.Equal(t, "1", string(b.state()))
+	temporal.err = nil
+	require.NoError(t, b.save(t.Context(), []byte("3")))
+	assert.Equal(t, "3", string(b.state()))
+
+	b.progress(hogapi.Stats{Read: 7, LastError: io.ErrUnexpectedEOF})
+	assert.Equal(t, "unexpected EOF", b.beat.Failing)
+	b.progress(hogapi.Stats{Read: 8})
+	assert.Empty(t, b.beat.Failing)
+	assert.EqualValues(t, 8, b.beat.Read)
+}
+
+// A body that is read again is fenced too, and a request without one stays so.
+func TestFenceOfBodies(t *testing.T) {
+	l := newLease(time.Minute, clocks)
+	var sent *http.Request
+	f := &fence{lease: l, base: roundTrip(func(r *http.Request) (*http.Response, error) {
+		sent = r
+		return &http.Response{StatusCode: http.StatusOK, Body: http.NoBody}, nil
+	})}
+	plain, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://localhost", nil)
+	require.NoError(t, err)
+	answer, err := f.RoundTrip(plain)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	assert.Nil(t, sent.GetBody)
+
+	full, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://localhost", strings.NewReader("text"))
+	require.NoError(t, err)
+	answer, err = f.RoundTrip(full)
+	require.NoError(t, err)
+	require.NoError(t, answer.Body.Close())
+	again, err := sent.GetBody()
+	require.NoError(t, err)
+	l.stop(errGone)
+	_, err = io.ReadAll(again)
+	require.ErrorIs(t, err, errGone)
+}
+
+type roundTrip func(*http.Request) (*http.Response, error)
+
+func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

@@ -2,8 +2,10 @@ package hogtemporal
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -60,4 +62,33 @@ func TestParamsThatAreRefused(t *testing.T) {
 		_, err := Shard{Path: "/x", Format: format}.source()
 		require.NoError(t, err, format)
 	}
+}
+
+// Limits can be reached. Without a rate or a heartbeat, parameters have the defaults.
+func TestParamsAtTheirLimits(t *testing.T) {
+	good := ImportParams{ID: strings.Repeat("i", 200), Rate: hogapi.Unpaced, Heartbeat: leastHeartbeat}
+	for i := range mostShards {
+		good.Shards = append(good.Shards, Shard{Path: fmt.Sprint("/", i)})
+	}
+	require.NoError(t, good.check())
+	more := good
+	more.Shards = append(more.Shards, Shard{Path: "/x"})
+	require.ErrorContains(t, more.check(), "1 to 10000 shards")
+	more = good
+	more.ID += "i"
+	require.ErrorContains(t, more.check(), "at most 200 bytes")
+
+	raw, err := json.Marshal(good)
+	require.NoError(t, err)
+	large := good
+	large.Shards = append(large.Shards[:0:0], large.Shards...)
+	large.Shards[0].Path = "/" + strings.Repeat("x", mostParams-len(raw)+1)
+	require.NoError(t, large.check())
+	large.Shards[0].Path += "x"
+	require.ErrorContains(t, large.check(), "at most 1 MiB")
+
+	assert.Equal(t, good, good.withDefaults())
+	assert.Equal(t, ImportParams{Rate: defaultRate, Heartbeat: defaultHeartbeat}, ImportParams{}.withDefaults())
+	assert.True(t, Shard{Path: "s3://bucket/key"}.IsURL())
+	assert.False(t, Shard{Path: "/a/key"}.IsURL())
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -96,4 +97,44 @@ func TestDaysAreRolledUp(t *testing.T) {
 
 	rejects := []hogapi.DayCount{{Rejected: 3}}
 	assert.Len(t, addDays(table(2, 1), rejects), 3, "rejects without a time roll nothing up")
+}
+
+// The finest period that all rows have is that of a table. A row of rejects without a time has none.
+func TestPeriods(t *testing.T) {
+	for _, tt := range []struct {
+		rows []hogapi.DayCount
+		want int
+	}{
+		{nil, len("2006-01-02")},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Rejected: 7}}, len("2006-01-02")},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: "2024-01", Rejected: 7}}, len("2006-01")},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Acknowledged: 1, Unsure: 1}}, 0},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Unsure: 1}}, 0},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: ledger.Other, Event: ledger.Other}}, 0},
+	} {
+		assert.Equal(t, tt.want, periodOf(tt.rows), "%v", tt.rows)
+	}
+
+	sum := sumDays([]hogapi.DayCount{
+		{Day: "2024-01-02", Event: "e", Acknowledged: 1, Rejected: 2, Unsure: 3}, {Day: "2024-01-03", Event: "e", Acknowledged: 10, Rejected: 20, Unsure: 30},
+		{Day: ledger.Other, Event: ledger.Other, Acknowledged: 5}, {Day: "2024-01-02", Event: "f", Acknowledged: 4},
+	}, len("2006-01"))
+	require.Len(t, sum, 3)
+	assert.EqualValues(t, []int64{11, 22, 33}, []int64{sum[0].Acknowledged, sum[0].Rejected, sum[0].Unsure})
+	assert.Equal(t, ledger.Other, sum[2].Day)
+
+	table := make([]hogapi.DayCount, mostRows)
+	for i := range table {
+		table[i] = hogapi.DayCount{Day: "2024-01-02", Event: fmt.Sprintf("%05d", i), Acknowledged: 1}
+	}
+	assert.Len(t, addDays(table, nil), mostRows)
+	assert.Equal(t, "2024-01-02", addDays(table, nil)[0].Day)
+}
+
+// A shard without acknowledged events has no times.
+func TestShardsWithoutEvents(t *testing.T) {
+	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	total := add(add(hogapi.Receipt{ID: "sum"}, hogapi.Receipt{Acknowledged: 1, Oldest: at, Newest: at}), hogapi.Receipt{Rejected: 1})
+	assert.Equal(t, at, total.Oldest)
+	assert.Equal(t, at, total.Newest)
 }

@@ -32,9 +32,15 @@ func TestFolderStore(t *testing.T) {
 	require.NoError(t, first.Save(ctx, []byte("3")), "one that was frozen saves what it knows")
 	require.NoError(t, second.Save(ctx, []byte("4")))
 	require.NoError(t, first.Save(ctx, []byte("5")))
-	open(3, "4") // and not 5
+	third := open(3, "4") // and not 5
+	require.NoError(t, third.Save(ctx, []byte("4")))
+	files, err := os.ReadDir(filepath.Dir(third.(*folderCheckpoint).file))
+	require.NoError(t, err)
+	assert.Len(t, files, 1, "those of both earlier attempts are removed")
+	_, err = store.Checkpoint(attempt(3)).Open(ctx)
+	require.ErrorIs(t, err, hogapi.ErrHeld, "the same attempt twice")
 
-	_, err := store.Checkpoint(attempt(1)).Open(ctx)
+	_, err = store.Checkpoint(attempt(1)).Open(ctx)
 	require.ErrorIs(t, err, hogapi.ErrHeld, "a later attempt is at work")
 
 	another := attempt(1)
@@ -62,4 +68,14 @@ func TestStateThatCannotBeSavedLeavesTheOldOne(t *testing.T) {
 	state, err := store.Checkpoint(a).Open(ctx)
 	require.NoError(t, err)
 	assert.Equal(t, "old", string(state))
+}
+
+// A name is one element of a path, and two names are two.
+func TestNamesOfFiles(t *testing.T) {
+	for text, want := range map[string]string{
+		"azAZ09-_.x": "azAZ09-_.x", ".": "%2e", "..": "%2e.", ".x": "%2ex", "a/b": "a%2fb", "ü": "%c3%bc", "%": "%25", "": "",
+		"`{@[/:": "%60%7b%40%5b%2f%3a",
+	} {
+		assert.Equal(t, want, fileName(text), text)
+	}
 }
