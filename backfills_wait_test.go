@@ -3,7 +3,6 @@ package hogapi_test
 import (
 	"encoding/json"
 	"errors"
-	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -90,39 +89,6 @@ func TestBackfillOfNothing(t *testing.T) {
 		require.True(t, state.Done)
 		require.Empty(t, state.Runs)
 	})
-}
-
-// An interval that runs already gets no run of its own: the one that runs counts, whoever began it.
-func TestBackfillJoinsARunThatIsUnderWay(t *testing.T) {
-	for name, outcome := range map[string]hogapitest.Outcome{"good": {Polls: 30}, "bad": {Polls: 30, Status: "TimedOut"}} {
-		t.Run(name, func(t *testing.T) {
-			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
-				from, to := anHourOf(1, 3)
-				project.NextRuns(outcome)
-				joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-20 * 24 * time.Hour)})
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-				require.NoError(t, err)
-				for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
-					require.NoError(t, err)
-					seen := slices.ContainsFunc(state.Runs, func(r hogapi.Run) bool { return r.ID == joined })
-					require.Equal(t, era == hogapitest.E1, seen, "from the first look on; a record knows itself what it waits for")
-					break
-				}
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-				require.Len(t, state.Runs, 6)
-				require.Equal(t, joined, state.Runs[3].ID)
-				if name == "good" {
-					require.NoError(t, err)
-					return
-				}
-				var failed *hogapi.RunError
-				require.ErrorAs(t, err, &failed)
-				require.Equal(t, joined, failed.Run.ID)
-			})
-		})
-	}
 }
 
 // A ticket is all that another process needs, even when everything is over by then, and even where the joined run is over too.

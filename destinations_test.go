@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"encoding/json"
-	"maps"
 	"net/http"
 	"reflect"
 	"testing"
@@ -12,7 +11,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
-	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -137,79 +135,6 @@ func TestDestinationWithSendsTypeAndIntegrationAgain(t *testing.T) {
 	w, err = d.With(&raw).updated()
 	require.NoError(t, err)
 	assert.Equal(t, `{"a":1}`, string(w.Config))
-}
-
-const canary = "CanarySecret0123456789"
-
-// secretive is every way in which a credential can be in a value of this package.
-func secretive(t *testing.T) map[string]any {
-	t.Helper()
-	s := Set(NewSecret(canary))
-	bucket := destination.AWSCredentials{AWSAccessKeyID: s, AWSSecretAccessKey: s}
-	typed := Destination{Type: destination.TypeRedshift, Config: destination.Redshift{Password: s, CopyInputs: Set(destination.RedshiftCopyInputs{
-		BucketCredentials: Set(destination.RedshiftBucketAccess{Credentials: bucket}), Authorization: Set(destination.RedshiftAuthorization{Credentials: bucket}),
-	})}}
-	var decoded Destination
-	require.NoError(t, json.Unmarshal([]byte(`{"type":"HTTP","config":{"token":"`+canary+`"}}`), &decoded))
-	create := testCreate
-	create.Destination = decoded
-	return map[string]any{
-		"typed": typed, "decoded": decoded, "create": create, "update": BatchExportUpdateRequest{Destination: Set(typed)}, "config": typed.Config,
-		"export": BatchExport{Destination: decoded}, "page": &OffsetPage[BatchExport]{Results: []BatchExport{{Destination: decoded}}},
-		"snowflake":       destination.Snowflake{Password: s, PrivateKey: s, PrivateKeyPassphrase: s},
-		"aws integration": integration.AwsS3{AWSSecretAccessKey: NewSecret(canary)}, "databricks integration": integration.Databricks{ClientID: NewSecret(canary)},
-		"azure integration": integration.AzureBlob{ConnectionString: NewSecret(canary)},
-		"bigquery":          destination.BigQuery{PrivateKey: s, PrivateKeyID: s}, "s3": destination.S3{AWSAccessKeyID: s, AWSSecretAccessKey: s},
-	}
-}
-
-// rawSecretive is where a credential is in raw bytes. In an unexported field of somebody's struct fmt sees those.
-func rawSecretive(t *testing.T) map[string]any {
-	t.Helper()
-	var misfit Destination
-	require.NoError(t, json.Unmarshal([]byte(`{"type":"Postgres","config":{"port":"many","password":"`+canary+`","x":[{"Api_Key":"`+canary+`"}]}}`), &misfit))
-	extra := destination.Extra{"session_token": json.RawMessage(`"` + canary + `"`)}
-	return map[string]any{
-		"misfit": misfit, "raw": misfit.Config, "extra": extra, "export": BatchExport{Destination: misfit},
-		"deep": destination.Redshift{CopyInputs: Set(destination.RedshiftCopyInputs{BucketCredentials: Set(destination.RedshiftBucketAccess{Credentials: destination.AWSCredentials{Extra: extra}})})},
-	}
-}
-
-func TestCredentialsAreInTheRequest(t *testing.T) {
-	values := secretive(t)
-	maps.Copy(values, rawSecretive(t))
-	for name, value := range values {
-		d, ok := value.(Destination)
-		if !ok {
-			continue
-		}
-		t.Run(name, func(t *testing.T) {
-			client, mock := newTestClient(t)
-			s := keepSent(mock, 201, oldExportJSON)
-			create := testCreate
-			create.Destination = d
-			_, err := client.BatchExports.Create(t.Context(), create)
-			require.NoError(t, err)
-			assert.Contains(t, s.body, canary)
-			assert.NotContains(t, s.body, "redacted")
-			_, err = client.BatchExports.Update(t.Context(), testExportID, BatchExportUpdateRequest{Destination: Set(d)})
-			require.NoError(t, err)
-			assert.Contains(t, s.body, canary)
-		})
-	}
-}
-
-// A body that redacts would put "[redacted]" where the password was.
-func TestPrintedCredentialsAreNotSent(t *testing.T) {
-	client, mock := newTestClient(t)
-	for name, value := range secretive(t) {
-		err := client.Do(t.Context(), Request{Method: "POST", Path: "/batch_exports/", Body: value}, nil)
-		requireInputError(t, err, "body")
-		assert.NotContains(t, err.Error(), canary, name)
-		_, err = client.BatchExports.Create(t.Context(), testCreate, WithBody(value))
-		requireInputError(t, err, "body")
-	}
-	assert.Zero(t, mock.GetTotalCallCount())
 }
 
 // testDestination tests a destination on a server that answers as told: the list of steps, and each step in turn.

@@ -2,8 +2,10 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"runtime"
@@ -15,6 +17,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/pages"
@@ -257,3 +260,166 @@ func TestCursorOfAPage(t *testing.T) {
 	}
 	require.Empty(t, asked)
 }
+
+const pageSize = 2
+
+// list serves the numbers from 0, pageSize a page, by offset or by cursor as the path says. Its links lead to another host,
+// by http and below another prefix, as they do behind proxies.
+type list struct {
+	items   int
+	latency time.Duration
+	status  map[int]int               // of the pages that begin at these items, where it is not 200
+	serve   func(at int, p *listPage) // changes a page
+	mu      sync.Mutex
+	asked   []int // where the pages began that were asked for
+	urls    []*url.URL
+}
+
+type listPage struct {
+	Count   int     `json:"count"`
+	Next    *string `json:"next"`
+	Results []int   `json:"results"`
+}
+
+func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
+	q, key, prefix := r.URL.Query(), "offset", ""
+	if strings.Contains(r.URL.Path, "/runs/") {
+		key, prefix = "cursor", "c"
+	}
+	at, _ := strconv.Atoi(strings.TrimPrefix(q.Get(key), prefix))
+	l.mu.Lock()
+	l.asked, l.urls = append(l.asked, at), append(l.urls, r.URL)
+	l.mu.Unlock()
+	select {
+	case <-r.Context().Done():
+		return nil, context.Cause(r.Context())
+	case <-time.After(l.latency):
+	}
+	if status := l.status[at]; status != 0 {
+		return answer(r, status, fmt.Sprintf(`{"detail":"at %d"}`, at)), nil
+	}
+	p := listPage{Count: l.items, Results: []int{}}
+	for n := at; n < l.items && n-at < pageSize; n++ {
+		p.Results = append(p.Results, n)
+	}
+	if at < l.items-pageSize {
+		link := fmt.Sprintf("http://internal:8000/api/projects/9/things/?%s=%s%d&limit=%d&api_key=x", key, prefix, at+pageSize, pageSize)
+		p.Next = &link
+	}
+	if l.serve != nil {
+		l.serve(at, &p)
+	}
+	body, err := json.Marshal(p)
+	if err != nil {
+		return nil, err
+	}
+	return answer(r, 200, string(body), "X-At", strconv.Itoa(at)), nil
+}
+
+// walkOptions are those of both kinds of lists.
+type walkOptions struct {
+	maxPages, prefetch int
+	resume             *PageError
+}
+
+// walker begins a walk over a list.
+type walker func(context.Context, *Client, walkOptions, ...CallOption) iter.Seq2[int, error]
+
+var walkers = map[string]walker{
+	"offset": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
+		lo := ListOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
+		if o.resume != nil {
+			lo.Offset = o.resume.Offset
+		}
+		return walkByOffset[int](c, endpoint(ops.DashboardsList), lo, nil, options).All(ctx)
+	},
+	"cursor": func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
+		co := CursorOptions{MaxPages: o.maxPages, Prefetch: o.prefetch}
+		if o.resume != nil {
+			co.Cursor = o.resume.Cursor
+		}
+		return walkByCursor[int](c, endpoint(ops.RunsList, uuid.NewString()).with(url.Values{"ordering": {"-created_at"}}), co, options).All(ctx)
+	},
+}
+
+// walks runs a test for both kinds of lists, without and with prefetch, in virtual time.
+func walks(t *testing.T, test func(t *testing.T, walk walker)) {
+	for kind, begin := range walkers {
+		for _, prefetch := range []int{0, 1, 3} {
+			t.Run(fmt.Sprintf("%s, prefetch %d", kind, prefetch), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					test(t, func(ctx context.Context, c *Client, o walkOptions, options ...CallOption) iter.Seq2[int, error] {
+						o.prefetch = prefetch
+						return begin(ctx, c, o, options...)
+					})
+				})
+			})
+		}
+	}
+}
+
+// collect walks to the end.
+func collect(seq iter.Seq2[int, error]) (items []int, last error) {
+	items = []int{}
+	for item, err := range seq {
+		if err != nil {
+			last = err
+			continue // a second error or a further item would show
+		}
+		items = append(items, item)
+	}
+	return items, last
+}
+
+func upTo(n int) []int {
+	items := make([]int, n)
+	for i := range items {
+		items[i] = i
+	}
+	return items
+}
+
+// One call of the smallest kind, over a transport that costs nothing.
+func BenchmarkCall(b *testing.B) {
+	client := newFakeClient(b, roundTrip(func(r *http.Request) (*http.Response, error) { return answer(r, 200, `{"id":"x"}`), nil }))
+	var out struct{ ID string }
+	b.ReportAllocs()
+	for b.Loop() {
+		require.NoError(b, client.Do(b.Context(), Request{Method: "GET", Path: "/x/"}, &out))
+	}
+}
+
+// A walk over 100,000 runs holds a page at a time: the heap stays within 8 MiB of its start.
+func TestMemoryOfALongWalk(t *testing.T) {
+	const runs, most = 100_000, 8 << 20
+	items := strings.Repeat(","+runJSON, 100)[1:]
+	client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+		at, _ := strconv.Atoi(r.URL.Query().Get("cursor"))
+		next := "null"
+		if at+100 < runs {
+			next = fmt.Sprintf(`"http://other/?cursor=%d"`, at+100)
+		}
+		return answer(r, 200, `{"next":`+next+`,"previous":null,"results":[`+items+`]}`), nil
+	}))
+	heap := func() int {
+		runtime.GC()
+		var m runtime.MemStats
+		runtime.ReadMemStats(&m)
+		return int(m.HeapAlloc)
+	}
+	start, highest, n := heap(), 0, 0
+	for run, err := range client.Runs.All(t.Context(), uuid.New(), nil) {
+		require.NoError(t, err)
+		if n++; n%10_000 == 5 {
+			highest = max(highest, heap())
+		}
+		_ = run
+	}
+	require.Equal(t, runs, n)
+	t.Logf("%.1f MiB above the start", float64(highest-start)/(1<<20))
+	require.Less(t, highest-start, most)
+}
+
+const runJSON = `{"id":"0190e0a2-0000-7000-8000-000000000001","batch_export":"0190e0a2-0000-7000-8000-000000000002","status":"Completed","records_completed":1200,` +
+	`"records_total_count":1200,"latest_error":null,"cursor":null,"data_interval_start":"2024-03-01T00:00:00Z","data_interval_end":"2024-03-01T01:00:00Z",` +
+	`"created_at":"2024-03-01T01:00:03.123456Z","last_updated_at":"2024-03-01T01:04:03.123456Z","finished_at":"2024-03-01T01:04:03Z"}`

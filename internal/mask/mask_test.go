@@ -66,3 +66,42 @@ func TestCredentials(t *testing.T) {
 	require.Equal(t, "-----BEGIN-----", found[0])
 	require.Empty(t, Credentials([]byte(`{"password":`)))
 }
+
+// A server that echoes a part of a composite secret, such as the key in a connection string, shows none of it.
+func TestPartsOfCredentials(t *testing.T) {
+	const (
+		key = "c2VjcmV0LWFjY291bnQta2V5LW9mLWF6dXJl=="
+		sig = "q7Zk/9d+Uw1fXh3mE0s="
+		sas = "sv=2022-11-02&ss=b&sig=q7Zk%2F9d%2BUw1fXh3mE0s%3D&se=2030-01-01"
+		row = "MIIEvQIBADANBgkqhkiG9w0BAQEFAASCBKcw"
+		end = "Zm9vYmFyYmF6cXV4"
+	)
+	byKey := "DefaultEndpointsProtocol=https;AccountName=ann;AccountKey=" + key + ";EndpointSuffix=core.windows.net"
+	bySAS := "BlobEndpoint=https://ann.blob.core.windows.net;SharedAccessSignature=" + sas
+	for _, tt := range []struct {
+		name, secret string
+		echo, hide   []string
+	}{
+		{"connection_string", byKey, []string{"bad AccountKey: " + key, "AccountName=ann;AccountKey=" + key, byKey}, []string{key}},
+		{
+			"connection_string", bySAS, []string{"bad SAS: " + sas, "sig=q7Zk%2F9d%2BUw1fXh3mE0s%3D&sv=2022-11-02", "sig " + sig + " differs", bySAS},
+			[]string{sig, "q7Zk%2F9d%2BUw1fXh3mE0s%3D"},
+		},
+		{
+			"private_key", "-----BEGIN PRIVATE KEY-----\n" + row + "\n" + end + "\n-----END PRIVATE KEY-----\n",
+			[]string{"line 2: " + row, "line 3: " + end, row + end}, []string{row, end},
+		},
+		{
+			"private_key", `-----BEGIN PRIVATE KEY-----\n` + row + `\n` + end + `\n-----END PRIVATE KEY-----\n`,
+			[]string{"line 2: " + row, "line 3: " + end, row + `\n` + end}, []string{row, end},
+		},
+	} {
+		body, err := json.Marshal(map[string]any{"config": map[string]string{tt.name: tt.secret}})
+		require.NoError(t, err)
+		for _, echo := range tt.echo {
+			for _, secret := range tt.hide {
+				require.NotContains(t, Text(echo, Credentials(body)), secret, "%s: %s", tt.name, echo)
+			}
+		}
+	}
+}
