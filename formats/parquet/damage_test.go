@@ -120,4 +120,21 @@ func TestReplaced(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	_, err = readAll(t, nil, path, at)
 	require.ErrorContains(t, err, "is not the file that it was")
+
+	// Its size does not tell one file from another: the footer does, which has the least and largest values.
+	type row struct {
+		N int64 `parquet:"n"`
+	}
+	one, other := writeParquet(t, "n.parquet", []row{{1}, {2}}, 9), writeParquet(t, "n.parquet", []row{{1}, {3}}, 9)
+	first, err := os.Stat(one)
+	require.NoError(t, err)
+	second, err := os.Stat(other)
+	require.NoError(t, err)
+	require.Equal(t, first.Size(), second.Size())
+	at = eventsOf(t, parquet.FileSource(echo, nil, one), hogapi.Position{})[0].Position
+	var last error
+	for _, err := range parquet.FileSource(echo, nil, other).Events(t.Context(), at) {
+		last = err
+	}
+	require.ErrorContains(t, last, "is not the file that it was")
 }

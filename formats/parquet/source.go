@@ -94,7 +94,10 @@ func (s *source) find(after hogapi.Position) (int, error) {
 	if after.IsZero() {
 		return 0, nil
 	}
-	name, _ := cutKey(after.Key)
+	name := after.Key // with a digest after the last #
+	if i := strings.LastIndexByte(name, '#'); i >= 0 {
+		name = name[:i]
+	}
 	for i := range s.names {
 		if s.names[i] == name {
 			return i, nil
@@ -128,13 +131,4 @@ func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yie
 		return false, fmt.Errorf("parquet: %s, row %d: %w. Compare the file with its original, or leave it out", s.names[i], row+1, err)
 	}
 	return false, nil
-}
-
-// cutKey divides the key of a position.
-func cutKey(key string) (name, digest string) {
-	i := strings.LastIndexByte(key, '#')
-	if i < 0 {
-		return key, ""
-	}
-	return key[:i], key[i+1:]
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	parquetgo "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/deprecated"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -213,4 +214,57 @@ func TestColumns(t *testing.T) {
 	require.Len(t, got, 300)
 	assert.JSONEq(t, `{"event":"$autocapture","elements_chain":"button:text=\"Buy\""}`, string(got[5].RawProperties))
 	assert.JSONEq(t, `{"event":"$pageview","elements_chain":null}`, string(got[299].RawProperties))
+}
+
+// Lists in lists, groups of one member, times of older programs and long decimals keep their values.
+func TestRareValues(t *testing.T) {
+	t.Parallel()
+	type inner struct {
+		A string `parquet:"a"`
+		B string `parquet:"b"`
+	}
+	type item struct {
+		Name  string  `parquet:"name"`
+		Inner []inner `parquet:"inner,list"`
+	}
+	type single struct {
+		X string `parquet:"x"`
+	}
+	type row struct {
+		Items   []item           `parquet:"items,list"`
+		Singles []single         `parquet:"singles"`
+		Old     deprecated.Int96 `parquet:"old"`
+		Long    [9]byte          `parquet:"long,decimal(3:20)"`
+	}
+	rows := []row{
+		{
+			Items:   []item{{"a", []inner{{"1", "2"}, {"3", "4"}}}, {"b", nil}, {"c", []inner{{"5", "6"}}}},
+			Singles: []single{{"7"}, {"8"}}, Old: deprecated.Int96{5, 0, 2_440_589}, Long: [9]byte{0: 1, 8: 7},
+		},
+		{Old: deprecated.Int96{0, 1, 2_440_587}, Long: [9]byte{0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xfe}},
+	}
+	got := eventsOf(t, parquet.FileSource(echo, nil, writeParquet(t, "rare.parquet", rows, 9)), hogapi.Position{})
+	require.Len(t, got, 2)
+	assert.JSONEq(t, `{"items":[{"name":"a","inner":[{"a":"1","b":"2"},{"a":"3","b":"4"}]},{"name":"b","inner":[]},{"name":"c","inner":[{"a":"5","b":"6"}]}],
+		"singles":[{"x":"7"},{"x":"8"}],"old":"1970-01-02T00:00:00.000000005Z","long":"18446744073709551.623"}`, string(got[0].RawProperties))
+	assert.JSONEq(t, `{"items":[],"singles":[],"old":"1969-12-31T00:00:04.294967296Z","long":"-0.002"}`, string(got[1].RawProperties))
+}
+
+// However many values a page has, each row has its own.
+func TestManyValuesInAPage(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		N int64 `parquet:"n"`
+	}
+	rows := make([]row, 1000)
+	for i := range rows {
+		rows[i].N = int64(i)
+	}
+	for _, perGroup := range []int{1, 127, 128, 129, 256, 1000} {
+		source := parquet.FileSource(echo, nil, writeParquet(t, "n.parquet", rows, perGroup))
+		assert.Equal(t, "echo: n.parquet", source.Name())
+		for i, ev := range eventsOf(t, source, hogapi.Position{}) {
+			require.Equal(t, fmt.Sprintf(`{"n":%d}`, i), string(ev.RawProperties))
+		}
+	}
 }
