@@ -27,8 +27,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 	for _, status := range []int{http.StatusBadRequest, http.StatusRequestEntityTooLarge} {
 		for _, n := range []int{1, 2, 3, 100, 1000} {
 			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				client := server.Client(t)
+				server, client := fake(t)
 				poison := numberedUUID(n/2 + 1)
 				tried := 0
 				server.RejectEvents(func(raw json.RawMessage) int {
@@ -90,8 +89,7 @@ func TestAnswersThatStop(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, bubble(func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			server.Script(ops.Capture, hogapitest.Always(test.fault))
 			capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch}})
 			enqueue(t, capture, 3)
@@ -117,8 +115,7 @@ func TestAnswersThatStop(t *testing.T) {
 func TestOutageIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		begin := time.Now()
 		time.AfterFunc(time.Second, func() { server.SetDown(true) })
 		time.AfterFunc(10*time.Minute, func() { server.SetDown(false) })

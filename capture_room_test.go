@@ -44,8 +44,7 @@ func TestBackPressure(t *testing.T) {
 }
 
 func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
-	server := hogapitest.New()
-	client := server.Client(t)
+	server, client := fake(t)
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
 	options.Delivery.Protocol = hogapi.ProtocolBatch
 	capture, err := client.NewCapture(&options)

@@ -3,7 +3,6 @@ package hogapi_test
 import (
 	"context"
 	"errors"
-	"iter"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -50,8 +49,7 @@ func (c lateContext) Done() <-chan struct{} {
 // with something lost.
 func TestCloseDuringARetryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		server.Script(ops.Capture, hogapitest.Repeat(2, hogapitest.Status(503)))
 		capture := newCapture(t, client, hogapi.CaptureOptions{})
 		enqueue(t, capture, 10)
@@ -61,8 +59,7 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		requireWhole(t, server, 10)
 	})
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		server.SetDown(true)
 		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
 		enqueue(t, capture, 10)
@@ -168,8 +165,7 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 func TestDefaultPace(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		receipt := imported(t, client, numbered(20_000), &hogapi.ImportOptions{ID: "paced"})
 		assert.EqualValues(t, 20_000, receipt.Acknowledged)
 		requests := server.Ledger().Requests()
@@ -190,16 +186,8 @@ func TestDefaultPace(t *testing.T) {
 
 func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		source := hogapi.SourceFunc("bad", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-			return func(yield func(hogapi.Event, error) bool) {
-				bad := numberedEvent(2)
-				bad.Name = ""
-				_ = yield(numberedEvent(1), nil) && yield(bad, nil) && yield(numberedEvent(3), nil)
-			}
-		})
-		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "bad"})
+		_, client := fake(t)
+		_, err := client.Import(t.Context(), rejecting(3, every(2)), &hogapi.ImportOptions{ID: "bad"})
 		var refused *hogapi.EventError
 		require.ErrorAs(t, err, &refused)
 		assert.Equal(t, reasons.NoName, refused.Reason)
@@ -210,8 +198,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 
 // What cannot be meant is refused before anything is sent, under the name of its field.
 func TestNewCaptureRefusesBadOptions(t *testing.T) {
-	server := hogapitest.New()
-	client := server.Client(t)
+	server, client := fake(t)
 	tests := map[string]hogapi.CaptureOptions{
 		"CaptureOptions.ID":       {ID: "a\xffb"},
 		"CaptureOptions.ID<":      {Gate: hogapi.GateOptions{ContentIDs: 1}},

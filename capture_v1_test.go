@@ -23,8 +23,7 @@ import (
 func TestEachResultOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		words := []hogapitest.Result{
 			{}, {Result: "ok", Details: "person_processing_disabled"}, {Result: "warning", Details: "person_processing_disabled"}, {Result: "warning"},
 			{Result: "drop", Details: "event_restriction_drop"}, {Result: "drop"}, {Result: "limited"}, {Absent: true}, {Result: "retry", Details: "not_persisted"},
@@ -88,8 +87,7 @@ func TestWrongAnswersOfCaptureV1(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			server.Script(ops.Capture, fault)
 			folder := t.TempDir()
 			options := &hogapi.ImportOptions{
@@ -119,8 +117,7 @@ func requireEach(t *testing.T, server *hogapitest.Server, n int) {
 func TestAnswersWithoutResults(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(int, hogapitest.StoredEvent) hogapitest.Result {
 			return hogapitest.Result{Absent: true, Stored: true}
 		})))

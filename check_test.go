@@ -96,14 +96,8 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 }
 
 func TestCheckReportsAsFarAsItCame(t *testing.T) {
-	broken := errors.New("the disk is gone")
-	source := hogapi.SourceFunc("broken", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			_ = yield(numberedEvent(1), nil) && yield(hogapi.Event{}, broken)
-		}
-	})
-	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "x"})
-	require.ErrorIs(t, err, broken)
+	report, err := hogapi.Check(t.Context(), broken(numbered(2), 1), &hogapi.ImportOptions{ID: "x"})
+	require.ErrorIs(t, err, errPulledOut)
 	assert.EqualValues(t, 1, report.Good)
 }
 

@@ -174,8 +174,7 @@ func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			path := filepath.Join(t.TempDir(), "ckpt")
 			options := hogapi.ImportOptions{ID: "typo", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 			receipt, err := client.Import(t.Context(), tt.source, &options)

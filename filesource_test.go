@@ -184,8 +184,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			folder := t.TempDir()
 			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
 			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
@@ -229,8 +228,7 @@ func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			options := hogapi.ImportOptions{ID: "large", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced}
 			source := hogapi.JSONLinesFile(writeFile(t, "large.jsonl.gz", string(tt.content)))
 			if tt.interrupted > 0 {

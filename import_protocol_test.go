@@ -101,8 +101,7 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
 		capture := newCapture(t, client, hogapi.CaptureOptions{})
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)

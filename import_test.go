@@ -55,6 +55,13 @@ func checkpointOnly(t *testing.T) hogapi.Checkpointer {
 	return hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 }
 
+// fake is a service and a client of it.
+func fake(t *testing.T) (*hogapitest.Server, *hogapi.Client) {
+	t.Helper()
+	server := hogapitest.New()
+	return server, server.Client(t)
+}
+
 // imported is the receipt of an import that ends well.
 func imported(t *testing.T, client *hogapi.Client, source hogapi.Source, o *hogapi.ImportOptions) hogapi.Receipt {
 	t.Helper()
@@ -151,8 +158,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 		"the last 100 of 150":  {150, func(i int) bool { return i > 50 }, true},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			refuseEvents(t, server, tt.isBad)
 			rejects := 0
 			checkpoint := &memoryCheckpoint{}
@@ -196,8 +202,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 func TestAllRefusedByTheService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		refuseEvents(t, server, every(1))
 		options := hogapi.ImportOptions{ID: "refused", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 		options.Delivery.Protocol = hogapi.ProtocolBatch

@@ -44,8 +44,7 @@ func TestWarningsOfTime(t *testing.T) {
 		}
 	}
 	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: size}}
 		receipt := imported(t, client, hogapi.SourceFunc("times", events), &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
@@ -60,8 +59,7 @@ func TestWarningsOfTime(t *testing.T) {
 func TestWarningsAfterStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 400
-		server := hogapitest.New()
-		client := server.Client(t)
+		_, client := fake(t)
 		checkpoint := &memoryCheckpoint{}
 		var receipt hogapi.Receipt
 		for stop := int64(50); stop <= n; stop += 50 {

@@ -321,8 +321,7 @@ func TestQueryOfTheGuide(t *testing.T) {
 	guide := readFile(t, "docs/historical-import.md")
 	found := regexp.MustCompile("(?s)```sql\n(.*?)```").FindAllSubmatch(guide, -1)
 	require.Len(t, found, 1)
-	server := hogapitest.New()
-	client := server.Client(t)
+	_, client := fake(t)
 	for _, name := range []string{"right", "wrong"} {
 		source := altered(numbered(3), func(ev *hogapi.Event) {
 			ev.Timestamp = time.Date(2024, 3, 5, 0, 0, 0, 0, time.UTC)

@@ -81,6 +81,8 @@ func TestRejectLimits(t *testing.T) {
 	}
 }
 
+var errPulledOut = errors.New("the disk was pulled out")
+
 // broken is the beginning of a source, which then fails.
 func broken(source hogapi.Source, after int) hogapi.Source {
 	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, from hogapi.Position) iter.Seq2[hogapi.Event, error] {
@@ -93,7 +95,7 @@ func broken(source hogapi.Source, after int) hogapi.Source {
 					return
 				}
 			}
-			yield(hogapi.Event{}, errors.New("the disk was pulled out"))
+			yield(hogapi.Event{}, errPulledOut)
 		}
 	})
 }
@@ -103,8 +105,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		source := rejecting(1800, func(i int) bool { return i%9 == 0 && i <= 900 })
-		server := hogapitest.New()
-		client := server.Client(t)
+		server, client := fake(t)
 		options := hogapi.ImportOptions{ID: "runs", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
 		for _, after := range []int{900, 0} {
 			receipt, err := client.Import(t.Context(), broken(source, after), &options)

@@ -137,8 +137,7 @@ func TestRejectFileLines(t *testing.T) {
 // A record that made no event has the uuid of its place in the source. Corrected line by line, and imported each time, it is one event.
 func TestCorrectedRecordsKeepTheirUUID(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
+	server, client := fake(t)
 	bad := `{"event":"e","distinct_id":"ann","timestamp":"2024-05-01 00:00:00Z"}` + "\n"
 	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 	imported(t, client, hogapi.JSONLinesFile(writeFile(t, "e.jsonl", bad+bad)), &hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
@@ -211,8 +210,7 @@ func TestCorrectedRecordsKeepTheirOwnUUID(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			source := writeFile(t, "e.jsonl", line+"\n")
 			var rejected []string
 			for _, job := range []string{"first", "second", "third"} {

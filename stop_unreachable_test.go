@@ -194,48 +194,6 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 	assert.EqualValues(t, unsettled.Count, receipt.Pending)
 }
 
-// After the first answer each of these is an outage: it is waited out, for as long as NoProgress.
-func TestHostThatGoesAway(t *testing.T) {
-	t.Parallel()
-	const patience = 200 * time.Millisecond
-	for _, state := range []string{badCertificate, oldTLS, wrongScheme, otherService, refusedDial, unknownName} {
-		for _, comesBack := range []bool{false, true} {
-			t.Run(state, func(t *testing.T) {
-				t.Parallel()
-				host := newFickleHost(t)
-				goesAway := altered(numbered(300), func(ev *hogapi.Event) {
-					if ev.Position.Offset == 200 {
-						for host.Ledger().Unique() < 150 {
-							time.Sleep(time.Millisecond)
-						}
-						host.state.Store(state)
-						if comesBack {
-							time.AfterFunc(patience, func() { host.state.Store(reachable) })
-						}
-					}
-				})
-				noProgress := patience
-				if comesBack {
-					noProgress = time.Minute
-				}
-				receipt, err := host.importing(t).Import(t.Context(), goesAway, &hogapi.ImportOptions{
-					ID: "outage", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: time.Millisecond, NoProgress: noProgress, MaxBatchEvents: 50, Lanes: 1, Linger: time.Millisecond},
-				})
-				if comesBack {
-					require.NoError(t, err)
-					assert.Zero(t, receipt.Resent, "what could not leave is not sent again")
-					requireWhole(t, host.Server, 300)
-					return
-				}
-				stop := stopOf(t, err)
-				assert.Equal(t, hogapi.StopNoProgress, stop.Reason, "%v", err)
-				assert.False(t, stop.FailingSince.IsZero())
-				requireNeverSent(t, receipt, err)
-			})
-		}
-	}
-}
-
 // By default a host that was never reached is waited for half a minute. Any answer counts, that of the preflight too: after it the
 // limit is NoProgress.
 func TestFirstAnswerIsWaitedFor(t *testing.T) {
@@ -280,8 +238,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 		"silence": {hogapitest.Slow(time.Hour), "the service did not answer within the time allowed"},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
+			server, client := fake(t)
 			server.Script(ops.Capture, hogapitest.Always(tt.fault))
 			why := errors.New("the operator pressed a key")
 			ctx, cancel := context.WithCancelCause(t.Context())

@@ -2,8 +2,6 @@ package hogapi_test
 
 import (
 	"context"
-	"errors"
-	"iter"
 	"os"
 	"path/filepath"
 	"strings"
@@ -78,8 +76,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 // What cannot be opened is refused before anything is asked.
 func TestVerifyChecksFilesFirst(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
+	server, client := fake(t)
 	receipt := importInto(t, client, numbered(5))
 	calls, dir := len(server.Calls()), t.TempDir()
 	for want, o := range map[string]hogapi.VerifyOptions{
@@ -106,8 +103,7 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 // An error of the disk names the file of Dir and what to do.
 func TestVerifyNamesItsFiles(t *testing.T) {
 	t.Parallel()
-	server := hogapitest.New()
-	client := server.Client(t)
+	_, client := fake(t)
 	receipt := importInto(t, client, numbered(5))
 	for _, name := range []string{"", "verify.lock", "verify.json", "verify.compared.jsonl", "verify.uuids"} {
 		dir := filepath.Join(t.TempDir(), "kept")
@@ -129,20 +125,9 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	t.Parallel()
 	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
 	client := server.Client(t)
-	failure := errors.New("the disk was taken out")
-	broken := hogapi.SourceFunc("numbered", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for ev, err := range numbered(50).Events(ctx, after) {
-				if !yield(ev, err) {
-					return
-				}
-			}
-			yield(hogapi.Event{}, failure)
-		}
-	})
 	options := &hogapi.ImportOptions{ID: "hogapi-half", Checkpoint: checkpoint}
-	receipt, err := client.Import(t.Context(), broken, options)
-	require.ErrorIs(t, err, failure)
+	receipt, err := client.Import(t.Context(), broken(numbered(100), 50), options)
+	require.ErrorIs(t, err, errPulledOut)
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	assert.EqualValues(t, []int64{50, 0}, []int64{receipt.Acknowledged, receipt.Pending}, "what came before the error is settled")
 	assert.False(t, receipt.Finished)
