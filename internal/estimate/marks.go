@@ -33,6 +33,12 @@ func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	return word, false, true
 }
 
+// Clear forgets all marks and keeps their room.
+func (m *Marks) Clear() {
+	clear(m.marks)
+	m.n = 0
+}
+
 // Word returns the first word noted with a mark.
 func (m *Marks) Word(mark uint64) (word uint32, known bool) {
 	i, known := m.find(max(mark, 1))

@@ -27,12 +27,9 @@ type Event struct {
 // word combines two hashes for the first event with a uuid: of the fields by which the service
 // distinguishes events with one uuid, and of the content.
 func (ev *Event) word(seed maphash.Seed) uint32 {
-	merged := maphash.Comparable(seed, struct {
-		name   string
-		person uint64
-		day    int64
-	}{ev.Name, ev.Person, ev.Time.Truncate(24 * time.Hour).Unix()})
-	const half = 16
+	const secondsOfADay, half = 24 * 60 * 60, 16
+	day := ev.Time.Truncate(24*time.Hour).Unix() / secondsOfADay
+	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ uint64(day)*dayMixFactor //nolint:gosec // any bits will do
 	return uint32(merged)<<half | uint32(ev.Content>>(64-half))
 }
 
@@ -70,6 +67,7 @@ const (
 	mostIDs       = 1_000_000
 	spanEvents    = 1000
 	uuidMixFactor = 0x9E3779B97F4A7C15
+	dayMixFactor  = 0xD6E8FEB86659FD93
 )
 
 // Survey holds the results so far. Only one goroutine may use it.
@@ -159,7 +157,9 @@ func (r *Recent) Add(ev Event) (isConflict, isReuse bool) {
 	r.now.Most = mostRecent
 	was, known, kept := r.now.Add(mark, word)
 	if !kept {
-		r.before, r.now = r.now, estimate.Marks{Most: mostRecent}
+		r.before, r.now = r.now, r.before
+		r.now.Clear()
+		r.now.Most = mostRecent
 		r.now.Add(mark, word)
 	}
 	if !known {
