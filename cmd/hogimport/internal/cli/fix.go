@@ -141,7 +141,7 @@ func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hoga
 		return err
 	case report.Good == 0 && report.Rejected > 0, isTooMuch(err):
 		return &fault{code: codeRejects, text: "with these flags too much would be rejected again; nothing was sent", err: err,
-			todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + ` by hand (and remove "$reject" from them)`}
+			todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + " by hand: hogimport fix --help says how"}
 	}
 	return a.confirm(ctx, r, s, client, found)
 }

@@ -135,3 +135,21 @@ func TestAMappingWithAMistake(t *testing.T) {
 	p.Env = append(p.Env, "HOGIMPORT_MAP=event=action\nperson=user\ntime=when", "HOGIMPORT_RATE=none", "HOGIMPORT_YES=true")
 	r = p.Ends(t, 0, "run", "actions.csv", "--format", "csv")
 }
+
+// A record that made no event is corrected where its line has it.
+func TestARecordIsCorrectedWithinItsReject(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	ids := p.Events(t, "e.jsonl", 1000, func(i int) bool { return i%500 == 7 })
+	p.Ends(t, 0, "run", "e.jsonl", "--yes", "--rate", "none")
+	r := p.Ends(t, 3, "fix", "--yes")
+	says(t, r.Stderr, "rejects.jsonl by hand: hogimport fix --help says how")
+	says(t, p.Ends(t, 0, "fix", "--help").Stdout, `Where a record made no event, the line has it in "raw": correct it there, and leave "$reject"`)
+	path := filepath.Join(p.Dir, "hogimport-state", "e", "rejects.jsonl")
+	raw, err := os.ReadFile(path)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(string(raw), `\"yesterday\"`, `\"2024-05-01T12:00:00Z\"`)), 0o600))
+	p.Ends(t, 0, "fix", "--yes")
+	assert.Equal(t, len(ids)+2, server.Ledger().Unique())
+	assert.NotContains(t, p.Ends(t, 0, "status").Stdout, "hogimport fix")
+}

@@ -328,4 +328,5 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	says(t, r.Stderr, "0 acknowledged, waiting for 0s, since")
 	says(t, r.Stderr, ": connection refused (127.0.0.1:")
 	says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
+	says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
 }

@@ -147,7 +147,7 @@ func TestVerifyDuringARunAndAfterAKill(t *testing.T) {
 	server.SetDown(true)
 	require.Equal(t, 1, p.Run(t, "run", "a.jsonl", "--yes", "--max-outage", "1s").Code, "it has sent nothing")
 	r := p.Ends(t, 7, "verify")
-	says(t, r.Stderr, "has sent nothing, so there is nothing to verify Run it first. hogimport run --state hogimport-state/a --max-outage 1s --yes")
+	says(t, r.Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/a --max-outage 1s --yes")
 	server.SetDown(false)
 	cmd := p.Command(t.Context(), t, "run", "a.jsonl", "--yes", "--rate", "1000", "--max-rejects", "7")
 	require.NoError(t, cmd.Start())

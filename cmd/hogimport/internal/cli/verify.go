@@ -87,7 +87,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case !found:
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet", next: []page.Step{{Text: "Run it to its end.", Command: s.again()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{{Text: "Run it first.", Command: s.again()}}}
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{s.runFirst()}}
 	}
 	client, err := v.client(&v.project, v.resend, true, hogapi.WithLogger(v.logger()))
 	if err != nil {
@@ -123,6 +123,20 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return v.sendAgain(ctx, client, s, source, result)
 	}
 	return v.judge(s, result)
+}
+
+// runFirst is the next step for an import that has sent nothing.
+func (s *state) runFirst() page.Step {
+	step := page.Step{Text: "Run it first.", Command: s.again()}
+	if p, _, err := s.progress(); err == nil {
+		switch stop := stops[hogapi.StopReason(p.Ended)]; {
+		case stop.code == codeProject:
+			step.Text = "Run it first, with the right project key."
+		case strings.HasPrefix(stop.todo, "check --host"):
+			step.Text = "Check --host, and run it first."
+		}
+	}
+	return step
 }
 
 // checkEnded refuses an import that is under way, or was killed: the number of events sent is not
