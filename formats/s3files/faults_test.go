@@ -246,3 +246,22 @@ func TestNoCredentials(t *testing.T) {
 	require.ErrorContains(t, err, "no credentials")
 	noKey(t, err)
 }
+
+// A request that is not answered in its time is made again.
+func TestAnAnswerThatIsLate(t *testing.T) {
+	t.Parallel()
+	s := newStorage(t)
+	s.put("a", text(1000))
+	var hung atomic.Bool
+	s.setFault(func(_ http.ResponseWriter, r *http.Request) bool {
+		if !isRead(r) || hung.Swap(true) {
+			return false
+		}
+		<-r.Context().Done()
+		return true
+	})
+	got, err := fs.ReadFile(s.files("").Hurry(time.Second, time.Millisecond), "a")
+	require.NoError(t, err)
+	assert.Equal(t, text(1000), got)
+	assert.True(t, hung.Load())
+}

@@ -180,3 +180,33 @@ func TestMemory(t *testing.T) {
 	assert.Less(t, most.Load(), uint64(48<<20))
 	t.Logf("%d MiB of heap at most", most.Load()>>20)
 }
+
+// A folder that is empty can be read, one that is not there cannot. All entries are given for a number that
+// is not positive.
+func TestEmptyFolders(t *testing.T) {
+	t.Parallel()
+	s := newStorage(t)
+	files := s.files("")
+	entries, err := files.ReadDir(".")
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+	_, err = files.ReadDir("none")
+	require.ErrorIs(t, err, fs.ErrNotExist)
+	s.put("empty/", nil)
+	entries, err = files.ReadDir("empty")
+	require.NoError(t, err)
+	assert.Empty(t, entries)
+
+	s.put("some/a", nil)
+	s.put("some/b", nil)
+	folder, err := files.Open("some")
+	require.NoError(t, err)
+	for _, want := range []int{2, 0} { // the second time nothing is left
+		entries, err := folder.(fs.ReadDirFile).ReadDir(0)
+		require.NoError(t, err)
+		assert.Len(t, entries, want)
+	}
+	_, err = folder.(fs.ReadDirFile).ReadDir(1)
+	require.ErrorIs(t, err, io.EOF)
+	require.NoError(t, folder.Close())
+}
