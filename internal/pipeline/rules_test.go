@@ -231,19 +231,48 @@ func TestOneEventIsRefused(t *testing.T) {
 	}
 }
 
-// A source is read as there is room for its events.
+// A source is read as there is room for its events. One record may have more than the room.
 func TestRoomIsWaitedFor(t *testing.T) {
+	t.Parallel()
+	for _, perRecord := range []int{1, 2, 20} {
+		synctest.Test(t, func(t *testing.T) {
+			w := newWorld()
+			w.Room.Events = 3
+			var events []*Event
+			for i := range 40 {
+				events = append(events, past("a", int64(i/perRecord+1)))
+			}
+			r, err := w.run(t.Context(), t, source(nil, events...))
+			require.NoError(t, err)
+			assert.EqualValues(t, 40, r.State.Totals.Acknowledged, perRecord)
+			assert.Len(t, w.sent, 40)
+		})
+	}
+}
+
+// A bad event is refused at once, also while the protocol is not known. A pipeline whose events are all
+// settled is finished.
+func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		w := newWorld()
-		w.Room.Events = 3
-		var events []*Event
-		for i := range 20 {
-			events = append(events, past("a", int64(i/2+1))) // two of each record
+		w.Protocol, w.Reject, w.Errors.NotReady = "", nil, errors.New("not ready")
+		w.answer = func(r Request) httptry.Answer {
+			if r.Kind == Question {
+				time.Sleep(time.Second)
+				return answered(404, "")
+			}
+			return answered(200, `{"status":"Ok"}`)
 		}
-		r, err := w.run(t.Context(), t, source(nil, events...))
+		p, err := New(w.Config)
 		require.NoError(t, err)
-		assert.EqualValues(t, 20, r.State.Totals.Acknowledged)
-		assert.Len(t, w.sent, 20)
+		require.ErrorIs(t, enqueue(p, false, past("a", 1)), w.Errors.NotReady)
+		refused := new(rejected)
+		require.ErrorAs(t, enqueue(p, false, past("", 1)), &refused)
+		require.NoError(t, enqueue(p, true, past("a", 1)))
+		r, err := p.Close(t.Context())
+		require.NoError(t, err)
+		assert.True(t, r.Finished)
+		assert.Equal(t, []string{"a"}, w.sent)
 	})
 }
