@@ -384,3 +384,13 @@ func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
 	_, hasHour = u.OffsetHour.Get()
 	return coverage.CheckOffsets(string(interval), hasDay, hasHour)
 }
+
+// ByName returns the export with exactly this name. The service does not keep names unique: if several exports
+// have it, or no export, the error is a [*NameError]. ByName reads the whole list.
+//
+// GET /batch_exports/, scope batch_export:read.
+func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {
+	return byName(ops.BatchExportsList, name, s.All(ctx, nil, options...), func(e *BatchExport) (id any, names []string) {
+		return e.ID, []string{e.Name}
+	})
+}

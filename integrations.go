@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
 	"iter"
 	"net/url"
 	"strconv"
@@ -132,4 +133,20 @@ func endpointByNumber(op Op, id int64) request {
 		return r.refuse(outgoing.Refuse("{id}", r.ids[0], "an id, a number above 0"))
 	}
 	return r
+}
+
+// ByName returns the integration of a kind with exactly this name, which is either the name it was given or the
+// name that PostHog shows. An empty kind is any. If several integrations have the name, or no integration, the
+// error is a [*NameError]. ByName reads the whole list of the kind.
+//
+// GET /integrations/, scope integration:read.
+func (s *IntegrationsService) ByName(ctx context.Context, kind integration.Kind, name string, options ...CallOption) (*Integration, error) {
+	list := s.All(ctx, &IntegrationListOptions{Kind: kind}, options...)
+	return byName(ops.IntegrationsList, name, list, func(i *Integration) (id any, names []string) {
+		var given struct {
+			Name string `json:"name"`
+		}
+		_ = json.Unmarshal(i.Config, &given) // a config of another form has no name
+		return i.ID, []string{given.Name, i.DisplayName}
+	})
 }

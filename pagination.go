@@ -3,14 +3,17 @@ package hogapi
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"maps"
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 )
@@ -178,3 +181,45 @@ func failedSeq[T any](err error) iter.Seq2[T, error] {
 
 // isReversed reports whether a range of time has both ends, in the wrong order.
 func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
+
+// NameError is the error of a name that no item has, or several have. It matches [ErrNotFound] if no item has
+// it.
+type NameError struct {
+	Op   Op
+	Name string
+	IDs  []string // the items that have the name
+}
+
+// Error says how many items have the name, and lists their ids.
+func (e *NameError) Error() string {
+	name := mask.Clean(fmt.Sprintf("%q", e.Name))
+	if len(e.IDs) == 0 {
+		return fmt.Sprintf("hogapi: %s: nothing has the name %s", e.Op, name)
+	}
+	return fmt.Sprintf("hogapi: %s: %d have the name %s: take one by its id, %s", e.Op, len(e.IDs), name, strings.Join(e.IDs, " or "))
+}
+
+// Is matches ErrNotFound if nothing has the name.
+func (e *NameError) Is(target error) bool { return target == ErrNotFound && len(e.IDs) == 0 }
+
+// byName returns the only item of a list that has a name.
+func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id any, names []string)) (*T, error) {
+	if name == "" {
+		return nil, refused(op, outgoing.Refuse("name", "", "a name"))
+	}
+	var found *T
+	failed := &NameError{Op: op, Name: name}
+	for item, err := range list {
+		if err != nil {
+			return nil, err
+		}
+		if id, names := of(&item); slices.Contains(names, name) {
+			found = &item
+			failed.IDs = append(failed.IDs, fmt.Sprint(id))
+		}
+	}
+	if len(failed.IDs) != 1 {
+		return nil, failed
+	}
+	return found, nil
+}
