@@ -2,6 +2,7 @@ package cli_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -227,4 +228,16 @@ func TestAReportOverwritesNothingElse(t *testing.T) {
 		again, _ := run(args...)
 		assert.Equal(t, 0, again.Code, "%q: %s", args, again.Stderr)
 	}
+}
+
+func TestNumbersOfManyNamesHaveTheirThousandsDivided(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	var text strings.Builder
+	for i := range 1500 {
+		fmt.Fprintf(&text, `{"event":"name %d","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", i)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(text.String()), 0o600))
+	assert.Regexp(t, `\n1,\d\d\d more `, p.Ends(t, 0, "check", "e.jsonl").Stdout)
+	assert.Regexp(t, `and 1,\d\d\d more names`, p.Ends(t, 0, "run", "e.jsonl", "--yes", "--rate", "none").Stderr)
 }

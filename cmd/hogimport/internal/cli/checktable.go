@@ -94,7 +94,7 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 		rest += list[name]
 	}
 	if more := len(names) - mostRows; more > 0 {
-		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, fmt.Sprintf("%d more", more), page.Count(rest), page.Share(rest, whole))
+		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, page.Count(int64(more))+" more", page.Count(rest), page.Share(rest, whole))
 	}
 }
 

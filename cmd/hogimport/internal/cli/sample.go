@@ -191,7 +191,7 @@ func (s sample) names(w io.Writer) {
 	}
 	_ = table.Flush()
 	if len(names) > most {
-		fmt.Fprintf(w, "  and %d more names\n", len(names)-most)
+		fmt.Fprintf(w, "  and %s more names\n", progress.Number(int64(len(names)-most)))
 	}
 }
 

@@ -34,7 +34,7 @@ type share struct{ take, of int64 }
 // taken is an event of the sample, and its record.
 type taken struct {
 	uuid  uuid.UUID
-	place string
+	place hogapi.Position
 	raw   string // the beginning of the record; empty where a line is the event
 	event hogapi.Event
 }
@@ -171,7 +171,7 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 // note keeps the fields of an event that are shown.
 func (s *spread) note(ev hogapi.Event) taken {
 	kept := hogapi.Event{Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, RawProperties: bytes.Clone(ev.RawProperties)}
-	return taken{uuid: ev.UUID, place: ev.Position.String(), raw: string(s.raw), event: kept}
+	return taken{uuid: ev.UUID, place: ev.Position, raw: string(s.raw), event: kept}
 }
 
 // sample is the events that the last walk has taken. The walk must have ended.

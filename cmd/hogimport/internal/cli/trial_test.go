@@ -38,6 +38,7 @@ func TestTrial(t *testing.T) {
 	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
 	says(t, r.Stdout, `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`)
 	says(t, r.Stdout, `record {"event":"Sign up","properties":{"time":1672531200`)
+	assert.Contains(t, r.Stdout, "\n1. export.jsonl:1\n", "the place of a record is its line")
 	assert.Equal(t, 1000, server.Ledger().Unique())
 	months := map[string]int{}
 	for e := range server.Ledger().Events() {

@@ -71,11 +71,12 @@ func chosen(sample []taken) []taken {
 
 func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID string, list []taken) ([]storedRow, error) {
 	rows := make([]storedRow, len(list))
+	paths, _ := t.in.paths() // which were read a moment ago
 	place := map[string]int{}
 	values := allTimeOf(importID)
 	var names []string
 	for i, e := range list {
-		rows[i] = storedRow{UUID: e.uuid.String(), Place: e.place, Record: e.raw, Sent: storedEvent{e.event.Name, e.event.DistinctID, e.event.Timestamp.UTC()}}
+		rows[i] = storedRow{UUID: e.uuid.String(), Place: placeText(paths, e.place), Record: e.raw, Sent: storedEvent{e.event.Name, e.event.DistinctID, e.event.Timestamp.UTC()}}
 		place[rows[i].UUID] = i
 		name := fmt.Sprintf("uuid_%d", i)
 		values[name] = rows[i].UUID

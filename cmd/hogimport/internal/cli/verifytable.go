@@ -106,7 +106,7 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	for i, d := range open {
 		const most = 30
 		if i == most {
-			fmt.Fprintf(w, "and %d more days\n", len(open)-most)
+			fmt.Fprintf(w, "and %s more days\n", page.Count(int64(len(open)-most)))
 			break
 		}
 		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), page.Count(d.sent), page.Count(d.found), page.Count(d.missing), d.state)
