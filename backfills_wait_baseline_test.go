@@ -43,8 +43,7 @@ func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
 		for _, delay := range []time.Duration{0, time.Second, 45 * time.Second} {
 			t.Run(fmt.Sprint(what, " after ", delay), func(t *testing.T) {
 				flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-					client, project := s.Client(t), defaultProject(s)
-					export := project.AddExport(hogapitest.Export{})
+					client, project, export := exported(t, s)
 					from, to := anHourOf(1, 0)
 					retried := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, End: to, Finished: time.Now(), Error: "attempt 0"})
 					project.NextRuns(outcomes...)
@@ -114,8 +113,7 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 func TestTheRecordOfAnEarlierRetryIsNotTaken(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(3), hogapitest.WithPolls(1))
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 		project.NextRuns(hogapitest.Outcome{Status: "Failed"}, hogapitest.Outcome{})
 		for i := range 2 {
@@ -135,8 +133,7 @@ func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
 	for _, era := range []hogapitest.Era{hogapitest.E2, hogapitest.E3} {
 		synctest.Test(t, func(t *testing.T) {
 			s := hogapitest.New(hogapitest.WithEra(era), hogapitest.WithPolls(1))
-			client, project := s.Client(t), defaultProject(s)
-			export := project.AddExport(hogapitest.Export{})
+			client, project, export := exported(t, s)
 			failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 			project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "the first"}, hogapitest.Outcome{})
 			first, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
@@ -159,8 +156,7 @@ func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
 // follows a retry asks for that order there.
 func TestRetryIsFollowedWhereRunsHaveNoStart(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		for i := range 220 {
 			project.AddRun(export, hogapitest.Run{FromStart: i%2 == 0, Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
 		}
@@ -200,8 +196,7 @@ func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
 // A run whose interval has no end can be retried, and the retry followed.
 func TestRetryOfARunWithoutAnEnd(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		from, _ := anHourOf(1, 0)
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, NoEnd: true, Created: december})
 		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "again"})
@@ -257,8 +252,7 @@ func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 func TestARecordThatNeverComes(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 		ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
 		require.NoError(t, err)
@@ -277,8 +271,7 @@ func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
+				client, project, export := exported(t, s)
 				run.Status, run.Created = "Running", time.Now().Add(-20*24*time.Hour)
 				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run"})
 				id := project.AddRun(export, run)
@@ -309,8 +302,7 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
+				client, project, export := exported(t, s)
 				old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
 				op := ops.BatchExportsBackfill
 				if era == hogapitest.E3 {
@@ -350,8 +342,7 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 		for name, fault := range map[string]hogapitest.Fault{"cut": hogapitest.CutBefore(), "failed": hogapitest.Status(503)} {
 			t.Run(age.String()+" "+name, func(t *testing.T) {
 				flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-					client, project := s.Client(t), defaultProject(s)
-					export := project.AddExport(hogapitest.Export{})
+					client, project, export := exported(t, s)
 					failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
 					time.Sleep(age) // virtual
 					s.Script(ops.RunsRetry, fault)
@@ -426,9 +417,7 @@ func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
 					return strings.HasPrefix(start, tt.hides) && time.Since(begin) < tt.hidden
 				})}))
 				export := defaultProject(s).AddExport(hogapitest.Export{})
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-				require.NoError(t, err)
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				state, err := backfilled(t, client, export, sixHours())
 				require.True(t, state.Done)
 				if tt.text == "" {
 					require.NoError(t, err)

@@ -43,8 +43,22 @@ func defaultProject(s *hogapitest.Server) *hogapitest.Project {
 	return s.Project(hogapitest.DefaultProject)
 }
 
+// exported is the project of a client, with an export.
+func exported(t *testing.T, s *hogapitest.Server) (*hogapi.Client, *hogapitest.Project, uuid.UUID) {
+	t.Helper()
+	return s.Client(t), defaultProject(s), defaultProject(s).AddExport(hogapitest.Export{})
+}
+
 func sixHours() hogapi.BackfillRange {
 	return hogapi.BackfillRange{Start: hogapi.At(december), End: hogapi.At(december.Add(6 * time.Hour))}
+}
+
+// backfilled follows a backfill to its end.
+func backfilled(t *testing.T, client *hogapi.Client, export uuid.UUID, r hogapi.BackfillRange) (*hogapi.BackfillState, error) {
+	t.Helper()
+	ticket, err := client.BatchExports.Backfill(t.Context(), export, r, anyAge)
+	require.NoError(t, err)
+	return client.Backfills.Wait(t.Context(), ticket, nil)
 }
 
 func TestBackfillIsFollowedToItsEnd(t *testing.T) {
@@ -94,8 +108,7 @@ func TestBackfillOfNothing(t *testing.T) {
 // A ticket is all that another process needs, even when everything is over by then, and even where the joined run is over too.
 func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		from, to := anHourOf(1, 3)
 		project.NextRuns(hogapitest.Outcome{Polls: 30})
 		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
@@ -127,8 +140,7 @@ func TestRetryIsFollowedToItsEnd(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
+				client, project, export := exported(t, s)
 				id := project.AddRun(export, old)
 				ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
 				require.NoError(t, err)
@@ -158,8 +170,7 @@ func TestBackfillIsCancelled(t *testing.T) {
 			}
 		}
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		var failed *hogapi.BackfillError
-		require.ErrorAs(t, err, &failed)
+		require.ErrorAs(t, err, new(*hogapi.BackfillError))
 		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)
 		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
 		require.NotErrorIs(t, err, hogapi.ErrRunFailed)
@@ -186,14 +197,11 @@ func TestBackfillIsCancelledAtOnce(t *testing.T) {
 func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New()
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		for i := range 500 {
 			project.AddRun(export, hogapitest.Run{Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
 		}
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+		_, err := backfilled(t, client, export, sixHours())
 		require.NoError(t, err)
 		looks := len(s.Calls(ops.BackfillsGet))
 		require.Greater(t, looks, 6)
@@ -206,9 +214,7 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			s := hogapitest.New(hogapitest.WithEra(era))
 			client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-			ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)}, anyAge)
-			require.NoError(t, err)
-			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+			state, err := backfilled(t, client, export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)})
 			require.NoError(t, err)
 			require.Len(t, state.Runs, 1)
 			require.Nil(t, state.Runs[0].DataIntervalStart)
@@ -243,12 +249,9 @@ func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
+				client, project, export := exported(t, s)
 				project.NextRuns(c.outcomes...)
-				ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-				require.NoError(t, err)
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+				state, err := backfilled(t, client, export, sixHours())
 				incomplete := c.incomplete && era == hogapitest.E3 // older servers do not count them
 				require.Equal(t, c.failed, errors.Is(err, hogapi.ErrRunFailed))
 				require.Equal(t, c.cancelled, errors.Is(err, hogapi.ErrRunCancelled))
@@ -285,9 +288,7 @@ func TestBackfillByDatesWithoutARecord(t *testing.T) {
 		export := defaultProject(s).AddExport(hogapitest.Export{Interval: "day", Timezone: "America/New_York"})
 		_, err := client.BatchExports.Update(t.Context(), export, hogapi.BatchExportUpdateRequest{Interval: hogapi.Set(hogapi.IntervalDay), OffsetHour: hogapi.Set(22)})
 		require.NoError(t, err)
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)}, anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		state, err := backfilled(t, client, export, hogapi.BackfillRange{Start: hogapi.Date(1999, 10, 20), End: hogapi.Date(1999, 11, 20)})
 		require.NoError(t, err)
 		require.Nil(t, state.Backfill)
 		require.Equal(t, 31, state.Completed)
@@ -298,15 +299,13 @@ func TestBackfillByDatesWithoutARecord(t *testing.T) {
 func TestBackfillThatStopsHalfway(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(december), EndAt: hogapi.At(december.Add(2 * time.Hour)), RequestedAt: time.Now()}
 		from, to := anHourOf(1, 0)
 		project.AddRun(export, hogapitest.Run{Start: from, End: to})
 		start := time.Now()
 		state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Settle: 10 * time.Minute})
-		var failed *hogapi.BackfillError
-		require.ErrorAs(t, err, &failed)
+		require.ErrorAs(t, err, new(*hogapi.BackfillError))
 		require.ErrorContains(t, err, "a part of the range has no run")
 		require.InDelta(t, 0.5, state.Progress, 0.001)
 		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
@@ -328,8 +327,7 @@ func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				s := hogapitest.New(hogapitest.WithOldService())
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{})
+				client, project, export := exported(t, s)
 				ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
 				old := hogapitest.Run{Status: "Failed", Start: from, End: to, Created: time.Now().Add(-4 * time.Second), Finished: time.Now().Add(-time.Second)}
 				if retry {
@@ -353,8 +351,7 @@ func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
 func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		from, middle := anHourOf(1, 0)
 		_, to := anHourOf(1, 1)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
@@ -371,8 +368,7 @@ func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
 func TestUnknownEndIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
+		client, project, export := exported(t, s)
 		from, to := anHourOf(1, 0)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
 		id := project.AddRun(export, hogapitest.Run{Status: "Abandoned", Start: from, End: to})

@@ -2,9 +2,12 @@ package hogapi_test
 
 import (
 	"encoding/json"
+	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -246,4 +249,148 @@ func TestIngestionWarningsOfAProject(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, warnings, 1)
 	assert.EqualValues(t, 1, warnings[0].Count)
+}
+
+// aged is an export whose newest run failed some days ago.
+func aged(t *testing.T, project *hogapitest.Project, e hogapitest.Export, days int) (export, run uuid.UUID, covers hogapi.BackfillRange) {
+	t.Helper()
+	end := time.Now().UTC().AddDate(0, 0, -days)
+	export = project.AddExport(e)
+	run = project.AddRun(export, hogapitest.Run{Status: "Failed", Start: end.Add(-time.Hour), End: end})
+	return export, run, hogapi.BackfillRange{Start: hogapi.At(end.Add(-time.Hour)), End: hogapi.At(end)}
+}
+
+// beginnings are the calls that begin an export of old events, each without and with the option.
+var beginnings = map[hogapi.Op]func(t *testing.T, c *hogapi.Client, export, run uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error{
+	ops.RunsRetry: func(t *testing.T, c *hogapi.Client, export, run uuid.UUID, _ hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
+		t.Helper()
+		_, err := c.Runs.Retry(t.Context(), export, run, o)
+		return err
+	},
+	ops.BatchExportsBackfill: func(t *testing.T, c *hogapi.Client, export, _ uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
+		t.Helper()
+		_, err := c.BatchExports.Backfill(t.Context(), export, r, o)
+		return err
+	},
+	ops.BackfillsCreate: func(t *testing.T, c *hogapi.Client, export, _ uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
+		t.Helper()
+		_, err := c.Backfills.Create(t.Context(), export, r, o)
+		return err
+	},
+}
+
+// Old events are exported again on demand only, and the error says what would happen to the destination.
+func TestOldEventsNeedAnOption(t *testing.T) {
+	for name, tt := range map[string]struct {
+		export hogapitest.Export
+		days   int
+		text   string // of the refusal, if there is one
+	}{
+		"young":          {hogapitest.Export{}, 4, ""},
+		"object store":   {hogapitest.Export{}, 6, "the new objects replace the old ones, with the late events that only they hold"},
+		"table":          {hogapitest.Export{DestinationType: "BigQuery", Integration: 2}, 20, "late events are left out, and all others come twice"},
+		"persons":        {hogapitest.Export{Model: hogapi.ModelPersons}, 20, ""},
+		"as old as time": {hogapitest.Export{}, 2000, "AcceptRowsByTimestamp"},
+	} {
+		for op, begin := range beginnings {
+			t.Run(name+" "+string(op), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					s := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+					client := s.Client(t)
+					export, run, covers := aged(t, defaultProject(s), tt.export, tt.days)
+					err := begin(t, client, export, run, covers, nil)
+					if tt.text == "" {
+						require.NoError(t, err)
+					} else {
+						bad, ok := errors.AsType[*hogapi.InputError](err)
+						require.True(t, ok, err)
+						require.Equal(t, op, bad.Op)
+						require.ErrorContains(t, err, tt.text)
+						require.ErrorContains(t, err, "ended in the last 5 days")
+						require.Empty(t, s.Calls(op))
+					}
+					exports, runs := len(s.Calls(ops.BatchExportsGet)), len(s.Calls(ops.RunsGet))
+					require.Equal(t, op == ops.RunsRetry, runs == 1, "a retry reads its run first")
+					require.Equal(t, tt.days > 5, exports == 1, "the export is read only where that may matter")
+
+					if tt.text != "" {
+						require.NoError(t, begin(t, client, export, run, covers, anyAge))
+					}
+					require.Len(t, s.Calls(ops.BatchExportsGet), exports, "the option costs no read")
+					require.Len(t, s.Calls(ops.RunsGet), runs)
+				})
+			})
+		}
+	}
+}
+
+// The service looks at where the whole backfill begins, and days begin at midnight of the export's zone.
+func TestABackfillIsAsOldAsItsFirstInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) { // the time is midnight of 1 January 2000
+		s := hogapitest.New()
+		client, project := s.Client(t), defaultProject(s)
+		hourly := project.AddExport(hogapitest.Export{})
+		now := time.Now().UTC()
+		long := hogapi.BackfillRange{Start: hogapi.At(now.AddDate(0, 0, -30)), End: hogapi.At(now)}
+		_, err := client.BatchExports.Backfill(t.Context(), hourly, long, nil)
+		require.ErrorContains(t, err, `interval from "1999-12-02T00:00:00Z"`)
+		require.ErrorContains(t, err, "the part after 1999-12-27T00:00:00Z needs no option")
+		long.Start = hogapi.Beginning()
+		_, err = client.BatchExports.Backfill(t.Context(), hourly, long, nil)
+		require.ErrorContains(t, err, `interval from "beginning"`)
+
+		for zone, tooOld := range map[string]bool{"UTC": false, "Asia/Tokyo": true, "America/New_York": false} {
+			daily := project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: zone})
+			days := hogapi.BackfillRange{Start: hogapi.Date(1999, 12, 26), End: hogapi.Date(1999, 12, 28)}
+			_, err = client.BatchExports.Backfill(t.Context(), daily, days, nil)
+			require.Equal(t, tooOld, errors.Is(err, hogapi.ErrInvalid), zone)
+		}
+	})
+}
+
+// PostHog Cloud keeps recent events longer. Servers without records of backfills keep them for the schedule only.
+func TestTheAgeLineIsTheServersOwn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		era     hogapitest.Era
+		options []hogapi.Option
+		days    int
+		refused bool
+	}{
+		"cloud":           {hogapitest.E4, []hogapi.Option{hogapi.WithBaseURL("https://eu.posthog.com")}, 6, false},
+		"old, of cloud":   {hogapitest.E4, []hogapi.Option{hogapi.WithBaseURL("https://eu.posthog.com")}, 8, true},
+		"self-hosted":     {hogapitest.E4, nil, 6, true},
+		"without records": {hogapitest.E1, nil, 0, true},
+	} {
+		for op, begin := range beginnings {
+			if tt.era == hogapitest.E1 && op == ops.BackfillsCreate {
+				continue
+			}
+			t.Run(name+" "+string(op), func(t *testing.T) {
+				s := hogapitest.New(hogapitest.WithEra(tt.era))
+				client := s.Client(t, tt.options...)
+				export, run, covers := aged(t, defaultProject(s), hogapitest.Export{}, tt.days)
+				require.Equal(t, tt.refused, errors.Is(begin(t, client, export, run, covers, nil), hogapi.ErrInvalid))
+			})
+		}
+	}
+}
+
+// A pause that began too long ago cannot be made up for as if it had not been.
+func TestUnpauseAfterALongPause(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := hogapitest.New()
+		client, project := s.Client(t), defaultProject(s)
+		for days, refused := range map[int]bool{3: false, 9: true} {
+			export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().AddDate(0, 0, -days)})
+			before := len(s.Calls(ops.BatchExportsUnpause))
+			_, err := client.BatchExports.Unpause(t.Context(), export, &hogapi.UnpauseOptions{Backfill: true})
+			require.Equal(t, refused, errors.Is(err, hogapi.ErrInvalid))
+			require.Equal(t, refused, len(s.Calls(ops.BatchExportsUnpause)) == before)
+			if refused {
+				require.ErrorContains(t, err, "unpause without a backfill, and backfill in parts")
+				_, err = client.BatchExports.Unpause(t.Context(), export, andBackfill)
+				require.NoError(t, err)
+			}
+		}
+	})
 }

@@ -222,6 +222,22 @@ func TestHostileServersAndCalls(t *testing.T) {
 	}
 }
 
+// captureEvents sends events of as many people, and returns how that ends.
+func captureEvents(t *testing.T, client *Client, n int, o DeliveryOptions) (Receipt, error) {
+	t.Helper()
+	o.Linger, o.Protocol = time.Millisecond, ProtocolBatch
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: o})
+	require.NoError(t, err)
+	for i := range n {
+		ev := testEvent()
+		ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
+		if err := capture.Enqueue(t.Context(), ev); err != nil {
+			require.ErrorAs(t, err, new(*StopError))
+		}
+	}
+	return capture.Close(t.Context())
+}
+
 func hostileExport() BatchExportRequest {
 	return BatchExportRequest{Name: "x", Model: ModelEvents, Interval: IntervalHour, Destination: Destination{Type: destination.TypeNoOp, Config: destination.NoOp{}}}
 }
@@ -239,19 +255,8 @@ func TestHostileServersAndCapture(t *testing.T) {
 	for name, answer := range hostile(t) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			client := hostileClient(t, rawServer(t, answer))
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond, Protocol: ProtocolBatch}})
-			require.NoError(t, err)
-			const events = 8
-			for i := range events {
-				ev := testEvent()
-				ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
-				if err := capture.Enqueue(t.Context(), ev); err != nil {
-					require.ErrorAs(t, err, new(*StopError))
-				}
-			}
 			begin := time.Now()
-			receipt, err := capture.Close(t.Context())
+			receipt, err := captureEvents(t, hostileClient(t, rawServer(t, answer)), 8, DeliveryOptions{Lanes: 4, MaxTries: 2})
 			require.ErrorAs(t, err, new(*UnsettledError))
 			require.ErrorAs(t, err, new(*StopError))
 			assert.Zero(t, receipt.Acknowledged)
@@ -284,14 +289,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 		require.LessOrEqual(t, growth, int64(2*httptry.MaxAnswer), name)
 
 		growth = heapGrowth(func() {
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 16, MaxTries: 1, Linger: time.Millisecond, Protocol: ProtocolBatch}})
-			require.NoError(t, err)
-			for i := range 64 {
-				ev := testEvent()
-				ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
-				_ = capture.Enqueue(t.Context(), ev)
-			}
-			_, err = capture.Close(t.Context())
+			_, err := captureEvents(t, client, 64, DeliveryOptions{Lanes: 16, MaxTries: 1})
 			require.Error(t, err)
 		})
 		t.Logf("%s: 16 lanes: %d KiB", name, growth>>10)
@@ -518,14 +516,7 @@ func TestHTTP2Resets(t *testing.T) {
 				require.EqualValues(t, 1, taken, "requests")
 			}
 
-			capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 4, MaxTries: 2, Linger: time.Millisecond, Protocol: ProtocolBatch}})
-			require.NoError(t, err)
-			for i := range 8 {
-				ev := testEvent()
-				ev.DistinctID, ev.UUID = fmt.Sprint(i), uuid.New()
-				_ = capture.Enqueue(t.Context(), ev) // it may have stopped already
-			}
-			receipt, err := capture.Close(t.Context())
+			receipt, err := captureEvents(t, client, 8, DeliveryOptions{Lanes: 4, MaxTries: 2})
 			require.ErrorAs(t, err, new(*UnsettledError))
 			require.Zero(t, receipt.Acknowledged)
 			require.Equal(t, receipt.Read, receipt.Pending)

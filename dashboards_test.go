@@ -126,8 +126,7 @@ func TestDashboardDetail(t *testing.T) {
 	assert.Nil(t, d.Tiles)
 	for _, body := range []string{`{}`, `null`, strings.TrimSuffix(dashboardJSON, "}") + `,"tiles":[{}]}`} {
 		_, err = get(body)
-		var undecoded *DecodeError
-		require.ErrorAs(t, err, &undecoded, body)
+		require.ErrorAs(t, err, new(*DecodeError), body)
 	}
 	for _, id := range []int64{0, -1} {
 		_, err = client.Dashboards.Get(t.Context(), id)

@@ -176,6 +176,7 @@ func TestErrorTexts(t *testing.T) {
 		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
 		{&PageError{Op: ops.RunsList, Page: 2, Cursor: "secret", Err: pages.ErrPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{pages.ErrPageLimit}},
 		{&PageError{Op: ops.RunsList, Page: 1, Err: errCut}, "hogapi: runs.list: page 1: the connection was cut; resume at the start", []error{errCut}},
+		{&PageError{Op: ops.BatchExportsLogs, Page: 2, Before: time.Unix(1, 0), Err: errCut}, "hogapi: batch_exports.logs: page 2: the connection was cut; resume at Before 1970-01-01T00:00:01Z", []error{errCut}},
 		{&InputError{Op: ops.Do, Field: "Path", Value: "a\nb", Want: "c"}, `hogapi: do: Path "a\nb": want c`, []error{ErrInvalid}},
 		{&InputError{Field: "region", Want: "us"}, "hogapi: region: want us", []error{ErrInvalid}},
 	} {

@@ -2,10 +2,18 @@ package hogapi
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
 	"net/http"
+	"net/http/httptest"
+	"net/url"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -14,6 +22,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // Go-retryablehttp repeats every method: one create became five.
@@ -206,4 +217,234 @@ func TestRetryPolicyOptions(t *testing.T) {
 	for _, field := range []string{"MaxTries", "BaseDelay", "MaxDelay", "MaxRetryAfter"} {
 		assert.ErrorContains(t, err, "RetryPolicy."+field)
 	}
+}
+
+// recorder is a server that keeps everything that reaches it, as text.
+type recorder struct {
+	*httptest.Server
+
+	mu  sync.Mutex
+	got []string
+}
+
+func newRecorder(t *testing.T, handler http.HandlerFunc) *recorder {
+	rec := &recorder{}
+	rec.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		rec.mu.Lock()
+		rec.got = append(rec.got, fmt.Sprint(r.Method, " ", r.Host, r.URL, r.Header, string(body)))
+		rec.mu.Unlock()
+		handler(w, r)
+	}))
+	t.Cleanup(rec.Close)
+	return rec
+}
+
+// take returns what came since the last time.
+func (r *recorder) take() []string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	got := r.got
+	r.got = nil
+	return got
+}
+
+// namedHosts makes every host name lead to one of two servers: home.test to the first, all others to the second.
+func namedHosts(t *testing.T, home, other *recorder) *http.Transport {
+	transport := httptry.DefaultTransport()
+	dial := transport.DialContext
+	transport.DialContext = func(ctx context.Context, network, address string) (net.Conn, error) {
+		if address == "home.test:80" {
+			return dial(ctx, network, home.Listener.Addr().String())
+		}
+		other.mu.Lock()
+		other.got = append(other.got, "a connection to "+address)
+		other.mu.Unlock()
+		return dial(ctx, network, other.Listener.Addr().String())
+	}
+	transport.DialTLSContext = transport.DialContext // https is only a name here
+	t.Cleanup(transport.CloseIdleConnections)
+	return transport
+}
+
+// redirectTargets are places of every kind, and whether they are at http://home.test.
+var redirectTargets = map[string]bool{
+	"/new/place/":                    true,
+	"place/":                         true,
+	"//home.test/new/place/":         true,
+	"http://home.test/new/place/":    true,
+	"http://home.test:80/new/place/": true,
+	"HTTP://HOME.TEST/new/place/":    true,
+	"http://other.test/":             false,
+	"//other.test/":                  false,
+	"http://sub.home.test/":          false,
+	"http://home.test.other.test/":   false,
+	"http://test/":                   false,
+	"http://home.test:8080/":         false,
+	"https://home.test/":             false,
+	"https://home.test:80/":          false,
+	"http://user:word@home.test/":    false,
+	"http://home.test@other.test/":   false,
+	"http://home.test%2eother/":      false,
+	"http://home.test\\@other.test/": false,
+	"ftp://home.test/":               false,
+	"javascript:alert(1)":            false,
+	"http://[::1":                    false,
+	"":                               false,
+}
+
+// Redirects lead to no other origin, and only a 307 or 308 is followed within its own. The keys stay where they belong.
+func TestRedirects(t *testing.T) {
+	const home = "http://home.test"
+	var status int
+	var location string
+	atHome := newRecorder(t, func(w http.ResponseWriter, r *http.Request) {
+		if strings.HasSuffix(r.URL.Path, "/place/") {
+			w.WriteHeader(http.StatusCreated)
+			return
+		}
+		w.Header()["Location"] = []string{location}
+		w.WriteHeader(status)
+	})
+	elsewhere := newRecorder(t, func(http.ResponseWriter, *http.Request) {})
+	client := newFakeClient(t, namedHosts(t, atHome, elsewhere), WithRegion(""), WithBaseURL(home), WithInsecureHTTP())
+
+	for _, status = range []int{300, 301, 302, 303, 304, 305, 307, 308} {
+		for to, same := range redirectTargets {
+			location = to
+			t.Run(fmt.Sprintf("%d to %q", status, location), func(t *testing.T) {
+				err := create(t.Context(), client)
+				require.Empty(t, elsewhere.take(), "neither a key nor anything else")
+				got := atHome.take()
+				if same && (status == 307 || status == 308) {
+					require.NoError(t, err)
+					require.Len(t, got, 2)
+					require.Contains(t, got[1], "POST ")
+					require.Contains(t, got[1], "Bearer "+testPersonalKey)
+					require.Contains(t, got[1], `{"name":"x"}`)
+					return
+				}
+				require.Len(t, got, 1)
+				var api *APIError
+				require.ErrorAs(t, err, &api)
+				require.Equal(t, status, api.StatusCode)
+				require.Contains(t, err.Error(), "not followed")
+				require.Equal(t, status != 307 && status != 308, errors.Is(err, ErrOutcomeUnknown), "only these two say that nothing was done")
+			})
+		}
+	}
+}
+
+// Places and links of a million kinds (in the long form) lead nowhere else.
+func TestFuzzedPlacesStayAtHome(t *testing.T) {
+	t.Parallel()
+	count := longer(3000, 100_000, 1_000_000)
+	random := rand.New(rand.NewPCG(1, 2))
+	var status, requests int
+	var place string
+	var elsewhere []string
+	transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+		home, key := "https://us.posthog.com", "Bearer "+testPersonalKey
+		if info, _ := CallInfoFrom(r.Context()); info.Op == ops.Capture {
+			home, key = "https://us.i.posthog.com", ""
+		}
+		if requests++; r.URL.Scheme+"://"+r.URL.Host != home || r.Header.Get("Authorization") != key {
+			elsewhere = append(elsewhere, r.URL.String())
+		}
+		if status == 200 {
+			page, err := json.Marshal(map[string]any{"next": place, "results": []int{}})
+			return answer(r, status, string(page)), err
+		}
+		return answer(r, status, "", "Location", place), nil
+	})
+	client := newFakeClient(t, transport)
+	for i := range count {
+		place = hostilePlace(random)
+		switch status = []int{301, 302, 303, 307, 308, 200, 200}[i%7]; {
+		case status != 200:
+			require.Error(t, create(t.Context(), client))
+			body := pipeline.Body{Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader("{}")) }, Size: 2}
+			answered := client.core.capturePost(t.Context(), pipeline.Request{Path: ingest.BatchPath, Header: http.Header{}, Body: body, MostBytes: 1 << 10})
+			require.NoError(t, answered.Err)
+			require.Equal(t, status, answered.Status)
+		case i%7 == 5:
+			_, _ = collect(walkers["offset"](t.Context(), client, walkOptions{maxPages: 2}))
+		default:
+			_, _ = collect(walkers["cursor"](t.Context(), client, walkOptions{maxPages: 2}))
+		}
+		require.Empty(t, elsewhere, "%d to %q", status, place)
+	}
+	require.Greater(t, requests, count*11/10, "some lead to the same origin, and are followed")
+}
+
+// hostilePlace puts parts of URLs together as they come.
+func hostilePlace(random *rand.Rand) string {
+	parts := []string{
+		"http:", "https:", "HTTPS://", "https://us.posthog.com", "https://us.posthog.com", "us.posthog.com", "US.POSTHOG.COM", "us.i.posthog.com", "evil.test", "sub.", ".evil.test",
+		"//", "/", "\\", "@", ":", ":443", ":80", ":8443", "user:word@", "[::1]", "127.0.0.1", "%2e", "%2f", "%00", "%zz", "\t", "\r\n", " ", "\x00", "\x7f", "\xff", "\u3002",
+		"\uff55s.posthog.com", "..", "?", "offset=2", "&cursor=x", "cursor=%2f..%2f", ";", "#", "javascript:", "ftp://", "file:///", "data:,", ".", "0x7f.1",
+	}
+	var b strings.Builder
+	for range 1 + random.IntN(6) {
+		b.WriteString(parts[random.IntN(len(parts))])
+	}
+	return b.String()
+}
+
+// A million ids (in the long form) stay in their segment of the path, or are refused.
+func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
+	t.Parallel()
+	random := rand.New(rand.NewPCG(3, 4))
+	alphabet := []rune("abcXYZ019_-@./\\%2eF?#;:&= \t\n\x00\x7f\u00e9\u2024\u2215\uff0f\ufffd\U0001f994")
+	client, accepted := newFakeClient(t, newScript()), 0
+	for range longer(20_000, 200_000, 1_000_000) {
+		id := make([]rune, random.IntN(6))
+		for i := range id {
+			id[i] = alphabet[random.IntN(len(alphabet))]
+		}
+		for want, r := range map[string]request{
+			"batch_exports/" + string(id) + "/runs/run/logs":                 endpoint(ops.RunsLogs, string(id), "run"),
+			"app_metrics/7/historical_exports/" + url.PathEscape(string(id)): endpoint(ops.AppMetricsHistoricalExport, "7", string(id)),
+		} {
+			target, refusal := client.target(r, DefaultAPIPath, nil)
+			if refusal != nil {
+				require.ErrorIs(t, refused(ops.Do, refusal), ErrInvalid)
+				continue
+			}
+			accepted++
+			parsed, err := url.Parse(target.String()) // as a server reads it
+			require.NoError(t, err)
+			require.Equal(t, "/api/projects/12345/"+want+"/", parsed.EscapedPath())
+			require.Equal(t, "us.posthog.com", parsed.Host)
+			require.Empty(t, parsed.RawQuery+parsed.Fragment)
+		}
+	}
+	require.Positive(t, accepted)
+}
+
+// FuzzLocation: whatever a redirect says, nothing leaves the origin, and the call ends.
+func FuzzLocation(f *testing.F) {
+	for _, to := range []string{
+		"", "/x", "//evil/", "https://us.posthog.com/x", "https://us.posthog.com:443/x", "https://us.posthog.com@evil/", "https://us.posthog.com:8443/", "http://us.posthog.com/",
+		"https://US.posthog.com/x", "https://us.posthog.com./", "https:us.posthog.com", "https:///evil", "\\\\evil", "/\\evil", "http://[::1", "%zz", "\x00", "javascript:x", "?x", "#x", "..", "/../..//evil",
+	} {
+		f.Add(to, uint8(7))
+		f.Add(to, uint8(2))
+	}
+	f.Fuzz(func(t *testing.T, to string, code uint8) {
+		status, tries := 300+int(code%100), 0
+		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
+			tries++
+			require.Equal(t, "https://us.posthog.com:443", httptry.OriginOf(r.URL))
+			require.Equal(t, "us.posthog.com", r.URL.Host)
+			require.Equal(t, "Bearer "+testPersonalKey, r.Header.Get("Authorization"))
+			return answer(r, status, "", "Location", to), nil
+		}))
+		err := create(t.Context(), client)
+		var api *APIError
+		require.ErrorAs(t, err, &api)
+		require.Equal(t, status, api.StatusCode)
+		require.LessOrEqual(t, tries, 1+httptry.MaxRedirects)
+		require.NotContains(t, err.Error(), "evil")
+	})
 }

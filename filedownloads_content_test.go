@@ -187,8 +187,7 @@ func TestADownloadWithoutARedirectIsAnError(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			var got strings.Builder
 			_, err := newFakeClient(t, newScript(s)).FileDownloads.Download(t.Context(), downloadA, fileA, &got, nil)
-			var failed *DownloadError
-			require.ErrorAs(t, err, &failed)
+			require.ErrorAs(t, err, new(*DownloadError))
 			requireNoSignature(t, err)
 			assert.Empty(t, got.String())
 		})

@@ -68,8 +68,7 @@ func TestFileDownloadsSendWhatTheyAreToldTo(t *testing.T) {
 	assert.JSONEq(t, `{"model":"hogql","hogql_query":"SELECT 1 AS one","data_interval_start":"2024-05-01T00:00:00Z"}`, string(body))
 	mock.RegisterResponder("POST", downloadsBase+"count_rows/", httpmock.NewStringResponder(200, `{}`))
 	_, err = client.FileDownloads.CountRows(t.Context(), CountRowsRequest{HogQLQuery: "SELECT 1 AS one"})
-	var undecoded *DecodeError
-	require.ErrorAs(t, err, &undecoded, "no count is not a count of 0")
+	require.ErrorAs(t, err, new(*DecodeError), "no count is not a count of 0")
 }
 
 func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
@@ -152,8 +151,7 @@ func TestFileDownloadStates(t *testing.T) {
 		`{"status":"Completed","files":[null]}`, `{"status":"Completed","files":["00000000-0000-0000-0000-000000000000"]}`,
 	} {
 		_, err = get(body)
-		var undecoded *DecodeError
-		require.ErrorAs(t, err, &undecoded, body)
+		require.ErrorAs(t, err, new(*DecodeError), body)
 	}
 
 	mock.RegisterResponder("GET", downloadsBase, httpmock.NewStringResponder(200, `{"count":1,"next":null,"previous":null,"results":[{"id":"`+downloadA.String()+`","status":"Dreaming"}]}`))
@@ -235,8 +233,7 @@ func TestDownloadAllWritesWholeFiles(t *testing.T) {
 	client := newFakeClient(t, downloads(steps.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 	o := &FolderOptions{Extension: ".jsonl.gz"}
 	paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
-	var failed *DownloadError
-	require.ErrorAs(t, err, &failed)
+	require.ErrorAs(t, err, new(*DownloadError))
 	assert.Empty(t, paths)
 	one, other := filepath.Join(folder, fileA.String()+".jsonl.gz"), filepath.Join(folder, fileB.String()+".jsonl.gz")
 	assert.Equal(t, []string{one + ".part", one + ".part.size"}, filesIn(t, folder), "nothing looks whole")
@@ -296,8 +293,7 @@ func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
 	require.ErrorIs(t, err, ErrRunFailed)
 	require.ErrorContains(t, err, "broken")
 	_, err = all(`{"status":"Dreaming"}`)
-	var run *RunError
-	require.ErrorAs(t, err, &run)
+	require.ErrorAs(t, err, new(*RunError))
 	paths, err := all(`{"status":"Completed","files":[],"records_completed":0}`)
 	require.NoError(t, err)
 	assert.Empty(t, paths)

@@ -51,8 +51,7 @@ func TestIngestionWarnings(t *testing.T) {
 
 	for _, body := range []string{`{}`, `null`, `[{}]`, `[null]`, `[{"type":"t","count":-1}]`, `[{"type":"t","count":1,"sparkline":[{"count":-1}]}]`} {
 		_, err = list(nil, body)
-		var undecoded *DecodeError
-		require.ErrorAs(t, err, &undecoded, body)
+		require.ErrorAs(t, err, new(*DecodeError), body)
 	}
 	before := mock.GetTotalCallCount()
 	for field, o := range map[string]*IngestionWarningListOptions{

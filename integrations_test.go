@@ -40,8 +40,7 @@ func TestCreateIntegrationSendsItsSecretsOnce(t *testing.T) {
 
 		kind = "github"
 		_, err = client.Integrations.Create(t.Context(), r)
-		var undecoded *DecodeError
-		require.ErrorAs(t, err, &undecoded, "an answer of another kind")
+		require.ErrorAs(t, err, new(*DecodeError), "an answer of another kind")
 		require.ErrorIs(t, err, ErrOutcomeUnknown)
 
 		// A refusal that quotes the request shows none of it.

@@ -58,8 +58,7 @@ func TestNewClientRefuses(t *testing.T) {
 			client, err := NewClient(tt.options...)
 			require.Nil(t, client)
 			require.ErrorIs(t, err, ErrInvalid)
-			var input *InputError
-			require.ErrorAs(t, err, &input)
+			require.ErrorAs(t, err, new(*InputError))
 			require.ErrorContains(t, err, tt.says)
 			for _, secret := range []string{testPersonalKey, testProjectKey, "s3cret", "phx_a", "phc_a"} {
 				require.NotContains(t, err.Error(), secret)
@@ -265,8 +264,7 @@ func TestDoRefusesBadRequests(t *testing.T) {
 		{Method: "POST", Path: "/x/", Body: func() {}}, {Method: "POST", Path: "/x/", Body: []int(nil)}, {Method: "POST", Path: "/x/", Body: badJSON{}},
 	} {
 		err := client.Do(t.Context(), r, nil)
-		var input *InputError
-		assert.ErrorAs(t, err, &input, "%+v", r)
+		assert.ErrorAs(t, err, new(*InputError), "%+v", r)
 		assert.NotContains(t, err.Error(), testPersonalKey)
 	}
 	require.Zero(t, s.tries.Load())

@@ -150,8 +150,7 @@ func TestOnePage(t *testing.T) {
 
 	l.status = map[int]int{2: 403}
 	_, err = walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Offset: 2}, nil, nil).One(t.Context())
-	var api *APIError
-	require.ErrorAs(t, err, &api)
+	require.ErrorAs(t, err, new(*APIError))
 	require.Contains(t, err.Error(), "dashboard:read")
 }
 

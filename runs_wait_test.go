@@ -106,8 +106,7 @@ func TestWatchGivesUpWhereNothingCanPass(t *testing.T) {
 	}
 	client, p := play(t, answers(200, "<html>"))
 	_, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
-	var decode *DecodeError
-	require.ErrorAs(t, err, &decode)
+	require.ErrorAs(t, err, new(*DecodeError))
 	require.Len(t, p.times, 1)
 }
 

@@ -37,6 +37,11 @@ func TestKinds(t *testing.T) {
 		config := Read(kind, json.RawMessage(text))
 		require.NotEqual(t, destination.Raw(text), config, kind)
 		assert.True(t, Fits(config, kind))
+		alone := reflect.New(reflect.TypeOf(config)) // as a program reads it from a file
+		require.NoError(t, json.Unmarshal([]byte(text), alone.Interface()))
+		again, _, refusal := Encode(alone.Elem().Interface())
+		require.Nil(t, refusal, kind)
+		assert.JSONEq(t, text, string(again))
 		var sent map[string]any
 		require.NoError(t, json.Unmarshal([]byte(text), &sent))
 		for field, value := range reflect.ValueOf(config).Fields() {
@@ -48,7 +53,7 @@ func TestKinds(t *testing.T) {
 			assert.Equal(t, strings.ToLower(field.Name), strings.ReplaceAll(key, "_", ""), kind)
 			assert.Equal(t, sent[key] == nil && key != "kms_key_id" && key != "password", value.IsZero(), "%s: %s", kind, key)
 		}
-		again, _, refusal := Encode(config)
+		again, _, refusal = Encode(config)
 		require.Nil(t, refusal, kind)
 		assert.JSONEq(t, text, string(again))
 	}
