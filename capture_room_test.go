@@ -66,24 +66,6 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	requireWhole(t, server, most+1)
 }
 
-// When all room is taken by batches that are not full, they are sent for want of it: nobody waits for them to linger.
-func TestOpenBatchesGiveRoom(t *testing.T) {
-	for _, plain := range []bool{false, true} {
-		synctest.Test(t, func(t *testing.T) {
-			const n = 300
-			server := hogapitest.New()
-			start := time.Now()
-			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 20, Linger: time.Hour, NoCompression: plain},
-			})
-			enqueue(t, capture, n)
-			receipt := closed(t, capture)
-			require.EqualValues(t, n, receipt.Acknowledged)
-			require.Less(t, time.Since(start), time.Minute)
-		})
-	}
-}
-
 // Batches are held in full until their last event is settled, and count until then. What is refused, and compressed bodies, come on top.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	measuresMemory(t)

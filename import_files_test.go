@@ -277,12 +277,6 @@ func TestFileThatIsRenamed(t *testing.T) {
 			for i, w := range where {
 				assert.Equal(t, fmt.Sprintf("events.jsonl:%d", 100+3*i+3), w)
 			}
-
-			// The checkpoint continues in no other file that is put under the name later.
-			require.NoError(t, os.WriteFile(path, []byte(linesOf(2025, 900)), 0o600))
-			_, err = server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "renamed", Checkpoint: checkpoint, Rejects: ignoreRejects})
-			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
-			assert.Equal(t, 200, server.Ledger().Unique())
 		})
 	}
 }

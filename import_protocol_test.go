@@ -7,7 +7,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -109,25 +108,6 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Acknowledged)
-	})
-}
-
-// Capture v1 refuses a request with an id twice.
-func TestNoEqualUUIDsInARequest(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
-		ids := []uuid.UUID{uuid.New(), uuid.New(), uuid.New()}
-		for i := range 12 {
-			ev := numberedEvent(i + 1)
-			ev.UUID = ids[i%3]
-			require.NoError(t, capture.Enqueue(t.Context(), ev))
-		}
-		receipt := closed(t, capture)
-		assert.EqualValues(t, 12, receipt.Acknowledged)
-		assert.Len(t, server.Calls(ops.Capture), 4)
-		assert.Equal(t, 3, server.Ledger().Unique())
 	})
 }
 

@@ -93,14 +93,6 @@ func TestRejectFileLines(t *testing.T) {
 			`{"reason":"bad_properties","field":"properties","raw":"{\"price\":12.5}","left_out":["properties"]}`,
 		},
 		{
-			"a bad record", hogapi.BadEvent(hogapi.Position{}, []byte("no\tJSON <&>"), errors.New("line 7: want JSON")),
-			`{}`, `{"reason":"bad_record","detail":"line 7: want JSON","raw":"no\tJSON <&>"}`,
-		},
-		{
-			"a bad record of any bytes", hogapi.BadEvent(hogapi.Position{}, []byte{0xff, 0}, errors.New("a\nb")),
-			`{}`, `{"reason":"bad_record","detail":"a b","raw_base64":"/wA="}`,
-		},
-		{
 			"a long bad record and a damaged name", hogapi.BadEvent(hogapi.Position{}, bytes.Repeat([]byte{0xff}, 150_000), errors.New("bad UTF-8 in caf\ufffd")),
 			`{}`, `{"reason":"bad_record","detail":"bad UTF-8 in caf\ufffd","raw_base64":"` + strings.Repeat("////", 50_000) + `"}`,
 		},

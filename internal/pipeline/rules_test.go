@@ -231,13 +231,15 @@ func TestOneEventIsRefused(t *testing.T) {
 	}
 }
 
-// A source is read as there is room for its events. One record may have more than the room.
+// A source is read as there is room for its events. One record may have more than the room. Batches that are not full are sent to make
+// room, and do not linger then.
 func TestRoomIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for _, perRecord := range []int{1, 2, 20} {
 		synctest.Test(t, func(t *testing.T) {
 			w := newWorld()
-			w.Room.Events = 3
+			w.Room.Events, w.Limits.Linger = 3, time.Hour
+			begin := time.Now()
 			var events []*Event
 			for i := range 40 {
 				events = append(events, past("a", int64(i/perRecord+1)))
@@ -246,6 +248,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 40, r.State.Totals.Acknowledged, perRecord)
 			assert.Len(t, w.sent, 40)
+			assert.Less(t, time.Since(begin), time.Minute)
 		})
 	}
 }
