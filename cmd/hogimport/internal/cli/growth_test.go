@@ -134,3 +134,19 @@ func TestFilesThatChange(t *testing.T) {
 	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
 	assert.Equal(t, 4130, server.Ledger().Unique())
 }
+
+// Files that an import cannot take do not become another import of its name.
+func TestANameThatIsTaken(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	run := func(code int, name string) clitest.Result {
+		return p.Ends(t, code, "run", "x/20*.jsonl", "--yes", "--rate", "none", "--sort", "--import-id", name)
+	}
+	month(t, p, "x/2024-01.jsonl", 50)
+	run(0, "first")
+	month(t, p, "x/2024-02.jsonl", 60)
+	says(t, run(2, "first").Stderr, "there is an import of the name first, which cannot take these files: it is sorted as a whole")
+	assert.Equal(t, 50, server.Ledger().Len())
+	run(0, "second")
+	assert.Equal(t, 110, server.Ledger().Len())
+}

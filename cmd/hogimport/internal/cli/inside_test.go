@@ -207,3 +207,14 @@ func TestTextsOfHelpAreNarrow(t *testing.T) {
 		}
 	}
 }
+
+// The key of a position is a path below the folder of all files: of several files that end so, the shortest path is meant.
+func TestFilesOfKeys(t *testing.T) {
+	t.Parallel()
+	paths := []string{"/x/a/b.jsonl", "/x/b.jsonl", "/x/cb.jsonl"}
+	for key, want := range map[string]string{
+		"b.jsonl": "/x/b.jsonl", "a/b.jsonl": "/x/a/b.jsonl", "/x/cb.jsonl": "/x/cb.jsonl", "": "", "d.jsonl": "", ".jsonl": "",
+	} {
+		assert.Equal(t, want, fileOf(paths, key), key)
+	}
+}

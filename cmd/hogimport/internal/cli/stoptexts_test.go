@@ -120,6 +120,7 @@ func TestImportsOfAProject(t *testing.T) {
 func TestFilesThatGrow(t *testing.T) {
 	t.Parallel()
 	s := &state{kept: kept{Files: []knownFile{{"/a", 1, "1"}, {"/b", 2, "2"}}}}
+	assert.Equal(t, []string{"/d/a", "/b"}, s.filesAt([]knownFile{{"/d/a", 1, "1"}, {"/c", 1, "1"}}), "files that were moved")
 	for want, file := range map[string]knownFile{
 		"same": {"/b", 2, "2"}, "changed": {"/b", 2, "3"}, "changed ": {"/b", 1, "3"}, "grown": {"/b", 3, "3"}, "changed  ": {"/a", 7, "3"}, "fresh": {"/c", 2, "3"},
 	} {
