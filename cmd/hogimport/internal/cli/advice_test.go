@@ -118,6 +118,10 @@ func TestAdviceOfAFailedCheckCanBeFollowed(t *testing.T) {
 	says(t, r.Stderr, "Checked the only record: 0 good, 1 rejected, 0 left out.")
 	says(t, strings.ReplaceAll(r.Stderr, "\\\n", ""), "All reasons with examples: hogimport check "+filepath.Join(p.Dir, "loc.csv")+" --format csv")
 
+	p.Events(t, "own.jsonl", 3, nil)
+	r = p.Ends(t, 3, "run", "own.jsonl", "--format", "mixpanel", "--yes")
+	says(t, strings.ReplaceAll(r.Stderr, "\\\n", ""), "all of this would be left out; nothing was sent The files look like --format jsonl. Is it the right --format or --zone? Check them as that format: hogimport check "+filepath.Join(p.Dir, "own.jsonl")+" --format jsonl")
+
 	// No zone fits most of these live events.
 	var live strings.Builder
 	for i := range 12 {

@@ -332,3 +332,15 @@ func TestSuggestionsAndCompletion(t *testing.T) {
 		assert.Contains(t, p.Run(t, "__complete", "run", flag, "").Stdout, want)
 	}
 }
+
+// A pattern in quotes is one argument. The names of its files say their format, as without quotes.
+func TestTheFormatOfAPatternIsThatOfItsFiles(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "export"), 0o700))
+	p.Events(t, "export/2024-01.jsonl", 5, nil)
+	p.Events(t, "export/2024-02.jsonl", 7, nil)
+	says(t, p.Ends(t, 0, "check", "export/*").Stdout, "hogimport run export/* --format jsonl --yes")
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export", "notes.txt"), []byte("x"), 0o600))
+	says(t, p.Ends(t, 2, "check", "export/*").Stderr, "the format of the files is not named")
+}

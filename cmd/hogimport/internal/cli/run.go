@@ -259,7 +259,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 		a.warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
 	}
 	switch {
-	case isTooMuch(err):
+	case isTooMuch(err), err == nil && len(s.more) == 0 && found.isNothing(ctx, &in):
 		return found.tooMuch(ctx, &in, err)
 	case err != nil:
 		return filesFault(err)

@@ -214,7 +214,7 @@ func short(name string) string {
 
 // tooMuch is the error where too much of a sample would be rejected.
 func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
-	f := &fault{code: codeRejects, text: "too much of this would be rejected; nothing was sent", err: err,
+	f := &fault{code: codeRejects, text: s.tooMuchText(), err: err,
 		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "?"}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
@@ -222,12 +222,26 @@ func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 		f.todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
 			min(max(int(math.Ceil(margin*percent)), 2), 100))
 	}
-	shown := *in
+	step, shown := page.Step{Text: "All reasons with examples:"}, *in
 	if other := in.otherFormat(ctx); other != "" {
-		shown.Format = other
+		step.Text, shown.Format = "Check them as that format:", other
 	}
-	f.next = []page.Step{{Text: "All reasons with examples:", Command: "hogimport check " + commandLine(shown)}}
+	step.Command = "hogimport check " + commandLine(shown)
+	f.next = []page.Step{step}
 	return f
+}
+
+func (s sample) tooMuchText() string {
+	if r := s.report; r.Good == 0 && r.Rejected == 0 {
+		return "all of this would be left out; nothing was sent"
+	}
+	return "too much of this would be rejected; nothing was sent"
+}
+
+// isNothing reports whether all records of a sample are left out, so that an import would be complete at once.
+func (s sample) isNothing(ctx context.Context, in *input) bool {
+	r := s.report
+	return r.Skipped > 0 && r.Good+r.Rejected == 0 && (s.isAll || in.otherFormat(ctx) != "")
 }
 
 // isTooMuch reports whether too much of the sample is rejected.

@@ -194,8 +194,12 @@ func (in *input) check(ctx context.Context) error {
 // checkFormat settles the format and checks all that depends on it.
 func (in *input) checkFormat(ctx context.Context) error {
 	if in.Format == "" && len(in.Files) > 0 {
-		byName := formatByName(in.Files[0])
-		if !slices.ContainsFunc(in.Files, func(path string) bool { return formatByName(path) != byName }) {
+		paths, err := in.paths()
+		if err != nil {
+			return err
+		}
+		byName := formatByName(paths[0])
+		if !slices.ContainsFunc(paths, func(path string) bool { return formatByName(path) != byName }) {
 			in.Format = byName
 		}
 	}
