@@ -47,8 +47,8 @@ func TestWhatIsNoEvent(t *testing.T) {
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
 }
 
-// A reject keeps the uuid of its source. Of two events with one uuid the second is marked, and of derived
-// uuids none.
+// A reject keeps the uuid of its source. Of two events with one uuid the second is marked. Events with
+// derived uuids are not.
 func TestUUIDsOfTheSource(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -123,7 +123,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// A preflight whose answer says nothing is a warning, and the import goes on.
+// A preflight without a clear answer is a warning, and the import goes on.
 func TestPreflights(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -253,8 +253,8 @@ func TestRoomIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A bad event is refused at once, also while the protocol is not known. A pipeline whose events are all
-// settled is finished.
+// A bad event is refused at once, also while the protocol is not known. A pipeline is finished
+// when all of its events are settled.
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -37,8 +37,8 @@ func TestHowFarAnImportGot(t *testing.T) {
 	}
 }
 
-// A stop names the status and how long the service asks to wait, if there are such, and how far the import
-// is once it has begun or can be resumed.
+// A stop names the status and how long the service asks to wait, if the answer has them. Once an import has
+// begun or can be resumed, the stop says how far it is.
 func TestTextsOfStops(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -93,7 +93,7 @@ func TestTheSameCommandIsGiven(t *testing.T) {
 	}
 }
 
-// Imports of another project, trials and folders that cannot be read are not those of a project.
+// Imports of another project, trials and folders that cannot be read do not belong to a project.
 func TestImportsOfAProject(t *testing.T) {
 	t.Chdir(t.TempDir())
 	for i, k := range []kept{{ID: "of a", target: target{Key: "a"}}, {ID: "of b", target: target{Key: "b"}}, {ID: "older"}, {ID: trialPrefix + "x", target: target{Key: "a"}}} {
