@@ -24,7 +24,7 @@ import (
 // loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or commit the
 // positions that OnSettled reports.
 //
-// In a service that runs for months, set DeliveryOptions.NoProgress to -1. The Capture then waits for the end
+// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1. The Capture then waits for the end
 // of every outage, also at the start, however long it lasts. Meanwhile it holds at most MaxInFlight events and
 // MaxBytes, Enqueue waits, TryEnqueue returns [ErrFull], and Stats.FailingSince and LastError give the reason.
 // By default, a Capture stops for good after 15 minutes of failures, or after 30 s if it cannot reach the host

@@ -39,7 +39,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				})
 				var rejects []hogapi.Reject
 				capture := newCapture(t, client, hogapi.CaptureOptions{
-					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch},
+					Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}},
 					Rejects: keepRejects(&rejects),
 				})
 				enqueue(t, capture, n)
@@ -91,7 +91,7 @@ func TestAnswersThatStop(t *testing.T) {
 		t.Run(name, bubble(func(t *testing.T) {
 			server, client := fake(t)
 			server.Script(ops.Capture, hogapitest.Always(test.fault))
-			capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Lanes: 1, Protocol: hogapi.ProtocolBatch}})
+			capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}}})
 			enqueue(t, capture, 3)
 			receipt, err := capture.Close(t.Context())
 			assert.Equal(t, test.reason, stopOf(t, err).Reason)
@@ -136,7 +136,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 	})
 }
 
-// A service runs for months: with NoProgress -1 its Capture outlives a host that is late, a long outage and a
+// A service runs for months: with GiveUpAfter -1 its Capture outlives a host that is late, a long outage and a
 // foolish Retry-After. Meanwhile it holds no more than it may.
 func TestCaptureThatNeverGivesUp(t *testing.T) {
 	t.Parallel()
@@ -145,7 +145,7 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 		log := &lockedBuffer{}
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		server.SetDown(true)
-		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{NoProgress: -1, MaxInFlight: 100}})
+		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{MaxInFlight: 100}}})
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
 		time.Sleep(5 * time.Minute) // virtual
 		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)

@@ -44,6 +44,21 @@ type CaptureOptions struct {
 
 // DeliveryOptions control the requests that send events. Zero fields take the default.
 type DeliveryOptions struct {
+	// GiveUpAfter is the time for which failures may last before the import stops; it can be resumed. Set -1 to
+	// never give up. The default is 15 minutes.
+	GiveUpAfter time.Duration
+	// NoCompression sends plain JSON. The default is false.
+	NoCompression bool
+	// Encoder compresses bodies for capture v1; /batch/ always gets gzip. The default is Gzip().
+	Encoder Encoder
+	// Protocol is the protocol of the requests. The default is ProtocolAuto, which asks the server before the
+	// first event.
+	Protocol Protocol
+	Tuning
+}
+
+// Tuning has the sizes and times that few programs need to set. Zero fields take the default.
+type Tuning struct {
 	// Lanes is the number of requests at the same time, at most 64. Events of one person share a lane. The
 	// default is 8.
 	Lanes int
@@ -62,23 +77,13 @@ type DeliveryOptions struct {
 	// MaxBytes is the most bytes of events held, at least 900,000; beyond it, reading waits. Compressed bodies
 	// and refused events count too and can exceed it by about one batch. The default is 10 MiB.
 	MaxBytes int
-	// NoProgress is the time for which failures may last before the import stops; it can be resumed. Set -1 to
-	// never give up. The default is 15 minutes.
-	NoProgress time.Duration
-	// FirstAnswer is the time for which a host that was never reached may stay out of reach, because its name
-	// is not found or it refuses connections. Set -1 for as long as NoProgress. The default is 30 s, or -1 if
-	// NoProgress is -1.
-	FirstAnswer time.Duration
+	// UnreachableAfter is the time for which a host that was never reached may stay out of reach, because its name
+	// is not found or it refuses connections. Set -1 for as long as GiveUpAfter. The default is 30 s, or -1 if
+	// GiveUpAfter is -1.
+	UnreachableAfter time.Duration
 	// MaxTries is the most tries of one request before the import stops. The default is no limit but
-	// NoProgress.
+	// GiveUpAfter.
 	MaxTries int
-	// NoCompression sends plain JSON. The default is false.
-	NoCompression bool
-	// Encoder compresses bodies for capture v1; /batch/ always gets gzip. The default is Gzip().
-	Encoder Encoder
-	// Protocol is the protocol of the requests. The default is ProtocolAuto, which asks the server before the
-	// first event.
-	Protocol Protocol
 	// NoPreflight skips the question, before the first event, whether the service knows the project key. The
 	// default is false.
 	NoPreflight bool
@@ -101,14 +106,14 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	l = delivery.Limits{
 		Lanes: cmp.Or(d.Lanes, 8), BatchItems: cmp.Or(d.MaxBatchEvents, defaultBatchEvents),
 		BatchBytes: cmp.Or(d.MaxBatchBytes, 4<<20), LeastBatchBytes: wire.MaxEventBytes, BatchSpan: d.MaxBatchSpan,
-		Linger: cmp.Or(d.Linger, 250*time.Millisecond), NoProgress: cmp.Or(d.NoProgress, 15*time.Minute),
-		FirstAnswer: cmp.Or(d.FirstAnswer, 30*time.Second), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
+		Linger: cmp.Or(d.Linger, 250*time.Millisecond), GiveUpAfter: cmp.Or(d.GiveUpAfter, 15*time.Minute),
+		UnreachableAfter: cmp.Or(d.UnreachableAfter, 30*time.Second), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
 	}
-	if d.NoProgress < 0 {
-		l.NoProgress = delivery.Never
+	if d.GiveUpAfter < 0 {
+		l.GiveUpAfter = delivery.Never
 	}
-	if d.FirstAnswer < 0 || d.NoProgress < 0 && d.FirstAnswer == 0 {
-		l.FirstAnswer = l.NoProgress
+	if d.UnreachableAfter < 0 || d.GiveUpAfter < 0 && d.UnreachableAfter == 0 {
+		l.UnreachableAfter = l.GiveUpAfter
 	}
 	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
 	if o.Rate == Unpaced {
@@ -150,14 +155,14 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
 	case d.Encoder != nil && d.NoCompression:
 		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
-	case outgoing.LacksUnit(d.NoProgress):
-		return bad("Delivery.NoProgress", d.NoProgress.String(), outgoing.WantUnit)
-	case outgoing.LacksUnit(d.FirstAnswer):
-		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), outgoing.WantUnit)
-	case d.NoProgress < -1:
-		return bad("Delivery.NoProgress", d.NoProgress.String(), "a duration, 0 for the default of 15 min, or -1 to never give up")
-	case d.FirstAnswer < -1:
-		return bad("Delivery.FirstAnswer", d.FirstAnswer.String(), "a duration, 0 for the default of 30 s, or -1 for as long as NoProgress")
+	case outgoing.LacksUnit(d.GiveUpAfter):
+		return bad("Delivery.GiveUpAfter", d.GiveUpAfter.String(), outgoing.WantUnit)
+	case outgoing.LacksUnit(d.UnreachableAfter):
+		return bad("Delivery.UnreachableAfter", d.UnreachableAfter.String(), outgoing.WantUnit)
+	case d.GiveUpAfter < -1:
+		return bad("Delivery.GiveUpAfter", d.GiveUpAfter.String(), "a duration, 0 for the default of 15 min, or -1 to never give up")
+	case d.UnreachableAfter < -1:
+		return bad("Delivery.UnreachableAfter", d.UnreachableAfter.String(), "a duration, 0 for the default of 30 s, or -1 for as long as GiveUpAfter")
 	}
 	return errors.Join(
 		checkImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),

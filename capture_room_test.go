@@ -32,9 +32,9 @@ func TestBackPressure(t *testing.T) {
 		most    int
 	}{
 		"the default":          {hogapi.CaptureOptions{}, 2000},
-		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 32 << 20}}, 32_768}, // not full by bytes first
-		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 50}}, 50},
-		"as it is set, paced":  {hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2500}}, 2500},
+		"the default, unpaced": {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 << 20}}}, 32_768}, // not full by bytes first
+		"as it is set":         {hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 50}}}, 50},
+		"as it is set, paced":  {hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2500}}}, 2500},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -90,7 +90,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			})
 			var rejects atomic.Int64
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: plain, Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch}},
 				Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 					rejects.Add(1)
 					return nil
@@ -173,7 +173,7 @@ func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
 			client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
 			capture := newCapture(t, client, hogapi.CaptureOptions{
 				Rate: hogapi.Unpaced, Rejects: ignoreRejects,
-				Delivery: hogapi.DeliveryOptions{MaxBytes: most, MaxBatchBytes: mostBatch, NoCompression: plain, MaxBatchEvents: each, Lanes: lanes},
+				Delivery: hogapi.DeliveryOptions{NoCompression: plain, Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch, MaxBatchEvents: each, Lanes: lanes}},
 			})
 			for i := range 20_000 { // the lanes get their permits
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))

@@ -52,7 +52,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 		})
 		var settled places
 		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 20}, OnSettled: settled.tell,
+			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2000, MaxBatchEvents: 20}}, OnSettled: settled.tell,
 			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
 				time.Sleep(200 * time.Millisecond)
 				return nil
@@ -106,7 +106,7 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 			time.AfterFunc(outage, func() { server.SetDown(false) })
 			var settled places
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
 			n, began := 0, time.Now()
 			add := func(offsets []int64) {
@@ -189,7 +189,7 @@ func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 // Close with a context that has ended: what is settled already is no failure.
 func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1}})
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 1}}})
 		enqueue(t, capture, 20)
 		require.NoError(t, capture.Flush(t.Context()))
 		ctx, cancel := context.WithCancel(t.Context())
@@ -252,7 +252,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
-				ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
 			assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
 			assert.Equal(t, c.pending, receipt.Pending)
@@ -277,7 +277,7 @@ func TestCloseListsEverything(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(down)
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBytes: 64 << 20, Linger: time.Hour, Protocol: hogapi.ProtocolBatch},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxBytes: 64 << 20, Linger: time.Hour}},
 			})
 			for i := range n {
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -326,7 +326,7 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 			server := hogapitest.New()
 			server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true}},
 			})
 			enqueue(t, capture, n)
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)

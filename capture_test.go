@@ -26,7 +26,7 @@ import (
 func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Hour}}})
 		enqueue(t, capture, 10)
 		synctest.Wait()
 		ctx, cancel := context.WithCancel(t.Context())
@@ -120,7 +120,7 @@ func placed(i int, offset int64) hogapi.Event {
 func TestEnqueueTakesAllOrNone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 3, Linger: time.Hour}})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 3, Linger: time.Hour}}})
 		bad := placed(2, 1)
 		bad.Name = ""
 		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), placed(1, 1), bad))
@@ -204,25 +204,25 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	server, client := fake(t)
 	tests := map[string]hogapi.CaptureOptions{
-		"CaptureOptions.ID":       {ID: "a\xffb"},
-		"CaptureOptions.ID<":      {Gate: hogapi.GateOptions{ContentIDs: 1}},
-		"Rate":                    {Rate: -2},
-		"Gate.PersonPolicy":       {Gate: hogapi.GateOptions{PersonPolicy: 9}},
-		"Gate.ContentIDs":         {Gate: hogapi.GateOptions{ContentIDs: -1}},
-		"Delivery.NoProgress":     {Delivery: hogapi.DeliveryOptions{NoProgress: -2}},
-		"Delivery.FirstAnswer":    {Delivery: hogapi.DeliveryOptions{FirstAnswer: -2}},
-		"Delivery.Lanes":          {Delivery: hogapi.DeliveryOptions{Lanes: 65}},
-		"Delivery.MaxBatchBytes":  {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 19 << 20}},
-		"Delivery.MaxBatchEvents": {Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10_001}},
-		"Delivery.MaxBatchBytes<": {Delivery: hogapi.DeliveryOptions{MaxBatchBytes: 100_000}}, // no room for the largest event
-		"Delivery.MaxBytes":       {Delivery: hogapi.DeliveryOptions{MaxBytes: -1}},
-		"Delivery.MaxBytes<":      {Delivery: hogapi.DeliveryOptions{MaxBytes: 1}},
-		"Delivery.Linger":         {Delivery: hogapi.DeliveryOptions{Linger: -1}},
-		"Delivery.Protocol":       {Delivery: hogapi.DeliveryOptions{Protocol: "v2"}},
-		"Delivery.Encoder":        {Delivery: hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), NoCompression: true}},
-		"Delivery.Encoder<":       {Delivery: hogapi.DeliveryOptions{Encoder: (*brokenEncoder)(nil)}},
-		"Rejects":                 {Rejects: hogapi.RejectFunc(nil)},
-		"Rejects<":                {Rejects: (*struct{ hogapi.RejectHandler })(nil)},
+		"CaptureOptions.ID":         {ID: "a\xffb"},
+		"CaptureOptions.ID<":        {Gate: hogapi.GateOptions{ContentIDs: 1}},
+		"Rate":                      {Rate: -2},
+		"Gate.PersonPolicy":         {Gate: hogapi.GateOptions{PersonPolicy: 9}},
+		"Gate.ContentIDs":           {Gate: hogapi.GateOptions{ContentIDs: -1}},
+		"Delivery.GiveUpAfter":      {Delivery: hogapi.DeliveryOptions{GiveUpAfter: -2}},
+		"Delivery.UnreachableAfter": {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{UnreachableAfter: -2}}},
+		"Delivery.Lanes":            {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 65}}},
+		"Delivery.MaxBatchBytes":    {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchBytes: 19 << 20}}},
+		"Delivery.MaxBatchEvents":   {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10_001}}},
+		"Delivery.MaxBatchBytes<":   {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchBytes: 100_000}}}, // no room for the largest event
+		"Delivery.MaxBytes":         {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: -1}}},
+		"Delivery.MaxBytes<":        {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 1}}},
+		"Delivery.Linger":           {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: -1}}},
+		"Delivery.Protocol":         {Delivery: hogapi.DeliveryOptions{Protocol: "v2"}},
+		"Delivery.Encoder":          {Delivery: hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), NoCompression: true}},
+		"Delivery.Encoder<":         {Delivery: hogapi.DeliveryOptions{Encoder: (*brokenEncoder)(nil)}},
+		"Rejects":                   {Rejects: hogapi.RejectFunc(nil)},
+		"Rejects<":                  {Rejects: (*struct{ hogapi.RejectHandler })(nil)},
 	}
 	for field, options := range tests {
 		t.Run(field, func(t *testing.T) {
@@ -314,7 +314,7 @@ func TestCaptureThatIsForgotten(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t, options...)
 			capture := func(events int, closed bool) {
-				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour}})
+				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Hour}}})
 				require.NoError(t, err)
 				for i := range events {
 					require.NoError(t, c.Enqueue(t.Context(), numberedEvent(i+1)))
@@ -359,7 +359,7 @@ func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			ended := make(chan error, 1)
 			go func() {
-				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxInFlight: 2}})
+				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2}}})
 				if err == nil {
 					err = c.Enqueue(context.Background(), numberedEvent(1), placed(2, 1))
 				}

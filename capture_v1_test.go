@@ -68,7 +68,7 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 		assert.Equal(t, 5, server.Ledger().Unique())
 		assert.Contains(t, receipt.String(), "rejected 2 + unconfirmed 2 + pending 0")
 		require.Len(t, receipt.Days, 1)
-		assert.EqualValues(t, 2, receipt.Days[0].Unsure)
+		assert.EqualValues(t, 2, receipt.Days[0].Unconfirmed)
 	})
 }
 
@@ -92,7 +92,7 @@ func TestWrongAnswersOfCaptureV1(t *testing.T) {
 			folder := t.TempDir()
 			options := &hogapi.ImportOptions{
 				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")),
-				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Lanes: 1},
+				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			}
 			receipt, err := client.Import(t.Context(), numbered(100), options)
 			assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason, "%v", err)
@@ -151,7 +151,7 @@ func TestSmallFlushIsOneRequest(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
 		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Linger: time.Hour}})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{Linger: time.Hour}}})
 		for round := range 3 {
 			for i := range 5 {
 				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))

@@ -221,7 +221,7 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 			return 0
 		})
 		checkpoint := &contextual{}
-		receipt, err := server.Client(t).Import(ctx, numbered(5000), &hogapi.ImportOptions{ID: "canceled", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+		receipt, err := server.Client(t).Import(ctx, numbered(5000), &hogapi.ImportOptions{ID: "canceled", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
 		require.ErrorIs(t, err, context.Canceled)
 		require.NotErrorIs(t, err, hogapi.ErrClosed)
 		assert.NotContains(t, err.Error(), string(hogapi.StopCheckpoint))

@@ -256,7 +256,7 @@ func TestHostileServersAndCapture(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			begin := time.Now()
-			receipt, err := captureEvents(t, hostileClient(t, rawServer(t, answer)), 8, DeliveryOptions{Lanes: 4, MaxTries: 2})
+			receipt, err := captureEvents(t, hostileClient(t, rawServer(t, answer)), 8, DeliveryOptions{Tuning: Tuning{Lanes: 4, MaxTries: 2}})
 			require.ErrorAs(t, err, new(*UnsettledError))
 			require.ErrorAs(t, err, new(*StopError))
 			assert.Zero(t, receipt.Acknowledged)
@@ -289,7 +289,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 		require.LessOrEqual(t, growth, int64(2*httptry.MaxAnswer), name)
 
 		growth = heapGrowth(func() {
-			_, err := captureEvents(t, client, 64, DeliveryOptions{Lanes: 16, MaxTries: 1})
+			_, err := captureEvents(t, client, 64, DeliveryOptions{Tuning: Tuning{Lanes: 16, MaxTries: 1}})
 			require.Error(t, err)
 		})
 		t.Logf("%s: 16 lanes: %d KiB", name, growth>>10)
@@ -516,7 +516,7 @@ func TestHTTP2Resets(t *testing.T) {
 				require.EqualValues(t, 1, taken, "requests")
 			}
 
-			receipt, err := captureEvents(t, client, 8, DeliveryOptions{Lanes: 4, MaxTries: 2})
+			receipt, err := captureEvents(t, client, 8, DeliveryOptions{Tuning: Tuning{Lanes: 4, MaxTries: 2}})
 			require.ErrorAs(t, err, new(*UnsettledError))
 			require.Zero(t, receipt.Acknowledged)
 			require.Equal(t, receipt.Read, receipt.Pending)
@@ -550,7 +550,7 @@ func TestHTTP2RepeatsAreOurTries(t *testing.T) {
 				require.Error(t, get(t.Context(), client))
 				require.Equal(t, tries.Swap(0), server.taken.Swap(0), "a read")
 
-				capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, MaxTries: 2, NoPreflight: true, Protocol: ProtocolBatch}})
+				capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, MaxTries: 2, NoPreflight: true}}})
 				require.NoError(t, err)
 				require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 				_, err = capture.Close(t.Context())

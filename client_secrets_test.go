@@ -354,7 +354,7 @@ var echoBody = roundTrip(func(r *http.Request) (*http.Response, error) {
 func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, rejects RejectHandler) []any {
 	client := newFakeClient(t, transport, options...)
 	capture, err := client.NewCapture(&CaptureOptions{
-		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, NoPreflight: true, MaxTries: 1},
+		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, Tuning: Tuning{NoPreflight: true, MaxTries: 1}},
 		Rejects: rejects,
 	})
 	require.NoError(t, err)
@@ -375,7 +375,7 @@ var plainTypes = []any{
 	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},
 	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, destination.RedshiftBucketAccess{},
-	VerifyOptions{}, VerifyProgress{}, Verification{}, ArrivalCell{}, DataDeletion{}, DataDeletionRequest{},
+	VerifyOptions{}, VerifyProgress{}, Verification{}, VerificationCell{}, DataDeletion{}, DataDeletionRequest{},
 	integration.AwsS3{}, integration.S3Compatible{}, integration.Snowflake{}, integration.Postgres{}, integration.RedshiftServer{},
 	integration.Redshift{}, integration.BigQuery{}, integration.Databricks{}, integration.AzureBlob{},
 }
@@ -464,7 +464,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	})
 	receipt, err := client.Import(t.Context(), source, &ImportOptions{
 		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
-		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true, Protocol: ProtocolBatch},
+		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{NoCompression: true, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}},
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)

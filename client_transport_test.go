@@ -391,7 +391,7 @@ func TestStaleConnectionIsTriedAgain(t *testing.T) {
 		OnBatch: func(BatchInfo) { batches++ },
 		OnTry:   func(context.Context, TryInfo) { reads++ },
 	}))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Lanes: 1, NoCompression: true, NoPreflight: true, Protocol: ProtocolBatch}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoCompression: true, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}}})
 	require.NoError(t, err)
 	var sending time.Duration
 	for i := range n {

@@ -62,7 +62,7 @@ func ExampleVerification_Missing() {
 	defer os.RemoveAll(dir)
 	options := &hogapi.VerifyOptions{Source: numbered(5), Dir: dir} // which remembers the looks of the hours before
 	var v *hogapi.Verification
-	for now = now.Add(24 * time.Hour); v == nil || v.State == hogapi.ArrivalInProgress; now = now.Add(30 * time.Minute) {
+	for now = now.Add(24 * time.Hour); v == nil || v.State == hogapi.VerificationInProgress; now = now.Add(30 * time.Minute) {
 		if v, err = client.Verify(ctx, receipt, options); err != nil {
 			log.Fatal(err)
 		}

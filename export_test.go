@@ -77,5 +77,5 @@ func UUIDAt(p Position, importID string) uuid.UUID {
 	return wire.NewIdentity(importID, 0).At(wire.Origin(p), 0)
 }
 
-// DefaultVerifyGzip is ImportOptions.VerifyGzip where it is 0.
-const DefaultVerifyGzip = defaultVerifyGzip
+// DefaultVerifyArchives is ImportOptions.VerifyArchiveBytes where it is 0.
+const DefaultVerifyArchives = defaultVerifyArchives

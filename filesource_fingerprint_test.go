@@ -130,7 +130,7 @@ func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
 			})
 			imported(t, m.server.Client(t), hogapi.JSONLinesFile(m.path), &hogapi.ImportOptions{
 				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
-				Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 1, MaxInFlight: 2},
+				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 1, MaxInFlight: 2}},
 			})
 			assert.Equal(t, 200, m.server.Ledger().Unique())
 			m.requireRefused()
@@ -171,7 +171,7 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
 			run := func(c hogapi.Checkpointer) (hogapi.Receipt, error) {
 				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
-					ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: place},
+					ID: "many", Rate: hogapi.Unpaced, Checkpoint: c, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: place}},
 				})
 			}
 			write(1998)

@@ -160,7 +160,7 @@ func endOf(event int) int { return len(payments(0, event)) }
 func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	t.Parallel()
 	const n = 500
-	assert.EqualValues(t, 1<<30, hogapi.DefaultVerifyGzip)
+	assert.EqualValues(t, 1<<30, hogapi.DefaultVerifyArchives)
 	packed := storedMembers(t, payments(0, 300), payments(300, n))
 	size := int64(len(packed))
 	smallest := []byte(zipped(payments(0, n)))
@@ -189,7 +189,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 			before, damaged := writeFile(t, "a.jsonl.gz", zipped(payments(1000, 1010))), filepath.Join(folder, "b.jsonl.gz")
 			require.NoError(t, os.WriteFile(damaged, tt.content, 0o600))
 			options := hogapi.ImportOptions{
-				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced,
+				ID: "damaged", Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced,
 			}
 			source := hogapi.JSONLinesFile(before, damaged)
 			receipt, err := client.Import(t.Context(), source, &options)
@@ -229,7 +229,7 @@ func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			server, client := fake(t)
-			options := hogapi.ImportOptions{ID: "large", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, VerifyGzip: tt.verify, Rate: hogapi.Unpaced}
+			options := hogapi.ImportOptions{ID: "large", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced}
 			source := hogapi.JSONLinesFile(writeFile(t, "large.jsonl.gz", string(tt.content)))
 			if tt.interrupted > 0 {
 				ctx, cancel := context.WithCancel(t.Context())

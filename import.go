@@ -35,10 +35,10 @@ type ImportOptions struct {
 	// MaxRejects is the largest number of rejects over all runs; one more stops the import at once. The default
 	// is no limit.
 	MaxRejects int64
-	// VerifyGzip is the size in bytes of the largest gzip, zstd or zip file that is verified by its checksums
+	// VerifyArchiveBytes is the size in bytes of the largest gzip, zstd or zip file that is verified by its checksums
 	// before its first event is sent; -1 verifies no file. Larger files are checked as they are read. The
 	// default is 1 GiB.
-	VerifyGzip int64
+	VerifyArchiveBytes int64
 	// Rate is the most events per second; [Unpaced] sets no limit. The default is 1,000, as for the service's
 	// own importer.
 	Rate int
@@ -138,11 +138,11 @@ const progressInterval = 500 * time.Millisecond
 
 // events yields the events of the source.
 func (r *importRun) events(ctx context.Context, after wire.Origin) iter.Seq2[*pipeline.Event, error] {
-	notes := &sourceNotes{verifyGzip: r.options.VerifyGzip, resumed: r.line.Resumed, warn: func(w Warning, text string) {
+	notes := &sourceNotes{verifyArchives: r.options.VerifyArchiveBytes, resumed: r.line.Resumed, warn: func(w Warning, text string) {
 		r.line.Warn(ctx, w, text)
 	}}
-	if notes.verifyGzip == 0 {
-		notes.verifyGzip = defaultVerifyGzip
+	if notes.verifyArchives == 0 {
+		notes.verifyArchives = defaultVerifyArchives
 	}
 	trusting := trusts(r.source)
 	return func(yield func(*pipeline.Event, error) bool) {
@@ -177,8 +177,8 @@ func (o ImportOptions) check(source Source) error {
 		return bad("ImportOptions.MaxRejectShare", strconv.FormatFloat(o.MaxRejectShare, 'g', -1, 64), "above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit")
 	case o.MaxRejects < 0:
 		return bad("ImportOptions.MaxRejects", strconv.FormatInt(o.MaxRejects, 10), "a number, or 0 for no limit")
-	case o.VerifyGzip < -1:
-		return bad("ImportOptions.VerifyGzip", strconv.FormatInt(o.VerifyGzip, 10), "bytes, 0 for the default of 1 GiB, or -1 for none")
+	case o.VerifyArchiveBytes < -1:
+		return bad("ImportOptions.VerifyArchiveBytes", strconv.FormatInt(o.VerifyArchiveBytes, 10), "bytes, 0 for the default of 1 GiB, or -1 for none")
 	}
 	if err := checkImportID(ops.Import, "ImportOptions.ID", o.ID); err != nil {
 		return err

@@ -202,7 +202,7 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 				return []hogapi.Event{ev}, nil
 			})
 			options := hogapi.ImportOptions{
-				ID: "changing", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyGzip: -1, Rate: hogapi.Unpaced,
+				ID: "changing", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt")), Rejects: ignoreRejects, MaxRejectShare: -1, VerifyArchiveBytes: -1, Rate: hogapi.Unpaced,
 			}
 			receipt, err := client.Import(t.Context(), changing, &options)
 			requireBalanced(t, receipt)
@@ -253,7 +253,7 @@ func TestFileThatIsRenamed(t *testing.T) {
 			run := func(content string) (hogapi.Receipt, error) {
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
-					ID: "renamed", MaxRejectShare: -1, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxInFlight: 5},
+					ID: "renamed", MaxRejectShare: -1, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 5}},
 					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 						where = append(where, r.Where)
 						return nil

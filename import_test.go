@@ -164,7 +164,7 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 			checkpoint := &memoryCheckpoint{}
 			options := hogapi.ImportOptions{
 				ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
-				Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: 50},
+				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 50}},
 			}
 			receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
 			requireBalanced(t, receipt)

@@ -78,7 +78,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 					due = time.Now()
 				}
 			}}))
-			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Linger: time.Millisecond}})
+			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
 			assert.Less(t, time.Since(due), 5*time.Second)
 			requireBalanced(t, receipt)
 			if stop := stopOf(t, err); tt.fault.String() != "" {

@@ -45,7 +45,7 @@ func TestWarningsOfTime(t *testing.T) {
 	}
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
-		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxBatchEvents: size}}
+		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: size}}}
 		receipt := imported(t, client, hogapi.SourceFunc("times", events), &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
 		want := map[hogapi.Warning]int64{warnings.WideBatch: 4, warnings.Backwards: 3}
@@ -73,7 +73,7 @@ func TestWarningsAfterStops(t *testing.T) {
 				if ev.Position.Offset == stop && stop < n {
 					cancel()
 				}
-			}), &hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Lanes: 1, MaxInFlight: 30}})
+			}), &hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxInFlight: 30}}})
 			cancel()
 			assert.Equal(t, stop < n, err != nil)
 			requireBalanced(t, receipt)
@@ -196,7 +196,7 @@ func (p preflightTest) run(t *testing.T) {
 	}
 	client := server.Client(t, options...)
 	server.Script(ops.Preflight, p.fault)
-	receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{NoPreflight: p.off}})
+	receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "preflight", Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{NoPreflight: p.off}}})
 	var met []hogapi.Op
 	for _, call := range server.Calls() {
 		if call.Op != ops.Protocol {
@@ -228,7 +228,7 @@ func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		checkpoint := &memoryCheckpoint{}
 		for range 2 { // the second time it is known
-			receipt := imported(t, client, numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10}})
+			receipt := imported(t, client, numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10}}})
 			assert.EqualValues(t, 1, receipt.Warnings[warnings.KeyUnchecked])
 			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")
 		}

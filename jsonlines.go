@@ -35,7 +35,7 @@ import (
 //   - a last line that is not finished: it is still being written, or was cut off
 //   - 512 zeros in a row: the file was not written completely, or copied with a hole
 //
-// A packed file, or member of a zip file, of up to ImportOptions.VerifyGzip is read to its end before its first
+// A packed file, or member of a zip file, of up to ImportOptions.VerifyArchiveBytes is read to its end before its first
 // event is sent. So nothing of a damaged one is sent.
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in the
@@ -99,7 +99,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 // walkAs yields the events of all records after a position.
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
-	w.Verify, w.IsTrial = notes.verifyGzip, notes.isCheck
+	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
 	if notes.resumed != nil && !after.IsZero() && wire.Origin(after) == notes.resumed.State.Place {
 		w.Known = notes.resumed.File
 	}

@@ -126,7 +126,7 @@ func TestGzipWithPadding(t *testing.T) {
 		for _, size := range []int64{0, -1} { // verified first, or while it is read
 			server := hogapitest.New()
 			content := zipped(linesOf(2023, 5)) + strings.Repeat("\x00", padding) + zipped(linesOf(2024, 5)) + strings.Repeat("\x00", padding)
-			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", content)), &hogapi.ImportOptions{ID: "padded", VerifyGzip: size})
+			receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.gz", content)), &hogapi.ImportOptions{ID: "padded", VerifyArchiveBytes: size})
 			require.NoError(t, err, name)
 			assert.EqualValues(t, 10, receipt.Acknowledged, name)
 		}
@@ -183,7 +183,7 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
 		}},
 		"no progress": {source: file(goodRecord), change: func(_ *testing.T, o *hogapi.ImportOptions, server *hogapitest.Server) {
-			o.Delivery.NoProgress = time.Second
+			o.Delivery.GiveUpAfter = time.Second
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.CutBefore()))
 		}},
 		"too many rejects": {source: file("bad\nbad\n"), change: func(_ *testing.T, o *hogapi.ImportOptions, _ *hogapitest.Server) { o.Rejects = ignoreRejects }},

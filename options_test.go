@@ -310,11 +310,11 @@ func TestDurationsNeedAUnit(t *testing.T) {
 	require.ErrorContains(t, err, "logger: want a logger, not nil")
 	client, _ := newTestClient(t, WithProjectAPIKey("phc_x"), WithCaptureURL("https://capture.test"))
 	for want, o := range map[string]CaptureOptions{
-		"Gate.MinAge":           {Gate: GateOptions{MinAge: 48}},
-		"Delivery.NoProgress":   {Delivery: DeliveryOptions{NoProgress: 5}},
-		"Delivery.FirstAnswer":  {Delivery: DeliveryOptions{FirstAnswer: 5}},
-		"Delivery.Linger":       {Delivery: DeliveryOptions{Linger: 250}},
-		"Delivery.MaxBatchSpan": {Delivery: DeliveryOptions{MaxBatchSpan: 24}},
+		"Gate.MinAge":               {Gate: GateOptions{MinAge: 48}},
+		"Delivery.GiveUpAfter":      {Delivery: DeliveryOptions{GiveUpAfter: 5}},
+		"Delivery.UnreachableAfter": {Delivery: DeliveryOptions{Tuning: Tuning{UnreachableAfter: 5}}},
+		"Delivery.Linger":           {Delivery: DeliveryOptions{Tuning: Tuning{Linger: 250}}},
+		"Delivery.MaxBatchSpan":     {Delivery: DeliveryOptions{Tuning: Tuning{MaxBatchSpan: 24}}},
 	} {
 		_, err := client.NewCapture(&o)
 		require.ErrorContains(t, err, want)

@@ -120,9 +120,9 @@ type DayCount struct {
 	Event        string `json:"event"` // empty for rejects without a name
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
-	Unsure       int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
+	Unconfirmed  int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
 
-	// Digest is a digest of the uuids of the acknowledged and the unsure events, in any order: their number,
+	// Digest is a digest of the uuids of the acknowledged and the unconfirmed events, in any order: their number,
 	// and the sums of two numbers, the 17th to the 24th hexadecimal digit of each and the last eight. If an
 	// older release has counted, it covers fewer uuids, or is empty.
 	Digest string `json:"digest,omitempty"`

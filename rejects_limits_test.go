@@ -60,7 +60,7 @@ func TestRejectLimits(t *testing.T) {
 			server := hogapitest.New()
 			receipt, err := server.Client(t).Import(t.Context(), rejecting(tt.n, tt.isBad), &hogapi.ImportOptions{
 				ID: "limits", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, MaxRejectShare: tt.share, MaxRejects: tt.most,
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 300},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 300}},
 			})
 			requireBalanced(t, receipt)
 			if tt.want == "" {

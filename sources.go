@@ -119,10 +119,10 @@ func readsFiles(s Source) bool {
 // sourceNotes carry facts between an import and the sources of this package. They travel in the context, past
 // the sources that wrap these.
 type sourceNotes struct {
-	isCheck    bool        // nothing is sent
-	verifyGzip int64       // see ImportOptions.VerifyGzip
-	resumed    *savedState // of the run before; may be nil
-	warn       func(w Warning, text string)
+	isCheck        bool        // nothing is sent
+	verifyArchives int64       // see ImportOptions.VerifyArchiveBytes
+	resumed        *savedState // of the run before; may be nil
+	warn           func(w Warning, text string)
 }
 
 type sourceNotesKey struct{}
@@ -130,13 +130,13 @@ type sourceNotesKey struct{}
 // savedState is the content of a checkpoint.
 type savedState = resume.Saved[wire.Origin]
 
-const defaultVerifyGzip = 1 << 30
+const defaultVerifyArchives = 1 << 30
 
 func notesOf(ctx context.Context) *sourceNotes {
 	if n, ok := ctx.Value(sourceNotesKey{}).(*sourceNotes); ok {
 		return n
 	}
-	return &sourceNotes{verifyGzip: defaultVerifyGzip, warn: func(Warning, string) {}}
+	return &sourceNotes{verifyArchives: defaultVerifyArchives, warn: func(Warning, string) {}}
 }
 
 // MapSource returns a source that applies a function to each event of another source. The function returns the

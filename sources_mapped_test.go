@@ -38,7 +38,7 @@ func TestConcat(t *testing.T) {
 	}
 	checkpoint := filepath.Join(t.TempDir(), "checkpoint")
 	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: ignoreRejects, Checkpoint: hogapi.FileCheckpoint(checkpoint)}
-	options.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4, MaxBatchEvents: 2}
+	options.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 4, MaxBatchEvents: 2}}
 	stop, stops := errors.New("stop here"), 0
 	for {
 		ctx, cancel := context.WithCancelCause(t.Context())

@@ -157,7 +157,7 @@ func TestHostThatWasNeverReached(t *testing.T) {
 				host.state.Store(state)
 				begin := time.Now()
 				receipt, err := host.importing(t).Import(t.Context(), numbered(3000), &hogapi.ImportOptions{
-					ID: "unreachable", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{FirstAnswer: patience, NoPreflight: noPreflight, Protocol: protocol},
+					ID: "unreachable", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{UnreachableAfter: patience, NoPreflight: noPreflight}},
 				})
 				took := time.Since(begin)
 				stop := stopOf(t, err)
@@ -195,7 +195,7 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 }
 
 // By default a host that was never reached is waited for half a minute. Any answer counts, that of the preflight too: after it the
-// limit is NoProgress.
+// limit is GiveUpAfter.
 func TestFirstAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -215,7 +215,7 @@ func TestFirstAnswerIsWaitedFor(t *testing.T) {
 			server.Script(ops.Preflight, tt.preflight)
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.Refuse()))
 			begin := time.Now()
-			receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{FirstAnswer: tt.first, Protocol: hogapi.ProtocolBatch}})
+			receipt, err := server.Client(t).Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "dead", Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{UnreachableAfter: tt.first}}})
 			assert.Equal(t, tt.reason, stopOf(t, err).Reason, "%v", err)
 			assert.InDelta(t, tt.want, time.Since(begin), float64(10*time.Second))
 			require.ErrorContains(t, err, "connection refused")
@@ -247,7 +247,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 			var seen []hogapi.Stats
 			options := hogapi.ImportOptions{
 				ID: "why", OnProgress: func(s hogapi.Stats) { seen = append(seen, s) },
-				Delivery: hogapi.DeliveryOptions{FirstAnswer: -1, NoPreflight: true, Protocol: hogapi.ProtocolBatch},
+				Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{UnreachableAfter: -1, NoPreflight: true}},
 			}
 			time.AfterFunc(5*time.Minute+30*time.Second, func() { cancel(why) }) // within a try of a service that is silent
 			_, err := client.Import(ctx, numbered(100), &options)
@@ -287,7 +287,7 @@ func TestConnectionThatEndsWithoutAnAnswer(t *testing.T) {
 	host := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
 	defer host.Close()
 	client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
-	_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{MaxTries: 1, Protocol: hogapi.ProtocolBatch}})
+	_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxTries: 1}}})
 	require.ErrorContains(t, err, "were sent and the answer is unknown: stopped: no_progress: the connection was closed without an answer: EOF; failing since ")
 }
 

@@ -8,6 +8,7 @@ import (
 	"hash/maphash"
 	"iter"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -18,56 +19,59 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ArrivalState is the result of counting the events of an import in the project.
-type ArrivalState string
+// VerificationState is the result of counting the events of an import in the project.
+type VerificationState string
 
 // The states, from the best to the worst. A whole import has the worst of its cells.
 const (
-	// ArrivalComplete means that all events that were sent are there, by the digests of their uuids or by all
+	// VerificationComplete means that all events that were sent are there, by the digests of their uuids or by all
 	// uuids.
-	ArrivalComplete ArrivalState = "complete"
-	// ArrivalByCounts means that as many events are there as were sent. It is not known whether they are the
+	VerificationComplete VerificationState = "complete"
+	// VerificationCompleteByCounts means that as many events are there as were sent. It is not known whether they are the
 	// same events, since the receipt is of an older release, or the service does not compute digests. It is not
 	// a success. With Source all uuids are compared.
-	ArrivalByCounts ArrivalState = "complete by counts"
-	// ArrivalCompleteUnsure means that as many events are there as were acknowledged, or more, but fewer than
+	VerificationCompleteByCounts VerificationState = "complete_by_counts"
+	// VerificationCompleteUnconfirmed means that as many events are there as were acknowledged, or more, but fewer than
 	// were sent: unconfirmed events are not there, or have taken the place of others. It is not a success. With
 	// Source and Rejects, absent events are missing once they can no longer arrive.
-	ArrivalCompleteUnsure ArrivalState = "complete, with unsure"
-	// ArrivalUnfinished means that all events sent so far are there, or seem to be, and the import did not
+	VerificationCompleteUnconfirmed VerificationState = "complete_with_unconfirmed"
+	// VerificationUnfinished means that all events sent so far are there, or seem to be, and the import did not
 	// reach its end. It is a state of a whole import.
-	ArrivalUnfinished ArrivalState = verify.NotFinished
-	// ArrivalInProgress means that fewer events are there, and the others may still arrive. Hours are normal.
-	ArrivalInProgress ArrivalState = "still arriving"
-	// ArrivalUnknown means that counting cannot tell, and the reason says why.
-	ArrivalUnknown ArrivalState = "cannot tell"
-	// ArrivalMoved means that events are there under another day or name.
-	ArrivalMoved ArrivalState = "moved"
-	// ArrivalTooMany means that there are more events than were sent: the ID was used twice, or the receipt is
+	VerificationUnfinished VerificationState = "not_finished"
+	// VerificationInProgress means that fewer events are there, and the others may still arrive. Hours are normal.
+	VerificationInProgress VerificationState = "still_arriving"
+	// VerificationUnknown means that counting cannot tell, and the reason says why.
+	VerificationUnknown VerificationState = "cannot_tell"
+	// VerificationMoved means that events are there under another day or name.
+	VerificationMoved VerificationState = "moved"
+	// VerificationTooMany means that there are more events than were sent: the ID was used twice, or the receipt is
 	// of an older checkpoint.
-	ArrivalTooMany ArrivalState = "too many"
-	// ArrivalMissing means that fewer events are there, and no more have come in three looks over an hour or
+	VerificationTooMany VerificationState = "too_many"
+	// VerificationMissing means that fewer events are there, and no more have come in three looks over an hour or
 	// more, and after [VerifyOptions.Patience].
-	ArrivalMissing ArrivalState = "missing"
+	VerificationMissing VerificationState = "missing"
 )
 
-var arrivalStates = []ArrivalState{
-	arrival.Complete: ArrivalComplete, arrival.ByCounts: ArrivalByCounts, arrival.CompleteUnsure: ArrivalCompleteUnsure,
-	arrival.Unfinished: ArrivalUnfinished, arrival.Arriving: ArrivalInProgress,
-	arrival.Unknown: ArrivalUnknown, arrival.Moved: ArrivalMoved, arrival.TooMany: ArrivalTooMany, arrival.Missing: ArrivalMissing,
+// String returns the state in words, such as "still arriving".
+func (s VerificationState) String() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+var verificationStates = []VerificationState{
+	arrival.Complete: VerificationComplete, arrival.ByCounts: VerificationCompleteByCounts, arrival.CompleteUnconfirmed: VerificationCompleteUnconfirmed,
+	arrival.Unfinished: VerificationUnfinished, arrival.Arriving: VerificationInProgress,
+	arrival.Unknown: VerificationUnknown, arrival.Moved: VerificationMoved, arrival.TooMany: VerificationTooMany, arrival.Missing: VerificationMissing,
 }
 
 // Verification is the result of a comparison of an import with the project. As JSON it can be kept and read
 // again.
 type Verification struct {
-	ID           string       `json:"id"` // of the import
-	State        ArrivalState `json:"state"`
-	CheckedAt    time.Time    `json:"checked_at"`
-	Looks        int          `json:"looks"`        // over all runs with one Dir
-	Acknowledged int64        `json:"acknowledged"` // by the receipt
-	Unsure       int64        `json:"unsure"`       // by the receipt
-	Seen         int64        `json:"seen"`         // different events of the import's days and names
-	Copies       int64        `json:"copies"`       // rows: the service merges the copies of an event later
+	ID           string            `json:"id"` // of the import
+	State        VerificationState `json:"state"`
+	CheckedAt    time.Time         `json:"checked_at"`
+	Looks        int               `json:"looks"`        // over all runs with one Dir
+	Acknowledged int64             `json:"acknowledged"` // by the receipt
+	Unconfirmed  int64             `json:"unsure"`       // by the receipt
+	Seen         int64             `json:"seen"`         // different events of the import's days and names
+	Copies       int64             `json:"copies"`       // rows: the service merges the copies of an event later
 
 	// MissingEvents is the number of missing events. Without a Source it is the number that the counts lack.
 	MissingEvents int64 `json:"missing_events"`
@@ -78,8 +82,8 @@ type Verification struct {
 	// it is the number of events beyond the counts.
 	ForeignEvents int64 `json:"foreign_events"`
 
-	Cells   []ArrivalCell `json:"cells"`             // by day and name, as the receipt has them
-	Outside []ArrivalCell `json:"outside,omitempty"` // days and names that the receipt does not have
+	Cells   []VerificationCell `json:"cells"`             // by day and name, as the receipt has them
+	Outside []VerificationCell `json:"outside,omitempty"` // days and names that the receipt does not have
 
 	MissingIDs []uuid.UUID `json:"missing_ids,omitempty"` // the first 1,000,000, sorted; they need the Source
 	MovedIDs   []uuid.UUID `json:"moved_ids,omitempty"`   // the first 100,000
@@ -93,46 +97,46 @@ type Verification struct {
 	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
 }
 
-// ArrivalCell compares the events of one name in one period.
-type ArrivalCell struct {
-	Day          string       `json:"day"` // as [DayCount]; days before 1970 are months
-	Event        string       `json:"event"`
-	Acknowledged int64        `json:"acknowledged"`
-	Unsure       int64        `json:"unsure,omitempty"`
-	Seen         int64        `json:"seen"` // different uuids
-	Copies       int64        `json:"copies"`
-	Missing      int64        `json:"missing,omitempty"`
-	Moved        int64        `json:"moved,omitempty"`   // to another cell, or from one
-	Foreign      int64        `json:"foreign,omitempty"` // not in the source
-	Doubled      int64        `json:"doubled,omitempty"` // events of the source that share the uuid of another one
-	State        ArrivalState `json:"state"`
-	Reason       string       `json:"reason,omitempty"`
+// VerificationCell compares the events of one name in one period.
+type VerificationCell struct {
+	Day          string            `json:"day"` // as [DayCount]; days before 1970 are months
+	Event        string            `json:"event"`
+	Acknowledged int64             `json:"acknowledged"`
+	Unconfirmed  int64             `json:"unsure,omitempty"`
+	Seen         int64             `json:"seen"` // different uuids
+	Copies       int64             `json:"copies"`
+	Missing      int64             `json:"missing,omitempty"`
+	Moved        int64             `json:"moved,omitempty"`   // to another cell, or from one
+	Foreign      int64             `json:"foreign,omitempty"` // not in the source
+	Doubled      int64             `json:"doubled,omitempty"` // events of the source that share the uuid of another one
+	State        VerificationState `json:"state"`
+	Reason       string            `json:"reason,omitempty"`
 }
 
 // Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are there,
 // and no others: by the digests of their uuids or by all uuids, never by counts alone. A program should exit
 // with 0 only if it is true.
 func (v *Verification) Complete() bool {
-	return v != nil && v.State == ArrivalComplete && !v.Unfinished
+	return v != nil && v.State == VerificationComplete && !v.Unfinished
 }
 
 // verification returns the result of a search in its public form.
 func (o VerifyOptions) verification(r Receipt, found *verify.Result, now time.Time) *Verification {
 	return &Verification{
-		ID: r.ID, State: arrivalStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
-		Acknowledged: r.Acknowledged, Unsure: r.Unconfirmed, Seen: found.Seen, Copies: found.Copies,
+		ID: r.ID, State: verificationStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
+		Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed, Seen: found.Seen, Copies: found.Copies,
 		MissingEvents: found.Missing, MovedEvents: found.Moved, ForeignEvents: found.Foreign,
-		Cells: append([]ArrivalCell{}, cellsOf(found.Cells)...), Outside: cellsOf(found.Outside),
+		Cells: append([]VerificationCell{}, cellsOf(found.Cells)...), Outside: cellsOf(found.Outside),
 		MissingIDs: found.MissingIDs, MovedIDs: found.MovedIDs, ForeignIDs: found.ForeignIDs,
 		Unfinished: !r.Finished, Uncountable: found.Uncountable, Notes: found.Notes, Gate: o.Gate, Protocol: r.Protocol,
 	}
 }
 
-func cellsOf(found []verify.Cell) (cells []ArrivalCell) {
+func cellsOf(found []verify.Cell) (cells []VerificationCell) {
 	for _, c := range found {
-		cells = append(cells, ArrivalCell{
-			c.Period, c.Name, c.Acknowledged, c.Unsure, c.Seen, c.Copies, c.Missing, c.Moved, c.Foreign, c.Doubled,
-			arrivalStates[c.State], c.Reason,
+		cells = append(cells, VerificationCell{
+			c.Period, c.Name, c.Acknowledged, c.Unconfirmed, c.Seen, c.Copies, c.Missing, c.Moved, c.Foreign, c.Doubled,
+			verificationStates[c.State], c.Reason,
 		})
 	}
 	return cells
@@ -155,8 +159,8 @@ func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 // String returns a table of the cells that are not complete, with the known facts about them.
 func (v *Verification) String() string {
 	s := verify.Summary{
-		Import: v.ID, State: string(v.State), IsUnfinished: v.Unfinished, Looks: v.Looks,
-		Acknowledged: v.Acknowledged, Unsure: v.Unsure, Seen: v.Seen, Copies: v.Copies, Uncountable: v.Uncountable, Notes: v.Notes,
+		Import: v.ID, State: v.State.String(), IsUnfinished: v.Unfinished, Looks: v.Looks,
+		Acknowledged: v.Acknowledged, Unconfirmed: v.Unconfirmed, Seen: v.Seen, Copies: v.Copies, Uncountable: v.Uncountable, Notes: v.Notes,
 		Found: []verify.SummaryIDs{
 			{Kind: "missing", Events: v.MissingEvents, IDs: v.MissingIDs},
 			{Kind: "moved", Events: v.MovedEvents, IDs: v.MovedIDs},
@@ -165,9 +169,9 @@ func (v *Verification) String() string {
 	}
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		s.Doubled += c.Doubled
-		if c.State != ArrivalComplete {
+		if c.State != VerificationComplete {
 			s.Rows = append(s.Rows, verify.SummaryRow{
-				Day: c.Day, Event: c.Event, Acknowledged: c.Acknowledged, Seen: c.Seen, State: string(c.State), Reason: c.Reason,
+				Day: c.Day, Event: c.Event, Acknowledged: c.Acknowledged, Seen: c.Seen, State: c.State.String(), Reason: c.Reason,
 			})
 		}
 	}
@@ -184,7 +188,7 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 	if err := json.Unmarshal(b, (*plain)(v)); err != nil {
 		return err
 	}
-	if !slices.Contains(arrivalStates, v.State) {
+	if !slices.Contains(verificationStates, v.State) {
 		return &InputError{Op: ops.Verify, Field: "state", Value: string(v.State), Want: "the JSON of a Verification of this release"}
 	}
 	return nil
@@ -215,7 +219,7 @@ func (v *Verification) canBeSentAgain(source Source) error {
 		return &InputError{Op: ops.Verify, Field: "Verification.Missing", Want: "the source that was verified"}
 	case len(v.MissingIDs) > 0:
 		return nil
-	case v.State == ArrivalComplete:
+	case v.State == VerificationComplete:
 		return errors.New(op + "nothing is missing: the import is complete")
 	case v.MissingEvents > 0:
 		return fmt.Errorf(op+"it is not known which %d events are missing: verify with Source, Gate and all Rejects of the import; "+

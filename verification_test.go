@@ -34,12 +34,12 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 	ids := []uuid.UUID{numberedUUID(1)}
 	var none *hogapi.Verification
 	for want, missing := range map[string]hogapi.Source{
-		"there is no Verification":              none.Missing(numbered(3)),
-		"want the source that was verified":     (&hogapi.Verification{State: hogapi.ArrivalMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
-		"nothing is missing":                    (&hogapi.Verification{State: hogapi.ArrivalComplete}).Missing(numbered(3)),
-		`the import is "still arriving"`:        (&hogapi.Verification{State: hogapi.ArrivalInProgress}).Missing(numbered(3)),
-		"not known which 2 events are missing":  (&hogapi.Verification{State: hogapi.ArrivalMissing, MissingEvents: 2}).Missing(numbered(3)),
-		`the import is "complete, with unsure"`: (&hogapi.Verification{State: hogapi.ArrivalCompleteUnsure}).Missing(numbered(3)),
+		"there is no Verification":                  none.Missing(numbered(3)),
+		"want the source that was verified":         (&hogapi.Verification{State: hogapi.VerificationMissing, MissingEvents: 1, MissingIDs: ids}).Missing(nil),
+		"nothing is missing":                        (&hogapi.Verification{State: hogapi.VerificationComplete}).Missing(numbered(3)),
+		`the import is "still arriving"`:            (&hogapi.Verification{State: hogapi.VerificationInProgress}).Missing(numbered(3)),
+		"not known which 2 events are missing":      (&hogapi.Verification{State: hogapi.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
+		`the import is "complete with unconfirmed"`: (&hogapi.Verification{State: hogapi.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
 		got, err := givenBy(missing, hogapi.Position{})
 		require.ErrorContains(t, err, want)
@@ -61,7 +61,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 		return err
 	}
 	require.NoError(t, again(numbered(5)))
-	first := &hogapi.Verification{ID: verifiedID, State: hogapi.ArrivalMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
+	first := &hogapi.Verification{ID: verifiedID, State: hogapi.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
 	require.ErrorIs(t, again(first.Missing(numbered(5))), hogapi.ErrInvalid)
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, again(first.Missing(numbered(5))))
@@ -133,7 +133,7 @@ func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	assert.False(t, receipt.Finished)
 	v := verified(t, client, receipt, nil)
 	assert.False(t, v.Complete(), "%s", v)
-	assert.Equal(t, hogapi.ArrivalUnfinished, v.State)
+	assert.Equal(t, hogapi.VerificationUnfinished, v.State)
 	assert.Contains(t, v.String(), "not finished")
 	assert.NotContains(t, v.String(), "complete")
 
@@ -156,10 +156,10 @@ func TestVerifyTellsEventsOfEqualCountsApart(t *testing.T) {
 
 	v := verified(t, server.Client(t, later(30*time.Hour)), receipt, nil)
 	assert.False(t, v.Complete(), "%v", v)
-	assert.Equal(t, hogapi.ArrivalUnknown, v.State)
+	assert.Equal(t, hogapi.VerificationUnknown, v.State)
 	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
 	assert.False(t, v.Complete(), "%v", v)
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Equal(t, hogapi.VerificationMissing, v.State)
 	assert.Len(t, v.MissingIDs, 500)
 	assert.EqualValues(t, 500, v.ForeignEvents)
 }
@@ -176,7 +176,7 @@ func TestVerifyLag(t *testing.T) {
 	receipt := importInto(t, client, spread(n))
 	for seen := range 4 {
 		v := verified(t, client, receipt, nil)
-		assert.Equal(t, hogapi.ArrivalInProgress, v.State)
+		assert.Equal(t, hogapi.VerificationInProgress, v.State)
 		assert.EqualValues(t, 10*seen, v.Copies)
 		assert.Zero(t, v.MissingEvents)
 		server.ReleaseEvents(10)
@@ -191,7 +191,7 @@ func TestVerifyLag(t *testing.T) {
 	assert.EqualValues(t, n, v.Copies)
 }
 
-// The unconfirmed events of an import are unsure: counting cannot say which of them are there, and Source and Rejects settle it.
+// The unconfirmed events of an import are unconfirmed: counting cannot say which of them are there, and Source and Rejects settle it.
 func TestVerifyUnconfirmed(t *testing.T) {
 	t.Parallel()
 	const n, arrived = 30, 4 // of 8 unconfirmed ones
@@ -210,21 +210,21 @@ func TestVerifyUnconfirmed(t *testing.T) {
 		}
 	})
 	receipt := imported(t, client, source, &hogapi.ImportOptions{
-		ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1},
+		ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 	})
 	require.EqualValues(t, []int64{8, 21}, []int64{receipt.Unconfirmed, receipt.Acknowledged})
 
 	v := verified(t, client, receipt, nil)
 	assert.EqualValues(t, 21+arrived, v.Seen)
-	assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "%v", v)
+	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "%v", v)
 	settle := hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}}
 	v = verified(t, client, receipt, &settle)
-	assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "those that are not there may still arrive: %v", v)
+	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "those that are not there may still arrive: %v", v)
 	assert.Empty(t, append(v.MissingIDs, v.ForeignIDs...))
 	assert.Contains(t, v.Cells[0].Reason, "4 events are not there, and the unconfirmed ones among them may still arrive")
 
 	v = looksOver(t, server, receipt, settle)
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Equal(t, hogapi.VerificationMissing, v.State)
 	notThere := sortedIDs(uuidOf(3), uuidOf(7), uuidOf(11), uuidOf(15))
 	assert.Equal(t, notThere, v.MissingIDs, "%v", v)
 	missing, err := givenBy(v.Missing(source), hogapi.Position{})
@@ -232,7 +232,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	assert.ElementsMatch(t, notThere, missing)
 
 	v = looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.Equal(t, hogapi.ArrivalCompleteUnsure, v.State, "without Rejects it is not known which are which: %v", v)
+	assert.Equal(t, hogapi.VerificationCompleteUnconfirmed, v.State, "without Rejects it is not known which are which: %v", v)
 	assert.Empty(t, v.MissingIDs)
 
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
@@ -255,11 +255,11 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	source := altered(spread(10), func(ev *hogapi.Event) {
 		ev.Name, ev.Timestamp = "one name", time.Date(1999, 1, 1, 0, 0, 0, 0, time.UTC)
 	})
-	receipt := imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Lanes: 1}})
+	receipt := imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}}})
 	require.EqualValues(t, 1, receipt.Rejected)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 1)
 	v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Equal(t, hogapi.VerificationMissing, v.State)
 	assert.EqualValues(t, 1, v.MissingEvents)
 	assert.Empty(t, v.MissingIDs)
 	assert.Contains(t, v.String(), "a reject file is not in Rejects")
@@ -269,7 +269,7 @@ func TestVerifyWithoutRejects(t *testing.T) {
 	importInto(t, client, v.Missing(source))
 	imported(t, client, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "hogapi-rejects"})
 	v = verified(t, client, receipt, nil)
-	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "the reject has kept the ID of its first import")
+	assert.Equal(t, hogapi.VerificationTooMany, v.State, "the reject has kept the ID of its first import")
 	v = verified(t, client, receipt, &hogapi.VerifyOptions{Source: source, Rejects: []string{rejects}})
 	assert.True(t, v.Complete(), "%v", v)
 	assert.Contains(t, v.Cells[0].Reason, "1 rejected events are there too")

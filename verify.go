@@ -68,11 +68,11 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 // at a time: one for each month, and smaller ones if the service needs too long. While the service is busy it
 // waits.
 //
-// Verify never calls an event missing that may still arrive; see [ArrivalMissing]. Events that cannot be
-// counted are [ArrivalUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
+// Verify never calls an event missing that may still arrive; see [VerificationMissing]. Events that cannot be
+// counted are [VerificationUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
 // $import_job_id of their own, cells with a count that failed, and events that the service lost while deletions
 // of persons or data run. Events with equal uuids count once: without a Source, a difference that as many
-// copies as were acknowledged can explain is [ArrivalUnknown] too.
+// copies as were acknowledged can explain is [VerificationUnknown] too.
 //
 // With [VerifyOptions.Source] it names the missing events, and [Verification.Missing] yields them for another
 // import. A missing event that is there under another day or name is moved and not missing: Verify looks for
@@ -115,7 +115,7 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 	config := verify.Config{
 		Import: verify.Import{
 			ID: r.ID, Digest: r.Digest, Rows: make([]arrival.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
-			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unsure: r.Unconfirmed,
+			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed,
 			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
 		},
 		Project: &hogql.Import{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
@@ -125,7 +125,7 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 		},
 	}
 	for i, d := range r.Days {
-		row := arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unsure: d.Unsure}
+		row := arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unconfirmed: d.Unconfirmed}
 		if err := row.Sum.UnmarshalText([]byte(d.Digest)); err != nil {
 			return config, &InputError{Op: ops.Verify, Field: "receipt.Days", Value: d.Digest, Want: "the receipt as Import returned it: " + err.Error()}
 		}
@@ -157,7 +157,7 @@ func (o VerifyOptions) check(r Receipt) error {
 
 // sent yields the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
-	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyGzip: -1, warn: func(Warning, string) {}})
+	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyArchives: -1, warn: func(Warning, string) {}})
 	return func(yield func(verify.Event, error) bool) {
 		events := newRehearsal(r.ID, o.Gate, r.Protocol, o.Source, maphash.MakeSeed())
 		isLast := false

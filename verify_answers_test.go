@@ -188,7 +188,7 @@ func TestVerifyWrongAnswers(t *testing.T) {
 				client, _ := march(t, func(int, asked) (int, string) { return tt.status, tt.body })
 				v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
 				require.NoError(t, err)
-				assert.Equal(t, ArrivalUnknown, v.State, "%v", v)
+				assert.Equal(t, VerificationUnknown, v.State, "%v", v)
 				assert.False(t, v.Complete())
 				assert.Zero(t, v.MissingEvents)
 				assert.Contains(t, v.Cells[0].Reason, "the count failed: ")
@@ -267,10 +267,10 @@ func TestVerifyUnreachable(t *testing.T) {
 		}), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
 		v, err := client.Verify(t.Context(), receiptOfMarch(), nil)
 		require.NoError(t, err)
-		assert.Equal(t, ArrivalUnknown, v.State)
+		assert.Equal(t, VerificationUnknown, v.State)
 		assert.Equal(t, 1, tries, "of 3 windows")
 		for _, c := range v.Cells {
-			assert.Equal(t, ArrivalUnknown, c.State)
+			assert.Equal(t, VerificationUnknown, c.State)
 		}
 	})
 }
@@ -285,16 +285,16 @@ func TestVerifyStates(t *testing.T) {
 		client, _ := march(t, nil)
 		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
-		assert.Equal(t, ArrivalMissing, v.State)
+		assert.Equal(t, VerificationMissing, v.State)
 		assert.EqualValues(t, 2, v.MissingEvents)
 		assert.Equal(t, []string{"$exception"}, v.Uncountable)
 		require.Len(t, v.Warnings, 1)
 		assert.Equal(t, "message_size_too_large", v.Warnings[0].Type)
-		states := map[ArrivalState]int{}
+		states := map[VerificationState]int{}
 		for _, c := range v.Cells {
 			states[c.State]++
 		}
-		assert.Equal(t, map[ArrivalState]int{ArrivalComplete: 30, ArrivalMissing: 1, ArrivalUnknown: 1}, states)
+		assert.Equal(t, map[VerificationState]int{VerificationComplete: 30, VerificationMissing: 1, VerificationUnknown: 1}, states)
 		assert.Equal(t, 7, v.Looks, "the import ended long ago: an hour is enough, after 0, 1, 3, 7, 15, 31 and 61 minutes")
 	})
 }
@@ -309,7 +309,7 @@ func TestVerifyOwnJobIDs(t *testing.T) {
 		client, _ := march(t, nil)
 		v, err := client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
-		assert.Equal(t, ArrivalUnknown, v.State)
+		assert.Equal(t, VerificationUnknown, v.State)
 		assert.Contains(t, v.String(), "2 events of the import have an $import_job_id of their own")
 	})
 }

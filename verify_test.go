@@ -121,7 +121,7 @@ func TestVerifyWaits(t *testing.T) {
 				assert.Less(t, time.Since(begin), comes+time.Hour)
 				return
 			}
-			assert.Equal(t, hogapi.ArrivalMissing, v.State)
+			assert.Equal(t, hogapi.VerificationMissing, v.State)
 			assert.False(t, v.Complete())
 			assert.Equal(t, sortedIDs(uuidOf(3), uuidOf(17), uuidOf(18)), v.MissingIDs)
 			assert.EqualValues(t, 3, v.MissingEvents)
@@ -142,10 +142,10 @@ func TestOneLookIsNotEnough(t *testing.T) {
 	receipt := receiptOf(t, spread(5))
 	server := hogapitest.New()
 	v := verified(t, server.Client(t), receipt, nil)
-	assert.Equal(t, hogapi.ArrivalInProgress, v.State)
+	assert.Equal(t, hogapi.VerificationInProgress, v.State)
 	assert.Contains(t, v.String(), "events may take 24h0m0s")
 	v = verified(t, server.Client(t, later(25*time.Hour)), receipt, nil)
-	assert.Equal(t, hogapi.ArrivalInProgress, v.State, "an import that has not been looked at before may be slow")
+	assert.Equal(t, hogapi.VerificationInProgress, v.State, "an import that has not been looked at before may be slow")
 	assert.Contains(t, v.String(), "it takes 3 looks over 1h0m0s")
 }
 
@@ -174,7 +174,7 @@ func TestVerifySendAgain(t *testing.T) {
 		return nil
 	}))
 	unnamed := looksOver(t, server, receipt, hogapi.VerifyOptions{})
-	assert.Equal(t, hogapi.ArrivalMissing, unnamed.State)
+	assert.Equal(t, hogapi.VerificationMissing, unnamed.State)
 	assert.EqualValues(t, 4, unnamed.MissingEvents)
 	assert.Empty(t, unnamed.MissingIDs)
 	assert.Contains(t, unnamed.String(), "without VerifyOptions.Source the missing events cannot be named")
@@ -265,6 +265,6 @@ func TestVerifyOfNothing(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 	importInto(t, client, spread(90))
 	v = verified(t, client, nothing, nil)
-	assert.Equal(t, hogapi.ArrivalTooMany, v.State, "%v", v)
+	assert.Equal(t, hogapi.VerificationTooMany, v.State, "%v", v)
 	assert.EqualValues(t, 90, v.ForeignEvents)
 }

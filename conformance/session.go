@@ -52,11 +52,9 @@ func isLoopback(host string) bool {
 
 func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{
-		MaxBatchEvents: r.FlushAt,
-		Linger:         time.Duration(r.FlushIntervalMS) * time.Millisecond,
-		NoCompression:  isFalse(r.EnableCompression),
-		NoPreflight:    true,
-		Protocol:       a.protocol,
+		NoCompression: isFalse(r.EnableCompression),
+		Protocol:      a.protocol,
+		Tuning:        hogapi.Tuning{MaxBatchEvents: r.FlushAt, Linger: time.Duration(r.FlushIntervalMS) * time.Millisecond, NoPreflight: true},
 	}
 	if a.protocol == hogapi.ProtocolV1 && r.EnableCompression != nil && *r.EnableCompression {
 		d.Encoder = a.encoder

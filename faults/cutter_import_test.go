@@ -42,7 +42,7 @@ func TestImportCutEverywhere(t *testing.T) {
 				})
 				client := sockets(t, fake, cutter.url(), hogapi.WithHTTPClient(&http.Client{Transport: cutter.transport}))
 				receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
-					ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 20, MaxInFlight: 400, Linger: time.Millisecond},
+					ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 20, MaxInFlight: 400, Linger: time.Millisecond}},
 				})
 				require.NoError(t, err)
 				requireWhole(t, fake, n, receipt)

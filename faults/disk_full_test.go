@@ -82,7 +82,7 @@ func TestDescriptorsRunOut(t *testing.T) {
 	stops := map[hogapi.StopReason]int{}
 	for limit := uint64(10); limit < 20; limit++ { // with fewer, the program cannot start
 		b := smallImport(t)
-		b.Descriptors, b.NoProgress = limit, 300*time.Millisecond
+		b.Descriptors, b.GiveUpAfter = limit, 300*time.Millisecond
 		r := b.run(t)
 		stops[r.Reason]++
 		if r.Error == "" {

@@ -24,7 +24,7 @@ func TestFrozenForLongerThanTimeouts(t *testing.T) {
 			t.Parallel()
 			frozen := sized(time.Second, 5*time.Second)
 			b := newBench(t, 600, 0)
-			b.TryTimeout, b.NoProgress = frozen/2, frozen*9/10
+			b.TryTimeout, b.GiveUpAfter = frozen/2, frozen*9/10
 			b.handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 				_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(frozen / 4)) // also for the next request
 				time.Sleep(2 * time.Millisecond)

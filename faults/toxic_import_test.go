@@ -92,7 +92,7 @@ func TestImportOverToxicLines(t *testing.T) {
 				line.add(x)
 			}
 			receipt, err := sockets(t, fake, line.url(), hogapi.WithTryTimeout(tt.patience)).Import(t.Context(), numbered(n), &hogapi.ImportOptions{
-				ID: "toxic", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50},
+				ID: "toxic", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 50}},
 			})
 			require.NoError(t, err)
 			requireWhole(t, fake, n, receipt)

@@ -226,7 +226,7 @@ func TestSortRunsEndBetweenRecords(t *testing.T) {
 func storedBy(ctx context.Context, t *testing.T, server *hogapitest.Server, source hogapi.Source, checkpoint *stoppable) (map[uuid.UUID]string, error) {
 	t.Helper()
 	_, err := server.Client(t).Import(ctx, source, &hogapi.ImportOptions{
-		ID: "combined", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2},
+		ID: "combined", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 3, Lanes: 1, MaxInFlight: 2}},
 	})
 	events := map[uuid.UUID]string{}
 	for ev := range server.Ledger().Events() {

@@ -91,7 +91,7 @@ func Example_service() {
 				stop() // like the signal
 			}
 		},
-		Delivery: hogapi.DeliveryOptions{NoProgress: -1},
+		Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1},
 	})
 	if err != nil {
 		panic(err)

@@ -112,7 +112,7 @@ func others(rows []hogapi.DayCount) []hogapi.DayCount {
 	for _, r := range rows[mostRows-1:] {
 		rest.Acknowledged += r.Acknowledged
 		rest.Rejected += r.Rejected
-		rest.Unsure += r.Unsure
+		rest.Unconfirmed += r.Unconfirmed
 		rest.Digest = addRowDigests(rest.Digest, r.Digest)
 	}
 	return append(kept, rest)
@@ -122,7 +122,7 @@ func others(rows []hogapi.DayCount) []hogapi.DayCount {
 func periodOf(rows []hogapi.DayCount) int {
 	length := len("2006-01-02")
 	for _, r := range rows {
-		if r.Day == "" && r.Acknowledged+r.Unsure == 0 { // rejects without a time have no day in any table
+		if r.Day == "" && r.Acknowledged+r.Unconfirmed == 0 { // rejects without a time have no day in any table
 			continue
 		}
 		if r.Day == ledger.Other {
@@ -144,7 +144,7 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 		c := cell{day, r.Event}
 		s := sums[c]
 		sums[c] = hogapi.DayCount{
-			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unsure: s.Unsure + r.Unsure,
+			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unconfirmed: s.Unconfirmed + r.Unconfirmed,
 			Digest: addRowDigests(s.Digest, r.Digest),
 		}
 	}

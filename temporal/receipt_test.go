@@ -108,19 +108,19 @@ func TestPeriods(t *testing.T) {
 		{nil, len("2006-01-02")},
 		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Rejected: 7}}, len("2006-01-02")},
 		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: "2024-01", Rejected: 7}}, len("2006-01")},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Acknowledged: 1, Unsure: 1}}, 0},
-		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Unsure: 1}}, 0},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Acknowledged: 1, Unconfirmed: 1}}, 0},
+		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Unconfirmed: 1}}, 0},
 		{[]hogapi.DayCount{{Day: "2024-01-02", Acknowledged: 1}, {Day: ledger.Other, Event: ledger.Other}}, 0},
 	} {
 		assert.Equal(t, tt.want, periodOf(tt.rows), "%v", tt.rows)
 	}
 
 	sum := sumDays([]hogapi.DayCount{
-		{Day: "2024-01-02", Event: "e", Acknowledged: 1, Rejected: 2, Unsure: 3}, {Day: "2024-01-03", Event: "e", Acknowledged: 10, Rejected: 20, Unsure: 30},
+		{Day: "2024-01-02", Event: "e", Acknowledged: 1, Rejected: 2, Unconfirmed: 3}, {Day: "2024-01-03", Event: "e", Acknowledged: 10, Rejected: 20, Unconfirmed: 30},
 		{Day: ledger.Other, Event: ledger.Other, Acknowledged: 5}, {Day: "2024-01-02", Event: "f", Acknowledged: 4},
 	}, len("2006-01"))
 	require.Len(t, sum, 3)
-	assert.EqualValues(t, []int64{11, 22, 33}, []int64{sum[0].Acknowledged, sum[0].Rejected, sum[0].Unsure})
+	assert.EqualValues(t, []int64{11, 22, 33}, []int64{sum[0].Acknowledged, sum[0].Rejected, sum[0].Unconfirmed})
 	assert.Equal(t, ledger.Other, sum[2].Day)
 
 	table := make([]hogapi.DayCount, mostRows)

@@ -17,13 +17,13 @@ type verifyInput struct {
 
 // Arrival is the arrival of an import's events in the project, from [hogapi.Verification].
 type Arrival struct {
-	State   hogapi.ArrivalState `json:"state"`
-	Seen    int64               `json:"seen"`
-	Copies  int64               `json:"copies"`
-	Missing int64               `json:"missing,omitempty"`
-	Moved   int64               `json:"moved,omitempty"`
-	Foreign int64               `json:"foreign,omitempty"`
-	Notes   []string            `json:"notes,omitempty"`
+	State   hogapi.VerificationState `json:"state"`
+	Seen    int64                    `json:"seen"`
+	Copies  int64                    `json:"copies"`
+	Missing int64                    `json:"missing,omitempty"`
+	Moved   int64                    `json:"moved,omitempty"`
+	Foreign int64                    `json:"foreign,omitempty"`
+	Notes   []string                 `json:"notes,omitempty"`
 }
 
 // verify waits until all sent events are in the project, or until no more arrive.
@@ -53,7 +53,7 @@ func (a *activities) compare(ctx context.Context, b *beats, in verifyInput) (Arr
 	if err != nil {
 		return Arrival{}, err
 	}
-	if !v.Complete() && v.State == hogapi.ArrivalInProgress {
+	if !v.Complete() && v.State == hogapi.VerificationInProgress {
 		return Arrival{}, fmt.Errorf("hogtemporal: %s: %d of %d events are there", v.State, v.Seen, v.Acknowledged)
 	}
 	return Arrival{v.State, v.Seen, v.Copies, v.MissingEvents, v.MovedEvents, v.ForeignEvents, v.Notes[:min(len(v.Notes), 10)]}, nil

@@ -245,8 +245,8 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	require.EqualValues(t, 2, receipt.Unconfirmed)
 	var text strings.Builder
 	s := settings{id: "shop", receipt: "shop.receipt.json", rejects: "shop.rejects.jsonl"}
-	err = s.report(&text, receipt, &hogapi.Verification{State: hogapi.ArrivalCompleteUnsure}, nil)
-	require.ErrorContains(t, err, "the import is not complete: complete, with unsure")
+	err = s.report(&text, receipt, &hogapi.Verification{State: hogapi.VerificationCompleteUnconfirmed}, nil)
+	require.ErrorContains(t, err, "the import is not complete: complete with unconfirmed")
 	assert.Contains(t, text.String(), "2 events are unconfirmed")
 
 	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")

@@ -31,7 +31,7 @@ type Task struct {
 
 	Lanes, MaxBatchEvents, MaxInFlight, Rate int
 
-	TryTimeout, NoProgress time.Duration
+	TryTimeout, GiveUpAfter time.Duration
 
 	Submit      bool   // pass the calls on files to the parent
 	Cgroup      string // folder of a control group to join first
@@ -95,7 +95,8 @@ func run(t Task) (r Report) {
 		Rejects:        hogapi.RejectFile(filepath.Join(t.Folder, "state", "rejects.jsonl")),
 		Rate:           t.Rate,
 		Delivery: hogapi.DeliveryOptions{
-			Lanes: t.Lanes, MaxBatchEvents: t.MaxBatchEvents, MaxInFlight: t.MaxInFlight, NoProgress: t.NoProgress, Linger: 5 * time.Millisecond,
+			GiveUpAfter: t.GiveUpAfter,
+			Tuning:      hogapi.Tuning{Lanes: t.Lanes, MaxBatchEvents: t.MaxBatchEvents, MaxInFlight: t.MaxInFlight, Linger: 5 * time.Millisecond},
 		},
 	})
 	r.Took, r.GCShare = time.Since(begin), gcShare()

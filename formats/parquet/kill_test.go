@@ -52,7 +52,7 @@ func importFiles(ctx context.Context, args []string) (hogapi.Receipt, error) {
 	source := parquet.FileSource(posthogexport.Format(nil), &parquet.Options{Columns: posthogexport.Columns()}, args[2:]...)
 	return client.Import(ctx, source, &hogapi.ImportOptions{
 		ID: "kills", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(args[1], "checkpoint")),
-		Delivery: hogapi.DeliveryOptions{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4},
+		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4}},
 	})
 }
 

@@ -21,7 +21,7 @@
 //
 // An object is read in ranges of 256 KiB at first, and up to 4 MiB where it is read on, into a
 // buffer for each open file. A body that is cut off is continued at the same byte, until 5 tries in
-// a row have brought nothing. A packed object of up to ImportOptions.VerifyGzip is read twice: set
+// a row have brought nothing. A packed object of up to ImportOptions.VerifyArchiveBytes is read twice: set
 // that to -1 to read it once. Listing takes a request for each 1,000 keys, and about 300 bytes of
 // memory a key are kept.
 //

@@ -80,7 +80,7 @@ func storedOf(server *hogapitest.Server) map[uuid.UUID]string {
 func options(checkpoint string) *hogapi.ImportOptions {
 	o := &hogapi.ImportOptions{
 		ID: "orders", Rate: hogapi.Unpaced,
-		Delivery: hogapi.DeliveryOptions{MaxInFlight: 600, MaxBatchEvents: 100, Lanes: 2},
+		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 600, MaxBatchEvents: 100, Lanes: 2}},
 	}
 	if checkpoint != "" {
 		o.Checkpoint = hogapi.FileCheckpoint(checkpoint)

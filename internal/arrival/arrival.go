@@ -41,7 +41,7 @@ var (
 type Row struct {
 	Key
 
-	Acknowledged, Unsure int64
+	Acknowledged, Unconfirmed int64
 
 	Sum uuidsum.Sum // of both; of fewer uuids where it is not known of all
 }
@@ -90,7 +90,7 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 	days := Days(oldest, newest)
 	t := &Table{index: map[Key]int{}, from: days.From, until: days.Until}
 	for _, r := range rows {
-		if r.Acknowledged+r.Unsure == 0 {
+		if r.Acknowledged+r.Unconfirmed == 0 {
 			continue
 		}
 		switch len(r.Period) {
@@ -107,7 +107,7 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 		}
 		if at, ok := t.index[r.Key]; ok {
 			t.Cells[at].Acknowledged += r.Acknowledged
-			t.Cells[at].Unsure += r.Unsure
+			t.Cells[at].Unconfirmed += r.Unconfirmed
 			t.Cells[at].Sum.Add(r.Sum)
 			continue
 		}

@@ -40,17 +40,17 @@ func TestWindows(t *testing.T) {
 	byName := NewTable([]Row{row("", "a", 3)}, date("2024-03-05"), date("2024-04-05"))
 	assert.Equal(t, []string{"2024-03-04 to 2024-03-31", "2024-04-01 to 2024-04-06"}, windows(byName.Windows(now)))
 
-	unsure := NewTable([]Row{row("2024-03-02", "a", 1), {Key: Key{"2024-03-04", "a"}, Unsure: 1}}, date("2024-03-02"), date("2024-03-02"))
-	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unsure.Windows(now)), "an event that may not have been taken has its day too")
+	unconfirmed := NewTable([]Row{row("2024-03-02", "a", 1), {Key: Key{"2024-03-04", "a"}, Unconfirmed: 1}}, date("2024-03-02"), date("2024-03-02"))
+	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unconfirmed.Windows(now)), "an event that may not have been taken has its day too")
 }
 
 // Without an acknowledged event there are only the rows to go by.
-func TestWindowsOfUnsureEvents(t *testing.T) {
+func TestWindowsOfUnconfirmedEvents(t *testing.T) {
 	t.Parallel()
-	unsure := func(period string) Row { return Row{Key: Key{period, "a"}, Unsure: 1} }
-	days := NewTable([]Row{unsure("2024-03-04"), unsure("2024-03-02")}, time.Time{}, time.Time{})
+	unconfirmed := func(period string) Row { return Row{Key: Key{period, "a"}, Unconfirmed: 1} }
+	days := NewTable([]Row{unconfirmed("2024-03-04"), unconfirmed("2024-03-02")}, time.Time{}, time.Time{})
 	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(days.Windows(now)))
-	months := NewTable([]Row{unsure("2024-03")}, time.Time{}, time.Time{})
+	months := NewTable([]Row{unconfirmed("2024-03")}, time.Time{}, time.Time{})
 	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01"}, windows(months.Windows(now)))
 }
 
@@ -105,8 +105,8 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "of which month is not known")
 	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {Seen: 4, Copies: 4}}, old.Outside)
 
-	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, date("1970-01-01"), date("1970-01-02"))
-	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unsure: 2}}, first.Cells, "half of a cell may be unsure")
+	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unconfirmed: 2}}, date("1970-01-01"), date("1970-01-02"))
+	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unconfirmed: 2}}, first.Cells, "half of a cell may be unconfirmed")
 }
 
 // A cell is within a window if they share a day. Wide spans from 31 days before the table to tomorrow.

@@ -15,7 +15,7 @@ type State uint8
 const (
 	Complete State = iota
 	ByCounts
-	CompleteUnsure
+	CompleteUnconfirmed
 	Unfinished // of a whole import only
 	Arriving
 	Unknown
@@ -32,10 +32,10 @@ const (
 
 // Sight has the known facts about a cell after a look.
 type Sight struct {
-	Acknowledged, Unsure int64
-	Seen, Copies         int64
-	Sent, There          uuidsum.Sum // of the sent uuids and of the seen uuids, as far as they are known
-	Hidden               int64       // of all cells: events that counting cannot find, of which some may be in this one
+	Acknowledged, Unconfirmed int64
+	Seen, Copies              int64
+	Sent, There               uuidsum.Sum // of the sent uuids and of the seen uuids, as far as they are known
+	Hidden                    int64       // of all cells: events that counting cannot find, of which some may be in this one
 
 	Failed      bool          // the look did not count it
 	Uncountable bool          // the service does not keep events of this name as they were
@@ -53,16 +53,16 @@ func Judge(s Sight) State {
 	switch {
 	case s.Failed, s.AreOthers():
 		return Unknown
-	case s.Seen == s.Acknowledged+s.Unsure && !s.hasSums():
+	case s.Seen == s.Acknowledged+s.Unconfirmed && !s.hasSums():
 		return ByCounts
-	case s.Seen == s.Acknowledged+s.Unsure:
+	case s.Seen == s.Acknowledged+s.Unconfirmed:
 		return Complete
-	case s.Seen > s.Acknowledged+s.Unsure && s.Unfinished:
+	case s.Seen > s.Acknowledged+s.Unconfirmed && s.Unfinished:
 		return Unknown
-	case s.Seen > s.Acknowledged+s.Unsure:
+	case s.Seen > s.Acknowledged+s.Unconfirmed:
 		return TooMany
 	case s.Seen >= s.Acknowledged:
-		return CompleteUnsure
+		return CompleteUnconfirmed
 	case s.Uncountable:
 		return Unknown
 	case s.CanArrive():
@@ -74,11 +74,11 @@ func Judge(s Sight) State {
 }
 
 // hasSums reports whether the sums are of all uuids that were sent, and of all that were seen.
-func (s Sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unsure && s.There.N == s.Seen }
+func (s Sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unconfirmed && s.There.N == s.Seen }
 
 // AreOthers reports whether the project shows as many uuids as were sent, but other ones.
 func (s Sight) AreOthers() bool {
-	return s.Seen == s.Acknowledged+s.Unsure && s.hasSums() && s.Sent != s.There
+	return s.Seen == s.Acknowledged+s.Unconfirmed && s.hasSums() && s.Sent != s.There
 }
 
 // MayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.

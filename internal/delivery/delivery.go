@@ -22,21 +22,21 @@ type Item struct {
 
 // Limits bound the size and number of requests, and the time for retries.
 type Limits struct {
-	Lanes           int           // most requests at the same time
-	BatchItems      int           // items a request, if answers are fast
-	MostBatchItems  int           // items a request, if answers are slow
-	BatchBytes      int           // bytes a request before compression
-	LeastBatchBytes int           // body size that is never too large
-	BatchSpan       time.Duration // span of the items' times in a batch; 0: any
-	Linger          time.Duration // how long an item waits for others
-	Rate            int           // items a second; 0: as fast as the answers come
-	NoProgress      time.Duration // how long failures may last, or Never
-	FirstAnswer     time.Duration // how long the host may be unreachable before its first answer
-	MaxTries        int           // of one request; 0: any number
-	NoCompression   bool
+	Lanes            int           // most requests at the same time
+	BatchItems       int           // items a request, if answers are fast
+	MostBatchItems   int           // items a request, if answers are slow
+	BatchBytes       int           // bytes a request before compression
+	LeastBatchBytes  int           // body size that is never too large
+	BatchSpan        time.Duration // span of the items' times in a batch; 0: any
+	Linger           time.Duration // how long an item waits for others
+	Rate             int           // items a second; 0: as fast as the answers come
+	GiveUpAfter      time.Duration // how long failures may last, or Never
+	UnreachableAfter time.Duration // how long the host may be unreachable before its first answer
+	MaxTries         int           // of one request; 0: any number
+	NoCompression    bool
 }
 
-// Never as NoProgress retries without a time limit.
+// Never as GiveUpAfter retries without a time limit.
 const Never = math.MaxInt64
 
 // Config configures a Sender. All functions must be safe for concurrent use.
@@ -51,15 +51,15 @@ type Config struct {
 	Ready  <-chan struct{}   // closed when the first request may go out
 	Stop   func(cause error) // ends the context of the Sender
 
-	Post    func(r *Request) Answer
-	GaveUp  func(a Answer, since time.Time) error // the cause of a stop after failures that lasted too long
-	Sent    func(seqs []uint64)                   // the service may have these; not called for items settled by the first answer
-	Settled func(seqs []uint64)
-	Remark  func(seq uint64, reason string)               // a remark of the service on an accepted item; called before Settled
-	Refused func(seq uint64, wire []byte, a Answer) error // the item was sent alone or has its own fate; an error stops
-	Unsure  func(seq uint64, wire []byte, a Answer) error // nobody knows whether the item was stored; an error stops
-	Tried   func(Try)
-	Wide    func() // a batch spans more than a day
+	Post        func(r *Request) Answer
+	GaveUp      func(a Answer, since time.Time) error // the cause of a stop after failures that lasted too long
+	Sent        func(seqs []uint64)                   // the service may have these; not called for items settled by the first answer
+	Settled     func(seqs []uint64)
+	Remark      func(seq uint64, reason string)               // a remark of the service on an accepted item; called before Settled
+	Refused     func(seq uint64, wire []byte, a Answer) error // the item was sent alone or has its own fate; an error stops
+	Unconfirmed func(seq uint64, wire []byte, a Answer) error // nobody knows whether the item was stored; an error stops
+	Tried       func(Try)
+	Wide        func() // a batch spans more than a day
 }
 
 // Encoder compresses bodies, one after another.

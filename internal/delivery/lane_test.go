@@ -238,7 +238,7 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 			budget := NewBudget(Held{300, 1500})
 			s := New(ctx, Config{
 				Limits: Limits{
-					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, NoProgress: time.Hour,
+					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, GiveUpAfter: time.Hour,
 					NoCompression: seed%2 == 0,
 				},
 				Budget: budget, Around: around("[", "]}"), Ready: closed(), Stop: stop, Encode: newGzip,
@@ -304,7 +304,7 @@ func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
 		var resent []int
 		var sent int
 		s := New(t.Context(), Config{
-			Limits: Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, NoProgress: time.Hour, FirstAnswer: time.Hour, NoCompression: true},
+			Limits: Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, GiveUpAfter: time.Hour, UnreachableAfter: time.Hour, NoCompression: true},
 			Budget: NewBudget(Held{10, 100}), Around: around("[", ""), Ready: closed(), Stop: func(error) {}, Wide: func() {},
 			Post: func(*Request) Answer {
 				a := answers[0]

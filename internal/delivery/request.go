@@ -116,7 +116,7 @@ func (r *Request) keep(places []int) {
 // Fate is the outcome of one item, if the service answers for each item.
 type Fate struct {
 	Outcome Outcome
-	Reason  string // of a refused or unsure item, or the service's remark on an accepted one
+	Reason  string // of a refused or unconfirmed item, or the service's remark on an accepted one
 }
 
 // Outcome is the kind of a fate.
@@ -124,11 +124,11 @@ type Outcome uint8
 
 // Outcomes.
 const (
-	Missing  Outcome = iota // the answer does not name the item: it is sent once more
-	Accepted                // settled
-	Refused                 // finally
-	Again                   // not stored: send it again
-	Unsure                  // nobody knows: it is not sent again
+	Missing     Outcome = iota // the answer does not name the item: it is sent once more
+	Accepted                   // settled
+	Refused                    // finally
+	Again                      // not stored: send it again
+	Unconfirmed                // nobody knows: it is not sent again
 )
 
 // fates are the outcomes of a request's items, by their indexes in the batch.
@@ -155,7 +155,7 @@ func (r *Request) fates(a Answer) (f fates) {
 		if fate.Outcome == Missing {
 			fate.Outcome = Again
 			if r.missed[at] {
-				fate.Outcome = Unsure
+				fate.Outcome = Unconfirmed
 			}
 			r.missed[at] = true
 		}
@@ -205,8 +205,8 @@ func (s *Sender) settleEach(r *Request, a Answer, f fates) error {
 	}
 	for _, i := range f.turned {
 		turn := s.cfg.Refused
-		if i.Outcome == Unsure {
-			turn = s.cfg.Unsure
+		if i.Outcome == Unconfirmed {
+			turn = s.cfg.Unconfirmed
 		}
 		a.Reason = i.Reason
 		if err := turn(r.batch.seqs[i.at], r.batch.items(part{i.at, i.at + 1}), a); err != nil {

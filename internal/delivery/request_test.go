@@ -19,18 +19,18 @@ import (
 
 // ledger records the outcome of items.
 type ledger struct {
-	mu                       sync.Mutex
-	settled, refused, unsure map[uint64]int
-	reasons                  map[uint64]string
-	tries                    []Try
-	requests                 []string // "id try items"
-	maySend                  map[uint64]bool
-	ids                      map[uuid.UUID]int
+	mu                            sync.Mutex
+	settled, refused, unconfirmed map[uint64]int
+	reasons                       map[uint64]string
+	tries                         []Try
+	requests                      []string // "id try items"
+	maySend                       map[uint64]bool
+	ids                           map[uuid.UUID]int
 }
 
 func newLedger() *ledger {
 	return &ledger{
-		settled: map[uint64]int{}, refused: map[uint64]int{}, unsure: map[uint64]int{}, reasons: map[uint64]string{},
+		settled: map[uint64]int{}, refused: map[uint64]int{}, unconfirmed: map[uint64]int{}, reasons: map[uint64]string{},
 		maySend: map[uint64]bool{}, ids: map[uuid.UUID]int{},
 	}
 }
@@ -60,7 +60,7 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 			return nil
 		}
 	}
-	limits.NoProgress, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
+	limits.GiveUpAfter, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
 	return Config{
 		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {}, Encode: newGzip, Remark: func(uint64, string) {},
 		GaveUp: func(Answer, time.Time) error { return errGaveUp },
@@ -68,7 +68,7 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 			l.note(r)
 			return post(r)
 		},
-		Wide: func() {}, Refused: turn(l.refused), Unsure: turn(l.unsure),
+		Wide: func() {}, Refused: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
 		Sent: func(seqs []uint64) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -142,7 +142,7 @@ func TestBodyOfATryIsReadLate(t *testing.T) {
 }
 
 // Items that an answer does not settle are sent again under the same id. An item that two answers
-// do not name is unsure.
+// do not name is unconfirmed.
 func TestAnswersForEachItem(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		each := func(after time.Duration, outcomes ...Outcome) Answer {
@@ -153,7 +153,7 @@ func TestAnswersForEachItem(t *testing.T) {
 			return a
 		}
 		answers := []Answer{
-			each(5*time.Second, Accepted, Again, Missing, Refused, Again, Unsure, Accepted),
+			each(5*time.Second, Accepted, Again, Missing, Refused, Again, Unconfirmed, Accepted),
 			{Verdict: Wait, Status: 503},
 			each(0, Accepted, Missing, Again),
 			each(0, Again),
@@ -174,7 +174,7 @@ func TestAnswersForEachItem(t *testing.T) {
 		assert.Equal(t, []string{"0/1 a,b,c,d,e,f,g", "0/2 b,c,e", "0/3 b,c,e", "0/4 e", "0/5 e"}, l.requests)
 		assert.Equal(t, map[uint64]int{0: 1, 1: 1, 4: 1, 6: 1}, l.settled)
 		assert.Equal(t, map[uint64]int{3: 1}, l.refused)
-		assert.Equal(t, map[uint64]int{2: 1, 5: 1}, l.unsure)
+		assert.Equal(t, map[uint64]int{2: 1, 5: 1}, l.unconfirmed)
 		assert.Equal(t, map[uint64]string{3: "reason 3", 5: "reason 5", 2: "reason 1"}, l.reasons)
 		assert.GreaterOrEqual(t, at[1].Sub(at[0]), 5*time.Second, "the service asked for it")
 		for i := 2; i < len(at); i++ {
@@ -212,7 +212,7 @@ func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 		s.Close()
 		assert.Equal(t, []string{"0/1 a,b,c,d", "0/2 b,c,d", "1/1 b", "2/1 c,d"}, l.requests)
 		assert.Equal(t, map[uint64]int{0: 1}, l.settled)
-		assert.Equal(t, map[uint64]int{1: 1, 2: 1, 3: 1}, l.unsure)
+		assert.Equal(t, map[uint64]int{1: 1, 2: 1, 3: 1}, l.unconfirmed)
 	})
 }
 
@@ -263,7 +263,7 @@ func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
 					if o == Accepted && strings.HasSuffix(string(item), "7") {
 						o = Refused
 					}
-					lost[string(item)] = o == Unsure || o == Missing
+					lost[string(item)] = o == Unconfirmed || o == Missing
 					a.Fates = append(a.Fates, Fate{Outcome: o})
 				}
 				return a
@@ -273,8 +273,8 @@ func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
 			}
 			s.Close()
 			for i := range uint64(n) {
-				require.Equal(t, 1, l.settled[i]+l.refused[i]+l.unsure[i], "item %d", i)
-				require.True(t, l.unsure[i] == 0 || lost[fmt.Sprint(i)], "item %d", i)
+				require.Equal(t, 1, l.settled[i]+l.refused[i]+l.unconfirmed[i], "item %d", i)
+				require.True(t, l.unconfirmed[i] == 0 || lost[fmt.Sprint(i)], "item %d", i)
 				if i%10 == 7 {
 					require.Zero(t, l.settled[i])
 				}

@@ -269,9 +269,9 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 		t.resize(t.limits.BatchItems)
 	}
 	t.note(a.Err)
-	limit := t.limits.NoProgress
+	limit := t.limits.GiveUpAfter
 	if a.Unreached {
-		limit = min(limit, t.limits.FirstAnswer)
+		limit = min(limit, t.limits.UnreachableAfter)
 	}
 	left := limit - now.Sub(t.failure.Since)
 	if left <= 0 || a.RetryAfter > left || t.limits.MaxTries > 0 && try >= t.limits.MaxTries {

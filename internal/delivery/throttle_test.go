@@ -17,7 +17,7 @@ import (
 var errGaveUp = errors.New("gave up")
 
 func testThrottle(l Limits) *throttle {
-	l.Lanes, l.BatchItems, l.MostBatchItems, l.BatchBytes, l.NoProgress, l.FirstAnswer = 8, 1000, 5000, 4<<20, 15*time.Minute, 30*time.Second
+	l.Lanes, l.BatchItems, l.MostBatchItems, l.BatchBytes, l.GiveUpAfter, l.UnreachableAfter = 8, 1000, 5000, 4<<20, 15*time.Minute, 30*time.Second
 	return newThrottle(l, func(Answer, time.Time) error { return errGaveUp })
 }
 

@@ -30,7 +30,7 @@ func TestFates(t *testing.T) {
 		{Outcome: delivery.Accepted}, {Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Accepted, Reason: "warning"},
 		{Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Refused, Reason: "event_name_too_long"},
 		{Outcome: delivery.Refused, Reason: "no_reason"}, {Outcome: delivery.Again, Reason: "not_persisted"},
-		{Outcome: delivery.Unsure, Reason: "limited"}, {Outcome: delivery.Unsure, Reason: "a result that says nothing"},
+		{Outcome: delivery.Unconfirmed, Reason: "limited"}, {Outcome: delivery.Unconfirmed, Reason: "a result that says nothing"},
 	}
 	inOrder, backwards := []string{}, []string{}
 	for i, id := range ids {

@@ -84,7 +84,7 @@ func (r *v1Results) take(id, value []byte) {
 
 var plainOK = []byte(`{"result":"ok"}`)
 
-// fateOf reads one result. An unknown word makes the fate unsure.
+// fateOf reads one result. An unknown word makes the fate unconfirmed.
 func fateOf(value []byte) delivery.Fate {
 	if bytes.Equal(value, plainOK) {
 		return delivery.Fate{Outcome: delivery.Accepted}
@@ -100,7 +100,7 @@ func fateOf(value []byte) delivery.Fate {
 	})
 	switch {
 	case err != nil || said.Result == "":
-		return delivery.Fate{Outcome: delivery.Unsure, Reason: "a result that says nothing"}
+		return delivery.Fate{Outcome: delivery.Unconfirmed, Reason: "a result that says nothing"}
 	case said.Result == "ok":
 		return delivery.Fate{Outcome: delivery.Accepted, Reason: said.Details}
 	case said.Result == "warning":
@@ -110,7 +110,7 @@ func fateOf(value []byte) delivery.Fate {
 	case said.Result == "retry":
 		return delivery.Fate{Outcome: delivery.Again, Reason: said.Details}
 	}
-	return delivery.Fate{Outcome: delivery.Unsure, Reason: said.Result}
+	return delivery.Fate{Outcome: delivery.Unconfirmed, Reason: said.Result}
 }
 
 func textOf(value []byte) (s string) {

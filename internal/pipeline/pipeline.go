@@ -112,7 +112,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p.sender = delivery.New(p.sending, delivery.Config{
 		Limits: c.Limits, Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
-		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unsure: p.unsure,
+		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unconfirmed: p.unconfirmed,
 		Tried: p.tried,
 		Wide:  func() { p.ledger.Count(string(warnings.WideBatch), 1) },
 	})

@@ -127,8 +127,8 @@ func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	return nil
 }
 
-// unsure rejects an event as unconfirmed: no answer says whether the service has stored it.
-func (p *Pipeline) unsure(seq uint64, event []byte, a delivery.Answer) error {
+// unconfirmed rejects an event as unconfirmed: no answer says whether the service has stored it.
+func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) error {
 	a.Err = errors.New("two answers did not name the event")
 	if a.Reason != "" {
 		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))

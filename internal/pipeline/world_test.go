@@ -78,7 +78,7 @@ func newWorld() *world {
 		Sender: ingest.Sender{Key: func() string { return "phc_test" }, SDK: "test/1", Now: time.Now}, Protocol: ingest.NameBatch,
 		Limits: delivery.Limits{
 			Lanes: 2, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, LeastBatchBytes: 1 << 20, Linger: 10 * time.Millisecond,
-			NoProgress: time.Minute, FirstAnswer: time.Minute, NoCompression: true,
+			GiveUpAfter: time.Minute, UnreachableAfter: time.Minute, NoCompression: true,
 		},
 		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
 		Post: w.post, Compress: func(string) Compression { return Compression{Encoding: "none"} },

@@ -113,7 +113,7 @@ func testBuffers(t *testing.T, status int, plain bool) {
 			}
 		}
 	}), &hogapi.ImportOptions{
-		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, MaxBatchEvents: 50, MaxBytes: 2 << 20, NoCompression: plain},
+		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, NoCompression: plain, Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxBytes: 2 << 20}},
 		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			wires[r.UUID] = r.Event
 			return nil

@@ -30,7 +30,7 @@ func TestImportSurvivesFaults(t *testing.T) {
 			client := server.Client(t)
 			server.Chaos(ops.Capture, seed, 0.3, everyFault...)
 			const n = 6000
-			receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{ID: "faults", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 100}}})
 			require.NoError(t, err)
 			assert.EqualValues(t, n, receipt.Read)
 			assert.EqualValues(t, n, receipt.Acknowledged)
@@ -59,7 +59,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 		}
 		server.Chaos(ops.Capture, 30, 0.33, faults...)
 		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
-			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Lanes: 8, MaxBatchEvents: min(200, n/1000)},
+			ID: "thirty", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 8, MaxBatchEvents: min(200, n/1000)}},
 		})
 		require.NoError(t, err)
 		testevents.RequireBalanced(t, receipt)
@@ -103,7 +103,7 @@ func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 		audit := &audit{t: t, server: server, isPoison: isPoison, stored: map[uuid.UUID]bool{}}
 		receipt, err := client.Import(t.Context(), testevents.Source(n), &hogapi.ImportOptions{
 			ID: "poison", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{Before: audit.save}, Rejects: audit,
-			Delivery:   hogapi.DeliveryOptions{MaxBatchEvents: batch, MaxInFlight: 20_000},
+			Delivery:   hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: batch, MaxInFlight: 20_000}},
 			OnProgress: func(s hogapi.Stats) { requests.Store(s.Requests) },
 		})
 		require.NoError(t, err)
@@ -187,7 +187,7 @@ func TestClockJumps(t *testing.T) {
 				}
 			})
 			begin := time.Now()
-			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 100}})
+			receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "jumps", Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 100}}})
 			require.NoError(t, err)
 			testevents.RequireBalanced(t, receipt)
 			require.EqualValues(t, n, receipt.Acknowledged)
@@ -235,7 +235,7 @@ func TestSharedPositionsSurviveStops(t *testing.T) {
 		}}
 		options := hogapi.ImportOptions{
 			ID: "sharing", Checkpoint: checkpoint, Rate: hogapi.Unpaced,
-			Delivery: hogapi.DeliveryOptions{Lanes: 3, MaxBatchEvents: 20, MaxInFlight: 60},
+			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 20, MaxInFlight: 60}},
 		}
 		stops := 0
 		for {

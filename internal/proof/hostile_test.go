@@ -42,7 +42,7 @@ func TestCheckpointFailsAtEverySave(t *testing.T) {
 			var atFailure int
 			options := hogapi.ImportOptions{
 				ID: "full", Checkpoint: checkpoint, Rate: hogapi.Unpaced,
-				Delivery: hogapi.DeliveryOptions{Lanes: 2, MaxBatchEvents: batch, MaxInFlight: window},
+				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: batch, MaxInFlight: window}},
 			}
 			receipt, err := client.Import(t.Context(), testevents.Source(n), &options)
 			testevents.RequireBalanced(t, receipt)
@@ -90,7 +90,7 @@ func TestRejectHandlerFailsAtEveryCall(t *testing.T) {
 			got := map[int64]int{}
 			options := hogapi.ImportOptions{
 				ID: "handler", MaxRejectShare: -1, Checkpoint: &testevents.Checkpoint{}, Rate: hogapi.Unpaced,
-				Delivery: hogapi.DeliveryOptions{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window},
+				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window}},
 				Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 					if calls++; calls == nth {
 						failed = true
@@ -247,7 +247,7 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 			}
 		})
 		receipt, err := server.Client(t).Import(ctx, endless, &hogapi.ImportOptions{
-			ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 200_000},
+			ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 200_000}},
 		})
 		require.ErrorIs(t, err, context.Canceled)
 		assert.LessOrEqual(t, receipt.Read, int64(1000))

@@ -21,7 +21,7 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 	kills := sized(20, 60, 200)
 	bench := &killBench{server: hogapitest.New()}
 	bench.open(t, goodLines(n), n)
-	bench.Delivery = hogapi.DeliveryOptions{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16} // each batch waits a second for its rest
+	bench.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16}} // each batch waits a second for its rest
 	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
 	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
 	random := randomMoments(t)

@@ -87,7 +87,7 @@ func TestKilledInOtherFiles(t *testing.T) {
 			whole, bench := hogapitest.New(), &killBench{server: hogapitest.New()}
 			bench.open(t, "", 0)
 			bench.Kind, bench.File = kind, writeFile(t, name, content)
-			bench.Delivery = hogapi.DeliveryOptions{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4}
+			bench.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 500, MaxBatchEvents: 50, Lanes: 4}}
 			undisturbed := bench.task
 			undisturbed.URL, undisturbed.State = serve(t, whole), filepath.Join(t.TempDir(), "undisturbed")
 			want := runChild(t, undisturbed)

@@ -66,7 +66,7 @@ func TestKilledWhileSorting(t *testing.T) {
 	whole := hogapitest.New()
 	undisturbed := task{
 		Do: "import", Kind: "sorted", URL: serve(t, whole), File: writeFile(t, "rows.jsonl", content), State: t.TempDir(),
-		Delivery: hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 500, Lanes: 4},
+		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2000, MaxBatchEvents: 500, Lanes: 4}},
 	}
 	require.NoError(t, os.Mkdir(undisturbed.temporary(), 0o700))
 	want := runChild(t, undisturbed)

@@ -44,7 +44,7 @@ func newKillBench(t *testing.T, n int) *killBench {
 	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
 	testevents.RefusePoison(b.server)
 	b.open(t, content, n)
-	b.Delivery = hogapi.DeliveryOptions{MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4}
+	b.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2000, MaxBatchEvents: 50, Lanes: 4}}
 	return b
 }
 

@@ -105,11 +105,11 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 	}{
 		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, mostResident},
 		"plain":              {hogapi.DeliveryOptions{NoCompression: true}, "wide", 0, mostResident},
-		"64 lanes, plain":    {hogapi.DeliveryOptions{Lanes: 64, NoCompression: true}, "wide", 0, mostResident},
-		"1 MiB in all":       {hogapi.DeliveryOptions{MaxBytes: mib}, "wide", 0, mostResident},
-		"requests of 18 MiB": {hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}, "bulky", 0, 3 * mostResident},
+		"64 lanes, plain":    {hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, mostResident},
+		"1 MiB in all":       {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: mib}}, "wide", 0, mostResident},
+		"requests of 18 MiB": {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}}, "bulky", 0, 3 * mostResident},
 		"all at once": {
-			hogapi.DeliveryOptions{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64, NoCompression: true},
+			hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64}},
 			"wide", 0, 3 * mostResident,
 		},
 	}

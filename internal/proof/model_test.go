@@ -319,8 +319,8 @@ func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 
 func modelDelivery(random *rand.Rand) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{
-		Lanes: 1 + random.IntN(8), MaxBatchEvents: 1 + random.IntN(30), MaxInFlight: 1 + random.IntN(120),
-		Linger: time.Duration(1+random.IntN(500)) * time.Millisecond, NoCompression: random.IntN(4) > 0,
+		NoCompression: random.IntN(4) > 0,
+		Tuning:        hogapi.Tuning{Lanes: 1 + random.IntN(8), MaxBatchEvents: 1 + random.IntN(30), MaxInFlight: 1 + random.IntN(120), Linger: time.Duration(1+random.IntN(500)) * time.Millisecond},
 	}
 	if random.IntN(4) == 0 {
 		d.MaxBatchSpan = time.Duration(1+random.IntN(24)) * time.Hour

@@ -70,7 +70,7 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 		disk.CrashAt(1 + random.IntN(40))
 		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(b.path), &hogapi.ImportOptions{
 			ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(disk, "d/ckpt"), Rejects: rejectsOn(disk, "elsewhere/rejects"),
-			Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: inFlight, NoCompression: true},
+			Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: inFlight}},
 		})
 		if err == nil {
 			require.EqualValues(t, b.lines, receipt.Read)

@@ -24,7 +24,7 @@ import (
 func TestLongDurations(t *testing.T) {
 	server := hogapitest.New()
 	for _, d := range []time.Duration{time.Second, 3 * time.Second, 15 * time.Minute, time.Hour, 1000 * time.Hour} {
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{MaxBatchSpan: d, Linger: d, NoProgress: d}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{GiveUpAfter: d, Tuning: hogapi.Tuning{MaxBatchSpan: d, Linger: d}}})
 		require.NoError(t, err, "%v on %s", d, runtime.GOARCH)
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
@@ -38,7 +38,7 @@ func TestManyProducers(t *testing.T) {
 	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
 	capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
 		Rate: hogapi.Unpaced, OnSettled: func(hogapi.Position) {},
-		Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond},
+		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond}},
 	})
 	require.NoError(t, err)
 	var taken [producers][]uuid.UUID
@@ -106,7 +106,7 @@ func TestManyProducers(t *testing.T) {
 func TestCloseBesideProducers(t *testing.T) {
 	for round := range 20 {
 		server := hogapitest.New()
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{MaxInFlight: 64}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 64}}})
 		require.NoError(t, err)
 		var taken [8]int
 		var busy sync.WaitGroup
@@ -140,7 +140,7 @@ func TestFlushBesideABrokenClose(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
 			server.SetDown(true)
-			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Linger: time.Hour, Protocol: hogapi.ProtocolBatch}})
+			capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Linger: time.Hour}}})
 			require.NoError(t, err)
 			for i := range 50 {
 				require.NoError(t, capture.Enqueue(t.Context(), testevents.Event(i+1)))

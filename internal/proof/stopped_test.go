@@ -35,7 +35,7 @@ func TestImportOfAFileStoppedAtRandom(t *testing.T) {
 			for {
 				receipt, err := stoppedImport(t, client, hogapi.JSONLinesFile(path), random.IntN(2*inFlight), hogapi.ImportOptions{
 					ID: "stopped", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(rejectsPath), Rate: hogapi.Unpaced,
-					Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 50, Lanes: 3, MaxInFlight: inFlight, NoCompression: true},
+					Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBatchEvents: 50, Lanes: 3, MaxInFlight: inFlight}},
 				})
 				assert.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
 				if err == nil {

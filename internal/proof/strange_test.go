@@ -43,7 +43,7 @@ func TestResumeAfterStrangeRejects(t *testing.T) {
 		checkpoint := &testevents.Checkpoint{}
 		options := hogapi.ImportOptions{
 			ID: "strange", Checkpoint: checkpoint, Rejects: testevents.IgnoreRejects, MaxRejectShare: -1, Rate: hogapi.Unpaced,
-			Delivery: hogapi.DeliveryOptions{MaxBatchEvents: 10, MaxInFlight: 20},
+			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10, MaxInFlight: 20}},
 		}
 		for stop := range int64(n) {
 			ctx, cancel := context.WithCancel(t.Context())

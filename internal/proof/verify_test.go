@@ -134,7 +134,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	for _, share := range []int{0, n / 2} { // lag
 		b.server.ReleaseEvents(share)
 		v := b.verify(t, time.Minute)
-		assert.Equal(t, hogapi.ArrivalInProgress, v.State)
+		assert.Equal(t, hogapi.VerificationInProgress, v.State)
 		assert.Zero(t, v.MissingEvents)
 		assert.EqualValues(t, share, v.Copies)
 	}
@@ -153,7 +153,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 			UUID: foreign[i], Event: "name 1", DistinctID: "p1", Time: testevents.LongAgo.AddDate(0, 0, 3*i+1), Properties: json.RawMessage(`{"$import_job_id":"proof"}`),
 		})
 	}
-	assert.NotEqual(t, hogapi.ArrivalMissing, b.verify(t, time.Hour).State, "a day has not passed")
+	assert.NotEqual(t, hogapi.VerificationMissing, b.verify(t, time.Hour).State, "a day has not passed")
 	b.verify(t, 25*time.Hour)
 	b.server.Script(ops.Query, hogapitest.Slow(time.Millisecond), hogapitest.RateLimit("1"), hogapitest.RateLimit("1"), hogapitest.Status(504))
 	b.verify(t, 25*time.Hour+30*time.Minute)
@@ -166,7 +166,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 		c.kill(t)
 	}
 	v = b.verify(t, 26*time.Hour+time.Minute)
-	assert.Equal(t, hogapi.ArrivalMissing, v.State)
+	assert.Equal(t, hogapi.VerificationMissing, v.State)
 	assert.Equal(t, sortedUUIDs(lost), v.MissingIDs)
 	assert.EqualValues(t, 17, v.MissingEvents)
 	assert.Equal(t, sortedUUIDs(moved), v.MovedIDs)

@@ -33,7 +33,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	}
 	for _, row := range s.State.Rows() {
 		r.Days = append(r.Days, hogapi.DayCount{
-			Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected, Unsure: row.Unconfirmed,
+			Day: row.Period, Event: row.Name, Acknowledged: row.Acknowledged, Rejected: row.Rejected, Unconfirmed: row.Unconfirmed,
 			Digest: row.Sent.String(),
 		})
 	}

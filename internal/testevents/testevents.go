@@ -171,13 +171,13 @@ func RequireBalanced(t T, r hogapi.Receipt) {
 	t.Helper()
 	require.Equal(t, r.Read, r.Acknowledged+r.Rejected+r.Unconfirmed+r.Skipped+r.Pending,
 		"read = acknowledged + rejected + unconfirmed + skipped + pending")
-	var acknowledged, rejected, unsure int64
+	var acknowledged, rejected, unconfirmed int64
 	for _, d := range r.Days {
 		acknowledged += d.Acknowledged
 		rejected += d.Rejected
-		unsure += d.Unsure
+		unconfirmed += d.Unconfirmed
 	}
 	require.Equal(t, r.Acknowledged, acknowledged, "the days add up")
-	require.Equal(t, r.Unconfirmed, unsure, "the days add up")
+	require.Equal(t, r.Unconfirmed, unconfirmed, "the days add up")
 	require.LessOrEqual(t, rejected, r.Rejected)
 }

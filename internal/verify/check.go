@@ -17,17 +17,17 @@ func (c *Config) check() error {
 	bad := func(field, value, want string) error {
 		return &errtext.UnfitError{Field: field, Value: value, Want: want}
 	}
-	var acknowledged, unsure int64
+	var acknowledged, unconfirmed int64
 	for _, row := range c.Rows {
 		acknowledged += row.Acknowledged
-		unsure += row.Unsure
+		unconfirmed += row.Unconfirmed
 	}
 	switch {
 	case c.ID == "":
 		return bad("receipt.ID", "", "the receipt of an import with an ID: by it the events are found")
-	case acknowledged != c.Acknowledged || unsure != c.Unsure:
-		return bad("receipt.Days", strconv.FormatInt(acknowledged+unsure, 10), fmt.Sprintf(
-			"rows that add up to the %d acknowledged and %d unconfirmed events: the receipt as Import returned it", c.Acknowledged, c.Unsure))
+	case acknowledged != c.Acknowledged || unconfirmed != c.Unconfirmed:
+		return bad("receipt.Days", strconv.FormatInt(acknowledged+unconfirmed, 10), fmt.Sprintf(
+			"rows that add up to the %d acknowledged and %d unconfirmed events: the receipt as Import returned it", c.Acknowledged, c.Unconfirmed))
 	case c.Acknowledged > 0 && (c.Oldest.IsZero() || c.Newest.Before(c.Oldest)):
 		return bad("receipt.Oldest", "", "a time, and Newest not before it: the receipt as Import returned it")
 	case c.EveryUUID && c.Source == nil:

@@ -20,9 +20,9 @@ func TestCheck(t *testing.T) {
 	require.NoError(t, os.WriteFile(empty, nil, 0o600))
 	for want, change := range map[string]func(*Config){
 		"receipt.ID":              func(c *Config) { c.ID = "" },
-		"receipt.Days":            func(c *Config) { c.Unsure++ },
+		"receipt.Days":            func(c *Config) { c.Unconfirmed++ },
 		"receipt.Days ":           func(c *Config) { c.Rows[1].Acknowledged-- },
-		"receipt.Days  ":          func(c *Config) { c.Rows[1].Unsure = 2 },
+		"receipt.Days  ":          func(c *Config) { c.Rows[1].Unconfirmed = 2 },
 		"receipt.Oldest":          func(c *Config) { c.Oldest = time.Time{} },
 		"receipt.Oldest ":         func(c *Config) { c.Oldest = c.Newest.Add(1) },
 		"VerifyOptions.EveryUUID": func(c *Config) { c.EveryUUID, c.Source = true, nil },

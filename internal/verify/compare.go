@@ -30,10 +30,10 @@ type findings struct {
 type cellFinds struct {
 	missing, arriving, moved, foreign int64
 
-	come   int64  // since they were listed
-	again  int64  // rejects that were imported since
-	unsure int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
-	why    string // not all of it was compared
+	come        int64  // since they were listed
+	again       int64  // rejects that were imported since
+	unconfirmed int64  // absent, and all of them can be unconfirmed ones, which are not missing or not yet
+	why         string // not all of it was compared
 
 	isShort bool // the service listed fewer uuids than it had counted
 }
@@ -44,7 +44,7 @@ func (v *verifier) isSuspect(i int) bool {
 		return false
 	}
 	switch v.state[i] {
-	case arrival.Missing, arrival.TooMany, arrival.CompleteUnsure, arrival.ByCounts:
+	case arrival.Missing, arrival.TooMany, arrival.CompleteUnconfirmed, arrival.ByCounts:
 		return true
 	case arrival.Unknown:
 		return !arrival.IsUncountable(v.table.Cells[i].Name)
@@ -66,7 +66,7 @@ func (v *verifier) explain(ctx context.Context) error {
 	for i, row := range v.table.Cells {
 		isSuspect := v.isSuspect(i)
 		suspect = suspect || isSuspect
-		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unsure && !v.sight(i).CanArrive()
+		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unconfirmed && !v.sight(i).CanArrive()
 	}
 	if !suspect {
 		return nil
@@ -177,8 +177,8 @@ func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) err
 func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i int) error {
 	row := v.table.Cells[i]
 	finds := &v.finds.cells[i]
-	if n := sorted.Count(i); n != row.Acknowledged+row.Unsure {
-		finds.why = fmt.Sprintf("the source gives %d events for it and not %d: it has changed, the gate is another one, or a reject file is not in Rejects", n, row.Acknowledged+row.Unsure)
+	if n := sorted.Count(i); n != row.Acknowledged+row.Unconfirmed {
+		finds.why = fmt.Sprintf("the source gives %d events for it and not %d: it has changed, the gate is another one, or a reject file is not in Rejects", n, row.Acknowledged+row.Unconfirmed)
 		return nil
 	}
 	if row.Period == arrival.Other {
@@ -344,12 +344,12 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		absent := slices.DeleteFunc(slices.Clone(f.Absent), func(id uuid.UUID) bool { return v.finds.ours[id] })
 		elsewhere := int64(len(f.Absent) - len(absent))
 		finds.moved += elsewhere
-		lacking, areUnsure := f.Lacking-elsewhere, v.canBeUnsure(i, f.Lacking-elsewhere, absent)
+		lacking, areUnconfirmed := f.Lacking-elsewhere, v.canBeUnconfirmed(i, f.Lacking-elsewhere, absent)
 		isOpen := len(v.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
 		switch {
 		case lacking == 0:
-		case areUnsure && (canArrive || isOpen):
-			finds.unsure = lacking
+		case areUnconfirmed && (canArrive || isOpen):
+			finds.unconfirmed = lacking
 		case canArrive:
 			finds.arriving = lacking
 		default:
@@ -361,10 +361,10 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 	return v.lookUp(ctx)
 }
 
-// canBeUnsure reports whether all events that a cell lacks can be unconfirmed ones.
-func (v *verifier) canBeUnsure(i int, lacking int64, absent []uuid.UUID) bool {
+// canBeUnconfirmed reports whether all events that a cell lacks can be unconfirmed ones.
+func (v *verifier) canBeUnconfirmed(i int, lacking int64, absent []uuid.UUID) bool {
 	if len(v.Rejects) == 0 {
-		return lacking <= v.table.Cells[i].Unsure
+		return lacking <= v.table.Cells[i].Unconfirmed
 	}
-	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnsure(id) })
+	return lacking == int64(len(absent)) && !slices.ContainsFunc(absent, func(id uuid.UUID) bool { return !v.rejected.isUnconfirmed(id) })
 }

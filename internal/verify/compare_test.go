@@ -70,11 +70,11 @@ func TestOneIsElsewhereAndOneIsMissing(t *testing.T) {
 	}
 }
 
-// Of a cell with an unsure event that lacks two events, one is elsewhere, and the other may be the unsure one.
-func TestOneIsElsewhereAndOneIsUnsure(t *testing.T) {
+// Of a cell with an unconfirmed event that lacks two events, one is elsewhere, and the other may be the unconfirmed one.
+func TestOneIsElsewhereAndOneIsUnconfirmed(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(slices.Insert(sent(20), 4, Event{ID: id(30), Name: "e", Time: day(3)}))
-	c.unsure(4)
+	c.unconfirmed(4)
 	p.lost(4)
 	p.events[3].Time = day(12)
 	r := standsStill(t, c)
@@ -96,7 +96,7 @@ func TestCellsThatAreCompared(t *testing.T) {
 		"every one":               {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), arrival.Complete},
 		"none that can arrive":    {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
 		"one with too many":       {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", arrival.TooMany},
-		"an unsure one":           {func(c *Config, p *project) { c.unsure(10); p.lost(10); p.lost(3) }, "e", arrival.Arriving},
+		"an unconfirmed one":      {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", arrival.Arriving},
 		"to another day":          {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", arrival.Moved},
 		"to another name":         {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", arrival.Moved},
 		"one with too few copies": {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
@@ -156,7 +156,7 @@ func TestRejectsThatWereImportedAgain(t *testing.T) {
 }
 
 // Events of which the import has no answer may be there or not.
-func TestUnsureEvents(t *testing.T) {
+func TestUnconfirmedEvents(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
 		event  string
@@ -165,18 +165,18 @@ func TestUnsureEvents(t *testing.T) {
 		state  arrival.State
 		reason string
 	}{
-		"without Rejects": {"e", func(*Config) {}, true, arrival.CompleteUnsure, "1 events are not there, and without Rejects it is not known whether they are the unconfirmed ones"},
+		"without Rejects": {"e", func(*Config) {}, true, arrival.CompleteUnconfirmed, "1 events are not there, and without Rejects it is not known whether they are the unconfirmed ones"},
 		"without Rejects, and may arrive": {
-			"e", func(*Config) {}, false, arrival.CompleteUnsure,
+			"e", func(*Config) {}, false, arrival.CompleteUnconfirmed,
 			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
 		"unconfirmed": {"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.Missing, ""},
 		"unconfirmed, and may arrive": {
-			"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, false, arrival.CompleteUnsure,
+			"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, false, arrival.CompleteUnconfirmed,
 			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
 		"unconfirmed, of a name apart": {
-			"$exception", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.CompleteUnsure,
+			"$exception", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.CompleteUnconfirmed,
 			"1 events are not there, and they are unconfirmed ones: the service drops, changes or keeps elsewhere events of this name",
 		},
 		"another is unconfirmed": {"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, true, arrival.Missing, ""},
@@ -184,13 +184,13 @@ func TestUnsureEvents(t *testing.T) {
 			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, arrival.Arriving,
 			"1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
-		"without a source": {"e", func(c *Config) { c.Source = nil }, true, arrival.CompleteUnsure, "which of the unconfirmed events are there is not known: give Source and Rejects"},
+		"without a source": {"e", func(c *Config) { c.Source = nil }, true, arrival.CompleteUnconfirmed, "which of the unconfirmed events are there is not known: give Source and Rejects"},
 	} {
 		events := sent(20)
 		events[10].Name = tt.event
 		c, p := importOf(events)
 		p.lost(10)
-		c.unsure(10)
+		c.unconfirmed(10)
 		tt.change(&c)
 		var r *Result
 		if tt.still {
@@ -207,10 +207,10 @@ func TestUnsureEvents(t *testing.T) {
 	c.Rejects = []string{"rejects.jsonl"}
 	v, err := newVerifier(c)
 	require.NoError(t, err)
-	v.rejected.unsure = []uuid.UUID{id(1), id(2)}
-	assert.True(t, v.canBeUnsure(0, 2, []uuid.UUID{id(1), id(2)}))
-	assert.False(t, v.canBeUnsure(0, 3, []uuid.UUID{id(1), id(2)}), "one of them is not named")
-	assert.False(t, v.canBeUnsure(0, 2, []uuid.UUID{id(1), id(3)}))
+	v.rejected.unconfirmed = []uuid.UUID{id(1), id(2)}
+	assert.True(t, v.canBeUnconfirmed(0, 2, []uuid.UUID{id(1), id(2)}))
+	assert.False(t, v.canBeUnconfirmed(0, 3, []uuid.UUID{id(1), id(2)}), "one of them is not named")
+	assert.False(t, v.canBeUnconfirmed(0, 2, []uuid.UUID{id(1), id(3)}))
 }
 
 // Without a source, the counts say how many events there are too few or too many.
@@ -231,7 +231,7 @@ func TestCountsWithoutASource(t *testing.T) {
 
 	c, p = importOf(pairs)
 	c.Source = nil
-	c.unsure(10)
+	c.unconfirmed(10)
 	p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(5)}, Event{ID: id(91), Name: "e", Time: day(5)}, Event{ID: id(92), Name: "f", Time: day(5)})
 	r = verifyOnce(t, c)
 	assert.Equal(t, arrival.TooMany, r.State)
@@ -606,14 +606,14 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 // Comparing uuids shows events as absent that may still come: then it waits for them.
 func TestWaitsForWhatWasCompared(t *testing.T) {
 	t.Parallel()
-	for name, isUnsure := range map[string]bool{"acknowledged": false, "unsure": true} {
+	for name, isUnconfirmed := range map[string]bool{"acknowledged": false, "unconfirmed": true} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c, p := importOf(sent(20))
 				c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
-				if isUnsure {
-					c.unsure(10)
+				if isUnconfirmed {
+					c.unconfirmed(10)
 					p.lost(10)
 				} else {
 					p.events[10].ID = id(90) // another one in its place: there are as many
@@ -623,7 +623,7 @@ func TestWaitsForWhatWasCompared(t *testing.T) {
 					if at.Step == "wait" {
 						if looks++; looks == 3 {
 							p.events = sent(20)
-							if !isUnsure {
+							if !isUnconfirmed {
 								p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(10)})
 							}
 						}
@@ -631,7 +631,7 @@ func TestWaitsForWhatWasCompared(t *testing.T) {
 				}
 				r := verifyOnce(t, c)
 				assert.Equal(t, 3, looks)
-				if isUnsure {
+				if isUnconfirmed {
 					assert.Equal(t, arrival.Complete, r.State)
 				} else {
 					assert.Equal(t, "events with the import's ID that the source does not have", r.Cells[10].Reason, "and none that is not there yet")

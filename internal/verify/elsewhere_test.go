@@ -212,7 +212,7 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 	}{
 		"all there":            {func(c *Config, _ *project) { c.EveryUUID = true }, 3 * own, ""},
 		"missing":              {func(_ *Config, p *project) { p.lost(10) }, 3*own + beyond, ""},
-		"an unsure one":        {func(c *Config, p *project) { c.unsure(10); p.lost(10) }, 3*own + beyond, ""},
+		"an unconfirmed one":   {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10) }, 3*own + beyond, ""},
 		"moved far":            {func(_ *Config, p *project) { p.events[10].Time = time.Date(1985, 1, 1, 0, 0, 0, 0, time.UTC) }, 3*own + beyond, ""},
 		"in smaller windows":   {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(5000 * 24 * time.Hour) }, 3*own + 15 + 7 + 1, ""},
 		"in windows of weeks":  {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(leastBeyond) }, 3*own + 69, "was not searched"},
@@ -259,15 +259,15 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		}
 	}
 	c, p := importOf(sent(20))
-	c.unsure(10)
+	c.unconfirmed(10)
 	p.lost(10)
 	_, err := Verify(t.Context(), c)
 	require.NoError(t, err)
 	assert.Len(t, p.asked, own, "at the first look the event may still arrive")
 }
 
-// unsure makes the event of a day one that may not have been taken.
-func (c *Config) unsure(day int) {
-	c.Rows[day].Acknowledged, c.Rows[day].Unsure = 0, 1
-	c.Acknowledged, c.Unsure = c.Acknowledged-1, c.Unsure+1
+// unconfirmed makes the event of a day one that may not have been taken.
+func (c *Config) unconfirmed(day int) {
+	c.Rows[day].Acknowledged, c.Rows[day].Unconfirmed = 0, 1
+	c.Acknowledged, c.Unconfirmed = c.Acknowledged-1, c.Unconfirmed+1
 }

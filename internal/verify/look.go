@@ -185,7 +185,7 @@ func (v *verifier) sight(i int) arrival.Sight {
 	row, standing := v.table.Cells[i], v.memory.Cells[i]
 	_, failed := v.failed[i]
 	return arrival.Sight{
-		Acknowledged: row.Acknowledged, Unsure: row.Unsure, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies,
+		Acknowledged: row.Acknowledged, Unconfirmed: row.Unconfirmed, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies,
 		Sent: row.Sum, There: v.table.Seen[i].Sum, Hidden: v.Hidden,
 		Failed: failed, Uncountable: arrival.IsUncountable(row.Name), Unfinished: v.IsOpen,
 		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),

@@ -21,15 +21,15 @@ import (
 
 // rejectedIDs are the uuids in reject files: of rejected events, and of unconfirmed events. Each list is
 // sorted.
-type rejectedIDs struct{ refused, unsure []uuid.UUID }
+type rejectedIDs struct{ refused, unconfirmed []uuid.UUID }
 
 func (r *rejectedIDs) has(id uuid.UUID) bool {
 	_, found := slices.BinarySearchFunc(r.refused, id, arrival.CompareIDs)
 	return found
 }
 
-func (r *rejectedIDs) isUnsure(id uuid.UUID) bool {
-	_, found := slices.BinarySearchFunc(r.unsure, id, arrival.CompareIDs)
+func (r *rejectedIDs) isUnconfirmed(id uuid.UUID) bool {
+	_, found := slices.BinarySearchFunc(r.unconfirmed, id, arrival.CompareIDs)
 	return found
 }
 
@@ -41,7 +41,7 @@ func readRejects(ctx context.Context, paths []string, importID string) (r reject
 		}
 	}
 	slices.SortFunc(r.refused, arrival.CompareIDs)
-	slices.SortFunc(r.unsure, arrival.CompareIDs)
+	slices.SortFunc(r.unconfirmed, arrival.CompareIDs)
 	return r, nil
 }
 
@@ -73,7 +73,7 @@ func (r *rejectedIDs) add(line []byte, importID string) {
 	switch {
 	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
 	case note != nil && note.Reason == string(reasons.Unconfirmed):
-		r.unsure = append(r.unsure, id)
+		r.unconfirmed = append(r.unconfirmed, id)
 	default:
 		r.refused = append(r.refused, id)
 	}

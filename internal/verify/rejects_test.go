@@ -30,7 +30,7 @@ func TestReadRejects(t *testing.T) {
 	r, err := readRejects(t.Context(), []string{path}, "mine")
 	require.NoError(t, err)
 	assert.Equal(t, []uuid.UUID{id(1), id(4), id(5)}, r.refused)
-	assert.Equal(t, []uuid.UUID{id(2)}, r.unsure)
+	assert.Equal(t, []uuid.UUID{id(2)}, r.unconfirmed)
 	_, err = readRejects(t.Context(), []string{path + ".no"}, "mine")
 	require.ErrorIs(t, err, fs.ErrNotExist)
 	assert.NotContains(t, err.Error(), filepath.Dir(path), "no path of this machine")

@@ -101,7 +101,7 @@ func (v *verifier) cell(i int) Cell {
 			c.Reason = "events of the source with equal uuids count once, and may be among them: a Source settles it"
 		}
 	case state == arrival.TooMany:
-		c.Foreign = seen.Seen - row.Acknowledged - row.Unsure
+		c.Foreign = seen.Seen - row.Acknowledged - row.Unconfirmed
 		c.Reason = cmp.Or(v.finds.cells[i].why, tooMany)
 	default:
 		c.Reason = v.reason(i)
@@ -137,8 +137,8 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 	case finds.arriving > 0:
 		c.Reason = v.arriving(i)
 		return arrival.Arriving
-	case finds.unsure > 0:
-		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unsure)
+	case finds.unconfirmed > 0:
+		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unconfirmed)
 		switch {
 		case v.sight(i).CanArrive():
 			c.Reason += "the unconfirmed ones among them may still arrive: " + v.arriving(i)
@@ -147,7 +147,7 @@ func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
 		default:
 			c.Reason += "they are unconfirmed ones: " + uncountable
 		}
-		return arrival.CompleteUnsure
+		return arrival.CompleteUnconfirmed
 	case finds.again > 0:
 		c.Reason = fmt.Sprintf("%d rejected events are there too: they were imported again", finds.again)
 	case f.Doubled > 0:
@@ -192,7 +192,7 @@ func (v *verifier) reason(i int) string {
 		return "the receipt is of an older release, which did not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
 	case state == arrival.ByCounts:
 		return "the service does not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
-	case state == arrival.CompleteUnsure:
+	case state == arrival.CompleteUnconfirmed:
 		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
 	case state == arrival.Arriving:
 		return v.arriving(i)

@@ -16,7 +16,7 @@ type Summary struct {
 	IsUnfinished       bool
 	Looks              int
 	Acknowledged       int64
-	Unsure             int64
+	Unconfirmed        int64
 	Seen, Copies       int64
 	Doubled            int64
 	Found              []SummaryIDs
@@ -66,8 +66,8 @@ func (s *Summary) String() string {
 		b.WriteString("; but " + unfinished)
 	}
 	fmt.Fprintf(&b, "\nacknowledged %d", s.Acknowledged)
-	if s.Unsure > 0 {
-		fmt.Fprintf(&b, ", unsure %d", s.Unsure)
+	if s.Unconfirmed > 0 {
+		fmt.Fprintf(&b, ", unconfirmed %d", s.Unconfirmed)
 	}
 	fmt.Fprintf(&b, ", seen %d", s.Seen)
 	if s.Copies > s.Seen {

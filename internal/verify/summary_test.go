@@ -12,14 +12,14 @@ import (
 func TestSummary(t *testing.T) {
 	t.Parallel()
 	s := Summary{
-		Import: "i", State: "missing", IsUnfinished: true, Looks: 3, Acknowledged: 10, Unsure: 1, Seen: 7, Copies: 8, Doubled: 2,
+		Import: "i", State: "missing", IsUnfinished: true, Looks: 3, Acknowledged: 10, Unconfirmed: 1, Seen: 7, Copies: 8, Doubled: 2,
 		Found:       []SummaryIDs{{Kind: "missing", Events: 3, IDs: []uuid.UUID{id(1)}}, {Kind: "moved"}},
 		Rows:        []SummaryRow{{"1999-03-01", "a\nb", 10, 7, "missing", "why\nso"}},
 		Uncountable: []string{"$x", ""}, Notes: []string{"one\nnote"},
 		Warnings: []SummaryWarning{{"dropped", 4, march}},
 	}
 	assert.Equal(t, `import "i": missing; but the import is not finished: import the rest, and verify its last receipt
-acknowledged 10, unsure 1, seen 7 (8 copies, not merged yet), after look 3
+acknowledged 10, unconfirmed 1, seen 7 (8 copies, not merged yet), after look 3
 missing: 3
   `+id(1).String()+`
 stored once: 2, which share the uuid of another event of the source

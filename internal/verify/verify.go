@@ -28,7 +28,7 @@ type Import struct {
 	LastAcknowledged time.Time // zero where it is not known
 	Read             int64
 	Acknowledged     int64
-	Unsure           int64
+	Unconfirmed      int64
 	IsOpen           bool  // some events were not settled
 	Hidden           int64 // events that counting cannot find
 }
@@ -241,8 +241,8 @@ func (v *verifier) isSettled() bool {
 	}
 	for i, state := range v.state {
 		_, failed := v.failed[i]
-		isUnsure := state == arrival.CompleteUnsure && v.sight(i).CanArrive()
-		if failed || state == arrival.Arriving && !v.mayBeShared(i) || isUnsure {
+		isUnconfirmed := state == arrival.CompleteUnconfirmed && v.sight(i).CanArrive()
+		if failed || state == arrival.Arriving && !v.mayBeShared(i) || isUnconfirmed {
 			return false
 		}
 	}
@@ -266,7 +266,7 @@ func (v *verifier) canArrive() bool {
 // mayArrive reports whether comparing uuids has found absent events that may still arrive.
 func (v *verifier) mayArrive() bool {
 	for i, f := range v.finds.cells {
-		if f.arriving > 0 || f.unsure > 0 && v.sight(i).CanArrive() {
+		if f.arriving > 0 || f.unconfirmed > 0 && v.sight(i).CanArrive() {
 			return true
 		}
 	}

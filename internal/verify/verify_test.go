@@ -207,7 +207,7 @@ func TestAnotherSourceNamesNothing(t *testing.T) {
 	assert.Empty(t, r.MissingIDs)
 	assert.Contains(t, r.Cells[19].Reason, "the source gives 0 events for it and not 1")
 
-	c.unsure(19)
+	c.unconfirmed(19)
 	c.Source, c.EveryUUID = func(context.Context) iter.Seq2[Event, error] { return func(func(Event, error) bool) {} }, true
 	assert.Contains(t, standsStill(t, c).Cells[19].Reason, "the source gives 0 events for it and not 1")
 }

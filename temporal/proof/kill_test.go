@@ -104,7 +104,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	}
 	assert.Equal(t, ledger.Counts(), days)
 	require.NotNil(t, out.Arrival)
-	assert.Equal(t, hogapi.ArrivalComplete, out.Arrival.State)
+	assert.Equal(t, hogapi.VerificationComplete, out.Arrival.State)
 
 	const lanes = 8
 	begun, read, longest := s.service.late()

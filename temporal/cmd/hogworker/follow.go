@@ -126,7 +126,7 @@ func (t *tool) followImport(ctx context.Context, c client.Client, id string) err
 			last = t.news(last, s.String())
 			switch s.State {
 			case hogtemporal.StateComplete:
-				if s.Arrival != nil && s.Arrival.State != hogapi.ArrivalComplete {
+				if s.Arrival != nil && s.Arrival.State != hogapi.VerificationComplete {
 					return fmt.Errorf("%w in the project: %s", errNotComplete, s.Arrival.State)
 				}
 				return nil

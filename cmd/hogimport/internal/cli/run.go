@@ -114,8 +114,8 @@ func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 	if r.maxOutage < time.Second {
 		return o, usageError("--max-outage is too short", "give a second or more, such as 15m")
 	}
-	o.Delivery.NoProgress = r.maxOutage
-	o.Delivery.FirstAnswer = min(r.maxOutage, 30*time.Second)
+	o.Delivery.GiveUpAfter = r.maxOutage
+	o.Delivery.UnreachableAfter = min(r.maxOutage, 30*time.Second)
 	return o, nil
 }
 

@@ -246,7 +246,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 	case result.Seen == 0:
 		return &fault{code: codeCannot, text: "none of the events is there yet",
 			todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
-	case result.State == hogapi.ArrivalMoved:
+	case result.State == hogapi.VerificationMoved:
 		return &fault{code: codeCannot, text: "events are there under another day or name", todo: "look for transformations in the settings of the test project"}
 	}
 	return &fault{code: codeCannot, text: fmt.Sprintf("%s of %s events are there: %s", page.Count(result.Seen), page.Count(result.Acknowledged), result.State), todo: again}

@@ -247,18 +247,18 @@ func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
 		return nil
 	case result.Unfinished:
 		return []page.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + quoted(s.dir) + givenFlags(v.flags, "host")}, again}
-	case result.State == hogapi.ArrivalMissing && len(result.MissingIDs) > 0:
+	case result.State == hogapi.VerificationMissing && len(result.MissingIDs) > 0:
 		return []page.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
 			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify" + of + " --resend-missing"},
 		}
-	case result.State == hogapi.ArrivalMissing:
+	case result.State == hogapi.VerificationMissing:
 		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
-	case result.State == hogapi.ArrivalByCounts:
+	case result.State == hogapi.VerificationCompleteByCounts:
 		return []page.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
-	case result.State == hogapi.ArrivalMoved:
+	case result.State == hogapi.VerificationMoved:
 		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
-	case result.State == hogapi.ArrivalTooMany:
+	case result.State == hogapi.VerificationTooMany:
 		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: undo}}
 	}
 	return []page.Step{again}
@@ -273,28 +273,28 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		return s.saveVerified(receipt)
 	}
 	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
-	if result.State == hogapi.ArrivalByCounts {
+	if result.State == hogapi.VerificationCompleteByCounts {
 		f.text = "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
 	}
 	f.next = v.next(s, result)
-	if result.State == hogapi.ArrivalMissing {
+	if result.State == hogapi.VerificationMissing {
 		f.code = codeMissing
 	}
 	return f
 }
 
 func stateWords(v *hogapi.Verification) string {
-	text := "the import is " + string(v.State)
+	text := "the import is " + v.State.String()
 	switch {
-	case v.State == hogapi.ArrivalMissing:
+	case v.State == hogapi.VerificationMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
-	case v.State == hogapi.ArrivalTooMany:
+	case v.State == hogapi.VerificationTooMany:
 		text = page.Count(v.ForeignEvents) + " events are there that were not sent"
-	case v.State == hogapi.ArrivalMoved:
+	case v.State == hogapi.VerificationMoved:
 		text = page.Count(v.MovedEvents) + " events are under another day or name"
 	case v.Unfinished:
 		text = "the import is not finished"
-	case v.State == hogapi.ArrivalUnknown:
+	case v.State == hogapi.VerificationUnknown:
 		text = "it is not known whether all events are there"
 	}
 	return text

@@ -27,7 +27,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	for _, more := range []struct {
 		name string
 		n    int64
-	}{{"unconfirmed", v.Unsure}, {"moved", v.MovedEvents}, {"too many", v.ForeignEvents}} {
+	}{{"unconfirmed", v.Unconfirmed}, {"moved", v.MovedEvents}, {"too many", v.ForeignEvents}} {
 		if more.n > 0 {
 			row(more.name, more.n)
 		}
@@ -63,7 +63,7 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 	var said []string
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		why := page.Why(c.Reason)
-		if c.State == hogapi.ArrivalComplete || why == "" || slices.Contains(said, why) {
+		if c.State == hogapi.VerificationComplete || why == "" || slices.Contains(said, why) {
 			continue
 		}
 		const most = 5
@@ -71,7 +71,7 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 			fmt.Fprintln(w, "\nThe JSON and the page have further reasons.")
 			break
 		}
-		fmt.Fprintf(w, "\n%s\n", term.Flow(string(c.State)+": "+why))
+		fmt.Fprintf(w, "\n%s\n", term.Flow(c.State.String()+": "+why))
 	}
 }
 
@@ -80,13 +80,13 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	type day struct {
 		name                 string
 		sent, found, missing int64
-		state                hogapi.ArrivalState
+		state                hogapi.VerificationState
 	}
 	days := map[string]*day{}
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		d := days[c.Day]
 		if d == nil {
-			d = &day{name: c.Day, state: hogapi.ArrivalComplete}
+			d = &day{name: c.Day, state: hogapi.VerificationComplete}
 			days[c.Day] = d
 		}
 		d.sent, d.found, d.missing = d.sent+c.Acknowledged, d.found+c.Seen, d.missing+c.Missing
@@ -94,7 +94,7 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	}
 	var open []*day
 	for _, d := range days {
-		if d.state != hogapi.ArrivalComplete {
+		if d.state != hogapi.VerificationComplete {
 			open = append(open, d)
 		}
 	}

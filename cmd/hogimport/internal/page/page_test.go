@@ -53,10 +53,10 @@ func badCheck() page.Check {
 }
 
 func badVerify() page.Verify {
-	v := &hogapi.Verification{ID: hostile[0], State: hogapi.ArrivalMissing, Uncountable: hostile, Notes: hostile, MissingEvents: 3, MissingIDs: []uuid.UUID{{1}}}
+	v := &hogapi.Verification{ID: hostile[0], State: hogapi.VerificationMissing, Uncountable: hostile, Notes: hostile, MissingEvents: 3, MissingIDs: []uuid.UUID{{1}}}
 	for i, text := range hostile {
-		v.Cells = append(v.Cells, hogapi.ArrivalCell{Day: "2024-05-01", Event: text, Acknowledged: int64(i) + 5, Seen: 2, Missing: 3, State: hogapi.ArrivalState(text), Reason: text})
-		v.Outside = append(v.Outside, hogapi.ArrivalCell{Day: text, Event: text, Seen: 1, State: hogapi.ArrivalMoved})
+		v.Cells = append(v.Cells, hogapi.VerificationCell{Day: "2024-05-01", Event: text, Acknowledged: int64(i) + 5, Seen: 2, Missing: 3, State: hogapi.VerificationState(text), Reason: text})
+		v.Outside = append(v.Outside, hogapi.VerificationCell{Day: text, Event: text, Seen: 1, State: hogapi.VerificationMoved})
 		v.Warnings = append(v.Warnings, hogapi.IngestionWarning{Type: text, Count: 2})
 	}
 	return page.Verify{Verification: v, Receipt: hogapi.Receipt{ID: hostile[1]}, Project: hostile[2], At: at, Version: hostile[3]}
@@ -158,20 +158,20 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 }
 
 func TestWhatAVerificationSaysFirst(t *testing.T) {
-	for state, c := range map[hogapi.ArrivalState]struct {
+	for state, c := range map[hogapi.VerificationState]struct {
 		level page.Level
 		title string
 	}{
-		hogapi.ArrivalComplete:       {page.Good, "Complete: all 1,000 events are in the project"},
-		hogapi.ArrivalByCounts:       {page.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
-		hogapi.ArrivalUnfinished:     {page.Warn, "Nothing is missing so far, but the import is not finished"},
-		hogapi.ArrivalCompleteUnsure: {page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
-		hogapi.ArrivalInProgress:     {page.Info, "Still arriving: 10 events are not there yet"},
-		hogapi.ArrivalUnknown:        {page.Info, "It is not known yet whether all events have arrived"},
-		hogapi.ArrivalMoved:          {page.Warn, "3 events are under another day or name"},
-		hogapi.ArrivalTooMany:        {page.Bad, "4 events are there that were not sent"},
-		hogapi.ArrivalMissing:        {page.Bad, "1 event is missing"},
-		"a state of tomorrow":        {page.Info, "It is not known yet whether all events have arrived"},
+		hogapi.VerificationComplete:            {page.Good, "Complete: all 1,000 events are in the project"},
+		hogapi.VerificationCompleteByCounts:    {page.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
+		hogapi.VerificationUnfinished:          {page.Warn, "Nothing is missing so far, but the import is not finished"},
+		hogapi.VerificationCompleteUnconfirmed: {page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
+		hogapi.VerificationInProgress:          {page.Info, "Still arriving: 10 events are not there yet"},
+		hogapi.VerificationUnknown:             {page.Info, "It is not known yet whether all events have arrived"},
+		hogapi.VerificationMoved:               {page.Warn, "3 events are under another day or name"},
+		hogapi.VerificationTooMany:             {page.Bad, "4 events are there that were not sent"},
+		hogapi.VerificationMissing:             {page.Bad, "1 event is missing"},
+		"a state of tomorrow":                  {page.Info, "It is not known yet whether all events have arrived"},
 	} {
 		v := &hogapi.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
 		p := page.Verify{Verification: v}
@@ -201,10 +201,10 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 // Events of one uuid are stored once: all is there, and neither is called late.
 func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	v := &hogapi.Verification{
-		State: hogapi.ArrivalComplete, Acknowledged: 49_662, Seen: 49_432, Copies: 49_432,
-		Cells: []hogapi.ArrivalCell{
-			{Day: "2024-05-01", Event: "a", Acknowledged: 49_000, Seen: 48_770, Doubled: 230, State: hogapi.ArrivalComplete},
-			{Day: "2024-05-02", Event: "a", Acknowledged: 662, Seen: 662, State: hogapi.ArrivalComplete},
+		State: hogapi.VerificationComplete, Acknowledged: 49_662, Seen: 49_432, Copies: 49_432,
+		Cells: []hogapi.VerificationCell{
+			{Day: "2024-05-01", Event: "a", Acknowledged: 49_000, Seen: 48_770, Doubled: 230, State: hogapi.VerificationComplete},
+			{Day: "2024-05-02", Event: "a", Acknowledged: 662, Seen: 662, State: hogapi.VerificationComplete},
 		},
 	}
 	p := page.Verify{Verification: v}
@@ -216,15 +216,15 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	assert.NotContains(t, b.String(), "not found yet</bdi>")
 	assert.Contains(t, b.String(), `>Stored once</th>`)
 	assert.Contains(t, b.String(), "<dt>Stored once</dt>")
-	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.ArrivalInProgress, 49_430, 660, hogapi.ArrivalInProgress
+	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.VerificationInProgress, 49_430, 660, hogapi.VerificationInProgress
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
 
 // A reason is explained once, for any number of days and names.
 func TestEqualReasonsAreSaidOnce(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.ArrivalMissing, Acknowledged: 3000, Seen: 2900}
+	v := &hogapi.Verification{State: hogapi.VerificationMissing, Acknowledged: 3000, Seen: 2900}
 	for i := range 300 {
-		c := hogapi.ArrivalCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: hogapi.ArrivalInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
+		c := hogapi.VerificationCell{Day: "2024-05-01", Event: "a", Acknowledged: 10, Seen: 9, State: hogapi.VerificationInProgress, Reason: "the last acknowledgement came 23h45m4.316s ago, and events may take 24h0m0s"}
 		if i%3 == 0 {
 			c.Reason = strconv.Itoa(i) + " events are not there, and they are unconfirmed ones"
 		}
@@ -244,8 +244,8 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 
 // A number that is not the same as another one is followed by why.
 func TestNumbersOfAVerificationAreExplained(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.ArrivalComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
-	v.Cells = []hogapi.ArrivalCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.ArrivalComplete}}
+	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
+	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
 	var b bytes.Buffer
 	require.NoError(t, page.Verify{Verification: v}.Write(&b))
 	assert.Contains(t, b.String(), "49,626 copies")
@@ -254,25 +254,25 @@ func TestNumbersOfAVerificationAreExplained(t *testing.T) {
 		"PostHog merges copies in the background; until then a query of its events may count them.")
 	assert.NotContains(t, b.String(), "can no longer arrive", "of none")
 	b.Reset()
-	v.State, v.MissingEvents, v.Copies = hogapi.ArrivalMissing, 2, 48_904
+	v.State, v.MissingEvents, v.Copies = hogapi.VerificationMissing, 2, 48_904
 	require.NoError(t, page.Verify{Verification: v}.Write(&b))
 	assert.Contains(t, b.String(), "can no longer arrive")
 	assert.NotContains(t, b.String(), "surplus copies")
 	b.Reset()
-	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.ArrivalComplete, 0, 49_140, 49_137
+	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.VerificationComplete, 0, 49_140, 49_137
 	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
 	require.NoError(t, page.Verify{Verification: v}.Write(&b))
 	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request. PostHog merges")
 	b.Reset()
-	v.State, v.Seen = hogapi.ArrivalInProgress, 49_130 // which of them share a uuid was not compared
+	v.State, v.Seen = hogapi.VerificationInProgress, 49_130 // which of them share a uuid was not compared
 	require.NoError(t, page.Verify{Verification: v}.Write(&b))
 	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
 }
 
 // Links are sent and counted like events of the files: the page and the table say so.
 func TestLinksOfPersonsAreNamed(t *testing.T) {
-	v := &hogapi.Verification{State: hogapi.ArrivalComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 48_904}
-	v.Cells = []hogapi.ArrivalCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.ArrivalComplete}}
+	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 48_904}
+	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
 	p := page.Verify{Verification: v, Receipt: hogapi.Receipt{Read: 50_610}, HasLinks: true, LinksRead: 900, Links: 900}
 	assert.Equal(t, "Complete: 48,904 different events, 48,004 of the files and 900 links of persons", p.Verdict().Title)
 	var b bytes.Buffer

@@ -58,11 +58,11 @@ type period struct {
 
 // openGroup are cells that are not complete for the same reason.
 type openGroup struct {
-	State        hogapi.ArrivalState
+	State        hogapi.VerificationState
 	Why          string
 	Sent, Found  int64
 	Number, More int // of all cells, and of the hidden ones
-	Cells        []hogapi.ArrivalCell
+	Cells        []hogapi.VerificationCell
 }
 
 // IsLong reports whether the cells are better folded away.
@@ -104,7 +104,7 @@ func (p Verify) view() verifyView {
 
 // parts divides the sent events of a cell: found, stored once with another one, still to arrive or
 // not countable, and missing.
-func parts(c hogapi.ArrivalCell) (found, once, late, missing int64) {
+func parts(c hogapi.VerificationCell) (found, once, late, missing int64) {
 	found = min(c.Seen, c.Acknowledged)
 	once = min(c.Doubled, c.Acknowledged-found)
 	missing = min(c.Missing, c.Acknowledged-found-once)
@@ -148,25 +148,25 @@ func (v *verifyView) tabulate() {
 }
 
 // states are the states of cells, the worst last.
-var states = []hogapi.ArrivalState{
-	hogapi.ArrivalComplete, hogapi.ArrivalByCounts, hogapi.ArrivalCompleteUnsure, hogapi.ArrivalUnfinished, hogapi.ArrivalInProgress, hogapi.ArrivalUnknown, hogapi.ArrivalMoved,
-	hogapi.ArrivalTooMany, hogapi.ArrivalMissing,
+var states = []hogapi.VerificationState{
+	hogapi.VerificationComplete, hogapi.VerificationCompleteByCounts, hogapi.VerificationCompleteUnconfirmed, hogapi.VerificationUnfinished, hogapi.VerificationInProgress, hogapi.VerificationUnknown, hogapi.VerificationMoved,
+	hogapi.VerificationTooMany, hogapi.VerificationMissing,
 }
 
 // cells returns the cells that are not complete, and joins cells with the same reason.
 func (v *verifyView) cells() {
 	const most = 200 // cells that are shown
-	var open []hogapi.ArrivalCell
+	var open []hogapi.VerificationCell
 	for _, c := range slices.Concat(v.Verification.Cells, v.Verification.Outside) {
-		if c.State != hogapi.ArrivalComplete {
+		if c.State != hogapi.VerificationComplete {
 			open = append(open, c)
 		}
 	}
-	slices.SortStableFunc(open, func(a, b hogapi.ArrivalCell) int {
+	slices.SortStableFunc(open, func(a, b hogapi.VerificationCell) int {
 		return cmp.Or(cmp.Compare(slices.Index(states, b.State), slices.Index(states, a.State)), cmp.Compare(b.Missing, a.Missing))
 	})
 	type key struct {
-		state hogapi.ArrivalState
+		state hogapi.VerificationState
 		why   string
 	}
 	groups := map[key]*openGroup{}
@@ -198,15 +198,15 @@ func Why(reason string) string {
 }
 
 // LevelOf colors the state of a cell.
-func (verifyView) LevelOf(s hogapi.ArrivalState) Level {
+func (verifyView) LevelOf(s hogapi.VerificationState) Level {
 	switch s {
-	case hogapi.ArrivalComplete:
+	case hogapi.VerificationComplete:
 		return Good
-	case hogapi.ArrivalMissing, hogapi.ArrivalTooMany:
+	case hogapi.VerificationMissing, hogapi.VerificationTooMany:
 		return Bad
-	case hogapi.ArrivalMoved, hogapi.ArrivalByCounts, hogapi.ArrivalCompleteUnsure:
+	case hogapi.VerificationMoved, hogapi.VerificationCompleteByCounts, hogapi.VerificationCompleteUnconfirmed:
 		return Warn
-	case hogapi.ArrivalInProgress, hogapi.ArrivalUnknown, hogapi.ArrivalUnfinished: // the last is of a whole import
+	case hogapi.VerificationInProgress, hogapi.VerificationUnknown, hogapi.VerificationUnfinished: // the last is of a whole import
 	}
 	return Info
 }
@@ -216,7 +216,7 @@ func (p Verify) verdict() Verdict {
 	once := p.Once()
 	lacking := max(0, v.Acknowledged-v.Seen-once)
 	switch v.State {
-	case hogapi.ArrivalComplete:
+	case hogapi.VerificationComplete:
 		if once > 0 {
 			return Verdict{
 				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events") + p.split(v.Acknowledged-once),
@@ -224,39 +224,39 @@ func (p Verify) verdict() Verdict {
 			}
 		}
 		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project" + p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent."}
-	case hogapi.ArrivalByCounts:
+	case hogapi.VerificationCompleteByCounts:
 		return Verdict{
 			Warn, "As many events are there as were sent: " + Count(v.Seen) + ". It is not proved that they are the same ones",
 			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.",
 		}
-	case hogapi.ArrivalUnfinished:
+	case hogapi.VerificationUnfinished:
 		return Verdict{Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again."}
-	case hogapi.ArrivalCompleteUnsure:
+	case hogapi.VerificationCompleteUnconfirmed:
 		return Verdict{
 			Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
-			plural(v.Unsure, "event was", "events were") + " sent without a clear answer. Verify with the source files and a day later to learn which of them are there.",
+			plural(v.Unconfirmed, "event was", "events were") + " sent without a clear answer. Verify with the source files and a day later to learn which of them are there.",
 		}
-	case hogapi.ArrivalInProgress:
+	case hogapi.VerificationInProgress:
 		return Verdict{
 			Info, "Still arriving: " + plural(lacking, "event is", "events are") + " not there yet",
 			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.",
 		}
-	case hogapi.ArrivalMoved:
+	case hogapi.VerificationMoved:
 		return Verdict{
 			Warn, plural(v.MovedEvents, "event is", "events are") + " under another day or name",
 			"They have arrived, but not as they were sent: look for a transformation in the project, or for times that PostHog changed.",
 		}
-	case hogapi.ArrivalTooMany:
+	case hogapi.VerificationTooMany:
 		return Verdict{
 			Bad, plural(v.ForeignEvents, "event is", "events are") + " there that were not sent",
 			"Was the import's ID used for other data too, or is the receipt of an earlier run?",
 		}
-	case hogapi.ArrivalMissing:
+	case hogapi.VerificationMissing:
 		return Verdict{
 			Bad, plural(v.MissingEvents, "event is", "events are") + " missing",
 			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.",
 		}
-	case hogapi.ArrivalUnknown:
+	case hogapi.VerificationUnknown:
 	}
 	return Verdict{Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
 }
@@ -324,8 +324,8 @@ func (p Verify) facts() []fact {
 	if late := v.Acknowledged - v.Seen - once - v.MissingEvents; late > 0 {
 		list = append(list, fact{Name: "Not there yet", Value: Count(late), Note: "and not called missing"})
 	}
-	if v.Unsure > 0 {
-		list = append(list, fact{Name: "Unconfirmed", Value: Count(v.Unsure), Note: "sent without a clear answer", Level: Warn})
+	if v.Unconfirmed > 0 {
+		list = append(list, fact{Name: "Unconfirmed", Value: Count(v.Unconfirmed), Note: "sent without a clear answer", Level: Warn})
 	}
 	if v.MovedEvents > 0 {
 		list = append(list, fact{Name: "Moved", Value: Count(v.MovedEvents), Note: "under another day or name", Level: Warn})
@@ -373,7 +373,7 @@ func (p Verify) findings() (list []Finding) {
 }
 
 // Worse is the worse one of two states.
-func Worse(a, b hogapi.ArrivalState) hogapi.ArrivalState {
+func Worse(a, b hogapi.VerificationState) hogapi.VerificationState {
 	if slices.Index(states, b) > slices.Index(states, a) {
 		return b
 	}

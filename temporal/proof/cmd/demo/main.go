@@ -228,7 +228,7 @@ func (d *demo) judge(ctx context.Context, c client.Client, ids []uuid.UUID) erro
 	d.say("the import is %s in the project\n", out.Arrival.State)
 	fmt.Printf("  events in the files            %6d\n  lost                           %6d\n  sent twice, all identical      %6d\n  sent twice, and changed        %6d\n"+
 		"  a person's events out of order %6d\n\n%s\n", events, lost, ledger.Duplicates(), changed, swapped, out.Receipt)
-	if lost+changed+swapped > 0 || out.Arrival.State != hogapi.ArrivalComplete || out.Receipt.Acknowledged != events {
+	if lost+changed+swapped > 0 || out.Arrival.State != hogapi.VerificationComplete || out.Receipt.Acknowledged != events {
 		return errors.New("that is not what was promised")
 	}
 	return nil
