@@ -87,7 +87,10 @@ func TestFiles(t *testing.T) {
 	why := errors.New("enough")
 	w.Take = func(*lines.File, lines.Line) bool { cancel(why); return true }
 	require.ErrorIs(t, files.Read(ctx, "", 0, w), why)
-	require.ErrorIs(t, files.Read(ctx, "", 0, collect(&got)), why, "nothing is opened")
+	between, end := context.WithCancelCause(t.Context())
+	w.Take = func(*lines.File, lines.Line) bool { end(why); return true }
+	short := lines.NewFiles([]string{write(t, "short", "a\n"), two})
+	require.ErrorIs(t, short.Read(between, "", 0, w), why, "the next file is not opened")
 }
 
 func TestFilesThatAreCopies(t *testing.T) {
