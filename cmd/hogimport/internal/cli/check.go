@@ -102,6 +102,9 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return checkFault(err)
 	}
+	for _, text := range found.copies {
+		c.warn(text)
+	}
 	for _, s := range found.begun {
 		p.Begun = append(p.Begun, s.begun())
 	}

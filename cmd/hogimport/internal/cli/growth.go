@@ -77,6 +77,8 @@ type settled struct {
 	changed []string // files with other content by now: the lines that were added are not imported
 	grown   []string // the last files of their imports, which have become longer: the import continues in them
 
+	copies []string // warnings about fresh files with the content of imported ones
+
 	last, changedIn, grownIn *state // the import of the last file that has one, and of a changed or grown one
 }
 
@@ -108,10 +110,26 @@ func settledOf(paths []string, files []knownFile, imports []*state) (found settl
 		}
 		if isFresh {
 			found.fresh = append(found.fresh, paths[i])
+			if text := copyOf(file, imports); text != "" {
+				found.copies = append(found.copies, paths[i]+text)
+			}
 		}
 	}
 	found.begun = slices.DeleteFunc(slices.Clone(imports), func(s *state) bool { return !has[s] })
 	return found
+}
+
+// copyOf is a warning, after the name of a file that no import has, where an import has its content by another name.
+func copyOf(file knownFile, imports []*state) string {
+	for _, s := range imports {
+		for _, f := range s.kept.Files {
+			if file.Ends != "" && f.Ends == file.Ends && f.Size == file.Size && file.Size > 0 {
+				return fmt.Sprintf(" has the content of %s, which %s has: if it is a copy, or was renamed, leave it out, since its events would be there twice",
+					filepath.Base(f.Path), s.dir)
+			}
+		}
+	}
+	return ""
 }
 
 // importsBelow are the imports of a project below hogimport-state, the oldest first. A folder that cannot be read is
@@ -153,6 +171,9 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 		}
 	}
 	found := settledOf(asked.Files, files, imports)
+	for _, text := range found.copies {
+		a.warn(text)
+	}
 	for _, s := range found.begun {
 		is, _ := s.is()
 		switch {

@@ -150,3 +150,18 @@ func TestANameThatIsTaken(t *testing.T) {
 	run(0, "second")
 	assert.Equal(t, 110, server.Ledger().Len())
 }
+
+// A file that was renamed after its import looks like a new one: its events would be there twice.
+func TestARenamedFileIsNamed(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	p.Events(t, "old.jsonl", 50, nil)
+	p.Ends(t, 0, "run", "old.jsonl", "--yes")
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "old.jsonl"), filepath.Join(p.Dir, "new.jsonl")))
+	const text = "warning: new.jsonl has the content of old.jsonl, which hogimport-state/old has: if it is a copy, or was renamed, leave it out, " +
+		"since its events would be there twice"
+	says(t, p.Ends(t, 0, "check", "new.jsonl").Stderr, text)
+	says(t, p.Ends(t, 0, "run", "new.jsonl", "--yes").Stderr, text)
+	p.Events(t, "other.jsonl", 51, nil)
+	assert.NotContains(t, p.Ends(t, 0, "run", "other.jsonl", "--yes").Stderr, "has the content")
+}
