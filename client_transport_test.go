@@ -252,6 +252,10 @@ func TestRedirectsAreWithinOneTry(t *testing.T) {
 		client := newFakeClient(t, s, WithTryTimeout(10*time.Second), WithPace(0.1, 1))
 		require.NoError(t, get(t.Context(), client))
 		require.EqualValues(t, 4, s.tries.Load())
+		start = time.Now()
+		require.NoError(t, get(t.Context(), client))
+		require.NoError(t, get(t.Context(), client))
+		require.GreaterOrEqual(t, time.Since(start), 10*time.Second, "one call in ten seconds")
 	})
 }
 

@@ -292,6 +292,9 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 			_, err := missing().Runs.Get(ctx, id, run)
 			return err
 		},
+		"no final slash": func(ctx context.Context) error {
+			return missing().Do(ctx, Request{Method: "GET", Path: "/insights"}, nil)
+		},
 		"paths begin below the project": func(ctx context.Context) error {
 			return missing().Do(ctx, Request{Method: "GET", Path: "/api/projects/1/insights/"}, nil)
 		},

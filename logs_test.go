@@ -140,6 +140,7 @@ func TestAllLogsAreNeverQuietlyPartial(t *testing.T) {
 		yielded int
 		text    string
 	}{
+		"page limit":              {logLines(9, 8, 7, 6), LogOptions{Limit: 2, MaxPages: 1}, 2, "page limit"},
 		"an entry without a time": {[]LogEntry{{Message: "m"}}, LogOptions{}, 0, "no time"},
 	} {
 		t.Run(name, func(t *testing.T) {
