@@ -190,6 +190,7 @@ func TestEverythingIsRefused(t *testing.T) {
 		w := newWorld()
 		w.Resumed = &resume.Saved[wire.Origin]{State: first.State}
 		w.answer = func(r Request) httptry.Answer {
+			time.Sleep(time.Second) // meanwhile all events are read: without a pending event, the refused ones would be rejects
 			return answered(map[Kind]int{Events: 400, Preflight: 200}[r.Kind], "no")
 		}
 		var events []*Event
