@@ -136,7 +136,7 @@ func TestAppMetricsRefuseBadInput(t *testing.T) {
 	assert.Zero(t, mock.GetTotalCallCount())
 }
 
-// An id that the list of historical exports has returned is sent as it is, whatever is in it.
+// The client sends each id from the list of historical exports unchanged, even if it holds slashes, dots or escapes.
 func TestHistoricalExportTakesEveryIDOfItsList(t *testing.T) {
 	for _, id := range []string{"j", "2024-03-01T00:00:00Z", "a/b", "../x", "50%", "a?b#c", "é ü", "%2e%2e", "...", "a.b"} {
 		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {

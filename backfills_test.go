@@ -26,7 +26,7 @@ const (
 	noSuchObject   = `{"type": "invalid_request", "code": "not_found", "detail": "Not found.", "attr": null}`
 )
 
-// anyAge accepts what is done to old intervals.
+// anyAge allows exports of old intervals.
 var anyAge = &BackfillOptions{AcceptRowsByTimestamp: true}
 
 var january = BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 2, 1)}
@@ -141,7 +141,7 @@ func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 	require.Equal(t, noon, ticket.RequestedAt)
 }
 
-// What was carried out, only that its answer cannot be read, is followed as what has begun.
+// A server error or an answer that the client cannot read still gives a ticket, which the caller can follow.
 func TestTicketOfWhatWasDone(t *testing.T) {
 	for status, unknown := range map[int]bool{303: false, 500: true} {
 		client, mock := newTestClient(t)
@@ -266,7 +266,7 @@ func TestRunLogs(t *testing.T) {
 	require.ErrorIs(t, err, ErrInvalid)
 }
 
-// Another process may hold a ticket whose fields are null or missing.
+// A ticket from another process may have fields that are null or missing.
 func FuzzBackfillTicket(f *testing.F) {
 	f.Add([]byte(`{"export_id": "0190f3c0-0000-7000-8000-00000000000a", "start_at": null, "end_at": "2024-01-01", "requested_at": "2024-01-01T00:00:00Z"}`))
 	f.Add([]byte(`{"export_id": "0190f3c0-0000-7000-8000-00000000000a", "retried_run": "0190f3c0-0000-7000-8000-0000000000a1", "requested_at": "2024-01-01T00:00:00Z"}`))
@@ -358,7 +358,7 @@ func TestBackfillRangeOfAnExport(t *testing.T) {
 		export   BatchExport
 		from, to time.Time
 		want     string // the JSON
-		field    string // or what is wrong
+		field    string // or the field that is wrong
 	}{
 		{"a month of days", daily, utc(3, 1, 0, 0), utc(4, 1, 0, 0), `{"start_at":"2024-03-01","end_at":"2024-04-01"}`, ""},
 		{"days in their zone, over the change of clocks", dailyBerlin, local(3, 1, 0), local(4, 1, 0), `{"start_at":"2024-03-01","end_at":"2024-04-01"}`, ""},

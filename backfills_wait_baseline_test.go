@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// What an earlier backfill or retry of the same range did is not taken for what this one does.
+// A backfill or a retry is judged by its own runs, not by the runs of an earlier one of the same range.
 
 // roundTrip is a transport.
 type roundTrip func(*http.Request) (*http.Response, error)
@@ -31,8 +31,8 @@ func anHour() hogapi.BackfillRange {
 	return hogapi.BackfillRange{Start: hogapi.At(from), End: hogapi.At(to)}
 }
 
-// A program that tries again on error, on a service whose run begins a second after the request: each attempt is judged by its
-// own run, whatever became of those before.
+// A program tries again on error, and the service starts each run up to 45 seconds after the request. Each attempt is judged by its own
+// run, not by the runs of earlier attempts.
 func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
 	t.Parallel()
 	outcomes := []hogapitest.Outcome{
@@ -193,7 +193,7 @@ func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
 	})
 }
 
-// A run whose interval has no end can be retried, and the retry followed.
+// A run of an interval without an end can be retried, and the retry followed.
 func TestRetryOfARunWithoutAnEnd(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, project, export := exported(t, s)
@@ -217,8 +217,8 @@ func TestRetryOfARunWithoutAnEnd(t *testing.T) {
 	}, hogapitest.WithRunDelay(time.Second))
 }
 
-// What was there before is read once before the request, and once more where there are no records. If it cannot be read,
-// nothing is sent.
+// The client reads the existing records once before the request, and the existing runs too if the server keeps no records. If it cannot
+// read them, it sends nothing.
 func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 		client, project := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s)
@@ -263,7 +263,7 @@ func TestARecordThatNeverComes(t *testing.T) {
 	})
 }
 
-// A run that the retry has joined is found when all is over too, also one whose interval lacks an end or a start.
+// A run that the retry has joined is also found after it has finished, even if its interval lacks an end or a start.
 func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 	from, to := anHourOf(1, 0)
 	for name, run := range map[string]hogapitest.Run{
@@ -290,7 +290,7 @@ func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 	}
 }
 
-// Whether a request whose answer was lost has begun anything is found out by following its ticket.
+// If the answer to a request is lost, its ticket tells whether the request has begun anything.
 func TestFollowingAnUnknownOutcome(t *testing.T) {
 	for name, c := range map[string]struct {
 		fault   hogapitest.Fault
@@ -369,9 +369,9 @@ func TestAnOldRunIsNotTakenForALostRetry(t *testing.T) {
 	}
 }
 
-// Runs that are listed late or never, requests whose answer is lost, and several tickets.
+// Runs that are listed late or never, requests without an answer, and several tickets.
 
-// hiding is a transport to the fake whose lists of runs lack those of the named intervals, while it is told to.
+// hiding returns a transport to the fake that removes from lists the runs with an interval start that hides reports.
 func hiding(s *hogapitest.Server, hides func(start string) bool) roundTrip {
 	return func(r *http.Request) (*http.Response, error) {
 		resp, err := s.Transport().RoundTrip(r)
@@ -431,7 +431,7 @@ func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
 	}
 }
 
-// A day without a midnight begins at its first instant. A backfill whose answer was lost is found again there.
+// A day without a midnight begins at its first instant. If the answer to a backfill from there is lost, its ticket finds the backfill.
 func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
 	for zone, day := range map[string]time.Time{
 		"America/Santiago": time.Date(2026, 9, 6, 0, 0, 0, 0, time.UTC), "America/Havana": time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
@@ -461,7 +461,7 @@ func TestALostBackfillOfADayWithoutAMidnight(t *testing.T) {
 	}
 }
 
-// Several tickets are waited for together, and the errors of some hide none of the others.
+// WaitAll waits for several tickets together and returns the errors of all of them.
 func TestWaitAll(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, project := s.Client(t), defaultProject(s)

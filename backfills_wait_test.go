@@ -222,7 +222,7 @@ func TestBackfillFromTheBeginning(t *testing.T) {
 	}
 }
 
-// Looks that fail do not end a wait, and what has changed meanwhile is not missed.
+// A failed look does not end a wait, and the next look sees the changes in between.
 func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, export := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s).AddExport(hogapitest.Export{})
@@ -235,7 +235,7 @@ func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
 	})
 }
 
-// What a backfill lacks can be asked for.
+// The error of a wait tells failed runs from cancelled runs and from failed records.
 func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
 		outcomes                      []hogapitest.Outcome
@@ -320,7 +320,7 @@ func late(project *hogapitest.Project, export uuid.UUID, runs map[int]hogapitest
 	}
 }
 
-// Without a record the first look may come before the first run. What was over at the request is not mistaken for it.
+// Without a record the first look may come before the first run. Wait does not mistake a run that was over before the request for it.
 func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
 	from, to := anHourOf(1, 0)
 	for name, retry := range map[string]bool{"backfill": false, "retry": true} {

@@ -95,7 +95,7 @@ func TestBackfillRangeSuitsTheServer(t *testing.T) {
 	}
 }
 
-// More entries than a page holds, with many of one time: none is lost, none comes twice.
+// Many entries have the same time, and there are more than a page holds: no entry is lost, and no entry comes twice.
 func TestAllLogsOfTheFake(t *testing.T) {
 	server := hogapitest.New()
 	client := server.Client(t)
@@ -116,7 +116,7 @@ func TestAllLogsOfTheFake(t *testing.T) {
 
 var andBackfill = &hogapi.UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true} // of an old server too
 
-// What an unpause exports can be followed as any other backfill.
+// The backfill that an unpause starts can be followed like any other.
 func TestUnpauseWithABackfillIsFollowed(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, project := s.Client(t), defaultProject(s)
@@ -251,7 +251,7 @@ func TestIngestionWarningsOfAProject(t *testing.T) {
 	assert.EqualValues(t, 1, warnings[0].Count)
 }
 
-// aged is an export whose newest run failed some days ago.
+// aged adds an export and its newest run, which failed days ago.
 func aged(t *testing.T, project *hogapitest.Project, e hogapitest.Export, days int) (export, run uuid.UUID, covers hogapi.BackfillRange) {
 	t.Helper()
 	end := time.Now().UTC().AddDate(0, 0, -days)
@@ -279,7 +279,7 @@ var beginnings = map[hogapi.Op]func(t *testing.T, c *hogapi.Client, export, run 
 	},
 }
 
-// Old events are exported again on demand only, and the error says what would happen to the destination.
+// The client exports old events only on demand, and its error names the effect on the destination.
 func TestOldEventsNeedAnOption(t *testing.T) {
 	for name, tt := range map[string]struct {
 		export hogapitest.Export

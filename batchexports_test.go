@@ -166,7 +166,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 	for name, tc := range map[string]struct {
 		call  func(*BatchExportsService) error
 		field string
-		want  string // a part of what is allowed
+		want  string // a part of the allowed values in the error
 	}{
 		"no name":           {create(func(c *BatchExportRequest) { c.Name = "" }), "Name", ""},
 		"no model":          {create(func(c *BatchExportRequest) { c.Model = "" }), "Model", ""},
@@ -236,7 +236,7 @@ func TestActionsTakeBothBodyStyles(t *testing.T) {
 	}
 }
 
-// readable answers what is read before an unpause with a backfill.
+// readable answers the reads before an unpause with a backfill.
 func readable(mock *httpmock.MockTransport) {
 	mock.RegisterResponder("GET", testExport, httpmock.NewStringResponder(200, oldExportJSON))
 	mock.RegisterResponder("GET", testExport+"backfills/", httpmock.NewStringResponder(200, noRows))
@@ -307,7 +307,7 @@ func TestBatchExportListsPageByOffset(t *testing.T) {
 	assert.Equal(t, calls, mock.GetTotalCallCount())
 }
 
-// What every server refuses, fails at or stores otherwise is refused before it is sent.
+// The client refuses a request that every server refuses, fails at or stores otherwise.
 func TestExportsThatNoServerCanStore(t *testing.T) {
 	client, mock := newTestClient(t)
 	s3 := func(config destination.S3) Destination {
@@ -387,7 +387,7 @@ func TestExportsThatNoServerCanStore(t *testing.T) {
 	}
 }
 
-// A refusal that only newer servers give names what they take instead.
+// If only newer servers refuse a destination, the error names the replacement.
 func TestOldDestinationsOnNewServers(t *testing.T) {
 	inline := destination.S3{BucketName: Set("b"), AWSAccessKeyID: Set(NewSecret("AKIA1")), AWSSecretAccessKey: Set(NewSecret("sec1"))}
 	for name, tt := range map[string]struct {

@@ -102,7 +102,7 @@ func bombs(t *testing.T, key string) map[string][]string {
 	}
 }
 
-// A small answer of valid JSON never takes much memory or time, whatever it is decoded into.
+// A small answer of valid JSON never takes much memory or time, for any target of the decoding.
 func TestBombsOfValidJSON(t *testing.T) {
 	if RaceDetector {
 		t.Skip("memory is measured")
@@ -140,7 +140,7 @@ func TestBombsOfValidJSON(t *testing.T) {
 	}
 }
 
-// What passes the estimate allocates no more than a few times what it says, garbage included.
+// Decoding a text within the estimate allocates at most a few times the estimate, including garbage.
 func TestFootprintBoundsMemory(t *testing.T) {
 	if RaceDetector {
 		t.Skip("memory is measured")

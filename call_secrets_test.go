@@ -81,7 +81,7 @@ func TestKeysEchoedInASuccess(t *testing.T) {
 	})
 }
 
-// What Do decodes is the caller's, as it came.
+// Do decodes the answer unchanged: a success belongs to the caller.
 func TestDoHidesNothingOfASuccess(t *testing.T) {
 	client := newFakeClient(t, newScript(answers(200, `{"value":"`+testPersonalKey+`"}`)))
 	var out struct{ Value string }
@@ -194,8 +194,8 @@ func inputErrors(err error) (all []*InputError) {
 	return all
 }
 
-// A key is nowhere in memory that can be reached from what this package hands out by reflection, as go-spew does it within a
-// failing assertion: not in the buffers of connections either.
+// Reflection from any value of this package, such as go-spew's in a failing assertion, finds no key in memory: not in the buffers of
+// connections either.
 func TestStructureDumpersFindNoKey(t *testing.T) {
 	client, _ := newServedClient(t, http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		_, _ = io.Copy(io.Discard, r.Body)
@@ -396,8 +396,8 @@ func escapes(s string) string {
 	return b.String()
 }
 
-// Hiding keys costs little, whatever a server sends: long bodies and many headers that look like the beginning of an escaped key.
-// A call whose context ends is over soon after.
+// Hiding keys costs little, even for long bodies and many headers that look like the beginning of an escaped key. A call ends soon after
+// its context.
 func TestHidingKeysIsCheap(t *testing.T) {
 	const size = 1 << 20
 	for name, begins := range map[string]string{"escapes": `\u00`, "percents": "%70%68", "half keys": testPersonalKey[:mask.LeastOfKey-1], "keys": testPersonalKey} {

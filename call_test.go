@@ -26,7 +26,7 @@ const (
 	testBase        = "https://us.posthog.com/api/projects/12345"
 )
 
-// newTestClient is a client whose requests go to the returned mock.
+// newTestClient returns a client and the mock that answers its requests.
 func newTestClient(t *testing.T, options ...Option) (*Client, *httpmock.MockTransport) {
 	t.Helper()
 	mock := httpmock.NewMockTransport()
@@ -50,7 +50,7 @@ func TestDoSendsWhatItIsToldTo(t *testing.T) {
 	require.Equal(t, 7, out.Count)
 }
 
-// What Do could not decode into, and a replay class that is none, are refused before anything is sent.
+// Do refuses an output that it cannot decode into, and an unknown replay class, before it sends anything.
 func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 	client, mock := newTestClient(t)
 	var none *struct{ ID int }
@@ -188,7 +188,7 @@ func lastResult(t *testing.T, out []reflect.Value) error {
 
 const noEndpointBody = `{"type":"invalid_request","code":"not_found","detail":"Endpoint not found.","attr":null}`
 
-// What a server does not have is neither a missing object nor worth another try.
+// An endpoint that the server lacks is neither a missing object nor worth another try.
 func TestUnsupportedIsNotNotFound(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status      int
@@ -271,7 +271,7 @@ func TestEnvironmentsThatAreGone(t *testing.T) {
 	require.Equal(t, 2, mock.GetTotalCallCount(), "both lack it")
 }
 
-// What is not sent twice says where it belongs.
+// The client does not repeat a write below /api/environments at another path; its error names the API path to use.
 func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 	for name, write := range map[string]func(*Client) error{
 		"pause": func(c *Client) error { return c.BatchExports.Pause(t.Context(), fileA) },

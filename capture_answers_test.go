@@ -180,7 +180,7 @@ func saying(status int, contentType, text string) hogapitest.Fault {
 	}))
 }
 
-// What the service says of a refusal is in the reject, in the reject file and in the stop: on one line, bounded, and without keys.
+// The service's reason for a refusal is in the reject, in the reject file and in the stop: on one line, bounded, and without keys.
 func TestTheServicesOwnWords(t *testing.T) {
 	const told = "the event is too odd"
 	for name, c := range map[string]struct {
