@@ -66,7 +66,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	requireWhole(t, server, most+1)
 }
 
-// Batches are held in full until their last event is settled, and count until then. What is refused, and compressed bodies, come on top.
+// A Capture holds and counts a whole batch until its last event is settled. Rejects and compressed bodies come on top.
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
@@ -256,7 +256,7 @@ func TestOneBusyPersonKeepsThePace(t *testing.T) {
 	}
 }
 
-// What a Capture holds is two seconds of its rate, so Close does not take long where the rate is low.
+// A Capture holds two seconds of its rate, so Close does not take long at a low rate.
 func TestCloseAtALowRate(t *testing.T) {
 	for rate, most := range map[int]int{1: 10, 10: 20, 100: 200, 500: 1000, 0: 2000} {
 		synctest.Test(t, func(t *testing.T) {

@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// places collects what OnSettled is told.
+// places collects the positions that OnSettled receives.
 type places struct {
 	mu   sync.Mutex
 	told []hogapi.Position
@@ -79,7 +79,7 @@ func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
 	})
 }
 
-// offsets are those of the positions told.
+// offsets returns the offsets of the positions that OnSettled has received.
 func (p *places) offsets() (all []int64) {
 	for _, at := range p.all() {
 		all = append(all, at.Offset)
@@ -87,7 +87,7 @@ func (p *places) offsets() (all []int64) {
 	return all
 }
 
-// Flush waits for what was taken before it, and for nothing that comes later, be it stuck in an outage.
+// Flush waits for the events before it and not for later ones, even if later ones are stuck in an outage.
 func TestFlushWaitsForNothingLater(t *testing.T) {
 	const outage = time.Minute
 	for name, c := range map[string]struct {
@@ -142,7 +142,7 @@ func TestFlushWaitsForNothingLater(t *testing.T) {
 	}
 }
 
-// Flush returns when OnSettled has been told, also of what was settled long before, or while a report was under way.
+// Flush returns after OnSettled has received everything, also events settled long before or during a report.
 func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
 		t.Run(name, bubble(func(t *testing.T) {
@@ -186,7 +186,7 @@ func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
 	})
 }
 
-// Close with a context that has ended: what is settled already is no failure.
+// Close with a context that has ended does not fail if all events are settled.
 func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 1}}})
@@ -202,7 +202,7 @@ func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
 	})
 }
 
-// brittle is a checkpoint whose saves can be made to fail.
+// brittle is a checkpoint that fails to save if failure is set.
 type brittle struct {
 	hogapi.Checkpointer
 
@@ -216,7 +216,7 @@ func (b *brittle) Save(ctx context.Context, state []byte) error {
 	return b.Checkpointer.Save(ctx, state)
 }
 
-// A run that ends before its first event reports what the runs before it have done.
+// A run that ends before its first event reports the counts of the runs before it.
 func TestReceiptOfARunThatNeverBegan(t *testing.T) {
 	folder := t.TempDir()
 	client := hogapitest.New().Client(t)
@@ -268,7 +268,7 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 	}
 }
 
-// Close accounts for every event that it was given: what is not stored is listed, however much it is.
+// Close accounts for every event that it was given: it lists all unsettled events, however many.
 func TestCloseListsEverything(t *testing.T) {
 	t.Parallel()
 	for name, down := range map[string]bool{"down from the start": true, "down after some": false} {
@@ -306,7 +306,7 @@ func TestCloseListsEverything(t *testing.T) {
 	}
 }
 
-// What was never sent is told apart from what the service may have.
+// Close tells events that were never sent from events that the service may have.
 func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 	t.Parallel()
 	const n, batch = 30, 10

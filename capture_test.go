@@ -22,7 +22,7 @@ import (
 	"github.com/hogapi/hogapi/reasons"
 )
 
-// Who closes with a context that has ended wants nothing more sent, not even what only waited for company.
+// Close with a context that has ended sends nothing more, not even events that waited to fill a batch.
 func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
@@ -49,8 +49,8 @@ func (c lateContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// The official client loses what waits for a retry when it is closed. Close waits, or says what is unsettled: never nil
-// with something lost.
+// The official client loses the events that wait for a retry when it is closed. Close waits, or lists the unsettled events: it never
+// returns nil with something lost.
 func TestCloseDuringARetryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
@@ -138,7 +138,7 @@ func TestEnqueueTakesAllOrNone(t *testing.T) {
 	})
 }
 
-// What the gate refuses goes to the reject handler where there is one, as in an import.
+// If there is a reject handler, it gets the events that the gate rejects, as in an import.
 func TestGateRefusalsGoToTheHandler(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var rejects []hogapi.Reject
@@ -200,7 +200,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 	})
 }
 
-// What cannot be meant is refused before anything is sent, under the name of its field.
+// NewCapture refuses impossible options by the name of the field, before it sends anything.
 func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	server, client := fake(t)
 	tests := map[string]hogapi.CaptureOptions{
@@ -243,7 +243,7 @@ type brokenEncoder struct{}
 func (*brokenEncoder) Encoding() string             { panic(errors.New("nil")) }
 func (*brokenEncoder) NewWriter() hogapi.BodyWriter { return nil }
 
-// A producer whose context has ended hears of it at once, not only when the buffer is full.
+// If its context has ended, Enqueue fails at once, not only when the buffer is full.
 func TestEnqueueWithAnEndedContext(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{})

@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Each result does what it says: what is dropped, or of unknown fate, goes to the handler with the
-// service's word; only what is asked for again is sent again.
+// Each result has its effect: the handler gets each event that is dropped or has an unknown fate, with the service's word; the import
+// sends an event again only if the service asks for it.
 func TestEachResultOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -72,8 +72,8 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 	})
 }
 
-// An answer that cannot be trusted acknowledges nothing, and stops the import; what was sent is
-// pending, and the next run sends it as it was.
+// An untrustworthy answer acknowledges nothing and stops the import. The events of its request stay pending, and the next run sends them
+// unchanged.
 func TestWrongAnswersOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	for name, fault := range map[string]hogapitest.Fault{
@@ -164,8 +164,8 @@ func TestSmallFlushIsOneRequest(t *testing.T) {
 	}
 }
 
-// Capture v1 takes 10 MiB as sent and 50 MiB unpacked. Larger requests than that are never sent plain,
-// whatever the options allow for /batch/; what does not compress is halved, and arrives too.
+// Capture v1 takes 10 MiB as sent and 50 MiB unpacked. Larger requests are never sent plain, even if the options allow them for /batch/;
+// the import halves a batch that does not compress, and its events arrive too.
 func TestSizesOfCaptureV1(t *testing.T) {
 	t.Parallel()
 	const n, each = 20, 800_000

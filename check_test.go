@@ -101,7 +101,7 @@ func TestCheckReportsAsFarAsItCame(t *testing.T) {
 	assert.EqualValues(t, 1, report.Good)
 }
 
-// A source may end silently when its context does: what it gave is not all.
+// A source may end silently when its context does: its events are then not all events.
 func TestCheckDoesNotTakeACancelledSourceForAWhole(t *testing.T) {
 	ctx, cancel := context.WithCancelCause(t.Context())
 	enough := errors.New("enough")

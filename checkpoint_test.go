@@ -59,7 +59,7 @@ func TestFileCheckpoint(t *testing.T) {
 	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 }
 
-// What is wrong with a file is an *InputError, whose text says what to do.
+// A fault of a checkpoint file is an *InputError with a text that says how to fix it.
 func TestFileCheckpointThatIsUnfit(t *testing.T) {
 	t.Parallel()
 	torn := writeFile(t, "torn.ckpt", "hogapi checkpoint")
@@ -149,7 +149,7 @@ func changeState(t *testing.T, c hogapi.Checkpointer, change func(string) string
 	require.NoError(t, c.Close())
 }
 
-// A source that cannot be opened, such as a file whose name has a typo, leaves the checkpoint as it was: the next run may name another.
+// A source that cannot be opened, such as a mistyped file name, leaves the checkpoint unchanged: the next run may name another.
 func TestSourceThatCannotBeOpenedSavesNothing(t *testing.T) {
 	t.Parallel()
 	right := writeFile(t, "events.jsonl", payments(0, 20))
@@ -206,7 +206,7 @@ func (c *contextual) Save(ctx context.Context, state []byte) error {
 	return c.memoryCheckpoint.Save(ctx, state)
 }
 
-// What was settled when the context ended is saved with one that has not ended.
+// After its context ends, an import saves its last position with a context that has not ended.
 func TestLastSaveOfACanceledImport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()

@@ -29,10 +29,10 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
-// What a hostile server can do to a call and to an import: each must end, with one typed error, in bounded memory, and no event
-// may be taken for settled. The servers write their bytes themselves, since no library would.
+// Attacks of a hostile server on a call and on an import: each must end, with one typed error, in bounded memory, and no event may be
+// taken for settled. The servers write their bytes themselves, since no library would.
 
-// rawServer answers each request with whatever answer writes. It stops when the client has gone or the test has ended.
+// rawServer calls answer for each request to write the answer. It stops when the client has gone or the test has ended.
 func rawServer(t *testing.T, answer func(io.Writer)) string {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -492,7 +492,7 @@ func (s *http2Server) client(t *testing.T, options ...Option) *Client {
 	return newFakeClient(t, transport, append([]Option{WithRegion(""), WithBaseURL(s.url), WithTryTimeout(hostileTry), WithRetryPolicy(RetryPolicy{MaxTries: 1})}, options...)...)
 }
 
-// A reset is never a success, and a create that was taken once is sent once, whatever net/http makes of the reset.
+// A reset is never a success, and a create that the server has taken once is sent once, for any kind of reset.
 func TestHTTP2Resets(t *testing.T) {
 	for name, server := range resets() {
 		t.Run(name, func(t *testing.T) {

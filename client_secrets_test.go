@@ -98,7 +98,7 @@ func requireSecretsHiddenIn(t *testing.T, v any, forms ...any) {
 	}
 }
 
-// ourPackages are those whose types hold what a user gives and gets: the root, and what its fields are of.
+// ourPackages are the packages with types that hold a user's input and output: the root, and the types of its fields.
 var ourPackages = []string{"", "/opt", "/destination", "/integration"}
 
 func isOurs(t reflect.Type) bool {
@@ -245,7 +245,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		roots = append(roots, full.Interface(), full.Elem().Interface())
 		fill(raw.Elem(), true)
 		v := raw.Elem().Interface()
-		requireSecretsHiddenIn(t, v, v, &v, []any{v}, map[string]any{"k": v}, struct{ V any }{v}) // not in unexported fields: there fmt prints bytes, whatever their type
+		requireSecretsHiddenIn(t, v, v, &v, []any{v}, map[string]any{"k": v}, struct{ V any }{v}) // not in unexported fields: there fmt prints bytes of any type
 	}
 
 	values := ownValues{seen: map[any]bool{}, found: map[reflect.Type][]any{}}
@@ -344,7 +344,7 @@ func statusLine(line string) step {
 	}
 }
 
-// echoBody refuses a batch in its own words, which are as short as those of the service.
+// echoBody refuses a batch and echoes up to 3,000 bytes of it, then both keys.
 var echoBody = roundTrip(func(r *http.Request) (*http.Response, error) {
 	body, err := io.ReadAll(r.Body)
 	return answer(r, 400, string(body[:min(len(body), 3000)])+testProjectKey+testPersonalKey), err
@@ -488,7 +488,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	}
 }
 
-// What a program prints when it ends by a panic with a value of this package has no key in it.
+// If a program panics with a value of this package, the output has no key in it.
 func TestNoSecretInAPanic(t *testing.T) {
 	const task = "HOGAPI_TEST_PANIC"
 	client := newFakeClient(t, newScript(answers(403, `{"detail":"`+testPersonalKey+`"}`)))

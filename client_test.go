@@ -32,7 +32,7 @@ func longer(gate, nightly, deep int) int {
 	return gate
 }
 
-// roundTrip is a transport that is a function. It never traces, so what it fails with counts as sent unless it could not dial.
+// roundTrip is a transport that is a function. It never traces, so a failed try counts as sent unless it could not dial.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
@@ -65,7 +65,7 @@ func answer(r *http.Request, status int, body string, headers ...string) *http.R
 	}
 }
 
-// step is what a scripted transport does with one try.
+// A step is one try of a scripted transport.
 type step func(*http.Request) (*http.Response, error)
 
 func answers(status int, body string, headers ...string) step {
