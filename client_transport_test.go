@@ -25,8 +25,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// newServedClient is a client of a real server on loopback, below a path prefix: an absolute path would miss it.
-// It returns the transport too, for what the client does not offer.
+// newServedClient returns a client of a real server on loopback, below a path prefix: an absolute path would miss it. It also returns the
+// transport, for settings that the client does not offer.
 func newServedClient(t testing.TB, handler http.Handler, options ...Option) (*Client, *http.Transport) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.StripPrefix("/below", handler))
@@ -139,7 +139,7 @@ func (b trickle) Close() error {
 	return nil
 }
 
-// Draining an error's body had a limit of bytes and none of time.
+// Draining an error's body takes at most a second, even if the body trickles below the limit of bytes.
 func TestTrapT09TrickledErrorBodyCostsASecond(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var closed atomic.Int64
@@ -186,7 +186,7 @@ func (c countedClose) Close() error {
 	return c.ReadCloser.Close()
 }
 
-// cutBody is an answer whose body breaks off.
+// cutBody answers with the first half of the body, then an unexpected end.
 func cutBody(status int, body string) step {
 	return func(r *http.Request) (*http.Response, error) {
 		resp := answer(r, status, body)
@@ -247,7 +247,7 @@ func TestRedirectsAreWithinOneTry(t *testing.T) {
 		require.Equal(t, 10*time.Second, time.Since(start))
 		require.EqualValues(t, 3, s.tries.Load())
 
-		// The next try has a whole limit again, and the pace is in none.
+		// The next try has a whole limit again, and no limit includes the wait for the pace.
 		s = newScript(s.steps[0], s.steps[0], s.steps[0], answers(200, "{}"))
 		client := newFakeClient(t, s, WithTryTimeout(10*time.Second), WithPace(0.1, 1))
 		require.NoError(t, get(t.Context(), client))
@@ -322,7 +322,7 @@ func openFiles(t *testing.T) int {
 type staleServer struct {
 	address        string
 	batches, reads atomic.Int64 // requests of each kind that have begun to arrive
-	stale          atomic.Int64 // of them: those on a connection that ended under them
+	stale          atomic.Int64 // of them: requests on a connection that ended under them
 }
 
 func newStaleServer(t *testing.T, body string) *staleServer {
@@ -382,9 +382,9 @@ func readRequest(r *bufio.Reader) bool {
 	return err == nil
 }
 
-// A connection that the server closes while it is kept alive is not an error of what may be repeated, neither of a batch of
-// events nor of a read. What is sent again is a try, which the hooks see: net/http repeats nothing by itself. A batch is sent
-// again at once; a read waits like any other.
+// A server may close a connection while it is kept alive. That is not an error of a request that can be repeated, neither of a batch of
+// events nor of a read. Each repetition is a try that the hooks see: net/http repeats nothing by itself. A batch is sent again at once; a
+// read waits like any other.
 func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel() // it waits before each second read
 	n := longer(8, 100, 2000)

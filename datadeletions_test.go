@@ -24,7 +24,7 @@ func deletionJSON(submission, query, more string) string {
 		`"created_by_id":7,"created_by_staff":false,"created_at":"2026-11-22T10:00:00Z","updated_at":"2026-11-22T10:00:00Z","approved_at":null,"stats_calculated_at":null` + more + `}`
 }
 
-// deletions is a client over a service that takes every request, and what it was sent.
+// deletions returns a client over a service that takes every request, and the bodies of the requests.
 func deletions(t *testing.T, respond func(body map[string]any) (int, string)) (*Client, *[]map[string]any) {
 	t.Helper()
 	var sent []map[string]any
@@ -136,7 +136,7 @@ func TestDataDeletionReads(t *testing.T) {
 	assert.Len(t, *sent, calls)
 }
 
-// What keeps a deletion from being requested is explained, with what to do.
+// If a deletion cannot be requested, the error says why and how to continue.
 func TestDataDeletionErrors(t *testing.T) {
 	for name, tt := range map[string]struct {
 		status int

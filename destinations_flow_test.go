@@ -58,7 +58,7 @@ func TestWithLosesNoKey(t *testing.T) {
 	})
 }
 
-// Some servers merge the keys of a config, but not what is inside them.
+// Some servers merge the keys of a config, but not the keys inside their values.
 func TestWithLosesNothingInsideAKey(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 		stored := hogapitest.Export{DestinationType: "Redshift", Config: map[string]any{
@@ -228,7 +228,7 @@ func TestByName(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 }
 
-// newDestinations is one destination for each kind of integration, with what makes the integration.
+// newDestinations holds a destination for each kind of integration, and the request that creates the integration.
 var newDestinations = map[integration.Kind]struct {
 	request integration.Request
 	again   error // of the same request

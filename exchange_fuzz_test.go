@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// The bodies of management answers, fuzzed. The oracle is encoding/json without types: what was sent is what was read.
+// The bodies of management answers, fuzzed. The oracle is encoding/json without types: the client must read the values as sent.
 
 // loose is JSON without types, with every digit.
 func loose(t *testing.T, text []byte) (v any) {
@@ -32,8 +32,8 @@ func loose(t *testing.T, text []byte) (v any) {
 	return v
 }
 
-// isPlain reports whether no object of a text has a key twice or one that encoding/json would take for another: there is
-// no telling then what was sent.
+// isPlain reports whether no object of a text has a key twice, or one that encoding/json would take for another: otherwise nobody can
+// tell which value was sent.
 func isPlain(text []byte) bool {
 	d := json.NewDecoder(bytes.NewReader(text))
 	type object struct {
@@ -66,7 +66,7 @@ func isPlain(text []byte) bool {
 	}
 }
 
-// requireKept demands that what was read has the values that were sent, as far as its type knows their keys.
+// requireKept demands that the values read are the values sent, as far as their type knows the keys.
 func requireKept(t *testing.T, where string, sent, kept any) {
 	t.Helper()
 	switch sent := sent.(type) {
@@ -101,7 +101,7 @@ func requireKept(t *testing.T, where string, sent, kept any) {
 	}
 }
 
-// isEmpty reports what a type without null makes of null.
+// isEmpty reports whether a value is the one that a type without null makes of null.
 func isEmpty(kept any) bool {
 	switch kept := kept.(type) {
 	case string:
@@ -178,7 +178,7 @@ var rows = []func() any{
 	func() any { return new(HistoricalExportDetail) },
 }
 
-// FuzzRow: what is read of a row is what was sent, and is read the same again.
+// FuzzRow: the client reads the values of a row as sent, and reads its own encoding the same again.
 func FuzzRow(f *testing.F) {
 	for kind, text := range []string{
 		`{"id":"0190f3c0-0000-7000-8000-0000000000a1","batch_export":"0190f3c0-0000-7000-8000-00000000000a","status":"FailedRetryable","data_interval_start":null,
@@ -230,12 +230,12 @@ func member(of reflect.Type, key uint8, value string) []byte {
 	return fmt.Appendf(nil, `{"%s":%s}`, name, value)
 }
 
-// credentials are the keys of configs whose values never print.
+// credentials are the keys of configs with values that never print.
 var credentials = []string{
 	"password", "private_key", "private_key_id", "private_key_passphrase", "aws_access_key_id", "aws_secret_access_key", "token",
 }
 
-// FuzzExport: an export is what was sent, its destination can be sent back as it came, and no credential of it prints.
+// FuzzExport: the client reads an export as sent, its destination can be sent back unchanged, and no credential of it prints.
 func FuzzExport(f *testing.F) {
 	for _, destination := range []string{
 		`{"type":"S3","config":{"bucket_name":"b","aws_secret_access_key":"a very-secret text","max_file_size_mb":"5","include_events":["a"],"new":{"token":"very-secret-token"}}}`,
@@ -281,14 +281,14 @@ func FuzzExport(f *testing.F) {
 	})
 }
 
-// exportTo is an export whose config has one key that its kind knows.
+// exportTo is an export with a config of one key that its kind knows.
 func exportTo(kind destination.Type, key uint8, value string) []byte {
 	config := configs.Read(kind, json.RawMessage("{}"))
 	return fmt.Appendf(nil, `{"destination":{"type":"%s","config":%s}}`, kind, member(reflect.TypeOf(config), key, value))
 }
 
-// requireSecretsGone looks for the credentials of a config in a print of it. Only those that nothing else can be are looked for, and
-// that were not sent in other places too.
+// requireSecretsGone demands that a print of a config lacks its credentials. It skips a credential that could be another text, and one
+// that occurs elsewhere in the text sent.
 func requireSecretsGone(t *testing.T, v any, text, printed string) {
 	t.Helper()
 	switch v := v.(type) {
@@ -342,7 +342,7 @@ func requireSentBack(t *testing.T, d Destination, sent any) {
 	}
 }
 
-// FuzzPage: a walk ends, gives the items that its pages hold, in order, and what is no page is an error and no end.
+// FuzzPage: a walk ends and gives the items of its pages, in order. An answer that is not a page is an error, not the end.
 func FuzzPage(f *testing.F) {
 	for _, body := range []string{
 		`{"count":2,"next":null,"previous":null,"results":[1,"b"]}`, `{"count":9,"next":"?offset=2&cursor=x","results":[{},[]]}`, `{"next":"","results":[]}`,
@@ -372,7 +372,7 @@ func FuzzPage(f *testing.F) {
 	})
 }
 
-// checkWalk compares a walk whose pages are all the same with the page.
+// checkWalk compares a walk over identical pages with the page.
 func checkWalk(t *testing.T, body []byte, got []string, failed error) {
 	t.Helper()
 	var members map[string]json.RawMessage
@@ -395,8 +395,7 @@ func checkWalk(t *testing.T, body []byte, got []string, failed error) {
 	}
 }
 
-// FuzzErrorBody: whatever the body of an error says, the error is one short line without a key, and plain words of the service come
-// through as they are.
+// FuzzErrorBody: for any body, the error is one short line without a key, and plain words of the service come through unchanged.
 func FuzzErrorBody(f *testing.F) {
 	for _, body := range []string{
 		`{"type":"validation_error","code":"required","detail":"This field is required.","attr":"destination__type"}`,
@@ -440,7 +439,7 @@ func FuzzErrorBody(f *testing.F) {
 	})
 }
 
-// plainDetail is what a body says in words that need no care, read by encoding/json without types.
+// plainDetail returns the service's detail in a body, as encoding/json reads it without types, if the words need no care.
 func plainDetail(contentType string, body []byte) (string, bool) {
 	careless := func(s string) bool {
 		return len(s) < 400 && !strings.Contains(s, "ph") && !strings.Contains(s, `\u00`) && !strings.ContainsFunc(s, func(r rune) bool { return r < ' ' || r > '~' })

@@ -40,8 +40,8 @@ const (
 	cutAnswerBody  cutPoint = "closed within the answer's body"
 )
 
-// ledgerServer is a server of raw TCP that writes down what it carried out, and ends each POST at its cut point.
-// GETs are answered, so that POSTs meet connections that were used before.
+// ledgerServer is a server of raw TCP that counts the requests it carries out, and ends each POST at its cut point. It answers GETs, so
+// POSTs meet connections that were used before.
 type ledgerServer struct {
 	net.Listener
 
@@ -139,8 +139,8 @@ func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
 	return &refused
 }
 
-// No create, backfill or retry of a run is carried out twice, wherever its connection ends; no call that was carried out is
-// reported as one that was not; and what was provably not sent is sent again.
+// No create, backfill or retry of a run is carried out twice, wherever its connection ends. No call that was carried out is reported as
+// one that was not. The client sends a call again if it provably was not sent.
 func TestNothingIsCarriedOutTwice(t *testing.T) {
 	t.Parallel()
 	const workers = 64
@@ -209,8 +209,8 @@ func slicesOf(n int) []string {
 	return ids
 }
 
-// All of 10,000 creates whose first try did not get a connection succeed, each carried out once. The network is made of pipes,
-// so that the waits take no time.
+// All creates succeed although the first try of each gets no connection, and each is carried out once. The network is made of pipes, so
+// the waits take no time.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 	t.Parallel()
 	const calls, workers = 3000, 50 // half the retries that the budget has room for at the same time

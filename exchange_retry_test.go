@@ -240,7 +240,7 @@ func newRecorder(t *testing.T, handler http.HandlerFunc) *recorder {
 	return rec
 }
 
-// take returns what came since the last time.
+// take returns the requests since the last call.
 func (r *recorder) take() []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -422,7 +422,7 @@ func TestFuzzedIDsStayInTheirSegment(t *testing.T) {
 	require.Positive(t, accepted)
 }
 
-// FuzzLocation: whatever a redirect says, nothing leaves the origin, and the call ends.
+// FuzzLocation: for any redirect, nothing leaves the origin, and the call ends.
 func FuzzLocation(f *testing.F) {
 	for _, to := range []string{
 		"", "/x", "//evil/", "https://us.posthog.com/x", "https://us.posthog.com:443/x", "https://us.posthog.com@evil/", "https://us.posthog.com:8443/", "http://us.posthog.com/",

@@ -74,7 +74,7 @@ func TestTrapT12BodyRewinds(t *testing.T) {
 	})
 }
 
-// A delete whose first answer was lost finds nothing: that is its success. One that finds nothing at once has failed.
+// If the first answer to a delete is lost, a repeated delete that finds nothing is a success. A first delete that finds nothing fails.
 func TestDeleteThatFindsNothing(t *testing.T) {
 	gone := answers(404, `{"code":"not_found","detail":"Not found."}`)
 	remove := func(ctx context.Context, s *script) error {
@@ -206,7 +206,7 @@ func TestLenientAnswer(t *testing.T) {
 	}
 }
 
-// Any 2xx is a success; the raw answer is there on success, on failure, and empty where none came.
+// Any 2xx is a success. The raw answer is there on success and on failure, and is empty if there was no answer.
 func TestReply(t *testing.T) {
 	var reply Reply
 	for _, status := range []int{200, 201, 202, 204, 299} {
@@ -286,7 +286,7 @@ func TestAnswersThatRefuseNothing(t *testing.T) {
 	}
 }
 
-// A call whose request a host has read was sent, although the next connection, after a redirect or for another try, is refused.
+// A call was sent if a host has read its request, even if the next connection, after a redirect or for another try, is refused.
 func TestCallThatWasReadIsSent(t *testing.T) {
 	refuses := fails(&net.OpError{Op: "dial", Err: errCut})
 	synctest.Test(t, func(t *testing.T) {
@@ -306,7 +306,7 @@ func TestCallThatWasReadIsSent(t *testing.T) {
 	})
 }
 
-// A success whose body is cut was carried out, and only its answer cannot be read. A page that is cut is not the service's word.
+// A success with a cut body was carried out, and only its answer cannot be read. A page that is cut is not the service's word.
 func TestSuccessThatIsCut(t *testing.T) {
 	huge := answers(201, `{"id":"`+strings.Repeat("x", httptry.MaxAnswer)+`"}`)
 	for name, tt := range map[string]struct {
