@@ -26,7 +26,7 @@ var sentinels = []error{
 	ErrOutcomeUnknown, ErrFull, ErrNotReady, ErrClosed, ErrNoRuns, ErrUnsupported, ErrNoDestinationTest,
 }
 
-// The service's real error bodies, those of proxies before it, and none at all.
+// The service's real error bodies, error bodies of proxies before it, and empty bodies.
 func TestErrorBodies(t *testing.T) {
 	const html, text = "text/html; charset=utf-8", "text/plain"
 	for name, tt := range map[string]struct {
@@ -35,7 +35,7 @@ func TestErrorBodies(t *testing.T) {
 		contentType string // JSON if empty
 		headers     []string
 		want        APIError // of the fields that the body fills
-		is          error    // the only sentinel; nil for none
+		is          error    // the only sentinel, or nil
 		says        string
 	}{
 		"required": {
@@ -210,7 +210,7 @@ func TestPanicInAHook(t *testing.T) {
 	})
 }
 
-// What hooks and transports are told.
+// Each hook receives its events, and a transport receives the CallInfo of each try.
 func TestHookEvents(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var tries []TryInfo

@@ -73,7 +73,7 @@ func ExampleNewSecret() {
 	// port: 5432 password: absent
 }
 
-// An update sends what is set and nothing else: here it unpauses, clears the end and changes the prefix.
+// An update sends only the fields that are set: here it unpauses, clears the end and changes the prefix.
 func ExampleBatchExportsService_Update() {
 	client, project := exampleClient()
 	ctx := context.Background()
@@ -118,7 +118,7 @@ func ExampleBatchExportsService_Unpause() {
 	ctx := context.Background()
 	id := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-3 * time.Hour)})
 
-	ticket, err := client.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true}) // what was missed is exported too
+	ticket, err := client.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true}) // also exports the missed intervals
 	if err != nil && !errors.Is(err, hogapi.ErrOutcomeUnknown) {
 		log.Fatal(err)
 	}
@@ -177,8 +177,9 @@ func ExampleInputError() {
 // firstFill is for exports that have exported nothing yet, so that no object is replaced and nothing comes twice.
 var firstFill = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
 
-// A new export gets a month of history. The option says that these old events are chosen by their timestamp, as a first fill wants
-// them. Without it, a backfill of days that are more than 5 days old is refused, and the error says what it would do.
+// A new export gets a month of history. The option says that the export chooses these old events by their
+// timestamp, as a first fill needs. Without it, a backfill of days that are more than 5 days old is refused, and
+// the error says how it would change the destination.
 func ExampleBatchExportsService_Backfill() {
 	client, project := exampleClient(hogapitest.WithPolls(1))
 	ctx := context.Background()

@@ -44,7 +44,7 @@ func ExampleNewClient_problems() {
 	// hogapi: project: want WithProject with the project's id (see the project's settings), or WithoutProject
 }
 
-// What the environment lacks comes from options, and options win.
+// Options supply the values that the environment lacks, and options win.
 func ExampleFromEnv() {
 	_ = os.Setenv("POSTHOG_PERSONAL_API_KEY", "phx_exampleOnly")
 	_ = os.Setenv("POSTHOG_PROJECT_ID", "12345")
@@ -151,7 +151,8 @@ func ExampleAPIError() {
 	// hogapi: batch_exports.list: 403 permission_denied: API key missing required scope 'batch_export:read'; the personal API key needs the scope batch_export:read and access to this project
 }
 
-// A create whose answer was lost is not sent again: it may have taken effect. Look before you try again.
+// If the answer to a create is lost, the client does not send it again: it may have taken effect. Look before you
+// try again.
 func ExampleOutcomeUnknownError() {
 	server := hogapitest.New()
 	server.Script(ops.BatchExportsCreate, hogapitest.CutAfter()) // the service acts, and its answer is lost

@@ -95,7 +95,7 @@ func ExampleDashboardsService_Get() {
 	// Output: Growth {"body":"Welcome"}
 }
 
-// What the service noted about the events of an import that began an hour ago.
+// The service's warnings about the events of an import that began an hour ago.
 func ExampleIngestionWarningsService_List() {
 	client, project := exampleClient()
 	project.AddWarning(hogapitest.Warning{Type: "distinct_id_too_large", Category: "event", Severity: "error"})

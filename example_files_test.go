@@ -37,7 +37,7 @@ func exampleLines(name string, lines ...string) (path string) {
 	return path
 }
 
-// With a checkpoint a run continues where the one before was stopped, in whatever way; the receipt covers all of them.
+// With a checkpoint, each run continues where the run before stopped, for any reason; the receipt covers all runs.
 func ExampleFileCheckpoint() {
 	client, server := importClient()
 	path := exampleLines("events.jsonl",

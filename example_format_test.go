@@ -14,8 +14,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// matomoVisits reads what Matomo's Live.getLastVisitsDetails answers: an array of visits with their actions. The time of an action
-// is the wall clock of the site; that of the visit's last action is also there in UTC.
+// matomoVisits reads the answer of Matomo's Live.getLastVisitsDetails: an array of visits with their actions. The
+// time of an action is the wall clock of the site. The time of the visit's last action is also there in UTC.
 var matomoVisits = hogapi.Format{Name: "matomo", Layout: hogapi.LayoutJSON, Convert: func(record []byte) (events []hogapi.Event, err error) {
 	var visit struct {
 		IDSite, IDVisit, UserID, VisitorID string

@@ -90,7 +90,7 @@ func ExampleClient_NewCapture() {
 			log.Fatal(err) // this event was not taken
 		}
 	}
-	receipt, err := capture.Close(ctx) // sends what is left and waits for it
+	receipt, err := capture.Close(ctx) // sends the remaining events and waits for their answers
 	fmt.Println(receipt.Acknowledged, receipt.Pending, err)
 	fmt.Println("settled up to", committed)
 	// Output:

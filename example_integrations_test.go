@@ -69,7 +69,7 @@ func ExampleIntegrationsService_Delete() {
 	// 1 <nil>
 }
 
-// Testing a destination before the export is created finds what would fail in its first run.
+// Testing a destination before the export is created finds the faults that its first run would have.
 func ExampleBatchExportsService_TestDestination() {
 	client, project := exampleClient()
 	id := project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
@@ -116,7 +116,7 @@ func ExampleRunsService_Counts() {
 	// Output: 2 runs: 1 completed, 1 failed
 }
 
-// Servers differ by age: an error that matches ErrUnsupported names what to use instead.
+// Servers differ by age: an error that matches ErrUnsupported names an alternative.
 func ExampleAPIError_alternative() {
 	client, project := exampleClient()
 	export := project.AddExport(hogapitest.Export{})

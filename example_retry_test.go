@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// RetryFailed exports again what has failed in all exports of some projects, and waits for it. It leaves alone what is too old to
-// be exported again as it was, and returns an error for each of these: somebody must decide about them.
+// RetryFailed retries the failed runs of all exports of some projects, and waits for them. It leaves out runs that
+// are too old to be exported again unchanged, and returns an error for each: somebody must decide about them.
 func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.WatchOptions, projects ...string) (retried int, err error) {
 	var old []error
 	for _, id := range projects {
@@ -42,7 +42,8 @@ func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.Watch
 	return retried, errors.Join(old...)
 }
 
-// retry retries one run. A retry whose answer was lost is not sent again before it is clear that the first one had no effect.
+// retry retries one run. If the answer is lost, it does not send the retry again before it is clear that the first
+// one had no effect.
 func retry(ctx context.Context, project *hogapi.Client, exportID, runID uuid.UUID, watch *hogapi.WatchOptions) (err error) {
 	for range 3 {
 		var ticket *hogapi.BackfillTicket

@@ -35,7 +35,7 @@ func exampleFileOf(content string) string {
 	return path
 }
 
-// Files of JSON lines are imported with a checkpoint, so that a second run continues, and with a file of what was refused.
+// Files of JSON lines are imported with a checkpoint, so that a second run continues, and with a file of rejects.
 func ExampleJSONLinesFile() {
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)

@@ -40,10 +40,10 @@ func ExampleClient_Verify() {
 	// acknowledged 3, seen 3, after look 1
 }
 
-// What is missing is sent again with the uuids that it had.
+// The program sends the missing events again with their uuids.
 func ExampleVerification_Missing() {
 	now := time.Now()
-	clock := hogapi.WithClock(func() time.Time { return now }) // your program has none
+	clock := hogapi.WithClock(func() time.Time { return now }) // your program needs no clock
 	server := hogapitest.New()
 	client, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject), clock)...)
 	if err != nil {
@@ -111,7 +111,7 @@ func ExampleDataDeletionsService_Create() {
 	// pending
 }
 
-// The queries of a receipt compare what the service has taken with what the project shows.
+// The queries of a receipt compare the events that the service has taken with the events in the project.
 func ExampleReceipt_CountQueries() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
 	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)

@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// What external tests see of the inside.
+// Access to the package's inside for external tests.
 
 // An Endpoint is a row of the table of endpoints.
 type Endpoint struct {
@@ -59,7 +59,7 @@ func RejectFileOn(fsys durable.FS, path string) RejectHandler {
 	return rejectFile{statefile.NewRejects(fsys, path)}
 }
 
-// BadRecord is what BadEvent was given.
+// BadRecord returns the arguments that BadEvent received.
 func BadRecord(ev Event) (raw []byte, err error) {
 	if ev.bad == nil {
 		return nil, nil

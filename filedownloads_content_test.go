@@ -129,7 +129,7 @@ func TestDownloadsResumeWhereTheyWere(t *testing.T) {
 	}
 }
 
-// What a DownloadError carries is enough to notice in a later call that the file is another one.
+// A DownloadError holds enough for a later call to notice that the file has changed.
 func TestAResumeIsOfTheSameFile(t *testing.T) {
 	var got strings.Builder
 	client := newFakeClient(t, &storage{steps: []step{cutAt(7, file, nil)}}, WithRetryPolicy(RetryPolicy{MaxTries: 1}))

@@ -31,7 +31,7 @@ func linesOf(year, n int) string {
 	return b.String()
 }
 
-// monthly is an import whose file changes between its runs.
+// monthly is an import of a file that changes between its runs.
 type monthly struct {
 	t          *testing.T
 	server     *hogapitest.Server
@@ -86,7 +86,7 @@ func TestFingerprintOutlivesAFailedRun(t *testing.T) {
 	}
 }
 
-// A checkpoint without a fingerprint learns it from what is read and settled, not from a file that does not fit.
+// A checkpoint without a fingerprint learns it from the lines that are read and settled, not from a file that does not fit.
 func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
 	m := newMonthly(t)
 	m.write(linesOf(2023, 60))
@@ -196,7 +196,7 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 	}
 }
 
-// The place may be the first line of a file: what the file before it has gained, or that it is gone, does not matter.
+// If the position is the first line of a file, the file before it may have grown or gone.
 func TestTheFileBeforeIsNotNeeded(t *testing.T) {
 	for name, change := range map[string]func(path string) error{
 		"grown":   func(path string) error { return os.WriteFile(path, []byte(linesOf(2023, 9)), 0o600) },
@@ -219,7 +219,7 @@ func TestTheFileBeforeIsNotNeeded(t *testing.T) {
 	}
 }
 
-// Files that have grown, been packed or unpacked, or whose last line was not whole, are the same file.
+// A file stays the same file if it has grown, been packed or unpacked, or had an incomplete last line.
 func TestFingerprintsOfTheSameFile(t *testing.T) {
 	t.Parallel()
 	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }

@@ -44,7 +44,7 @@ var tableFormat = hogapi.Format{
 	},
 }
 
-// rowsOf makes rows with id, who, what and at: some are equal, some have an id, some are bad or skipped.
+// rowsOf makes rows with an id, a user, a text and a time: some are equal, some have an id, some are bad or skipped.
 func rowsOf(n int) [][]string {
 	random := rand.New(rand.NewPCG(1, 2))
 	var rows [][]string
@@ -187,7 +187,7 @@ func twins(t testing.TB) string {
 	return b.String()
 }
 
-// described are the events of a source after a position: what they are, and where.
+// described returns the events of a source after a position as text, and their positions.
 func described(t testing.TB, source hogapi.Source, after hogapi.Position) (events []string, positions []hogapi.Position) {
 	t.Helper()
 	for ev, err := range source.Events(t.Context(), after) {
@@ -257,7 +257,7 @@ func TestFilesByPattern(t *testing.T) {
 	}
 }
 
-// What cannot be read to its end stops the import with a text that says what is wrong, where, and what to do.
+// A file that cannot be read to its end stops the import with an error that says why, where, and how to continue.
 func TestFilesThatStopAnImport(t *testing.T) {
 	t.Parallel()
 	rows := rowsOf(400)
@@ -310,7 +310,7 @@ func TestFilesThatStopAnImport(t *testing.T) {
 	}
 }
 
-// A sparse file of 30 GB costs neither its size in time nor in memory, whatever it begins with.
+// A sparse file of 30 GB costs neither its size in time nor in memory, with any beginning.
 func TestSparseFiles(t *testing.T) {
 	t.Parallel()
 	for name, begin := range map[string]string{"nothing": "", "lines": layouts["lines"](rowsOf(5)), "a line": `{"id":"`, "CSV": layouts["CSV"](rowsOf(5)), "array": "[{}", "a quote": "a,b\n\"c"} {

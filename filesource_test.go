@@ -22,7 +22,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// visits is a format as a user writes it: a visit becomes an event, or several, or none.
+// visits is a format as a user writes it: a visit becomes one event, several, or no event.
 var visits = hogapi.Format{
 	Name: "visits",
 	Convert: func(record []byte) ([]hogapi.Event, error) {
@@ -83,7 +83,7 @@ func TestFileSource(t *testing.T) {
 	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(changed, path), &options)
 	assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
 
-	// What was rejected is imported with a corrected format, and is what the corrected format makes of the file.
+	// A corrected format imports the rejects. The project then holds the events that the corrected format makes of the file.
 	corrected := visits
 	corrected.Convert = func(record []byte) ([]hogapi.Event, error) {
 		var v map[string]any
@@ -156,7 +156,7 @@ func withWrongAmount(t *testing.T, packed []byte, event int) []byte {
 // endOf is where the lines before an event end.
 func endOf(event int) int { return len(payments(0, event)) }
 
-// Of a damaged gzip file nothing is sent: its checksums are verified before its first event, whatever the damage.
+// The import sends nothing of a damaged gzip file: it verifies the file's checksums before its first event, for any damage.
 func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	t.Parallel()
 	const n = 500
@@ -206,8 +206,8 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	}
 }
 
-// A gzip file over the limit is checked as it is read. Damage stops the import, which names the lines that may be wrong: those since
-// the last member whose checksum was right, up to the last one that was sent, in this run or an earlier one.
+// A gzip file over the limit is checked as it is read. Damage stops the import, which names the lines that may be wrong: the lines since
+// the last member with a right checksum, up to the last line that was sent, in this run or an earlier one.
 func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
 	t.Parallel()
 	const n, memberA, memberB = 900, 300, 700

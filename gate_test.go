@@ -62,7 +62,7 @@ func sourceOf(list ...Event) Source {
 	})
 }
 
-// Check reports each rule, with where it was broken and what to do. It does not know the protocol: what capture v1 alone drops is a
+// Check reports each rule, with the origin of the fault and its remedy. It does not know the protocol, so a rule of capture v1 alone is a
 // warning.
 func TestCheckReportsEachRule(t *testing.T) {
 	t.Parallel()
@@ -199,7 +199,7 @@ func TestGateOptions(t *testing.T) {
 	assert.Zero(t, GateOptions{}.rules(0, nil))
 }
 
-// The words that package wire has for reasons are those of this package.
+// Package wire and this package have the same words for reasons.
 func TestReasonsOfTheGate(t *testing.T) {
 	for word, reason := range map[string]Reason{
 		wire.ReasonNoName: reasons.NoName, wire.ReasonDropped: reasons.Dropped, wire.ReasonNoDistinctID: reasons.NoDistinctID,
@@ -231,7 +231,7 @@ func testEvent() Event {
 		Properties: map[string]any{"b": 1, "a": "x"}}
 }
 
-// goldenEvents are events in every form; what they become on the wire must never change.
+// goldenEvents are events in every form. Their encoding on the wire must never change.
 func goldenEvents() []Event {
 	with := func(change func(*Event)) Event {
 		ev := testEvent()
@@ -291,7 +291,7 @@ func TestGoldenEvents(t *testing.T) {
 	assert.Equal(t, string(want), text)
 }
 
-// A program that changes the events of a file on their way to the import is not believed for what the file said.
+// If a program changes the events of a file on their way to the import, the gate ignores the notes about the file's text.
 func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
 	events := newRehearsal("golden", GateOptions{}, ProtocolAuto, SourceFunc("wrapped", nil), maphash.MakeSeed())
@@ -303,7 +303,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 	assert.Equal(t, reasons.TwoDistinctIDs, refusal.Reason)
 }
 
-// The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes what the errors say.
+// The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes the error texts.
 func TestRunbook(t *testing.T) {
 	page, err := os.ReadFile("docs/historical-import.md")
 	require.NoError(t, err)

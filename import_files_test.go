@@ -20,8 +20,8 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Files that are added after the others belong to the same import; the ones before need not exist any more. Files that
-// come before, or between them, are those of another import.
+// Files that are added after the others belong to the same import; the files before need not exist any more. Files that come before, or
+// between them, belong to another import.
 func TestImportOfFilesThatBecomeMore(t *testing.T) {
 	t.Parallel()
 	line := func(day int) string {
@@ -115,7 +115,7 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// A copy may be meant: Import and Check warn of two files that begin with the same megabyte of text, whatever form they have.
+// A copy may be intended: Import and Check warn of two files that begin with the same megabyte of text, in any form.
 func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(linesOf(2023, 3600), 5) // over a megabyte

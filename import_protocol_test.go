@@ -69,7 +69,7 @@ func TestProtocolIsAskedOnce(t *testing.T) {
 	}
 }
 
-// One import never mixes two protocols, whatever becomes of the server.
+// One import never mixes two protocols, even if the server changes.
 func TestImportKeepsItsProtocol(t *testing.T) {
 	t.Parallel()
 	checkpoint := &memoryCheckpoint{}

@@ -140,7 +140,7 @@ func refuseEvents(t *testing.T, server *hogapitest.Server, isBad func(n int) boo
 	})
 }
 
-// What refuses a hundred different events in a row, each sent alone, is not the service.
+// If a hundred different events in a row are refused, each sent alone, it is not the service that refuses them.
 func TestHundredLoneRefusalsStop(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -198,7 +198,8 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 	}
 }
 
-// Events that the service refuses are few or it is not the service: as long as it has accepted none, no reject is settled.
+// The service itself refuses few events; many refusals come from elsewhere. Until the service has accepted an event, no reject is
+// settled.
 func TestAllRefusedByTheService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
