@@ -31,7 +31,7 @@ func pipe(t *testing.T) (path string) {
 }
 
 // An import that reads a pipe returns soon after its context's end or a stop, also in the middle of a line. The pipe has no reader then:
-// what is written to it later is another reader's.
+// later text in it belongs to another reader.
 func TestSilentPipeHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	const n = 50
@@ -148,7 +148,7 @@ func importFew(t *testing.T, server *hogapitest.Server, o hogapi.ImportOptions) 
 	return err
 }
 
-// An import whose lock file is gone may have a second owner: it saves nothing any more, and says so.
+// If its lock file is gone, an import may have a second owner: it saves nothing any more, and returns an error.
 func TestLockFileThatIsRemoved(t *testing.T) {
 	t.Parallel()
 	for name, lose := range map[string]func(lock string) error{

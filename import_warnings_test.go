@@ -55,7 +55,7 @@ func TestWarningsOfTime(t *testing.T) {
 	})
 }
 
-// What a receipt warns of, it counts once for each event, however often the import was stopped.
+// A receipt counts each warning once for each event, however often the import was stopped.
 func TestWarningsAfterStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const n = 400
@@ -87,8 +87,8 @@ func TestWarningsAfterStops(t *testing.T) {
 	})
 }
 
-// The receipt counts what the gate warns of, however many kinds there are, and so does the checkpoint. What only capture v1 drops or
-// changes is no concern of an import over /batch/.
+// The receipt and the checkpoint count the gate's warnings, of any number of kinds. An import over /batch/ does not warn of events that
+// only capture v1 drops or changes.
 func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 	t.Parallel()
 	source := altered(numbered(4), func(ev *hogapi.Event) {
@@ -115,7 +115,7 @@ func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
 	}
 }
 
-// A source without records may be what a failed dump has left: it is no error, and it is said.
+// A source without records may come from a failed dump: the import succeeds, with a warning.
 func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	for name, source := range map[string]hogapi.Source{
@@ -142,15 +142,15 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 
 // preflightTest is one import, with the choice and on the host that it says.
 type preflightTest struct {
-	client   []hogapi.Option // none: a host of one's own
+	client   []hogapi.Option // empty: a host of one's own
 	off      bool
 	wrongKey bool
 	fault    hogapitest.Fault // of the preflight
 	want     []hogapi.Op
 }
 
-// The capture endpoint takes events for a key that nobody has, and drops them silently: on every host the key is checked before the
-// first event, unless that is turned off. Only a clear no stops, and what cannot be known is said once.
+// The capture endpoint takes events for a key that nobody has, and drops them silently. So the import checks the key on every host before
+// the first event, unless that is turned off. Only a clear no stops the import. If it cannot know, it warns once.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	region := func(r hogapi.Region) []hogapi.Option {
@@ -219,7 +219,7 @@ func (p preflightTest) run(t *testing.T) {
 	assert.Equal(t, receipt.Read, receipt.Pending)
 }
 
-// That the key could not be checked is logged once, whatever the import sends, and stands in the receipt of later runs too.
+// If the key could not be checked, the import logs it once, for any number of events, and the receipts of later runs hold it too.
 func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()

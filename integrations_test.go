@@ -43,7 +43,7 @@ func TestCreateIntegrationSendsItsSecretsOnce(t *testing.T) {
 		require.ErrorAs(t, err, new(*DecodeError), "an answer of another kind")
 		require.ErrorIs(t, err, ErrOutcomeUnknown)
 
-		// A refusal that quotes the request shows none of it.
+		// An error that quotes the request shows no secret of it.
 		mock.RegisterResponder("POST", testBase+"/integrations/", func(r *http.Request) (*http.Response, error) {
 			body, err := io.ReadAll(r.Body)
 			require.NoError(t, err)
@@ -75,7 +75,7 @@ func TestIntegrationsRefuseBadInput(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 }
 
-// A create whose answer is lost may have stored the credentials.
+// If the answer to a create is lost, the service may have stored the credentials.
 func TestLostAnswerOfAnIntegration(t *testing.T) {
 	s := newScript(fails(errCut), answers(201, `{"id":1}`))
 	_, err := newFakeClient(t, s).Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"})

@@ -169,7 +169,7 @@ func decoded(t *testing.T, raw []byte) (v any) {
 	return v
 }
 
-// whatever is a format that takes every record.
+// Format whatever takes every record.
 var whatever = hogapi.Format{Name: "whatever", Convert: func(record []byte) ([]hogapi.Event, error) {
 	if !json.Valid(record) {
 		return nil, &json.SyntaxError{}
@@ -224,7 +224,7 @@ func FuzzFiles(f *testing.F) {
 	})
 }
 
-// What AppendBinary has written is read again; other bytes are an error and no panic.
+// UnmarshalBinary reads the output of AppendBinary again; other bytes are an error, not a panic.
 func FuzzEventBinary(f *testing.F) {
 	for _, ev := range []hogapi.Event{
 		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},

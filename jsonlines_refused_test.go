@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// refusalsOf imports files and returns what is refused of them.
+// refusalsOf imports files and returns the rejects.
 func refusalsOf(t *testing.T, source hogapi.Source, checkpoint hogapi.Checkpointer) (all []hogapi.Reject) {
 	t.Helper()
 	imported(t, hogapitest.New().Client(t), source, &hogapi.ImportOptions{
@@ -95,7 +95,8 @@ func TestRefusalsShowTheValue(t *testing.T) {
 	}
 }
 
-// What is right by RFC 3339 and JSON is taken: a last line without its newline, lower case, leap seconds, unknown keys that are null.
+// Records that are valid by RFC 3339 and JSON are taken: a last line without its newline, lower case, leap seconds, unknown keys that are
+// null.
 func TestRecordsThatAreTaken(t *testing.T) {
 	t.Parallel()
 	for _, record := range []string{
@@ -133,7 +134,7 @@ func TestGzipWithPadding(t *testing.T) {
 	}
 }
 
-// Files in another form get a hint what to do about them.
+// The error for a file in another form says how to convert it.
 func TestHintsForOtherForms(t *testing.T) {
 	t.Parallel()
 	const indented = "{\n  \"event\": \"e\",\n  \"distinct_id\": \"ann\"\n}\n"

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// record is what a source gave, with values of their own.
+// A record is an event of a source, with plain values.
 type record struct {
 	Name, DistinctID, Time, Properties string
 	UUID                               uuid.UUID

@@ -21,7 +21,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// good is what a client needs; further options come after it.
+// good returns the options that a client needs, and further options after them.
 func good(options ...Option) []Option {
 	return append([]Option{WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey)}, options...)
 }
@@ -221,7 +221,7 @@ func TestForProject(t *testing.T) {
 	require.Len(t, paths, 3, "nothing was sent")
 }
 
-// A key source is asked at each call, and what it gives is checked.
+// The client asks a key source at each call, and checks its key.
 func TestKeySource(t *testing.T) {
 	var sent []string
 	var calls atomic.Int64

@@ -60,8 +60,7 @@ func TestWalkGoesOnWhereItBrokeOff(t *testing.T) {
 	}
 }
 
-// Probe 4: another package sends its second page through another client. Headers, queries and the raw answer are those of
-// every page.
+// Probe 4: another package sends its second page through another client. Headers, queries and the raw answer apply to every page.
 func TestOptionsHoldForEveryPage(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
 		l := &list{items: 10, latency: time.Second}
@@ -154,7 +153,7 @@ func TestOnePage(t *testing.T) {
 	require.Contains(t, err.Error(), "dashboard:read")
 }
 
-// FuzzNextLink: whatever a link says, the next request goes to our own endpoint, with keys that we know, and the walk ends.
+// FuzzNextLink: for any link, the next request goes to our own endpoint, with keys that we know, and the walk ends.
 func FuzzNextLink(f *testing.F) {
 	for _, link := range []string{
 		"", "?offset=2", "?offset=4&limit=1", "?cursor=c2", "http://internal/?offset=2&cursor=x", "//evil/?offset=3", "https://us.posthog.com@evil/?offset=3",
@@ -207,7 +206,7 @@ func TestListThatEndsBeforeItsCount(t *testing.T) {
 	}
 }
 
-// A list of runs can be walked page by page with what the page before says: its link as it is, or the cursor in it.
+// A list of runs can be walked page by page with the link of the page before, unchanged, or with the cursor in it.
 func TestCursorOfAPage(t *testing.T) {
 	id := func(n int) string { return fmt.Sprintf("0190f3c0-0000-7000-8000-%012d", n+1) }
 	var asked []string
@@ -315,7 +314,7 @@ func (l *list) RoundTrip(r *http.Request) (*http.Response, error) {
 	return answer(r, 200, string(body), "X-At", strconv.Itoa(at)), nil
 }
 
-// walkOptions are those of both kinds of lists.
+// walkOptions are the options of both kinds of lists.
 type walkOptions struct {
 	maxPages, prefetch int
 	resume             *PageError

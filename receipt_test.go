@@ -95,7 +95,7 @@ func requireTame(t *testing.T, text string, lines int) {
 	}
 }
 
-// What events, positions and reasons say cannot forge lines of what is printed: the receipt, the report of a check, errors, progress.
+// Texts of events, positions and reasons cannot forge lines in printed output: the receipt, the report of a check, errors, progress.
 func TestPrintedTextsAreTame(t *testing.T) {
 	for _, text := range hostileTexts {
 		synctest.Test(t, func(t *testing.T) {
@@ -172,7 +172,7 @@ func TestPrintedFileNamesAreTame(t *testing.T) {
 	}
 }
 
-// The receipt names events whose uuid another event has, over all runs, and says nothing of one that is given again.
+// Over all runs, the receipt names each event that has the uuid of another event. It does not name an event that is given again.
 func TestReceiptNamesSharedUUIDs(t *testing.T) {
 	t.Parallel()
 	line := func(uuid int, name, props string) string {
@@ -214,8 +214,8 @@ func ask(t *testing.T, client *hogapi.Client, query any) [][]any {
 // byHand is a query as a person would put it into the SQL editor.
 func byHand(q hogapi.Query) any { return map[string]any{"kind": "HogQLQuery", "query": q.String()} }
 
-// Each query that a receipt makes is taken by servers of all ages, and counts what the receipt says: this import's events and no
-// others, those that were sent twice once.
+// Servers of all ages take each query of a receipt. The query counts the same as the receipt: only this import's events, and an event
+// that was sent twice once.
 func TestReceiptQueries(t *testing.T) {
 	t.Parallel()
 	const n, id = 90, `it's{start_at}'--`
@@ -315,7 +315,7 @@ func TestQueryWindows(t *testing.T) {
 	}
 }
 
-// The query of the guide finds what the service never merges.
+// The query of the guide finds the events that the service never merges.
 func TestQueryOfTheGuide(t *testing.T) {
 	t.Parallel()
 	guide := readFile(t, "docs/historical-import.md")

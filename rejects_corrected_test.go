@@ -38,8 +38,8 @@ func stored(t *testing.T, server *hogapitest.Server) map[uuid.UUID]string {
 	return events
 }
 
-// A reject file is a source: with the corrected parser or mapping it gives exactly what was rejected, each record with the uuid of its
-// original place. In the end the service holds what it would hold if the first import had been right.
+// A reject file is a source: with the corrected parser or mapping it gives exactly the rejects, each record with the uuid of its original
+// position. In the end the service holds the same events as if the first import had been right.
 func TestRejectsAreImportedCorrected(t *testing.T) {
 	t.Parallel()
 	const n, unfit = 300, "2006-01-02 15:04:05Z" // no line may have such a time
@@ -71,7 +71,7 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 	type mapping = func(hogapi.Event) ([]hogapi.Event, error)
 	for name, tt := range map[string]struct {
 		content         string
-		wrong, right    mapping // nil: none
+		wrong, right    mapping // may be nil
 		rejected        int64
 		corrected       func(rejects string) hogapi.Source
 		refusedByServer bool

@@ -34,7 +34,7 @@ func tooMany(t *testing.T, err error) *hogapi.StopError {
 	return stop
 }
 
-// An import that rejects too much does not end well, whatever it has sent. Package commit has the limits to the last record.
+// An import that rejects too much fails, however much it has sent. Package commit has the limits to the last record.
 func TestRejectLimits(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -129,7 +129,7 @@ func TestRejectLimitsOverAllRuns(t *testing.T) {
 	})
 }
 
-// What a mapping leaves out on purpose is skipped, counted by its reason, and no reject.
+// A record that a mapping skips on purpose is counted by its reason, and is not a reject.
 func TestSkippedRecordsAreNoRejects(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -59,7 +59,7 @@ func TestRejectFileLines(t *testing.T) {
 	tests := []struct {
 		name  string
 		event hogapi.Event
-		want  string // without uuid where the event has none, and without want
+		want  string // without uuid if the event has no uuid, and without want
 		note  string
 	}{
 		{
@@ -161,8 +161,8 @@ func goodLine(id string) string {
 	return `{"uuid":"` + id + `","event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}` + "\n"
 }
 
-// A record that has a uuid of its own keeps it, whatever else is wrong with it: corrected in the reject file and in the source, it is one
-// event. A reject file that is imported as it is hands the uuid on.
+// A record that has a uuid of its own keeps it, even if it has other faults: corrected in the reject file and in the source, it is one
+// event. A reject file that is imported unchanged hands the uuid on.
 func TestCorrectedRecordsKeepTheirOwnUUID(t *testing.T) {
 	t.Parallel()
 	const (
@@ -287,7 +287,7 @@ func TestBadEventsOfSourcesKeepTheirUUID(t *testing.T) {
 	}
 }
 
-// Whatever others have written to a reject file stays, and rejects are added to it.
+// Lines of others in a reject file stay, and rejects are added after them.
 func TestRejectFileDestroysNothing(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "folder", "rejects.jsonl")
@@ -403,7 +403,7 @@ func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	}
 }
 
-// FuzzRejectFile: whatever a record was, its line can be read again, holds the record byte for byte, and is one line.
+// FuzzRejectFile: for any record, its line can be read again, holds the record byte for byte, and is one line.
 func FuzzRejectFile(f *testing.F) {
 	f.Add([]byte("no JSON"), "name", "id")
 	f.Add([]byte{0xff, '\n', 0}, "\xff", "\u2028\ufffd")

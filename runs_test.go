@@ -254,7 +254,7 @@ func TestFailedCanOnlyBeginAnew(t *testing.T) {
 	require.Empty(t, failed.Cursor, "from there on the newest runs would not be known")
 }
 
-// countRuns counts the runs of pages that the service gives, whatever it is asked for.
+// countRuns counts the runs of pages that the service gives, for any request.
 func countRuns(t *testing.T, o *RunListOptions, pages ...string) (total int, err error) {
 	t.Helper()
 	client, mock := newTestClient(t)

@@ -167,7 +167,7 @@ func TestWaitHasALimit(t *testing.T) {
 	})
 }
 
-// What has no status could be watched for ever.
+// A run without a status could be watched forever.
 func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
 	for _, status := range []string{"", `, "status": null`, `, "status": ""`} {
 		synctest.Test(t, func(t *testing.T) {
@@ -188,7 +188,7 @@ func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
 	}
 }
 
-// Completed is the service's word for a run whose records were written but for some.
+// A run has the status Completed even if some of its records failed.
 func TestWaitSaysThatRecordsFailed(t *testing.T) {
 	for failed, text := range map[int]string{0: "", 12: "hogapi: run " + runA.String() + " completed, but 12 records failed"} {
 		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Completed", "records_completed": 988, "records_failed": %d}`, runA, failed)))
@@ -205,7 +205,7 @@ func TestWaitSaysThatRecordsFailed(t *testing.T) {
 	}
 }
 
-// What is remembered of a backfill is bounded, whatever a service shows.
+// The client remembers a bounded number of a backfill's runs, however many the service shows.
 func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	var runs []string
 	for i := range 10 {

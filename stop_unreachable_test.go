@@ -133,8 +133,8 @@ func deadPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Before the first answer, a wrong set-up stops the import at once with a reason of its own; what may be a network that comes up is
-// waited for. Nothing was sent, and the errors say so.
+// Before the first answer, a wrong set-up stops the import at once with a reason of its own. If the network may still come up, the import
+// waits. Nothing was sent, and the errors say so.
 func TestHostThatWasNeverReached(t *testing.T) {
 	t.Parallel()
 	const patience = 200 * time.Millisecond

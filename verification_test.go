@@ -73,7 +73,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	require.ErrorIs(t, again(other.Missing(numbered(5))), hogapi.ErrInvalid)
 }
 
-// What cannot be opened is refused before anything is asked.
+// Verify refuses a file that it cannot open before it asks anything.
 func TestVerifyChecksFilesFirst(t *testing.T) {
 	t.Parallel()
 	server, client := fake(t)
@@ -100,7 +100,7 @@ func TestVerifyChecksFilesFirst(t *testing.T) {
 	assert.Len(t, server.Calls(), calls)
 }
 
-// An error of the disk names the file of Dir and what to do.
+// An error of the disk names the file of Dir and its remedy.
 func TestVerifyNamesItsFiles(t *testing.T) {
 	t.Parallel()
 	_, client := fake(t)
@@ -241,7 +241,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	assert.Equal(t, sortedIDs(append(lost, notThere...)...), v.MissingIDs)
 }
 
-// Without the reject file, the source has more events than the receipt counts: then none is named.
+// Without the reject file, the source has more events than the receipt counts: then Verify names no event.
 func TestVerifyWithoutRejects(t *testing.T) {
 	t.Parallel()
 	server, client := fake(t)

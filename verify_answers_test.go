@@ -114,7 +114,7 @@ func TestVerifyRequest(t *testing.T) {
 	assert.NotContains(t, q.Query.Query, "march")
 }
 
-// What the service finds too much is asked for in smaller parts, down to single days, and once each.
+// If the service finds a query too much, Verify asks for smaller parts, down to single days, each once.
 func TestVerifyHalves(t *testing.T) {
 	t.Parallel()
 	full := `{"results":[` + strings.TrimSuffix(strings.Repeat(`["1999-03-01","e",1,1],`, 50_000), ",") + `]}`
@@ -199,7 +199,7 @@ func TestVerifyWrongAnswers(t *testing.T) {
 	}
 }
 
-// What the caller has to correct is an error, and names what is needed.
+// An error that the caller can correct names its remedy.
 func TestVerifyErrors(t *testing.T) {
 	for status, tt := range map[int]struct {
 		code string
@@ -275,7 +275,7 @@ func TestVerifyUnreachable(t *testing.T) {
 	})
 }
 
-// Some cells that cannot be counted do not hide what the others show, and warnings that explain it are added.
+// If some cells cannot be counted, the state still shows the result of the others, and Verify adds warnings that explain it.
 func TestVerifyStates(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receipt := receiptOfMarch()
@@ -299,7 +299,7 @@ func TestVerifyStates(t *testing.T) {
 	})
 }
 
-// Of events that counting cannot find, none is called missing.
+// Verify calls no event missing if counting cannot find it.
 func TestVerifyOwnJobIDs(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		receipt := receiptOfMarch()
@@ -345,7 +345,7 @@ func marchSource() Source {
 
 func marchID(i int) uuid.UUID { return uuid.UUID{0: 0xab, 6: 0x40, 8: 0x80, 15: byte(i + 1)} }
 
-// What a source has gained since the import is not missing: its events after the last settled one are not read.
+// Verify reads no events after the last settled one: events that a source has gained since the import are not missing.
 func TestVerifyReadsWhatWasImported(t *testing.T) {
 	receipt := receiptOfMarch()
 	receipt.Last = Position{Offset: 31}

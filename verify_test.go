@@ -43,7 +43,7 @@ func importInto(t *testing.T, client *hogapi.Client, source hogapi.Source) hogap
 	return imported(t, client, source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced})
 }
 
-// verified is what one Verify finds.
+// verified returns the result of one Verify.
 func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *hogapi.VerifyOptions) *hogapi.Verification {
 	t.Helper()
 	v, err := client.Verify(t.Context(), receipt, o)
@@ -65,7 +65,7 @@ func later(d time.Duration) hogapi.Option {
 	return hogapi.WithClock(func() time.Time { return time.Now().Add(d) })
 }
 
-// What was imported is complete after one look, whoever imported it and however often a request was sent.
+// An import is complete after one look, whoever ran it and however often a request was sent.
 func TestVerifyComplete(t *testing.T) {
 	t.Parallel()
 	const n = 200
@@ -84,7 +84,7 @@ func TestVerifyComplete(t *testing.T) {
 	}
 }
 
-// In virtual time, with Wait: what comes late is complete, and what never comes is missing, but not before a day has passed.
+// In virtual time, with Wait: late events are complete, and events that never come are missing, but not before a day has passed.
 func TestVerifyWaits(t *testing.T) {
 	const n = 40
 	lose := map[int64]bool{3: true, 17: true, 18: true}
@@ -161,7 +161,7 @@ func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, 
 	return v
 }
 
-// Sent again, what was lost makes the import complete.
+// The import is complete once the missing events have been sent again.
 func TestVerifySendAgain(t *testing.T) {
 	t.Parallel()
 	const n = 100
@@ -186,7 +186,7 @@ func TestVerifySendAgain(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 }
 
-// A Verify that is ended continues: what it has counted is not counted again.
+// A Verify that was ended continues: it does not count a month again.
 func TestVerifyContinues(t *testing.T) {
 	t.Parallel()
 	const n = 400 // 11 months
@@ -256,7 +256,7 @@ func TestVerifyDir(t *testing.T) {
 	require.NoError(t, err)
 }
 
-// An import of which nothing was taken is complete if the project has none of its ID, and not without asking.
+// An import without events is complete if the project has no event of its ID, and Verify asks to find out.
 func TestVerifyOfNothing(t *testing.T) {
 	t.Parallel()
 	_, client := fake(t)
