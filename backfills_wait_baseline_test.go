@@ -398,7 +398,7 @@ func hiding(s *hogapitest.Server, hides func(start string) bool) roundTrip {
 	}
 }
 
-// A record that is over speaks of more runs than are listed: they may be listed late. If they are not, it is no success.
+// If a finished record counts more runs than are listed, the missing runs may be listed late. If they never are, the wait fails.
 func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
 	const third = "1999-12-01T02:00:00Z"
 	for name, tt := range map[string]struct {

@@ -364,7 +364,7 @@ func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
 	})
 }
 
-// A status that this package does not know ends a run where Until says so. It is no success.
+// Until may end a run with a status that this package does not know. The wait then fails.
 func TestUnknownEndIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())

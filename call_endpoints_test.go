@@ -51,7 +51,7 @@ func readEndpoints(t *testing.T) map[hogapi.Op]endpointRow {
 	return rows
 }
 
-// The table of endpoints is that of the package, and true on servers of each age.
+// The documented table of endpoints equals the package's, and is true on servers of each age.
 func TestTableOfEndpoints(t *testing.T) {
 	rows, endpoints := readEndpoints(t), hogapi.Endpoints()
 	assert.Len(t, rows, len(endpoints), "no row is left over")
@@ -93,7 +93,7 @@ func TestTableOfEndpoints(t *testing.T) {
 	}
 }
 
-// requireMethod demands that a name such as "Runs.List" is that of a method of the client.
+// requireMethod demands that a name such as "Runs.List" is a method of the client.
 func requireMethod(t *testing.T, name string) {
 	t.Helper()
 	service, method, isNested := strings.Cut(name, ".")

@@ -26,7 +26,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Keys that a server repeats in a success, in any field, are in nothing that is decoded, so in no error that is made of it.
+// If a server repeats a key in any field of a success, no decoded value holds the key, and so no error made of the value.
 func TestKeysEchoedInASuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		for _, echo := range []string{testPersonalKey, testProjectKey, escaped(testPersonalKey), "x" + testPersonalKey + testProjectKey + "y"} {

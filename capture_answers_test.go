@@ -111,7 +111,7 @@ func TestAnswersThatStop(t *testing.T) {
 	}
 }
 
-// An outage of ten minutes loses nothing, and the import goes on within five seconds after it.
+// An outage of ten minutes loses nothing, and the import resumes within five seconds after it.
 func TestOutageIsWaitedOut(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {

@@ -129,7 +129,7 @@ func TestCheckpointOfSomethingElse(t *testing.T) {
 			assert.NotContains(t, err.Error(), "phc_")
 			assert.Equal(t, string(before), string(readFile(t, path)), "the checkpoint stays")
 			assert.Len(t, server.Calls(), sent, "nothing is sent")
-			if tt.change == nil { // its own import goes on from there
+			if tt.change == nil { // its own import resumes there
 				options.ID = "mine"
 				assert.EqualValues(t, 6, imported(t, client, numbered(6), &options).Acknowledged)
 				requireWhole(t, server, 6)

@@ -99,7 +99,7 @@ func TestTrapT07FailingNeighbourLeavesConnectionsAlone(t *testing.T) {
 	require.LessOrEqual(t, dials.Load(), int64(20))
 }
 
-// Without limits of its own a silent server hangs for ever.
+// A client without limits of its own waits for a silent server forever.
 func TestTrapT08SilentServerIsGivenUp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		start, s := time.Now(), newScript(hangs)

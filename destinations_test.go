@@ -153,7 +153,7 @@ func testDestination(t *testing.T, status int, list string, steps ...string) (*D
 	return client.BatchExports.TestDestination(t.Context(), testCreate)
 }
 
-// A test passes by the results of its own steps, in this call.
+// A test passes if its own steps pass, in this call.
 func TestDestinationTestTakesItsOwnResultsOnly(t *testing.T) {
 	const two = `{"steps":[{"name":"A","description":"d"},{"name":"B","description":"d"}]}`
 	var undecoded *DecodeError

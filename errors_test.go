@@ -188,7 +188,7 @@ func TestErrorTexts(t *testing.T) {
 	}
 }
 
-// A panic in a hook is the hook's affair: the call goes on, and the log names the kind of panic only.
+// A panic in a hook does not end the call, and the log names only the kind of panic.
 func TestPanicInAHook(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var log bytes.Buffer

@@ -271,7 +271,7 @@ func ExampleBackfillsService_Wait() {
 	// 6 of 7 days are exported
 }
 
-// Watch shows a run as it goes on, until it is over.
+// Watch shows a run in progress, until it is over.
 func ExampleRunsService_Watch() {
 	server := hogapitest.New()
 	project := server.Project(hogapitest.DefaultProject)

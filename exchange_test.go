@@ -166,8 +166,8 @@ func TestAnswerThatIsNoJSON(t *testing.T) {
 	}
 }
 
-// JSON of something else, such as that of a portal before the network, decodes without an error. It is no export, no run, and
-// above all no end of a list.
+// JSON of another server, such as a portal before the network, decodes without an error. It is not an export or a run, and above all not
+// the end of a list.
 func TestAnswerOfSomethingElse(t *testing.T) {
 	for _, body := range []string{"null", "{}", `{"detail":"sign in first"}`, `{"results":null,"id":null}`} {
 		client := newFakeClient(t, newScript(answers(200, body)))
@@ -195,7 +195,7 @@ func TestAnswerOfSomethingElse(t *testing.T) {
 	}
 }
 
-// A call for which the specification knows no body takes an empty answer and a full one.
+// If PostHog's API reference has no body for a call, the call takes an empty answer and a full one.
 func TestLenientAnswer(t *testing.T) {
 	for body, want := range map[string]string{"": "", " \n": "", `{"id":"x"}`: "x"} {
 		var out struct{ ID string }
@@ -239,7 +239,8 @@ func unpause(t *testing.T, client *Client) error {
 	return err
 }
 
-// A page for people, as a wrong base URL or a portal answers it with 200, is no success, also where the status would say all.
+// A page for people with status 200, such as a portal's or that of a wrong base URL, is not a success, even for a call that needs only
+// the status.
 func TestPageIsNoSuccess(t *testing.T) {
 	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
 		client := newFakeClient(t, newScript(page))

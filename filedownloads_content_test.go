@@ -216,7 +216,7 @@ func requireNoSignature(t *testing.T, err error) {
 	}
 }
 
-// The signed URL is in no error, log, hook or reply, also where a transport quotes it.
+// No error, log, hook or reply holds the signed URL, even if a transport quotes it.
 func TestTheSignedURLIsNotShown(t *testing.T) {
 	var logged bytes.Buffer
 	var reply Reply

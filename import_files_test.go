@@ -281,7 +281,7 @@ func TestFileThatIsRenamed(t *testing.T) {
 	}
 }
 
-// A last line that is still being written ends the run with an error that says so. It is no reject: once it is complete, the next run
+// A last line that is still being written ends the run with an error that says so. It is not a reject: once it is complete, the next run
 // takes it.
 func TestLastLineThatIsBeingWritten(t *testing.T) {
 	t.Parallel()

@@ -27,7 +27,7 @@ func bubble(test func(t *testing.T)) func(t *testing.T) {
 	return func(t *testing.T) { synctest.Test(t, test) }
 }
 
-// parallelBubble is a test in virtual time, beside others.
+// parallelBubble is a test in virtual time, in parallel with others.
 func parallelBubble(test func(t *testing.T)) func(t *testing.T) {
 	return func(t *testing.T) {
 		t.Parallel()

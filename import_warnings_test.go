@@ -134,7 +134,7 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 		assert.Contains(t, report.String(), "no_records")
 	}
 	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
-	for range 2 { // the second run has nothing left, which is no wonder
+	for range 2 { // the second run has nothing left, so it does not warn
 		receipt := imported(t, hogapitest.New().Client(t), numbered(3), &options)
 		assert.Zero(t, receipt.Warnings[warnings.NoRecords])
 	}

@@ -173,7 +173,7 @@ func with(m map[string]string, pairs ...string) map[string]string {
 	return changed
 }
 
-// A path prefix of a proxy is kept, and the API's path can be that of older servers.
+// The client keeps a proxy's path prefix, and can use the API's path of older servers.
 func TestPathPrefix(t *testing.T) {
 	var paths []string
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {

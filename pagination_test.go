@@ -24,7 +24,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// A walk that breaks off says where, once and last, and goes on from there: at a page that fails, at its limit, and at the end of its context.
+// A walk that breaks off yields its position, once and last, and resumes there: at a page that fails, at its limit, and at the end of its
+// context.
 func TestWalkGoesOnWhereItBrokeOff(t *testing.T) {
 	stopping := errors.New("stopping")
 	for want, limit := range map[error]int{ErrInvalid: 0, pages.ErrPageLimit: 2, stopping: 0} {
@@ -83,7 +84,7 @@ func TestOptionsHoldForEveryPage(t *testing.T) {
 	})
 }
 
-// A server that ignores the offset or the cursor gives the same page for ever: it is delivered once.
+// A server that ignores the offset or the cursor gives the same page forever: the walk delivers it once.
 func TestIgnoredPlace(t *testing.T) {
 	walks(t, func(t *testing.T, walk walker) {
 		l := &list{items: 6}
@@ -120,7 +121,7 @@ func TestCallerEndsTheGoroutineOfAPrefetch(t *testing.T) {
 	}
 }
 
-// Bad input reaches the caller as it is: there is no page to go on from.
+// Bad input reaches the caller unchanged: there is no page to resume from.
 func TestWalkWithBadInput(t *testing.T) {
 	client := newFakeClient(t, &list{}).ForProject("no number")
 	items, err := collect(walkers["offset"](t.Context(), client, walkOptions{}))
@@ -138,7 +139,7 @@ func TestWalkWithBadInput(t *testing.T) {
 	require.ErrorContains(t, refused(ops.DashboardsList, ListOptions{Limit: -7, Offset: -1}.check()), `Limit "-7": want 0 or more`)
 }
 
-// One page is one call, and its error is that of the call.
+// One page is one call, and its error is the call's error.
 func TestOnePage(t *testing.T) {
 	l := &list{items: 5}
 	p, err := walkByOffset[int](newFakeClient(t, l), endpoint(ops.DashboardsList), ListOptions{Limit: 2, Offset: 2}, nil, nil).One(t.Context())

@@ -136,7 +136,7 @@ func TestPrintedTextsAreTame(t *testing.T) {
 	}
 }
 
-// pushed is a source of events at places of its own.
+// pushed is a source of events at the positions that at returns.
 func pushed(at func(i int64) hogapi.Position, events ...hogapi.Event) hogapi.Source {
 	return hogapi.SourceFunc("pushed", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {

@@ -269,8 +269,8 @@ func TestRejectFileRefusesAnotherFile(t *testing.T) {
 	}
 }
 
-// Each reject holds the bytes of its own line, although the reader's buffer has been filled with others long before it is settled: of a
-// line that is no event, and of one on which a mapping fails or makes a bad event.
+// Each reject holds the bytes of its own line, although other lines fill the reader's buffer long before it is settled: a line that is
+// not an event, and a line on which a mapping fails or makes a bad event.
 func TestRejectsHoldTheirOwnLine(t *testing.T) {
 	t.Parallel()
 	const n = 12_000

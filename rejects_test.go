@@ -224,7 +224,7 @@ func TestCorrectedRecordsKeepTheirOwnUUID(t *testing.T) {
 	}
 }
 
-// A uuid that is no good, or that may be another record's, is kept by no reject: it gets the one of its place.
+// A reject does not keep a uuid that is invalid or may belong to another record: it gets the uuid of its position.
 func TestRejectsKeepNoDoubtfulUUID(t *testing.T) {
 	t.Parallel()
 	const (
@@ -357,7 +357,7 @@ func TestRejectFileThatFails(t *testing.T) {
 	}
 }
 
-// Checkpoint, reject file and source have files of their own, also beside the names that they are given.
+// Checkpoint, reject file and source are separate files, and so are the files that each makes next to its name.
 func TestFilesOfAnImportAreItsOwn(t *testing.T) {
 	folder := t.TempDir()
 	t.Chdir(folder)

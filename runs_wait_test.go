@@ -20,7 +20,7 @@ func showing(status RunStatus, completed int) step {
 	return answers(200, fmt.Sprintf(`{"id": "%s", "status": %q, "records_completed": %d, "latest_error": "no bucket\n"}`, runA, status, completed))
 }
 
-// play makes a client without retries of its own that meets the steps.
+// play makes a client that meets the steps and does not retry.
 func play(t *testing.T, steps ...step) (*Client, *script) {
 	t.Helper()
 	s := newScript(steps...)

@@ -194,8 +194,8 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 	assert.EqualValues(t, unsettled.Count, receipt.Pending)
 }
 
-// By default a host that was never reached is waited for half a minute. Any answer counts, that of the preflight too: after it the
-// limit is GiveUpAfter.
+// By default an import waits half a minute for a host that was never reached. After any answer, including the preflight's, the limit is
+// GiveUpAfter.
 func TestFirstAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -281,7 +281,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 	}
 }
 
-// The end of a connection has a text of its own.
+// If a host closes the connection without an answer, the error says so.
 func TestConnectionThatEndsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
 	host := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))

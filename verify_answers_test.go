@@ -24,7 +24,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// receiptOfMarch is that of 31 events, one a day.
+// receiptOfMarch is the receipt of 31 events, one a day.
 func receiptOfMarch() Receipt {
 	at := time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
 	r := Receipt{ID: "hogapi-march", Finished: true, Read: 31, Acknowledged: 31, Oldest: at, Newest: at.AddDate(0, 0, 30), LastAcknowledged: at.AddDate(0, 1, 0)}

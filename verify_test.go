@@ -51,7 +51,7 @@ func verified(t *testing.T, client *hogapi.Client, receipt hogapi.Receipt, o *ho
 	return v
 }
 
-// receiptOf is that of an import of all events of a source.
+// receiptOf is the receipt of an import of all events of a source.
 func receiptOf(t *testing.T, source hogapi.Source) hogapi.Receipt {
 	t.Helper()
 	return importInto(t, hogapitest.New().Client(t), source)
