@@ -186,7 +186,7 @@ func TestVerifySendAgain(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 }
 
-// A Verify that was ended continues: it does not count a month again.
+// A Verify that was ended continues, and counts no event twice.
 func TestVerifyContinues(t *testing.T) {
 	t.Parallel()
 	const n = 400 // 11 months
