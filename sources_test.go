@@ -43,8 +43,6 @@ var (
 	requireBalanced = testevents.RequireBalanced
 )
 
-type table struct{ rows []hogapi.Event }
-
 // A source without a function, or of nil, is refused before a checkpoint is made, instead of a panic later.
 func TestSourcesWithoutAFunction(t *testing.T) {
 	t.Parallel()

@@ -29,7 +29,7 @@ type Event struct {
 func (ev *Event) word(seed maphash.Seed) uint32 {
 	const secondsOfADay, half = 24 * 60 * 60, 16
 	day := ev.Time.Truncate(24*time.Hour).Unix() / secondsOfADay
-	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ uint64(day)*dayMixFactor //nolint:gosec // any bits will do
+	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ uint64(day)*dayMixFactor
 	return uint32(merged)<<half | uint32(ev.Content>>(64-half))
 }
 
