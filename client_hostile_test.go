@@ -132,8 +132,8 @@ func hostile(t *testing.T) map[string]func(io.Writer) {
 		"chunk without an end":    says(head + "Transfer-Encoding: chunked\r\n\r\nf\r\n" + ok + "\r\n"),
 		"unknown encoding":        says(head + "Transfer-Encoding: swallow\r\n\r\n" + ok),
 		"switches protocols":      says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" + ok),
-		"informs for ever":        forever("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 0),
-		"continues for ever":      forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
+		"informs forever":         forever("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 0),
+		"continues forever":       forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
 		"endless status line":     forever("HTTP/1.1 200 ", "x", 0),
 		"endless header":          forever("HTTP/1.1 200 OK\r\nX: ", "x", 0),
 		"millions of headers":     forever("HTTP/1.1 200 OK\r\n", "A: b\r\n", 0),
@@ -277,7 +277,7 @@ func TestHostileServersAndMemory(t *testing.T) {
 	answers := hostile(t)
 	for name, isBody := range map[string]bool{
 		"bomb": true, "bomb of brackets": true, "bomb of valid JSON": true, "endless body": true, "endless chunks": true, "endless header": false, "millions of headers": false,
-		"millions of names": false, "endless trailers": false, "bomb of an error": false, "informs for ever": false,
+		"millions of names": false, "endless trailers": false, "bomb of an error": false, "informs forever": false,
 	} {
 		client := hostileClient(t, rawServer(t, answers[name]), WithTryTimeout(time.Minute))
 		growth := heapGrowth(func() {

@@ -496,18 +496,7 @@ func TestContinuesToCompare(t *testing.T) {
 func TestContinuesToCount(t *testing.T) {
 	t.Parallel()
 	for after, asked := range map[time.Duration]int{freshLook - 1: 1, freshLook: 2} {
-		c, p := importOf(sent(20))
-		c.Dir = t.TempDir()
-		ctx, cancel := context.WithCancel(t.Context())
-		p.errs = func(arrival.Window) error {
-			if len(p.asked) == 2 {
-				cancel()
-				return ctx.Err()
-			}
-			return nil
-		}
-		_, err := Verify(ctx, c)
-		require.ErrorIs(t, err, context.Canceled)
+		c, p, _ := endedAtTheSecondWindow(t)
 		p.errs, p.asked = nil, nil
 		c.Now = func() time.Time { return day(50).Add(after) }
 		var steps []Progress

@@ -283,9 +283,10 @@ func TestWaitsUntilAllHasArrived(t *testing.T) {
 	})
 }
 
-func TestContinuesInItsFolder(t *testing.T) {
-	t.Parallel()
-	c, p := importOf(sent(20))
+// endedAtTheSecondWindow is a comparison with a folder whose context has ended while it counted.
+func endedAtTheSecondWindow(t *testing.T) (c Config, p *project, err error) {
+	t.Helper()
+	c, p = importOf(sent(20))
 	c.Dir = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
 	p.errs = func(arrival.Window) error {
@@ -295,8 +296,14 @@ func TestContinuesInItsFolder(t *testing.T) {
 		}
 		return nil
 	}
-	_, err := Verify(ctx, c)
+	_, err = Verify(ctx, c)
 	require.ErrorIs(t, err, context.Canceled)
+	return c, p, err
+}
+
+func TestContinuesInItsFolder(t *testing.T) {
+	t.Parallel()
+	c, p, err := endedAtTheSecondWindow(t)
 	require.ErrorContains(t, err, "continues with the same Dir")
 	first := p.asked
 	p.asked, p.errs = nil, nil

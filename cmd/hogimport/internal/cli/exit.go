@@ -250,6 +250,26 @@ var stops = map[hogapi.StopReason]struct {
 	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text"},
 }
 
+// A suspect is a setting to look at before a stopped import is run again.
+type suspect uint8
+
+const (
+	suspectNothing suspect = iota
+	suspectKey
+	suspectHost
+)
+
+// suspectOf returns the suspect of an import that has ended so.
+func suspectOf(ended string) suspect {
+	switch stop := stops[hogapi.StopReason(ended)]; {
+	case stop.code == codeProject:
+		return suspectKey
+	case strings.HasPrefix(stop.todo, "check --host"):
+		return suspectHost
+	}
+	return suspectNothing
+}
+
 // faultOfStop explains why an import has stopped. An import that has begun can always be resumed.
 func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 	s, ok := stops[stop.Reason]

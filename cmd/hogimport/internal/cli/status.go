@@ -11,7 +11,6 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -171,9 +170,11 @@ func (s *state) standing(now time.Time) (standing, error) {
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
-		if stop := stops[hogapi.StopReason(p.Ended)]; stop.code == codeProject {
+		switch suspectOf(p.Ended) {
+		case suspectNothing: // the same command again
+		case suspectKey:
 			one.Next = []string{"with the right project key: " + s.again()}
-		} else if strings.HasPrefix(stop.todo, "check --host") {
+		case suspectHost:
 			one.Next = []string{"check --host, then: " + s.again()}
 		}
 	case !s.isRunning(p, now):

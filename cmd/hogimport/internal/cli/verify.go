@@ -129,10 +129,11 @@ func (v *verify) run(ctx context.Context, files []string) error {
 func (s *state) runFirst() page.Step {
 	step := page.Step{Text: "Run it first.", Command: s.again()}
 	if p, _, err := s.progress(); err == nil {
-		switch stop := stops[hogapi.StopReason(p.Ended)]; {
-		case stop.code == codeProject:
+		switch suspectOf(p.Ended) {
+		case suspectNothing:
+		case suspectKey:
 			step.Text = "Run it first, with the right project key."
-		case strings.HasPrefix(stop.todo, "check --host"):
+		case suspectHost:
 			step.Text = "Check --host, and run it first."
 		}
 	}
