@@ -20,23 +20,23 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// A Capture sends past events that a program hands it. It holds unsent events in memory: a kill of the process
-// loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or commit the
-// positions that OnSettled reports.
+// A Capture sends past events that a program gives it. It holds unsettled events in memory, so a kill of the
+// process loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or take
+// the events from a queue and commit only the positions that OnSettled reports.
 //
-// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1. The Capture then waits for the end
-// of every outage, also at the start, however long it lasts. Meanwhile it holds at most MaxInFlight events and
-// MaxBytes, Enqueue waits, TryEnqueue returns [ErrFull], and Stats.FailingSince and LastError give the reason.
-// By default, a Capture stops for good after 15 minutes of failures, or after 30 s if it cannot reach the host
-// at the start. A failure that no repetition can fix, such as a wrong key or the plan's limit, stops every
-// Capture: Enqueue then returns the *StopError. Log it, call Close, and make another Capture once the cause is
-// gone.
+// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1. The Capture then waits until an
+// outage ends, however long it lasts. When it holds MaxInFlight events or MaxBytes, Enqueue waits and
+// TryEnqueue returns [ErrFull]. Stats.FailingSince and Stats.LastError say since when and why sending fails. By
+// default, a Capture stops for good after 15 minutes of failures, or after 30 s if it has never reached the
+// host. A failure that a retry cannot fix, such as a wrong key or the plan's limit, stops every Capture:
+// Enqueue then returns the [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
 //
-// A Capture is for past events only: every request says historical_migration, and there is no way to send
-// without it. No event that Enqueue has taken is dropped: it is acknowledged, given to the reject handler, or
-// listed by Close as unsettled. A Capture is safe for concurrent use. End it with Close: a Capture that is
-// garbage collected without Close reports the events it held to the client's logger, or to [slog.Default] if
-// the client has no logger.
+// A Capture is for past events only: every request is marked as a historical migration. No event that Enqueue
+// has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled. A
+// Capture is safe for concurrent use.
+//
+// End it with Close. If a Capture is garbage collected without Close, it logs the number of events that it
+// still holds as an error, to the client's logger or else to [slog.Default], and tries to send them.
 type Capture struct {
 	id   string
 	line *pipeline.Pipeline
@@ -64,17 +64,17 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	return capture, nil
 }
 
-// Enqueue takes the events of one record, all of them or not one. It encodes them at once, so later changes of
-// their maps have no effect. It waits while the buffer is full.
+// Enqueue takes all events of one record, or returns an error and takes no event. It encodes the events before
+// it returns, so later changes of their maps have no effect. It waits while the buffer is full.
 //
-// The events share one Position; some may leave it empty. OnSettled receives it once all of them are settled.
-// An event without a UUID gets one that is derived from the Position and the event's number there. If several
-// goroutines enqueue records with the same Position, or if other records come in between, give their events
-// UUIDs of their own.
+// The events share one Position; some may leave it empty. OnSettled receives it once all events of the record
+// are settled. An event without a UUID gets one that is derived from the Position and the event's number among
+// the events of that Position. If several goroutines enqueue records with the same Position, or if other
+// records come between them, give their events UUIDs of their own.
 //
-// An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue does not take
-// the record and returns the *EventError. Every other error also means that the record was not taken: the
-// *StopError that ended the sending, [ErrClosed], or the cause of ctx's end.
+// An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue returns the
+// [*EventError]. Other errors are the *StopError of a Capture that has stopped, [ErrClosed], and the cause if
+// ctx has ended.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
@@ -85,9 +85,9 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	return c.enqueue(ctx, events, true)
 }
 
-// TryEnqueue is Enqueue without waiting. [ErrFull] means that the record was not taken because there is no
-// room, and [ErrNotReady] that the server has not yet answered how it takes events. The first call starts that
-// request, so it returns ErrNotReady unless DeliveryOptions.Protocol is set.
+// TryEnqueue is [Capture.Enqueue] without waiting. It returns [ErrFull] if there is no room for the record, and
+// [ErrNotReady] until the server has answered which protocol it has. The first call asks the server, so it
+// returns ErrNotReady unless DeliveryOptions.Protocol is set.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	return c.enqueue(context.Background(), events, false)
 }
@@ -135,10 +135,10 @@ func (c *Capture) Flush(ctx context.Context) error {
 	return c.line.Flush(ctx)
 }
 
-// Close stops taking events, sends the events that it holds, waits for retries, and returns the receipt, which
-// is valid with an error too. If ctx ends first, Close cancels the requests under way and returns an
-// [*UnsettledError] that lists every event that is not settled. For a Capture that has stopped, the error is
-// its [*StopError]. A second Close returns the same values.
+// Close takes no more events and waits until the events that the Capture holds are settled. It returns the
+// receipt, which is valid with an error too. If ctx ends first, Close cancels the requests under way and
+// returns an [*UnsettledError] that lists every unsettled event. If the Capture has stopped, the error is or
+// wraps its [*StopError]. A second Close returns the same values.
 func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return Receipt{}, err

@@ -24,34 +24,37 @@ const Unpaced = -1
 
 // CaptureOptions are the options of a [Capture].
 type CaptureOptions struct {
-	// ID names the import. The uuids of events are derived from it and from their positions, and every event
-	// carries it as the property $import_job_id. It may be empty if every event has a uuid of its own.
+	// ID names the import. Uuids of events are derived from it and their positions, and every event gets it as the
+	// property $import_job_id. It may be empty if every event has a UUID.
 	ID string
-	// Rate is the most events per second, resent ones included; [Unpaced] sets no limit. The default is 1,000,
-	// as for the service's own importer.
+	// Rate is the largest number of events per second, including events that are sent again; [Unpaced] sets no
+	// limit. The default is 1,000, the rate of the service's own importer.
 	Rate int
 	// Rejects takes the events that the gate or the service refuses. Without it, Enqueue returns the gate's
-	// refusals as errors, and the first event that the service refuses stops the Capture.
+	// refusals as errors, and the Capture stops at the first event that the service refuses.
 	Rejects RejectHandler
-	// OnSettled receives the position up to which every event is settled, for sources that commit offsets. It
-	// is called within DeliveryOptions.Linger and the time of a request after the last event. Calls come one at
-	// a time, in order. It must not call the Capture. A panic in it is caught and logged. Records without a
-	// Position are not reported.
+	// OnSettled is called with the position up to which every event is settled, so that a program can commit the
+	// offsets of its queue. The call for an event comes after at most Tuning.Linger and the time of its request.
+	// The calls come in order and do not overlap. OnSettled must not call the Capture. A panic in it is caught and
+	// logged. Records without a Position are not reported.
 	OnSettled func(Position)
-	Gate      GateOptions
-	Delivery  DeliveryOptions
+	// Gate has the options of the gate, which checks each event before it is sent.
+	Gate GateOptions
+	// Delivery has the options of the requests that send events.
+	Delivery DeliveryOptions
 }
 
 // DeliveryOptions control the requests that send events. Zero fields take the default.
 type DeliveryOptions struct {
-	// GiveUpAfter is the time for which failures may last before the import stops; it can be resumed. Set -1 to
-	// never give up. The default is 15 minutes.
+	// GiveUpAfter is how long requests may fail before the import stops. It can be resumed then. Set -1 to never
+	// give up. The default is 15 minutes.
 	GiveUpAfter time.Duration
 	// NoCompression sends plain JSON. The default is false.
 	NoCompression bool
-	// Encoder compresses bodies for capture v1; /batch/ always gets gzip. The default is Gzip().
+	// Encoder compresses the bodies of requests to capture v1; requests to /batch/ always use gzip. The default is
+	// Gzip().
 	Encoder Encoder
-	// Protocol is the protocol of the requests. The default is ProtocolAuto, which asks the server before the
+	// Protocol is the protocol of the requests. The default is ProtocolAuto: the import asks the server before the
 	// first event.
 	Protocol Protocol
 	Tuning
@@ -59,33 +62,37 @@ type DeliveryOptions struct {
 
 // Tuning has the sizes and times that few programs need to set. Zero fields take the default.
 type Tuning struct {
-	// Lanes is the number of requests at the same time, at most 64. Events of one person share a lane. The
-	// default is 8.
+	// Lanes is the largest number of requests at the same time, 1 to 64. Events of one distinct id share a lane.
+	// The default is 8.
 	Lanes int
-	// MaxBatchEvents is the most events of a request, at most 10,000. The default is 1,000: less under a low
-	// rate, more where answers take long.
+	// MaxBatchEvents is the largest number of events in a request, 1 to 10,000. The default is a quarter of a
+	// second's events at the Rate, at most 1,000, and more if answers take long: up to 10,000, or 5,000 when
+	// unpaced.
 	MaxBatchEvents int
-	// MaxBatchBytes is the most bytes of a request before compression, 900,000 to 18 MiB. The default is 4 MiB.
+	// MaxBatchBytes is the largest size of a request in bytes before compression, 900,000 to 18 MiB. Plain
+	// requests to capture v1 have at most 9 MiB. The default is 4 MiB.
 	MaxBatchBytes int
-	// MaxBatchSpan is the longest time between the timestamps of a batch's events. The default is no limit.
+	// MaxBatchSpan is the longest time between the timestamps of two events in a request. The default is no limit.
 	MaxBatchSpan time.Duration
-	// Linger is the longest time that an event waits for others to fill its batch. The default is 250 ms.
+	// Linger is the longest time that an event waits for further events to fill its request. The default is 250
+	// ms.
 	Linger time.Duration
-	// MaxInFlight is the most events that are read and not yet committed: after a kill, the next run sends them
-	// again. One record may be larger. The default is two seconds of the rate (2,000), or 32,768 when unpaced.
+	// MaxInFlight is the largest number of events that are read and not yet committed: after a kill, the next run
+	// sends them again. A single record may have more events. The default is the events of two seconds at the Rate
+	// (2,000 at the default rate), from 10 to 32,768, or 32,768 when unpaced.
 	MaxInFlight int
-	// MaxBytes is the most bytes of events held, at least 900,000; beyond it, reading waits. Compressed bodies
-	// and refused events count too and can exceed it by about one batch. The default is 10 MiB.
+	// MaxBytes is the largest number of bytes of events in memory, at least 900,000; when it is reached, reading
+	// waits. Compressed bodies and refused events count too, and can exceed it by about one request. The default
+	// is 10 MiB.
 	MaxBytes int
-	// UnreachableAfter is the time for which a host that was never reached may stay out of reach, because its name
-	// is not found or it refuses connections. Set -1 for as long as GiveUpAfter. The default is 30 s, or -1 if
+	// UnreachableAfter is how long the import waits for a host that it has never reached, because the name is not
+	// found or connections are refused. Set -1 to wait as long as GiveUpAfter. The default is 30 s, or -1 if
 	// GiveUpAfter is -1.
 	UnreachableAfter time.Duration
-	// MaxTries is the most tries of one request before the import stops. The default is no limit but
-	// GiveUpAfter.
+	// MaxTries is the number of failed tries of one request after which the import stops. By default, only
+	// GiveUpAfter limits the tries.
 	MaxTries int
-	// NoPreflight skips the question, before the first event, whether the service knows the project key. The
-	// default is false.
+	// NoPreflight sends events without first asking the service if it knows the project key. The default is false.
 	NoPreflight bool
 }
 
@@ -195,7 +202,7 @@ func bounded(op Op, field string, n, least, most int) error {
 	return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: want}
 }
 
-// Protocol is the way in which events are sent. One import never mixes two: its checkpoint keeps the first.
+// Protocol is the way in which events are sent. An import uses one protocol; its checkpoint remembers which.
 type Protocol string
 
 // The protocols.
@@ -245,7 +252,8 @@ func (gzipEncoder) NewWriter() BodyWriter {
 	return w
 }
 
-// Zstd returns an Encoder for Zstandard, which capture v1 takes: smaller bodies for about the same time.
+// Zstd returns an Encoder for Zstandard, which only capture v1 takes. It makes smaller bodies than Gzip in
+// about the same time.
 func Zstd() Encoder { return zstdEncoder{} }
 
 type zstdEncoder struct{}

@@ -109,8 +109,9 @@ func newProjectClient(c *core, project string) *Client {
 }
 
 // ForProject returns a client for another project that shares everything else: keys, connections, retry budget,
-// pace and hooks. It refuses to import: events go to the project of the project API key, so an import needs a
-// client made with that key. For a malformed id, the calls return an [*InputError].
+// pace and hooks. The new client cannot import: events go to the project of the project API key, so an import
+// needs a client that was made with the key of its project. If the id is malformed, the calls of the new client
+// return an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
@@ -155,10 +156,9 @@ type Request struct {
 // Do calls any endpoint of the project with the authentication, retries and errors of all other calls. It
 // decodes the answer into out unless out is nil.
 //
-// An answer is refused if it is larger than 32 MiB of JSON, or if its Go values would take more than about 128
-// MiB, by an estimate from the JSON and the type of out. The estimate leaves out the memory that an
-// UnmarshalJSON method of out allocates. Unlike other calls, Do does not remove a key that the server repeats
-// in its answer.
+// Do refuses an answer of more than 32 MiB of JSON, and an answer whose Go values would take more than about
+// 128 MiB. It estimates that size from the JSON and the type of out, without the memory that an UnmarshalJSON
+// method of out allocates. Unlike other calls, Do does not remove a key that the server repeats in its answer.
 func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOption) error {
 	row, refusal := endpoints.Custom(r.Method, r.Path, endpoints.Replay(r.Replay))
 	if refusal != nil {

@@ -18,51 +18,54 @@ import (
 
 // ImportOptions are the options of an import.
 type ImportOptions struct {
-	// ID names the import and must stay the same for all its runs: the uuids of events are derived from it, so
-	// the same ID with the same source sends the same events. Other data needs another ID, even if its files
-	// have the same names: otherwise the events would share uuids.
+	// ID names the import. It is required, and it must stay the same for all runs of the import: uuids of events
+	// are derived from it, so the same ID with the same source sends the same events. Other data needs another ID,
+	// even if its files have the same names: otherwise different events would share uuids.
 	ID string
-	// Checkpoint makes the import resumable. Without one, every run starts at the beginning.
+	// Checkpoint keeps the state of the import between its runs. Without it, every run starts at the beginning.
 	Checkpoint Checkpointer
-	// Rejects takes the events that the gate or the service refuses. Without it, the first one stops the
+	// Rejects takes the events that the gate or the service refuses. Without it, the first such event stops the
 	// import.
 	Rejects RejectHandler
-	// MaxRejectShare is the largest share of rejects among the records, not counting skipped ones; -1 means no
-	// limit. It is judged over all runs of the import, first after 1,000 records and again at the end, if there
-	// are two rejects or more. If the first 100 records are all rejected, or all records of a shorter source,
-	// the import stops too. See [StopTooManyRejects]. The default is 0.01.
+	// MaxRejectShare is the largest share of rejects among the records that are not skipped. The import compares
+	// the counts of all its runs with it after the first 1,000 records and at the end, if there are at least two
+	// rejects. It also stops if the first 100 records, or all records of a shorter source, are rejects. The reason
+	// of such a stop is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
 	MaxRejectShare float64
-	// MaxRejects is the largest number of rejects over all runs; one more stops the import at once. The default
-	// is no limit.
+	// MaxRejects is the largest number of rejects in all runs of the import. One more stops it at once. The
+	// default is no limit.
 	MaxRejects int64
-	// VerifyArchiveBytes is the size in bytes of the largest gzip, zstd or zip file that is verified by its checksums
-	// before its first event is sent; -1 verifies no file. Larger files are checked as they are read. The
-	// default is 1 GiB.
+	// VerifyArchiveBytes is the size of the largest gzip, zstd or zip file that is read to its end and verified by
+	// its checksums before its first event is sent. Larger files are verified while their events are sent. Set -1
+	// to verify no file beforehand. The default is 1 GiB.
 	VerifyArchiveBytes int64
-	// Rate is the most events per second; [Unpaced] sets no limit. The default is 1,000, as for the service's
-	// own importer.
+	// Rate is the largest number of events per second; [Unpaced] sets no limit. The default is 1,000, the rate of
+	// the service's own importer.
 	Rate int
-	// Total is the number of events of the source, for progress. The default, 0, means that it is not known.
+	// Total is the number of events in the source, which Stats repeats for a display of the progress. The default,
+	// 0, means that it is not known.
 	Total int64
-	// OnProgress is called twice a second and once at the end, one call at a time. A panic in it is caught and
-	// logged.
+	// OnProgress is called twice a second and once at the end. The calls do not overlap. A panic in it is caught
+	// and logged.
 	OnProgress func(Stats)
-	Gate       GateOptions
-	Delivery   DeliveryOptions
+	// Gate has the options of the gate, which checks each event before it is sent.
+	Gate GateOptions
+	// Delivery has the options of the requests that send events.
+	Delivery DeliveryOptions
 }
 
 // Import sends the events of a source as historical events. Each event is acknowledged at least once, handed to
-// the reject handler or skipped, and it is identical every time it is sent. No event is left out silently: the
-// receipt accounts for all of them. After a kill at any moment, the next call with the same ID and checkpoint
-// resumes the import. The receipt is valid with an error too, and covers all runs.
+// the reject handler, or skipped on purpose. An event that is sent again is the same event. After a kill at any
+// moment, the next call with the same ID and checkpoint resumes the import. The receipt counts every event of
+// all runs, and is valid with an error too.
 //
-// Every event gets the properties $lib, $lib_version, $geoip_disable (true: the service derives no place from
-// $ip), $import_job_id and distinct_id, unless it has its own of that name.
+// Import adds the properties $lib, $lib_version, $import_job_id, distinct_id and $geoip_disable to each event
+// that does not have them. $geoip_disable is true, so the service derives no location from $ip.
 //
-// The error is an *InputError if options or a checkpoint do not fit, a *StopError if the import stopped, and an
-// *UnsettledError around the *StopError if events were under way; after all but the first, the import can be
-// resumed. An import that has rejected too much ends with a *StopError, even if everything else was sent. When
-// ctx ends, or the sending stops, Import returns within a second, and the error has the cause.
+// If the options, the checkpoint or the reject file do not fit, the error is an [*InputError]; if another
+// import uses these files, it matches [ErrHeld]. An import that stops returns a [*StopError], in an
+// [*UnsettledError] if events were under way, and can be resumed. An import that rejects too much ends with a
+// *StopError, even if everything else was sent. When ctx ends or sending stops, Import returns within a second.
 func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
 	o := orDefault(options)
 	if err := checkContext(ctx, ops.Import); err != nil {

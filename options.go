@@ -111,7 +111,7 @@ func WithProjectAPIKey(key string) Option {
 }
 
 // WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its redirect policy is
-// not used. Its Timeout bounds each try if it is shorter than the time for one try. Put instrumentation into
+// not used. Its Timeout bounds each try if it is shorter than the time limit of a try. Put instrumentation into
 // its Transport, which sees every try.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *config) {
@@ -152,8 +152,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets the logger: it gets each try at debug, retries at warn and failures at error. Keys, bodies
-// and URLs are never logged. The default is silence.
+// WithLogger sets the logger. The client logs each try at level debug, retries at warn and failures at error.
+// It never logs keys, bodies or URLs. By default, it logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		if l == nil {
@@ -166,7 +166,8 @@ func WithLogger(l *slog.Logger) Option {
 // WithHooks sets functions that observe calls and imports.
 func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 
-// WithClock replaces time.Now for calendar time: the age of events, Retry-After dates, default windows.
+// WithClock replaces time.Now where the date matters: the age of events, the dates in Retry-After, default
+// ranges.
 func WithClock(now func() time.Time) Option {
 	return func(c *config) {
 		if now == nil {
@@ -237,17 +238,17 @@ func (c *config) check() (api, capture *url.URL, err error) {
 	return api, capture, errors.Join(problems...)
 }
 
-// RetryPolicy controls the retries of management calls. Zero fields take the default. The operation decides
-// which failures are retried. A connection that the server closes while it takes a request costs a try too, so
-// without retries a read can fail there.
+// RetryPolicy controls the retries of management calls. Zero fields take the default. Which failures are
+// retried depends on the operation. If the server closes a kept connection just as a request is sent on it,
+// that costs a try, so without retries even a read can fail.
 type RetryPolicy struct {
 	// MaxTries is the number of tries, the first included, at most 100; 1 turns retries off. The default is 4.
 	MaxTries int
-	// BaseDelay is the upper end of the first wait, doubled for each further one. The default is 250 ms.
+	// BaseDelay is the longest first wait. It doubles for each further wait. The default is 250 ms.
 	BaseDelay time.Duration
-	// MaxDelay is the upper end of any wait. The default is 30 s.
+	// MaxDelay is the longest wait if the service sends no Retry-After. The default is 30 s.
 	MaxDelay time.Duration
-	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one is an error at once. The default is
+	// MaxRetryAfter is the longest Retry-After that is obeyed; a longer one ends the call at once. The default is
 	// 60 s.
 	MaxRetryAfter time.Duration
 }
