@@ -20,17 +20,21 @@ import (
 type Event struct {
 	Name       string    // such as "$pageview"
 	DistinctID string    // the person; if empty, the property distinct_id is used
-	Timestamp  time.Time // when it happened; sent in UTC with its full fraction
+	Timestamp  time.Time // when it happened; sent in UTC, with all digits of its fraction
 
-	Properties    map[string]any  // any values that encoding/json takes
-	RawProperties json.RawMessage // in place of Properties: a JSON object, sent as it is; read before Enqueue returns
+	Properties    map[string]any  // values that encoding/json can marshal
+	RawProperties json.RawMessage // instead of Properties: a JSON object that is sent as it is; Enqueue copies it
 	Set           map[string]any  // person properties to set
 	SetOnce       map[string]any  // person properties to set if the person lacks them
-	AnonymousID   string          // another id of the person in the record; not sent: formats.Links uses it
+	AnonymousID   string          // another id of the person; not sent, but used by formats.Links
 
-	UUID     uuid.UUID // the event's identity: kept or refused, never replaced; nil: derived from import id and Origin
-	Position Position  // where to resume after the event's record; events of one record share it
-	Origin   Position  // the UUID is derived from it; zero: Position
+	// UUID is the identity of the event. The gate refuses an invalid UUID, and never replaces one. By default, the
+	// UUID is derived from the import's ID and Origin.
+	UUID uuid.UUID
+	// Position is where an import resumes after the event's record. All events of a record share it.
+	Position Position
+	// Origin is the position that the UUID is derived from. The default is Position.
+	Origin Position
 
 	bad   *badRecord
 	noted *wire.Reserved // the reserved keys of RawProperties, noted while they were read; see trusts
@@ -101,15 +105,15 @@ func (b *badRecord) refusal() *wire.Refusal {
 }
 
 // BadEvent returns the event of a record that cannot be converted, such as a line that is not JSON. The import
-// hands it to the reject handler with raw and err, and continues. An *EventError as err sets the reason. If the
-// record has a uuid of its own, set the event's UUID: the reject keeps it, so that the corrected record is the
-// same event.
+// gives it to the reject handler, with raw and err, and continues. If err is an [*EventError], it sets the
+// reason. If the record has a uuid of its own, set the event's UUID: the reject keeps it, so that the corrected
+// record is the same event.
 func BadEvent(p Position, raw []byte, err error) Event {
 	return Event{Position: p, bad: &badRecord{raw: raw, err: err}}
 }
 
-// SkippedEvent returns the event of a record that is left out on purpose, such as the visit of an internal
-// user. The receipt counts it by the reason, and it is not a reject.
+// SkippedEvent returns the event of a record that is left out on purpose, such as the visit of an employee. The
+// receipt counts it by its reason. It is not a reject.
 func SkippedEvent(p Position, reason string) Event { return BadEvent(p, nil, Skip(reason)) }
 
 // SkipError is the error of a record that is left out on purpose.
@@ -133,18 +137,19 @@ func (ev *Event) skipped() (reason string, yes bool) {
 	return mask.Clean(cmp.Or(skip.Reason, "no reason given")), true
 }
 
-// Position is a position in a source: for a file its base name and a byte offset, for a table the key of a row,
-// as UTF-8. The zero value is the start. Consecutive events with the same Position are one record, which is
-// settled, and resumed, as a whole. Events without a Position do not advance the resume point.
+// Position is a position in a source, such as the base name of a file and a byte offset, or the key of a row of
+// a table. Key must be valid UTF-8. The zero value is the start. Consecutive events with the same Position are
+// one record, which is settled and resumed as a whole. Events without a Position do not advance the point at
+// which an import resumes.
 type Position struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 }
 
-// IsZero reports whether p is the start of a source, or not given.
+// IsZero reports whether p is the zero value: the start of a source, or no position.
 func (p Position) IsZero() bool { return p == Position{} }
 
-// String returns "key@offset", "key" or "offset", with the key quoted if it is not printable. (Errors write a
+// String returns "key@offset", "key" or "offset", with the key quoted if it is not printable. (Errors name a
 // line of a file as "file:line".)
 func (p Position) String() string {
 	switch {
@@ -156,13 +161,13 @@ func (p Position) String() string {
 	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
 }
 
-// Identify returns the event that sets person properties. To also merge an anonymous person into this one, add
+// Identify returns an event that sets person properties. To also merge an anonymous person into this one, add
 // the property "$anon_distinct_id".
 func Identify(distinctID string, at time.Time, set map[string]any) Event {
 	return Event{Name: wire.EventIdentify, DistinctID: distinctID, Timestamp: at, Set: set}
 }
 
-// GroupIdentify returns the event that sets properties of a group, such as the company "acme".
+// GroupIdentify returns an event that sets properties of a group, such as the company "acme".
 func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any) Event {
 	if set == nil {
 		set = map[string]any{}
@@ -173,15 +178,15 @@ func GroupIdentify(groupType, groupKey string, at time.Time, set map[string]any)
 	}
 }
 
-// Alias returns the event that merges the person alias into the person distinctID. A merge cannot be undone.
+// Alias returns an event that merges the person alias into the person distinctID. A merge cannot be undone.
 func Alias(distinctID, alias string, at time.Time) Event {
 	return Event{Name: wire.EventAlias, DistinctID: distinctID, Timestamp: at, Properties: map[string]any{"alias": alias}}
 }
 
-// AppendBinary appends the event with everything that an import needs: its uuid or the origin of the uuid, its
-// position and record for a reject, and the reason why it is skipped or rejected. It is for sources that keep
-// the events of another source, such as formats.Sorted. Such a source reads the other one through [Concat],
-// which numbers the events of a record. Properties that JSON cannot hold are an error.
+// AppendBinary appends the event to b with everything that an import needs: its uuid or the origin of the uuid,
+// its position, its record for a reject, and the reason if it is skipped or rejected. It is for sources that
+// store the events of another source, such as formats.Sorted. Such a source must read the other one through
+// [Concat], which numbers the events of a record. Properties that JSON cannot hold are an error.
 func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
 		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Origin(ev.Position), Origin: wire.Origin(ev.Origin),

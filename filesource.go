@@ -19,47 +19,47 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// FileSource reads events from files of a format, in the order given. A path may be a pattern, as
-// path/filepath.Match describes it, for one file or more: they come in the order of their names, in which
-// numbers count by their value. FileSource looks up a pattern once.
+// FileSource returns a source that reads files of a format, in the given order. A path may be a pattern of
+// [path/filepath.Match]. Its files are read in the order of their names, with the numbers in names compared by
+// value. FileSource itself looks up the files of a pattern, once.
 //
-// Files may be gzip, zstd or zip under any name. A zip file may hold plain, gzip and zstd files, which are read
-// in the order of their names. The format's [Layout] says how the records in a file are divided. A record is at
-// most 8 MiB.
+// Files may be packed with gzip, zstd or zip, under any name. A zip file may hold plain, gzip and zstd files,
+// which are read in the order of their names. The format's [Layout] says how a file is divided into records. A
+// record has at most 8 MiB.
 //
-// An event has the same uuid wherever its record is: the id that the vendor gave it (see [Format]), or one that
-// is derived from the import's ID, the record, the number n of equal records before it (0 if the vendor gave
-// the record an id), and the number of the event in the record. Whitespace between the tokens of a record does
-// not matter, and neither does the order of the keys of its objects. So the same file gives the same uuids when
-// it is packed or divided in another way, or is at another path. n counts within one file, among records with
-// times about a second apart; otherwise it is 0. Equal records in different files are one event: [Check] counts
-// them as DoubleUUIDs.
+// The uuid of an event does not depend on the place of its record. It is the id that the vendor gave the record
+// ([Format.ID]). Without such an id, it is derived from the import's ID, the record, the number of equal
+// records before it, and the number of the event in the record. Whitespace in a record and the order of its
+// keys do not matter. So the same records give the same uuids if their file is packed in another way or has
+// another path. Equal records count only in the same file and within about a second. Equal records in different
+// files are one event: [Check] counts them as DoubleUUIDs.
 //
-// A position is the name of the file, below the folder that all files share, and the byte offset after the
-// record in the unpacked text; in a zip file the name is "archive.zip!/member". [JSONLinesFile] describes
-// resuming, pipes, and files that grow, change or are damaged. The following stop an import, with the name of
-// the file and the number of the line or record:
+// A position is the path of the file, below the folder that all files share, and the byte offset after the
+// record in the unpacked text; in a zip file the path is "archive.zip!/member". [JSONLinesFile] describes how
+// an import resumes, pipes, and files that grow, change or are damaged. The following stop an import, with the
+// name of the file and the number of the line or record:
 //
 //   - a packed file that is damaged
 //   - an array or a value without an end
 //   - a table with a broken header
-//   - a quote without an end, or one that makes a row of over 1,000 lines, or of several lines and over 1 MiB
-//   - 512 zeros in a row
-//   - a file of another layout
-//   - a panic of the format's functions
+//   - a quote without an end, or a quoted field that makes a row of more than 1,000 lines, or of several lines
+//     and more than 1 MiB
+//   - 512 zero bytes in a row
+//   - a file with another layout
+//   - a panic in a function of the format
 //
-// Any other bad record is a reject. The [RejectFile] has it as it was read, and a row as its JSON object: give
-// Convert to [RejectedRecords] to import it again, with the same uuid.
+// Any other bad record becomes a reject. The [RejectFile] has the record as it was read, or the JSON object of
+// a row: give Convert to [RejectedRecords] to import it again, with the same uuid.
 func FileSource(format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(lines.Disk{}, paths)}, format, err}
 }
 
-// FileSourceFS is [FileSource] for the files of a file system. If its files are not io.ReaderAt, a resume reads
-// a file from its start, and zip files cannot be read. If the fs.FileInfo of a file has a method Version()
-// string, which names its content, a resume needs the version of the file that the checkpoint has. If the file
-// system has a method Glob, an error of Glob ends the import; for other file systems such errors are ignored,
-// as fs.Glob describes.
+// FileSourceFS is [FileSource] for the files of a file system. If its files do not implement [io.ReaderAt], a
+// resume reads a file from its start, and zip files cannot be read. If the fs.FileInfo of a file has a method
+// Version() string that identifies its content, an import resumes only in the same version of the file. If the
+// file system has a method Glob, an error of Glob ends the import; for other file systems, errors while files
+// are looked up are ignored, as [fs.Glob] describes.
 func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	paths, err := lines.Find(fsys, pathsOrPatterns)
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
@@ -121,21 +121,22 @@ func (s *formatSource) check() error {
 	return s.format.check()
 }
 
-// Record is a record of a [RecordSource].
+// Record is a record that the function of a [RecordSource] yields.
 type Record struct {
 	Raw      []byte   // a JSON value, valid until the next record is asked for
 	Position Position // the name of its file or table, and its number there, counted from 1
 	Err      error    // why Raw is not a record, such as text that is not UTF-8: it becomes a reject
 }
 
-// RecordSource is [FileSource] for records that a function reads in its own way, such as records of a binary
-// form: their events, uuids and rejects are as if they were in a file of JSON. The name is that of the files or
-// of the table, and stays the same for every run.
+// RecordSource is [FileSource] for records that a function reads, for example from binary files. Their events,
+// uuids and rejects are the same as those of a JSON file with these records. The name identifies the files or
+// the table, and must be the same in every run.
 //
 // The function read yields the records after a position, including the records of later files. The zero
-// position is the start, and the number 0 the start of a file. Every run must yield the same records at the
-// same positions. An error is fatal, comes last, and names the file. To resume, the import also asks for
-// records before the position, which only count for uuids. read must return when ctx ends.
+// position is the start, and the offset 0 is the start of a file. Every run must yield the same records at the
+// same positions. An error ends the import; it must be the last value and should name the file. When an import
+// resumes, it also reads some records before the position again, to count equal ones. read must return when ctx
+// ends.
 func RecordSource(name string, format Format, read func(ctx context.Context, after Position) iter.Seq2[Record, error]) Source {
 	return SourceFunc(format.nameOf(name), func(ctx context.Context, after Position) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {
@@ -298,8 +299,8 @@ func (w *formatWalk) lead(ctx context.Context, read recordsAfter, place Position
 	return nil
 }
 
-// Format converts the records of files to events. An importer for another vendor's files has to write nothing
-// else: [FileSource] does the rest.
+// Format converts the records of files to events. It is all that an import of another vendor's files needs:
+// [FileSource] does the rest.
 //
 //	visits := hogapi.Format{Name: "visits", Convert: func(record []byte) ([]hogapi.Event, error) {
 //		var v struct{ Page, Visitor string; Time time.Time }
@@ -309,46 +310,48 @@ func (w *formatWalk) lead(ctx context.Context, read recordsAfter, place Position
 //		return []hogapi.Event{{Name: "$pageview", DistinctID: v.Visitor, Timestamp: v.Time}}, nil
 //	}}
 type Format struct {
-	// Name names the format, such as "mixpanel". It is part of the source's name, so it must never change.
+	// Name is the name of the format, such as "mixpanel". It is required. It is part of the source's name, so it
+	// must never change.
 	Name string
-	// Options are the settings of Convert as a text, such as a time zone. They are part of the source's name:
-	// an import does not resume with other options.
+	// Options are the settings of Convert as text, such as a time zone. They are part of the source's name, so an
+	// import does not resume with other options. The default is empty.
 	Options string
-	// Layout is the way in which records are divided. The default, LayoutAny, decides by the beginning of a
-	// file.
+	// Layout is the way in which a file is divided into records. The default is LayoutAny, which decides by the
+	// beginning of the file.
 	Layout Layout
 	// Columns are the names of the columns of CSV and TSV files without a header. By default, the first row of
-	// each file has them.
+	// each file has the names.
 	Columns []string
-	// CheckColumns, if not nil, receives the columns of each CSV and TSV file before its first row. Its error
-	// stops the import: the file is not of this format. The error should name the missing columns.
+	// CheckColumns is called with the columns of each CSV or TSV file before its first row. Its error means that
+	// the file is not of this format, and stops the import. The error should name the missing columns. By default,
+	// no columns are checked.
 	CheckColumns func(columns []string) error
 
-	// Convert returns the events of a record, one or several. To leave a record out on purpose, it returns the
-	// error of [Skip]. Any other error makes the record a reject. The record is a JSON value; a row of a table
-	// is an object of its columns, with all values as texts.
+	// Convert returns the events of a record. It is required. To leave a record out on purpose, it returns no
+	// events or, with a reason, the error of [Skip]. Any other error makes the record a reject. The record is a
+	// JSON value; a row of a table is an object with the names of the columns as keys and strings as values.
 	//
-	// Convert must be a pure function: every run must make the same events of the same record, regardless of
-	// the records before it. Several goroutines may call it. The events may share the record's bytes; Convert
-	// must neither change nor keep them. The events need no Position. An event without a UUID gets one that is
-	// derived from the record: see [FileSource].
+	// Convert must be a pure function: in every run it must return the same events for the same record, regardless
+	// of the records before it. Several goroutines may call it at the same time. The events may share the bytes of
+	// the record; Convert must neither change these bytes nor keep them after it returns. The events need no
+	// Position. An event without a UUID gets one that is derived from the record: see [FileSource].
 	Convert func(record []byte) ([]Event, error)
 
-	// ID returns the uuid of a record to which the vendor gives an id, and zero for other records. It may be
-	// nil. The first event of the record gets this uuid, and so does a record that Convert rejects: wherever it
-	// is corrected, it stays one event. ID must not depend on Options.
+	// ID returns the uuid of a record that has an id of the vendor, and the zero UUID for other records. The first
+	// event of the record gets this uuid. A record that Convert rejects gets it too, so it stays one event
+	// wherever it is corrected. ID must not depend on Options. By default, uuids are derived from the records.
 	ID func(record []byte) uuid.UUID
 }
 
 // Layout is the way in which the records of a file are divided.
 type Layout string
 
-// The layouts. In each of them the text is UTF-8, with or without a byte order mark.
+// The layouts. The text of a file is UTF-8, with or without a byte order mark.
 const (
 	LayoutAny  Layout = ""     // JSON if the file begins with { or [, else rows
-	LayoutJSON Layout = "json" // one value a line, values one after another, or the elements of an array
-	LayoutCSV  Layout = "csv"  // rows of RFC 4180, divided by comma or semicolon
-	LayoutTSV  Layout = "tsv"  // one row a line, divided by tabs, without quotes
+	LayoutJSON Layout = "json" // one value a line, values one after another, or the elements of one array
+	LayoutCSV  Layout = "csv"  // rows of RFC 4180, with fields separated by commas or semicolons
+	LayoutTSV  Layout = "tsv"  // one row a line, with fields separated by tabs, without quotes
 )
 
 // nameOf returns the name of a source of records in the format.

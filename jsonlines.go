@@ -15,38 +15,39 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// JSONLinesFile reads events from files with one JSON object a line, in the order given. It is the format of
-// the service's own managed migrations:
+// JSONLinesFile returns a source that reads files with one JSON object a line, in the given order. It is the
+// format of the service's own managed migrations:
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
-// A line may have a uuid, $set and $set_once, and no other key that is not null; "$reject", as [RejectFile]
-// writes it, is ignored. The distinct_id may be in the properties instead, and may be a whole number. Times are
-// RFC 3339 with an offset. Properties are sent as they are, with every digit, and with the properties that
-// [Client.Import] adds.
+// A line may also have a uuid, $set and $set_once. Any other key makes it a bad record, unless its value is
+// null; "$reject", which [RejectFile] writes, is ignored. The distinct_id may be in the properties instead, and
+// may be a whole number. Times are in RFC 3339, with an offset. Properties are sent as they are, with all
+// digits of their numbers, and with the properties that [Client.Import] adds.
 //
-// Files may be gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank lines, a byte
-// order mark and CRLF are fine. A line that makes no event, or is over 1 MiB, is a [BadEvent] that names its
-// line, has its uuid if that can be read, and never stops the import. The following do stop it, with the file's
-// name and line:
+// Files may be packed with gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank
+// lines, a byte order mark and CRLF are allowed. A line that makes no event, or has more than 1 MiB, becomes a
+// [BadEvent] that names the line and has its uuid if that can be read; the import continues. The following stop
+// the import, with the name of the file and the number of the line:
 //
 //   - a file that cannot be read to its end
 //   - a file that was cut or rewritten while it was read
-//   - a last line that is not finished: it is still being written, or was cut off
-//   - 512 zeros in a row: the file was not written completely, or copied with a hole
+//   - a last line without an end: it is still being written, or was cut off
+//   - 512 zero bytes in a row: the file was not written completely, or copied with a hole
 //
-// A packed file, or member of a zip file, of up to ImportOptions.VerifyArchiveBytes is read to its end before its first
-// event is sent. So nothing of a damaged one is sent.
+// A packed file, or a member of a zip file, of up to ImportOptions.VerifyArchiveBytes is read to its end before
+// its first event is sent. So no event of a damaged file is sent.
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in the
-// plain text. An import resumes from there: at once in a plain file, at the speed of unpacking in a packed
-// file. Between runs the file of the position, and the files after it, may grow by whole lines, and further
-// files may come after them: the import continues in these. It does not read lines that an earlier file has
-// gained. A resume compares the first 64 KiB of the file, and of a plain file the last 4 KiB before the
-// position, with their state in the run before; it does not see other changes. If a file changes while it is
-// read, the import sees only that it has become shorter, or that its first 64 KiB have changed.
+// plain text. An import resumes there: at once in a plain file, and after unpacking up to there in a packed
+// file. Between two runs, the file of the position and the files after it may grow by whole lines, and further
+// files may be added after them: the import continues in these. It does not read new lines of an earlier file.
 //
-// Canceling the context closes the file that is read, which also ends a read of a pipe.
+// A resume compares the first 64 KiB of the file, and in a plain file also the last 4 KiB before the position,
+// with the content that the earlier run read. It does not notice other changes. While a file is read, the
+// import notices only that the file becomes shorter or that its first 64 KiB change.
+//
+// When the context ends, the file is closed, which also ends a blocked read of a pipe.
 func JSONLinesFile(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
 
 // longestLine is the most bytes of a line.

@@ -18,16 +18,16 @@ import (
 // Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Unconfirmed + Skipped +
 // Pending.
 type Stats struct {
-	// Read is the number of events taken. It and the next four include the events that earlier runs of a
-	// resumed import have settled.
+	// Read is the number of events that the import has taken. This field and the next four include the events that
+	// earlier runs of a resumed import have settled.
 	Read         int64
 	Acknowledged int64 // answered with a success
 	Rejected     int64 // refused by the gate or the service, and handed to the reject handler
 	Unconfirmed  int64 // sent, but their fate is unknown; handed to the reject handler
 	Skipped      int64 // left out on purpose
-	Refused      int64 // by Enqueue without a reject handler: not taken
+	Refused      int64 // records that Enqueue refused, without a reject handler; not taken
 	Pending      int64 // not settled yet
-	Resent       int64 // events in requests that repeat one which may have been sent
+	Resent       int64 // events that were sent again, because an earlier try may have sent them
 	Total        int64 // ImportOptions.Total; 0 if unknown
 
 	InFlight     int   // events read and not yet committed
@@ -35,7 +35,7 @@ type Stats struct {
 	Requests     int64 // tries
 	PlainBytes   int64 // of all tries, before compression
 	WireBytes    int64 // of all tries, as sent
-	Permits      int   // requests that may be under way at once, as adapted
+	Permits      int   // requests that may be under way at the same time; adapted to the answers
 	Throttled    time.Duration
 	FailingSince time.Time // zero while answers are good
 	LastError    error     // why sending fails; nil while answers are good
@@ -43,7 +43,7 @@ type Stats struct {
 	Position     Position  // settled up to here
 }
 
-// String describes the snapshot in a few words, with the reason if sending fails.
+// String describes the snapshot in one line, with the last error if sending fails.
 func (s Stats) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "read %d", s.Read)
@@ -65,66 +65,67 @@ func (s Stats) String() string {
 }
 
 // Receipt accounts for every event of an import, over all its runs: Read = Acknowledged + Rejected +
-// Unconfirmed + Skipped + Pending. Acknowledged means that the service has taken an event, not that it is
-// visible: [Client.Verify] compares the receipt with the project some hours later.
+// Unconfirmed + Skipped + Pending. Acknowledged means that the service has accepted an event, not that the
+// event is visible: some hours later, [Client.Verify] compares the receipt with the project.
 type Receipt struct {
 	ID       string   `json:"id"`
 	Source   string   `json:"source,omitempty"`
 	Protocol Protocol `json:"protocol,omitempty"` // how events were sent; empty if no event was sent
-	// Finished means that the source was read to its end, or the Capture closed, and that every event is
+	// Finished means that the source was read to its end or the Capture was closed, and that every event is
 	// settled.
 	Finished     bool  `json:"finished"`
 	Read         int64 `json:"read"`
 	Acknowledged int64 `json:"acknowledged"`
 	Rejected     int64 `json:"rejected"`
-	// Unconfirmed events were sent, but their fate is unknown: the reject handler has them too.
+	// Unconfirmed events were sent, but it is not known whether the service has them: the reject handler got them
+	// too.
 	Unconfirmed int64 `json:"unconfirmed"`
 	Skipped     int64 `json:"skipped"` // left out on purpose
 	Pending     int64 `json:"pending"` // not settled: the next run sends them again
-	Refused     int64 `json:"refused"` // by Enqueue in this run: they were never taken
-	// Resent counts events in requests that repeat one which may have been sent. It leaves out requests that
-	// were under way when a run was killed.
+	Refused     int64 `json:"refused"` // records that Enqueue refused in this run; not taken
+	// Resent counts events that were sent again, because an earlier try of their request may have sent them. It
+	// does not count the events of requests that were under way when a run was killed.
 	Resent           int64     `json:"resent"`
 	First            Position  `json:"first"`                      // of the settled events
 	Last             Position  `json:"last"`                       // of the settled events
 	Oldest           time.Time `json:"oldest"`                     // of the acknowledged events
 	Newest           time.Time `json:"newest"`                     // of the acknowledged events
 	LastAcknowledged time.Time `json:"last_acknowledged,omitzero"` // when the newest acknowledgement came
-	Digest           string    `json:"digest"`                     // of the acknowledged uuids, in any order
+	Digest           string    `json:"digest"`                     // of the acknowledged uuids; does not depend on their order
 
-	// Days counts the events by day and name. A table of more than 10,000 rows is rolled up: to months, and
-	// then to names.
+	// Days counts the events by day and name. If there are more than 10,000 rows, [DayCount] says how they are
+	// rolled up.
 	Days []DayCount `json:"days"`
 
 	Rejects map[Reason]int64 `json:"rejects,omitempty"` // rejected events by reason
 	Skips   map[string]int64 `json:"skips,omitempty"`   // skipped events by reason
 
-	// Warnings counts the settled events with each warning; for warnings.WideBatch it counts the batches of all
-	// runs. It includes the service's own warnings about events that it has taken, in the service's words.
+	// Warnings counts the settled events by warning; warnings.WideBatch counts batches. The map also has the
+	// service's own warnings about accepted events, in the service's words.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 
-	// SharedUUIDs are the first five events that share their uuid with a different event that was read shortly
-	// before: [warnings.UUIDConflict] and [warnings.UUIDReuse] count them. An event is compared with the last
-	// 100,000 to 200,000 events of the run that brought a uuid of their own, not with events further apart or
-	// of an earlier run; [Check] compares with the first million of the source.
+	// SharedUUIDs are the first five events that have the uuid of an earlier, different event. The warnings
+	// [warnings.UUIDConflict] and [warnings.UUIDReuse] count all such events. The import compares an event that
+	// has its own uuid with the last 100,000 to 200,000 such events of the same run; [Check] compares it with the
+	// first million of the source.
 	SharedUUIDs []CheckExample `json:"shared_uuids,omitempty"`
 }
 
-// DayCount counts the events of one name on one day of UTC. If there are over 10,000 rows, days are rolled up
-// to months, then to names. If there are over 10,000 names, the last row, with the day and the event "other",
-// counts the events of all further ones.
+// DayCount counts the events of one name on one day in UTC. If a receipt would have more than 10,000 rows, its
+// rows are months and, if these are still too many, names. If there are more than 10,000 names, the last row,
+// with the day and the event "other", counts the events of the remaining names.
 type DayCount struct {
-	// Day has the form 2006-01-02, or 2006-01 or "" if the table was rolled up. It is empty for rejects without
-	// a time.
+	// Day has the form 2006-01-02, or 2006-01 or "" if the rows were rolled up. It is empty for rejects without a
+	// time.
 	Day          string `json:"day"`
 	Event        string `json:"event"` // empty for rejects without a name
 	Acknowledged int64  `json:"acknowledged"`
 	Rejected     int64  `json:"rejected"`
 	Unconfirmed  int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
 
-	// Digest is a digest of the uuids of the acknowledged and the unconfirmed events, in any order: their number,
-	// and the sums of two numbers, the 17th to the 24th hexadecimal digit of each and the last eight. If an
-	// older release has counted, it covers fewer uuids, or is empty.
+	// Digest is a digest of the uuids of the acknowledged and unconfirmed events, independent of their order: the
+	// number of uuids, the sum of the numbers that the 17th to 24th hexadecimal digits of each uuid make, and the
+	// sum of the numbers that the last eight digits make. It may be empty in a receipt of another release.
 	Digest string `json:"digest,omitempty"`
 }
 
@@ -150,7 +151,7 @@ func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 	return r
 }
 
-// String returns the receipt as a short text.
+// String returns the receipt as text of several lines, for people.
 func (r Receipt) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
@@ -193,7 +194,7 @@ func (r Receipt) String() string {
 	return b.String()
 }
 
-// Query is a HogQL query with the values of its placeholders, such as {job_id}. As JSON it is the
+// Query is a HogQL query with the values of its placeholders, such as {job_id}. Its JSON is the value of
 // "query" in the body of POST /api/projects/{id}/query/, which needs a key with the scope query:read.
 type Query struct {
 	HogQL  string
@@ -203,18 +204,19 @@ type Query struct {
 // MarshalJSON returns the query as the service takes it.
 func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(hogql.Query(q)) }
 
-// String returns the query with its values written into it, for the project's SQL editor, which takes no
-// values. Programs send the query as JSON.
+// String returns the query with the values in place of the placeholders, for the project's SQL editor. Programs
+// send the query as JSON.
 func (q Query) String() string { return hogql.Query(q).String() }
 
 // TotalQuery returns the query that counts the events of this import in the project. Its one row has copies,
 // uuids, first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until the
-// service has merged events that were sent twice. The window is a day wider on both sides than the events.
+// service has merged events that were sent twice. The query covers the time of the events and one more day on
+// each side.
 //
 // The service shows historical events some minutes to some hours after it has taken them. The query finds them
 // by their property $import_job_id. It does not find an event that has an $import_job_id of its own
-// ([warnings.OwnJobID]), nor events from which the service removes properties, such as $feature_flag_called.
-// Without an acknowledged event there is nothing to count, and the query is zero.
+// ([warnings.OwnJobID]), nor events from which the service removes properties, such as $feature_flag_called. If
+// no event was acknowledged, the query is the zero Query.
 func (r Receipt) TotalQuery() Query {
 	if r.Acknowledged == 0 {
 		return Query{}
@@ -222,11 +224,11 @@ func (r Receipt) TotalQuery() Query {
 	return Query(hogql.CountTotal(r.ID, arrival.Days(r.Oldest, r.Newest).Wider(1)))
 }
 
-// CountQueries returns the queries that count the events of this import by day and name: a query for each month
-// of UTC that has some, in order. A row has utc_day, event_name, copies and uuids; uuids should equal the
-// Acknowledged of the row in Days, added up if Days was rolled up. Equal counts do not prove that they are the
-// same events; [Client.Verify] compares digests too. The service's days begin with 1970. If an answer has
-// 50,000 rows, there can be more. [Receipt.TotalQuery] describes the events that a query does not find.
+// CountQueries returns the queries that count the events of this import by day and name: one query for each
+// month in UTC that has events, oldest first. A row has utc_day, event_name, copies and uuids; uuids should
+// equal Acknowledged of the row in Days or, if Days was rolled up, add up to it. Equal counts do not prove that
+// the events are the same; [Client.Verify] compares digests too. The service's days begin in 1970. An answer
+// with 50,000 rows may be incomplete. [Receipt.TotalQuery] describes the events that a query does not find.
 func (r Receipt) CountQueries() []Query {
 	if r.Acknowledged == 0 {
 		return nil
@@ -244,10 +246,10 @@ func (r Receipt) CountQueries() []Query {
 	return list
 }
 
-// UUIDQuery returns the query that lists the uuids of a row of Days in the project, after the uuid given as
-// text, in the order of their texts. Begin with "" and continue after the last uuid of an answer, while answers
-// have 10,000 rows. The query is zero for the row that counts the events of all further names, since the
-// receipt does not have the names.
+// UUIDQuery returns the query that lists the uuids of a row of Days in the project, in the order of their
+// texts. It begins after the uuid with the text after. Begin with "", and continue after the last uuid of an
+// answer while answers have 10,000 rows. For the row "other", which counts the events of several names, the
+// query is the zero Query.
 func (r Receipt) UUIDQuery(row DayCount, after string) Query {
 	if row.Day == ledger.Other {
 		return Query{}

@@ -16,15 +16,16 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Reject is an event that the gate or the service refused, or a record that made no event. It is not in the
-// service, unless its reason is [reasons.Unconfirmed], and the import does not send it again.
+// Reject is an event that the gate or the service refused, or a record that made no event. The service does not
+// have it, except possibly if its reason is [reasons.Unconfirmed]. The import does not send it again.
 type Reject struct {
 	Event json.RawMessage // as it was, or would have been, sent; nil if there is no event
-	// Raw is the source's record, if it made no event or a mapping changed it; or properties that are not JSON.
+	// Raw is the record of the source if it made no event or a mapping changed it, or the properties if they are
+	// not JSON.
 	Raw      []byte
 	UUID     uuid.UUID
 	Position Position // of the record in its source
-	Where    string   // the record in its file, such as "events.jsonl:17"; empty if that is not known
+	Where    string   // the record's file and line, such as "events.jsonl:17"; empty if they are not known
 	Status   int      // of the service's answer; 0 if the gate refused
 	Err      *EventError
 
@@ -39,40 +40,40 @@ func newReject(r *pipeline.Reject) Reject {
 }
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
-// event is then not settled and comes again with the next run. After a crash, rejects since the last checkpoint
-// come again too, with the same uuids. A handler must not call the Capture, which waits for it.
+// next run gives the reject to the handler again. After a crash, it also repeats the rejects since the last
+// checkpoint, with the same uuids. A handler must not call the Capture, which waits for it.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }
 
-// RejectFunc is a function that is a RejectHandler.
+// RejectFunc makes a function a RejectHandler.
 type RejectFunc func(ctx context.Context, r Reject) error
 
 // Reject calls f.
 func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, r) }
 
-// RejectFile writes rejects to a file for this user only, one JSON object a line: the event as it was or would
-// have been sent, and the key "$reject" with
+// RejectFile returns a handler that writes rejects to a file that only this user can read. A line is a JSON
+// object: the event as it was or would have been sent, and the key "$reject" with
 //
-//   - reason, field, value, want, detail and status: why it was refused
+//   - reason, field, value, want, detail, also (further faults) and status: why it was refused
 //   - position and where: the record in its source
-//   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping
-//     changed it; of a record over 16 MiB its first 4 KiB, and original: its file, byte offset, length
-//     and SHA-256, where RejectedRecords reads it
+//   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping changed it.
+//     Of a record over 16 MiB it has the first 4 KiB, and original has the file, byte offset, length and
+//     SHA-256 of the record, which RejectedRecords reads there
 //   - left_out: the parts that the line lacks because JSON cannot hold them
 //   - import: the ID of the import
 //
-// [RejectedRecords] reads the file as a source, with a corrected parser or mapping or after its lines were
+// [RejectedRecords] is a source that reads the file, with a corrected parser or mapping, or after lines were
 // corrected by hand.
 //
-// Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the last
-// lines may be there twice, with the same uuid and position, and RejectedRecords skips the second. A last line
-// without a newline was torn by a crash or edited by somebody: the next run ends it, and writes a torn reject
-// again. RejectedRecords skips a line that a later one repeats and completes. A file of another kind is refused
-// with an *InputError.
+// Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the file may
+// have the last lines twice, with the same uuid and position; RejectedRecords skips the second. If the last
+// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line and writes a
+// reject that was cut off again. RejectedRecords skips a line that a later line repeats and completes. A file
+// that is not a reject file is refused with an *InputError.
 //
-// One import at a time owns the file, by a lock on path.lock; another one gets [ErrHeld]. For a handler that
-// wraps this one, and for a Capture, each line is synced on its own.
+// One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. A Capture, and a
+// handler that wraps this one, open, write and sync the file for each reject.
 func RejectFile(path string) RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
@@ -107,16 +108,16 @@ func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	return statefile.Line{Event: r.Event, UUID: r.UUID, Record: r.Raw, Note: note}
 }
 
-// RejectedRecords is a source of the records in a reject file: each rejected record once, with the uuid and the
-// position that it had, so that it stays the same event when it is corrected.
+// RejectedRecords returns a source of the records in a reject file: each rejected record once, with its uuid
+// and position, so that it stays the same event when it is corrected.
 //
-// A line with the source's record (raw) is parsed again: by parse, or as a line of [JSONLinesFile] if parse is
-// nil. Any other line is the event as it stands. To correct an event by hand, edit the line and remove
-// "$reject" from it; then the event is sent as it stands.
+// If a line has the source's record (raw), the record is parsed again: by parse or, if parse is nil, as a line
+// of [JSONLinesFile]. Any other line is the event itself. To correct an event by hand, edit the line and remove
+// "$reject" from it; then the line is sent as it is.
 //
-// To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to events without
-// "$reject", nor to events that the mapping before has made and the service refused. A record of an import with
-// a mapping is rejected again if there is no mapping.
+// To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to lines without
+// "$reject", nor to events that the earlier mapping made and the service refused. If the import that rejected a
+// record had a mapping, the record is rejected again without one.
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {

@@ -19,36 +19,38 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// VerificationState is the result of counting the events of an import in the project.
+// VerificationState is the result of a verification, for an import or for one of its cells.
 type VerificationState string
 
-// The states, from the best to the worst. A whole import has the worst of its cells.
+// The states, from the best to the worst. An import has the worst state of its cells.
 const (
-	// VerificationComplete means that all events that were sent are there, by the digests of their uuids or by all
-	// uuids.
+	// VerificationComplete means that all events that were sent are in the project: the digests of their uuids are
+	// equal, or all uuids were compared.
 	VerificationComplete VerificationState = "complete"
-	// VerificationCompleteByCounts means that as many events are there as were sent. It is not known whether they are the
-	// same events, since the receipt is of an older release, or the service does not compute digests. It is not
-	// a success. With Source all uuids are compared.
+	// VerificationCompleteByCounts means that the project has as many events as were sent, but it is not known
+	// whether they are the same events: the receipt has no digests, or the service does not compute them. It is
+	// not a success. With VerifyOptions.Source, Verify compares all uuids instead.
 	VerificationCompleteByCounts VerificationState = "complete_by_counts"
-	// VerificationCompleteUnconfirmed means that as many events are there as were acknowledged, or more, but fewer than
-	// were sent: unconfirmed events are not there, or have taken the place of others. It is not a success. With
-	// Source and Rejects, absent events are missing once they can no longer arrive.
+	// VerificationCompleteUnconfirmed means that the project has at least as many events as were acknowledged, but
+	// fewer than were sent: some unconfirmed events are absent, or are there in place of acknowledged ones. It is
+	// not a success. With VerifyOptions.Source and Rejects, absent events become missing once they can no longer
+	// arrive.
 	VerificationCompleteUnconfirmed VerificationState = "complete_with_unconfirmed"
-	// VerificationUnfinished means that all events sent so far are there, or seem to be, and the import did not
-	// reach its end. It is a state of a whole import.
+	// VerificationUnfinished means that nothing is wrong with the events sent so far, but the import did not reach
+	// its end. Only an import has this state, not a cell.
 	VerificationUnfinished VerificationState = "not_finished"
-	// VerificationInProgress means that fewer events are there, and the others may still arrive. Hours are normal.
+	// VerificationInProgress means that the project has fewer events, and the others may still arrive, which can
+	// take hours.
 	VerificationInProgress VerificationState = "still_arriving"
-	// VerificationUnknown means that counting cannot tell, and the reason says why.
+	// VerificationUnknown means that Verify cannot tell; [VerificationCell.Reason] says why.
 	VerificationUnknown VerificationState = "cannot_tell"
-	// VerificationMoved means that events are there under another day or name.
+	// VerificationMoved means that events are in the project under another day or name.
 	VerificationMoved VerificationState = "moved"
-	// VerificationTooMany means that there are more events than were sent: the ID was used twice, or the receipt is
-	// of an older checkpoint.
+	// VerificationTooMany means that the project has more events than were sent: the ID was used for other data
+	// too, or the receipt is older than the last run.
 	VerificationTooMany VerificationState = "too_many"
-	// VerificationMissing means that fewer events are there, and no more have come in three looks over an hour or
-	// more, and after [VerifyOptions.Patience].
+	// VerificationMissing means that the project has fewer events, that three looks or more within at least an
+	// hour saw the same number, and that [VerifyOptions.Patience] is over.
 	VerificationMissing VerificationState = "missing"
 )
 
@@ -61,8 +63,7 @@ var verificationStates = []VerificationState{
 	arrival.Unknown: VerificationUnknown, arrival.Moved: VerificationMoved, arrival.TooMany: VerificationTooMany, arrival.Missing: VerificationMissing,
 }
 
-// Verification is the result of a comparison of an import with the project. As JSON it can be kept and read
-// again.
+// Verification is the result of [Client.Verify]. It can be stored as JSON and read again.
 type Verification struct {
 	ID           string            `json:"id"` // of the import
 	State        VerificationState `json:"state"`
@@ -70,16 +71,16 @@ type Verification struct {
 	Looks        int               `json:"looks"`        // over all runs with one Dir
 	Acknowledged int64             `json:"acknowledged"` // by the receipt
 	Unconfirmed  int64             `json:"unsure"`       // by the receipt
-	Seen         int64             `json:"seen"`         // different events of the import's days and names
+	Seen         int64             `json:"seen"`         // different events in the project, by the import's days and names
 	Copies       int64             `json:"copies"`       // rows: the service merges the copies of an event later
 
-	// MissingEvents is the number of missing events. Without a Source it is the number that the counts lack.
+	// MissingEvents is the number of missing events. Without a Source it is computed from the counts.
 	MissingEvents int64 `json:"missing_events"`
 	// MovedEvents is the number of events under another day or name. Without a Source it includes all events
 	// outside of the receipt's days and names.
 	MovedEvents int64 `json:"moved_events"`
-	// ForeignEvents is the number of events with the import's ID that are not in the Source. Without a Source
-	// it is the number of events beyond the counts.
+	// ForeignEvents is the number of events with the import's ID that are not in the Source. Without a Source it
+	// is the number of events above the counts of the receipt.
 	ForeignEvents int64 `json:"foreign_events"`
 
 	Cells   []VerificationCell `json:"cells"`             // by day and name, as the receipt has them
@@ -113,9 +114,9 @@ type VerificationCell struct {
 	Reason       string            `json:"reason,omitempty"`
 }
 
-// Complete reports whether the import is finished ([Receipt.Finished]), all events that were sent are there,
-// and no others: by the digests of their uuids or by all uuids, never by counts alone. A program should exit
-// with 0 only if it is true.
+// Complete reports whether the import is finished ([Receipt.Finished]), and the project has all events that
+// were sent and no others, by the digests of their uuids or by all uuids, never by counts alone. A program
+// should exit with 0 only if Complete returns true.
 func (v *Verification) Complete() bool {
 	return v != nil && v.State == VerificationComplete && !v.Unfinished
 }
@@ -156,7 +157,7 @@ func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 	}
 }
 
-// String returns a table of the cells that are not complete, with the known facts about them.
+// String returns a table of the cells that are not complete, for people.
 func (v *Verification) String() string {
 	s := verify.Summary{
 		Import: v.ID, State: v.State.String(), IsUnfinished: v.Unfinished, Looks: v.Looks,
@@ -194,14 +195,15 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// Missing returns a source of the missing events alone, each with the uuid that it had. To send them, import it
-// with the same ID and a new checkpoint; then verify the first receipt again. The given source and the gate
-// must be the verified ones. Sent again, an event is stored once, but its $set, merges and destinations
+// Missing returns a source of the missing events, each with the uuid that it had. To send them, import it with
+// the same ID, the same gate and a new checkpoint; then verify the first receipt again. Give Missing the source
+// that was verified. An event that is sent again is stored once, but its $set, its merges and the destinations
 // act again.
 //
-// The name of the source depends on the missing events, so a checkpoint of another source is refused. The
-// source ends with an error, after the events, if not all missing events were found in it or named by the
-// Verification. If no event is named as missing, it yields no events, and the error says why.
+// The name of the returned source depends on the missing events, so an import of it refuses the checkpoint of
+// other events. The source ends with an error, after its events, if it did not find all missing events or the
+// Verification does not name all of them. If the Verification names no missing event, the source yields only an
+// error, which says why.
 func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
 		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return noEvents(err) })

@@ -20,34 +20,35 @@ import (
 
 // VerifyOptions are the options of [Client.Verify].
 type VerifyOptions struct {
-	// Source is the source that was imported, the same as for [Client.Import]; it must yield the same events.
-	// With it, Verify names the missing events. It is read only if counts or digests differ, or there are no
-	// digests.
+	// Source is the source that was imported; it must yield the same events as for [Client.Import]. With it,
+	// Verify can name the missing events. Verify reads it only if counts or digests differ or digests are absent.
+	// The default is no source: Verify compares counts and digests only.
 	Source Source
-	// Gate is the gate of the import.
+	// Gate must be the same as in the options of the import.
 	Gate GateOptions
-	// Rejects are the paths of the import's reject files. They tell which events of the source were not taken,
+	// Rejects are the paths of the import's reject files. They show which events of the source were not accepted,
 	// and which are unconfirmed.
 	Rejects []string
-	// EveryUUID compares the uuids of all cells, 10,000 a call, also if counts and digests are equal. It needs
-	// the Source. The default is false.
+	// EveryUUID compares the uuids of all days and names, 10,000 a call, even if counts and digests are equal. It
+	// needs the Source. The default is false.
 	EveryUUID bool
-	// Dir is a folder for intermediate results: an interrupted Verify continues from it, and later ones
-	// remember the earlier looks. It needs 50 bytes for each event of the Source. One Verify at a time owns it
-	// ([ErrHeld]). By default, a temporary folder is used if one is needed.
+	// Dir is a folder for intermediate results: an interrupted Verify continues from it, and later ones remember
+	// the earlier looks. It takes up to 60 bytes for each event of the Source. One Verify at a time owns it;
+	// another gets [ErrHeld]. By default, Verify uses a temporary folder if it needs one.
 	Dir string
-	// Wait repeats the look until the import is complete or stands still, its unconfirmed events too: after a
-	// minute, then after twice as long each time, up to half an hour. By default there is one look.
+	// Wait repeats the look until the import is complete or no more events can arrive. Unconfirmed events count as
+	// able to arrive. The first pause is a minute; it doubles each time, up to half an hour. The default is false:
+	// Verify looks once.
 	Wait bool
-	// Patience is the time after the last acknowledgement in which events may arrive before they can be called
-	// missing. The service promises no time. The default is 24 h.
+	// Patience is how long after the last acknowledgement an absent event is not called missing. The service
+	// promises no time. The default is 24 h.
 	Patience time.Duration
-	// OnProgress is called after each call and each 100,000 events of the source. A panic in it is caught
+	// OnProgress is called after each query and after each 100,000 events of the source. A panic in it is caught
 	// and logged.
 	OnProgress func(VerifyProgress)
 }
 
-// VerifyProgress is the progress of a Verify.
+// VerifyProgress is the progress of [Client.Verify].
 type VerifyProgress struct {
 	Look     int       `json:"look"`               // from 1, over all runs with one Dir
 	Step     string    `json:"step"`               // "count", "wait", "read the source", "compare uuids" or "look elsewhere"
@@ -61,28 +62,31 @@ type VerifyProgress struct {
 // String describes the progress in a few words.
 func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 
-// Verify counts the events of an import in the project and compares them with the receipt, by day of UTC and
-// name. Equal counts are no proof: the same query adds up the uuids, and a cell is complete if it has the
-// digest of the receipt ([DayCount.Digest]). An acknowledgement says that the service has queued an event; only
-// Verify shows that the event is there. Historical events appear after minutes to hours. Verify asks one query
-// at a time: one for each month, and smaller ones if the service needs too long. While the service is busy it
-// waits.
+// Verify counts the events of an import in the project and compares them with the receipt. An acknowledgement
+// says that the service has queued an event; only Verify shows that the event is there. Historical events
+// appear after minutes to hours.
 //
-// Verify never calls an event missing that may still arrive; see [VerificationMissing]. Events that cannot be
-// counted are [VerificationUnknown], never missing: the cells of [Verification.Uncountable] names, events with an
-// $import_job_id of their own, cells with a count that failed, and events that the service lost while deletions
-// of persons or data run. Events with equal uuids count once: without a Source, a difference that as many
-// copies as were acknowledged can explain is [VerificationUnknown] too.
+// Verify compares by cell, a cell being one day in UTC and one name. Equal counts do not prove that the events
+// are the same, so the query also computes a digest of the uuids, and a cell is complete if it has the digest
+// of the receipt ([DayCount.Digest]). Verify sends one query at a time: one for each month, or smaller ones if
+// the service needs too long. It waits while the service is busy.
 //
-// With [VerifyOptions.Source] it names the missing events, and [Verification.Missing] yields them for another
-// import. A missing event that is there under another day or name is moved and not missing: Verify looks for
-// the first 20 missing ones in the whole project, and for all others by the import's ID only.
+// Verify never calls an event missing that may still arrive; see [VerificationMissing]. Nor does it call events
+// missing that it cannot count. The state is then [VerificationUnknown]: for names in
+// [Verification.Uncountable], events with an $import_job_id of their own, cells with a failed count, and events
+// that may have gone because the project deletes persons or data. Events with equal uuids count once. So
+// without a Source, a cell with too few uuids but enough copies is VerificationUnknown too.
 //
-// It needs the scope query:read, and ingestion_warning:read for [Verification.Warnings]. If counting is
-// impossible, for example because the key lacks the scope, or if ctx has ended, Verify returns an error and a
-// nil Verification. If comparing uuids fails after that, for example because a disk is full or a source fails,
-// the Verification has the result of the counts. Missing events are not an error: see [Verification.Complete].
-// A receipt without an ID is refused with an [*InputError], since its events cannot be found.
+// With [VerifyOptions.Source], Verify names the missing events, and [Verification.Missing] is a source of them
+// for another import. An event that is in the project under another day or name is moved, not missing. Verify
+// looks for the first 20 absent events in the whole project, and for the others only among the events with the
+// import's ID.
+//
+// If counting is impossible, for example because the key lacks the scope, or if ctx has ended, Verify returns
+// an error and a nil Verification. If a later step fails, for example because a disk is full or the source
+// fails, Verify returns the error and the result of the counts. Missing events are not an error: see
+// [Verification.Complete]. A receipt without an ID is refused with an [*InputError], since its events cannot be
+// found. The warnings in [Verification.Warnings] need the scope ingestion_warning:read.
 //
 // POST /query/, scope query:read.
 func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) (*Verification, error) {
