@@ -20,8 +20,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Backfill is the service's record of a backfill or of a run's retry. Servers as old as PostHog's API reference
-// keep no such records.
+// Backfill is the service's record of a backfill or of a retry of a run. Servers as old as PostHog's API
+// reference keep no such records.
 type Backfill struct {
 	ID                uuid.UUID         `json:"id"`
 	TeamID            int64             `json:"team"`
@@ -76,22 +76,23 @@ type BackfillListOptions struct {
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range, even one that was exported before. It uses the endpoint of PostHog's API reference
-// and, if the service does not have it, the newer one of [BackfillsService.Create]. The runs begin one after
-// another; follow them with [BackfillsService.Wait].
+// Backfill exports a range, even if it was exported before. It calls the endpoint of PostHog's API reference
+// and, if the server does not have it, the newer endpoint of [BackfillsService.Create]. The runs begin one
+// after another; follow them with [BackfillsService.Wait].
 //
-// The service does not compare the range with earlier exports. Events that the destination already holds arrive
-// a second time, also where a backfill overlaps the schedule. On an object store, the new objects of an
+// The service does not compare the range with earlier exports. Events that the destination already has arrive a
+// second time, also where a backfill overlaps with the schedule. On an object store, the new objects of an
 // interval replace the old ones.
 //
-// For an old interval the service chooses other events than the schedule did. A backfill that begins with such
-// an interval returns an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. If the range begins
-// early enough for that, Backfill reads the export to find out. Backfills of other models need no option:
-// persons are exported in their newest state, sessions are chosen by their end, and a HogQL query chooses by
-// the bounds if it uses them.
+// For the model events, the service chooses other events for an old interval than the schedule did. If a
+// backfill begins with such an interval, the error is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set. If the range begins that early, Backfill first reads the
+// export. Backfills of other models need no option: persons are exported in their newest state, sessions are
+// chosen by their end, and a HogQL query chooses its rows itself, by the bounds if it uses them.
 //
-// Backfill first reads the records of earlier backfills, so that Wait does not take one of them for the new
-// one. This costs one call, or two on servers that keep no records of backfills. If it fails, nothing is sent.
+// Backfill also reads the records of earlier backfills first, so that Wait does not take one of them for the
+// new backfill. This costs one call, or two on servers that keep no records of backfills. If it fails, Backfill
+// sends nothing.
 //
 // The call is not repeated if its outcome is unknown. Backfill then returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other
@@ -102,8 +103,9 @@ func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, 
 	return s.client.backfill(ctx, exportID, r, o, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
-// BackfillsService manages backfills with the newer resource, which PostHog's API reference does not list:
-// [Client.Backfills]. Old servers do not have it: calls return [ErrUnsupported].
+// BackfillsService follows backfills and retries, and manages backfills with a newer resource that PostHog's
+// API reference does not list: [Client.Backfills]. On old servers, which do not have the resource, List, Get,
+// Create and Cancel return [ErrUnsupported].
 type BackfillsService service
 
 // List returns one page of up to 50 backfills. For an unknown export the page is empty, without an error.
@@ -113,14 +115,12 @@ func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *Back
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields one page after another. An error comes once, last, as a [*PageError] that says where to
-// resume.
+// Pages yields the pages of the list. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields every backfill. An error comes once, last, as a [*PageError] that says where to
-// resume.
+// All yields all backfills. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[Backfill, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }
@@ -140,8 +140,8 @@ func (o BackfillListOptions) check() *outgoing.Refusal {
 	return nil
 }
 
-// Get returns one backfill. The service writes its record a moment after the request: until then
-// the answer is [ErrNotFound].
+// Get returns one backfill. The service writes the record a moment after the request; until then the error is
+// [ErrNotFound].
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
@@ -156,7 +156,7 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 	return s.client.backfill(ctx, exportID, r, o, options, ops.BackfillsCreate)
 }
 
-// Cancel ends a backfill that is under way, and its run. For a backfill that is over, the error is
+// Cancel ends a backfill that is under way, and its current run. For a backfill that is over, the error is
 // [ErrInvalid].
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
@@ -311,13 +311,13 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	return t.result(err)
 }
 
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Exports that run by day or
-// week take dates, all others instants; [BatchExport.BackfillRange] returns the right form. The zero value is
-// unset and is refused.
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Daily and weekly exports
+// take dates, all other exports take instants; [BatchExport.BackfillRange] returns the right form. The zero
+// value is unset, and calls refuse it.
 type Timestamp struct{ bound coverage.Bound }
 
-// Date returns a calendar date in the export's timezone. A date that does not exist, such as February 30, is
-// refused where it is used.
+// Date returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as
+// February 30.
 func Date(year int, month time.Month, day int) Timestamp {
 	return Timestamp{coverage.CalendarDate(year, month, day)}
 }
@@ -337,8 +337,8 @@ func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
 // IsBeginning reports whether the Timestamp is [Beginning].
 func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
 
-// Time returns the instant; for a date, its midnight in UTC. It is the zero time for Beginning and
-// when unset.
+// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning and for an
+// unset Timestamp.
 func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
 
 // String returns the form that is sent, "beginning", or "" when unset.
@@ -367,11 +367,11 @@ func (r BackfillRange) bounds() coverage.Range {
 	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
 }
 
-// BackfillRange returns the range from one time up to another in the form that this export takes. For daily and
-// weekly exports with a timezone it has two dates, and both times must be the start of a day or a week of the
-// export. For all others it has two instants that are a whole number of intervals apart: the service silently
-// drops a rest that is shorter than one. Intervals of an hour or less must begin where the schedule's do: a
-// range from 21:10 would overlap its intervals.
+// BackfillRange returns the range from one time up to another, in the form that this export takes. For a daily
+// or weekly export with a timezone, the bounds are dates, and both times must be the start of a day or a week
+// of the export. For all other exports, the bounds are instants, and the range must be a whole number of
+// intervals: the service would silently drop the rest. Intervals of an hour or less must begin when intervals
+// of the schedule begin: a range from 21:10 would overlap them.
 func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
 	r, refusal := e.schedule().Range(from, to)
 	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)

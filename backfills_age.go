@@ -14,15 +14,16 @@ import (
 
 // BackfillOptions are the options of a backfill or a retry.
 type BackfillOptions struct {
-	// AcceptRowsByTimestamp allows a backfill or a retry of old events, which the service chooses by their
-	// timestamp. The schedule chooses by arrival. So a second export of an old interval leaves out events that
-	// arrived late and repeats events of other intervals; on an object store the new objects replace the old
-	// ones, and the events that only they held are lost. Set it for a first fill of history, of which nothing
-	// was exported before.
+	// AcceptRowsByTimestamp allows a backfill or a retry of old events. The schedule chooses the events of an
+	// interval by their arrival, but a backfill or a retry of an old interval chooses them by their timestamp. So
+	// a second export of an old interval leaves out events that arrived late, and repeats events of other
+	// intervals. On an object store the new objects replace the old ones, and the destination loses the events
+	// that only the old objects had. Set the option to fill a new export with history, of which nothing was
+	// exported before.
 	//
-	// An interval is old if it ended more than 5 days ago, or 7 days on PostHog Cloud; for a week, its first
-	// day counts. A backfill is as old as its first interval. Servers that keep no records of backfills always
-	// choose by timestamp. The default is false, which refuses old ranges.
+	// An interval is old if it ended more than 5 days ago, or 7 days on PostHog Cloud; for a week, the end of its
+	// first day counts. A backfill is as old as its first interval. Servers that keep no records of backfills
+	// always choose by timestamp, so every interval is old for them. The default is false: old ranges are refused.
 	AcceptRowsByTimestamp bool
 }
 

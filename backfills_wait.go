@@ -18,12 +18,12 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BackfillTicket identifies a backfill or a retry, to follow it to its end with [BackfillsService.Wait]. It can
-// be stored as JSON and followed by another process. It is returned with an [OutcomeUnknownError] too, so that
-// Wait can find out whether the backfill began.
+// BackfillTicket identifies a backfill or a retry for [BackfillsService.Wait]. It can be stored as JSON, and
+// another process can wait for it. Calls return it with an [*OutcomeUnknownError] too, so that Wait can find
+// out whether the backfill began.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
-	BackfillID  string    `json:"backfill_id,omitempty"` // the service's name for it, in no fixed form; may be empty
+	BackfillID  string    `json:"backfill_id,omitempty"` // the service's id of it, in no fixed form; may be empty
 	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
 	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
 	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
@@ -32,13 +32,13 @@ type BackfillTicket struct {
 
 	OutcomeUnknown bool `json:"outcome_unknown,omitempty"` // it may never have begun
 
-	// Baseline is set by the methods that return tickets. Without it, everything created since RequestedAt
-	// counts as part of the backfill.
+	// Baseline lists records or runs that existed before the request. The methods that return tickets set it.
+	// Without it, all runs since RequestedAt can count as part of the backfill.
 	Baseline *BackfillBaseline `json:"baseline,omitempty"`
 }
 
-// BackfillBaseline lists the newest records of backfills that existed just before the request or, where the
-// service keeps no records, the newest runs. Wait does not count them.
+// BackfillBaseline lists the newest records of backfills that existed just before the request or, if the
+// service keeps no records, the newest runs. Wait does not count them as part of the backfill.
 type BackfillBaseline struct {
 	Since   time.Time   `json:"since,omitzero"`   // everything created earlier existed before the request
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
@@ -89,9 +89,9 @@ func (s *BackfillState) String() string {
 
 // BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It
 // wraps a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill
-// itself failed, [ErrRunCancelled] if one was cancelled (so both, if there were runs of both kinds),
-// [ErrRecordsFailed] if a run completed with failed records, [ErrNoRuns] if no run began, and
-// [ErrOutcomeUnknown] if nothing shows that the backfill ever began.
+// itself failed, [ErrRunCancelled] if a run or the backfill was cancelled, [ErrRecordsFailed] if a run
+// completed with failed records, [ErrNoRuns] if no run began, and [ErrOutcomeUnknown] if nothing shows that the
+// backfill began. It can match several of them.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
@@ -120,25 +120,25 @@ func (e *BackfillError) Unwrap() []error {
 	return runs
 }
 
-// Watch follows a backfill or a retry. It yields the state at once and then on each change, until the backfill
-// is over. The state says how it ended; [BackfillsService.Wait] turns that into an error. An error comes once,
-// last, with the last state.
+// Watch follows a backfill or a retry. It yields the state at once, and then after each change until the
+// backfill is over. The last state says how the backfill ended; [BackfillsService.Wait] returns an error for
+// it. An error of Watch comes once, last, with the last state.
 //
-// Where the service keeps records of backfills, the record says when the backfill is over, and the runs that
-// name the record belong to it. Each run is judged by its own status, since a record says Completed although
-// runs failed. If the record counts more runs than are listed, Watch reads the list again for
-// WatchOptions.Settle. If the ticket does not name its record, Watch takes the first record of the same range
-// that did not exist before the request.
+// If the service keeps records of backfills, the record says when the backfill is over, and the runs that name
+// the record belong to the backfill. The status of each run says how the run ended, since a record says
+// Completed even if runs failed. If the record counts more runs than the service lists, Watch reads the list
+// again for the time WatchOptions.Settle. If the ticket does not name its record, Watch uses the first record
+// of the same range that did not exist before the request.
 //
-// Servers as old as PostHog's API reference keep no records, and their runs do not name their backfill. There,
-// Watch counts the runs of the range that did not exist before the request, the newest of each interval. If
-// somebody else starts a backfill or a retry of the same intervals at the same time, Watch cannot tell the two
-// apart. The backfill is over when ended runs cover the range, or when nothing has changed for
+// Servers as old as PostHog's API reference keep no records, and their runs do not name a backfill. On these
+// servers, Watch counts the newest run of each interval of the range, if the run did not exist before the
+// request. If somebody else starts a backfill or a retry of the same intervals at the same time, Watch cannot
+// tell the two apart. The backfill is over when ended runs cover the range, or when nothing has changed for
 // WatchOptions.Settle.
 //
-// An interval that was running at the time of the request gets no run of its own, so Watch counts the running
-// one. On servers without records it finds that run only among the 100 newest. The service does not export a
-// rest of the range that is shorter than one interval.
+// For an interval that is being exported at the time of the request, the service makes no further run, so Watch
+// counts the running one. On servers without records, Watch finds that run only among the 100 newest. If the
+// range is not a whole number of intervals, the service does not export the rest.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
@@ -153,15 +153,15 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 	})
 }
 
-// Wait waits until a backfill or a retry is over, as [BackfillsService.Watch] finds it. The error is nil only
-// if all of its runs completed, with all of their records. If the backfill is over and they did not, the error
-// is a [*BackfillError]. Wait returns the last state with every error.
+// Wait waits until a backfill or a retry is over, as [BackfillsService.Watch] describes. The error is nil only
+// if all of its runs completed with all of their records. Otherwise, if the backfill is over, the error is a
+// [*BackfillError]. Wait returns the last state with every error.
 //
-// [ErrNoRuns] means that nothing ran: the range held no records to export or, on servers without records of
+// [ErrNoRuns] means that no run began: the range has no data to export or, on servers without records of
 // backfills, no run began within WatchOptions.Settle. If the record counts more runs than the service lists,
 // the error names the part of the range without a run. [ErrOutcomeUnknown] means that nothing shows that the
-// backfill began: a request with an unknown outcome most likely had no effect; after any other request, follow
-// the ticket again later.
+// backfill began. If the outcome of the request was unknown, the request most likely had no effect. After any
+// other request, wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	state, err := watch.Last(s.Watch(ctx, ticket, o, options...))
 	if err == nil {
@@ -171,8 +171,8 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 }
 
 // WaitAll waits for several backfills or retries, one after another, and returns the last state of each, in the
-// order of the tickets. WatchOptions.Limit applies to all of them together. An error does not end the wait for
-// the others; WaitAll joins the errors, and each names its export.
+// order of the tickets. WatchOptions.Limit applies to all of them together. After an error, WaitAll still waits
+// for the others. It joins the errors; each names its export.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
 	if ctx == nil {
 		return nil, nilContext(ops.BackfillsGet)

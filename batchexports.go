@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BatchExport is a scheduled export of a project's data to a destination. Fields marked "newer" are empty on
-// servers that do not have them.
+// BatchExport is a scheduled export of a project's data to a destination. Older servers leave the fields marked
+// "newer" empty.
 type BatchExport struct {
 	ID              uuid.UUID       `json:"id"`
 	TeamID          int64           `json:"team_id"`
@@ -78,7 +78,7 @@ const (
 
 var intervals = []Interval{IntervalHour, IntervalDay, IntervalWeek, IntervalEvery5Minutes, IntervalEvery15Minutes}
 
-// IncrementalMode says how a HogQL export writes its rows.
+// IncrementalMode is the way in which a HogQL export writes its rows.
 type IncrementalMode string
 
 // The known modes. Merge needs a primary key.
@@ -111,10 +111,10 @@ type BatchExportRequest struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer servers; model hogql
 }
 
-// BatchExportUpdateRequest changes an export: an absent field stays as it is, null clears it, a value replaces
-// it. Times are sent in UTC. An offset needs the Interval in the same update. A new Interval needs its offsets:
-// without them the offsets of the old interval stay. Make the Destination with [Destination.With], which loses
-// no key of the stored config.
+// BatchExportUpdateRequest changes an export. An absent field stays as it is, null clears it, and a value
+// replaces it. Times are sent in UTC. An update with an offset needs the Interval too. An update with a new
+// Interval needs its offsets too, since the offsets of the old interval stay otherwise. Make the Destination
+// with [Destination.With], which loses no key of the stored config.
 type BatchExportUpdateRequest struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
@@ -233,13 +233,12 @@ func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).One(ctx)
 }
 
-// Pages yields the pages of List.
+// Pages yields the pages of the list. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields the exports of all pages. An error comes once, last, as a [*PageError] that says where
-// to resume.
+// All yields all exports. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
 	return s.walk(o, options).All(ctx)
 }
@@ -251,8 +250,7 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetW
 
 // Get returns one export.
 //
-// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist, or is
-// deleted.
+// GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
 	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
 	return fetchMatching(ctx, s.client, endpointByID(ops.BatchExportsGet, id), options, isAsked)
@@ -260,9 +258,9 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 
 // Create makes an export and its schedule.
 //
-// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden]
-// for an interval or a model that the plan does not include. The call is not repeated if its
-// outcome is unknown: after an [*OutcomeUnknownError], check the list before trying again.
+// POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden] for an
+// interval or a model that the plan does not include. The call is not repeated if its outcome is unknown: after
+// an [*OutcomeUnknownError], look for the export in the list before you try again.
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(ops.BatchExportsCreate)
 	r.body, r.refusal = export.wire(ops.BatchExportsCreate)
@@ -272,8 +270,8 @@ func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequ
 
 // Update changes an export and returns it.
 //
-// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on
-// newer servers, for another model or another type of destination.
+// PATCH /batch_exports/{id}/, scope batch_export:write. [ErrInvalid] for a wrong config and, on newer servers,
+// for a change of the model or of the destination's type.
 func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update BatchExportUpdateRequest, options ...CallOption) (*BatchExport, error) {
 	body, refusal := update.body(ops.BatchExportsUpdate)
 	r := endpointByID(ops.BatchExportsUpdate, id).refuse(refusal)
@@ -283,14 +281,14 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 
-// Delete removes an export, with its schedule; its running runs and backfills are cancelled.
+// Delete removes an export and its schedule. The service cancels its running runs and backfills.
 //
 // DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.BatchExportsDelete, id), nil, options...)
 }
 
-// Pause stops the schedule. Pausing a paused export changes nothing.
+// Pause stops the schedule of an export. It changes nothing if the export is paused already.
 //
 // POST /batch_exports/{id}/pause/, scope batch_export:write.
 func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options ...CallOption) error {
@@ -299,24 +297,25 @@ func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options .
 
 // UnpauseOptions are the options of [BatchExportsService.Unpause].
 type UnpauseOptions struct {
-	// Backfill also exports the time since the export was paused. The default is false.
+	// Backfill also exports the data of the time since the export was paused. The default is false.
 	Backfill bool
-	// AcceptRowsByTimestamp allows a backfill that begins with an old interval: see [BackfillOptions]. The
-	// default is false.
+	// AcceptRowsByTimestamp allows a backfill that begins with an old interval: see [BackfillOptions]. The default
+	// is false.
 	AcceptRowsByTimestamp bool
 }
 
-// Unpause starts the schedule again. Unpausing an export that is not paused changes nothing and starts no
-// backfill.
+// Unpause starts the schedule of an export again. It changes nothing, and starts no backfill, if the export is
+// not paused.
 //
-// With Backfill it returns the ticket of the backfill, to follow with [BackfillsService.Wait]; in all other
-// cases, and if the export was not paused, the ticket is nil. The backfill covers the whole intervals from the
-// pause until now, so it has no runs after a pause that was shorter than one interval. If the pause began too
+// With UnpauseOptions.Backfill, Unpause returns the ticket of the backfill, for [BackfillsService.Wait].
+// Without it, or if the export was not paused, the ticket is nil. The backfill covers the complete intervals
+// from the pause until now, so it has no runs if the pause was shorter than an interval. If the pause began too
 // long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: as with
-// [BatchExportsService.Backfill], the service would choose other events than the schedule. Unpause first reads
-// the export and its earlier backfills or runs, in two or three calls; if it cannot read them, it sends
-// nothing. The call is not repeated if its outcome is unknown: the ticket is then returned with the
-// [*OutcomeUnknownError].
+// [BatchExportsService.Backfill], the service would choose other events than the schedule does.
+//
+// For a backfill, Unpause first reads the export and its earlier backfills or runs, in two or three calls; if
+// that fails, it sends nothing. The call is not repeated if its outcome is unknown: Unpause then returns the
+// ticket with the [*OutcomeUnknownError].
 //
 // POST /batch_exports/{id}/unpause/, scope batch_export:write.
 func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *UnpauseOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -343,9 +342,10 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// AllLogs walks the log of an export from the newest entry to the oldest. Entries that share the microsecond at
-// which a page ends are neither lost nor doubled; a whole page of entries of one microsecond is an error. An
-// error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
+// AllLogs yields the log of an export from the newest entry to the oldest. It neither loses nor repeats entries
+// if several have the time at which a page ends; if all entries of a page have the same microsecond, it ends
+// with an error. An error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to
+// PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
@@ -385,8 +385,8 @@ func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
 	return coverage.CheckOffsets(string(interval), hasDay, hasHour)
 }
 
-// ByName returns the export with exactly this name. The service does not keep names unique: if several exports
-// have it, or no export, the error is a [*NameError]. ByName reads the whole list.
+// ByName returns the export with exactly this name. If no export has the name, or several have it, the error is
+// a [*NameError]: the service does not keep names unique. ByName reads the whole list.
 //
 // GET /batch_exports/, scope batch_export:read.
 func (s *BatchExportsService) ByName(ctx context.Context, name string, options ...CallOption) (*BatchExport, error) {

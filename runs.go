@@ -48,7 +48,8 @@ func (r *Run) span() coverage.Span {
 	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
 }
 
-// RunStatus is the state of a run or of a backfill. The service may add further ones: see [RunStatus.IsKnown].
+// RunStatus is the state of a run or of a backfill. The service may send values that this package does not
+// know: see [RunStatus.IsKnown].
 type RunStatus string
 
 // The statuses that a run can have.
@@ -73,7 +74,7 @@ var runStatuses = []RunStatus{
 // IsKnown reports whether s is a constant of this package.
 func (s RunStatus) IsKnown() bool { return isKnown(s, runStatuses) }
 
-// IsTerminal reports whether the status is final. It is false for an unknown status.
+// IsTerminal reports whether the status is final. It returns false for an unknown status.
 func (s RunStatus) IsTerminal() bool {
 	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
 }
@@ -83,8 +84,7 @@ func (s RunStatus) goesOn() bool {
 	return s == RunStatusStarting || s == RunStatusRunning || s == RunStatusContinuedAsNew
 }
 
-// IsFailure reports whether the run is over and has failed. Cancelled is not a failure: somebody
-// wanted it.
+// IsFailure reports whether the run is over and has failed. A cancelled run has not failed.
 func (s RunStatus) IsFailure() bool {
 	switch s {
 	case RunStatusFailed, RunStatusFailedRetryable, RunStatusFailedBilling, RunStatusTerminated, RunStatusTimedOut:
@@ -107,17 +107,17 @@ const (
 
 func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
 
-// RunListOptions selects runs. Without After, Before, Start and End all runs are listed, however old: the
-// service's own default, the last 7 days, is never used. Old servers read times in the project's time zone
-// instead of UTC.
+// RunListOptions selects runs. Without After, Before, Start and End, runs of any age are listed; the service's
+// own default, the last 7 days, is never used. Old servers read times in the project's time zone instead of
+// UTC.
 type RunListOptions struct {
 	CursorOptions
 
-	After, Before time.Time   // when the run was created; for the orders by creation
+	After, Before time.Time   // bounds of the time of the run's creation; for the orders by creation
 	Start, End    time.Time   // bounds of the run's interval; for the orders by interval
 	Ordering      RunOrdering // default: newest first; by interval backwards when Start or End is set
-	// Statuses selects runs by status. Old servers do not filter, so this package does it too: a page may hold
-	// fewer runs, or be empty. By default, runs of every status are listed.
+	// Statuses selects runs by status. Old servers ignore it, so this package filters too: a page may then have
+	// fewer runs, or no run. By default, runs of every status are listed.
 	Statuses []RunStatus
 }
 
@@ -209,24 +209,25 @@ func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOp
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields one page after another. An error comes once, last, as a [*PageError] that says where to
-// resume.
+// Pages yields the pages of the list. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields every run. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all runs that the options select. An error comes once, last, as a [*PageError] that says where to
+// resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }
 
-// LatestFailed yields the failed runs of intervals that have not been exported since: the newest run of each
-// interval, if that run failed. A run keeps its status after a good retry, so a filter by status would always
-// show it. An interval that is running again, or with a cancelled newest run, has not failed.
+// LatestFailed yields the newest run of each interval if that run failed. A failed run keeps its status after a
+// successful retry, so a filter by status would still show it. LatestFailed does not yield a run of an interval
+// that is being exported again, or for which the newest run was cancelled.
 //
 // After, Before and Statuses select the runs that are yielded; newer runs are read in any case. Cursor, Start,
-// End and another Ordering are refused: the walk must see the newest runs first. After an error the walk must
-// start again from the beginning. It remembers the intervals that it has seen, about 40 bytes each.
+// End and any other Ordering than the default are refused, because LatestFailed must read the newest runs
+// first. For the same reason, it cannot resume after an error: call it again. It remembers the intervals that
+// it has seen, in about 40 bytes each.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
@@ -298,30 +299,32 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
-// Cancel ends a run that is under way. For a run that is over, newer servers answer 400 ([ErrInvalid]) and old
-// ones may fail with 500. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
+// Cancel ends a run that is under way. For a run that is over, newer servers answer 400 ([ErrInvalid]), and old
+// servers may answer 500. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
 	return s.client.call(ctx, endpointByID(ops.RunsCancel, exportID, runID).with(allRuns()), nil, options...)
 }
 
-// Retry exports a run's interval again, however the run ended: the service makes a new run, and the old one
+// Retry exports the interval of a run again, however the run ended. The service makes a new run; the old run
 // keeps its status. Follow the retry with [BackfillsService.Wait].
 //
 // The service does not compare the interval with earlier exports: records that the run wrote before it failed
-// arrive a second time, and on an object store the new objects of the interval replace the old ones. For the
-// model events, a retry of an old interval chooses other rows than the run did, so it is an [*InputError]
-// unless BackfillOptions.AcceptRowsByTimestamp is set. Without the option, Retry reads the run first, in one
-// call, and the export too if the run is old. Retries of other models need no option, as with
+// arrive a second time, and on an object store the new objects of the interval replace the old ones.
+//
+// For the model events, the retry of an old interval would choose other rows than the run did. So it returns an
+// [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Without the option, Retry first reads the
+// run, and if the run is old also the export. Retries of other models need no option, as with
 // [BatchExportsService.Backfill].
 //
-// Retry first reads the records of earlier retries, so that Wait does not take one of them for the new one.
-// This costs one call, or two on servers that keep no records of backfills. If it fails, nothing is sent.
+// Retry also reads the records of earlier retries first, so that Wait does not take one of them for the new
+// retry. This costs one call, or two on servers that keep no records of backfills. If it fails, Retry sends
+// nothing.
 //
 // The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
-// [*OutcomeUnknownError], and Wait finds out whether the retry began. A retry of an interval that is being
-// retried already may fail with 500, which is such an error.
+// [*OutcomeUnknownError], and Wait finds out whether the retry began. If the interval is being retried already,
+// the service may answer 500, which is such an error.
 //
 // POST /batch_exports/{batch_export_id}/runs/{id}/retry/, scope batch_export:write.
 func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
@@ -348,9 +351,9 @@ func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []
 	return s.client.checkAge(ctx, ops.RunsRetry, t, func(*BatchExport) coverage.Span { return run.span() }, options)
 }
 
-// Logs returns one page of the log of a run, newest entry first. The newest servers fail here with 500: read
-// the export's log of the time of the run instead, with After and Before. LogOptions.After also bounds the
-// creation of the run here: for an older run the error is [ErrNotFound].
+// Logs returns one page of the log of a run, newest entry first. The newest servers answer 500: read the log of
+// the export instead, with After and Before set to the time of the run. LogOptions.After also applies to the
+// creation of the run: for an older run the error is [ErrNotFound].
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
 // answer [ErrForbidden] to every personal key.

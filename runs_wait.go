@@ -27,11 +27,11 @@ var (
 	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // newer servers count them
 )
 
-// WatchOptions control how often Watch and Wait look, when they stop, and whom they tell. Zero fields take the
+// WatchOptions control how often Watch and Wait look at the state, and when they stop. Zero fields take the
 // default.
 //
-// Watch and Wait wait as long as the service asks for with Retry-After, but at most an hour: if it asks for
-// more, they return an error at once that says so. The errors of both name the last state.
+// Watch and Wait obey a Retry-After of up to an hour; after a longer one, they return an error at once. Their
+// errors name the last state.
 type WatchOptions struct {
 	// Interval is the time between two looks. It doubles while nothing changes. The default is 5 s.
 	Interval time.Duration
@@ -41,8 +41,8 @@ type WatchOptions struct {
 	// default is 5.
 	MaxFailures int
 
-	// Until reports whether a run is over. The default is [RunStatus.IsTerminal]: with an unknown status a run
-	// is not over.
+	// Until reports whether a run is over. The default is [RunStatus.IsTerminal], for which a run with an unknown
+	// status is not over.
 	Until func(Run) bool
 
 	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and
@@ -50,13 +50,12 @@ type WatchOptions struct {
 	// service needs to begin a run. The default is 2 minutes.
 	Settle time.Duration
 
-	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The
-	// service repeats some failures without end, so a run can be running for days. The default is no limit but
-	// that of ctx.
+	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
+	// retries some failures without end, so a run can take days. By default, only ctx limits the time.
 	Limit time.Duration
 
-	// OnLook is called after each look, also if nothing changed or the look failed. The next look comes after
-	// it has returned.
+	// OnLook is called after each look, even if nothing changed or the look failed. Watch and Wait wait until it
+	// returns.
 	OnLook func(LookInfo)
 }
 
@@ -160,18 +159,18 @@ func (r *Run) ending() string {
 	return text
 }
 
-// Watch yields a run at once and then on each change of its status or its counts, until it is over. Its Status
-// says how it ended; [RunsService.Wait] turns that into an error. Looks that fail with a temporary error are
-// repeated; an error comes once, last, with the last state of the run. To resume watching later, only the two
-// ids are needed.
+// Watch yields a run at once, and then after each change of its status or its counts until it is over. Its
+// Status says how it ended; [RunsService.Wait] returns an error for it. Watch repeats a look that failed with a
+// temporary error. Its error comes once, last, with the last state of the run. To watch the run again later,
+// only the two ids are needed.
 func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return watch.Values(s.watch(ctx, exportID, runID, o, options))
 }
 
 // Wait waits until the run is over. The error is nil only if the run completed with all of its records, or is
-// still running and WatchOptions.Until accepts that. Any other end is a [*RunError], also if the run completed
-// but some of its records failed ([ErrRecordsFailed]; only newer servers count them). Wait returns the last
-// state of the run with every error, also if ctx was cancelled; it is nil if no state was read.
+// still running and WatchOptions.Until accepts that. After any other end it is a [*RunError], even if the run
+// completed but some of its records failed ([ErrRecordsFailed]; only newer servers count them). Wait returns
+// the last state of the run with every error; the state is nil if it was never read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := watch.Last(s.watch(ctx, exportID, runID, o, options))
 	if err == nil && run.endedBadly() {
