@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// CheckReport counts the events that an import would send and would refuse.
+// CheckReport counts the events that an import would send, reject and skip.
 type CheckReport struct {
 	Read     int64     `json:"read"`
 	Good     int64     `json:"good"`     // would be sent
@@ -30,9 +30,9 @@ type CheckReport struct {
 	Newest   time.Time `json:"newest"`
 	Bytes    int64     `json:"bytes"`   // of the good events as JSON
 	Largest  int       `json:"largest"` // of the largest good event
-	Persons  int64     `json:"persons"` // different distinct ids: an estimate, within about 2 %
+	Persons  int64     `json:"persons"` // an estimate of the number of distinct ids, within about 2 %
 
-	// Days counts the good events by day of UTC and name. It is rolled up as Receipt.Days is.
+	// Days counts the good events by day in UTC and name. It is rolled up like Receipt.Days.
 	Days []CheckCount `json:"days"`
 
 	Reasons  map[Reason]CheckFinding  `json:"reasons,omitempty"` // of the refused events, which can have several reasons
@@ -40,12 +40,12 @@ type CheckReport struct {
 	Warnings map[Warning]CheckFinding `json:"warnings,omitempty"`
 
 	DoubleUUIDs CheckFinding `json:"double_uuids"` // events with the uuid of an earlier event
-	// UUIDsPartial means that there are more than 1,000,000 uuids: the others were compared with the first
+	// UUIDsPartial means that there are more than 1,000,000 uuids. The later ones were compared with the first
 	// million only.
 	UUIDsPartial bool          `json:"uuids_partial,omitempty"`
 	Backwards    CheckFinding  `json:"backwards"`    // events older than the one before
 	LargestJump  time.Duration `json:"largest_jump"` // the furthest jump back in time
-	// WideSpans is the number of groups of a thousand events in a row that span more than a day.
+	// WideSpans is the number of groups of a thousand consecutive events that span more than a day.
 	WideSpans int64 `json:"wide_spans"`
 }
 
@@ -56,7 +56,7 @@ type CheckCount struct {
 	Events int64  `json:"events"`
 }
 
-// CheckFinding counts the occurrences of a finding, and has examples of it.
+// CheckFinding counts the occurrences of a finding and has examples.
 type CheckFinding struct {
 	Count    int64          `json:"count"`
 	Examples []CheckExample `json:"examples,omitempty"` // the first five
@@ -77,11 +77,11 @@ func (f *CheckFinding) add(p Position, text string) {
 	}
 }
 
-// Check reads a whole source and sends nothing: it needs no client and no key. The import's gate accepts the
-// events that Check counts as good. Of the options, only ID, Gate, Delivery.Protocol, MaxRejectShare and
-// MaxRejects matter. If the gate alone refuses more than an import allows, the error is a [*StopError] with
-// [StopTooManyRejects]. Refusals by the service itself show in the import only. With an error, the report is
-// valid too and covers the events read so far.
+// Check reads a whole source and sends nothing: it needs no client and no key. The gate of an import accepts
+// the events that Check counts as good. Check uses only the options ID, Gate, Delivery.Protocol, MaxRejectShare
+// and MaxRejects. If the gate alone refuses more events than an import allows, the error is a [*StopError] with
+// the reason [StopTooManyRejects]. Check cannot know which events the service would refuse. The report is valid
+// with an error too; it then covers the events read so far.
 //
 // A pipe can be read once: after Check, an import of the same source stops with an error. Import it without
 // Check, or write it to a file first.

@@ -101,23 +101,23 @@ func (e *EventError) Is(target error) bool { return target == ErrInvalid }
 // GateOptions control the gate, which refuses events before they are sent. The zero value is right for the
 // service.
 type GateOptions struct {
-	// MinAge is the least age of an event. The service treats younger events as live ones and bills them. A
-	// negative age lets every event pass, also future ones. The default is 48 h.
+	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
+	// negative MinAge allows every event, even one in the future. The default is 48 h.
 	MinAge time.Duration
-	// ContentIDs lets events without uuid and position pass: they are identified by their content and the
-	// number of equal events before them. It is the number of different contents to remember, at about 100
-	// bytes each. Use it only for sources that yield the same events in the same order each time. The default,
-	// 0, refuses such events.
+	// ContentIDs allows events without a uuid and a position. Their uuids are derived from their content and the
+	// number of equal events before them. The value is the number of different contents to remember, at about 100
+	// bytes each. Use it only for sources that yield the same events in the same order each time. The default is
+	// 0: such events are refused.
 	ContentIDs int
-	// PersonPolicy controls $set in old events, which would overwrite newer values of a person. The default is
+	// PersonPolicy controls $set in old events, which could overwrite newer values of a person. The default is
 	// PersonPolicyKeep.
 	PersonPolicy PersonPolicy
-	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data, and renames
-	// $prev_pageview_pathname to import_prev_pageview_pathname. By default, the data is sent as it is, with a
-	// warning: the service adds rows to its heatmaps at every send, so an event that is sent twice counts twice
-	// there.
+	// NoHeatmaps sends events without heatmap data: it removes $heatmap_data and renames $prev_pageview_pathname
+	// to import_prev_pageview_pathname. With such data, the service adds rows to its heatmaps each time an event
+	// is sent, so an event that is sent twice counts twice there. The default is false: the data is sent, and the
+	// receipt has a warning.
 	NoHeatmaps bool
-	// AllowMergeDangerously lets $merge_dangerously pass, which merges persons of today permanently, also
+	// AllowMergeDangerously allows the event $merge_dangerously, which permanently merges persons of today, even
 	// identified ones. The default is false.
 	AllowMergeDangerously bool
 }
@@ -126,7 +126,7 @@ type GateOptions struct {
 type PersonPolicy uint8
 
 const (
-	// PersonPolicyKeep sends $set as it is: the values of the newest arrival win, not of the newest event.
+	// PersonPolicyKeep sends $set as it is. The values that arrive last win, not the values of the newest event.
 	PersonPolicyKeep PersonPolicy = iota
 	// PersonPolicySetOnce turns $set into $set_once: only values that a person lacks are set. If an event has
 	// both, it keeps the keys of both, with the value of $set for a key that is in both.

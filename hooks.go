@@ -6,9 +6,9 @@ import (
 )
 
 // Hooks are functions that observe calls and imports. Each may be nil. They must be safe for concurrent use.
-// Hooks of calls run between tries, on the goroutine of the call; with Prefetch there are several goroutines.
-// Hooks of an import run on the goroutines that send, which wait for them: they must be fast. A panic in a hook
-// is caught and logged.
+// Hooks of calls run between tries, on the goroutine of the call; with Prefetch, calls have several goroutines.
+// Hooks of an import run on the goroutines that send events and delay them, so they must be fast. A panic in a
+// hook is caught and logged.
 type Hooks struct {
 	OnTry    func(context.Context, TryInfo)    // after each try of a call
 	OnRetry  func(context.Context, RetryInfo)  // before the wait for the next try
@@ -18,8 +18,8 @@ type Hooks struct {
 	OnCheckpoint func(CheckpointInfo) // after each checkpoint was saved
 }
 
-// CallInfo names a call. The errors and hooks of a call hold it, and it is in the context of each of its
-// requests, for transports that trace or count.
+// CallInfo names a call. The errors and hooks of a call have it. It is also in the context of each request, for
+// transports that trace or count: see [CallInfoFrom].
 type CallInfo struct {
 	Op     Op     // for example "batch_exports.get"
 	Method string // of HTTP
@@ -33,7 +33,8 @@ func (i CallInfo) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, callInfoKey{}, i)
 }
 
-// CallInfoFrom returns the call of the request with this context, and whether there is one.
+// CallInfoFrom returns the call to which the request with this context belongs. The bool reports whether there
+// is one.
 func CallInfoFrom(ctx context.Context) (CallInfo, bool) {
 	info, ok := ctx.Value(callInfoKey{}).(CallInfo)
 	return info, ok

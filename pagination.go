@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// OffsetPage is one page of a list that counts its items. Pages and All compare the items they have seen with
-// Count; a program that lists page by page must do that itself.
+// OffsetPage is one page of a list that counts its items. Pages and All compare the number of items that they
+// have seen with Count; a program that calls List for each page must do that itself.
 type OffsetPage[T any] struct {
 	Count    int     `json:"count"`    // items of the whole list, at the time of this page
 	Next     *string `json:"next"`     // the service's link to the next page; nil on the last
@@ -27,7 +27,7 @@ type OffsetPage[T any] struct {
 	Results  []T     `json:"results"`
 }
 
-// CursorPage is one page of a list that is walked by cursor. It has no count: if the service ends such a list
+// CursorPage is one page of a list that is paged by cursor. It has no count, so if the service ends the list
 // too early, nothing shows it.
 type CursorPage[T any] struct {
 	Next     *string `json:"next"` // the service's link to the next page; nil on the last
@@ -46,15 +46,15 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 
 // ListOptions selects a part of a list that is paged by offset.
 //
-// Offsets count rows, so rows that are created or deleted during a walk shift the others: items can repeat, or
-// be passed over. A walk that may have passed over an item ends with a [*PageError]: it saw fewer items than
-// the list counted, or one twice, or the count fell. With Prefetch, any change of the count ends it, since
-// pages come in any order.
+// Rows that are created or deleted while Pages or All iterate shift the offsets of other rows, so items can
+// repeat or be left out. An iteration that may have left out an item ends with a [*PageError]: it saw fewer
+// items than the list counts, or an item twice, or the count fell. With Prefetch, any change of the count ends
+// it, since the pages are fetched in any order.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item
 	MaxPages int // a walk over more pages is an error; 0 means 10,000
-	Prefetch int // pages fetched at the same time ahead of the reader, at most 32; 0 fetches a page when it is needed
+	Prefetch int // pages that are fetched ahead at the same time, at most 32; 0 fetches a page when it is needed
 }
 
 // CursorOptions selects a part of a list that is paged by cursor.
@@ -182,8 +182,8 @@ func failedSeq[T any](err error) iter.Seq2[T, error] {
 // isReversed reports whether a range of time has both ends, in the wrong order.
 func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
 
-// NameError is the error of a name that no item has, or several have. It matches [ErrNotFound] if no item has
-// it.
+// NameError is the error if no item has a name, or if several items have it. It matches [ErrNotFound] if no
+// item has it.
 type NameError struct {
 	Op   Op
 	Name string

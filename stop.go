@@ -16,8 +16,8 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// StopReason says why an import stopped. Each reason leaves a state from which the import can be resumed once
-// the cause is gone.
+// StopReason is the reason why an import stopped. After each of them, the import can be resumed once the cause
+// is gone.
 type StopReason string
 
 // Reasons of a stop.
@@ -44,7 +44,7 @@ const (
 	StopInternal       StopReason = "internal"          // a fault of this package
 )
 
-// StopError is the error of an import, or a Capture, that has stopped. Events that were not acknowledged can be
+// StopError is the error of an import or a Capture that has stopped. Events that were not acknowledged can be
 // sent again.
 type StopError struct {
 	Reason     StopReason
@@ -52,8 +52,8 @@ type StopError struct {
 	RetryAfter time.Duration // set if the service asked for a longer wait than the limit allows
 	Err        error         // may be nil
 
-	// Failure is the error that kept events from getting through at the time of the stop, and FailingSince is
-	// its beginning; nil and zero if answers were good.
+	// Failure is the error with which requests failed at the time of the stop, and FailingSince is the time of the
+	// first such failure. They are zero if requests succeeded.
 	Failure      error
 	FailingSince time.Time
 
@@ -117,11 +117,11 @@ func (e *StopError) Is(target error) bool {
 	return false
 }
 
-// UnsettledError lists the events that were taken and are not settled. Sending them again with the same uuids
-// is harmless: the next run of an import does it.
+// UnsettledError lists the events that were taken and are not settled. It is harmless to send them again with
+// the same uuids, as the next run of an import does.
 type UnsettledError struct {
 	Count       int // of all unsettled events
-	NeverSent   int // the service does not have these events. It may or may not have the others
+	NeverSent   int // events that were never sent; the service may have the others
 	First, Last Position
 	Err         error // the reason; may be nil
 
