@@ -98,7 +98,7 @@ func newRoot(a *app) *cobra.Command {
 	return root
 }
 
-// commands are all commands, in the order in which they are used.
+// commands returns all commands. The help lists them by name.
 func commands(a *app) []*cobra.Command {
 	return []*cobra.Command{
 		newFetchCommand(a),
