@@ -15,14 +15,15 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Checkpointer keeps the state of an import between its runs. Import opens it, owns it until it closes it, and
-// calls its methods one at a time. The state is a JSON text of up to about 300 KB that only this package reads.
+// Checkpointer keeps the state of an import between its runs. Import opens a Checkpointer, owns it until it
+// closes it, and calls its methods one at a time. The state is JSON of up to about 300 KB, which only this
+// package reads.
 type Checkpointer interface {
 	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once if
 	// somebody else is the owner.
 	Open(ctx context.Context) (state []byte, err error)
-	// Save replaces the state. When it returns nil, the new state must survive a crash of the machine; when it
-	// returns an error, the old one must.
+	// Save replaces the state. If it returns nil, the new state must survive a crash of the machine. If it returns
+	// an error, the old state must.
 	Save(ctx context.Context, state []byte) error
 	// Close gives up the ownership.
 	Close() error
@@ -50,17 +51,17 @@ func continues(s *savedState, asked Protocol) (Protocol, error) {
 	return Protocol(s.Protocol), nil
 }
 
-// FileCheckpoint keeps the state of an import in a file. It makes the folder if it is missing and replaces the
-// file as a whole each time. After a crash of the process or the machine, the file holds the newest saved
-// state. A file that is torn, empty or changed is refused with an *InputError, and so is a file that is not
-// regular or has hard links, which would keep an old state.
+// FileCheckpoint returns a Checkpointer that keeps the state of an import in a file. It makes the folder if it
+// does not exist, and replaces the whole file each time. After a crash of the process or the machine, the file
+// holds the newest saved state. An import refuses a file that is cut off, empty or changed with an *InputError,
+// and also a file that is not regular or has hard links, which would keep an old state.
 //
 // One import at a time owns the file, by a lock on the file path.lock. Another import gets [ErrHeld] at once,
-// also by a symbolic link to the file. The lock ends with the process, also by a kill, and the lock file
-// remains. Do not remove it: an import stops at its next save if its lock file is gone, since somebody else may
-// own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock file of
-// a killed process by hand. The folder must be on a disk of this machine or on a file system that keeps locks
-// and syncs as a local one does.
+// even if it opens the file by a symbolic link. The lock ends with the process, also after a kill; the lock
+// file remains. Do not remove it: without its lock file, an import stops at its next save, since somebody else
+// may own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock
+// file of a killed process by hand. The folder must be on a local disk, or on a file system with the same locks
+// and syncs.
 func FileCheckpoint(path string) Checkpointer {
 	return fileCheckpoint{statefile.NewCheckpoint(durable.OS{}, path)}
 }

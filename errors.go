@@ -28,9 +28,9 @@ var (
 	// ErrNotFound matches a 404 of the service: the item, or the project, does not exist. A page of a proxy
 	// does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
-	// ErrUnsupported means that the server does not have the operation, since it is older or newer than the
-	// operation, or that it refuses the operation to every personal API key. If there is another way,
-	// [APIError.Alternative] names it.
+	// ErrUnsupported means that the server does not have the operation, because it is too old or too new, or that
+	// it refuses the operation to every personal API key. If there is another way, [APIError.Alternative] names
+	// it.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid matches a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
@@ -50,15 +50,15 @@ var (
 	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
 	// ErrFull is returned by Capture.TryEnqueue if there is no room for the record.
 	ErrFull = errors.New("hogapi: the buffer is full")
-	// ErrNotReady is returned by Capture.TryEnqueue before the server has answered how it takes events.
+	// ErrNotReady is returned by Capture.TryEnqueue until the server has answered which protocol it has.
 	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
 	// ErrClosed is returned by a Capture after Close.
 	ErrClosed = errors.New("hogapi: closed")
-	// ErrHeld means that a checkpoint, a reject file or a folder is in use.
+	// ErrHeld means that another import or another Verify uses the checkpoint, the reject file or the folder.
 	ErrHeld = errors.New("hogapi: another import is using it")
 	// ErrNoDestinationTest is returned by BatchExports.TestDestination for a type without a test.
 	ErrNoDestinationTest = errors.New("hogapi: the service has no test for this type of destination")
-	// ErrListCut comes with a list without pages that may lack further items.
+	// ErrListCut is returned with a list that has no pages and may be incomplete.
 	ErrListCut = errors.New("hogapi: the list may be cut")
 	// ErrNoRuns is returned by Backfills.Wait if nothing ran.
 	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
@@ -174,8 +174,9 @@ func nilContext(op Op) error {
 // Is matches ErrInvalid.
 func (e *InputError) Is(target error) bool { return target == ErrInvalid }
 
-// TransportError is a call without a usable answer. Sent says whether a part of the request may have reached
-// the service; operations that may not be repeated return it within an [OutcomeUnknownError].
+// TransportError is the error of a call without a usable answer. Sent reports whether a part of the request may
+// have reached the service. For an operation that must not be repeated, the error is then an
+// [*OutcomeUnknownError] that wraps it.
 type TransportError struct {
 	CallInfo
 
@@ -222,9 +223,9 @@ func (e *DecodeError) Error() string {
 // Unwrap returns the cause.
 func (e *DecodeError) Unwrap() error { return e.Err }
 
-// OutcomeUnknownError is a call that must not be repeated blindly: it was sent, and its answer was lost, could
-// not be read, or does not say that the service did nothing. Check with List or Get before you try again. It
-// matches [ErrOutcomeUnknown].
+// OutcomeUnknownError is the error of a call that may have taken effect: it was sent, and its answer was lost,
+// could not be read, or does not exclude an effect. Check with List or Get before you call again. It matches
+// [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	CallInfo
 
@@ -246,8 +247,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError ends a walk over pages. All items before it are valid. To resume, list again with the Offset,
-// Cursor or Before of the error and with all other options as they were.
+// PageError is the error of an iteration over a list. All items before it are valid. To resume, list again with
+// the Offset, Cursor or Before of the error, and with the same other options.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk

@@ -19,21 +19,22 @@ import (
 
 // Source yields the events of an import in a fixed order, oldest first.
 //
-// A source that wraps another one should have a method Unwrap() Source, and one that wraps several Unwrap()
-// []Source. The import then finds the files that are read, and refuses them as checkpoint or reject file.
+// A source that wraps another source should have a method Unwrap() Source; a source that wraps several should
+// have a method Unwrap() []Source. The import then finds the files that are read, checks them when it resumes,
+// and refuses them as checkpoint or reject file.
 type Source interface {
-	// Name identifies the source in the checkpoint. It is the same for every run of an import.
+	// Name identifies the source in the checkpoint. It must be the same in every run of an import.
 	Name() string
 	// Events yields the events after a position; the zero position is the start. Every run must yield the same
-	// events at the same positions in the same order. An error is fatal and comes last. The import reads an
-	// event's maps and raw bytes before it asks for the next event.
+	// events at the same positions in the same order. An error ends the import; it must be the last value. The
+	// import reads the maps and raw bytes of an event before it asks for the next event.
 	//
-	// Import calls Events on a goroutine of its own. Events must return when ctx ends: otherwise Import leaves
-	// the goroutine behind when it returns.
+	// Import calls Events on a separate goroutine. Events must return when ctx ends; if it does not, the goroutine
+	// remains after Import has returned.
 	Events(ctx context.Context, after Position) iter.Seq2[Event, error]
 }
 
-// SourceFunc returns a source that is a function.
+// SourceFunc returns a source with the given name that calls a function for its events.
 func SourceFunc(name string, events func(ctx context.Context, after Position) iter.Seq2[Event, error]) Source {
 	return funcSource{name, events}
 }
@@ -139,14 +140,14 @@ func notesOf(ctx context.Context) *sourceNotes {
 	return &sourceNotes{verifyArchives: defaultVerifyArchives, warn: func(Warning, string) {}}
 }
 
-// MapSource returns a source that applies a function to each event of another source. The function returns the
-// events of the record, usually one. An event that it returns gets the Position of the record, and an event
-// without a UUID gets a uuid derived from the record's Origin.
+// MapSource returns a source that applies a mapping to each event of another source. The mapping returns the
+// events to send instead, usually one. They get the Position of the record. An event without a UUID gets one
+// that is derived from the record's Origin.
 //
-// The function must be pure: in every run it must make the same events of the same event. [Skip] as its error
-// leaves the record out, and the receipt counts it by the reason. No events without an error leave it out too,
-// with a reason of this package. Any other error makes the record a reject. Bad records of the source are not
-// mapped. The maps and raw bytes of the event are valid until the function returns the next time.
+// The mapping must be a pure function: in every run it must return the same events for the same event. To leave
+// a record out, it returns the error of [Skip], which has the reason for the receipt, or no events. Any other
+// error makes the record a reject. The mapping does not get bad records. The maps and raw bytes of an event are
+// valid until the mapping returns for the next event.
 func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
 	return mapSource{source, mapping}
 }
@@ -202,17 +203,18 @@ func (s mapSource) mapped(ev Event) []Event {
 	return events
 }
 
-// PagedSource returns a source that reads page after page with a function, such as rows of a table or answers
-// of an API. The function gets the zero position first, then the upTo of the page before; a run that resumes
-// begins with the position of an event. It returns the events after that position, oldest first, and the
-// position where the next page begins. To end, return no events and the zero position, or the position you were
-// given. An error is fatal, and so are pages that go in circles.
+// PagedSource returns a source that calls read for one page after another, such as rows of a table or answers
+// of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
+// before; a run that resumes begins with the position of an event. read returns the events after that position,
+// oldest first, and the position where the next page begins. At the end, it returns no events and the zero
+// position, or the position that it was given. An error ends the import, and so does a position that comes
+// again.
 //
-// Every event needs a Position, such as the unique key of its row, from where read can continue. Pages are cut
-// where that key is cut: order by it or, if keys are not in the order of time, order by time and key and put
-// both into the Position. A query that continues after an id and orders by time skips rows, and this package
-// cannot see it. If each event of a page has a UUID of its own, or is a [BadEvent], all of them may have no
-// Position: they get the upTo of their page, and the page is one record, which is read again after a stop.
+// Every event needs a Position from which read can continue, such as the unique key of its row. The query must
+// order rows by the Position: by the key or, if keys are not in the order of time, by time and key, with both
+// in the Position. A query that continues after an id but orders by time skips rows, which this package cannot
+// notice. If each event of a page has a UUID or is a [BadEvent], the events of the page may lack a Position.
+// They then get upTo, and the page is one record, which is read again after a stop.
 //
 //	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
@@ -228,12 +230,13 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf}.All)
 }
 
-// Concat returns one source that reads several, one after the other: one import, with one ID, one checkpoint
-// and one receipt. An event has the same uuid as in an import of its source alone with the same ID. Sources
-// that derive uuids from their positions must not share positions, so [JSONLinesFile] may read files of one
-// base name in one of them only.
+// Concat returns a source that reads several sources, one after another. So one import, with one ID, one
+// checkpoint and one receipt, sends the events of all. An event has the same uuid as in an import of its source
+// alone with the same ID. Sources that derive uuids from positions must not share positions: so only one of
+// them may be a [JSONLinesFile] with a file of a given base name.
 //
-// A position is the position in the source, with the number of the source before the key, such as "2:a.jsonl".
+// A position of the returned source is the position in the inner source, with the number of that source before
+// the key, such as "2:a.jsonl".
 func Concat(sources ...Source) Source { return &concat{slices.Clone(sources)} }
 
 type concat struct{ sources []Source }
