@@ -35,9 +35,10 @@ type ImportOptions struct {
 	// MaxRejects is the largest number of rejects in all runs of the import. One more stops it at once. The
 	// default is no limit.
 	MaxRejects int64
-	// VerifyArchiveBytes is the size of the largest gzip, zstd or zip file that is read to its end and verified by
-	// its checksums before its first event is sent. Larger files are verified while their events are sent. Set -1
-	// to verify no file beforehand. The default is 1 GiB.
+	// VerifyArchiveBytes is the largest packed size of a gzip or zstd file, or of a member of a zip file, that is
+	// read to its end and verified by its checksums before its first event is sent. Larger files, pipes, and files
+	// without [io.ReaderAt] are verified while their events are sent. Set -1 to verify no file beforehand. The
+	// default is 1 GiB.
 	VerifyArchiveBytes int64
 	// Rate is the largest number of events per second; [Unpaced] sets no limit. The default is 1,000, the rate of
 	// the service's own importer.

@@ -21,9 +21,10 @@ import (
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
 // A line may also have a uuid, $set and $set_once. Any other key makes it a bad record, unless its value is
-// null; "$reject", which [RejectFile] writes, is ignored. The distinct_id may be in the properties instead, and
-// may be a whole number. Times are in RFC 3339, with an offset. Properties are sent as they are, with all
-// digits of their numbers, and with the properties that [Client.Import] adds.
+// null. Exceptions are sent_at, which is not sent, and "$reject", which [RejectFile] writes and which a
+// complete event may keep. The distinct_id may be in the properties instead, and may be a whole number. Times
+// are in RFC 3339, with an offset. Properties are sent as they are, with all digits of their numbers, and with
+// the properties that [Client.Import] adds.
 //
 // Files may be packed with gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank
 // lines, a byte order mark and CRLF are allowed. A line that makes no event, or has more than 1 MiB, becomes a
@@ -35,8 +36,8 @@ import (
 //   - a last line without an end: it is still being written, or was cut off
 //   - 512 zero bytes in a row: the file was not written completely, or copied with a hole
 //
-// A packed file, or a member of a zip file, of up to ImportOptions.VerifyArchiveBytes is read to its end before
-// its first event is sent. So no event of a damaged file is sent.
+// A packed file, or a member of a zip file, with a packed size of up to ImportOptions.VerifyArchiveBytes is
+// read to its end before its first event is sent. So no event of a damaged file is sent, unless it is a pipe.
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in the
 // plain text. An import resumes there: at once in a plain file, and after unpacking up to there in a packed

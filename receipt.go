@@ -97,8 +97,10 @@ type Receipt struct {
 	// rolled up.
 	Days []DayCount `json:"days"`
 
-	Rejects map[Reason]int64 `json:"rejects,omitempty"` // rejected events by reason
-	Skips   map[string]int64 `json:"skips,omitempty"`   // skipped events by reason
+	// Rejects and Skips count the rejected and the skipped events by reason. If there are more than 200 reasons,
+	// "other" counts the events of the remaining ones.
+	Rejects map[Reason]int64 `json:"rejects,omitempty"`
+	Skips   map[string]int64 `json:"skips,omitempty"`
 
 	// Warnings counts the settled events by warning; warnings.WideBatch counts batches. The map also has the
 	// service's own warnings about accepted events, in the service's words.
@@ -112,8 +114,9 @@ type Receipt struct {
 }
 
 // DayCount counts the events of one name on one day in UTC. If a receipt would have more than 10,000 rows, its
-// rows are months and, if these are still too many, names. If there are more than 10,000 names, the last row,
-// with the day and the event "other", counts the events of the remaining names.
+// rows are by month and name instead; if these are still too many, they are by name alone. If there are more
+// than 10,000 names, the last row, with the day and the event "other", counts the events of the remaining
+// names.
 type DayCount struct {
 	// Day has the form 2006-01-02, or 2006-01 or "" if the rows were rolled up. It is empty for rejects without a
 	// time.

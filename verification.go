@@ -49,8 +49,8 @@ const (
 	// VerificationTooMany means that the project has more events than were sent: the ID was used for other data
 	// too, or the receipt is older than the last run.
 	VerificationTooMany VerificationState = "too_many"
-	// VerificationMissing means that the project has fewer events, that three looks or more within at least an
-	// hour saw the same number, and that [VerifyOptions.Patience] is over.
+	// VerificationMissing means that the project has fewer events, that at least three looks, over an hour or
+	// more, saw the same number, and that [VerifyOptions.Patience] is over.
 	VerificationMissing VerificationState = "missing"
 )
 
