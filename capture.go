@@ -73,8 +73,8 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 // records come between them, give their events UUIDs of their own.
 //
 // An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue returns the
-// [*EventError]. Other errors are the *StopError of a Capture that has stopped, [ErrClosed], and the cause if
-// ctx has ended.
+// [*EventError]. Other errors are an [*InputError] if the events have different Positions, the *StopError of a
+// Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err

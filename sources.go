@@ -213,7 +213,7 @@ func (s mapSource) mapped(ev Event) []Event {
 // Every event needs a Position from which read can continue, such as the unique key of its row. The query must
 // order rows by the Position: by the key or, if keys are not in the order of time, by time and key, with both
 // in the Position. A query that continues after an id but orders by time skips rows, which this package cannot
-// notice. If each event of a page has a UUID or is a [BadEvent], the events of the page may lack a Position.
+// notice. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
 // They then get upTo, and the page is one record, which is read again after a stop.
 //
 //	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
