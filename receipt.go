@@ -30,17 +30,17 @@ type Stats struct {
 	Resent       int64 // events that were sent again, because an earlier try may have sent them
 	Total        int64 // ImportOptions.Total; 0 if unknown
 
-	InFlight     int   // events read and not yet committed
-	Bytes        int   // bytes held
-	Requests     int64 // tries
-	PlainBytes   int64 // of all tries, before compression
-	WireBytes    int64 // of all tries, as sent
-	Permits      int   // requests that may be under way at the same time; adapted to the answers
-	Throttled    time.Duration
-	FailingSince time.Time // zero while answers are good
-	LastError    error     // why sending fails; nil while answers are good
-	LastProgress time.Time // of the newest acknowledgement
-	Position     Position  // settled up to here
+	InFlight     int           // events read and not yet committed
+	Bytes        int           // bytes held
+	Requests     int64         // tries
+	PlainBytes   int64         // of all tries, before compression
+	WireBytes    int64         // of all tries, as sent
+	Permits      int           // requests that may be under way at the same time; adapted to the answers
+	Throttled    time.Duration // for which all requests waited, because of a Retry-After or an outage
+	FailingSince time.Time     // zero while answers are good
+	LastError    error         // why sending fails; nil while answers are good
+	LastProgress time.Time     // of the newest acknowledgement
+	Position     Position      // settled up to here
 }
 
 // String describes the snapshot in one line, with the last error if sending fails.
