@@ -46,8 +46,8 @@ type CaptureOptions struct {
 
 // DeliveryOptions control the requests that send events. Zero fields take the default.
 type DeliveryOptions struct {
-	// GiveUpAfter is how long requests may fail before the import stops. It can be resumed then. Set -1 to never
-	// give up. The default is 15 minutes.
+	// GiveUpAfter is how long requests may fail before the import stops; a Retry-After that would last longer
+	// stops it at once. It can be resumed then. Set -1 to never give up. The default is 15 minutes.
 	GiveUpAfter time.Duration
 	// NoCompression sends plain JSON. The default is false.
 	NoCompression bool
@@ -65,9 +65,9 @@ type Tuning struct {
 	// Lanes is the largest number of requests at the same time, 1 to 64. Events of one distinct id share a lane.
 	// The default is 8.
 	Lanes int
-	// MaxBatchEvents is the largest number of events in a request, 1 to 10,000. The default is a quarter of a
-	// second's events at the Rate, at most 1,000, and more if answers take long: up to 10,000, or 5,000 when
-	// unpaced.
+	// MaxBatchEvents is the largest number of events in a request, 1 to 10,000. The default is 1,000, or the
+	// events of a quarter of a second at the Rate if these are fewer; if answers take long, it grows up to 10,000,
+	// or 5,000 when unpaced.
 	MaxBatchEvents int
 	// MaxBatchBytes is the largest size of a request in bytes before compression, 900,000 to 18 MiB. Plain
 	// requests to capture v1 have at most 9 MiB. The default is 4 MiB.
