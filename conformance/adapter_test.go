@@ -7,37 +7,34 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/http/httptest"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/reasons"
 )
 
 // The harness counts later requests in its next test: no request may come after a reset, and the reset must not wait for anything.
 func TestResetStopsAtOnce(t *testing.T) {
-	for name, always := range map[string]reply{
-		"between tries":     {status: http.StatusServiceUnavailable},
-		"in a long wait":    {status: http.StatusTooManyRequests, retryAfter: "600"},
-		"amidst a request":  {},
-		"before any answer": {status: http.StatusOK},
+	for name, always := range map[string]hogapitest.Fault{
+		"between tries":     hogapitest.Status(503),
+		"in a long wait":    hogapitest.RateLimit("600"),
+		"amidst a request":  hogapitest.Slow(1000 * time.Hour),
+		"before any answer": hogapitest.Slow(0),
 	} {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
-				r.service.always = always
-				if name == "amidst a request" {
-					r.service.queue = make([]reply, 1000)
-				}
+				r.fake.Script(ops.Capture, hogapitest.Always(always))
 				r.init(`"flush_interval_ms":50`)
-				r.event("test_event")
+				r.events(1)
 				if name != "before any answer" {
 					r.wait(time.Second)
-					r.wantRequestsAtLeast(1)
+					r.first()
 				}
-				before, start := len(r.service.got()), time.Now()
+				before, start := len(r.got()), time.Now()
 				r.call("POST /reset", "")
 				if took := time.Since(start); took > 0 {
 					r.Errorf("the reset took %v", took)
@@ -52,12 +49,12 @@ func TestResetStopsAtOnce(t *testing.T) {
 // A second init ends the old session, as a reset does.
 func TestInitEndsTheOldSession(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.service.always = reply{status: http.StatusServiceUnavailable}
+		r.fake.Script(ops.Capture, hogapitest.Always(hogapitest.Status(503)))
 		r.init()
-		r.event("test_event")
+		r.events(1)
 		r.wait(time.Second)
 		r.init()
-		before := len(r.service.got())
+		before := len(r.got())
 		r.wait(time.Hour)
 		r.wantRequests(before)
 	})
@@ -82,13 +79,13 @@ func TestStateTellsWhatHappened(t *testing.T) {
 		if got := r.call("GET /state", ""); got["total_events_captured"] != 0.0 || got["last_error"] != nil {
 			r.Errorf("before init: %v", got)
 		}
-		r.service.queue = statuses(503, 200, 400)
+		r.answers(503, 200, 400)
 		r.init(`"flush_at":1`)
-		r.event("taken")
+		r.events(1)
 		if got := r.flush()["events_flushed"]; got != 1.0 {
 			r.Errorf("events_flushed %v", got)
 		}
-		r.event("refused")
+		r.events(1)
 		r.flush()
 		r.wait(time.Second)
 		got := r.call("GET /state", "")
@@ -134,26 +131,22 @@ func TestRefusals(t *testing.T) {
 
 func TestNoLimitOfTriesUnlessAsked(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.service.queue = statuses(503, 503, 503, 503, 503, 503, 503, 503, 503, 503)
+		r.answers(503, 503, 503, 503, 503, 503, 503, 503, 503, 503)
 		r.init()
-		r.event("test_event")
+		r.events(1)
 		if flushed := r.flush(); flushed["success"] != true {
 			r.Errorf("flush: %v", flushed)
 		}
-		r.wantRequests(11)
-		r.wantSame("uuid")
+		r.wantTries(11)
 	})
 }
 
 func TestBatchTooLargeIsHalved(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.service.queue = statuses(413, 200, 413, 200, 413)
-		r.init(`"flush_at":10`)
-		r.events(4)
-		r.flush()
-		r.wait(time.Minute)
+		r.answers(413, 200, 413, 200, 413)
+		r.send(4, time.Minute, `"flush_at":10`)
 		var sizes []int
-		for _, got := range r.service.got() {
+		for _, got := range r.got() {
 			sizes = append(sizes, len(got.events))
 		}
 		if fmt.Sprint(sizes) != "[4 2 2 1 1]" {
@@ -164,9 +157,9 @@ func TestBatchTooLargeIsHalved(t *testing.T) {
 
 func TestPlainWhenCompressionIsOff(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		r.send(nil, 0, `"enable_compression":false`)
+		r.send(1, 0, `"enable_compression":false`)
 		r.wantField("event", "test_event")
-		if got := r.service.got()[0].header.Get("Content-Encoding"); got != "" {
+		if got := r.got()[0].Header.Get("Content-Encoding"); got != "" {
 			r.Errorf("Content-Encoding %q", got)
 		}
 	})
@@ -194,14 +187,13 @@ func TestLiveEventsNeedAnOpenGate(t *testing.T) {
 
 // The program works over real connections.
 func TestProgram(t *testing.T) {
-	remote := &service{}
-	server := httptest.NewServer(remote)
-	defer server.Close()
+	fake := hogapitest.New()
+	defer fake.Close()
 	ctx, stop := context.WithCancel(t.Context())
 	defer stop()
-	out, ended := newLine(), make(chan error, 1)
+	out, ended := line(make(chan string, 1)), make(chan error, 1)
 	go func() { ended <- run(ctx, out, "0", newTestAdapter()) }()
-	url, found := strings.CutPrefix(<-out.written, "listening on ")
+	url, found := strings.CutPrefix(<-out, "listening on ")
 	if !found || !strings.HasPrefix(url, "http://127.0.0.1:") {
 		t.Fatalf("listens on %q", url)
 	}
@@ -216,11 +208,11 @@ func TestProgram(t *testing.T) {
 			t.Errorf("%s: status %d, %s", path, resp.StatusCode, text)
 		}
 	}
-	post("/init", `{"api_key":"phc_test_key","host":"`+server.URL+`","enable_compression":true}`)
+	post("/init", `{"api_key":"phc_test_key","host":"`+fake.URL()+`","enable_compression":true}`)
 	post("/capture", `{"distinct_id":"test_user","event":"test_event","properties":null,"timestamp":null}`)
 	post("/flush", "")
 	post("/reset", "")
-	if got := remote.got(); len(got) != 1 || len(got[0].events) != 1 || got[0].header.Get("Content-Encoding") != "gzip" {
+	if got := fake.Ledger().Requests(); len(got) != 1 || got[0].Events != 1 || !got[0].Gzip {
 		t.Errorf("the service got %v", got)
 	}
 	stop()
@@ -229,15 +221,10 @@ func TestProgram(t *testing.T) {
 	}
 }
 
-// line is a writer that passes on its first write.
-type line struct {
-	once    sync.Once
-	written chan string
-}
+// line passes on the one line that a program writes.
+type line chan string
 
-func newLine() *line { return &line{written: make(chan string, 1)} }
-
-func (l *line) Write(p []byte) (int, error) {
-	l.once.Do(func() { l.written <- strings.TrimSpace(string(p)) })
+func (l line) Write(p []byte) (int, error) {
+	l <- strings.TrimSpace(string(p))
 	return len(p), nil
 }

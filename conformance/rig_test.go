@@ -1,44 +1,101 @@
 package main
 
 import (
+	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"io"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
 )
 
-// rig is a small harness: it calls the adapter, waits in virtual time, and inspects the requests at the service.
+// rig is a small harness: it calls the adapter, waits in virtual time, and inspects the requests at the fake.
 type rig struct {
 	*testing.T
 
-	service *service
+	fake    *hogapitest.Server
 	adapter http.Handler
 }
 
 // inBubble runs a test in virtual time. At its end no goroutine may be left.
 func inBubble(t *testing.T, test func(*rig)) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{}
+		r := &rig{T: t, fake: hogapitest.New()}
 		a := newTestAdapter()
-		a.transport = s
-		r := &rig{T: t, service: s, adapter: a.handler()}
+		a.transport = r.fake.Transport()
+		r.adapter = a.handler()
 		test(r)
 		r.call("POST /reset", "")
 		r.importersWord()
 	})
 }
 
+// newTestAdapter returns the adapter without settings.
+func newTestAdapter() *adapter {
+	a, err := newAdapter("", "")
+	if err != nil {
+		panic(err)
+	}
+	return a
+}
+
+// answers queues the statuses of the next answers. The fake stores the events that it answers with 200.
+func (r *rig) answers(codes ...int) {
+	for _, code := range codes {
+		fault := hogapitest.Status(code)
+		if code == http.StatusOK {
+			fault = hogapitest.Slow(0)
+		}
+		r.fake.Script(ops.Capture, fault)
+	}
+}
+
+// request is a request that has arrived.
+type request struct {
+	hogapitest.Call
+
+	body   map[string]any
+	events []map[string]any
+}
+
+// got returns the requests. Like the harness's mock, it unzips a body only if the header says gzip.
+func (r *rig) got() (list []request) {
+	r.Helper()
+	for _, call := range r.fake.Calls(ops.Capture) {
+		raw := call.Body
+		if call.Header.Get("Content-Encoding") == "gzip" {
+			z, err := gzip.NewReader(bytes.NewReader(raw))
+			if err != nil {
+				r.Fatal(err)
+			}
+			raw, _ = io.ReadAll(z)
+		}
+		got := request{Call: call}
+		var batch struct{ Batch []map[string]any }
+		if json.Unmarshal(raw, &got.body) != nil || json.Unmarshal(raw, &batch) != nil {
+			r.Fatalf("a body that is not JSON: %s", raw)
+		}
+		got.events = batch.Batch
+		list = append(list, got)
+	}
+	return list
+}
+
 // importersWord checks the fields that every request of an import must have and the harness does not test.
 func (r *rig) importersWord() {
 	r.Helper()
-	for _, got := range r.service.got() {
-		if got.path != "/batch/" || got.body["historical_migration"] != true {
-			r.Errorf("a request to %s with historical_migration %v", got.path, got.body["historical_migration"])
+	for _, got := range r.got() {
+		if got.Path != "/batch/" || got.body["historical_migration"] != true {
+			r.Errorf("a request to %s with historical_migration %v", got.Path, got.body["historical_migration"])
 		}
 		if _, found := got.body["sent_at"]; found {
 			r.Error("sent_at: the service would shift the events' times by it")
@@ -78,22 +135,16 @@ func (r *rig) init(settings ...string) {
 	r.call("POST /init", "{"+strings.Join(members, ",")+"}")
 }
 
-// event captures one event of test_user.
-func (r *rig) event(name string) {
-	r.Helper()
-	r.capture(name, "null", "null")
-}
-
 func (r *rig) capture(name, properties, timestamp string) {
 	r.Helper()
 	r.call("POST /capture", `{"distinct_id":"test_user","event":"`+name+`","properties":`+properties+`,"timestamp":`+timestamp+`}`)
 }
 
-// events captures test_event_0, test_event_1 and so on.
+// events captures n events of test_user.
 func (r *rig) events(n int) {
 	r.Helper()
-	for i := range n {
-		r.event("test_event_" + string(rune('0'+i)))
+	for range n {
+		r.capture("test_event", "null", "null")
 	}
 }
 
@@ -102,12 +153,11 @@ func (r *rig) flush() map[string]any {
 	return r.call("POST /flush", "")
 }
 
-// send is the commonest test: it queues answers, captures and flushes one event, and then waits.
-func (r *rig) send(queue []reply, wait time.Duration, settings ...string) {
+// send is the commonest test: it captures and flushes some events, and then waits.
+func (r *rig) send(events int, wait time.Duration, settings ...string) {
 	r.Helper()
-	r.service.queue = queue
 	r.init(settings...)
-	r.event("test_event")
+	r.events(events)
 	r.flush()
 	r.wait(wait)
 }
@@ -119,22 +169,15 @@ func (r *rig) wait(d time.Duration) {
 
 func (r *rig) wantRequests(n int) {
 	r.Helper()
-	if got := len(r.service.got()); got != n {
-		r.Errorf("%d requests, want %d", got, n)
-	}
-}
-
-func (r *rig) wantRequestsAtLeast(n int) {
-	r.Helper()
-	if got := len(r.service.got()); got < n {
-		r.Fatalf("%d requests, want at least %d", got, n)
+	if got := len(r.got()); got != n {
+		r.Fatalf("%d requests, want %d", got, n)
 	}
 }
 
 // first returns the first event of the first request.
 func (r *rig) first() map[string]any {
 	r.Helper()
-	got := r.service.got()
+	got := r.got()
 	if len(got) == 0 || len(got[0].events) == 0 {
 		r.Fatal("no event has arrived")
 	}
@@ -148,24 +191,36 @@ func (r *rig) wantField(field string, want any) {
 	}
 }
 
-func (r *rig) wantProperty(name string, want any) {
+func (r *rig) property(name string) any {
 	r.Helper()
 	properties, _ := r.first()["properties"].(map[string]any)
-	if got := properties[name]; got != want {
+	return properties[name]
+}
+
+func (r *rig) wantProperty(name string, want any) {
+	r.Helper()
+	if got := r.property(name); got != want {
 		r.Errorf("property %s is %#v, want %#v", name, got, want)
 	}
 }
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
 
-func (r *rig) wantSuccess() {
+// wantTries requires n requests, of which only the last one succeeds, with the same uuids and times in each.
+func (r *rig) wantTries(n int) {
 	r.Helper()
-	for _, got := range r.service.got() {
-		if got.status == http.StatusOK {
-			return
+	r.wantRequests(n)
+	all := r.got()
+	for i, got := range all {
+		if got.Status == http.StatusOK != (i == n-1) {
+			r.Errorf("request %d was answered %d", i+1, got.Status)
+		}
+		for _, field := range []string{"uuid", "timestamp"} {
+			if again, want := r.each(got, field), r.each(all[0], field); !slices.Equal(again, want) {
+				r.Errorf("%s of a repeated request: %v, want %v", field, again, want)
+			}
 		}
 	}
-	r.Error("no request has succeeded")
 }
 
 // each returns one field of all events of a request.
@@ -184,66 +239,25 @@ func (r *rig) each(got request, field string) (values []string) {
 	return values
 }
 
-// wantSame requires that a field of the events is the same in every request.
-func (r *rig) wantSame(field string) {
-	r.Helper()
-	r.wantRequestsAtLeast(2)
-	all := r.service.got()
-	want := r.each(all[0], field)
-	for _, again := range all[1:] {
-		if got := r.each(again, field); !reflect.DeepEqual(got, want) {
-			r.Errorf("%s of a repeated request: %v, want %v", field, got, want)
-		}
-	}
-}
-
-// wantUniqueUUIDs requires n events in all requests together, with no uuid twice.
+// wantUniqueUUIDs requires a first request of n events, with no uuid twice.
 func (r *rig) wantUniqueUUIDs(n int) {
 	r.Helper()
-	seen := map[string]bool{}
-	for _, got := range r.service.got() {
-		for _, id := range r.each(got, "uuid") {
-			if seen[id] {
-				r.Errorf("uuid %s came twice", id)
-			}
-			seen[id] = true
-		}
+	got := r.got()
+	if len(got) == 0 {
+		r.Fatal("no request")
 	}
-	if len(seen) != n {
-		r.Errorf("%d uuids, want %d", len(seen), n)
-	}
-}
-
-// wantUniqueInBatch requires n events in each request, with no uuid twice in one request.
-func (r *rig) wantUniqueInBatch(n int) {
-	r.Helper()
-	r.wantRequestsAtLeast(1)
-	for _, got := range r.service.got() {
-		seen := map[string]bool{}
-		for _, id := range r.each(got, "uuid") {
-			seen[id] = true
-		}
-		if len(got.events) != n || len(seen) != n {
-			r.Errorf("%d events with %d uuids in a batch, want %d", len(got.events), len(seen), n)
-		}
+	ids := r.each(got[0], "uuid")
+	slices.Sort(ids)
+	if unique := slices.Compact(slices.Clone(ids)); len(ids) != n || len(unique) != n {
+		r.Errorf("uuids %v, want %d different ones", ids, n)
 	}
 }
 
 // wantDelay requires a wait between the first two requests.
 func (r *rig) wantDelay(least, most time.Duration) {
 	r.Helper()
-	r.wantRequestsAtLeast(2)
-	all := r.service.got()
-	if wait := all[1].at.Sub(all[0].at); wait < least || wait > most {
+	all := r.got()
+	if wait := all[1].At.Sub(all[0].At); wait < least || wait > most {
 		r.Errorf("the second request came after %v, want %v to %v", wait, least, most)
 	}
-}
-
-// newTestAdapter returns the adapter without settings.
-func newTestAdapter() *adapter {
-	a, err := newAdapter("", "")
-	if err != nil {
-		panic(err)
-	}
-	return a
 }

@@ -15,6 +15,28 @@ type answer struct {
 	body   []byte
 }
 
+// refusal is an answer that ends a request early: code below a handler panics with it.
+type refusal answer
+
+func refuse(a answer) { panic(refusal(a)) }
+
+// answered runs a handler, and recovers its refusal.
+func answered(serve func() answer) (a answer) {
+	defer func() {
+		switch r := recover().(type) {
+		case nil:
+		case refusal:
+			a = answer(r)
+		default:
+			panic(r)
+		}
+		if a.header == nil {
+			a.header = http.Header{}
+		}
+	}()
+	return serve()
+}
+
 // object is a JSON object that is about to be sent.
 type object = map[string]any
 
@@ -51,6 +73,10 @@ func invalid(attr, code, detail string) answer {
 	return failure(http.StatusBadRequest, "validation_error", code, detail, attr)
 }
 
+var noContent = answer{status: http.StatusNoContent}
+
+func success(v any) answer { return reply(http.StatusOK, v) }
+
 func notFound(detail string) answer {
 	return failure(http.StatusNotFound, "invalid_request", "not_found", detail, "")
 }
@@ -61,10 +87,6 @@ func forbidden(detail string) answer {
 
 func serverError() answer {
 	return failure(http.StatusInternalServerError, "server_error", "error", "A server error occurred.", "")
-}
-
-func methodNotAllowed(method string) answer {
-	return failure(http.StatusMethodNotAllowed, "invalid_request", "method_not_allowed", fmt.Sprintf("Method %q not allowed.", method), "")
 }
 
 func throttled(retryAfter string) answer {
@@ -115,9 +137,7 @@ func usual(status int, p protocol) answer {
 	case status == http.StatusTooManyRequests:
 		return throttled("")
 	case status >= 500:
-		a := serverError()
-		a.status = status
-		return a
+		return failure(status, "server_error", "error", "A server error occurred.", "")
 	case status >= 400:
 		return failure(status, "validation_error", "invalid_input", http.StatusText(status), "")
 	}

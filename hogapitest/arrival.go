@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"encoding/json"
+	"fmt"
 	"slices"
 	"time"
 
@@ -60,23 +61,12 @@ func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UU
 func (p *Project) AddEvent(e StoredEvent) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
-	if e.UUID == uuid.Nil {
-		e.UUID = uuid.New()
+	if len(e.Properties) > 0 && !json.Valid(e.Properties) {
+		panic(fmt.Sprintf("hogapitest: AddEvent: the properties are not JSON: %q", e.Properties))
 	}
-	added := &event{uuid: e.UUID, name: e.Event, distinctID: e.DistinctID, at: or(e.Time, p.server.now()), properties: e.Properties}
-	added.job = jobOf(e.Properties)
+	added := &event{uuid: or(e.UUID, uuid.New()), name: e.Event, distinctID: e.DistinctID, at: or(e.Time, p.server.now()), properties: e.Properties}
+	added.job = asText(added.special()[importID])
 	p.server.table.add(p.id, added, false)
-}
-
-// jobOf is the import that an event belongs to.
-func jobOf(properties json.RawMessage) string {
-	list, _ := members(properties)
-	for _, m := range slices.Backward(list) {
-		if m.key == importID {
-			return asText(m.value)
-		}
-	}
-	return ""
 }
 
 // ids are the uuids of some rows, each once.

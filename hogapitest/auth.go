@@ -13,28 +13,24 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// personalKey holds the scopes of a key.
-type personalKey struct{ scopes []string }
-
-// allows reports whether the key has a scope; write holds read, and "*" holds all.
-func (k personalKey) allows(scope string) bool {
+// allows reports whether a key's scopes hold one; write holds read, and "*" holds all.
+func allows(scopes []string, scope string) bool {
 	write := strings.TrimSuffix(scope, ":read") + ":write"
-	return slices.Contains(k.scopes, "*") || slices.Contains(k.scopes, scope) || slices.Contains(k.scopes, write)
+	return slices.ContainsFunc(scopes, func(s string) bool { return s == "*" || s == scope || s == write })
 }
 
 const (
-	noKey     = "Authentication credentials were not provided."
-	badKey    = "Personal API key found in request Authorization header is invalid."
-	noSupport = "This action does not support Personal API Key access"
+	noKey  = "Authentication credentials were not provided."
+	badKey = "Personal API key found in request Authorization header is invalid."
 )
 
 var bearer = regexp.MustCompile(`^Bearer\s+(\S.+)$`)
 
 // manage serves a call of the management API: key, project, scope, then the endpoint.
 func (s *Server) manage(ctx context.Context, v *visit, body []byte) answer {
-	a := s.managed(ctx, v, body)
+	a := answered(func() answer { return s.managed(ctx, v, body) })
 	if s.era >= E3 && v.params["prefix"] == "environments" && v.route.exists(s.era) {
-		deprecate(v, &a)
+		deprecate(v, a)
 	}
 	return a
 }
@@ -44,23 +40,23 @@ func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
 		return notFound("Endpoint not found.")
 	}
 	if v.route.method == "" {
-		return methodNotAllowed(v.call.Method)
+		return failure(http.StatusMethodNotAllowed, "invalid_request", "method_not_allowed", fmt.Sprintf("Method %q not allowed.", v.call.Method), "")
 	}
+	r := &request{url: v.url, header: v.call.Header, query: v.call.Query, params: v.params, body: body, now: s.now()}
 	if v.route.root {
-		return v.route.serve(s, &request{url: v.url, header: v.call.Header, query: v.call.Query, body: body})
+		return v.route.serve(s, r)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	r, refusal := s.admit(v, body)
-	if refusal != nil {
-		return *refusal
-	}
+	s.admit(v, r)
 	if v.route.handler != nil {
 		s.mu.Unlock() // it may call the server
 		defer s.mu.Lock()
 		return handled(v.route.handler, v.httpRequest(ctx, body))
 	}
-	r.project.proceed(r.now)
+	for _, e := range r.project.exports {
+		e.proceed(r.now)
+	}
 	a := v.route.serve(s, r)
 	if s.emptyBodies && bodiless[v.route.op] && a.status < 300 {
 		a.body = nil
@@ -77,52 +73,44 @@ var bodiless = map[hogapi.Op]bool{
 }
 
 // admit checks key, project and scope, in the service's order.
-func (s *Server) admit(v *visit, body []byte) (*request, *answer) {
-	refuse := func(a answer) (*request, *answer) { return nil, &a }
-
-	header := v.call.Header.Get("Authorization")
-	sent := bearer.FindStringSubmatch(header)
+func (s *Server) admit(v *visit, r *request) {
+	sent := bearer.FindStringSubmatch(v.call.Header.Get("Authorization"))
 	if sent == nil {
-		return refuse(s.unauthorized("not_authenticated", noKey))
+		s.unauthorized("not_authenticated", noKey)
 	}
-	key, ok := s.keys[strings.TrimSpace(sent[1])]
-	if !ok {
-		return refuse(s.unauthorized("authentication_failed", badKey))
+	scopes, known := s.keys[strings.TrimSpace(sent[1])]
+	if !known {
+		s.unauthorized("authentication_failed", badKey)
 	}
 	id := v.params["project"]
 	if id == "@current" {
 		id = s.project
 	}
-	p, ok := s.projects[id]
-	if !ok {
-		return refuse(notFound("Project not found."))
+	if r.project, known = s.projects[id]; !known {
+		refuse(notFound("Project not found."))
 	}
 	scope, late := strings.CutPrefix(v.route.scope, noScope)
 	if late && s.era < E3 && !s.workingLogs {
-		return refuse(forbidden(noSupport))
+		refuse(forbidden("This action does not support Personal API Key access"))
 	}
-	if scope != "" && !key.allows(scope) {
-		return refuse(forbidden(fmt.Sprintf("API key missing required scope '%s'", scope)))
+	if scope != "" && !allows(scopes, scope) {
+		refuse(forbidden(fmt.Sprintf("API key missing required scope '%s'", scope)))
 	}
-	return &request{url: v.url, header: v.call.Header, query: v.call.Query, params: v.params, body: body, project: p, scope: scope, now: s.now()}, nil
 }
 
-func (s *Server) unauthorized(code, detail string) answer {
+func (s *Server) unauthorized(code, detail string) {
 	a := failure(http.StatusUnauthorized, "authentication_error", code, detail, "")
 	if s.era >= E3 {
 		a.header.Set("WWW-Authenticate", `Bearer resource_metadata="`+apiOrigin+`/.well-known/oauth-protected-resource"`)
 	}
-	return a
+	refuse(a)
 }
 
 // sunset is when /api/environments was said to end.
 var sunset = time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
 
 // deprecate adds the newest service's headers to answers below /api/environments.
-func deprecate(v *visit, a *answer) {
-	if a.header == nil {
-		a.header = http.Header{}
-	}
+func deprecate(v *visit, a answer) {
 	successor := strings.Replace(v.url.Path, "/api/environments/", "/api/projects/", 1)
 	a.header.Set("Deprecation", "true")
 	a.header.Set("Sunset", sunset)
@@ -136,10 +124,11 @@ func (s *Server) checkLeak(v *visit) {
 		if strings.Contains(v.url.RawQuery, key) || strings.Contains(v.url.Path, key) {
 			s.leaks = append(s.leaks, where+": the personal API key is in the URL")
 		}
-		if strings.Contains(v.call.Header.Get("Authorization"), key) {
-			s.hosts[v.url.Host] = true
+		if !strings.Contains(v.call.Header.Get("Authorization"), key) {
+			continue
 		}
-		if v.route.root && strings.Contains(v.call.Header.Get("Authorization"), key) {
+		s.hosts[v.url.Host] = true
+		if v.route.root {
 			s.leaks = append(s.leaks, where+": the personal API key was sent to capture")
 		}
 	}

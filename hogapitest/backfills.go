@@ -14,98 +14,72 @@ import (
 
 // backfill makes runs for the intervals of a range, one after another. It ends as Completed even if its runs failed.
 type backfill struct {
-	id       uuid.UUID
-	key      string
+	Backfill
+
 	workflow string // its id for retries and in older eras
 	export   *export
-	status   string
-	start    *time.Time
-	end      time.Time
-	created  time.Time
 	updated  time.Time
-	finished *time.Time
-	retry    bool
+	finished time.Time
 	noEnd    bool // of a run without an end
 	late     int  // reads that do not find the row yet
 	records  int
 
 	intervals []span
-	next      int       // index of the interval after the current one
 	due       time.Time // when the next interval begins; zero while one runs
 	current   *run      // its own, or one that was running already
 }
 
-// span is one interval; a nil start is the beginning of time.
-type span struct {
-	start *time.Time
-	end   time.Time
-}
+// span is one interval; a zero start is the beginning of time.
+type span struct{ start, end time.Time }
 
-func (b *backfill) live() bool { return b.status == "Starting" || b.status == "Running" }
+func (b *backfill) live() bool { return isLive(b.Status) }
 
-func (b *backfill) covers(start *time.Time, end time.Time) bool {
-	return len(b.intervals) == 1 && b.intervals[0].is(start, end)
-}
+func (x span) equal(y span) bool { return x.start.Equal(y.start) && x.end.Equal(y.end) }
 
-func (x span) is(start *time.Time, end time.Time) bool {
-	sameStart := x.start == start || x.start != nil && start != nil && x.start.Equal(*start)
-	return sameStart && x.end.Equal(end)
-}
-
-// startBackfill covers [start, end) with whole intervals; the rest is dropped. Where there is nothing to export, no run is made.
-func (s *Server) startBackfill(e *export, start *time.Time, end, now time.Time) *backfill {
-	b := s.newBackfill(e, start, end, now)
-	if start == nil {
-		b.intervals = []span{{nil, end}}
+// startBackfill covers a span with whole intervals; the rest is dropped. Where there is nothing to export, no run is made.
+func (s *Server) startBackfill(e *export, over span, now time.Time) *backfill {
+	b := s.newBackfill(e, over, now)
+	if over.start.IsZero() {
+		b.intervals = []span{over}
 	} else {
-		from := start
-		for to := e.intervalAfter(*from); !to.After(end); to = e.intervalAfter(*from) {
+		for from, to := over.start, e.intervalAfter(over.start); !to.After(over.end); from, to = to, e.intervalAfter(to) {
 			b.intervals = append(b.intervals, span{from, to})
-			from = &to
 		}
 	}
 	for _, x := range b.intervals {
-		b.records += e.records(timeOrZero(x.start), x.end)
+		b.records += e.records(x.start, x.end)
 	}
 	if b.records == 0 {
 		b.intervals = nil
 	}
-	b.proceed(s, now)
+	b.proceed(now)
 	return b
 }
 
-// startRetry covers the interval of a run once more.
-func (s *Server) startRetry(old *run, now time.Time) *backfill {
-	b := s.newBackfill(old.export, old.start, old.end, now)
-	b.retry, b.noEnd = true, old.noEnd
-	b.intervals = []span{{old.start, old.end}}
-	b.proceed(s, now)
-	return b
-}
-
-func (s *Server) newBackfill(e *export, start *time.Time, end, now time.Time) *backfill {
+func (s *Server) newBackfill(e *export, over span, now time.Time) *backfill {
 	from := "START"
-	if start != nil {
-		from = start.UTC().Format(time.RFC3339)
+	if !over.start.IsZero() {
+		from = over.start.UTC().Format(time.RFC3339)
 	}
 	b := &backfill{
-		id: uuid.New(), export: e, status: "Starting", start: start, end: end, created: now, updated: now, late: s.lateRows,
-		workflow: fmt.Sprintf("%s-Backfill-%s-%s", e.id, from, end.UTC().Format(time.RFC3339)),
+		Backfill: Backfill{ID: uuid.New(), Status: "Starting", Start: over.start, End: over.end, Created: now},
+		export:   e, updated: now, late: s.lateRows,
+		workflow: fmt.Sprintf("%s-Backfill-%s-%s", e.ID, from, over.end.UTC().Format(time.RFC3339)),
 	}
-	b.key = b.id.String()
 	e.backfills = append(e.backfills, b)
 	return b
 }
 
 // proceed begins the next interval when the current one is over, or ends the backfill.
-func (b *backfill) proceed(s *Server, now time.Time) {
+func (b *backfill) proceed(now time.Time) {
 	if !b.live() || b.current != nil && b.current.live() {
 		return
 	}
-	if b.next == len(b.intervals) {
-		b.status, b.finished, b.updated, b.current = "Completed", &now, now, nil
+	if b.Begun == len(b.intervals) {
+		b.Status, b.finished, b.updated, b.current = "Completed", now, now, nil
 		return
 	}
+	s := b.export.project.server
 	if b.due.IsZero() {
 		b.due, b.updated = now.Add(s.runDelay), now
 	}
@@ -113,28 +87,26 @@ func (b *backfill) proceed(s *Server, now time.Time) {
 		return
 	}
 	now, b.due = b.due, time.Time{}
-	x := b.intervals[b.next]
-	b.next++
+	x := b.intervals[b.Begun]
+	b.Begun++
 	if b.current = b.export.running(x); b.current != nil {
 		return // joined
 	}
-	b.current = s.newRun(b.export, x.start, x.end, now)
-	b.current.backfill, b.current.noEnd = b, b.noEnd
+	b.current = s.newRun(b.export, x, now)
+	b.current.BackfillID, b.current.NoEnd = b.ID, b.noEnd
 }
 
 // proceed begins the runs that are due.
-func (p *Project) proceed(now time.Time) {
-	for _, e := range p.exports {
-		for _, b := range e.backfills {
-			b.proceed(p.server, now)
-		}
+func (e *export) proceed(now time.Time) {
+	for _, b := range e.backfills {
+		b.proceed(now)
 	}
 }
 
 // running is a live run of an interval.
 func (e *export) running(x span) *run {
 	for _, r := range e.runs {
-		if r.live() && x.is(r.start, r.end) {
+		if r.live() && x.equal(span{r.Start, r.End}) {
 			return r
 		}
 	}
@@ -145,15 +117,15 @@ func (b *backfill) cancel(now time.Time) {
 	if !b.live() {
 		return
 	}
-	b.status, b.finished, b.updated = "Cancelled", &now, now
-	if b.current != nil && b.current.backfill == b {
+	b.Status, b.finished, b.updated = "Cancelled", now, now
+	if b.current != nil && b.current.BackfillID == b.ID {
 		b.current.cancel(now)
 	}
 }
 
 // json is the backfill as the service shows it. Being shown moves it on: from Starting to Running, then its run one step.
 func (b *backfill) json(s *Server) object {
-	finished := b.next
+	finished := b.Begun
 	if b.current != nil && b.current.live() {
 		finished--
 	}
@@ -162,8 +134,8 @@ func (b *backfill) json(s *Server) object {
 		progress["progress"] = float64(finished) / float64(len(b.intervals))
 	}
 	o := object{
-		"id": b.id, "team": b.export.project.team, "batch_export": b.export.id, "status": b.status,
-		"start_at": stampOrNil(b.start), "end_at": stamp(b.end), "created_at": stamp(b.created),
+		"id": b.ID, "team": b.export.project.team, "batch_export": b.export.ID, "status": b.Status,
+		"start_at": stampOrNil(b.Start), "end_at": stamp(b.End), "created_at": stamp(b.Created),
 		"finished_at": stampOrNil(b.finished), "last_updated_at": stamp(b.updated),
 		"total_records_count": b.records, "adjusted_start_at": nil, "progress": progress,
 	}
@@ -171,9 +143,9 @@ func (b *backfill) json(s *Server) object {
 		o["end_at"] = nil
 	}
 	switch {
-	case b.status == "Starting":
-		b.status = "Running"
-	case b.status == "Running" && b.current != nil:
+	case b.Status == "Starting":
+		b.Status = "Running"
+	case b.Status == "Running" && b.current != nil:
 		b.current.advance(s)
 	}
 	return o
@@ -181,65 +153,42 @@ func (b *backfill) json(s *Server) object {
 
 // backfillAction is the endpoint of PostHog's API reference, gone in the newest era.
 func (s *Server) backfillAction(r *request) answer {
-	b, refusal := s.backfill(r)
-	if refusal != nil {
-		return *refusal
-	}
-	return reply(http.StatusOK, object{"backfill_id": b.workflow})
+	return success(object{"backfill_id": s.backfill(r).workflow})
 }
 
 func (s *Server) createBackfill(r *request) answer {
-	b, refusal := s.backfill(r)
-	if refusal != nil {
-		return *refusal
-	}
+	b := s.backfill(r)
 	if s.era >= E3 {
-		return reply(http.StatusCreated, object{"backfill_id": b.id})
+		return reply(http.StatusCreated, object{"backfill_id": b.ID})
 	}
 	return reply(http.StatusCreated, object{"backfill_id": b.workflow})
 }
 
 // backfill checks a request for a backfill and begins it.
-func (s *Server) backfill(r *request) (*backfill, *answer) {
-	refuse := func(a answer) (*backfill, *answer) { return nil, &a }
+func (s *Server) backfill(r *request) *backfill {
 	e := r.export()
-	if e == nil {
-		return refuse(notFound("Not found."))
-	}
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return nil, refusal
-	}
+	c := readFields(r.body)
 	for _, name := range []string{"start_at", "end_at"} {
-		if _, ok := f[name]; !ok {
-			return refuse(invalid(name, "required", "Both 'start_at' and 'end_at' must be specified"))
+		if !c.has(name) {
+			c.fail(name, "required", "Both 'start_at' and 'end_at' must be specified")
 		}
 	}
-	start, problem := s.bound(e, f, "start_at")
-	if problem != "" {
-		return refuse(invalid("start_at", "invalid_input", problem))
+	start := s.bound(e, c, "start_at")
+	if isNull(c.fields["end_at"]) && e.kind != "HTTP" {
+		refuse(serverError())
 	}
-	if isNull(f["end_at"]) && e.destination.kind != "HTTP" {
-		return refuse(serverError())
-	}
-	end, problem := s.bound(e, f, "end_at")
-	if problem != "" {
-		return refuse(invalid("end_at", "invalid_input", problem))
-	}
-	if end == nil {
-		end = &r.now
-	}
+	end := or(s.bound(e, c, "end_at"), r.now)
 	limit := r.now
 	if s.era < E3 {
 		limit = e.intervalAfter(r.now)
 	}
 	if end.After(limit) {
-		return refuse(invalid("end_at", "invalid_input", fmt.Sprintf("The provided 'end_at' (%s) is too far into the future", stamp(*end))))
+		c.fail("end_at", "invalid_input", fmt.Sprintf("The provided 'end_at' (%s) is too far into the future", stamp(end)))
 	}
-	if start != nil && !start.Before(*end) {
-		return refuse(invalid("start_at", "invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'"))
+	if !start.Before(end) {
+		c.fail("start_at", "invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'")
 	}
-	return s.startBackfill(e, start, *end, r.now), nil
+	return s.startBackfill(e, span{start, end}, r.now)
 }
 
 var (
@@ -248,52 +197,56 @@ var (
 )
 
 // bound reads one end of a range: a date-time with an offset, or in the newest era a plain date for daily and weekly exports.
-// Nil is null. The problem is the service's text.
-func (s *Server) bound(e *export, f fields, name string) (t *time.Time, problem string) {
-	if isNull(f[name]) {
+// Null is the zero time.
+func (s *Server) bound(e *export, c checker, name string) time.Time {
+	fail := func(format string, args ...any) { c.fail(name, "invalid_input", fmt.Sprintf(format, args...)) }
+	if isNull(c.fields[name]) {
 		if name == "start_at" && s.era >= E3 {
-			return nil, "Backfilling from the beginning of time is not enabled for this team."
+			fail("Backfilling from the beginning of time is not enabled for this team.")
 		}
-		return nil, ""
+		return time.Time{}
 	}
 	var text string
-	if json.Unmarshal(f[name], &text) != nil {
-		return nil, fmt.Sprintf("Input %s is not a valid ISO formatted datetime.", f[name])
+	if json.Unmarshal(c.fields[name], &text) != nil {
+		fail("Input %s is not a valid ISO formatted datetime.", c.fields[name])
 	}
-	if s.era >= E3 && (e.interval == "day" || e.interval == "week") {
-		return e.day(text)
+	if s.era >= E3 && (e.Interval == "day" || e.Interval == "week") {
+		return e.day(text, fail)
 	}
 	at, ok := readISO(text)
 	if !ok || plainDate.MatchString(text) {
-		return nil, fmt.Sprintf("Input %s is not a valid ISO formatted datetime.", text)
+		fail("Input %s is not a valid ISO formatted datetime.", text)
 	}
 	if !withOffset.MatchString(text) {
-		return nil, fmt.Sprintf("Input %s is naive.", text)
+		fail("Input %s is naive.", text)
 	}
-	return &at, ""
+	return at
 }
 
 // day reads a plain date in the export's time zone and at its offset.
-func (e *export) day(text string) (*time.Time, string) {
-	zone, err := time.LoadLocation(e.timezone)
-	if err != nil {
-		zone = time.UTC
-	}
+func (e *export) day(text string, fail func(string, ...any)) time.Time {
 	day, err := time.Parse(time.DateOnly, text)
 	if err != nil {
-		return nil, fmt.Sprintf("Input %s is not a valid date: daily and weekly batch exports take dates as YYYY-MM-DD.", text)
+		fail("Input %s is not a valid date: daily and weekly batch exports take dates as YYYY-MM-DD.", text)
 	}
-	if e.interval == "week" {
+	if e.Interval == "week" {
 		weekday := time.Sunday
 		if e.offsetDay != nil {
 			weekday = time.Weekday(*e.offsetDay)
 		}
 		if day.Weekday() != weekday {
-			return nil, fmt.Sprintf("Input %s is not a %s, the day on which this batch export's weeks begin.", text, weekday)
+			fail("Input %s is not a %s, the day on which this batch export's weeks begin.", text, weekday)
 		}
 	}
-	begin := firstAt(day.Add(e.hour()), zone)
-	return &begin, ""
+	return firstAt(day.Add(e.hour()), e.zone())
+}
+
+func (e *export) zone() *time.Location {
+	zone, err := time.LoadLocation(e.Timezone)
+	if err != nil {
+		return time.UTC
+	}
+	return zone
 }
 
 // hour is when its days begin.
@@ -325,15 +278,12 @@ func shownBy(at time.Time, zone *time.Location) time.Time {
 
 // intervalAfter is the end of an interval that starts at t. Days and weeks keep their hour in the export's zone.
 func (e *export) intervalAfter(t time.Time) time.Time {
-	zone, err := time.LoadLocation(e.timezone)
-	if err != nil {
-		zone = time.UTC
-	}
+	zone := e.zone()
 	shown := shownBy(t, zone)
 	if begin := shown.Truncate(24 * time.Hour).Add(e.hour()); firstAt(begin, zone).Equal(t) {
 		shown = begin // which the clocks may have skipped
 	}
-	switch e.interval {
+	switch e.Interval {
 	case "day":
 		return firstAt(shown.AddDate(0, 0, 1), zone)
 	case "week":
@@ -348,46 +298,26 @@ func (e *export) intervalAfter(t time.Time) time.Time {
 
 func (s *Server) listBackfills(r *request) answer {
 	var seen []*backfill
-	if id, err := uuid.Parse(r.params["id"]); err == nil {
-		for _, e := range r.project.exports {
-			if e.id == id {
-				seen = slices.DeleteFunc(slices.Clone(e.backfills), (*backfill).isLate)
-			}
+	for _, e := range r.project.exports {
+		if e.ID.String() == r.params["id"] {
+			seen = slices.DeleteFunc(slices.Clone(e.backfills), (*backfill).isLate)
 		}
 	}
 	ordering := r.query.Get("ordering")
 	if strings.TrimPrefix(ordering, "-") == "start_at" {
-		slices.SortStableFunc(seen, func(a, b *backfill) int { return compareStarts(a.start, b.start) })
+		slices.SortStableFunc(seen, func(a, b *backfill) int { return a.Start.Compare(b.Start) })
 	}
 	backwards := ordering != "created_at" && ordering != "start_at"
-	return cursorPage(s, r, seen, backwards, 50, func(b *backfill) string { return b.key }, func(b *backfill) any { return b.json(s) })
-}
-
-// compareStarts puts the beginning of time first.
-func compareStarts(a, b *time.Time) int {
-	var x, y time.Time
-	if a != nil {
-		x = *a
-	}
-	if b != nil {
-		y = *b
-	}
-	return x.Compare(y)
+	return cursorPage(s, r, seen, backwards, 50, func(b *backfill) uuid.UUID { return b.ID }, func(b *backfill) object { return b.json(s) })
 }
 
 // row finds the backfill of the path, once the service has written it.
 func (r *request) row() *backfill {
-	e := r.export()
-	id, err := uuid.Parse(r.params["backfill"])
-	if e == nil || err != nil {
-		return nil
+	b := one(r.export().backfills, r.params["backfill"], func(b *backfill) uuid.UUID { return b.ID })
+	if b.isLate() {
+		refuse(notFound("Not found."))
 	}
-	for _, b := range e.backfills {
-		if b.id == id && !b.isLate() {
-			return b
-		}
-	}
-	return nil
+	return b
 }
 
 // isLate reports whether a read does not find the row yet.
@@ -399,14 +329,13 @@ func (b *backfill) isLate() bool {
 	return true
 }
 
-func (s *Server) getBackfill(_ *request, b *backfill) answer {
-	return reply(http.StatusOK, b.json(s))
-}
+func (s *Server) getBackfill(r *request) answer { return success(r.row().json(s)) }
 
-func (s *Server) cancelBackfill(r *request, b *backfill) answer {
+func (s *Server) cancelBackfill(r *request) answer {
+	b := r.row()
 	if !b.live() {
-		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a backfill that is in '%s' status", b.status))
+		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a backfill that is in '%s' status", b.Status))
 	}
 	b.cancel(r.now)
-	return reply(http.StatusOK, object{"cancelled": true})
+	return success(object{"cancelled": true})
 }

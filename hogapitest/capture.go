@@ -20,106 +20,79 @@ const (
 // capture serves POST /batch/.
 // It parses and judges without the server's lock, so batches that arrive together are worked on together.
 func (s *Server) capture(v *visit, body []byte) answer {
-	plain, zipped, refusal := s.unpack(v, body)
-	if refusal != nil {
-		return *refusal
-	}
-	b, refusal := readBatch(plain)
-	if refusal != nil {
-		return *refusal
-	}
-	if refusal := checkToken(b); refusal != nil {
-		return *refusal
-	}
+	plain, zipped := s.unpack(v, body)
+	b := readBatch(plain)
+	checkToken(b)
 	now := s.now()
 	for i := range b.events {
 		e := &b.events[i]
-		if refusal := e.check(b, now); refusal != nil {
-			return *refusal
-		}
+		e.check(b, now)
 		e.content = hashed(string(canonical(e.properties)))
 	}
 	if s.maxBatchEvents > 0 && len(b.events) > s.maxBatchEvents {
 		return text(http.StatusRequestEntityTooLarge, "length limit exceeded")
 	}
-	if refusal := s.culprits(b.events); refusal != nil {
-		return *refusal
+	for i := range b.events {
+		s.culprit(&b.events[i], protocolBatch)
 	}
 	return s.store(v, b, zipped)
 }
 
 // unpack decompresses a body within the limits, as the query, the header or the body's first bytes say.
-func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool, refusal *answer) {
-	tooLarge := text(http.StatusRequestEntityTooLarge, "length limit exceeded")
-	if len(body) > maxBody {
-		return nil, false, &tooLarge
+func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
+	how := strings.ToLower(or(v.call.Query.Get("compression"), v.call.Header.Get("Content-Encoding")))
+	zipped = how == "gzip" || how == "gzip-js" || bytes.HasPrefix(body, []byte{0x1f, 0x8b})
+	var err error
+	if plain = body; zipped && len(body) <= maxBody {
+		plain, err = decoded(decoders["gzip"], body, maxBody*inflation+1)
 	}
-	how := strings.ToLower(v.call.Query.Get("compression"))
-	if how == "" {
-		how = strings.ToLower(v.call.Header.Get("Content-Encoding"))
-	}
-	magic := bytes.HasPrefix(body, []byte{0x1f, 0x8b})
-	if !magic && how != "gzip" && how != "gzip-js" {
-		return body, false, nil
-	}
-	plain, err := decoded(decoders["gzip"], body, maxBody*inflation+1)
-	if errors.Is(err, errTooLarge) {
-		return nil, true, &tooLarge
+	if len(body) > maxBody || errors.Is(err, errTooLarge) {
+		refuse(text(http.StatusRequestEntityTooLarge, "length limit exceeded"))
 	}
 	if err != nil {
-		bad := text(http.StatusBadRequest, "failed to decode request: invalid GZIP data")
-		return nil, true, &bad
+		badRequest("failed to decode request: invalid GZIP data")
 	}
-	return plain, true, nil
+	return plain, zipped
 }
 
 var errTooLarge = errors.New("too large")
 
 // checkToken holds the key to its form only: a key that nobody has is answered 200 all the same.
-func checkToken(b *batch) *answer {
-	refuse := func(reason string) *answer {
-		a := text(http.StatusUnauthorized, reason)
-		return &a
-	}
-	token := b.token
-	switch {
+func checkToken(b *batch) {
+	reason := ""
+	switch token := b.token; {
 	case token == "" && b.noToken:
-		return refuse("event submitted without an api_key")
+		reason = "event submitted without an api_key"
 	case b.tokensDiffer:
-		return refuse("batch submitted with inconsistent api_key values")
+		reason = "batch submitted with inconsistent api_key values"
 	case token == "":
-		return refuse("API key is not valid: empty")
+		reason = "API key is not valid: empty"
 	case len(token) > maxTokenBytes:
-		return refuse("API key is not valid: too_long")
+		reason = "API key is not valid: too_long"
 	case strings.ContainsFunc(token, func(r rune) bool { return r > 127 }):
-		return refuse("API key is not valid: not_ascii")
+		reason = "API key is not valid: not_ascii"
 	case strings.HasPrefix(token, "phx_"):
-		return refuse("API key is not valid: personal_api_key")
+		reason = "API key is not valid: personal_api_key"
 	case strings.ContainsRune(token, 0):
-		return refuse("API key is not valid: null_byte")
+		reason = "API key is not valid: null_byte"
+	default:
+		return
 	}
-	return nil
+	refuse(text(http.StatusUnauthorized, reason))
 }
 
-// culprits applies [Server.RejectEvents]. Events marked 413 count as too big.
-func (s *Server) culprits(events []event) *answer {
+// culprit applies [Server.RejectEvents]. An event that is marked 413 counts as too big.
+func (s *Server) culprit(e *event, p protocol) {
 	s.mu.Lock()
 	reject := s.reject
 	s.mu.Unlock()
-	if reject == nil {
-		return nil
+	status := 0
+	if reject != nil {
+		status = reject(e.raw)
 	}
-	for i := range events {
-		switch status := reject(events[i].raw); status {
-		case 0:
-		case http.StatusRequestEntityTooLarge:
-			events[i].tooBig = true
-		default:
-			a := usual(status, protocolBatch)
-			return &a
-		}
+	if e.tooBig = status == http.StatusRequestEntityTooLarge || e.over(); status != 0 && !e.tooBig {
+		refuse(usual(status, p))
 	}
-	return nil
 }
 
 // store commits the events of a good batch and answers. One event over the limit makes the answer 413; the others are stored.
@@ -138,7 +111,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 	commit := s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
 	fitting := b.events[:0]
 	for _, e := range b.events {
-		if e.tooBig || e.over() {
+		if e.tooBig {
 			tooBig = true
 			continue
 		}
@@ -164,7 +137,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 // accepted is the answer to a batch that was taken, or dropped in silence.
 func (s *Server) accepted(v *visit) answer {
 	if v.call.Query.Get("beacon") == "1" {
-		return answer{status: http.StatusNoContent, header: http.Header{}}
+		return noContent
 	}
 	body := object{"status": "Ok"}
 	if s.era == E1 {
@@ -173,7 +146,7 @@ func (s *Server) accepted(v *visit) answer {
 	if s.quota == QuotaListed {
 		body["quota_limited"] = []string{"events"}
 	}
-	return reply(http.StatusOK, body)
+	return success(body)
 }
 
 func (s *Server) projectOf(key string) *Project {
@@ -187,11 +160,12 @@ func (s *Server) projectOf(key string) *Project {
 
 // flags serves POST /flags/, which tells an unknown key where capture does not.
 func (s *Server) flags(r *request) answer {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
+	f := readFields(r.body).fields
+	token := ""
+	for _, name := range []string{"api_key", "token", "$token"} {
+		text, _ := asString(f[name])
+		token = or(token, text)
 	}
-	token := firstText(f, "api_key", "token", "$token")
 	s.mu.Lock()
 	known := s.projectOf(token) != nil
 	s.mu.Unlock()
@@ -199,8 +173,8 @@ func (s *Server) flags(r *request) answer {
 		return failure(http.StatusUnauthorized, "authentication_error", "invalid_api_key",
 			"Project API key invalid. You can find your project API key in your PostHog project settings.", "")
 	}
-	if firstText(f, "distinct_id") == "" {
+	if id, _ := asString(f["distinct_id"]); id == "" {
 		return invalid("distinct_id", "required", "The distinct_id field is required.")
 	}
-	return reply(http.StatusOK, object{"flags": object{}, "errorsWhileComputingFlags": false, "quotaLimited": nil})
+	return success(object{"flags": object{}, "errorsWhileComputingFlags": false, "quotaLimited": nil})
 }

@@ -3,7 +3,6 @@ package hogapitest
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
 	"strconv"
 	"strings"
@@ -50,7 +49,7 @@ func defaultUser() object {
 }
 
 func (s *Server) listDashboards(r *request) answer {
-	var shown []Dashboard
+	var listed []Dashboard
 	search := strings.ToLower(r.query.Get("search"))
 	for _, d := range r.project.dashboards {
 		fits := strings.Contains(strings.ToLower(d.Name+" "+d.Description), search)
@@ -63,21 +62,16 @@ func (s *Server) listDashboards(r *request) answer {
 			fits = fits && or(d.Mode, hogapi.CreationModeDefault) == mode
 		}
 		if !d.Deleted && fits {
-			shown = append(shown, d)
+			listed = append(listed, d)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b Dashboard) int {
+	slices.SortStableFunc(listed, func(a, b Dashboard) int {
 		if a.Pinned != b.Pinned {
-			if a.Pinned {
-				return -1
-			}
-			return 1
+			return map[bool]int{true: -1, false: 1}[a.Pinned]
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-	a := s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s.era, r.project.team) })
-	a.status = http.StatusOK
-	return a
+	return offsetPage(s, r, listed, func(d Dashboard) object { return d.json(s.era, r.project.team) })
 }
 
 // getDashboard shows one dashboard with its tiles. A creation_mode in the query filters here too.
@@ -100,7 +94,7 @@ func (s *Server) getDashboard(r *request) answer {
 			})
 		}
 		maps.Copy(o, d.Extra)
-		return reply(http.StatusOK, o)
+		return success(o)
 	}
 	return notFound("Not found.")
 }

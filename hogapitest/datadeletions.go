@@ -44,13 +44,7 @@ type DataDeletion struct {
 
 // DataDeletions shows the project's requests to delete events, oldest first.
 func (p *Project) DataDeletions() []DataDeletion {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	var list []DataDeletion
-	for _, d := range p.deletions {
-		list = append(list, *d)
-	}
-	return list
+	return seen(p, func() []*DataDeletion { return p.deletions }, func(d *DataDeletion) DataDeletion { return *d })
 }
 
 // SetDataDeletion changes a request's status, as PostHog's staff and jobs do. Approved counts the events; completed hides them
@@ -59,10 +53,11 @@ func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
 	s := p.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	d := p.deletion(id.String())
-	if d == nil {
+	i := slices.IndexFunc(p.deletions, func(d *DataDeletion) bool { return d.ID == id })
+	if i < 0 {
 		panic("hogapitest: no such data deletion: " + id.String())
 	}
+	d := p.deletions[i]
 	d.Status, d.Updated = status, s.now()
 	switch status {
 	case "approved":
@@ -72,23 +67,14 @@ func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
 	}
 }
 
-func (p *Project) deletion(id string) *DataDeletion {
-	for _, d := range p.deletions {
-		if d.ID.String() == id {
-			return d
-		}
-	}
-	return nil
-}
-
 func (d *DataDeletion) json() object {
 	o := object{
 		"id": d.ID, "status": d.Status, "query": d.Query, "variables": d.Variables, "submission_id": d.SubmissionID, "count": nil,
 		"created_by_id": defaultUser()["id"], "created_by_staff": false, "created_at": stamp(d.Created), "updated_at": stamp(d.Updated),
-		"approved_at": nil, "stats_calculated_at": nil,
+		"approved_at": stampOrNil(d.Approved), "stats_calculated_at": stampOrNil(d.Approved),
 	}
-	if !d.Approved.IsZero() {
-		o["approved_at"], o["stats_calculated_at"], o["count"] = stamp(d.Approved), stamp(d.Approved), d.Count
+	if d.Count >= 0 {
+		o["count"] = d.Count
 	}
 	return o
 }
@@ -104,59 +90,48 @@ func deletions(serve func(*Server, *request) answer) func(*Server, *request) ans
 }
 
 func (s *Server) listDeletions(r *request) answer {
-	list := r.project.deletions
-	return s.offsetPage(r, len(list), func(i int) any { return list[i].json() })
+	return offsetPage(s, r, r.project.deletions, (*DataDeletion).json)
 }
 
 func (s *Server) getDeletion(r *request) answer {
-	d := r.project.deletion(r.params["id"])
-	if d == nil {
-		return notFound("No DataDeletionRequest matches the given query.")
+	for _, d := range r.project.deletions {
+		if d.ID.String() == r.params["id"] {
+			return success(d.json())
+		}
 	}
-	return reply(http.StatusOK, d.json())
+	return notFound("No DataDeletionRequest matches the given query.")
 }
 
 func (s *Server) previewDeletion(r *request) answer {
-	_, d, refusal := readDeletion(r.body)
-	if refusal != nil {
-		return *refusal
-	}
-	rows, refusal := s.selectedOr(r.project, d)
-	if refusal != nil {
-		return *refusal
-	}
-	return reply(http.StatusOK, object{"count": len(rows)})
+	d := readDeletion(readFields(r.body))
+	return success(object{"count": len(s.selectedOr(r.project, d))})
 }
 
 // createDeletion takes a request once: the same submission again is answered 200.
 func (s *Server) createDeletion(r *request) answer {
-	f, d, refusal := readDeletion(r.body)
-	if refusal != nil {
-		return *refusal
-	}
-	for _, name := range slices.Sorted(maps.Keys(f)) {
+	c := readFields(r.body)
+	d := readDeletion(c)
+	for _, name := range slices.Sorted(maps.Keys(c.fields)) {
 		if !slices.Contains([]string{"query", "variables", "submission_id"}, name) {
-			return invalid(name, "invalid_input", "This field is not accepted.")
+			c.fail(name, "invalid_input", "This field is not accepted.")
 		}
 	}
-	text, there := asString(f["submission_id"])
+	if absent(c.fields["submission_id"]) {
+		c.fail("submission_id", "required", "This field is required.")
+	}
+	text, _ := asString(c.fields["submission_id"])
 	var ok bool
-	switch d.SubmissionID, ok = parseUUID(text); {
-	case absent(f["submission_id"]):
-		return invalid("submission_id", "required", "This field is required.")
-	case !there || !ok:
-		return invalid("submission_id", "invalid", "Must be a valid UUID.")
+	if d.SubmissionID, ok = parseUUID(text); !ok {
+		c.fail("submission_id", "invalid", "Must be a valid UUID.")
 	}
-	if _, refusal := s.selectedOr(r.project, d); refusal != nil {
-		return *refusal
-	}
+	s.selectedOr(r.project, d)
 	open := 0
 	for _, before := range r.project.deletions {
 		if before.SubmissionID == d.SubmissionID {
 			if before.Query != d.Query || !bytes.Equal(canonical(before.Variables), canonical(d.Variables)) {
 				return reply(http.StatusConflict, object{"detail": "This submission ID is already used by a different deletion request."})
 			}
-			return reply(http.StatusOK, before.json())
+			return success(before.json())
 		}
 		if slices.Contains(openDeletion, before.Status) {
 			open++
@@ -171,45 +146,35 @@ func (s *Server) createDeletion(r *request) answer {
 }
 
 // readDeletion reads the query and its variables.
-func readDeletion(body []byte) (fields, *DataDeletion, *answer) {
-	f, refusal := readFields(body)
-	if refusal != nil {
-		return nil, nil, refusal
-	}
-	c := &checker{fields: f}
-	c.require("query")
+func readDeletion(c checker) *DataDeletion {
 	d := &DataDeletion{Variables: json.RawMessage(`{}`)}
+	c.require("query")
 	c.text("query", &d.Query)
-	c.raw("variables", &d.Variables)
+	if c.has("variables") {
+		d.Variables = c.fields["variables"]
+	}
 	if len(d.Query) > maxDeletionBytes {
 		c.fail("query", "invalid_input", "The query must be smaller than 100000 bytes.")
 	}
-	if d.Variables = bytes.TrimSpace(d.Variables); d.Variables[0] != '{' {
+	if d.Variables[0] != '{' {
 		c.fail("variables", "invalid_input", "Query variables must be a JSON object.")
 	}
 	if len(d.Variables) > maxDeletionBytes {
 		c.fail("variables", "invalid_input", "The query variables must be smaller than 100000 bytes.")
 	}
-	return f, d, c.problem
+	return d
 }
 
-// selectedOr are the rows that a request selects, or why it is refused.
-func (s *Server) selectedOr(p *Project, d *DataDeletion) (rows []int32, refusal *answer) {
-	defer func() {
-		switch refused := recover().(type) {
-		case nil:
-		case *hogError:
-			attr := "query"
-			if refused.code == "variables" {
-				attr = refused.code
-			}
-			a := invalid(attr, "invalid_input", refused.detail)
-			refusal = &a
-		default:
-			panic(refused)
+// selectedOr are the rows that a request selects. It refuses the request where the query or a variable is wrong.
+func (s *Server) selectedOr(p *Project, d *DataDeletion) []int32 {
+	defer refuseHog(func(e *hogError) answer {
+		attr := "query"
+		if e.code == "variables" {
+			attr = e.code
 		}
-	}()
-	return s.selected(p, d.Query, d.Variables), nil
+		return invalid(attr, "invalid_input", e.detail)
+	})
+	return s.selected(p, d.Query, d.Variables)
 }
 
 // selected are the rows of the events that a query selects, copies included. It panics with a hogError.

@@ -8,13 +8,15 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/hogapi/hogapi"
 )
 
 // destination is where an export writes to, with its secrets.
 type destination struct {
 	kind        string
 	config      map[string]any
-	integration json.RawMessage
+	integration int // 0 for none
 }
 
 // kindOf describes one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
@@ -137,33 +139,24 @@ func withoutCredentials(v any) any {
 
 // writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in the
 // oldest era replaces it.
-func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, whole bool) {
-	var sent fields
-	if json.Unmarshal(raw, &sent) != nil || sent == nil {
+func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage, whole bool) {
+	inner := checker{prefix: "destination__"}
+	if json.Unmarshal(raw, &inner.fields) != nil || inner.fields == nil {
 		c.fail("destination", "invalid_input", "Invalid data. Expected a dictionary.")
-		return
 	}
-	inner := &checker{fields: sent, prefix: "destination__"}
 	inner.require("type", "config")
-	before := e.destination.kind
-	d := e.destination
-	inner.choice("type", &d.kind, s.kinds()...)
+	before, d := e.destination, e.destination
+	choice(inner, "type", &d.kind, s.kinds()...)
 	config := inner.dictionary("config")
 	switch {
-	case before == "" && d.kind == "S3" && s.era >= E3:
+	case before.kind == "" && d.kind == "S3" && s.era >= E3:
 		inner.fail("type", "invalid_choice", "Destination type 'S3' is deprecated: use 'AwsS3' or 'S3Compatible'.")
-	case before != "" && before != d.kind && s.era >= E3:
-		inner.fail("type", "invalid_input", fmt.Sprintf("Cannot change destination type from '%s' to '%s'. Delete this batch export and create a new one.", before, d.kind))
+	case before.kind != "" && before.kind != d.kind && s.era >= E3:
+		inner.fail("type", "invalid_input", fmt.Sprintf("Cannot change destination type from '%s' to '%s'. Delete this batch export and create a new one.", before.kind, d.kind))
 	}
-	integration, sentIntegration := sent["integration"]
-	if !sentIntegration {
-		integration, sentIntegration = sent["integration_id"]
-	}
-	if sentIntegration && s.era >= E2 {
-		d.integration = integration
-	}
-	stored := e.destination.config
-	if before != d.kind || s.era == E1 {
+	sent := s.era >= E2 && (inner.integration("integration", &d.integration) || inner.integration("integration_id", &d.integration))
+	stored := before.config
+	if before.kind != d.kind || s.era == E1 {
 		stored = nil
 	}
 	d.config = merged(stored, config, s.era >= E3)
@@ -171,19 +164,27 @@ func (s *Server) writeDestination(c *checker, e *export, raw json.RawMessage, wh
 	if whole {
 		checked = config // a PUT must send all keys
 	}
-	s.checkConfig(inner, e.model, d, checked)
+	s.checkConfig(inner, e.Model, d, checked)
 	checkCompression(inner, d)
 	if s.era >= E4 {
-		s.checkNewest(inner, e.project, e.destination, d, sentIntegration)
-		s.checkValues(inner, e.project, e.destination, d)
-	} else {
-		s.checkIntegration(inner, d, sentIntegration)
-	}
-	if inner.problem != nil {
-		c.problem = cmp.Or(c.problem, inner.problem)
-		return
+		e.project.checkNewest(inner, before, d, sent)
+		e.project.checkValues(inner, before, d)
+	} else if s.era == E3 && (kinds[d.kind].integration && d.integration == 0 || isResent(d.kind) && d.integration != 0 && !sent) {
+		inner.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
 	e.destination = d
+}
+
+// integration reads an id, or null, of a field that may be absent.
+func (c checker) integration(name string, to *int) bool {
+	raw, sent := c.fields[name]
+	if sent && json.Unmarshal(raw, to) != nil {
+		c.fail("integration", "incorrect_type", "Incorrect type. Expected pk value.")
+	}
+	if isNull(raw) {
+		*to = 0
+	}
+	return sent
 }
 
 func (s *Server) kinds() []string {
@@ -217,10 +218,7 @@ func merged(stored, sent map[string]any, deep bool) map[string]any {
 }
 
 // checkConfig holds a config to the keys of its type.
-func (s *Server) checkConfig(c *checker, model string, d destination, config map[string]any) {
-	if c.problem != nil {
-		return
-	}
+func (s *Server) checkConfig(c checker, model hogapi.Model, d destination, config map[string]any) {
 	keys := cmp.Or(kinds[d.kind].keys(s.era), kinds[d.kind].old) // stored S3 ones live on in the newest era
 	known := map[string]string{"include_events": "any", "exclude_events": "any"}
 	for key := range strings.FieldsSeq(keys) {
@@ -229,7 +227,6 @@ func (s *Server) checkConfig(c *checker, model string, d destination, config map
 		known[bare] = typ
 		if value, ok := config[bare]; bare != name && (!ok || value == nil) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration missing required field: '%s'", bare))
-			return
 		}
 	}
 	var unknown []string
@@ -249,18 +246,6 @@ func (s *Server) checkConfig(c *checker, model string, d destination, config map
 	}
 	if d.kind == "HTTP" && model != "events" {
 		c.fail("config", "invalid_input", "HTTP destinations support the events model only.")
-	}
-}
-
-// checkIntegration asks for the integration where E3 needs one. Some types keep the stored one in a PATCH, others want
-// it every time.
-func (s *Server) checkIntegration(c *checker, d destination, sent bool) {
-	if s.era < E3 {
-		return
-	}
-	has := !absent(d.integration)
-	if kinds[d.kind].integration && !has || isResent(d.kind) && has && !sent {
-		c.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
 }
 

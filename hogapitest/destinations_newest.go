@@ -23,26 +23,25 @@ func isResent(kind string) bool {
 
 // checkNewest asks for an integration of the right kind, as the newest era does. Before is the stored destination, of no kind for a
 // new export.
-func (s *Server) checkNewest(c *checker, p *Project, before, d destination, sent bool) {
+func (p *Project) checkNewest(c checker, before, d destination, sent bool) {
 	want, needs := kindFor[d.kind]
-	if c.problem != nil || !needs {
+	if !needs {
 		return
 	}
-	isNew, has := before.kind == "", !absent(d.integration)
-	required := "Integration is required for " + or(map[string]string{"AzureBlob": "Azure Blob"}[d.kind], d.kind) + " batch exports"
+	isNew, has := before.kind == "", d.integration != 0
 	switch {
-	case d.kind == "Redshift" && !isNew && !absent(before.integration) && (!sent || !has):
+	case d.kind == "Redshift" && before.integration != 0 && (!sent || !has):
 		c.fail("integration", "invalid_input", "Cannot remove the integration from a Redshift batch export that uses one. Re-send its `integration` to keep it.")
 	case !has && (isNew || d.kind != "Postgres" && d.kind != "Redshift"), isResent(d.kind) && has && !sent:
-		c.fail("integration", "invalid_input", required)
+		name := or(map[string]string{"AzureBlob": "Azure Blob"}[d.kind], d.kind)
+		c.fail("integration", "invalid_input", "Integration is required for "+name+" batch exports")
 	case !has:
 		return
 	}
-	x := p.numbered(d.integration)
+	x := p.integration(d.integration)
 	switch {
-	case c.problem != nil:
 	case x == nil:
-		c.fail("integration", "does_not_exist", fmt.Sprintf("Invalid pk %q - object does not exist.", d.integration))
+		c.fail("integration", "does_not_exist", fmt.Sprintf(`Invalid pk "%d" - object does not exist.`, d.integration))
 	case x.Kind != want && (want == "aws-s3" || want == "s3-compatible" || want == "snowflake"):
 		c.fail("integration", "invalid_input", fmt.Sprintf("Integration provided is not %s integration (got kind='%s')", integrationKinds[want].titled, x.Kind))
 	case x.Kind != want:
@@ -53,10 +52,7 @@ func (s *Server) checkNewest(c *checker, p *Project, before, d destination, sent
 }
 
 // checkValues checks a config's values as the newest era does.
-func (s *Server) checkValues(c *checker, p *Project, before, d destination) {
-	if c.problem != nil {
-		return
-	}
+func (p *Project) checkValues(c checker, before, d destination) {
 	if d.kind == "AwsS3" || d.kind == "S3Compatible" {
 		for _, name := range []string{"bucket_name", "region", "prefix"} {
 			if d.config[name] == "" {
@@ -79,36 +75,34 @@ func (s *Server) checkValues(c *checker, p *Project, before, d destination) {
 }
 
 // checkCopy checks how Redshift copies from a bucket.
-func (p *Project) checkCopy(c *checker, value any) {
+func (p *Project) checkCopy(c checker, value any) {
+	fail := func(detail string) { c.fail("config", "invalid_input", detail) }
 	inputs, ok := value.(map[string]any)
 	if !ok {
-		c.fail("config", "invalid_input", "Missing required inputs for 'COPY'")
-		return
+		fail("Missing required inputs for 'COPY'")
 	}
 	for _, name := range []string{"s3_bucket", "region_name"} {
 		if inputs[name] == nil || inputs[name] == "" {
-			c.fail("config", "invalid_input", "Missing required input for 'COPY'")
+			fail("Missing required input for 'COPY'")
 		}
 	}
-	for _, name := range []string{"bucket_credentials", "authorization"} {
+	for i, name := range []string{"bucket_credentials", "authorization"} {
 		switch given := inputs[name].(type) {
 		case nil:
-			c.fail("config", "invalid_input", map[bool]string{
-				true: "Missing required bucket credentials for 'COPY'", false: "Missing required IAM role for 'COPY'",
-			}[name == "bucket_credentials"])
+			fail("Missing required " + []string{"bucket credentials", "IAM role"}[i] + " for 'COPY'")
 		case map[string]any:
 			if given["aws_access_key_id"] == nil || given["aws_secret_access_key"] == nil {
-				c.fail("config", "invalid_input", "Missing required credentials for 'COPY'")
+				fail("Missing required credentials for 'COPY'")
 			}
 		default:
 			text := fmt.Sprint(given)
 			id, err := strconv.Atoi(text)
 			if x := p.integration(id); err == nil && (x == nil || x.Kind != "aws-s3") {
-				c.fail("config", "invalid_input", "'"+name+"' does not reference an AWS S3 integration of this project.")
+				fail("'" + name + "' does not reference an AWS S3 integration of this project.")
 			} else if err == nil {
 				inputs[name] = json.Number(text) // it comes back as a number
 			} else if name == "bucket_credentials" || !strings.HasPrefix(text, "arn:") {
-				c.fail("config", "invalid_input", "Authorization for 'COPY' must be an IAM role ARN, AWS credentials, or an integration ID.")
+				fail("Authorization for 'COPY' must be an IAM role ARN, AWS credentials, or an integration ID.")
 			}
 		}
 	}
@@ -118,7 +112,7 @@ func (p *Project) checkCopy(c *checker, value any) {
 var fileTypes = map[string]bool{"S3": true, "AwsS3": true, "S3Compatible": true, "AzureBlob": true}
 
 // checkCompression holds the codec to the file format, in every era.
-func checkCompression(c *checker, d destination) {
+func checkCompression(c checker, d destination) {
 	codec, _ := d.config["compression"].(string)
 	format, _ := d.config["file_format"].(string)
 	format = or(format, "JSONLines")
@@ -133,29 +127,23 @@ func checkCompression(c *checker, d destination) {
 	}
 }
 
-// writeNewestFields applies the rules for an export's fields that E4 added. It reports false where the service fails.
-func (s *Server) writeNewestFields(c *checker, e *export, isNew bool) bool {
-	sent := func(name string) bool { raw, ok := c.fields[name]; return ok && !isNull(raw) }
-	_, hasDay := c.fields["offset_day"]
-	_, hasHour := c.fields["offset_hour"]
-	_, hasInterval := c.fields["interval"]
-	if (hasDay || hasHour) && !hasInterval {
-		return false
+// writeNewestFields applies the rules for an export's fields that E4 added. The service fails for an offset without its interval.
+func (s *Server) writeNewestFields(c checker, e *export, isNew bool) {
+	hasDay, hasHour := c.has("offset_day"), c.has("offset_hour")
+	switch {
+	case (hasDay || hasHour) && !c.has("interval"):
+		refuse(serverError())
+	case e.Interval == "week" && hasDay && !hasHour:
+		e.offsetHour = new(0)
+	case e.Interval == "week" && hasHour && !hasDay:
+		e.offsetDay = new(0)
 	}
-	if hasInterval && e.interval == "week" && hasDay != hasHour {
-		if hasDay {
-			e.offsetHour = new(0)
-		} else {
-			e.offsetDay = new(0)
-		}
-	}
-	if isNew && e.model == "hogql" && !sent("hogql_query") {
+	if isNew && e.Model == "hogql" && absent(c.fields["hogql_query"]) {
 		c.fail("hogql_query", "required", "'hogql_query' is required when 'model' is 'hogql'")
 	}
-	for _, name := range []string{"hogql_query", "hogql_modifiers", "primary_key", "version_key"} {
-		if e.model != "hogql" && sent(name) {
-			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported for 'hogql' not '%s' model", name, e.model))
+	for _, name := range optional[1:5] {
+		if e.Model != "hogql" && !absent(c.fields[name]) {
+			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported for 'hogql' not '%s' model", name, e.Model))
 		}
 	}
-	return true
 }

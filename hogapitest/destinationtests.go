@@ -76,31 +76,22 @@ func (p *Project) FailTestStep(name, message string) {
 func (s *Server) listTestSteps(r *request) answer {
 	kind := r.query.Get("destination")
 	if kind == "" {
-		return answer{status: http.StatusBadRequest, header: http.Header{}}
+		return answer{status: http.StatusBadRequest}
 	}
 	steps := s.stepsOf(kind)
 	if steps == nil {
 		return answer{status: http.StatusNotFound, header: http.Header{"Allow": {"GET, HEAD, OPTIONS"}}}
 	}
-	list := []any{}
-	for _, step := range steps {
-		list = append(list, step.json(nil))
-	}
-	return reply(http.StatusOK, object{"steps": list})
+	return success(object{"steps": shown(steps, func(t testStep) object { return t.json(nil) })})
 }
 
 // runTestStep checks the body as that of a new export, then runs one step. A step that fails is a 200.
 func (s *Server) runTestStep(r *request) answer {
-	e, problem := s.newExport(r)
-	if problem != nil {
-		return *problem
-	}
-	f, _ := readFields(r.body)
-	var n int
-	if raw, ok := f["step"]; ok && json.Unmarshal(raw, &n) != nil {
+	e, n := s.newExport(r), 0
+	if raw, ok := readFields(r.body).fields["step"]; ok && json.Unmarshal(raw, &n) != nil {
 		return serverError()
 	}
-	steps := s.stepsOf(e.destination.kind)
+	steps := s.stepsOf(e.kind)
 	if n < 0 {
 		n += len(steps)
 	}
@@ -110,10 +101,10 @@ func (s *Server) runTestStep(r *request) answer {
 	step := steps[n]
 	result := object{"status": "Passed", "message": nil}
 	switch message := r.project.failing[step.name]; {
-	case step.skip != nil && step.skip(r.project.numbered(e.destination.integration)):
+	case step.skip != nil && step.skip(r.project.integration(e.integration)):
 		result = object{"status": "Skipped", "message": "Not needed with these credentials."}
 	case message != "":
 		result = object{"status": "Failed", "message": message}
 	}
-	return reply(http.StatusOK, step.json(result))
+	return success(step.json(result))
 }

@@ -26,19 +26,8 @@ var decoders = map[string]decoder{
 		if err != nil {
 			return nil, err
 		}
-		return closing{d, d.Close}, nil
+		return d.IOReadCloser(), nil
 	},
-}
-
-// closing is a reader that holds something until its end.
-type closing struct {
-	io.Reader
-	end func()
-}
-
-func (c closing) Close() error {
-	c.end()
-	return nil
 }
 
 // inflate reads zlib where the first byte says so, and raw deflate elsewhere.
@@ -51,30 +40,32 @@ func inflate(packed io.Reader) (io.Reader, error) {
 }
 
 // unpackV1 decompresses as the header says, without looking at the bytes.
-func unpackV1(h http.Header, body []byte) (plain []byte, refusal *answer) {
+func unpackV1(h http.Header, body []byte) (plain []byte) {
 	name, there := header(h, "Content-Encoding")
 	name = strings.ToLower(name)
 	decode := decoders[name]
+	tooLarge := len(body) > maxBodyV1
 	switch {
 	case there && name == "br":
-		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "the fake has no decoder for br")
+		refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "the fake has no decoder for br")
 	case there && decode == nil:
-		return nil, refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding must be one of gzip, deflate, br, zstd")
-	case len(body) > maxBodyV1:
-		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the request body is too large")
+		refuseV1(http.StatusUnsupportedMediaType, "unsupported_encoding", "Content-Encoding must be one of gzip, deflate, br, zstd")
 	case len(body) == 0:
-		return nil, refuseV1(http.StatusBadRequest, "empty_body", "the request body is empty")
-	case !there:
-		return body, nil
+		refuseV1(http.StatusBadRequest, "empty_body", "the request body is empty")
+	case !there && !tooLarge:
+		return body
 	}
-	plain, err := decoded(decode, body, maxBodyV1*inflation)
-	if errors.Is(err, errTooLarge) {
-		return nil, refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the decompressed request body is too large")
+	var err error
+	if !tooLarge {
+		plain, err = decoded(decode, body, maxBodyV1*inflation)
+	}
+	if tooLarge || errors.Is(err, errTooLarge) {
+		refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the request body is too large, as received or decompressed")
 	}
 	if err != nil {
-		return nil, refuseV1(http.StatusBadRequest, "request_decoding_error", "the request body cannot be decompressed")
+		refuseV1(http.StatusBadRequest, "request_decoding_error", "the request body cannot be decompressed")
 	}
-	return plain, nil
+	return plain
 }
 
 // decoded unpacks less than limit bytes: the service stops when the limit is reached.

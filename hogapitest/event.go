@@ -50,20 +50,16 @@ const (
 	noDistinctID = "event submitted without a distinct_id"
 )
 
-func badRequest(reason string) *answer {
-	a := text(http.StatusBadRequest, reason)
-	return &a
-}
+func badRequest(reason string) { refuse(text(http.StatusBadRequest, reason)) }
 
 // known holds the fields of an object under their own names. A field that comes twice is an error, also under two of its
 // names.
 func known(raw json.RawMessage, names map[string]string) (fields, error) {
-	list, err := members(raw)
-	if err != nil {
+	if raw[0] != '{' {
 		return nil, errors.New("expected an object")
 	}
 	f := fields{}
-	for _, m := range list {
+	for _, m := range members(raw) {
 		name, ok := names[m.key]
 		if !ok {
 			continue
@@ -99,21 +95,20 @@ var (
 )
 
 // readBatch reads the envelope: an object with a batch, a bare array of events, or one event.
-func readBatch(plain []byte) (*batch, *answer) {
+func readBatch(plain []byte) *batch {
 	plain = bytes.TrimSpace(plain)
 	if len(plain) == 0 {
-		return nil, badRequest("request missing data payload")
+		badRequest("request missing data payload")
+	}
+	if !strictJSON(plain) {
+		badRequest(unparsable)
 	}
 	if plain[0] == '[' {
-		raws, err := elements(plain)
-		if err != nil {
-			return nil, badRequest(unparsable)
-		}
-		return newBatch(&batch{noToken: true}, raws)
+		return newBatch(&batch{noToken: true}, elements(plain))
 	}
 	f, err := known(plain, envelopeFields)
 	if err != nil {
-		return nil, badRequest(unparsable)
+		badRequest(unparsable)
 	}
 	b := &batch{}
 	token, ok := asString(f["token"])
@@ -121,83 +116,76 @@ func readBatch(plain []byte) (*batch, *answer) {
 	if f["batch"] == nil {
 		return newBatch(b, []json.RawMessage{plain})
 	}
-	raws, err := elements(f["batch"])
 	historical := string(f["historical_migration"])
-	if err != nil || !slices.Contains([]string{"", "null", "true", "false"}, historical) {
-		return nil, badRequest(unparsable)
+	if f["batch"][0] != '[' || !slices.Contains([]string{"", "null", "true", "false"}, historical) {
+		badRequest(unparsable)
 	}
 	b.historical = historical == "true"
 	if sentAt, ok := asString(f["sent_at"]); ok {
 		b.sentAt, _ = readISO(sentAt)
 	}
-	return newBatch(b, raws)
+	return newBatch(b, elements(f["batch"]))
 }
 
-func newBatch(b *batch, raws []json.RawMessage) (*batch, *answer) {
+func newBatch(b *batch, raws []json.RawMessage) *batch {
 	if len(raws) == 0 {
-		return nil, badRequest(emptyBatch)
+		badRequest(emptyBatch)
 	}
 	b.events = make([]event, len(raws))
 	for i, raw := range raws {
 		f, err := known(raw, eventFields)
 		if err != nil {
-			return nil, badRequest(unparsable)
+			badRequest(unparsable)
 		}
-		if refusal := b.events[i].read(raw, f); refusal != nil {
-			return nil, refusal
-		}
+		b.events[i].read(raw, f)
 		if token, ok := asString(f["token"]); ok && b.noToken {
 			b.tokensDiffer = b.tokensDiffer || b.token != "" && b.token != token
 			b.token = token
 		}
 	}
-	return b, nil
+	return b
 }
 
-// read parses an event. One that fails refuses the whole request.
-func (e *event) read(raw json.RawMessage, f fields) *answer {
+// read takes an event apart. One that fails refuses the whole request.
+func (e *event) read(raw json.RawMessage, f fields) {
 	var named, hasTime bool
 	e.raw, e.properties = raw, f["properties"]
 	e.name, named = asString(f["event"])
 	for _, name := range []string{"properties", "$set", "$set_once"} {
 		object, there := f[name]
 		if there && object[0] != '{' && (name == "properties" || !isNull(object)) {
-			return badRequest(unparsable)
+			badRequest(unparsable)
 		}
 	}
 	id, hasID := asString(f["uuid"])
 	e.timestamp, hasTime = asString(f["timestamp"])
 	if !named || !hasID && !absent(f["uuid"]) || !hasTime && !absent(f["timestamp"]) {
-		return badRequest(unparsable)
+		badRequest(unparsable)
 	}
+	var err error
 	if offset := f["offset"]; !absent(offset) {
-		ms, err := strconv.ParseInt(string(offset), 10, 64)
-		if err != nil {
-			return badRequest(unparsable)
-		}
+		var ms int64
+		ms, err = strconv.ParseInt(string(offset), 10, 64)
 		e.offset = time.Duration(ms) * time.Millisecond
 	}
 	if e.minted = id == ""; e.minted {
 		e.uuid = uuid.New()
-	} else {
-		var err error
-		if e.uuid, err = uuid.Parse(id); err != nil {
-			return badRequest(unparsable)
-		}
+	} else if err == nil {
+		e.uuid, err = uuid.Parse(id)
+	}
+	if err != nil {
+		badRequest(unparsable)
 	}
 	e.distinctID = asText(f["distinct_id"])
-	return nil
 }
 
 // importID is the property that says which import an event belongs to.
 const importID = "$import_job_id"
 
-func absent(raw json.RawMessage) bool { return len(raw) == 0 || isNull(raw) }
-
 // check refuses a parsed event as the service does, and makes the service's silent changes.
-func (e *event) check(b *batch, now time.Time) *answer {
+func (e *event) check(b *batch, now time.Time) {
 	if e.name == "" {
-		return badRequest(noEventName)
+		badRequest(noEventName)
 	}
 	p := e.special()
 	e.job = asText(p[importID])
@@ -205,33 +193,34 @@ func (e *event) check(b *batch, now time.Time) *answer {
 		e.distinctID = asText(p["distinct_id"])
 	}
 	if strings.TrimSpace(e.distinctID) == "" {
-		return badRequest(noDistinctID)
+		badRequest(noDistinctID)
 	}
 	if c := string(p["$cookieless_mode"]); c != "" && c != "true" && c != "false" {
-		return badRequest("event submitted with invalid cookieless mode")
+		badRequest("event submitted with invalid cookieless mode")
 	}
 	if utf8.RuneCountInString(e.distinctID) > maxDistinctID {
 		e.notes |= DistinctIDCut
 	}
 	e.setTime(b, string(p["$ignore_sent_at"]) == "true", now)
-	e.historical = b.historical
-	if b.historical && e.at.After(now.Add(-48*time.Hour)) {
-		e.historical = false
+	e.keepFlag(b.historical, now)
+}
+
+// keepFlag clears the flag of a historical import for an event that is younger than 48 hours.
+func (e *event) keepFlag(historical bool, now time.Time) {
+	isYoung := e.at.After(now.Add(-48 * time.Hour))
+	e.historical = historical && !isYoung
+	if historical && isYoung {
 		e.notes |= FlagCleared
 	}
-	return nil
 }
 
 // special holds the properties that the service itself looks at; of equal keys the last one counts.
 func (e *event) special() fields {
 	f := fields{}
-	if len(e.properties) > 0 {
-		list, _ := members(e.properties) // checked with the event
-		for _, m := range list {
-			switch m.key {
-			case "distinct_id", "$cookieless_mode", "$ignore_sent_at", importID:
-				f[m.key] = m.value
-			}
+	for _, m := range members(e.properties) {
+		switch m.key {
+		case "distinct_id", "$cookieless_mode", "$ignore_sent_at", importID:
+			f[m.key] = m.value
 		}
 	}
 	return f
@@ -299,14 +288,4 @@ func (e *event) over() bool {
 	n := compact.Len() + 512 // the message around it
 	n += bytes.Count(compact.Bytes(), []byte(`"`)) + bytes.Count(compact.Bytes(), []byte(`\`))
 	return n > maxEventBytes
-}
-
-func firstText(f fields, names ...string) string {
-	for _, name := range names {
-		var s string
-		if json.Unmarshal(f[name], &s) == nil && s != "" {
-			return s
-		}
-	}
-	return ""
 }

@@ -21,7 +21,6 @@ type request struct {
 	params  map[string]string
 	body    []byte
 	project *Project
-	scope   string
 	now     time.Time
 }
 
@@ -106,9 +105,6 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	if err := pause(ctx, f.lateAnswer); err != nil {
 		return answer{}, err
 	}
-	if a.header == nil {
-		a.header = http.Header{}
-	}
 	a.header.Set("Date", s.now().UTC().Format(http.TimeFormat))
 	for name, values := range f.header {
 		a.header[name] = append(a.header[name], values...)
@@ -121,7 +117,7 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 
 // act is the service's own part, or the fault's.
 func (v *visit) act(ctx context.Context, body []byte) answer {
-	s, f := v.server, v.fault
+	f := v.fault
 	if f.handler != nil {
 		return handled(f.handler, v.httpRequest(ctx, body))
 	}
@@ -132,8 +128,8 @@ func (v *visit) act(ctx context.Context, body []byte) answer {
 	if f.instead != nil {
 		a, v.results = f.instead(v.route.protocol), nil
 	}
-	if v.route.protocol == protocolV1 && s.hasV1() {
-		echo(v.call.Header, &a)
+	if v.v1 != nil {
+		echo(v.call.Header, a)
 	}
 	return a
 }
@@ -143,9 +139,9 @@ func (v *visit) service(ctx context.Context, body []byte) answer {
 	s := v.server
 	switch {
 	case v.route.protocol == protocolBatch:
-		return s.capture(v, body)
+		return answered(func() answer { return s.capture(v, body) })
 	case v.v1 != nil:
-		return s.captureV1(v)
+		return answered(func() answer { return s.captureV1(v) })
 	case v.route.protocol == protocolV1:
 		return text(http.StatusNotFound, "")
 	}

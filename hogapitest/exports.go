@@ -1,7 +1,6 @@
 package hogapitest
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -10,30 +9,20 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
 )
 
 // export is one batch export as the server keeps it.
 type export struct {
-	id          uuid.UUID
-	project     *Project
-	name        string
-	model       string
-	interval    string
-	destination destination
-	paused      bool
-	deleted     bool
-	created     time.Time
-	updated     time.Time
-	lastPaused  *time.Time
-	start, end  *time.Time
-	hogql       json.RawMessage
-	schema      json.RawMessage
-	filters     json.RawMessage
-	timezone    string
-	offsetDay   *int
-	offsetHour  *int
-	more        fields         // optional fields of the newest era, as they came
-	extra       map[string]any // from the seed; replaces the fields above
+	Export // without the fields of the destination
+	destination
+
+	project    *Project
+	updated    time.Time
+	offsetDay  *int
+	offsetHour *int
+	more       fields // optional fields, as they came
 
 	runs      []*run // oldest first
 	backfills []*backfill
@@ -41,9 +30,13 @@ type export struct {
 	records   func(start, end time.Time) int
 }
 
+// optional are the fields of an export that are kept as they came. All but the first are of the newest eras.
+var optional = []string{"filters", "hogql_query", "hogql_modifiers", "primary_key", "version_key", "incremental_mode"}
+
 func (p *Project) newExport(now time.Time) *export {
 	return &export{
-		id: uuid.New(), project: p, model: "events", timezone: "UTC", created: now, updated: now,
+		Export:  Export{ID: uuid.New(), Model: "events", Timezone: "UTC", Created: now},
+		project: p, updated: now, more: fields{"incremental_mode": json.RawMessage(`"APPEND"`)},
 		records: func(time.Time, time.Time) int { return defaultRecords },
 	}
 }
@@ -58,93 +51,75 @@ func (e *export) json(s *Server) object {
 		latest = append(latest, e.runs[i].json(s))
 	}
 	o := object{
-		"id": e.id, "team_id": e.project.team, "name": e.name, "model": e.model, "interval": e.interval,
-		"destination": e.destination.json(s.era), "paused": e.paused,
-		"created_at": stamp(e.created), "last_updated_at": stamp(e.updated), "last_paused_at": stampOrNil(e.lastPaused),
-		"start_at": stampOrNil(e.start), "end_at": stampOrNil(e.end), "latest_runs": latest,
-		"schema": orNull(e.schema), "filters": orNull(e.filters),
+		"id": e.ID, "team_id": e.project.team, "name": e.Name, "model": e.Model, "interval": e.Interval,
+		"destination": e.destination.json(s.era), "paused": e.Paused, "created_at": stamp(e.Created), "last_updated_at": stamp(e.updated),
+		"last_paused_at": stampOrNil(e.LastPaused), "start_at": stampOrNil(e.StartAt), "end_at": stampOrNil(e.EndAt), "latest_runs": latest, "schema": nil,
 	}
+	shown := optional[:1]
 	if s.era >= E3 {
-		o["hogql_query"] = orNull(e.hogql)
-		o["timezone"], o["offset_day"], o["offset_hour"] = e.timezone, e.offsetDay, e.offsetHour
-		o["hogql_modifiers"], o["primary_key"], o["version_key"], o["incremental_mode"] = nil, nil, nil, "APPEND"
-		for name, raw := range e.more {
-			o[name] = raw
-		}
+		o["timezone"], o["offset_day"], o["offset_hour"] = e.Timezone, e.offsetDay, e.offsetHour
+		shown = optional
 	}
-	maps.Copy(o, e.extra)
+	for _, name := range shown {
+		o[name] = e.more[name]
+	}
+	maps.Copy(o, e.Extra)
 	return o
 }
 
-func orNull(raw json.RawMessage) any {
-	if len(raw) == 0 {
-		return nil
-	}
-	return raw
-}
-
-// export finds an export of the request's project by the id in its path.
-func (r *request) export() *export {
-	id, err := uuid.Parse(r.params["id"])
-	if err != nil {
-		return nil
-	}
-	return r.project.find(id)
-}
-
-func (p *Project) find(id uuid.UUID) *export {
-	for _, e := range p.exports {
-		if e.id == id && !e.deleted {
-			return e
+// one is the item of a list with the id of a request's path.
+func one[T any](list []*T, id string, of func(*T) uuid.UUID) *T {
+	want, err := uuid.Parse(id)
+	for _, x := range list {
+		if err == nil && of(x) == want {
+			return x
 		}
 	}
+	refuse(notFound("Not found."))
 	return nil
 }
 
+// export is the export of a request's path.
+func (r *request) export() *export {
+	e := one(r.project.exports, r.params["id"], func(e *export) uuid.UUID { return e.ID })
+	if e.Deleted {
+		refuse(notFound("Not found."))
+	}
+	return e
+}
+
 func (s *Server) listExports(r *request) answer {
-	var shown []*export
+	var listed []*export
 	for _, e := range slices.Backward(r.project.exports) {
-		if !e.deleted && e.destination.kind != "Workflows" {
-			shown = append(shown, e)
+		if !e.Deleted && e.kind != "Workflows" {
+			listed = append(listed, e)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b *export) int { return b.created.Compare(a.created) })
-	return s.offsetPage(r, len(shown), func(i int) any { return shown[i].json(s) })
+	slices.SortStableFunc(listed, func(a, b *export) int { return b.Created.Compare(a.Created) })
+	return offsetPage(s, r, listed, func(e *export) object { return e.json(s) })
 }
 
-func (s *Server) getExport(_ *request, e *export) answer {
-	return reply(http.StatusOK, e.json(s))
-}
+func (s *Server) getExport(r *request) answer { return success(r.export().json(s)) }
 
 func (s *Server) createExport(r *request) answer {
-	e, problem := s.newExport(r)
-	if problem != nil {
-		return *problem
-	}
+	e := s.newExport(r)
 	r.project.exports = append(r.project.exports, e)
 	return reply(http.StatusCreated, e.json(s))
 }
 
 // newExport reads and checks the body of a new export.
-func (s *Server) newExport(r *request) (*export, *answer) {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return nil, refusal
-	}
-	e := r.project.newExport(r.now)
-	c := &checker{fields: f}
+func (s *Server) newExport(r *request) *export {
+	e, c := r.project.newExport(r.now), readFields(r.body)
 	c.require("name", "destination", "interval")
-	c.choice("model", &e.model, s.models()...)
+	choice(c, "model", &e.Model, s.models()...)
 	s.write(c, e, true)
-	if s.era >= E4 && !s.writeNewestFields(c, e, true) {
-		return nil, new(serverError())
+	if s.era >= E4 {
+		s.writeNewestFields(c, e, true)
 	}
-	return e, c.problem
+	return e
 }
 
-func (s *Server) patchExport(r *request) answer {
-	return s.changeExport(r)
-}
+func (s *Server) patchExport(r *request) answer { return s.changeExport(r) }
 
 // putExport is there, though PostHog's API reference does not list it: name, destination and interval are required.
 func (s *Server) putExport(r *request) answer {
@@ -152,38 +127,23 @@ func (s *Server) putExport(r *request) answer {
 }
 
 func (s *Server) changeExport(r *request, required ...string) answer {
-	stored := r.export()
-	if stored == nil {
-		return notFound("Not found.")
-	}
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
-	}
+	stored, c := r.export(), readFields(r.body)
 	changed := *stored
-	c := &checker{fields: f}
 	c.require(required...)
-	model := stored.model
-	c.choice("model", &model, s.models()...)
-	if model != stored.model {
-		if s.era >= E3 {
-			c.fail("model", "invalid_input", "Changing models is not supported. Create a new batch export instead.")
-		}
-		changed.model = model
+	choice(c, "model", &changed.Model, s.models()...)
+	if changed.Model != stored.Model && s.era >= E3 {
+		c.fail("model", "invalid_input", "Changing models is not supported. Create a new batch export instead.")
 	}
-	if raw, ok := f["destination"]; ok && c.problem == nil && lacksTypeOrConfig(raw) {
+	if raw, ok := c.fields["destination"]; ok && lacksTypeOrConfig(raw) {
 		return serverError() // the service's validation looks both up
 	}
 	s.write(c, &changed, len(required) > 0)
-	if s.era >= E4 && !s.writeNewestFields(c, &changed, false) {
-		return serverError()
-	}
-	if c.problem != nil {
-		return *c.problem
+	if s.era >= E4 {
+		s.writeNewestFields(c, &changed, false)
 	}
 	changed.updated = r.now
 	*stored = changed
-	return reply(http.StatusOK, stored.json(s))
+	return success(stored.json(s))
 }
 
 func lacksTypeOrConfig(raw json.RawMessage) bool {
@@ -191,25 +151,25 @@ func lacksTypeOrConfig(raw json.RawMessage) bool {
 	if json.Unmarshal(raw, &d) != nil || d == nil {
 		return false
 	}
-	_, kind := d["type"]
-	_, config := d["config"]
-	return !kind || !config
+	return d["type"] == nil || d["config"] == nil
 }
 
 // write checks the writable fields that are there and sets them.
-func (s *Server) write(c *checker, e *export, whole bool) {
-	c.text("name", &e.name)
-	c.choice("interval", &e.interval, s.intervals()...)
-	c.boolean("paused", &e.paused)
-	c.when("last_paused_at", &e.lastPaused)
-	c.when("start_at", &e.start)
-	c.when("end_at", &e.end)
-	c.raw("filters", &e.filters)
-	if raw, ok := c.fields["hogql_query"]; ok {
-		if !isNull(raw) && !bytes.HasPrefix(bytes.TrimSpace(raw), []byte(`"`)) {
-			c.fail("hogql_query", "invalid_input", "Not a valid string.")
+func (s *Server) write(c checker, e *export, whole bool) {
+	c.text("name", &e.Name)
+	choice(c, "interval", &e.Interval, s.intervals()...)
+	c.boolean("paused", &e.Paused)
+	c.when("last_paused_at", &e.LastPaused)
+	c.when("start_at", &e.StartAt)
+	c.when("end_at", &e.EndAt)
+	if raw := c.fields["hogql_query"]; !absent(raw) && raw[0] != '"' {
+		c.fail("hogql_query", "invalid_input", "Not a valid string.")
+	}
+	e.more = maps.Clone(e.more)
+	for _, name := range optional {
+		if c.has(name) {
+			e.more[name] = c.fields[name]
 		}
-		e.hogql = raw
 	}
 	if s.era >= E3 {
 		s.writeNewest(c, e)
@@ -220,89 +180,73 @@ func (s *Server) write(c *checker, e *export, whole bool) {
 }
 
 // writeNewest sets the fields that E3 added. For the zone and the offsets absent keeps and null resets.
-func (s *Server) writeNewest(c *checker, e *export) {
+func (s *Server) writeNewest(c checker, e *export) {
 	if raw, ok := c.fields["timezone"]; ok {
-		e.timezone = "UTC"
+		e.Timezone = "UTC"
 		if !isNull(raw) {
-			c.text("timezone", &e.timezone)
-			if _, err := time.LoadLocation(e.timezone); err != nil {
-				c.fail("timezone", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", e.timezone))
+			c.text("timezone", &e.Timezone)
+			if _, err := time.LoadLocation(e.Timezone); err != nil {
+				c.fail("timezone", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", e.Timezone))
 			}
 		}
 	}
 	c.smallInt("offset_day", &e.offsetDay, 0, 6)
 	c.smallInt("offset_hour", &e.offsetHour, 0, 23)
-	if e.offsetDay != nil && e.interval != "week" {
+	if e.offsetDay != nil && e.Interval != "week" {
 		c.fail("offset_day", "invalid_input", "offset_day is not applicable for non-weekly intervals")
 	}
-	if e.offsetHour != nil && e.interval != "week" && e.interval != "day" {
+	if e.offsetHour != nil && e.Interval != "week" && e.Interval != "day" {
 		c.fail("offset_hour", "invalid_input", "offset_hour is not applicable for non-daily/weekly intervals")
 	}
-	if len(e.filters) > 0 && !isNull(e.filters) {
-		var list []fields
-		if json.Unmarshal(e.filters, &list) != nil {
-			c.fail("filters", "invalid_input", "Filters must be an array of objects.")
-		}
-		if e.model != "events" && len(list) > 0 {
-			c.fail("filters", "invalid_input", "Filters are only supported for the events model.")
-		}
+	var filters []fields
+	if raw := e.more["filters"]; !absent(raw) && json.Unmarshal(raw, &filters) != nil {
+		c.fail("filters", "invalid_input", "Filters must be an array of objects.")
 	}
-	more := fields{}
-	maps.Copy(more, e.more)
-	for _, name := range []string{"hogql_modifiers", "primary_key", "version_key", "incremental_mode"} {
-		if raw, ok := c.fields[name]; ok {
-			more[name] = raw
-		}
+	if e.Model != "events" && len(filters) > 0 {
+		c.fail("filters", "invalid_input", "Filters are only supported for the events model.")
 	}
-	e.more = more
 }
 
-func (s *Server) models() []string {
-	return map[Era][]string{E1: {"events", "persons"}, E2: {"events", "persons", "sessions"}, E3: {"events", "persons", "sessions", "hogql"}}[min(s.era, E3)]
+func (s *Server) models() []hogapi.Model {
+	return []hogapi.Model{"events", "persons", "sessions", "hogql"}[:min(int(s.era)+1, 4)]
 }
 
-func (s *Server) intervals() []string {
-	all := []string{"hour", "day", "week", "every 5 minutes"}
-	if s.era >= E3 {
-		all = append(all, "every 15 minutes")
+func (s *Server) intervals() []hogapi.Interval {
+	all := []hogapi.Interval{"hour", "day", "week", "every 5 minutes", "every 15 minutes"}
+	if s.era < E3 {
+		return all[:4]
 	}
 	return all
 }
 
-func (s *Server) deleteExport(r *request, e *export) answer {
-	e.deleted = true
+func (s *Server) deleteExport(r *request) answer {
+	e := r.export()
+	e.Deleted = true
 	for _, b := range e.backfills {
 		b.cancel(r.now)
 	}
 	for _, run := range e.runs {
 		run.cancel(r.now)
 	}
-	return answer{status: http.StatusNoContent, header: http.Header{}}
+	return noContent
 }
 
-func (s *Server) pauseExport(r *request, e *export) answer {
-	if !e.paused {
-		e.paused, e.lastPaused, e.updated = true, &r.now, r.now
+func (s *Server) pauseExport(r *request) answer {
+	if e := r.export(); !e.Paused {
+		e.Paused, e.LastPaused, e.updated = true, r.now, r.now
 	}
-	return reply(http.StatusOK, object{"paused": true})
+	return success(object{"paused": true})
 }
 
-func (s *Server) unpauseExport(r *request, e *export) answer {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
-	}
+func (s *Server) unpauseExport(r *request) answer {
+	e := r.export()
 	backfill := false
-	c := &checker{fields: f}
-	c.boolean("backfill", &backfill)
-	if c.problem != nil {
-		return *c.problem
-	}
-	if e.paused {
-		e.paused, e.updated = false, r.now
-		if backfill && e.lastPaused != nil {
-			s.startBackfill(e, e.lastPaused, r.now, r.now)
+	readFields(r.body).boolean("backfill", &backfill)
+	if e.Paused {
+		e.Paused, e.updated = false, r.now
+		if backfill && !e.LastPaused.IsZero() {
+			s.startBackfill(e, span{e.LastPaused, r.now}, r.now)
 		}
 	}
-	return reply(http.StatusOK, object{"paused": false})
+	return success(object{"paused": false})
 }

@@ -41,7 +41,7 @@ type fileDownload struct {
 	step    int
 }
 
-func (d *fileDownload) live() bool { return d.Status == "Starting" || d.Status == "Running" }
+func (d *fileDownload) live() bool { return isLive(d.Status) }
 
 // AddFileDownload adds a file download. A live one (Starting, Running) moves on as it is read, to the outcome that
 // [Project.NextRuns] says.
@@ -60,49 +60,31 @@ func (p *Project) AddFileDownload(x FileDownload) uuid.UUID {
 }
 
 func (p *Project) addFileDownload(x FileDownload) {
-	d := &fileDownload{FileDownload: x, outcome: Outcome{Status: "Completed", Polls: p.server.polls, Records: x.Records}}
+	d := &fileDownload{FileDownload: x}
 	if d.live() {
-		if next := &p.outcomes; len(*next) > 0 {
-			d.outcome, *next = (*next)[0].or(d.outcome), (*next)[1:]
-		}
+		d.outcome = p.nextOutcome(x.Records)
 	}
 	p.downloads = append(p.downloads, d)
 }
 
 // FileDownloads shows the project's file downloads in the order of their making. Looking at them here moves nothing.
 func (p *Project) FileDownloads() []FileDownload {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	var list []FileDownload
-	for _, d := range p.downloads {
-		list = append(list, d.FileDownload)
-	}
-	return list
+	return seen(p, func() []*fileDownload { return p.downloads }, func(d *fileDownload) FileDownload { return d.FileDownload })
 }
 
 func (s *Server) listFileDownloads(r *request) answer {
-	all := r.project.downloads
-	return s.offsetPage(r, len(all), func(i int) any {
-		d := all[len(all)-1-i]
-		return object{"id": d.ID, "status": d.Status}
-	})
+	newest := slices.Clone(r.project.downloads)
+	slices.Reverse(newest)
+	return offsetPage(s, r, newest, func(d *fileDownload) object { return object{"id": d.ID, "status": d.Status} })
 }
 
-// fileDownload finds the one of the path.
+// fileDownload is the one of a request's path.
 func (r *request) fileDownload() *fileDownload {
-	id, err := uuid.Parse(r.params["id"])
-	if err != nil {
-		return nil
-	}
-	for _, d := range r.project.downloads {
-		if d.ID == id {
-			return d
-		}
-	}
-	return nil
+	return one(r.project.downloads, r.params["id"], func(d *fileDownload) uuid.UUID { return d.ID })
 }
 
-func (s *Server) getFileDownload(_ *request, d *fileDownload) answer {
+func (s *Server) getFileDownload(r *request) answer {
+	d := r.fileDownload()
 	o := object{"status": d.Status}
 	if d.Status == "Completed" {
 		files := []uuid.UUID{}
@@ -115,7 +97,7 @@ func (s *Server) getFileDownload(_ *request, d *fileDownload) answer {
 		o["error"] = d.Error
 	}
 	d.advance()
-	return reply(http.StatusOK, o)
+	return success(o)
 }
 
 // advance moves a live one a step on: Starting, Running, then its outcome.
@@ -130,30 +112,25 @@ func (d *fileDownload) advance() {
 	}
 }
 
-func (s *Server) cancelFileDownload(_ *request, d *fileDownload) answer {
+func (s *Server) cancelFileDownload(r *request) answer {
+	d := r.fileDownload()
 	if !d.live() {
 		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", d.Status))
 	}
 	d.Status = "Cancelled"
-	return reply(http.StatusOK, object{"status": d.Status})
+	return success(object{"status": d.Status})
 }
 
 // fileRequest is the body of a request for a file download.
 type fileRequest struct {
-	model, format, compression string
-	include, exclude           []string
-	start, end                 *time.Time
+	model            hogapi.Model
+	compression      string
+	include, exclude []string
+	start, end       time.Time
 }
 
 func (s *Server) createFileDownload(r *request) answer {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
-	}
-	q, refusal := s.readFileRequest(f, r.now)
-	if refusal != nil {
-		return *refusal
-	}
+	q := s.readFileRequest(readFields(r.body), r.now)
 	live := 0
 	for _, d := range r.project.downloads {
 		if d.live() {
@@ -163,7 +140,7 @@ func (s *Server) createFileDownload(r *request) answer {
 	if s.fileDownloadLimit > 0 && live >= s.fileDownloadLimit {
 		return failure(http.StatusTooManyRequests, "server_error", "too_many_concurrent_file_downloads", "Too many concurrent file download batch exports for this team.", "")
 	}
-	x := FileDownload{ID: uuid.New(), Status: "Starting", Model: hogapi.Model(q.model), Created: r.now}
+	x := FileDownload{ID: uuid.New(), Status: "Starting", Model: q.model, Created: r.now}
 	var content []byte
 	if content, x.Records = s.exported(r.project, q); x.Records > 0 {
 		x.Files = []File{{ID: uuid.New(), Content: content}}
@@ -173,71 +150,56 @@ func (s *Server) createFileDownload(r *request) answer {
 }
 
 // readFileRequest checks a request in the service's order.
-func (s *Server) readFileRequest(f fields, now time.Time) (q fileRequest, refusal *answer) {
-	refuse := func(a answer) (fileRequest, *answer) { return q, &a }
-	c := &checker{fields: f}
+func (s *Server) readFileRequest(c checker, now time.Time) (q fileRequest) {
 	c.require("file", "model")
-	c.choice("model", &q.model, "events", "persons", "sessions", "hogql")
+	choice(c, "model", &q.model, "events", "persons", "sessions", "hogql")
 	c.value("include", &q.include, "Expected a list of items.")
 	c.value("exclude", &q.exclude, "Expected a list of items.")
 	c.when("data_interval_start", &q.start)
 	c.when("data_interval_end", &q.end)
-	file := &checker{fields: fields{}, prefix: "file__"}
-	if c.value("file", &file.fields, "Invalid data. Expected a dictionary.") {
-		q.format = "Parquet"
-		file.choice("format", &q.format, "Parquet", "JSONLines")
-		if !isNull(file.fields["compression"]) {
-			file.choice("compression", &q.compression, "zstd", "gzip", "brotli", "lz4", "snappy")
-		}
-		var size *int
-		file.smallInt("max_size_mb", &size, 0, 1<<31-1)
-		if c.problem == nil {
-			c.problem = file.problem
-		}
+	file := checker{prefix: "file__"}
+	c.value("file", &file.fields, "Invalid data. Expected a dictionary.")
+	var format string
+	choice(file, "format", &format, "Parquet", "JSONLines")
+	if !isNull(file.fields["compression"]) {
+		choice(file, "compression", &q.compression, "zstd", "gzip", "brotli", "lz4", "snappy")
 	}
-	if c.problem != nil {
-		return q, c.problem
-	}
-	if q.model != "hogql" {
-		for _, name := range []string{"hogql_query", "hogql_modifiers"} {
-			if raw, ok := f[name]; ok && !isNull(raw) {
-				return refuse(invalid(name, "invalid_input", fmt.Sprintf("'%s' is only supported when 'model' is 'hogql'", name)))
-			}
-		}
-		if q.start == nil || q.end == nil {
-			return refuse(invalid("", "invalid_input", "'data_interval_start' and 'data_interval_end' are required. Provide both bounds."))
-		}
-	} else {
-		if !s.hogqlExports {
-			return refuse(forbidden("HogQL batch exports are not enabled for this team."))
-		}
-		if raw := f["hogql_query"]; len(raw) == 0 || isNull(raw) {
-			return refuse(invalid("hogql_query", "invalid_input", "'hogql_query' is required when 'model' is 'hogql'"))
-		}
-		if len(q.include)+len(q.exclude) > 0 {
-			return refuse(invalid("", "invalid_input", "'include' and 'exclude' are not supported when 'model' is 'hogql'"))
-		}
-	}
-	if problem := badInterval(q.start, q.end, now); problem != "" {
-		return refuse(invalid("", "invalid_input", problem))
-	}
-	return q, nil
-}
-
-func badInterval(start, end *time.Time, now time.Time) string {
-	for name, bound := range map[string]*time.Time{"data_interval_start": start, "data_interval_end": end} {
-		if bound != nil && bound.After(now) {
-			return fmt.Sprintf("The provided '%s' (%s) is in the future", name, stamp(*bound))
+	var size *int
+	file.smallInt("max_size_mb", &size, 0, 1<<31-1)
+	refused := func(detail string) { c.fail("", "invalid_input", detail) }
+	isQuery := q.model == "hogql"
+	for _, name := range []string{"hogql_query", "hogql_modifiers"} {
+		if !isQuery && !absent(c.fields[name]) {
+			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported when 'model' is 'hogql'", name))
 		}
 	}
 	switch {
-	case start == nil || end == nil:
-	case end.Before(*start):
-		return "'data_interval_end' must occur after 'data_interval_start'"
-	case end.Sub(*start) > 7*24*time.Hour:
-		return "data interval range too big. Choose an interval of at most seven days."
+	case !isQuery && (q.start.IsZero() || q.end.IsZero()):
+		refused("'data_interval_start' and 'data_interval_end' are required. Provide both bounds.")
+	case isQuery && !s.hogqlExports:
+		refuse(forbidden("HogQL batch exports are not enabled for this team."))
+	case isQuery && absent(c.fields["hogql_query"]):
+		c.fail("hogql_query", "invalid_input", "'hogql_query' is required when 'model' is 'hogql'")
+	case isQuery && len(q.include)+len(q.exclude) > 0:
+		refused("'include' and 'exclude' are not supported when 'model' is 'hogql'")
 	}
-	return ""
+	c.checkInterval(q.start, q.end, now)
+	return q
+}
+
+func (c checker) checkInterval(start, end, now time.Time) {
+	for name, bound := range map[string]time.Time{"data_interval_start": start, "data_interval_end": end} {
+		if bound.After(now) {
+			c.fail("", "invalid_input", fmt.Sprintf("The provided '%s' (%s) is in the future", name, stamp(bound)))
+		}
+	}
+	switch {
+	case start.IsZero() || end.IsZero():
+	case end.Before(start):
+		c.fail("", "invalid_input", "'data_interval_end' must occur after 'data_interval_start'")
+	case end.Sub(start) > 7*24*time.Hour:
+		c.fail("", "invalid_input", "data interval range too big. Choose an interval of at most seven days.")
+	}
 }
 
 // exported is the content of the one file that a request makes, and how many records it has. For events these are the stored
@@ -247,16 +209,13 @@ func (s *Server) exported(p *Project, q fileRequest) (content []byte, records in
 	var lines bytes.Buffer
 	for i, e := range s.ledger.full {
 		named := (len(q.include) == 0 || slices.Contains(q.include, e.name)) && !slices.Contains(q.exclude, e.name)
-		in := q.start == nil || q.end == nil || !e.at.Before(*q.start) && e.at.Before(*q.end)
+		in := q.start.IsZero() || q.end.IsZero() || !e.at.Before(q.start) && e.at.Before(q.end)
 		if s.ledger.requests[s.ledger.rows[i].request-1].Project == p.id && named && in {
 			writeRow(&lines, e.uuid, e.name, e.distinctID, e.properties, e.at)
 			records++
 		}
 	}
-	at := s.now()
-	if q.start != nil {
-		at = *q.start
-	}
+	at := or(q.start, s.now())
 	for len(s.ledger.rows) == 0 && records < defaultRecords {
 		writeRow(&lines, uuid.New(), "made up", strconv.Itoa(records), nil, at)
 		records++
@@ -282,26 +241,17 @@ func writeRow(lines *bytes.Buffer, id uuid.UUID, name, distinctID string, proper
 }
 
 func (s *Server) countRows(r *request) answer {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
-	}
 	var model, query string
-	var start, end *time.Time
-	c := &checker{fields: f}
+	var start, end time.Time
+	c := readFields(r.body)
 	c.require("model", "hogql_query")
-	c.choice("model", &model, "hogql")
+	choice(c, "model", &model, "hogql")
 	c.text("hogql_query", &query)
 	c.when("data_interval_start", &start)
 	c.when("data_interval_end", &end)
-	if c.problem != nil {
-		return *c.problem
-	}
 	if !s.hogqlExports {
 		return forbidden("HogQL batch exports are not enabled for this team.")
 	}
-	if problem := badInterval(start, end, r.now); problem != "" {
-		return invalid("", "invalid_input", problem)
-	}
-	return reply(http.StatusOK, object{"count": or(len(s.ledger.rows), defaultRecords)})
+	c.checkInterval(start, end, r.now)
+	return success(object{"count": or(len(s.ledger.rows), defaultRecords)})
 }

@@ -240,8 +240,7 @@ func (g hogGroup) column(name string) any {
 		return nil
 	}
 	key := strings.TrimPrefix(name, "properties.")
-	list, _ := members(r.properties) // checked when it came
-	for _, m := range slices.Backward(list) {
+	for _, m := range slices.Backward(members(r.properties)) {
 		if m.key == key && !isNull(m.value) {
 			return asText(m.value)
 		}

@@ -2,7 +2,6 @@ package hogapitest
 
 import (
 	"cmp"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"slices"
@@ -41,13 +40,7 @@ func (p *Project) addIntegration(x Integration) *Integration {
 
 // Integrations shows the project's integrations with their secrets, in the order of their making.
 func (p *Project) Integrations() []Integration {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	var list []Integration
-	for _, x := range p.integrations {
-		list = append(list, *x)
-	}
-	return list
+	return seen(p, func() []*Integration { return p.integrations }, func(x *Integration) Integration { return *x })
 }
 
 func (p *Project) integration(id int) *Integration {
@@ -62,8 +55,8 @@ func (p *Project) integration(id int) *Integration {
 // usedBy names the exports that use an integration. Ids inside copy_inputs are not counted.
 func (p *Project) usedBy(x *Integration) (names []string) {
 	for _, e := range p.exports {
-		if !e.deleted && string(e.destination.integration) == strconv.Itoa(x.ID) {
-			names = append(names, e.name)
+		if !e.Deleted && e.integration == x.ID {
+			names = append(names, e.Name)
 		}
 	}
 	return names
@@ -112,39 +105,31 @@ func (x *Integration) json() object {
 }
 
 func (s *Server) listIntegrations(r *request) answer {
-	var shown []*Integration
+	var listed []*Integration
 	for _, x := range r.project.integrations {
 		if kind := r.query.Get("kind"); kind == "" || kind == string(x.Kind) {
-			shown = append(shown, x)
+			listed = append(listed, x)
 		}
 	}
-	slices.SortStableFunc(shown, func(a, b *Integration) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
-	return s.offsetPage(r, len(shown), func(i int) any { return shown[i].json() })
+	slices.SortStableFunc(listed, func(a, b *Integration) int { return cmp.Or(a.Created.Compare(b.Created), cmp.Compare(a.ID, b.ID)) })
+	return offsetPage(s, r, listed, (*Integration).json)
 }
 
-// asked is the integration of a request's path.
+// integration is the one of a request's path.
 func (r *request) integration() *Integration {
-	id, err := strconv.Atoi(r.params["id"])
-	if err != nil {
-		return nil
+	id, _ := strconv.Atoi(r.params["id"])
+	x := r.project.integration(id)
+	if x == nil {
+		refuse(notFound("No Integration matches the given query."))
 	}
-	return r.project.integration(id)
+	return x
 }
 
-func (s *Server) getIntegration(r *request) answer {
-	x := r.integration()
-	if x == nil {
-		return notFound("No Integration matches the given query.")
-	}
-	return reply(http.StatusOK, x.json())
-}
+func (s *Server) getIntegration(r *request) answer { return success(r.integration().json()) }
 
 func (s *Server) deleteIntegration(r *request) answer {
 	x := r.integration()
-	switch {
-	case x == nil:
-		return notFound("No Integration matches the given query.")
-	case s.member:
+	if s.member {
 		return forbidden("You don't have sufficient permissions in the project.")
 	}
 	if names := r.project.usedBy(x); len(names) > 0 {
@@ -152,24 +137,17 @@ func (s *Server) deleteIntegration(r *request) answer {
 			". Update them to use a different integration before disconnecting it.")
 	}
 	r.project.integrations = slices.DeleteFunc(r.project.integrations, func(y *Integration) bool { return x == y })
-	return answer{status: http.StatusNoContent, header: http.Header{}}
+	return noContent
 }
 
 func (s *Server) createIntegration(r *request) answer {
-	f, refusal := readFields(r.body)
-	if refusal != nil {
-		return *refusal
-	}
-	c := &checker{fields: f}
+	c := readFields(r.body)
 	c.require("kind")
 	var kind string
 	c.text("kind", &kind)
 	config := map[string]any{}
-	if _, ok := f["config"]; ok {
+	if c.has("config") {
 		config = c.dictionary("config")
-	}
-	if c.problem != nil {
-		return *c.problem
 	}
 	x := Integration{Kind: integration.Kind(kind), Config: config, Created: r.now}
 	if problem := x.problem(); problem != "" {
@@ -277,12 +255,3 @@ func (x *Integration) withKeys() bool { return x != nil && x.Config["aws_role_ar
 
 // withFile reports whether the integration holds a key file of Google Cloud.
 func (x *Integration) withFile() bool { return x != nil && x.Config["private_key"] != nil }
-
-// numbered is the integration that a destination names, or nil.
-func (p *Project) numbered(raw json.RawMessage) *Integration {
-	id, err := strconv.Atoi(string(raw))
-	if err != nil {
-		return nil
-	}
-	return p.integration(id)
-}

@@ -23,19 +23,15 @@ func TestJSONIsReadStrictly(t *testing.T) {
 		`{"a":` + strings.Repeat("[", 128) + strings.Repeat("]", 128) + `}`,
 	}
 	for _, text := range good {
-		_, err := members([]byte(text))
-		require.NoError(t, err, text)
-		assert.True(t, json.Valid([]byte(text)), text)
+		assert.True(t, strictJSON([]byte(text)), text)
 	}
 	for _, text := range bad {
-		_, err := members([]byte(text))
-		assert.Error(t, err, text)
+		assert.False(t, strictJSON([]byte(text)), text)
 	}
 }
 
 func TestMembersKeepBytes(t *testing.T) {
-	list, err := members([]byte(` {"a" : 1.50 , "\u0061":[ 1 ], "A":"x"} `))
-	require.NoError(t, err)
+	list := members([]byte(`{"a" : 1.50 , "\u0061":[ 1 ], "A":"x"}`))
 	assert.Equal(t, []member{{"a", json.RawMessage("1.50")}, {"a", json.RawMessage("[ 1 ]")}, {"A", json.RawMessage(`"x"`)}}, list)
 }
 

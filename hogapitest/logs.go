@@ -1,9 +1,7 @@
 package hogapitest
 
 import (
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -20,20 +18,10 @@ type LogEntry struct {
 	instance uuid.UUID
 }
 
-// log writes a line of a run.
-func (e *export) log(r *run, at time.Time, level, message string) {
-	e.logs = append(e.logs, LogEntry{Time: at, Level: level, Message: message, RunID: r.id, instance: r.workflow})
-}
-
-const (
-	defaultLogs = 50
-	maxLogs     = 500
-)
-
 var levels = []string{"DEBUG", "LOG", "INFO", "WARNING", "ERROR"}
 
-func (s *Server) listExportLogs(r *request, e *export) answer {
-	return s.logs(r, e, func(LogEntry) bool { return true })
+func (s *Server) listExportLogs(r *request) answer {
+	return r.export().logsFor(r, func(LogEntry) bool { return true })
 }
 
 // listRunLogs fails in the newest era, as the service does there: see [WithWorkingLogs].
@@ -41,72 +29,35 @@ func (s *Server) listRunLogs(r *request) answer {
 	if !s.workingLogs {
 		return serverError()
 	}
-	run, refusal := s.run(r)
-	if refusal != nil {
-		return *refusal
-	}
-	return s.logs(r, run.export, func(l LogEntry) bool { return l.RunID == run.id })
+	run := s.run(r)
+	return run.export.logsFor(r, func(l LogEntry) bool { return l.RunID == run.ID })
 }
 
-// logs answers with the newest lines that fit the query. The count is of the lines in this answer, and there is no next link.
-func (s *Server) logs(r *request, e *export, mine func(LogEntry) bool) answer {
-	fits, limit, refusal := logFilter(r)
-	if refusal != nil {
-		return *refusal
-	}
-	var found []LogEntry
-	for _, l := range e.logs {
-		if mine(l) && fits(l) {
-			found = append(found, l)
-		}
-	}
-	slices.SortStableFunc(found, func(a, b LogEntry) int { return b.Time.Compare(a.Time) })
-	results := []any{}
-	for _, l := range found[:min(limit, len(found))] {
-		results = append(results, object{
-			"log_source_id": e.id, "instance_id": l.instance, "timestamp": stamp(l.Time), "level": l.Level, "message": l.Message,
-		})
-	}
-	return reply(http.StatusOK, object{"count": len(results), "next": nil, "previous": nil, "results": results})
-}
-
-func logFilter(r *request) (fits func(LogEntry) bool, limit int, refusal *answer) {
-	c := &checker{}
-	limit = defaultLogs
-	if text := r.query.Get("limit"); text != "" {
-		n, err := strconv.Atoi(text)
-		if err != nil || n < 1 || n > maxLogs {
-			c.fail("limit", "invalid_input", "Ensure this value is from 1 to 500.")
-		}
-		limit = n
-	}
+// logsFor are the newest lines that fit a query. The count is of the lines in this answer, and there is no next link.
+func (e *export) logsFor(r *request, mine func(LogEntry) bool) answer {
+	limit := 50
+	r.number("limit", &limit, 500)
 	var wanted []string
-	for _, value := range r.query["level"] {
-		for level := range strings.SplitSeq(value, ",") {
-			level = strings.ToUpper(strings.TrimSpace(level))
-			if !slices.Contains(levels, level) {
-				c.fail("level", "invalid_choice", "\""+level+"\" is not a valid choice.")
-			}
-			wanted = append(wanted, level)
+	if r.query.Has("level") {
+		wanted = strings.Split(strings.ToUpper(strings.ReplaceAll(strings.Join(r.query["level"], ","), " ", "")), ",")
+	}
+	for _, level := range wanted {
+		if !slices.Contains(levels, level) {
+			refuse(invalid("level", "invalid_choice", "\""+level+"\" is not a valid choice."))
 		}
 	}
-	bounds := map[string]time.Time{}
-	for _, name := range []string{"after", "before"} {
-		if text := r.query.Get(name); text != "" {
-			t, ok := readISO(text)
-			if !ok {
-				c.fail(name, "invalid_input", "Datetime has wrong format.")
-			}
-			bounds[name] = t
-		}
-	}
+	var after, before time.Time
+	r.time("after", &after)
+	r.time("before", &before)
 	search, instance := strings.ToLower(r.query.Get("search")), r.query.Get("instance_id")
-	return func(l LogEntry) bool {
-		after, hasAfter := bounds["after"]
-		before, hasBefore := bounds["before"]
-		return (len(wanted) == 0 || slices.Contains(wanted, l.Level)) &&
-			(!hasAfter || l.Time.After(after)) && (!hasBefore || l.Time.Before(before)) &&
-			(search == "" || strings.Contains(strings.ToLower(l.Message), search)) &&
-			(instance == "" || instance == l.instance.String())
-	}, limit, c.problem
+	found := slices.DeleteFunc(slices.Clone(e.logs), func(l LogEntry) bool {
+		return !mine(l) || wanted != nil && !slices.Contains(wanted, l.Level) ||
+			!l.Time.After(after) || !before.IsZero() && !l.Time.Before(before) ||
+			!strings.Contains(strings.ToLower(l.Message), search) || instance != "" && instance != l.instance.String()
+	})
+	slices.SortStableFunc(found, func(a, b LogEntry) int { return b.Time.Compare(a.Time) })
+	results := shown(found[:min(limit, len(found))], func(l LogEntry) object {
+		return object{"log_source_id": e.ID, "instance_id": l.instance, "timestamp": stamp(l.Time), "level": l.Level, "message": l.Message}
+	})
+	return success(object{"count": len(results), "next": nil, "previous": nil, "results": results})
 }

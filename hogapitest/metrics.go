@@ -1,62 +1,44 @@
 package hogapitest
 
 import (
-	"net/http"
-	"slices"
+	"strings"
 	"time"
-
-	"github.com/google/uuid"
 )
 
-// getAppMetrics counts the runs of a batch export by day. An id that begins with "hog-" has empty counts; the fake
-// knows no plugin configurations.
+// getAppMetrics counts the runs of a batch export by the day on which they were created. An id that begins with "hog-" has
+// empty counts; the fake knows no plugin configurations.
 func (s *Server) getAppMetrics(r *request) answer {
-	id := r.params["id"]
-	if exportID, err := uuid.Parse(id); err == nil {
-		e := r.project.find(exportID)
-		if e == nil {
-			return notFound("Not found.")
-		}
-		return reply(http.StatusOK, object{"metrics": e.perDay().json(), "errors": nil})
+	dates, counts, totals := []string{}, map[string][]int{}, map[string]int{}
+	count := func(name string, n int) {
+		counts[name][len(dates)-1] += n
+		totals[name] += n
 	}
-	if len(id) > 4 && id[:4] == "hog-" {
-		return reply(http.StatusOK, object{"metrics": series{}.json(), "errors": nil})
+	names := []string{"successes", "successes_on_retry", "failures"}
+	for _, name := range names {
+		counts[name], totals[name] = []int{}, 0
 	}
-	return notFound("Not found.")
-}
-
-// perDay counts the runs of the last 30 days.
-func (e *export) perDay() (m series) {
-	for _, r := range e.runs {
-		day := r.created.UTC().Format(time.DateOnly)
-		at := slices.Index(m.dates, day)
-		if at < 0 {
-			at = len(m.dates)
-			m.dates = append(m.dates, day)
-			m.successes, m.failures = append(m.successes, 0), append(m.failures, 0)
-		}
-		switch {
-		case r.status == "Completed":
-			m.successes[at]++
-		case !r.live():
-			m.failures[at]++
+	if !strings.HasPrefix(r.params["id"], "hog-") {
+		for _, run := range r.export().runs { // in the order of their creation
+			day := run.Created.UTC().Format(time.DateOnly)
+			if len(dates) == 0 || dates[len(dates)-1] != day {
+				dates = append(dates, day)
+				for _, name := range names {
+					counts[name] = append(counts[name], 0)
+				}
+			}
+			switch {
+			case run.Status == "Completed":
+				count("successes", 1)
+			case !run.live():
+				count("failures", 1)
+			}
 		}
 	}
-	return m
-}
-
-// series counts runs by the day on which they were created.
-type series struct {
-	dates               []string
-	successes, failures []int
-}
-
-func (m series) json() object {
-	onRetry := make([]int, len(m.dates))
-	return object{
-		"dates": orEmpty(m.dates), "successes": orEmpty(m.successes), "successes_on_retry": onRetry, "failures": orEmpty(m.failures),
-		"totals": object{"successes": sum(m.successes), "successes_on_retry": 0, "failures": sum(m.failures)},
+	metrics := object{"dates": dates, "totals": totals}
+	for name, list := range counts {
+		metrics[name] = list
 	}
+	return success(object{"metrics": metrics, "errors": nil})
 }
 
 func orEmpty[T any](list []T) []T {
@@ -64,13 +46,6 @@ func orEmpty[T any](list []T) []T {
 		return []T{}
 	}
 	return list
-}
-
-func sum(list []int) (n int) {
-	for _, x := range list {
-		n += x
-	}
-	return n
 }
 
 func (s *Server) getErrorDetails(r *request) answer {

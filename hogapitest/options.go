@@ -20,7 +20,7 @@ func WithPersonalKey(key string, scopes ...string) Option {
 		if len(scopes) == 0 {
 			scopes = []string{"*"}
 		}
-		s.keys[key] = personalKey{scopes: slices.Clone(scopes)}
+		s.keys[key] = slices.Clone(scopes)
 	}
 }
 

@@ -5,12 +5,15 @@ import (
 	"net/url"
 	"strconv"
 	"strings"
+
+	"github.com/google/uuid"
 )
 
 const defaultLimit = 100
 
 // offsetPage is limit and offset paging: a limit that is bad or 0 becomes 100, a bad offset becomes 0, and there is no maximum.
-func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer {
+// Show is called for the items of the page only, as by cursorPage.
+func offsetPage[T any](s *Server, r *request, all []T, show func(T) object) answer {
 	limit, err := strconv.Atoi(r.query.Get("limit"))
 	if err != nil || limit <= 0 {
 		limit = defaultLimit
@@ -19,13 +22,10 @@ func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer 
 	if err != nil || offset < 0 {
 		offset = 0
 	}
-	results := []any{}
-	for i := offset; i < min(offset+limit, count); i++ {
-		results = append(results, item(i))
-	}
-	page := object{"count": count, "next": nil, "previous": nil, "results": results}
-	if offset+limit < count {
-		page["next"] = s.link(r, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(offset + limit)}})
+	end := min(offset+limit, len(all))
+	page := object{"count": len(all), "next": nil, "previous": nil, "results": shown(all[min(offset, end):end], show)}
+	if end == offset+limit && end < len(all) {
+		page["next"] = s.link(r, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(end)}})
 	}
 	if offset > 0 {
 		back := url.Values{"limit": {strconv.Itoa(limit)}, "offset": nil}
@@ -34,13 +34,21 @@ func (s *Server) offsetPage(r *request, count int, item func(i int) any) answer 
 		}
 		page["previous"] = s.link(r, back)
 	}
-	return reply(200, page)
+	return success(page)
+}
+
+// shown is a list as an answer has it, never null. Showing may move the items on.
+func shown[T any](list []T, show func(T) object) []object {
+	out := make([]object, len(list))
+	for i, x := range list {
+		out[i] = show(x)
+	}
+	return out
 }
 
 // cursorPage is cursor paging of a fixed size. A cursor names the neighbour of the page by its key, so rows that come in
-// meanwhile move nothing. Backwards reverses the rows without a copy. Show is called for the rows of
-// the page only.
-func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int, key func(T) string, show func(T) any) answer {
+// meanwhile move nothing. Backwards reverses the rows without a copy.
+func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int, key func(T) uuid.UUID, show func(T) object) answer {
 	n := len(rows)
 	row := func(i int) T {
 		if backwards {
@@ -72,35 +80,28 @@ func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int
 	if from > 0 && from < n {
 		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(row(from)))}})
 	}
-	var mine []T
+	var mine []T // showing may add rows
 	for i := from; i < to; i++ {
 		mine = append(mine, row(i))
 	}
-	results := []any{}
-	for _, x := range mine { // showing moves runs on, which may add rows
-		results = append(results, show(x))
-	}
-	page["results"] = results
-	return reply(200, page)
+	page["results"] = shown(mine, show)
+	return success(page)
 }
 
-func cursor(backwards bool, key string) string {
+func cursor(backwards bool, key uuid.UUID) string {
+	text := "p=" + key.String()
 	if backwards {
-		key = "r=1&p=" + key
-	} else {
-		key = "p=" + key
+		text = "r=1&" + text
 	}
-	return base64.StdEncoding.EncodeToString([]byte(key))
+	return base64.StdEncoding.EncodeToString([]byte(text))
 }
 
-func readCursor(s string) (backwards bool, key string, ok bool) {
-	raw, err := base64.StdEncoding.DecodeString(s)
-	if err != nil {
-		return false, "", false
-	}
-	key, backwards = strings.CutPrefix(string(raw), "r=1&")
-	key, ok = strings.CutPrefix(key, "p=")
-	return backwards, key, ok && key != ""
+func readCursor(s string) (backwards bool, key uuid.UUID, ok bool) {
+	raw, _ := base64.StdEncoding.DecodeString(s)
+	text, backwards := strings.CutPrefix(string(raw), "r=1&")
+	text, found := strings.CutPrefix(text, "p=")
+	key, err := uuid.Parse(text)
+	return backwards, key, found && err == nil
 }
 
 // link is the request's own URL with some query parameters replaced, as the service makes it: absolute, from the host and

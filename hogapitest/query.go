@@ -3,7 +3,6 @@ package hogapitest
 import (
 	"encoding/json"
 	"maps"
-	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -28,19 +27,9 @@ type queryBody struct {
 }
 
 // query serves POST /query/ from the project's stored events.
-func (s *Server) query(r *request) (a answer) {
-	defer func() {
-		switch refused := recover().(type) {
-		case nil:
-		case *hogError:
-			a = s.queryRefused(refused)
-		default:
-			panic(refused)
-		}
-	}()
-	if _, refusal := readFields(r.body); refusal != nil {
-		return *refusal
-	}
+func (s *Server) query(r *request) answer {
+	defer refuseHog(s.queryRefused)
+	readFields(r.body)
 	var body queryBody
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Query.Kind != "HogQLQuery" {
 		return invalid("query", "invalid_input", "The fake answers queries of the kind HogQLQuery.")
@@ -53,16 +42,24 @@ func (s *Server) query(r *request) (a answer) {
 	if kept, ok := s.answers[key]; ok && !forced && r.now.Sub(kept.at) < 24*time.Hour {
 		again := maps.Clone(kept.body)
 		again["is_cached"] = true
-		return reply(http.StatusOK, again)
+		return success(again)
 	}
-	result, refusal := s.runQuery(r, &body)
-	if refusal != nil {
-		return *refusal
-	}
+	result := s.runQuery(r, &body)
 	if !s.ledger.compact {
 		s.answers[key] = cachedAnswer{r.now, result}
 	}
-	return reply(http.StatusOK, result)
+	return success(result)
+}
+
+// refuseHog is deferred: it refuses the request whose query is refused.
+func refuseHog(with func(*hogError) answer) {
+	switch e := recover().(type) {
+	case nil:
+	case *hogError:
+		refuse(with(e))
+	default:
+		panic(e)
+	}
 }
 
 // cachedAnswer is an earlier answer to a query.
@@ -86,7 +83,7 @@ func refreshes(mode any) (forced, ok bool) {
 }
 
 // runQuery reads the query and answers it from the table.
-func (s *Server) runQuery(r *request, body *queryBody) (object, *answer) {
+func (s *Server) runQuery(r *request, body *queryBody) object {
 	zone := s.zone
 	if convert := body.Query.Modifiers.Convert; convert != nil && !*convert {
 		zone = time.UTC
@@ -95,8 +92,7 @@ func (s *Server) runQuery(r *request, body *queryBody) (object, *answer) {
 	if s.ledger.compact && slices.ContainsFunc(parsed.reads(), func(name string) bool {
 		return strings.HasPrefix(name, "properties.") && name != "properties."+importID
 	}) {
-		a := invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID)
-		return nil, &a
+		refuse(invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID))
 	}
 	rows, hasMore := parsed.run(r.project.id, hogGroup{table: &s.table, zone: zone})
 	result := object{
@@ -106,7 +102,7 @@ func (s *Server) runQuery(r *request, body *queryBody) (object, *answer) {
 	if parsed.limit == 0 {
 		result["hasMore"], result["limit"], result["offset"] = hasMore, hogDefaultRows, 0
 	}
-	return result, nil
+	return result
 }
 
 // queryRefused is a 400. The codes are newer than most servers.

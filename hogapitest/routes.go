@@ -34,25 +34,25 @@ var routes = []route{
 
 	{op: ops.BatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
 	{op: ops.BatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
-	{op: ops.BatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: one((*request).export, (*Server).getExport)},
+	{op: ops.BatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: (*Server).getExport},
 	{op: ops.BatchExportsUpdate, method: "PATCH", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).patchExport},
 	{op: ops.Do, method: "PUT", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).putExport},
-	{op: ops.BatchExportsDelete, method: "DELETE", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: one((*request).export, (*Server).deleteExport)},
+	{op: ops.BatchExportsDelete, method: "DELETE", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).deleteExport},
 	{op: ops.BatchExportsBackfill, method: "POST", pattern: split("/batch_exports/{id}/backfill"), scope: "batch_export:write", until: E2, serve: (*Server).backfillAction},
-	{op: ops.BatchExportsLogs, method: "GET", pattern: split("/batch_exports/{id}/logs"), scope: noScope + "batch_export:read", serve: one((*request).export, (*Server).listExportLogs)},
-	{op: ops.BatchExportsPause, method: "POST", pattern: split("/batch_exports/{id}/pause"), scope: "batch_export:write", serve: one((*request).export, (*Server).pauseExport)},
-	{op: ops.BatchExportsUnpause, method: "POST", pattern: split("/batch_exports/{id}/unpause"), scope: "batch_export:write", serve: one((*request).export, (*Server).unpauseExport)},
+	{op: ops.BatchExportsLogs, method: "GET", pattern: split("/batch_exports/{id}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listExportLogs},
+	{op: ops.BatchExportsPause, method: "POST", pattern: split("/batch_exports/{id}/pause"), scope: "batch_export:write", serve: (*Server).pauseExport},
+	{op: ops.BatchExportsUnpause, method: "POST", pattern: split("/batch_exports/{id}/unpause"), scope: "batch_export:write", serve: (*Server).unpauseExport},
 
 	{op: ops.BackfillsList, method: "GET", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:read", since: E2, serve: (*Server).listBackfills},
 	{op: ops.BackfillsCreate, method: "POST", pattern: split("/batch_exports/{id}/backfills"), scope: "batch_export:write", since: E2, serve: (*Server).createBackfill},
-	{op: ops.BackfillsGet, method: "GET", pattern: split("/batch_exports/{id}/backfills/{backfill}"), scope: "batch_export:read", since: E2, serve: one((*request).row, (*Server).getBackfill)},
-	{op: ops.BackfillsCancel, method: "POST", pattern: split("/batch_exports/{id}/backfills/{backfill}/cancel"), scope: "batch_export:write", since: E2, serve: one((*request).row, (*Server).cancelBackfill)},
+	{op: ops.BackfillsGet, method: "GET", pattern: split("/batch_exports/{id}/backfills/{backfill}"), scope: "batch_export:read", since: E2, serve: (*Server).getBackfill},
+	{op: ops.BackfillsCancel, method: "POST", pattern: split("/batch_exports/{id}/backfills/{backfill}/cancel"), scope: "batch_export:write", since: E2, serve: (*Server).cancelBackfill},
 
 	{op: ops.RunsList, method: "GET", pattern: split("/batch_exports/{id}/runs"), scope: "batch_export:read", serve: (*Server).listRuns},
-	{op: ops.RunsGet, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}"), scope: "batch_export:read", serve: ofRun((*Server).getRun)},
-	{op: ops.RunsCancel, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/cancel"), scope: "batch_export:write", serve: ofRun((*Server).cancelRun)},
+	{op: ops.RunsGet, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}"), scope: "batch_export:read", serve: (*Server).getRun},
+	{op: ops.RunsCancel, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/cancel"), scope: "batch_export:write", serve: (*Server).cancelRun},
 	{op: ops.RunsLogs, method: "GET", pattern: split("/batch_exports/{id}/runs/{run}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listRunLogs},
-	{op: ops.RunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: ofRun((*Server).retryRun)},
+	{op: ops.RunsRetry, method: "POST", pattern: split("/batch_exports/{id}/runs/{run}/retry"), scope: "batch_export:write", serve: (*Server).retryRun},
 
 	{op: ops.IntegrationsList, method: "GET", pattern: split("/integrations"), scope: "integration:read", since: E2, serve: (*Server).listIntegrations},
 	{op: ops.IntegrationsCreate, method: "POST", pattern: split("/integrations"), scope: "integration:write", since: E2, serve: (*Server).createIntegration},
@@ -65,10 +65,10 @@ var routes = []route{
 	{op: ops.FileDownloadsList, method: "GET", pattern: split("/file_download_batch_exports"), scope: "batch_export:read", since: E4, serve: (*Server).listFileDownloads},
 	{op: ops.FileDownloadsCreate, method: "POST", pattern: split("/file_download_batch_exports"), scope: "batch_export:write", since: E4, serve: (*Server).createFileDownload},
 	{op: ops.FileDownloadsCountRows, method: "POST", pattern: split("/file_download_batch_exports/count_rows"), scope: "batch_export:write", since: E4, serve: (*Server).countRows},
-	{op: ops.FileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: one((*request).fileDownload, (*Server).getFileDownload)},
-	{op: ops.FileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: one((*request).fileDownload, (*Server).cancelFileDownload)},
-	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: one((*request).fileDownload, (*Server).downloadFile)},
-	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: one((*request).fileDownload, (*Server).downloadFile)},
+	{op: ops.FileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: (*Server).getFileDownload},
+	{op: ops.FileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: (*Server).cancelFileDownload},
+	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
+	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
 	{op: opDeletionsList, method: "GET", pattern: split("/data_deletion_requests"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).listDeletions)},
@@ -86,16 +86,6 @@ var routes = []route{
 
 // noScope marks an endpoint that declares its scope since E3 only: before, every personal key is refused there.
 const noScope = "since E3: "
-
-// one serves an endpoint of one object of the path, and answers 404 without it.
-func one[T any](find func(*request) *T, serve func(*Server, *request, *T) answer) func(*Server, *request) answer {
-	return func(s *Server, r *request) answer {
-		if x := find(r); x != nil {
-			return serve(s, r, x)
-		}
-		return notFound("Not found.")
-	}
-}
 
 // match finds the route of a path and its parameters. A path that the era knows with another method only gives an empty
 // route and known true. A route that the era does not have is found where no other one fits.

@@ -17,44 +17,38 @@ import (
 // run is one run as the server keeps it. A live run moves one step each time that it is shown: Starting, Running with
 // growing counts, then its outcome.
 type run struct {
-	id        uuid.UUID
-	key       string // id as text
+	Run
+
 	export    *export
 	workflow  uuid.UUID // instance_id of its logs
-	status    hogapi.RunStatus
-	start     *time.Time
-	end       time.Time
-	created   time.Time
 	updated   time.Time
-	finished  *time.Time
 	completed *int
 	failed    *int
 	total     *int
 	bytes     *int64
-	err       *string
-	cursor    *string
-	backfill  *backfill
-	noEnd     bool // the interval is shown without its end
-	extra     map[string]any
 
 	outcome Outcome
 	step    int
 }
 
-func (r *run) live() bool {
-	return r.status == "Starting" || r.status == "Running"
+func isLive(status hogapi.RunStatus) bool { return status == "Starting" || status == "Running" }
+
+func (r *run) live() bool { return isLive(r.Status) }
+
+// nextOutcome takes the outcome of a run that comes to life.
+func (p *Project) nextOutcome(records int) Outcome {
+	o := Outcome{Status: "Completed", Polls: p.server.polls, Records: records}
+	if len(p.outcomes) > 0 {
+		o, p.outcomes = p.outcomes[0].or(o), p.outcomes[1:]
+	}
+	return o
 }
 
 // newRun makes a run of an interval that is about to start.
-func (s *Server) newRun(e *export, start *time.Time, end, now time.Time) *run {
+func (s *Server) newRun(e *export, x span, now time.Time) *run {
 	r := &run{
-		id: uuid.New(), export: e, workflow: uuid.New(), status: "Starting",
-		start: start, end: end, created: now, updated: now,
-		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: e.records(timeOrZero(start), end)},
-	}
-	if next := &e.project.outcomes; len(*next) > 0 {
-		r.outcome = (*next)[0].or(r.outcome)
-		*next = (*next)[1:]
+		Run:    Run{ID: uuid.New(), Status: "Starting", Start: x.start, End: x.end, FromStart: x.start.IsZero(), Created: now},
+		export: e, workflow: uuid.New(), updated: now, outcome: e.project.nextOutcome(e.records(x.start, x.end)),
 	}
 	e.add(r)
 	return r
@@ -62,13 +56,7 @@ func (s *Server) newRun(e *export, start *time.Time, end, now time.Time) *run {
 
 // add keeps the runs in the order of their creation.
 func (e *export) add(r *run) {
-	r.key = r.id.String()
-	at, _ := slices.BinarySearchFunc(e.runs, r.created, func(x *run, t time.Time) int {
-		if x.created.After(t) {
-			return 1
-		}
-		return -1 // of the same moment: after the others
-	})
+	at := sort.Search(len(e.runs), func(i int) bool { return e.runs[i].Created.After(r.Created) })
 	e.runs = slices.Insert(e.runs, at, r)
 }
 
@@ -77,68 +65,50 @@ func (r *run) advance(s *Server) {
 	if !r.live() {
 		return
 	}
-	now := s.now()
 	r.step++
-	r.updated = now
+	r.updated = s.now()
+	r.total = new(r.outcome.Records)
 	if r.step < r.outcome.Polls {
-		r.status = "Running"
-		done, total := r.outcome.Records*r.step/r.outcome.Polls, r.outcome.Records
-		r.completed, r.total = &done, &total
+		r.Status = "Running"
+		r.completed = new(r.outcome.Records * r.step / r.outcome.Polls)
 		return
 	}
-	r.finish(s, now)
-}
-
-func (r *run) finish(s *Server, now time.Time) {
-	r.status = r.outcome.Status
-	r.finished, r.updated = &now, now
-	total := r.outcome.Records
-	r.total = &total
-	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", total)
-	if r.status == "Completed" {
-		size, failed := int64(total)*512, r.outcome.FailedRecords
-		completed := total - failed
-		r.completed, r.failed, r.bytes = &completed, &failed, &size
+	r.Status, r.Finished = r.outcome.Status, r.updated
+	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", *r.total)
+	if r.Status == "Completed" {
+		r.completed, r.failed, r.bytes = new(*r.total-r.outcome.FailedRecords), new(r.outcome.FailedRecords), new(int64(*r.total)*512)
 	} else {
-		text := r.outcome.Error
-		r.err = &text
-		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.status, text)
+		r.Error = r.outcome.Error
+		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.Status, r.Error)
 	}
-	r.export.log(r, now, level, message)
-	for _, b := range r.export.backfills {
-		b.proceed(s, now)
-	}
+	r.export.logs = append(r.export.logs, LogEntry{Time: r.updated, Level: level, Message: message, RunID: r.ID, instance: r.workflow})
+	r.export.proceed(r.updated)
 }
 
 // cancel ends a live run.
 func (r *run) cancel(now time.Time) {
 	if r.live() {
-		r.status, r.finished, r.updated = "Cancelled", &now, now
+		r.Status, r.Finished, r.updated = "Cancelled", now, now
 	}
 }
 
 // json is the run as the service shows it; being shown moves it on.
 func (r *run) json(s *Server) object {
 	o := object{
-		"id": r.id, "status": r.status, "batch_export": r.export.id,
-		"data_interval_start": stampOrNil(r.start), "data_interval_end": stamp(r.end),
-		"records_completed": r.completed, "records_total_count": r.total,
-		"latest_error": r.err, "cursor": r.cursor,
-		"created_at": stamp(r.created), "last_updated_at": stamp(r.updated), "finished_at": stampOrNil(r.finished),
+		"id": r.ID, "status": r.Status, "batch_export": r.export.ID, "data_interval_start": stampOrNil(r.Start), "data_interval_end": stamp(r.End),
+		"records_completed": r.completed, "records_total_count": r.total, "latest_error": orNull(r.Error), "cursor": nil,
+		"created_at": stamp(r.Created), "last_updated_at": stamp(r.updated), "finished_at": stampOrNil(r.Finished),
 	}
 	if s.era >= E2 {
-		o["backfill"], o["bytes_exported"] = nil, r.bytes
-		if r.backfill != nil {
-			o["backfill"] = r.backfill.id
-		}
+		o["backfill"], o["bytes_exported"] = orNull(r.BackfillID), r.bytes
 	}
 	if s.era >= E3 {
 		o["records_failed"], o["batch_export_on_demand"] = r.failed, nil
 	}
-	if r.noEnd {
+	if r.NoEnd {
 		o["data_interval_end"] = nil
 	}
-	maps.Copy(o, r.extra)
+	maps.Copy(o, r.Extra)
 	r.advance(s) // replaces pointers, so o keeps the old values
 	return o
 }
@@ -149,10 +119,10 @@ func byInterval(ordering string) bool {
 
 // runsOf are the runs that a request can see: of the export in the path, inside the hidden window of 7 days or the one that
 // the query asks for. They are in the order of their creation. The slice may be the export's own.
-func (s *Server) runsOf(r *request) ([]*run, *answer) {
+func (s *Server) runsOf(r *request) []*run {
 	id, err := uuid.Parse(r.params["id"])
 	if err != nil {
-		return nil, nil
+		return nil
 	}
 	intervals := byInterval(r.query.Get("ordering"))
 	low, high := "after", "before"
@@ -160,54 +130,45 @@ func (s *Server) runsOf(r *request) ([]*run, *answer) {
 		low, high = "start", "end"
 	}
 	from, until := r.now.AddDate(0, 0, -7), r.now
-	for name, to := range map[string]*time.Time{low: &from, high: &until} {
-		if value := r.query.Get(name); value != "" {
-			t, ok := readTime(value, r.now)
-			if !ok {
-				a := invalid(name, "invalid_input", "Enter a valid date/time.")
-				return nil, &a
-			}
-			*to = t
-		}
-	}
+	r.time(low, &from)
+	r.time(high, &until)
 	statuses := r.query["status"]
 	if s.era < E3 {
 		statuses = nil
 	}
 	for _, status := range statuses {
 		if !slices.Contains(s.statuses(), status) {
-			a := invalid("status", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", status))
-			return nil, &a
+			refuse(invalid("status", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", status)))
 		}
 	}
 	all := r.project.runsOf(id)
 	if !intervals {
 		all = createdWithin(all, from, until)
 		if len(statuses) == 0 {
-			return all, nil
+			return all
 		}
 	}
 	var seen []*run
 	for _, run := range all {
-		in := !intervals || run.start == nil && s.era == E1 || run.start != nil && !run.start.Before(from) && !run.end.After(until)
-		if in && (len(statuses) == 0 || slices.Contains(statuses, string(run.status))) {
+		in := !intervals || run.Start.IsZero() && s.era == E1 || !run.Start.IsZero() && !run.Start.Before(from) && !run.End.After(until)
+		if in && (len(statuses) == 0 || slices.Contains(statuses, string(run.Status))) {
 			seen = append(seen, run)
 		}
 	}
-	return seen, nil
+	return seen
 }
 
 // createdWithin is the part of a list in the order of creation that lies within a time, both ends included.
 func createdWithin(runs []*run, from, until time.Time) []*run {
-	low := sort.Search(len(runs), func(i int) bool { return !runs[i].created.Before(from) })
-	high := sort.Search(len(runs), func(i int) bool { return runs[i].created.After(until) })
+	low := sort.Search(len(runs), func(i int) bool { return !runs[i].Created.Before(from) })
+	high := sort.Search(len(runs), func(i int) bool { return runs[i].Created.After(until) })
 	return runs[low:max(low, high)]
 }
 
 // runsOf are all runs of an export, also of a deleted one.
 func (p *Project) runsOf(id uuid.UUID) []*run {
 	for _, e := range p.exports {
-		if e.id == id {
+		if e.ID == id {
 			return e.runs
 		}
 	}
@@ -223,97 +184,67 @@ func (s *Server) statuses() []string {
 }
 
 func (s *Server) listRuns(r *request) answer {
-	seen, refusal := s.runsOf(r)
-	if refusal != nil {
-		return *refusal
-	}
+	seen := s.runsOf(r)
 	ordering := r.query.Get("ordering")
+	key := func(x *run) uuid.UUID { return x.ID }
 	if byInterval(ordering) {
-		if r.query.Get("cursor") == cursor(false, noStart) {
+		if r.query.Get("cursor") == cursor(false, uuid.Nil) {
 			return serverError()
 		}
-		slices.SortStableFunc(seen, func(a, b *run) int { return compareNullsLast(a.start, b.start) })
-	}
-	key := func(x *run) string {
-		if byInterval(ordering) && x.start == nil {
-			return noStart
+		slices.SortStableFunc(seen, func(a, b *run) int { return compareZerosLast(a.Start, b.Start) })
+		key = func(x *run) uuid.UUID {
+			if x.FromStart { // the oldest era cannot read such a cursor back
+				return uuid.Nil
+			}
+			return x.ID
 		}
-		return x.key
 	}
 	backwards := ordering != "created_at" && ordering != "data_interval_start"
-	return cursorPage(s, r, seen, backwards, 100, key, func(x *run) any { return x.json(s) })
+	return cursorPage(s, r, seen, backwards, 100, key, func(x *run) object { return x.json(s) })
 }
 
-// noStart stands for a missing start in a cursor of the oldest era, which cannot read it back.
-const noStart = "None"
-
-func compareNullsLast(a, b *time.Time) int {
+func compareZerosLast(a, b time.Time) int {
 	switch {
-	case a != nil && b != nil:
-		return a.Compare(*b)
-	case a != nil:
+	case a.IsZero() == b.IsZero():
+		return a.Compare(b)
+	case b.IsZero():
 		return -1
-	case b != nil:
-		return 1
 	}
-	return 0
+	return 1
 }
 
 // run finds the run of the path. The hidden window holds here too.
-func (s *Server) run(r *request) (*run, *answer) {
-	seen, refusal := s.runsOf(r)
-	if refusal != nil {
-		return nil, refusal
-	}
-	id, err := uuid.Parse(r.params["run"])
-	if err == nil {
-		for _, run := range seen {
-			if run.id == id {
-				return run, nil
-			}
-		}
-	}
-	a := notFound("Not found.")
-	return nil, &a
+func (s *Server) run(r *request) *run {
+	return one(s.runsOf(r), r.params["run"], func(x *run) uuid.UUID { return x.ID })
 }
 
-// ofRun serves an endpoint of the run of the path.
-func ofRun(serve func(*Server, *request, *run) answer) func(*Server, *request) answer {
-	return func(s *Server, r *request) answer {
-		run, refusal := s.run(r)
-		if refusal != nil {
-			return *refusal
-		}
-		return serve(s, r, run)
-	}
-}
+func (s *Server) getRun(r *request) answer { return success(s.run(r).json(s)) }
 
-func (s *Server) getRun(_ *request, run *run) answer {
-	return reply(http.StatusOK, run.json(s))
-}
-
-func (s *Server) cancelRun(r *request, run *run) answer {
+func (s *Server) cancelRun(r *request) answer {
+	run := s.run(r)
 	if !run.live() {
 		if s.era == E1 {
 			return serverError()
 		}
-		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", run.status))
+		return invalid("", "invalid_input", fmt.Sprintf("Cannot cancel a run that is in '%s' status", run.Status))
 	}
 	run.cancel(r.now)
-	for _, b := range run.export.backfills {
-		b.proceed(s, r.now)
-	}
-	return reply(http.StatusOK, object{"cancelled": true})
+	run.export.proceed(r.now)
+	return success(object{"cancelled": true})
 }
 
 // retryRun is a backfill of the run's own interval. A run with any status can be retried.
-func (s *Server) retryRun(r *request, old *run) answer {
+func (s *Server) retryRun(r *request) answer {
+	old := s.run(r)
+	interval := span{old.Start, old.End}
 	for _, b := range old.export.backfills {
-		if b.retry && b.live() && b.covers(old.start, old.end) {
+		if b.Retry && b.live() && b.intervals[0].equal(interval) {
 			return serverError() // the workflow is already started
 		}
 	}
-	b := s.startRetry(old, r.now)
+	b := s.newBackfill(old.export, interval, r.now)
+	b.Retry, b.noEnd, b.intervals = true, old.NoEnd, []span{interval}
+	b.proceed(r.now)
 	status := http.StatusOK
 	if s.era >= E3 {
 		status = http.StatusCreated

@@ -62,35 +62,25 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	s := p.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	e := p.newExport(s.now())
-	if x.ID != uuid.Nil {
-		e.id = x.ID
-	}
-	e.name, e.interval = or(x.Name, "Export"), or(string(x.Interval), "hour")
-	e.model, e.timezone = or(string(x.Model), e.model), or(x.Timezone, e.timezone)
-	e.paused, e.extra = x.Paused, x.Extra
-	e.lastPaused, e.start, e.end = timeOrNil(x.LastPaused), timeOrNil(x.StartAt), timeOrNil(x.EndAt)
-	if !x.Created.IsZero() {
-		e.created, e.updated = x.Created, x.Created
-	}
+	e := p.newExport(or(x.Created, s.now()))
+	x.ID, x.Name, x.Interval, x.Created = or(x.ID, e.ID), or(x.Name, "Export"), or(x.Interval, "hour"), e.Created
+	x.Model, x.Timezone = or(x.Model, e.Model), or(x.Timezone, e.Timezone)
 	if s.era >= E4 && x.DestinationType == "" {
 		x.DestinationType, x.Integration = "AwsS3", or(x.Integration, 1)
 	}
-	e.destination = destination{kind: or(x.DestinationType, "S3"), config: asSent(x.Config)}
-	if x.Config == nil && e.destination.kind == "AwsS3" {
-		e.destination.config = map[string]any{"bucket_name": "bucket", "region": "us-east-1", "prefix": "events/"}
-	}
-	if x.Config == nil && e.destination.kind == "S3" {
-		e.destination.config = map[string]any{"bucket_name": "bucket", "region": "us-east-1", "prefix": "events/", "aws_access_key_id": "id", "aws_secret_access_key": "secret"}
-	}
-	if x.Integration != 0 {
-		e.destination.integration = toJSON(x.Integration)
-		if p.integration(x.Integration) == nil {
-			p.addIntegration(Integration{ID: x.Integration, Kind: kindFor[e.destination.kind], Config: map[string]any{"name": "seeded " + strconv.Itoa(x.Integration)}})
+	e.destination = destination{or(x.DestinationType, "S3"), asSent(x.Config), x.Integration}
+	if x.Config == nil && (e.kind == "AwsS3" || e.kind == "S3") {
+		e.config = map[string]any{"bucket_name": "bucket", "region": "us-east-1", "prefix": "events/"}
+		if e.kind == "S3" {
+			e.config["aws_access_key_id"], e.config["aws_secret_access_key"] = "id", "secret"
 		}
 	}
+	if x.Integration != 0 && p.integration(x.Integration) == nil {
+		p.addIntegration(Integration{ID: x.Integration, Kind: kindFor[e.kind], Config: map[string]any{"name": "seeded " + strconv.Itoa(x.Integration)}})
+	}
+	e.Export = x
 	p.exports = append(p.exports, e)
-	return e.id
+	return e.ID
 }
 
 // asSent is a config with the types that it would have after a trip as JSON.
@@ -110,35 +100,31 @@ func or[T comparable](value, fallback T) T {
 	return value
 }
 
-func timeOrNil(t time.Time) *time.Time {
-	if t.IsZero() {
+func orNull[T comparable](value T) any {
+	var zero T
+	if value == zero {
 		return nil
 	}
-	return &t
-}
-
-func timeOrZero(t *time.Time) time.Time {
-	if t == nil {
-		return time.Time{}
-	}
-	return *t
+	return value
 }
 
 // Exports shows the project's batch exports, deleted ones too, in the order of their making.
 func (p *Project) Exports() []Export {
+	return seen(p, func() []*export { return p.exports }, func(e *export) Export {
+		x := e.Export
+		x.DestinationType, x.Config, x.Integration = e.kind, e.config, e.integration
+		return x
+	})
+}
+
+// seen shows a list of the project. Looking at it moves nothing.
+func seen[T, S any](p *Project, list func() []T, show func(T) S) (all []S) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
-	var list []Export
-	for _, e := range p.exports {
-		x := Export{
-			ID: e.id, Name: e.name, Model: hogapi.Model(e.model), Interval: hogapi.Interval(e.interval), DestinationType: e.destination.kind, Config: e.destination.config,
-			Paused: e.paused, Created: e.created, LastPaused: timeOrZero(e.lastPaused), StartAt: timeOrZero(e.start), EndAt: timeOrZero(e.end),
-			Timezone: e.timezone, Extra: e.extra, Deleted: e.deleted,
-		}
-		_ = json.Unmarshal(e.destination.integration, &x.Integration)
-		list = append(list, x)
+	for _, x := range list() {
+		all = append(all, show(x))
 	}
-	return list
+	return all
 }
 
 // Run seeds a run, and shows one. Zero values become a run of the hour before it was created that has Completed.
@@ -163,66 +149,46 @@ func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	e := p.mustFind(exportID)
-	created := or(x.Created, s.now())
-	r := &run{
-		id: or(x.ID, uuid.New()), export: e, workflow: uuid.New(), status: or(x.Status, "Completed"),
-		start: timeOrNil(x.Start), end: or(x.End, created.Truncate(time.Hour)), created: created, updated: created, noEnd: x.NoEnd, extra: x.Extra,
-		outcome: Outcome{Status: "Completed", Polls: s.polls, Records: or(x.Records, defaultRecords)},
+	x.ID, x.Status, x.Created = or(x.ID, uuid.New()), or(x.Status, "Completed"), or(x.Created, s.now())
+	x.End = or(x.End, x.Created.Truncate(time.Hour))
+	if !x.FromStart {
+		x.Start = or(x.Start, x.End.Add(-time.Hour))
 	}
-	if r.start == nil && !x.FromStart {
-		start := r.end.Add(-time.Hour)
-		r.start = &start
-	}
-	switch {
-	case r.live():
-		if next := &p.outcomes; len(*next) > 0 {
-			r.outcome, *next = (*next)[0].or(r.outcome), (*next)[1:]
-		}
-		if r.status == "Running" {
+	x.FromStart = x.Start.IsZero()
+	r := &run{Run: x, export: e, workflow: uuid.New(), updated: x.Created}
+	r.outcome.Records = or(x.Records, defaultRecords)
+	if r.live() {
+		r.outcome = p.nextOutcome(r.outcome.Records)
+		if x.Status == "Running" {
 			r.step = 1
 		}
-	default:
-		finished := or(x.Finished, created.Add(time.Minute))
-		r.finished, r.updated = &finished, finished
-		r.total = &r.outcome.Records
-		if r.status == "Completed" {
+	} else {
+		r.Finished = or(x.Finished, x.Created.Add(time.Minute))
+		r.updated, r.total = r.Finished, &r.outcome.Records
+		if x.Status == "Completed" {
 			r.completed = r.total
 		}
 	}
-	if x.Error != "" {
-		r.err = &x.Error
-	}
 	e.add(r)
-	return r.id
+	return r.ID
 }
 
 func (p *Project) mustFind(id uuid.UUID) *export {
-	e := p.find(id)
-	if e == nil {
-		panic("hogapitest: the project has no export " + id.String())
+	for _, e := range p.exports {
+		if e.ID == id && !e.Deleted {
+			return e
+		}
 	}
-	return e
+	panic("hogapitest: the project has no export " + id.String())
 }
 
 // Runs shows the runs of an export, oldest first. Looking at them here moves nothing.
 func (p *Project) Runs(exportID uuid.UUID) []Run {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	var list []Run
-	for _, r := range p.runsOf(exportID) {
-		x := Run{
-			ID: r.id, Status: r.status, Start: timeOrZero(r.start), End: r.end, FromStart: r.start == nil, NoEnd: r.noEnd, Created: r.created,
-			Finished: timeOrZero(r.finished), Records: r.outcome.Records, Extra: r.extra,
-		}
-		if r.err != nil {
-			x.Error = *r.err
-		}
-		if r.backfill != nil {
-			x.BackfillID = r.backfill.id
-		}
-		list = append(list, x)
-	}
-	return list
+	return seen(p, func() []*run { return p.runsOf(exportID) }, func(r *run) Run {
+		x := r.Run
+		x.Records = r.outcome.Records
+		return x
+	})
 }
 
 // Outcome is how a run ends. Zero fields keep the defaults: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
@@ -267,7 +233,7 @@ func (p *Project) AddLog(exportID uuid.UUID, l LogEntry) {
 	l.Time, l.Level = or(l.Time, p.server.now()), or(l.Level, "INFO")
 	l.instance = l.RunID
 	for _, r := range e.runs {
-		if r.id == l.RunID {
+		if r.ID == l.RunID {
 			l.instance = r.workflow
 		}
 	}

@@ -26,7 +26,7 @@ type Server struct {
 
 	mu         sync.Mutex
 	projects   map[string]*Project
-	keys       map[string]personalKey
+	keys       map[string][]string // with their scopes
 	routes     []route
 	scripts    map[hogapi.Op]*script
 	calls      []*Call
@@ -75,7 +75,7 @@ func New(options ...Option) *Server {
 	s := &Server{
 		settings:   settings{era: E4, now: time.Now, polls: 3},
 		projects:   map[string]*Project{},
-		keys:       map[string]personalKey{},
+		keys:       map[string][]string{},
 		hosts:      map[string]bool{},
 		routes:     slices.Clone(routes),
 		scripts:    map[hogapi.Op]*script{},

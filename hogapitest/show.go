@@ -35,26 +35,20 @@ type Backfill struct {
 
 // Backfills shows the backfills and retries of an export, oldest first. Looking at them here moves nothing.
 func (p *Project) Backfills(exportID uuid.UUID) []Backfill {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	var list []Backfill
-	for _, e := range p.exports {
-		if e.id != exportID {
-			continue
+	all := func() []*backfill {
+		if i := slices.IndexFunc(p.exports, func(e *export) bool { return e.ID == exportID }); i >= 0 {
+			return p.exports[i].backfills
 		}
-		for _, b := range e.backfills {
-			list = append(list, Backfill{
-				ID: b.id, Status: hogapi.RunStatus(b.status), Start: timeOrZero(b.start), End: b.end, Created: b.created,
-				Intervals: len(b.intervals), Begun: b.next, Retry: b.retry,
-			})
-		}
+		return nil
 	}
-	return list
+	return seen(p, all, func(b *backfill) Backfill {
+		x := b.Backfill
+		x.Intervals = len(b.intervals)
+		return x
+	})
 }
 
 // Dashboards shows the project's dashboards, in the order of their making.
 func (p *Project) Dashboards() []Dashboard {
-	p.server.mu.Lock()
-	defer p.server.mu.Unlock()
-	return slices.Clone(p.dashboards)
+	return seen(p, func() []Dashboard { return p.dashboards }, func(d Dashboard) Dashboard { return d })
 }

@@ -5,11 +5,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 )
@@ -32,7 +31,8 @@ type signed struct {
 }
 
 // downloadFile redirects to a signed URL.
-func (s *Server) downloadFile(r *request, d *fileDownload) answer {
+func (s *Server) downloadFile(r *request) answer {
+	d := r.fileDownload()
 	switch {
 	case d.live():
 		return invalid("", "invalid_input", "Batch export run is still in progress")
@@ -42,14 +42,8 @@ func (s *Server) downloadFile(r *request, d *fileDownload) answer {
 		return invalid("", "invalid_input", "Batch export run has failed")
 	}
 	part := r.params["part"]
-	index := -1
-	if id, err := uuid.Parse(part); err == nil {
-		for i, f := range d.Files {
-			if f.ID == id {
-				index = i
-			}
-		}
-	} else if n, err := strconv.Atoi(or(part, "0")); err == nil && n >= 0 {
+	index := slices.IndexFunc(d.Files, func(f File) bool { return f.ID.String() == strings.ToLower(part) })
+	if n, err := strconv.Atoi(or(part, "0")); err == nil && n >= 0 {
 		if index = n; n >= len(d.Files) {
 			return notFound(fmt.Sprintf("No files with index %d", n))
 		}
@@ -86,8 +80,7 @@ func (s *Server) serveFile(r *request) answer {
 	if !ranged || s.ignoreRanges {
 		return a
 	}
-	first, _ := strings.CutSuffix(from, "-")
-	n, err := strconv.Atoi(first)
+	n, err := strconv.Atoi(strings.TrimSuffix(from, "-"))
 	if err != nil || n < 0 || n >= size {
 		a = storageError(http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The requested range is not satisfiable")
 		a.header.Set("Content-Range", fmt.Sprintf("bytes */%d", size))

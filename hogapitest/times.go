@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"fmt"
 	"regexp"
 	"strconv"
 	"time"
@@ -15,12 +16,34 @@ func stamp(t time.Time) string {
 	return t.Format("2006-01-02T15:04:05.000000Z")
 }
 
-// stampOrNil is null for no time.
-func stampOrNil(t *time.Time) any {
-	if t == nil {
+// stampOrNil is null for the zero time.
+func stampOrNil(t time.Time) any {
+	if t.IsZero() {
 		return nil
 	}
-	return stamp(*t)
+	return stamp(t)
+}
+
+// time reads a time of the query, if it is there.
+func (r *request) time(name string, to *time.Time) {
+	if text := r.query.Get(name); text != "" {
+		at, ok := readTime(text, r.now)
+		if !ok {
+			refuse(invalid(name, "invalid_input", "Enter a valid date/time."))
+		}
+		*to = at
+	}
+}
+
+// number reads a number of the query from 1 to most, if it is there.
+func (r *request) number(name string, to *int, most int) {
+	if text := r.query.Get(name); text != "" {
+		n, err := strconv.Atoi(text)
+		if err != nil || n < 1 || n > most {
+			refuse(invalid(name, "invalid_input", fmt.Sprintf("Ensure this value is from 1 to %d.", most)))
+		}
+		*to = n
+	}
 }
 
 var relative = regexp.MustCompile(`^-(\d{1,4})([hdwmy])$`)

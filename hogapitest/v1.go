@@ -54,22 +54,16 @@ type v1Event struct {
 // readV1 reads a request in the service's order: header, encoding, size, body, ids, then each event.
 func (s *Server) readV1(h http.Header, body []byte) *v1Request {
 	r := &v1Request{}
-	steps := []func() *answer{
-		func() *answer { return r.authorize(h) },
-		func() *answer { return r.readHeader(h) },
-		func() *answer {
-			plain, refusal := unpackV1(h, body)
-			if refusal != nil {
-				return refusal
-			}
-			return r.readBody(plain)
-		},
-		func() *answer { return r.checkIDs() },
-	}
-	for _, step := range steps {
-		if r.refusal = step(); r.refusal != nil {
-			return r
-		}
+	a := answered(func() answer {
+		r.authorize(h)
+		r.readHeader(h)
+		r.readBody(unpackV1(h, body))
+		r.checkIDs()
+		return noContent
+	})
+	if a.status != noContent.status {
+		r.refusal = &a
+		return r
 	}
 	now := s.now()
 	for i := range r.events {
@@ -79,23 +73,19 @@ func (s *Server) readV1(h http.Header, body []byte) *v1Request {
 }
 
 // authorize reads the project key.
-func (r *v1Request) authorize(h http.Header) *answer {
+func (r *v1Request) authorize(h http.Header) {
 	value, there := header(h, "Authorization")
 	if !there {
-		return refuseV1(http.StatusUnauthorized, "missing_authorization", "Authorization header is missing")
-	}
-	if !visible(value) {
-		return badHeader("Authorization")
+		refuseV1(http.StatusUnauthorized, "missing_authorization", "Authorization header is missing")
 	}
 	scheme, token, _ := strings.Cut(value, " ")
-	if !strings.EqualFold(scheme, "Bearer") {
-		return badHeader("Authorization")
+	if !visible(value) || !strings.EqualFold(scheme, "Bearer") {
+		badHeader("Authorization")
 	}
 	r.token = strings.TrimSpace(token)
 	if r.token == "" || len(r.token) > maxTokenBytes || strings.HasPrefix(r.token, "phx_") {
-		return refuseV1(http.StatusUnauthorized, "invalid_api_token", "the project key is not valid")
+		refuseV1(http.StatusUnauthorized, "invalid_api_token", "the project key is not valid")
 	}
-	return nil
 }
 
 // v1Headers must all be there.
@@ -104,7 +94,7 @@ var v1Headers = []string{
 }
 
 // readHeader reads the headers that every request must have.
-func (r *v1Request) readHeader(h http.Header) *answer {
+func (r *v1Request) readHeader(h http.Header) {
 	value := map[string]string{}
 	var missing []string
 	for _, name := range v1Headers {
@@ -115,31 +105,24 @@ func (r *v1Request) readHeader(h http.Header) *answer {
 		value[name] = text
 	}
 	if missing != nil {
-		return refuseV1(http.StatusBadRequest, "missing_required_headers", "missing required headers: "+strings.Join(missing, ", "))
+		refuseV1(http.StatusBadRequest, "missing_required_headers", "missing required headers: "+strings.Join(missing, ", "))
 	}
+	good := map[string]bool{}
+	r.lib, r.libVersion = sdkInfo(value["PostHog-Sdk-Info"])
+	r.attempt, _ = strconv.Atoi(value["PostHog-Attempt"])
+	good["PostHog-Attempt"] = r.attempt >= 1
+	r.id, good["PostHog-Request-Id"] = parseUUID(value["PostHog-Request-Id"])
+	r.stamp = value["PostHog-Request-Timestamp"]
+	r.at, good["PostHog-Request-Timestamp"] = readRFC3339(r.stamp)
 	for _, name := range v1Headers {
-		if !visible(value[name]) {
-			return badHeader(name)
+		if ok, judged := good[name]; !visible(value[name]) || judged && !ok {
+			badHeader(name)
 		}
 	}
-	r.lib, r.libVersion = sdkInfo(value["PostHog-Sdk-Info"])
-	var err error
-	if r.attempt, err = strconv.Atoi(value["PostHog-Attempt"]); err != nil || r.attempt < 1 {
-		return badHeader("PostHog-Attempt")
-	}
-	var ok bool
-	if r.id, ok = parseUUID(value["PostHog-Request-Id"]); !ok {
-		return badHeader("PostHog-Request-Id")
-	}
-	r.stamp = value["PostHog-Request-Timestamp"]
-	if r.at, ok = readRFC3339(r.stamp); !ok {
-		return badHeader("PostHog-Request-Timestamp")
-	}
 	if kind, _, err := mime.ParseMediaType(value["Content-Type"]); err != nil || kind != "application/json" {
-		return refuseV1(http.StatusUnsupportedMediaType, "unsupported_content_type", "Content-Type must be application/json")
+		refuseV1(http.StatusUnsupportedMediaType, "unsupported_content_type", "Content-Type must be application/json")
 	}
 	r.encoding, _ = header(h, "Content-Encoding")
-	return nil
 }
 
 // header is the first value of a header, which may be there and empty.
@@ -185,8 +168,10 @@ func readRFC3339(text string) (time.Time, bool) {
 	return t.UTC(), err == nil
 }
 
-// refuseV1 is an answer of capture v1 to a request that failed as a whole.
-func refuseV1(status int, tag, description string) *answer {
+func refuseV1(status int, tag, description string) { refuse(failureV1(status, tag, description)) }
+
+// failureV1 is an answer of capture v1 to a request that failed as a whole.
+func failureV1(status int, tag, description string) answer {
 	a := reply(status, object{
 		"error": tag, "error_description": description, "error_uri": "https://posthog.com/docs/api/capture#" + tag,
 	})
@@ -194,11 +179,11 @@ func refuseV1(status int, tag, description string) *answer {
 	case http.StatusRequestTimeout, http.StatusInternalServerError, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
 		a.header.Set("Retry-After", "1")
 	}
-	return &a
+	return a
 }
 
-func badHeader(name string) *answer {
-	return refuseV1(http.StatusBadRequest, "invalid_header_value", "invalid value of header "+name)
+func badHeader(name string) {
+	refuseV1(http.StatusBadRequest, "invalid_header_value", "invalid value of header "+name)
 }
 
 // usualV1 is the answer of capture v1 with a status, for scripts without a body.
@@ -216,7 +201,7 @@ func usualV1(status int) answer {
 	}[status]
 	switch {
 	case known:
-		return *refuseV1(status, tag, http.StatusText(status))
+		return failureV1(status, tag, http.StatusText(status))
 	case status == http.StatusOK:
 		return reply(status, object{"results": object{}})
 	case status == http.StatusBadGateway:
@@ -226,28 +211,21 @@ func usualV1(status int) answer {
 }
 
 // echo returns the request's id in the answer, as the service does for every answer of its own.
-func echo(h http.Header, a *answer) {
-	id, there := header(h, "PostHog-Request-Id")
-	if a.header == nil {
-		a.header = http.Header{}
-	}
-	if there && a.header.Get("Content-Type") == "application/json" {
+func echo(h http.Header, a answer) {
+	if id, there := header(h, "PostHog-Request-Id"); there && a.header.Get("Content-Type") == "application/json" {
 		a.header.Set("PostHog-Request-Id", id)
 	}
 }
 
 // isProbe reports whether a small body holds an empty batch.
-func isProbe(h http.Header, body []byte) bool {
-	plain, refusal := unpackV1(h, body)
-	if refusal != nil {
-		return false
-	}
-	list, err := members(bytes.TrimSpace(plain))
-	for _, m := range list {
-		if m.key == "batch" {
-			raws, bad := elements(m.value)
-			return err == nil && bad == nil && len(raws) == 0
+func isProbe(h http.Header, body []byte) (probe bool) {
+	answered(func() answer {
+		plain := bytes.TrimSpace(unpackV1(h, body))
+		for _, m := range members(plain) {
+			probe = probe || m.key == "batch" && m.value[0] == '[' && len(elements(m.value)) == 0
 		}
-	}
-	return false
+		probe = probe && strictJSON(plain)
+		return noContent
+	})
+	return probe
 }

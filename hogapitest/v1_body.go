@@ -15,73 +15,71 @@ import (
 const maxV1Bytes = 200 // of a name and of a distinct id
 
 // parsing refuses a whole request without naming the event.
-func parsing(what string) *answer {
-	return refuseV1(http.StatusBadRequest, "request_parsing_error", "failed to parse request: "+what)
+func parsing(what string) {
+	refuseV1(http.StatusBadRequest, "request_parsing_error", "failed to parse request: "+what)
 }
 
 // readBody reads the envelope and the events, and checks the types of their fields only.
-func (r *v1Request) readBody(plain []byte) *answer {
-	f, err := known(bytes.TrimSpace(plain), v1BatchFields)
-	if err != nil {
-		return parsing(err.Error())
+func (r *v1Request) readBody(plain []byte) {
+	plain = bytes.TrimSpace(plain)
+	if !strictJSON(plain) {
+		parsing("expected an object")
 	}
-	var ok bool
-	if r.created, ok = asString(f["created_at"]); !ok {
-		return parsing("`created_at` must be a text")
-	}
+	f := knownV1(plain, v1BatchFields)
+	r.created = textV1(f, "created_at")
 	for _, name := range []string{"historical_migration", "capture_internal"} {
 		if value := string(f[name]); value != "" && value != "true" && value != "false" {
-			return parsing("`" + name + "` must be true or false")
+			parsing("`" + name + "` must be true or false")
 		}
 	}
 	r.historical = string(f["historical_migration"]) == "true"
-	raws, err := elements(f["batch"])
-	if err != nil {
-		return parsing("`batch` must be an array")
+	if len(f["batch"]) == 0 || f["batch"][0] != '[' {
+		parsing("`batch` must be an array")
 	}
+	raws := elements(f["batch"])
 	r.events = make([]v1Event, len(raws))
 	for i, raw := range raws {
-		if refusal := r.events[i].read(raw); refusal != nil {
-			return refusal
-		}
+		r.events[i].read(raw)
 	}
 	if _, ok := readRFC3339(r.created); !ok {
-		return refuseV1(http.StatusBadRequest, "invalid_batch", "created_at is not an RFC 3339 time")
+		refuseV1(http.StatusBadRequest, "invalid_batch", "created_at is not an RFC 3339 time")
 	}
 	if len(raws) == 0 {
-		return refuseV1(http.StatusBadRequest, "empty_batch", "the batch holds no event")
+		refuseV1(http.StatusBadRequest, "empty_batch", "the batch holds no event")
 	}
-	return nil
+}
+
+func knownV1(raw json.RawMessage, names map[string]string) fields {
+	f, err := known(raw, names)
+	if err != nil {
+		parsing(err.Error())
+	}
+	return f
+}
+
+func textV1(f fields, name string) string {
+	text, ok := asString(f[name])
+	if !ok {
+		parsing("`" + name + "` must be a text")
+	}
+	return text
 }
 
 // read takes an event apart.
-func (e *v1Event) read(raw json.RawMessage) *answer {
-	f, err := known(raw, v1EventFields)
-	if err != nil {
-		return parsing(err.Error())
-	}
-	texts := map[string]string{}
-	for _, name := range []string{"event", "distinct_id", "uuid", "timestamp"} {
-		value, ok := asString(f[name])
-		if !ok {
-			return parsing("`" + name + "` must be a text")
-		}
-		texts[name] = value
-	}
-	for _, name := range []string{"session_id", "window_id"} {
-		if _, ok := asString(f[name]); !ok && !absent(f[name]) {
-			return parsing("`" + name + "` must be a text")
-		}
-	}
+func (e *v1Event) read(raw json.RawMessage) {
+	f := knownV1(raw, v1EventFields)
 	e.raw, e.fields = raw, f
-	e.name, e.timestamp = texts["event"], texts["timestamp"]
-	e.distinctID = strings.TrimSpace(texts["distinct_id"])
-	e.sentUUID = strings.TrimSpace(texts["uuid"])
-	return nil
+	e.name, e.timestamp = textV1(f, "event"), textV1(f, "timestamp")
+	e.distinctID, e.sentUUID = strings.TrimSpace(textV1(f, "distinct_id")), strings.TrimSpace(textV1(f, "uuid"))
+	for _, name := range []string{"session_id", "window_id"} {
+		if !absent(f[name]) {
+			textV1(f, name)
+		}
+	}
 }
 
 // checkIDs refuses a batch with a missing, invalid or duplicate uuid.
-func (r *v1Request) checkIDs() *answer {
+func (r *v1Request) checkIDs() {
 	seen := make(map[uuid.UUID]bool, len(r.events))
 	for i := range r.events {
 		e := &r.events[i]
@@ -89,15 +87,14 @@ func (r *v1Request) checkIDs() *answer {
 		e.uuid, ok = parseUUID(e.sentUUID)
 		switch {
 		case e.sentUUID == "":
-			return refuseV1(http.StatusBadRequest, "missing_event_uuid", "an event has no uuid")
+			refuseV1(http.StatusBadRequest, "missing_event_uuid", "an event has no uuid")
 		case !ok:
-			return refuseV1(http.StatusBadRequest, "invalid_event_uuid", "an event's uuid is not valid")
+			refuseV1(http.StatusBadRequest, "invalid_event_uuid", "an event's uuid is not valid")
 		case seen[e.uuid]:
-			return refuseV1(http.StatusBadRequest, "duplicate_event_uuid", "a uuid is in the batch twice")
+			refuseV1(http.StatusBadRequest, "duplicate_event_uuid", "a uuid is in the batch twice")
 		}
 		seen[e.uuid] = true
 	}
-	return nil
 }
 
 // judge decides about one event and prepares it for the ledger.
@@ -140,11 +137,7 @@ func (r *v1Request) judge(e *v1Event, now time.Time) {
 			e.notes |= TimeReplaced
 		}
 	}
-	e.historical = r.historical
-	if r.historical && e.at.After(now.Add(-48*time.Hour)) {
-		e.historical = false
-		e.notes |= FlagCleared
-	}
+	e.keepFlag(r.historical, now)
 	r.inject(e, options)
 	e.content = hashed(string(canonical(e.properties)))
 }
@@ -164,15 +157,11 @@ var v1Options = []struct{ option, property string }{
 
 // readV1Options are the properties that an event's options become, as JSON.
 func readV1Options(raw json.RawMessage) (properties map[string]string, ok bool) {
-	if absent(raw) {
-		return nil, true
-	}
-	list, err := members(raw)
-	if err != nil {
+	if !absent(raw) && raw[0] != '{' {
 		return nil, false
 	}
 	properties = map[string]string{}
-	for _, m := range list {
+	for _, m := range members(raw) {
 		for _, o := range v1Options {
 			if m.key != o.option {
 				continue
@@ -228,7 +217,7 @@ func (r *v1Request) inject(e *v1Event, options map[string]string) {
 	if r.lib != "" {
 		added = append(added, member{"$lib", toJSON(r.lib)}, member{"$lib_version", toJSON(r.libVersion)})
 	}
-	own, _ := members(e.fields["properties"]) // checked with the event
+	own := members(e.fields["properties"])
 	for _, m := range own {
 		e.note(m)
 		if m.key == "$lib" && r.lib != "" && string(m.value) != string(toJSON(r.lib)) {

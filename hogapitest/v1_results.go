@@ -66,15 +66,15 @@ func (s *Server) captureV1(v *visit) answer {
 		return *r.refusal
 	}
 	if s.maxBatchEvents > 0 && len(r.events) > s.maxBatchEvents {
-		return *refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the batch holds too many events")
+		refuseV1(http.StatusRequestEntityTooLarge, "payload_too_large", "the batch holds too many events")
 	}
-	if refusal := s.culpritsV1(r); refusal != nil {
-		return *refusal
+	for i := range r.events {
+		s.culprit(&r.events[i].event, protocolV1)
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.quota != QuotaFree {
-		return *refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
+		refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
 	}
 	list := s.storeV1(v, r)
 	if v.fault.alter != nil {
@@ -83,28 +83,6 @@ func (s *Server) captureV1(v *visit) answer {
 		v.results = list
 	}
 	return answerResults(list)
-}
-
-// culpritsV1 applies [Server.RejectEvents].
-func (s *Server) culpritsV1(r *v1Request) *answer {
-	s.mu.Lock()
-	reject := s.reject
-	s.mu.Unlock()
-	for i := range r.events {
-		e := &r.events[i]
-		status := 0
-		if reject != nil {
-			status = reject(e.raw)
-		}
-		switch {
-		case status == http.StatusRequestEntityTooLarge, e.over():
-			e.tooBig = true
-		case status != 0:
-			a := usualV1(status)
-			return &a
-		}
-	}
-	return nil
 }
 
 // storeV1 commits the events of a good batch.

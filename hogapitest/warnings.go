@@ -3,9 +3,7 @@ package hogapitest
 import (
 	"cmp"
 	"maps"
-	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
@@ -33,31 +31,14 @@ const warningsKeptDays = 90
 // listWarnings groups the warnings by type, category and severity.
 func (s *Server) listWarnings(r *request) answer {
 	since, until := r.now.Add(-24*time.Hour), r.now
-	for name, to := range map[string]*time.Time{"since": &since, "until": &until} {
-		if text := r.query.Get(name); text != "" {
-			t, ok := readTime(text, r.now)
-			if !ok {
-				return invalid(name, "invalid_input", "Enter a valid date/time.")
-			}
-			*to = t
-		}
-	}
+	r.time("since", &since)
+	r.time("until", &until)
 	if !since.Before(until) {
 		return invalid("since", "invalid_input", "since must be before until")
 	}
 	limit, samples := 100, 5
-	for name, n := range map[string]struct {
-		to   *int
-		most int
-	}{"limit": {&limit, 500}, "samples": {&samples, 50}} {
-		if text := r.query.Get(name); text != "" {
-			v, err := strconv.Atoi(text)
-			if err != nil || v < 1 || v > n.most {
-				return invalid(name, "invalid_input", "Ensure this value is in range.")
-			}
-			*n.to = v
-		}
-	}
+	r.number("limit", &limit, 500)
+	r.number("samples", &samples, 50)
 	groups := map[[3]string][]Warning{}
 	for _, w := range r.project.warnings {
 		if s.wantsWarning(r, w, since, until) {
@@ -75,7 +56,7 @@ func (s *Server) listWarnings(r *request) answer {
 		}
 		return cmp.Or(cmp.Compare(b["count"].(int), a["count"].(int)), cmp.Compare(a["type"].(string), b["type"].(string)))
 	})
-	return reply(http.StatusOK, append([]object{}, rows[:min(limit, len(rows))]...))
+	return success(append([]object{}, rows[:min(limit, len(rows))]...))
 }
 
 func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) bool {
