@@ -1,36 +1,10 @@
 package main
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"io"
-	"os"
 	"time"
-
-	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/hogapitest"
 )
-
-// connect makes a client with the keys of the environment, or a client of a fake of the service if
-// there are no keys. A copy of this program only needs hogapi.NewClient(hogapi.FromEnv()).
-func connect(out io.Writer) (*hogapi.Client, *hogapitest.Server, error) {
-	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
-		if os.Getenv("POSTHOG_PROJECT_API_KEY") == "" {
-			return nil, nil, errors.New("set POSTHOG_PROJECT_API_KEY (phc_…): an import sends its events with it")
-		}
-		client, err := hogapi.NewClient(hogapi.FromEnv())
-		if err == nil {
-			fmt.Fprintf(out, "Keys found: working with %v.\n\n", client)
-		}
-		return client, nil, err
-	}
-	fmt.Fprint(out, "No keys in the environment: working with a fake of the service.\n\n")
-	fake := hogapitest.New()
-	client, err := hogapi.NewClient(fake.ClientOptions(hogapitest.DefaultProject)...)
-	return client, fake, err
-}
 
 // fill makes a table of invented events, as an application could have kept them.
 func fill(ctx context.Context, path string, rows int) error {

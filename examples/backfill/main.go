@@ -19,24 +19,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	_ "modernc.org/sqlite" // the driver
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("backfill", flag.ExitOnError)
@@ -46,7 +38,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	client, fake, err := connect(out)
+	client, fake, err := demo.ConnectToImport(out)
 	if err != nil {
 		return err
 	}
@@ -75,15 +67,18 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		source = hogapi.RejectedRecords(*rejected, parse)
 	}
 	rejects := filepath.Join(filepath.Dir(*path), *id+".rejects.jsonl")
-	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), OnProgress: eachSecond(out)}
+	options := hogapi.ImportOptions{ID: *id, Rejects: hogapi.RejectFile(rejects), OnProgress: demo.EachSecond(out)}
 	if fake == nil {
 		options.Checkpoint = &sqlCheckpoint{db: db, id: *id}
 	} else { // the fake is gone after this run: its events must not count as imported
 		options.Rate = hogapi.Unpaced
 	}
-	if options.Total, err = check(ctx, out, source, options); err != nil {
+	report, err := hogapi.Check(ctx, source, &options) // sends nothing; the error names the faults to correct
+	fmt.Fprintf(out, "Checked: %v\n\n", report)
+	if err != nil {
 		return err
 	}
+	options.Total = report.Read
 	receipt, err := client.Import(ctx, source, &options)
 	if receipt.Source != "" { // otherwise it did not begin
 		fmt.Fprintf(out, "\n%v\n", receipt)
@@ -98,32 +93,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	return err
 }
 
-// check reads everything and sends nothing. It returns the number of rows. The error names the faults
-// to correct before an import.
-func check(ctx context.Context, out io.Writer, source hogapi.Source, o hogapi.ImportOptions) (rows int64, err error) {
-	report, err := hogapi.Check(ctx, source, &o)
-	fmt.Fprintf(out, "Checked: %v\n\n", report)
-	return report.Read, err
-}
-
 const rejectsAre = `
 The rejects are in %s, each with its reason. They keep their uuids, so correct the code
 that reads a row, or correct a line there and remove "$reject" from it. Then import them:
 
 	backfill -db %s -id %s-rejects -rejected %s
 `
-
-// eachSecond prints the state of an import about once a second, with the last error while sending
-// fails.
-func eachSecond(out io.Writer) func(hogapi.Stats) {
-	var printed time.Time
-	return func(s hogapi.Stats) {
-		if time.Since(printed) > 900*time.Millisecond {
-			fmt.Fprintf(out, "%v, up to row %v\n", s, s.Position)
-			printed = time.Now()
-		}
-	}
-}
 
 // open opens a database so that rows can be read while the checkpoint is written.
 func open(path string) (*sql.DB, error) {

@@ -8,29 +8,24 @@ import (
 	"context"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/hogapitest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 func run(ctx context.Context, out io.Writer, _ []string) error {
-	client, err := connect(out)
+	client, fake, err := demo.Connect(out)
 	if err != nil {
 		return err
+	}
+	if fake != nil {
+		seed(fake.Project(hogapitest.DefaultProject))
 	}
 	table := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "ID\tNAME\tTAGS\tPINNED\tSHARED\tMAY EDIT\tCREATED")

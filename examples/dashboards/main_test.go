@@ -20,7 +20,7 @@ func TestWithoutKeys(t *testing.T) {
 func TestADashboardWithoutNameHasARowToo(t *testing.T) {
 	server := hogapitest.New()
 	server.Project(hogapitest.DefaultProject).AddDashboard(hogapitest.Dashboard{Extra: map[string]any{"name": nil}})
-	out, err := demotest.RunAt(t, server, nil, run)
+	out, err := demotest.RunAt(t, server, run)
 	require.NoError(t, err)
 	assert.Regexp(t, `(?m)^1 +\(no name\)`, out)
 }

@@ -11,24 +11,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/hogapitest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("download", flag.ExitOnError)
@@ -38,13 +31,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	client, fake, err := connect(out)
+	client, fake, err := demo.Connect(out, hogapitest.WithPolls(2))
 	if err != nil {
 		return err
-	}
-	var watch *hogapi.WatchOptions // nil: the intervals for the real service
-	if fake != nil {
-		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
 	}
 	downloads := client.FileDownloads
 
@@ -66,7 +55,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		fmt.Fprintf(out, "Started. To continue after an interruption: -id %s\n", id)
 	}
 	var last hogapi.FileDownload
-	for state, err := range downloads.Watch(ctx, id, watch) {
+	for state, err := range downloads.Watch(ctx, id, demo.Watch(fake)) {
 		if err != nil {
 			return err
 		}

@@ -40,11 +40,11 @@ func TestAnInterruptedDownloadIsContinued(t *testing.T) {
 	download := hogapitest.FileDownload{Files: []hogapitest.File{{Content: content}}}
 	id := server.Project(hogapitest.DefaultProject).AddFileDownload(download)
 	server.Script(hogapitest.OpStorage, hogapitest.CutBody(100), hogapitest.Status(404))
-	_, err := demotest.RunAt(t, server, nil, into(folder, "-id", id.String()))
+	_, err := demotest.RunAt(t, server, into(folder, "-id", id.String()))
 	var failed *hogapi.DownloadError
 	require.ErrorAs(t, err, &failed)
 
-	out, err := demotest.RunAt(t, server, nil, into(folder, "-id", id.String()))
+	out, err := demotest.RunAt(t, server, into(folder, "-id", id.String()))
 	require.NoError(t, err)
 	assert.Contains(t, out, "100 records in 1 files.")
 	calls := server.Calls(hogapitest.OpStorage)

@@ -22,21 +22,12 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
-	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 type settings struct {
 	id                           string
@@ -91,7 +82,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		_, err := s.check(ctx, out, source)
 		return err
 	}
-	client, fake, err := connect(out)
+	client, fake, err := demo.ConnectToImport(out)
 	if err != nil {
 		return err
 	}
@@ -158,7 +149,7 @@ func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source
 // send imports the events.
 func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in hogapi.Source) (hogapi.Receipt, error) {
 	options := hogapi.ImportOptions{
-		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: s.total, OnProgress: eachSecond(out),
+		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: s.total, OnProgress: demo.EachSecond(out),
 	}
 	if s.checkpoint != "" {
 		options.Checkpoint = hogapi.FileCheckpoint(s.checkpoint)
@@ -198,17 +189,6 @@ nothing to correct, and to send them again is safe, since they keep their uuids:
 
 	import -id %s-rejects -rejected %s
 `
-
-// eachSecond prints the state of an import once a second, with the last error while sending fails.
-func eachSecond(out io.Writer) func(hogapi.Stats) {
-	var printed time.Time
-	return func(s hogapi.Stats) {
-		if time.Since(printed) > 900*time.Millisecond {
-			fmt.Fprintln(out, s)
-			printed = time.Now()
-		}
-	}
-}
 
 // keep writes the receipt, which is valid with an error too.
 func (s settings) keep(receipt hogapi.Receipt) error {

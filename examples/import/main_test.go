@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -71,7 +72,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	add(t, "b.jsonl", "no JSON")
 
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
+	out, err := demotest.RunAt(t, server, run, append([]string{"-id", "shop"}, files...)...)
 	require.NoError(t, err)
 	assert.Contains(t, out, "Keys found: working with ")
 	assert.Contains(t, out, "read 131 = good 130 + rejected 1")
@@ -93,15 +94,15 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	assert.Contains(t, string(rejects), "no JSON")
 	assert.FileExists(t, "shop.checkpoint")
 
-	_, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop"}, files...)...)
+	_, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop"}, files...)...)
 	require.ErrorContains(t, err, "add -resume to continue it")
-	out, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop", "-resume"}, files...)...)
+	out, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop", "-resume"}, files...)...)
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 131 = acknowledged 130 + rejected 1 + pending 0")
 	assert.Equal(t, 130, server.Ledger().Len(), "nothing is sent again")
 
 	calls := len(server.Calls(ops.Capture))
-	out, err = demotest.RunAt(t, server, nil, run, append([]string{"-id", "shop", "-verify"}, files...)...)
+	out, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop", "-verify"}, files...)...)
 	require.NoError(t, err)
 	assert.Contains(t, out, `import "shop": complete`)
 	assert.Len(t, server.Calls(ops.Capture), calls, "nothing is sent")
@@ -109,7 +110,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	const line = `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":%q}`
 	corrected := fmt.Sprintf(line, uuidOf(t, rejects))
 	require.NoError(t, os.WriteFile("shop.rejects.jsonl", []byte(corrected+"\n"), 0o600))
-	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
+	out, err = demotest.RunAt(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
 	assert.Equal(t, 131, server.Ledger().Unique())
@@ -133,17 +134,17 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 		add(t, "a.jsonl", fmt.Sprintf(line, 1652423938+i, i))
 	}
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "a.jsonl")
+	out, err := demotest.RunAt(t, server, run, "-id", "shop", "a.jsonl")
 	require.ErrorContains(t, err, "too_many_rejects: 10 of 50 records were rejected, more than MaxRejectShare (0.01)")
 	require.ErrorContains(t, err, "Nothing was sent")
 	assert.Contains(t, out, "(a.jsonl:41, byte offset")
 	assert.Empty(t, server.Calls())
 	assert.NoFileExists(t, "shop.checkpoint")
 
-	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-check", "a.jsonl")
+	_, err = demotest.RunAt(t, server, run, "-id", "shop", "-check", "a.jsonl")
 	require.ErrorContains(t, err, "check: too_many_rejects")
 
-	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
+	out, err = demotest.RunAt(t, server, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
 }
@@ -155,7 +156,7 @@ func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 	server := hogapitest.New()
 	// The first batch is accepted; each event of the second is refused, since it is halved until it is alone.
 	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Repeat(3, hogapitest.Status(400)))
-	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-rate", "4", write(t, "a.jsonl", 3))
+	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-rate", "4", write(t, "a.jsonl", 3))
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
 	assert.Equal(t, hogapi.StopTooManyRejects, stop.Reason)
@@ -168,7 +169,7 @@ func TestTooManyRejectsOfTheServiceAreAnError(t *testing.T) {
 func TestAHostOutOfReachIsShown(t *testing.T) {
 	t.Chdir(t.TempDir())
 	var out strings.Builder
-	show := eachSecond(&out)
+	show := demo.EachSecond(&out)
 	since := time.Date(2026, 1, 2, 3, 4, 5, 0, time.UTC)
 	show(hogapi.Stats{Read: 10, Pending: 10, Total: 20, FailingSince: since, LastError: errors.New("connection refused")})
 	show(hogapi.Stats{Read: 11})
@@ -180,7 +181,7 @@ func TestAHostOutOfReachIsShown(t *testing.T) {
 func TestCheckSendsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-check", write(t, "a.jsonl", 40))
+	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-check", write(t, "a.jsonl", 40))
 	require.NoError(t, err)
 	assert.Contains(t, out, "read 40 = good 40 + rejected 0")
 	assert.Empty(t, server.Calls())
@@ -189,15 +190,16 @@ func TestCheckSendsNothing(t *testing.T) {
 
 func TestWhatIsNotClearIsRefused(t *testing.T) {
 	server := hogapitest.New()
-	_, err := demotest.RunAt(t, server, nil, run, "a.jsonl")
+	_, err := demotest.RunAt(t, server, run, "a.jsonl")
 	require.ErrorContains(t, err, "with -id")
-	_, err = demotest.RunAt(t, server, nil, run)
+	_, err = demotest.RunAt(t, server, run)
 	require.ErrorContains(t, err, "name the files to import")
-	_, err = demotest.RunAt(t, server, map[string]string{"POSTHOG_PROJECT_API_KEY": ""}, run, "-id", "shop", "a.jsonl")
+	t.Setenv("POSTHOG_PROJECT_API_KEY", "")
+	err = run(t.Context(), t.Output(), []string{"-id", "shop", "a.jsonl"})
 	assert.Contains(t, err.Error(), "POSTHOG_PROJECT_API_KEY")
-	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", filepath.Join(t.TempDir(), "missing.jsonl"))
+	_, err = demotest.RunAt(t, server, run, "-id", "shop", filepath.Join(t.TempDir(), "missing.jsonl"))
 	require.ErrorIs(t, err, os.ErrNotExist)
-	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-rejected", "a.jsonl", "b.jsonl")
+	_, err = demotest.RunAt(t, server, run, "-id", "shop", "-rejected", "a.jsonl", "b.jsonl")
 	require.ErrorContains(t, err, "not both")
 	assert.Empty(t, server.Calls())
 }
@@ -207,15 +209,15 @@ func TestVerifyTooMany(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
 	file := write(t, "a.jsonl", 20)
-	_, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	_, err := demotest.RunAt(t, server, run, "-id", "shop", "-verify", file)
 	require.ErrorContains(t, err, "an import has to have ended")
-	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop", file)
+	_, err = demotest.RunAt(t, server, run, "-id", "shop", file)
 	require.NoError(t, err)
 	server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
 		Event: "ordered", DistinctID: "stranger", Time: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC),
 		Properties: json.RawMessage(`{"$import_job_id":"shop"}`),
 	})
-	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-verify", file)
 	require.ErrorContains(t, err, "the import is not complete")
 	assert.Contains(t, out, "foreign: 1")
 }
@@ -232,7 +234,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 		return hogapitest.Result{}
 	}))
 	file := write(t, "a.jsonl", 20)
-	out, err := demotest.RunAt(t, server, nil, run, "-id", "shop", "-max-reject-share", "0.5", file)
+	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-max-reject-share", "0.5", file)
 	require.NoError(t, err)
 	assert.Contains(t, out, "2 events are unconfirmed")
 	assert.NotContains(t, out, "correct them there")
@@ -249,9 +251,9 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	require.ErrorContains(t, err, "the import is not complete: complete with unconfirmed")
 	assert.Contains(t, text.String(), "2 events are unconfirmed")
 
-	_, err = demotest.RunAt(t, server, nil, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
+	_, err = demotest.RunAt(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
 	require.NoError(t, err)
-	out, err = demotest.RunAt(t, server, nil, run, "-id", "shop", "-verify", file)
+	out, err = demotest.RunAt(t, server, run, "-id", "shop", "-verify", file)
 	require.NoError(t, err)
 	assert.Contains(t, out, `import "shop": complete`)
 }

@@ -8,32 +8,25 @@
 package main
 
 import (
-	"cmp"
 	"context"
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
 func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	command, args := run, os.Args[1:]
-	if len(args) > 0 && args[0] == importCommand {
-		command, args = importFile, args[1:]
-	}
-	if err := command(ctx, os.Stdout, args); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
+	demo.Main(func(ctx context.Context, out io.Writer, args []string) error {
+		if len(args) > 0 && args[0] == importCommand {
+			return importFile(ctx, out, args[1:])
+		}
+		return run(ctx, out, args)
+	})
 }
 
 // quickstart is the state that the steps share.
@@ -56,15 +49,16 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	q := &quickstart{screen: newScreen(out)}
 	defer q.clear()
-	if err := q.connect(); err != nil {
+	var err error
+	switch q.client, q.fake, err = demo.Connect(out, hogapitest.WithPolls(2)); {
+	case err != nil:
 		return err
-	}
-	if q.fake == nil && !*sure {
+	case q.fake != nil:
+		defer q.fake.Close()
+		seed(q.fake.Project(hogapitest.DefaultProject))
+	case !*sure:
 		fmt.Fprint(out, plan)
 		return nil
-	}
-	if q.fake != nil {
-		defer q.fake.Close()
 	}
 	destination := hogapi.Destination{
 		Type:        destination.TypeAwsS3,
@@ -91,34 +85,14 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 `
 
-// connect uses the keys of the environment. Without keys it starts a fake of the service with two exports.
-func (q *quickstart) connect() (err error) {
-	if cmp.Or(os.Getenv("POSTHOG_PERSONAL_API_KEY"), os.Getenv("POSTHOG_PROJECT_API_KEY")) != "" {
-		if q.client, err = hogapi.NewClient(hogapi.FromEnv()); err == nil {
-			fmt.Fprintf(q.out, "Keys found: working with %v.\n\n", q.client)
-		}
-		return err
-	}
-	q.fake = hogapitest.New(hogapitest.WithPolls(2))
-	project := q.fake.Project(hogapitest.DefaultProject)
+// seed adds two exports.
+func seed(project *hogapitest.Project) {
 	lake := project.AddExport(hogapitest.Export{Name: "events to the lake"})
 	project.AddRun(lake, hogapitest.Run{Status: hogapi.RunStatusCompleted})
 	project.AddRun(lake, hogapitest.Run{Status: hogapi.RunStatusFailed})
 	project.AddExport(hogapitest.Export{
 		Name: "events to the archive", Interval: hogapi.IntervalWeek, DestinationType: "Postgres", Integration: 2,
 	})
-	fmt.Fprintf(q.out, "No keys in the environment: working with a fake of the service on %s.\n", q.fake.URL())
-	q.client, err = hogapi.NewClient(q.fake.ClientOptions(hogapitest.DefaultProject)...)
-	return err
-}
-
-// watch returns the intervals between looks: the default for the real service, and short ones for the
-// fake.
-func (q *quickstart) watch() *hogapi.WatchOptions {
-	if q.fake == nil {
-		return nil
-	}
-	return &hogapi.WatchOptions{Interval: 50 * time.Millisecond, MaxInterval: 50 * time.Millisecond}
 }
 
 // createAndBackfill creates an export, backfills a week of it, follows the runs, and pauses it.
@@ -144,7 +118,7 @@ func (q *quickstart) createAndBackfill(ctx context.Context, to hogapi.Destinatio
 		return err
 	}
 	var last *hogapi.BackfillState
-	for state, err := range q.client.Backfills.Watch(ctx, ticket, q.watch()) {
+	for state, err := range q.client.Backfills.Watch(ctx, ticket, demo.Watch(q.fake)) {
 		if err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestWithoutKeys(t *testing.T) {
 
 func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, nil, run)
+	out, err := demotest.RunAt(t, server, run)
 	require.NoError(t, err)
 	assert.Contains(t, out, "import 11,576 past events")
 	assert.Contains(t, out, "Nothing has been done. Say -yes")

@@ -12,24 +12,15 @@ import (
 	"flag"
 	"fmt"
 	"io"
-	"os"
-	"os/signal"
 	"strings"
-	"syscall"
 	"text/tabwriter"
-	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/hogapitest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 // failure is a failed run and the result of its retry.
 type failure struct {
@@ -46,13 +37,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	client, fake, err := connect(out)
+	client, fake, err := demo.Connect(out, hogapitest.WithPolls(2))
 	if err != nil {
 		return err
 	}
-	var watch *hogapi.WatchOptions // nil: the intervals for the real service
 	if fake != nil {
-		watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
+		seed(fake.Project(hogapitest.DefaultProject))
 	}
 
 	failures, err := find(ctx, client)
@@ -68,7 +58,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 			continue
 		}
 		fmt.Fprintf(out, "retrying %s of %s, %s\n", span(f.run), f.export.Name, f.run.ID)
-		f.result, err = retry(ctx, client, f, &hogapi.BackfillOptions{AcceptRowsByTimestamp: *byTimestamp}, watch)
+		f.result, err = retry(ctx, client, f, &hogapi.BackfillOptions{AcceptRowsByTimestamp: *byTimestamp}, demo.Watch(fake))
 		if _, refused := errors.AsType[*hogapi.InputError](err); refused {
 			f.result, f.refusal = "left alone: see below", err
 		} else if err != nil {

@@ -26,7 +26,7 @@ func TestOldRunsAreRetriedOnDemand(t *testing.T) {
 	server := failing()
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddRun(project.Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, 0, -20)})
-	out, err := demotest.RunAt(t, server, nil, run, "-yes", "-rows-by-timestamp")
+	out, err := demotest.RunAt(t, server, run, "-yes", "-rows-by-timestamp")
 	require.NoError(t, err)
 	assert.NotContains(t, out, "left alone")
 	assert.Len(t, server.Calls(ops.RunsRetry), 2)
@@ -42,7 +42,7 @@ func failing() *hogapitest.Server {
 
 func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 	server := failing()
-	out, err := demotest.RunAt(t, server, nil, run)
+	out, err := demotest.RunAt(t, server, run)
 	require.NoError(t, err)
 	assert.Contains(t, out, "Keys found: working with ")
 	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
@@ -52,7 +52,7 @@ func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 func TestARetryThatFailsIsSaidAndFailsTheProgram(t *testing.T) {
 	server := failing()
 	server.Script(ops.RunsRetry, hogapitest.Status(402))
-	out, err := demotest.RunAt(t, server, nil, run, "-yes")
+	out, err := demotest.RunAt(t, server, run, "-yes")
 	require.ErrorContains(t, err, "1 of 1 retries did not complete")
 	assert.Regexp(t, `nightly .* 402`, out)
 }

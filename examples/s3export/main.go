@@ -14,23 +14,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/integration"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 const plan = `This would, in that project:
   - store an AWS integration named %q, with the role -role or the keys in AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY,
@@ -64,13 +57,12 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	client, fake, err := connect(out)
+	client, fake, err := demo.Connect(out, hogapitest.WithPolls(2))
 	if err != nil {
 		return err
 	}
-	switch s.client = client; {
+	switch s.client, s.watch = client, demo.Watch(fake); {
 	case fake != nil:
-		s.watch = &hogapi.WatchOptions{Interval: 20 * time.Millisecond, MaxInterval: 20 * time.Millisecond}
 		s.role = cmp.Or(s.role, "arn:aws:iam::123456789012:role/posthog-export")
 	case !*sure:
 		fmt.Fprintf(out, plan, s.name, s.bucket, s.region, s.hours)

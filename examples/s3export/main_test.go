@@ -26,7 +26,7 @@ func TestWithoutKeys(t *testing.T) {
 
 func TestNothingIsDoneWithoutYes(t *testing.T) {
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, nil, run)
+	out, err := demotest.RunAt(t, server, run)
 	require.NoError(t, err)
 	assert.Contains(t, out, "Nothing has been done. Say -yes")
 	assert.Empty(t, server.Calls())
@@ -61,7 +61,7 @@ func TestAFreshProject(t *testing.T) {
 // The error of a server without integrations says where the credentials go instead.
 func TestAnOldServer(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithOldService())
-	_, err := demotest.RunAt(t, server, nil, run, "-yes", "-role", "arn:aws:iam::1:role/r")
+	_, err := demotest.RunAt(t, server, run, "-yes", "-role", "arn:aws:iam::1:role/r")
 	require.ErrorIs(t, err, hogapi.ErrUnsupported)
 	require.ErrorContains(t, err, "the credentials in the config of the destination")
 }

@@ -30,24 +30,16 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"path/filepath"
-	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	context.AfterFunc(ctx, stop) // a second Ctrl-C ends it at once
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil {
-		fmt.Fprintln(os.Stderr, err)
-		os.Exit(1)
-	}
-}
+func main() { demo.Main(run) }
 
 const day = 24 * time.Hour
 
@@ -126,17 +118,11 @@ func (t *transfer) run(ctx context.Context) error {
 // send imports the files, oldest event first, so that persons end as they are.
 func (t *transfer) send(ctx context.Context, paths []string) error {
 	rows := hogapi.FileSource(posthogexport.Format(nil), paths...)
-	printed := time.Now()
 	receipt, err := t.to.Import(ctx, formats.Sorted(rows, filepath.Join(t.folder, "sorted")), &hogapi.ImportOptions{
 		ID: t.id, Rate: t.rate,
 		Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.folder, "checkpoint")),
 		Rejects:    hogapi.RejectFile(filepath.Join(t.folder, "rejects.jsonl")),
-		OnProgress: func(s hogapi.Stats) {
-			if time.Since(printed) > time.Second {
-				fmt.Fprintln(t.out, s)
-				printed = time.Now()
-			}
-		},
+		OnProgress: demo.EachSecond(t.out),
 	})
 	if receipt.Source != "" {
 		fmt.Fprintf(t.out, "\n%v\n\n", receipt)

@@ -4,7 +4,6 @@ package demotest
 import (
 	"context"
 	"io"
-	"maps"
 	"strings"
 	"sync"
 	"testing"
@@ -25,21 +24,22 @@ type Program func(ctx context.Context, out io.Writer, args []string) error
 // Run runs a program without keys, so with a fake of its own, and returns its output.
 func Run(t *testing.T, program Program, args ...string) string {
 	t.Helper()
-	env(t, nil)
-	var out screen
-	err := program(t.Context(), &out, args)
-	require.NoError(t, err, "it printed:\n%s", out.text.String())
-	return out.text.String()
+	out, err := runIn(t, nil, program, args)
+	require.NoError(t, err, "it printed:\n%s", out)
+	return out
 }
 
-// RunAt runs a program as if the server were the real service. Variables in more win.
-func RunAt(t *testing.T, server *hogapitest.Server, more map[string]string, program Program, args ...string) (
-	string, error,
-) {
+// RunAt runs a program as if the server were the real service.
+func RunAt(t *testing.T, server *hogapitest.Server, program Program, args ...string) (string, error) {
 	t.Helper()
-	values := Service(t, server)
-	maps.Copy(values, more)
-	env(t, values)
+	return runIn(t, Service(t, server), program, args)
+}
+
+func runIn(t *testing.T, values map[string]string, program Program, args []string) (string, error) {
+	t.Helper()
+	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", personalKey, projectKey} {
+		t.Setenv(name, values[name])
+	}
 	var out screen
 	err := program(t.Context(), &out, args)
 	return out.text.String(), err
@@ -64,12 +64,5 @@ func Service(t *testing.T, server *hogapitest.Server) map[string]string {
 	return map[string]string{
 		"POSTHOG_HOST": server.URL(), "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": hogapitest.DefaultProject,
 		personalKey: hogapitest.DefaultPersonalKey, projectKey: hogapitest.DefaultProjectKey,
-	}
-}
-
-func env(t *testing.T, values map[string]string) {
-	t.Helper()
-	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", personalKey, projectKey} {
-		t.Setenv(name, values[name])
 	}
 }
