@@ -24,7 +24,6 @@ const (
 	triesKey        = attribute.Key("hogapi.call.tries")
 )
 
-// serverOf returns a host, or host:port, as attributes.
 func serverOf(server string) []attribute.KeyValue {
 	if server == "" {
 		return nil
@@ -51,7 +50,6 @@ func callAttributes(i hogapi.CallInfo) []attribute.KeyValue {
 	return attributes
 }
 
-// outcomeAttributes adds the outcome of a request to attributes.
 func outcomeAttributes(attributes []attribute.KeyValue, status int, err error) []attribute.KeyValue {
 	if status != 0 {
 		attributes = append(attributes, semconv.HTTPResponseStatusCode(status))

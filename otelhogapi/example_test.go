@@ -123,7 +123,6 @@ func Example_service() {
 	// level=INFO msg=closed acknowledged=3 pending=0
 }
 
-// orders is a queue of three events.
 func orders() <-chan hogapi.Event {
 	queue := make(chan hogapi.Event, 3)
 	for n := range int64(3) {

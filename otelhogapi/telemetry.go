@@ -103,7 +103,6 @@ var (
 	callBounds    = []float64{0.01, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 900}
 )
 
-// maker makes instruments and collects the errors.
 type maker struct {
 	meter metric.Meter
 	err   error
