@@ -17,7 +17,6 @@ import (
 // are acknowledged, with the digest of their uuids if the client knows it.
 type prepare func(job) (func() (digest string, err error), error)
 
-// client is one row of the table.
 type client struct {
 	name    string
 	prepare prepare

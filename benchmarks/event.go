@@ -81,7 +81,6 @@ func (d *digest) add(id uuid.UUID) {
 
 func (d digest) String() string { return fmt.Sprintf("%016x%016x", d.high, d.low) }
 
-// digestOf returns the digest of the first n events.
 func digestOf(n int) string {
 	var d digest
 	for i := range n {

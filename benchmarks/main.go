@@ -51,7 +51,6 @@ func run(out io.Writer, args []string) error {
 	return p.run(out)
 }
 
-// job is the task of a client's process.
 type job struct {
 	Client  string
 	URL     string

@@ -50,7 +50,6 @@ func ourEvent(ev *event, n int, ownID bool) hogapi.Event {
 	return e
 }
 
-// prepareImport sends a file with Import, with a checkpoint on disk.
 func prepareImport(protocol hogapi.Protocol) prepare {
 	return func(j job) (func() (string, error), error) {
 		client, err := newClient(j.URL)

@@ -16,7 +16,6 @@ import (
 	"time"
 )
 
-// plan is one comparison.
 type plan struct {
 	rounds, events int
 	latency        time.Duration
@@ -24,7 +23,6 @@ type plan struct {
 	profiles       string
 }
 
-// result is one run of one client.
 type result struct {
 	measurement
 	tally
@@ -113,7 +111,6 @@ func (p plan) one(sink *sinkProcess, c client, j job, want string) (r result, er
 	return r, os.RemoveAll(j.Folder)
 }
 
-// runJob runs one client in a process of its own.
 func runJob(j job, m *measurement) error {
 	task, err := json.Marshal(j)
 	if err != nil {
@@ -132,7 +129,6 @@ func runJob(j job, m *measurement) error {
 	return json.Unmarshal(answer, m)
 }
 
-// command returns this program in another role.
 func command(task string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -143,7 +139,6 @@ func command(task string) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
-// sinkProcess is the sink in its own process.
 type sinkProcess struct {
 	url   string
 	cmd   *exec.Cmd
@@ -182,7 +177,6 @@ func (s *sinkProcess) stop() {
 
 var asking = &http.Client{Timeout: time.Minute, Transport: &http.Transport{DisableKeepAlives: true}}
 
-// get makes a request to the sink's own paths.
 func (s *sinkProcess) get(path string, into any) error {
 	resp, err := asking.Get(s.url + path) //nolint:noctx // has a time limit
 	if err != nil {

@@ -63,7 +63,6 @@ func enqueuePostHog(client posthog.Client, ev *event, n int) error {
 	}
 }
 
-// failures counts the events that posthog-go has given up.
 type failures struct{ count atomic.Int64 }
 
 func (*failures) Success(posthog.APIMessage)          {}

@@ -70,7 +70,6 @@ func faster(events int) func(a, b result) float64 {
 
 func dearer(a, b result) float64 { return float64(a.measurement.CPU) / float64(b.measurement.CPU) }
 
-// versus returns the ratio of two clients, computed per round.
 func versus(a, b []result, ratio func(a, b result) float64) string {
 	if len(a) != len(b) {
 		return "–"

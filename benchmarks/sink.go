@@ -121,7 +121,6 @@ func (s *sink) room(size int64) (body []byte, ok bool) {
 	return body, true
 }
 
-// giveBack ends the use of a body that is not kept.
 func (s *sink) giveBack(held bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -164,7 +163,6 @@ func (s *sink) count(k kept) {
 	}
 }
 
-// tell reports the requests that the sink got, and resets it.
 func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -180,7 +178,6 @@ func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 	s.restart()
 }
 
-// forget resets the sink.
 func (s *sink) forget(http.ResponseWriter, *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

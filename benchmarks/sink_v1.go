@@ -8,7 +8,6 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// uuids yields the uuids in a body as texts.
 func uuids(text []byte) func(func([]byte) bool) {
 	mark := []byte(`"uuid":"`)
 	return func(yield func([]byte) bool) {

@@ -10,7 +10,6 @@ import (
 	"time"
 )
 
-// usage is the resources that a process has used so far.
 type usage struct {
 	at     time.Time
 	cpu    time.Duration // user and system
