@@ -20,7 +20,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// chromiumPath returns the path of the browser.
 func chromiumPath(t *testing.T) string {
 	t.Helper()
 	for _, name := range []string{"chromium", "chromium-browser", "google-chrome"} {
@@ -32,7 +31,6 @@ func chromiumPath(t *testing.T) string {
 	return ""
 }
 
-// chromium runs the browser without a window and returns its output.
 func chromium(t *testing.T, args ...string) string {
 	t.Helper()
 	program := chromiumPath(t)

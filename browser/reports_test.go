@@ -146,7 +146,6 @@ func past(t *testing.T, folder string) {
 	}
 }
 
-// view is a screen size and a color scheme, or a print.
 type view struct {
 	name          string
 	width, height int64
@@ -191,7 +190,6 @@ func TestTheReportsInABrowser(t *testing.T) {
 	}
 }
 
-// shot is a screenshot, a printout and the background color of a page.
 type shot struct {
 	picture, pdf []byte
 	background   string
@@ -278,7 +276,6 @@ func run[T any](tab context.Context, t *testing.T, action chromedp.Action[T]) T 
 	return result
 }
 
-// loadImage tries to load an image.
 const loadImage = `new Promise(done => {
 	document.addEventListener('securitypolicyviolation', e => done(e.effectiveDirective));
 	const image = new Image(); image.onload = () => done('loaded'); image.onerror = () => setTimeout(() => done('tried'), 1000);

@@ -52,7 +52,8 @@ func blocks(t *testing.T) (program string, fragments []string) {
 const signedUp = `{"event":"signed up","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00"}`
 
 func TestTheWholeProgramRuns(t *testing.T) {
-	server, out, err := runREADME(t, signedUp)
+	server := hogapitest.New()
+	out, err := runREADME(t, server, signedUp)
 	require.NoError(t, err, "%s", out)
 	assert.Regexp(t, `(?m)^nightly .* Failed$`, out)
 	assert.Contains(t, out, "read 1 = good 1 + rejected 0")
@@ -63,7 +64,8 @@ func TestTheWholeProgramRuns(t *testing.T) {
 // A file in another vendor's format is an error, and no event of it is sent.
 func TestTheWholeProgramRefusesAnotherFormat(t *testing.T) {
 	const foreign = `{"event":"Items sold","properties":{"time":1652423938,"distinct_id":"ann","$insert_id":"935d87b1"}}`
-	server, out, err := runREADME(t, foreign)
+	server := hogapitest.New()
+	out, err := runREADME(t, server, foreign)
 	var exit *exec.ExitError
 	require.ErrorAs(t, err, &exit)
 	assert.Equal(t, 1, exit.ExitCode())
@@ -74,7 +76,8 @@ func TestTheWholeProgramRefusesAnotherFormat(t *testing.T) {
 
 // A wrong key is an error.
 func TestTheWholeProgramNoticesAWrongKey(t *testing.T) {
-	server, out, err := runREADME(t, signedUp, "POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
+	server := hogapitest.New()
+	out, err := runREADME(t, server, signedUp, "POSTHOG_PROJECT_API_KEY=phc_nobodyHasThisKey")
 	require.Error(t, err)
 	assert.Contains(t, out, "stopped: wrong_key")
 	assert.Contains(t, out, "read 1 = acknowledged 0 + rejected 0 + pending 1", "the receipt comes with an error too")
@@ -83,23 +86,16 @@ func TestTheWholeProgramNoticesAWrongKey(t *testing.T) {
 
 // Events that the check accepted and the service refuses are an error.
 func TestTheWholeProgramNoticesRefusals(t *testing.T) {
-	refusing := hogapitest.New()
-	refusing.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
-	server, out, err := runREADMEAt(t, refusing, signedUp)
+	server := hogapitest.New()
+	server.RejectEvents(func(json.RawMessage) int { return http.StatusBadRequest })
+	out, err := runREADME(t, server, signedUp)
 	require.Error(t, err)
 	assert.Contains(t, out, "stopped: too_many_rejects: 1 of 1 records were rejected")
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// runREADME runs the whole program on a file of events, against a server with a failed run.
-func runREADME(t *testing.T, events string, env ...string) (server *hogapitest.Server, out string, err error) {
-	t.Helper()
-	return runREADMEAt(t, hogapitest.New(), events, env...)
-}
-
-func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...string) (
-	_ *hogapitest.Server, out string, err error,
-) {
+// runREADME runs the whole program on a file of events, against a server, to which it adds a failed run.
+func runREADME(t *testing.T, server *hogapitest.Server, events string, env ...string) (out string, err error) {
 	t.Helper()
 	program, _ := blocks(t)
 	t.Cleanup(server.Close)
@@ -113,7 +109,7 @@ func runREADMEAt(t *testing.T, server *hogapitest.Server, events string, env ...
 		"POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey, "POSTHOG_PROJECT_API_KEY="+hogapitest.DefaultProjectKey)
 	cmd.Env = append(cmd.Env, env...)
 	text, err := cmd.CombinedOutput()
-	return server, string(text), err
+	return string(text), err
 }
 
 func TestTheFragmentsOfTheREADMECompile(t *testing.T) {

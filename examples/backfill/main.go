@@ -137,14 +137,12 @@ func rowsOf(db *sql.DB) hogapi.Source {
 // row is a row of the table, and the form of a bad row in the reject file.
 type row struct{ Name, Person, HappenedAt, Properties string }
 
-// event converts the row to an event.
 func (r row) event() (hogapi.Event, error) {
 	at, err := time.Parse(time.RFC3339, r.HappenedAt)
 	properties := json.RawMessage(r.Properties)
 	return hogapi.Event{Name: r.Name, DistinctID: r.Person, Timestamp: at, RawProperties: properties}, err
 }
 
-// parse converts a row of the reject file to an event.
 func parse(raw []byte) ([]hogapi.Event, error) {
 	var r row
 	if err := json.Unmarshal(raw, &r); err != nil {

@@ -18,7 +18,7 @@ import (
 )
 
 func TestWithoutKeys(t *testing.T) {
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	assert.Contains(t, out, "read 10000 = good 10000 + rejected 0")
 	assert.Contains(t, out, " of 10000, acknowledged ")
 	assert.Contains(t, out, "read 10000 = acknowledged 10000 + rejected 0 + pending 0")
@@ -48,8 +48,7 @@ func TestARunThatStoppedContinues(t *testing.T) {
 	require.Positive(t, held)
 	require.Less(t, held, 899)
 
-	out, err := demotest.RunAt(t, server, run, "-db", path)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run, "-db", path)
 	assert.Contains(t, out, "read 900 = acknowledged 899 + rejected 1 + pending 0")
 	rejects := filepath.Join(filepath.Dir(path), "backfill.rejects.jsonl")
 	assert.Contains(t, out, "backfill -db "+path+" -id backfill-rejects -rejected "+rejects)
@@ -57,16 +56,14 @@ func TestARunThatStoppedContinues(t *testing.T) {
 	assert.Equal(t, 899, ledger.Unique())
 	assert.Empty(t, ledger.Changed())
 
-	_, err = demotest.RunAt(t, server, run, "-db", path)
-	require.NoError(t, err)
+	demotest.Run(t, server, run, "-db", path)
 	assert.Equal(t, ledger.Len(), server.Ledger().Len(), "what is done is not sent again")
 
 	lines, err := os.ReadFile(rejects)
 	require.NoError(t, err)
 	corrected := strings.ReplaceAll(string(lines), "yesterday", "2024-05-01T00:00:00Z")
 	require.NoError(t, os.WriteFile(rejects, []byte(corrected), 0o600))
-	out, err = demotest.RunAt(t, server, run, "-db", path, "-id", "backfill-rejects", "-rejected", rejects)
-	require.NoError(t, err)
+	out = demotest.Run(t, server, run, "-db", path, "-id", "backfill-rejects", "-rejected", rejects)
 	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
 	assert.Equal(t, 900, server.Ledger().Unique())
 }

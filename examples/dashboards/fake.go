@@ -6,7 +6,6 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// seed adds some dashboards.
 func seed(project *hogapitest.Project) {
 	for i, d := range []hogapitest.Dashboard{
 		{Name: "Company numbers", Pinned: true, Shared: true, Tags: []string{"board", "weekly"}},

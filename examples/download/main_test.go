@@ -25,7 +25,7 @@ func into(folder string, more ...string) func(context.Context, io.Writer, []stri
 
 func TestWithoutKeys(t *testing.T) {
 	folder := t.TempDir()
-	out := demotest.Run(t, into(folder))
+	out := demotest.Run(t, nil, into(folder))
 	assert.Contains(t, out, "Completed")
 	assert.Contains(t, out, "1000 records in 1 files.")
 	files, err := filepath.Glob(filepath.Join(folder, "*"))
@@ -44,8 +44,7 @@ func TestAnInterruptedDownloadIsContinued(t *testing.T) {
 	var failed *hogapi.DownloadError
 	require.ErrorAs(t, err, &failed)
 
-	out, err := demotest.RunAt(t, server, into(folder, "-id", id.String()))
-	require.NoError(t, err)
+	out := demotest.Run(t, server, into(folder, "-id", id.String()))
 	assert.Contains(t, out, "100 records in 1 files.")
 	calls := server.Calls(hogapitest.OpStorage)
 	assert.Equal(t, "bytes=100-", calls[len(calls)-1].Header.Get("Range"))

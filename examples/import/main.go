@@ -110,7 +110,8 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	if fake != nil {
 		fmt.Fprintf(out, "\nThe fake holds %d events, and ends now: nothing was sent to PostHog.\n", fake.Ledger().Unique())
-		return compare(ctx, out, client, receipt, &hogapi.VerifyOptions{Source: source})
+		v, err := client.Verify(ctx, receipt, &hogapi.VerifyOptions{Source: source})
+		return show(out, v, err)
 	}
 	if receipt.Acknowledged+receipt.Unconfirmed > 0 {
 		const text = "\nIn some hours, the same command with -verify says whether all %d events are there.\n"
@@ -146,7 +147,6 @@ func (s settings) check(ctx context.Context, out io.Writer, source hogapi.Source
 	return report, err
 }
 
-// send imports the events.
 func (s settings) send(ctx context.Context, out io.Writer, c *hogapi.Client, in hogapi.Source) (hogapi.Receipt, error) {
 	options := hogapi.ImportOptions{
 		ID: s.id, Rate: s.rate, MaxRejectShare: s.maxRejectShare, Total: s.total, OnProgress: demo.EachSecond(out),

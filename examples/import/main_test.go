@@ -22,7 +22,7 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	for _, want := range []string{
 		"good 10000 + rejected 0", " of 10000, acknowledged ", "read 10000 = acknowledged 10000 + rejected 0 + pending 0",
 		"The fake holds 10000 events, and ends now", `import "invented": complete`,
@@ -37,13 +37,12 @@ func TestWithoutKeys(t *testing.T) {
 // Events that only the fake has are not imported: no later run may continue after them.
 func TestTheFakeLeavesNoCheckpoint(t *testing.T) {
 	t.Chdir(t.TempDir())
-	out := demotest.Run(t, run, "-id", "shop", write(t, "a.jsonl", 40))
+	out := demotest.Run(t, nil, run, "-id", "shop", write(t, "a.jsonl", 40))
 	assert.Contains(t, out, "The fake holds 40 events, and ends now")
 	assert.NoFileExists(t, "shop.checkpoint")
 	assert.NoFileExists(t, "shop.receipt.json")
 }
 
-// write makes a file of n events of persons named after the file.
 func write(t *testing.T, path string, n int) string {
 	t.Helper()
 	var lines strings.Builder
@@ -56,7 +55,6 @@ func write(t *testing.T, path string, n int) string {
 	return path
 }
 
-// add appends a line to a file.
 func add(t *testing.T, path, line string) {
 	t.Helper()
 	file, err := os.OpenFile(path, os.O_APPEND|os.O_CREATE|os.O_WRONLY, 0o600)
@@ -72,8 +70,7 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 	add(t, "b.jsonl", "no JSON")
 
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, run, append([]string{"-id", "shop"}, files...)...)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run, append([]string{"-id", "shop"}, files...)...)
 	assert.Contains(t, out, "Keys found: working with ")
 	assert.Contains(t, out, "read 131 = good 130 + rejected 1")
 	assert.Regexp(t, `(?m)^read \d+ of 131, acknowledged \d+, rejected \d, pending`, out, "progress")
@@ -96,22 +93,19 @@ func TestThreeFilesWithProgressRejectsAndReceipt(t *testing.T) {
 
 	_, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop"}, files...)...)
 	require.ErrorContains(t, err, "add -resume to continue it")
-	out, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop", "-resume"}, files...)...)
-	require.NoError(t, err)
+	out = demotest.Run(t, server, run, append([]string{"-id", "shop", "-resume"}, files...)...)
 	assert.Contains(t, out, "read 131 = acknowledged 130 + rejected 1 + pending 0")
 	assert.Equal(t, 130, server.Ledger().Len(), "nothing is sent again")
 
 	calls := len(server.Calls(ops.Capture))
-	out, err = demotest.RunAt(t, server, run, append([]string{"-id", "shop", "-verify"}, files...)...)
-	require.NoError(t, err)
+	out = demotest.Run(t, server, run, append([]string{"-id", "shop", "-verify"}, files...)...)
 	assert.Contains(t, out, `import "shop": complete`)
 	assert.Len(t, server.Calls(ops.Capture), calls, "nothing is sent")
 
 	const line = `{"event":"ordered","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z","uuid":%q}`
 	corrected := fmt.Sprintf(line, uuidOf(t, rejects))
 	require.NoError(t, os.WriteFile("shop.rejects.jsonl", []byte(corrected+"\n"), 0o600))
-	out, err = demotest.RunAt(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
-	require.NoError(t, err)
+	out = demotest.Run(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
 	assert.Contains(t, out, "read 1 = acknowledged 1 + rejected 0 + pending 0")
 	assert.Equal(t, 131, server.Ledger().Unique())
 }
@@ -144,8 +138,7 @@ func TestAnotherFormatIsNotImported(t *testing.T) {
 	_, err = demotest.RunAt(t, server, run, "-id", "shop", "-check", "a.jsonl")
 	require.ErrorContains(t, err, "check: too_many_rejects")
 
-	out, err = demotest.RunAt(t, server, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
-	require.NoError(t, err)
+	out = demotest.Run(t, server, run, "-id", "shop", "-max-reject-share", "0.2", "a.jsonl")
 	assert.Contains(t, out, "read 50 = acknowledged 40 + rejected 10 + pending 0")
 }
 
@@ -181,8 +174,7 @@ func TestAHostOutOfReachIsShown(t *testing.T) {
 func TestCheckSendsNothing(t *testing.T) {
 	t.Chdir(t.TempDir())
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-check", write(t, "a.jsonl", 40))
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run, "-id", "shop", "-check", write(t, "a.jsonl", 40))
 	assert.Contains(t, out, "read 40 = good 40 + rejected 0")
 	assert.Empty(t, server.Calls())
 	assert.NoFileExists(t, "shop.checkpoint")
@@ -211,8 +203,7 @@ func TestVerifyTooMany(t *testing.T) {
 	file := write(t, "a.jsonl", 20)
 	_, err := demotest.RunAt(t, server, run, "-id", "shop", "-verify", file)
 	require.ErrorContains(t, err, "an import has to have ended")
-	_, err = demotest.RunAt(t, server, run, "-id", "shop", file)
-	require.NoError(t, err)
+	demotest.Run(t, server, run, "-id", "shop", file)
 	server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
 		Event: "ordered", DistinctID: "stranger", Time: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC),
 		Properties: json.RawMessage(`{"$import_job_id":"shop"}`),
@@ -234,8 +225,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 		return hogapitest.Result{}
 	}))
 	file := write(t, "a.jsonl", 20)
-	out, err := demotest.RunAt(t, server, run, "-id", "shop", "-max-reject-share", "0.5", file)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run, "-id", "shop", "-max-reject-share", "0.5", file)
 	assert.Contains(t, out, "2 events are unconfirmed")
 	assert.NotContains(t, out, "correct them there")
 	assert.Contains(t, out, "import -id shop-rejects -rejected shop.rejects.jsonl")
@@ -251,9 +241,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	require.ErrorContains(t, err, "the import is not complete: complete with unconfirmed")
 	assert.Contains(t, text.String(), "2 events are unconfirmed")
 
-	_, err = demotest.RunAt(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
-	require.NoError(t, err)
-	out, err = demotest.RunAt(t, server, run, "-id", "shop", "-verify", file)
-	require.NoError(t, err)
+	demotest.Run(t, server, run, "-id", "shop-rejects", "-rejected", "shop.rejects.jsonl")
+	out = demotest.Run(t, server, run, "-id", "shop", "-verify", file)
 	assert.Contains(t, out, `import "shop": complete`)
 }

@@ -49,13 +49,6 @@ func (s settings) report(out io.Writer, r hogapi.Receipt, v *hogapi.Verification
 
 var errNotComplete = errors.New("the import is not complete")
 
-// compare prints the events of an import in the project. The error is nil only if the import is
-// complete.
-func compare(ctx context.Context, out io.Writer, c *hogapi.Client, r hogapi.Receipt, o *hogapi.VerifyOptions) error {
-	v, err := c.Verify(ctx, r, o)
-	return show(out, v, err)
-}
-
 func show(out io.Writer, v *hogapi.Verification, err error) error {
 	if v != nil {
 		fmt.Fprintf(out, "\n%v\n", v)

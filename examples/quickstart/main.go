@@ -85,7 +85,6 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes, and the three settings of the bucket, to do it.
 `
 
-// seed adds two exports.
 func seed(project *hogapitest.Project) {
 	lake := project.AddExport(hogapitest.Export{Name: "events to the lake"})
 	project.AddRun(lake, hogapitest.Run{Status: hogapi.RunStatusCompleted})

@@ -27,7 +27,7 @@ func TestMain(m *testing.M) {
 }
 
 func TestWithoutKeys(t *testing.T) {
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	for _, want := range []string{
 		"1. Create", "✓ backfilled", "7 runs completed, 0 failed", "✓ paused",
 		"2. List", "✓ hogapi quickstart", "✓ events to the lake",
@@ -45,8 +45,7 @@ func TestWithoutKeys(t *testing.T) {
 
 func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, run)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run)
 	assert.Contains(t, out, "import 11,576 past events")
 	assert.Contains(t, out, "Nothing has been done. Say -yes")
 	assert.Empty(t, server.Calls(), "not even a read")

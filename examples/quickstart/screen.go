@@ -43,7 +43,6 @@ func (s *screen) paint(colour, text string) string {
 	return "\x1b[" + colour + "m" + text + "\x1b[0m"
 }
 
-// begin prints the title of a step.
 func (s *screen) begin(title string) {
 	s.step++
 	fmt.Fprintf(s.out, "\n%s\n", s.paint(bold, fmt.Sprintf("%d. %s", s.step, title)))
@@ -73,7 +72,6 @@ func (s *screen) bar(part float64, text string) {
 	s.drawn = time.Now()
 }
 
-// clear removes the bar.
 func (s *screen) clear() {
 	if s.terminal && !s.drawn.IsZero() {
 		fmt.Fprint(s.out, "\r\x1b[K")
@@ -81,7 +79,6 @@ func (s *screen) clear() {
 	s.drawn = time.Time{}
 }
 
-// count writes a number with commas.
 func count[N ~int | ~int64](n N) string {
 	digits := strconv.FormatInt(int64(n), 10)
 	for i := len(digits) - 3; i > 0; i -= 3 {

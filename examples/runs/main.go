@@ -22,7 +22,6 @@ import (
 
 func main() { demo.Main(run) }
 
-// failure is a failed run and the result of its retry.
 type failure struct {
 	export  hogapi.BatchExport
 	run     hogapi.Run
@@ -131,7 +130,6 @@ func retry(
 	return fmt.Sprintf("completed, %d records", records), nil
 }
 
-// span formats the interval of a run.
 func span(r hogapi.Run) string {
 	const minute = "2006-01-02 15:04"
 	end := r.DataIntervalEnd.UTC()

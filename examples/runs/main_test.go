@@ -14,7 +14,7 @@ import (
 )
 
 func TestWithoutKeys(t *testing.T) {
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	assert.Regexp(t, `(?m)^persons to the .* FailedRetryable +the job was not found +completed, 1000 records`, out)
 	assert.Regexp(t, `(?m)^events to the lake .* SlowDown.* +completed, 1000 records`, out)
 	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +left alone: see below`, out, "a run of 20 days ago")
@@ -26,8 +26,7 @@ func TestOldRunsAreRetriedOnDemand(t *testing.T) {
 	server := failing()
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddRun(project.Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, 0, -20)})
-	out, err := demotest.RunAt(t, server, run, "-yes", "-rows-by-timestamp")
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run, "-yes", "-rows-by-timestamp")
 	assert.NotContains(t, out, "left alone")
 	assert.Len(t, server.Calls(ops.RunsRetry), 2)
 }
@@ -42,8 +41,7 @@ func failing() *hogapitest.Server {
 
 func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 	server := failing()
-	out, err := demotest.RunAt(t, server, run)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run)
 	assert.Contains(t, out, "Keys found: working with ")
 	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
 	assert.Empty(t, server.Calls(ops.RunsRetry))

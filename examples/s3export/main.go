@@ -33,7 +33,6 @@ const plan = `This would, in that project:
 Nothing has been done. Say -yes to do it. The personal API key needs integration:write and batch_export:write.
 `
 
-// setup holds the program's settings.
 type setup struct {
 	client                       *hogapi.Client
 	watch                        *hogapi.WatchOptions // nil: the intervals for the real service

@@ -15,7 +15,7 @@ import (
 )
 
 func TestWithoutKeys(t *testing.T) {
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	for _, want := range []string{
 		"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill",
 		"3 runs completed, 0 failed",
@@ -26,8 +26,7 @@ func TestWithoutKeys(t *testing.T) {
 
 func TestNothingIsDoneWithoutYes(t *testing.T) {
 	server := hogapitest.New()
-	out, err := demotest.RunAt(t, server, run)
-	require.NoError(t, err)
+	out := demotest.Run(t, server, run)
 	assert.Contains(t, out, "Nothing has been done. Say -yes")
 	assert.Empty(t, server.Calls())
 }

@@ -12,7 +12,6 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// cell is a day and a name.
 type cell struct{ day, name string }
 
 // compare counts the events of both projects until they agree, or the time to wait is over.

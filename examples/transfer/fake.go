@@ -64,7 +64,6 @@ func fromEnv(prefix string) (*hogapi.Client, error) {
 	return client, nil
 }
 
-// fill imports invented events.
 func fill(ctx context.Context, client *hogapi.Client, begin, end time.Time) error {
 	const events = 3000
 	read := func(_ context.Context, page hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {

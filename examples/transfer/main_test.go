@@ -22,7 +22,7 @@ import (
 func TestWithoutKeys(t *testing.T) {
 	keys(t, nil, nil)
 	t.Chdir(t.TempDir())
-	out := demotest.Run(t, run)
+	out := demotest.Run(t, nil, run)
 	for _, want := range []string{
 		"2100 records in 1 files", "900 records in 1 files", "read 3000 = acknowledged 3000 + rejected 0 + pending 0",
 		"Both projects have the same 3000 events of these days.",
@@ -51,7 +51,6 @@ func keys(t *testing.T, from, to *hogapitest.Server) {
 	}
 }
 
-// project is a server and the client of its project.
 type project struct {
 	*hogapitest.Server
 

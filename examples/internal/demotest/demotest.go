@@ -21,22 +21,22 @@ const (
 // Program is the run function of an example.
 type Program func(ctx context.Context, out io.Writer, args []string) error
 
-// Run runs a program without keys, so with a fake of its own, and returns its output.
-func Run(t *testing.T, program Program, args ...string) string {
+// Run runs a program as [RunAt] does, requires that it succeeds, and returns its output.
+func Run(t *testing.T, server *hogapitest.Server, program Program, args ...string) string {
 	t.Helper()
-	out, err := runIn(t, nil, program, args)
+	out, err := RunAt(t, server, program, args...)
 	require.NoError(t, err, "it printed:\n%s", out)
 	return out
 }
 
-// RunAt runs a program as if the server were the real service.
+// RunAt runs a program as if the server were the real service. With a nil server, the program has no keys, and so a
+// fake of its own.
 func RunAt(t *testing.T, server *hogapitest.Server, program Program, args ...string) (string, error) {
 	t.Helper()
-	return runIn(t, Service(t, server), program, args)
-}
-
-func runIn(t *testing.T, values map[string]string, program Program, args []string) (string, error) {
-	t.Helper()
+	var values map[string]string
+	if server != nil {
+		values = Service(t, server)
+	}
 	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", personalKey, projectKey} {
 		t.Setenv(name, values[name])
 	}
