@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -177,7 +178,7 @@ func (c *Client) pipeline(op Op, o CaptureOptions) (config pipeline.Config, err 
 
 var pipelineErrors = pipeline.Errors{
 	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
-	Rejected: func(r *pipeline.Reject) error { return rejectError(r) },
+	Rejected: func(r *statefile.Reject) error { return rejectError(r) },
 	IsFinal: func(err error) bool {
 		_, isStop := errors.AsType[*StopError](err)
 		return isStop || errors.Is(err, ErrInvalid)
@@ -219,11 +220,11 @@ func (c *core) capturePost(ctx context.Context, r pipeline.Request) httptry.Answ
 var captureOps = [...]Op{pipeline.Events: ops.Capture, pipeline.Question: ops.Protocol, pipeline.Preflight: ops.Preflight}
 
 // handler adapts a caller's reject handler, which may be nil.
-func (c *core) handler(h RejectHandler) func(context.Context, *pipeline.Reject) error {
+func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject) error {
 	if h == nil {
 		return nil
 	}
-	return func(ctx context.Context, r *pipeline.Reject) error {
+	return func(ctx context.Context, r *statefile.Reject) error {
 		return c.guard(func() error { return h.Reject(ctx, newReject(r)) })
 	}
 }

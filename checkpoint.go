@@ -118,18 +118,21 @@ func (f *importFiles) openCheckpoint(ctx context.Context) (*savedState, error) {
 	return resumed, fileError(StopCheckpoint, "the checkpoint cannot be opened", err)
 }
 
-// openRejects opens the handler if it is a reject file, and returns the handler for the import.
-func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (RejectHandler, error) {
+// openRejects opens the handler if it is a reject file, and returns the function that writes to the file.
+func (f *importFiles) openRejects(handler RejectHandler, isMapped bool) (write func(context.Context, *statefile.Reject) error, err error) {
 	own, ok := handler.(hasRejectFile)
 	if !ok {
-		return handler, nil
+		return nil, nil //nolint:nilnil // the rejects go elsewhere
 	}
 	file := own.RejectFile()
 	if err := file.Open(); err != nil {
 		return nil, fileError(StopHandler, "the reject file cannot be opened", stateFileError(err))
 	}
 	f.Rejects = file
-	return RejectFunc(func(_ context.Context, r Reject) error { return file.Add(r.line(f.Import, isMapped)) }), nil
+	return func(_ context.Context, r *statefile.Reject) error {
+		r.Note.Import, r.Note.IsMapped = f.Import, isMapped
+		return file.Add(r)
+	}, nil
 }
 
 func (f *importFiles) close() error {

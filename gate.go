@@ -3,12 +3,10 @@ package hogapi
 import (
 	"fmt"
 	"strconv"
-	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/reasons"
 	"github.com/hogapi/hogapi/warnings"
@@ -40,14 +38,17 @@ func newEventError(r *wire.Refusal) *EventError {
 }
 
 // rejectError returns the error of a rejected event.
-func rejectError(r *pipeline.Reject) *EventError {
+func rejectError(r *statefile.Reject) *EventError {
 	e := newEventError(r.Refusal)
 	e.Position, e.Where = Position(r.Note.Position), r.Note.Where
 	return e
 }
 
-// refusal returns the error in the form of internal packages.
+// refusal returns the error in the form of internal packages. It is nil without an error.
 func (e *EventError) refusal() *wire.Refusal {
+	if e == nil {
+		return nil
+	}
 	r := &wire.Refusal{Reason: string(e.Reason), Field: e.Field, Value: e.Value, Want: e.Want, Err: e.Err}
 	for _, other := range e.Also {
 		r.Also = append(r.Also, other.refusal())
@@ -59,37 +60,14 @@ const eventRefused = "event refused: "
 
 // Error names the reason, the value, the allowed values and the position.
 func (e *EventError) Error() string {
-	var b strings.Builder
-	b.WriteString(prefix + eventRefused + e.fault())
-	for _, other := range e.Also {
-		b.WriteString("; also " + other.fault())
-	}
+	text := prefix + eventRefused + e.refusal().Error()
 	switch {
 	case e.Where != "":
-		fmt.Fprintf(&b, " (%s, byte offset %d)", e.Where, e.Position.Offset)
+		text += fmt.Sprintf(" (%s, byte offset %d)", e.Where, e.Position.Offset)
 	case !e.Position.IsZero():
-		b.WriteString(" (at " + e.Position.String() + ")")
+		text += " (at " + e.Position.String() + ")"
 	}
-	return b.String()
-}
-
-// fault returns the error's text without its position.
-func (e *EventError) fault() string {
-	var b strings.Builder
-	b.WriteString(mask.OneLine(string(e.Reason)))
-	if e.Field != "" {
-		b.WriteString(": " + mask.OneLine(e.Field))
-	}
-	if e.Value != "" {
-		b.WriteString(" " + strconv.QuoteToGraphic(e.Value))
-	}
-	if e.Want != "" {
-		b.WriteString(": want " + mask.OneLine(e.Want))
-	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", bare(e.Err))
-	}
-	return b.String()
+	return text
 }
 
 // Unwrap returns the cause.

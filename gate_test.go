@@ -9,6 +9,7 @@ import (
 	"iter"
 	"math"
 	"os"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -105,7 +106,13 @@ func TestAllFaultsAreListed(t *testing.T) {
 	require.Len(t, refusal.Also, 2)
 	assert.Regexp(t, `^hogapi: event refused: dropped: event "\$\$heatmap": .*; also no_timestamp: timestamp: .*; also bad_special: properties.\$groups: .* \(at 7\)$`, refusal.Error())
 
-	also := Reject{Err: refusal}.line("", false).Note.Also
+	path := filepath.Join(t.TempDir(), "rejects")
+	require.NoError(t, RejectFile(path).Reject(t.Context(), Reject{Err: refusal}))
+	line, err := os.ReadFile(path)
+	require.NoError(t, err)
+	_, note, err := statefile.ReadLine(line)
+	require.NoError(t, err)
+	also := note.Also
 	require.Len(t, also, 2)
 	assert.Equal(t, "no_timestamp: timestamp: want the time of the event", also[0])
 	assert.Contains(t, also[1], "bad_special: properties.$groups: ")

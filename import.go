@@ -114,7 +114,8 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 		}
 	}
 	_, isMapped := unwrap[mapSource](source)
-	if o.Rejects, err = files.openRejects(o.Rejects, isMapped); err != nil {
+	toFile, err := files.openRejects(o.Rejects, isMapped)
+	if err != nil {
 		return failed(err)
 	}
 	config, err := c.pipeline(ops.Import, CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}) //nolint:contextcheck // hooks outlive ctx
@@ -122,6 +123,9 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 		return failed(err)
 	}
 	config.Rejects, config.Resumed = limits, resumed
+	if toFile != nil {
+		config.Reject = toFile
+	}
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -32,7 +31,8 @@ type Reject struct {
 	note statefile.Note // further facts for a reject file
 }
 
-func newReject(r *pipeline.Reject) Reject {
+// newReject returns a reject as a handler of a user gets it.
+func newReject(r *statefile.Reject) Reject {
 	return Reject{
 		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: Position(r.Note.Position), Where: r.Note.Where, Status: r.Note.Status,
 		Err: rejectError(r), note: r.Note,
@@ -89,23 +89,9 @@ func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
-	return stateFileError(f.file.AddAlone(r.line("", false)))
-}
-
-// line returns the reject's line in a reject file.
-func (r Reject) line(importID string, isMapped bool) statefile.Line {
 	note := r.note
-	note.Status, note.Position, note.Where, note.Import, note.IsMapped = r.Status, wire.Origin(r.Position), r.Where, importID, isMapped
-	if e := r.Err; e != nil {
-		note.Reason, note.Field, note.Value, note.Want = string(e.Reason), e.Field, e.Value, e.Want
-		if e.Err != nil {
-			note.Detail = bare(e.Err).Error()
-		}
-		for _, other := range e.Also {
-			note.Also = append(note.Also, other.fault())
-		}
-	}
-	return statefile.Line{Event: r.Event, UUID: r.UUID, Record: r.Raw, Note: note}
+	note.Status, note.Position, note.Where = r.Status, wire.Origin(r.Position), r.Where
+	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err.refusal(), Note: note}))
 }
 
 // RejectedRecords returns a source of the records in a reject file: each rejected record once, with its uuid

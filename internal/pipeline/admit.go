@@ -167,7 +167,7 @@ func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *
 
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
 // returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
-func (p *Pipeline) identify(o *offered) *Reject {
+func (p *Pipeline) identify(o *offered) *statefile.Reject {
 	n := p.admission.numbers.Next(o.place, o.origin, o.number)
 	switch {
 	case o.skip != "":
@@ -187,9 +187,8 @@ func (p *Pipeline) identify(o *offered) *Reject {
 		}
 		return nil
 	}
-	line := statefile.Line{Event: p.line(o.out.Wire), Note: statefile.Note{Position: o.place}}
 	encoded := o.size
-	o.turnDown(&Reject{Line: line, Refusal: refusal, time: o.out.Time})
+	o.turnDown(&statefile.Reject{Event: p.line(o.out.Wire), Time: o.out.Time, Refusal: refusal, Note: statefile.Note{Position: o.place}})
 	if p.Reject == nil {
 		return o.reject
 	}
@@ -221,7 +220,7 @@ func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
 		p.ledger.Skip(e, o.skip)
 	case o.reject != nil:
 		e.Held = o.size
-		e.ID, e.Name, e.Time = o.reject.UUID, rowName(o.name), o.reject.time
+		e.ID, e.Name, e.Time = o.reject.UUID, rowName(o.name), o.reject.Time
 		p.ledger.Reject(e, o.reject.Refusal.Reason, o.reject)
 	default:
 		out := &o.out
@@ -252,7 +251,7 @@ func rowName(name string) string {
 }
 
 // notTaken counts a record that was not taken, and returns the reason.
-func (p *Pipeline) notTaken(r *Reject) error {
+func (p *Pipeline) notTaken(r *statefile.Reject) error {
 	if err := p.whyClosed(); err != nil {
 		return err
 	}

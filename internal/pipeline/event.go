@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"slices"
-	"time"
 
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -62,24 +61,16 @@ func (ev *Event) encode(e *wire.Encoder) (wire.Encoded, *wire.Refusal) {
 	return e.Encode(&ev.Fields)
 }
 
-// Reject is an event that was refused by the gate or the service, or a record that made no event.
-type Reject struct {
-	statefile.Line // its note lacks the reason
-
-	Refusal *wire.Refusal
-	time    time.Time // of the event; zero: it has no time
-}
-
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
-func newReject(ev *Event, why *wire.Refusal) *Reject {
+func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
 	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut}
-	r := &Reject{Line: statefile.Line{UUID: ev.UUID, Note: note}, Refusal: why}
+	r := &statefile.Reject{UUID: ev.UUID, Refusal: why, Note: note}
 	if ev.IsBad {
 		r.Record = slices.Clone(ev.Record)
 		return r
 	}
 	d := wire.Describe(&ev.Fields)
-	r.Event, r.Record, r.time = d.Line, d.Raw, ev.Timestamp
+	r.Event, r.Record, r.Time = d.Line, d.Raw, ev.Timestamp
 	for _, name := range d.LeftOut {
 		r.Note.LeftOut = append(r.Note.LeftOut, mask.Clean(name))
 	}
@@ -92,7 +83,7 @@ func newReject(ev *Event, why *wire.Refusal) *Reject {
 // offered is an event that is encoded. It is sent, rejected or skipped.
 type offered struct {
 	out    wire.Encoded
-	reject *Reject
+	reject *statefile.Reject
 	skip   string
 	name   string
 	place  wire.Origin // where to resume
@@ -102,7 +93,7 @@ type offered struct {
 }
 
 // turnDown makes the event a reject.
-func (o *offered) turnDown(r *Reject) {
+func (o *offered) turnDown(r *statefile.Reject) {
 	o.reject = r
 	o.size = len(r.Event) + len(r.Record) + len(o.place.Key)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
@@ -169,7 +170,7 @@ func (r *reader) take(ctx context.Context, ev *Event) error {
 }
 
 // stopAt returns the stop by a reject that has no handler.
-func (p *Pipeline) stopAt(r *Reject) error {
+func (p *Pipeline) stopAt(r *statefile.Reject) error {
 	return p.Errors.Stop(Stop{Reason: StopRejected, Status: r.Note.Status, Err: p.Errors.Rejected(r)})
 }
 

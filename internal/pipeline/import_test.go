@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -137,7 +138,7 @@ func TestStops(t *testing.T) {
 			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), StopRejected, "no_name",
 		},
 		"the handler": {
-			func(w *world) { w.Reject = func(context.Context, *Reject) error { return failed } }, source(nil, past("", 1)), StopHandler, "disk full",
+			func(w *world) { w.Reject = func(context.Context, *statefile.Reject) error { return failed } }, source(nil, past("", 1)), StopHandler, "disk full",
 		},
 		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), StopCheckpoint, "disk full"},
 		"too many rejects": {func(w *world) { w.Rejects = commit.Limits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), StopTooManyRejects, "more than MaxRejects (1)"},

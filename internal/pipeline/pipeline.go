@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
@@ -44,7 +45,7 @@ type Config struct {
 
 	Post     func(ctx context.Context, r Request) httptry.Answer
 	Compress func(protocol string) Compression
-	Reject   func(ctx context.Context, r *Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
+	Reject   func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
 	Errors   Errors
 	Hooks    Hooks
 	Logger   *slog.Logger
@@ -60,7 +61,7 @@ type Compression struct {
 type Errors struct {
 	Stop      func(Stop) error
 	Unsettled func(open []ledger.Unsettled[wire.Origin], why error) error
-	Rejected  func(*Reject) error
+	Rejected  func(*statefile.Reject) error
 	IsFinal   func(error) bool // a source's error that is passed on as it is
 	Full      error            // there is no room
 	NotReady  error            // it is not known how events are sent
@@ -83,10 +84,10 @@ type Pipeline struct {
 	*agreement
 
 	admission admission
-	ledger    *ledger.Ledger[wire.Origin, *Reject]
+	ledger    *ledger.Ledger[wire.Origin, *statefile.Reject]
 	budget    *delivery.Budget
 	sender    *delivery.Sender
-	committer *commit.Committer[wire.Origin, *Reject]
+	committer *commit.Committer[wire.Origin, *statefile.Reject]
 	meter     meter
 
 	answered    atomic.Bool            // the host has answered once
@@ -121,17 +122,17 @@ func New(c Config) (*Pipeline, error) {
 }
 
 // ledger returns the ledger of the previous run, or a new one.
-func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *Reject], error) {
+func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *statefile.Reject], error) {
 	names := wire.WarningNames()
 	if c.Resumed == nil {
-		return ledger.New[wire.Origin, *Reject](names...), nil
+		return ledger.New[wire.Origin, *statefile.Reject](names...), nil
 	}
-	return ledger.Resume[wire.Origin, *Reject](c.Resumed.State, names...)
+	return ledger.Resume[wire.Origin, *statefile.Reject](c.Resumed.State, names...)
 }
 
 // commits returns the configuration of the committer.
-func (p *Pipeline) commits() commit.Config[wire.Origin, *Reject] {
-	c := commit.Config[wire.Origin, *Reject]{
+func (p *Pipeline) commits() commit.Config[wire.Origin, *statefile.Reject] {
+	c := commit.Config[wire.Origin, *statefile.Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
 		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected, Saved: p.Hooks.Saved, Settled: p.Hooks.Settled,
 		Limits: p.Rejects, End: p.endOfSource,
@@ -146,7 +147,7 @@ func (p *Pipeline) commits() commit.Config[wire.Origin, *Reject] {
 }
 
 // handOver gives a reject to the caller's handler.
-func (p *Pipeline) handOver(r *Reject) error {
+func (p *Pipeline) handOver(r *statefile.Reject) error {
 	if p.Reject == nil {
 		return p.stopAt(r)
 	}

@@ -42,7 +42,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 	assert.False(t, (&Event{Fault: &wire.Refusal{}}).isReadable())
 
 	o := offered{place: at(1), size: 99}
-	o.turnDown(&Reject{Line: statefile.Line{Event: []byte("{}"), Record: []byte("raw")}})
+	o.turnDown(&statefile.Reject{Event: []byte("{}"), Record: []byte("raw")})
 	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
 }

@@ -140,13 +140,13 @@ func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) erro
 }
 
 // rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
-func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Origin, [16]byte) *Reject) {
+func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Origin, [16]byte) *statefile.Reject) {
 	event := p.line(sent)
 	p.budget.Hold(len(event))
-	return len(event), func(place wire.Origin, id [16]byte) *Reject {
-		return &Reject{
-			Line:    statefile.Line{Event: event, UUID: id, Note: statefile.Note{Position: place, Status: a.Status}},
-			Refusal: &wire.Refusal{Reason: string(reason), Field: "event", Err: a.Err},
+	return len(event), func(place wire.Origin, id [16]byte) *statefile.Reject {
+		return &statefile.Reject{
+			Event: event, UUID: id, Refusal: &wire.Refusal{Reason: string(reason), Field: "event", Err: a.Err},
+			Note: statefile.Note{Position: place, Status: a.Status},
 		}
 	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
+	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -45,7 +46,7 @@ func (u *unsettled) Error() string { return fmt.Sprintf("%d unsettled: %v", len(
 func (u *unsettled) Unwrap() error { return u.why }
 
 // rejected is the error that a caller sees when an event is rejected.
-type rejected struct{ *Reject }
+type rejected struct{ *statefile.Reject }
 
 func (r *rejected) Error() string { return r.Refusal.Reason }
 
@@ -64,7 +65,7 @@ type world struct {
 	log     []string
 	sent    []string // the events, as their names
 	ids     []string // their uuids
-	rejects []*Reject
+	rejects []*statefile.Reject
 }
 
 func answered(status int, body string) httptry.Answer {
@@ -82,7 +83,7 @@ func newWorld() *world {
 		},
 		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
 		Post: w.post, Compress: func(string) Compression { return Compression{Encoding: "none"} },
-		Reject: func(_ context.Context, r *Reject) error {
+		Reject: func(_ context.Context, r *statefile.Reject) error {
 			w.note("reject " + r.Refusal.Reason)
 			w.rejects = append(w.rejects, r)
 			return nil
@@ -90,7 +91,7 @@ func newWorld() *world {
 		Errors: Errors{
 			Stop:      func(s Stop) error { return &stopped{s} },
 			Unsettled: func(open []ledger.Unsettled[wire.Origin], why error) error { return &unsettled{open, why} },
-			Rejected:  func(r *Reject) error { return &rejected{r} },
+			Rejected:  func(r *statefile.Reject) error { return &rejected{r} },
 			IsFinal: func(err error) bool {
 				_, isStop := errors.AsType[*stopped](err)
 				return isStop || errors.Is(err, errFinal)

@@ -5,22 +5,27 @@ import (
 	"encoding/json"
 	"errors"
 	"slices"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Line is a reject as a line of the file: its event, and a note under the key "$reject".
-type Line struct {
-	Event  json.RawMessage // nil: the record made no event
-	UUID   uuid.UUID       // that the event has when it is imported again
-	Record []byte          // of the source, where the event is not all of it
-	Note   Note            // without the record
+// Reject is an event that the gate or the service refused, or a record that made no event. In the file it is
+// one line: its event, and a note under the key "$reject".
+type Reject struct {
+	Event   json.RawMessage // nil: the record made no event
+	UUID    uuid.UUID       // that the event has when it is imported again
+	Time    time.Time       // of the event; zero: it has none
+	Record  []byte          // of the source, where the event is not all of it
+	Refusal *wire.Refusal   // the reason
+	Note    Note            // without the record and the reason
 }
 
 // Note is why an event was rejected, and where it comes from.
@@ -46,21 +51,24 @@ type Note struct {
 }
 
 // encode makes the line without its newline. Texts that others wrote are cleaned.
-func (l Line) encode(enc *jsonb.Encoder) ([]byte, error) {
-	note := l.Note
-	for _, text := range []*string{&note.Field, &note.Value, &note.Want, &note.Detail, &note.Where} {
-		*text = mask.Clean(*text)
+func (r *Reject) encode(enc *jsonb.Encoder) ([]byte, error) {
+	note := r.Note
+	note.Where = mask.Clean(note.Where)
+	if why := r.Refusal; why != nil {
+		note.Reason, note.Field, note.Value, note.Want = why.Reason, mask.Clean(why.Field), mask.Clean(why.Value), mask.Clean(why.Want)
+		if why.Err != nil {
+			note.Detail = mask.Clean(errtext.Bare(why.Err).Error())
+		}
+		for _, other := range why.Also {
+			note.Also = append(note.Also, mask.Clean(other.Fault()))
+		}
 	}
-	note.Also = nil
-	for _, fault := range l.Note.Also {
-		note.Also = append(note.Also, mask.Clean(fault))
-	}
-	if utf8.Valid(l.Record) {
-		note.Raw = string(l.Record)
+	if utf8.Valid(r.Record) {
+		note.Raw = string(r.Record)
 	} else {
-		note.RawBase64 = l.Record
+		note.RawBase64 = r.Record
 	}
-	line, err := l.openEvent(enc)
+	line, err := r.openEvent(enc)
 	if err != nil {
 		return nil, err
 	}
@@ -70,19 +78,19 @@ func (l Line) encode(enc *jsonb.Encoder) ([]byte, error) {
 
 // openEvent is the event as an object that is still open, on one line. It gets its uuid, to keep it
 // when it is imported again; a record that made no event gets the uuid that its event would have.
-func (l Line) openEvent(enc *jsonb.Encoder) ([]byte, error) {
+func (r *Reject) openEvent(enc *jsonb.Encoder) ([]byte, error) {
 	object := []byte{'{'}
-	if l.Event != nil {
+	if r.Event != nil {
 		var compact bytes.Buffer
-		if err := json.Compact(&compact, l.Event); err != nil {
+		if err := json.Compact(&compact, r.Event); err != nil {
 			return nil, err
 		}
 		object = compact.Bytes()[:compact.Len()-1]
 	}
-	if l.UUID == uuid.Nil || bytes.HasPrefix(object, []byte(`{"uuid":`)) {
+	if r.UUID == uuid.Nil || bytes.HasPrefix(object, []byte(`{"uuid":`)) {
 		return object, nil
 	}
-	return wire.AppendMember(enc, object, "uuid", l.UUID.String())
+	return wire.AppendMember(enc, object, "uuid", r.UUID.String())
 }
 
 // ReadLine reads the uuid and the note of a line. Each may be set even if another part of the line has an

@@ -89,29 +89,29 @@ func isRejects(fsys durable.FS, file string) error {
 		Want: "a reject file or a new one: this file is neither, and stays as it is. Name another file"}
 }
 
-// Add appends a line.
-func (f *Rejects) Add(l Line) error {
+// Add appends the line of a reject.
+func (f *Rejects) Add(r *Reject) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	return f.add(l)
+	return f.add(r)
 }
 
-func (f *Rejects) add(l Line) error {
-	line, err := l.encode(&f.json)
+func (f *Rejects) add(r *Reject) error {
+	line, err := r.encode(&f.json)
 	if err != nil {
 		return err
 	}
 	return f.log.Append(line)
 }
 
-// AddAlone opens the file, appends a line and closes the file, for whoever does not own it.
-func (f *Rejects) AddAlone(l Line) error {
+// AddAlone opens the file, appends the line of a reject and closes the file, for whoever does not own it.
+func (f *Rejects) AddAlone(r *Reject) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	if err := f.open(); err != nil {
 		return err
 	}
-	return errors.Join(f.add(l), f.close())
+	return errors.Join(f.add(r), f.close())
 }
 
 // Sync makes the added lines durable.

@@ -23,14 +23,14 @@ var (
 	otherID = uuid.MustParse("498f1d9c-6b1e-4c37-9d2e-0a5b7c1d2e3f")
 )
 
-// written adds lines to a new file and returns its content.
-func written(t *testing.T, lines ...statefile.Line) string {
+// written adds rejects to a new file and returns its content.
+func written(t *testing.T, rejects ...*statefile.Reject) string {
 	t.Helper()
 	disk := new(simdisk.Disk)
 	file := statefile.NewRejects(disk, "rejects")
 	require.NoError(t, file.Open())
-	for _, l := range lines {
-		require.NoError(t, file.Add(l))
+	for _, r := range rejects {
+		require.NoError(t, file.Add(r))
 	}
 	require.NoError(t, file.Close())
 	content, err := durable.Read(disk, "rejects")
@@ -41,35 +41,36 @@ func written(t *testing.T, lines ...statefile.Line) string {
 // The form on disk: files of earlier versions are read, and earlier versions read these.
 func TestLines(t *testing.T) {
 	t.Parallel()
+	why := &wire.Refusal{
+		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*wire.Refusal{{Reason: "a", Err: errors.New("b\nc")}},
+	}
 	full := statefile.Note{
-		Reason: "r", Field: "f", Value: "v", Want: "w", Detail: "bad\ttime", Also: []string{"a\nb"}, Status: 400,
-		Position: wire.Origin{Key: "e.jsonl", Offset: 7}, Origin: wire.Origin{Offset: 3}, Where: "e.jsonl:1",
+		Status: 400, Position: wire.Origin{Key: "e.jsonl", Offset: 7}, Origin: wire.Origin{Offset: 3}, Where: "e.jsonl:1",
 		LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
 	}
 	for _, tt := range []struct {
 		name string
-		line statefile.Line
+		line statefile.Reject
 		want string
 	}{
-		{"nothing", statefile.Line{}, `{"$reject":{}}`},
-		{"a record", statefile.Line{UUID: oneID, Record: []byte("<&>\t")}, `{"uuid":"` + oneID.String() + `","$reject":{"raw":"<&>\t"}}`},
-		{"any bytes", statefile.Line{Record: []byte{0xff, 0}}, `{"$reject":{"raw_base64":"/wA="}}`},
-		{"an event", statefile.Line{Event: json.RawMessage("{\n \"n\": 1.50}"), UUID: oneID}, `{"n":1.50,"uuid":"` + oneID.String() + `","$reject":{}}`},
-		{"an event with a uuid", statefile.Line{Event: json.RawMessage(`{"uuid":"` + otherID.String() + `"}`), UUID: oneID}, `{"uuid":"` + otherID.String() + `","$reject":{}}`},
-		{"all of a note", statefile.Line{Note: full}, `{"$reject":{"reason":"r","field":"f","value":"v","want":"w","detail":"bad time","also":["a b"],` +
+		{"nothing", statefile.Reject{}, `{"$reject":{}}`},
+		{"a record", statefile.Reject{UUID: oneID, Record: []byte("<&>\t")}, `{"uuid":"` + oneID.String() + `","$reject":{"raw":"<&>\t"}}`},
+		{"any bytes", statefile.Reject{Record: []byte{0xff, 0}}, `{"$reject":{"raw_base64":"/wA="}}`},
+		{"an event", statefile.Reject{Event: json.RawMessage("{\n \"n\": 1.50}"), UUID: oneID}, `{"n":1.50,"uuid":"` + oneID.String() + `","$reject":{}}`},
+		{"an event with a uuid", statefile.Reject{Event: json.RawMessage(`{"uuid":"` + otherID.String() + `"}`), UUID: oneID}, `{"uuid":"` + otherID.String() + `","$reject":{}}`},
+		{"all of a note", statefile.Reject{Refusal: why, Note: full}, `{"$reject":{"reason":"r","field":"f","value":"v","want":"w","detail":"bad time","also":["a: b c"],` +
 			`"status":400,"position":{"key":"e.jsonl","offset":7},"origin":{"offset":3},"where":"e.jsonl:1","left_out":["x"],"import":"imp","mapped":true}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			assert.Equal(t, tt.want+"\n", written(t, tt.line))
+			assert.Equal(t, tt.want+"\n", written(t, &tt.line))
 			_, note, err := statefile.ReadLine([]byte(tt.want))
 			require.NoError(t, err)
 			assert.Equal(t, string(tt.line.Record), string(note.Record()))
 		})
 	}
-	assert.Equal(t, []string{"a\nb"}, full.Also, "the caller's own")
 	file := statefile.NewRejects(new(simdisk.Disk), "rejects")
-	require.Error(t, file.AddAlone(statefile.Line{Event: json.RawMessage("{")}))
+	require.Error(t, file.AddAlone(&statefile.Reject{Event: json.RawMessage("{")}))
 }
 
 func TestNoteOfAnEvent(t *testing.T) {
@@ -155,13 +156,13 @@ func TestRejectsHaveOneOwner(t *testing.T) {
 	require.NoError(t, os.Symlink(path, link))
 	owner, other := statefile.NewRejects(durable.OS{}, path), statefile.NewRejects(durable.OS{}, link)
 	require.NoError(t, owner.Open())
-	require.NoError(t, owner.Add(statefile.Line{Record: []byte("ours")}))
+	require.NoError(t, owner.Add(&statefile.Reject{Record: []byte("ours")}))
 	for _, f := range []*statefile.Rejects{owner, other} {
 		require.ErrorIs(t, f.Open(), durable.ErrLocked)
-		require.ErrorIs(t, f.AddAlone(statefile.Line{}), durable.ErrLocked)
+		require.ErrorIs(t, f.AddAlone(&statefile.Reject{}), durable.ErrLocked)
 	}
 	require.NoError(t, owner.Close())
-	require.NoError(t, other.AddAlone(statefile.Line{Record: []byte("theirs")}))
+	require.NoError(t, other.AddAlone(&statefile.Reject{Record: []byte("theirs")}))
 	require.NoError(t, owner.Open(), "given back")
 	require.NoError(t, os.Remove(path+".lock"))
 	require.ErrorIs(t, owner.Sync(), durable.ErrLockLost)
@@ -179,7 +180,7 @@ func TestRejectsAreAppendedToByOthers(t *testing.T) {
 	file := statefile.NewRejects(durable.OS{}, path)
 	require.NoError(t, file.Open())
 	for range 3 {
-		require.NoError(t, file.Add(statefile.Line{Record: []byte("ours")}))
+		require.NoError(t, file.Add(&statefile.Reject{Record: []byte("ours")}))
 		f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
 		require.NoError(t, err)
 		_, err = f.WriteString("of somebody\n")
@@ -200,7 +201,7 @@ func TestRejectsAreDurable(t *testing.T) {
 		disk := new(simdisk.Disk)
 		disk.FailAt(n, broken)
 		file := statefile.NewRejects(disk, "rejects")
-		err := file.AddAlone(statefile.Line{Record: []byte("one")})
+		err := file.AddAlone(&statefile.Reject{Record: []byte("one")})
 		if err == nil {
 			content, err := durable.Read(disk.Crashed(uint64(n)), "rejects")
 			require.NoError(t, err)

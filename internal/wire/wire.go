@@ -8,9 +8,13 @@ package wire
 import (
 	"encoding/json"
 	"hash/maphash"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Fields are the parts of an event.
@@ -60,11 +64,29 @@ type Refusal struct {
 	Also []*Refusal // further faults of the event
 }
 
-// Error names the reason and the cause. Callers compose a better text from the fields.
-func (r *Refusal) Error() string {
-	text := r.Reason + ": " + r.Field + ": want " + r.Want
+// Fault describes the first fault: the reason, the value and the allowed values.
+func (r *Refusal) Fault() string {
+	text := mask.OneLine(r.Reason)
+	if r.Field != "" {
+		text += ": " + mask.OneLine(r.Field)
+	}
+	if r.Value != "" {
+		text += " " + strconv.QuoteToGraphic(r.Value)
+	}
+	if r.Want != "" {
+		text += ": want " + mask.OneLine(r.Want)
+	}
 	if r.Err != nil {
-		text += ": " + r.Err.Error()
+		text += ": " + errtext.Bare(r.Err).Error()
+	}
+	return text
+}
+
+// Error describes all faults.
+func (r *Refusal) Error() string {
+	text := r.Fault()
+	for _, other := range r.Also {
+		text += "; also " + other.Fault()
 	}
 	return text
 }
