@@ -247,7 +247,7 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	if t.Baseline != nil {
 		before = coverage.Baseline(*t.Baseline)
 	}
-	runs := coverage.NewRuns(before, t.RequestedAt, factsOf, o.until)
+	runs := coverage.NewRuns(before, t.RequestedAt, runFacts, o.until)
 	runs.OpenEnd = t.Unpaused
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name
 	f := &follower{client: c, ticket: t, looks: o, options: options}

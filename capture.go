@@ -39,9 +39,9 @@ import (
 // End it with Close. If a Capture is garbage collected without Close, it logs the number of events that it
 // still holds as an error, to the client's logger or else to [slog.Default], and tries to send them.
 type Capture struct {
-	id   string
-	line *pipeline.Pipeline
-	open runtime.Cleanup
+	id       string
+	pipeline *pipeline.Pipeline
+	open     runtime.Cleanup
 }
 
 // Format writes the type's name under every verb: the buffers of a Capture hold events.
@@ -56,12 +56,12 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	line, err := pipeline.New(config)
+	started, err := pipeline.New(config)
 	if err != nil {
 		return nil, err
 	}
-	capture := &Capture{id: config.ID, line: line}
-	capture.open = runtime.AddCleanup(capture, (*pipeline.Pipeline).Forgotten, line)
+	capture := &Capture{id: config.ID, pipeline: started}
+	capture.open = runtime.AddCleanup(capture, (*pipeline.Pipeline).Forgotten, started)
 	return capture, nil
 }
 
@@ -94,36 +94,37 @@ func (c *Capture) TryEnqueue(events ...Event) error {
 }
 
 func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error {
-	place, err := placeOf(events)
+	position, err := positionOf(events)
 	if err != nil {
 		return err
 	}
 	defer runtime.KeepAlive(c)
-	record := c.line.Record(len(events), wait)
+	record := c.pipeline.Record(len(events), wait)
 	defer record.End()
 	for i := range events {
-		ev := events[i].offered(false)
-		ev.Place = place
-		if err := record.Add(ctx, &ev); err != nil {
+		ev := record.Next()
+		events[i].fill(ev, false)
+		ev.Position = position
+		if err := record.Add(ctx); err != nil {
 			return err
 		}
 	}
 	return record.Admit(ctx)
 }
 
-// placeOf returns the Position that the events of a record share.
-func placeOf(events []Event) (place wire.Origin, err error) {
+// positionOf returns the Position that the events of a record share.
+func positionOf(events []Event) (position wire.Position, err error) {
 	for i := range events {
 		at := events[i].Position
-		if !at.IsZero() && !place.IsZero() && at != Position(place) {
-			return place, &InputError{Op: opCapture, Field: "events", Value: at.String(),
-				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", Position(place))}
+		if !at.IsZero() && !position.IsZero() && at != Position(position) {
+			return position, &InputError{Op: opCapture, Field: "events", Value: at.String(),
+				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", Position(position))}
 		}
-		if place.IsZero() {
-			place = wire.Origin(at)
+		if position.IsZero() {
+			position = wire.Position(at)
 		}
 	}
-	return place, nil
+	return position, nil
 }
 
 // Flush waits until every event that was taken before the call is settled and OnSettled has been called. It
@@ -133,7 +134,7 @@ func (c *Capture) Flush(ctx context.Context) error {
 		return err
 	}
 	defer runtime.KeepAlive(c)
-	return c.line.Flush(ctx)
+	return c.pipeline.Flush(ctx)
 }
 
 // Close takes no more events and waits until the events that the Capture holds are settled. It returns the
@@ -145,12 +146,12 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 		return Receipt{}, err
 	}
 	c.open.Stop()
-	result, err := c.line.Close(ctx)
+	result, err := c.pipeline.Close(ctx)
 	return receiptOf(c.id, "", result), err
 }
 
 // Stats returns a snapshot of the progress so far.
-func (c *Capture) Stats() Stats { return statsOf(c.line.Progress(), 0) }
+func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
 
 // checkContext refuses a nil context.
 func checkContext(ctx context.Context, op Op) error {
@@ -234,13 +235,13 @@ func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 	ctx := context.Background()
 	return pipeline.Hooks{
 		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
-		Saved: func(place wire.Origin, took time.Duration) {
+		Saved: func(position wire.Position, took time.Duration) {
 			c.hook(ctx, c.hooks.OnCheckpoint != nil, func() {
-				c.hooks.OnCheckpoint(CheckpointInfo{Position: Position(place), Duration: took})
+				c.hooks.OnCheckpoint(CheckpointInfo{Position: Position(position), Duration: took})
 			})
 		},
-		Settled: func(place wire.Origin) {
-			c.hook(ctx, onSettled != nil, func() { onSettled(Position(place)) })
+		Settled: func(position wire.Position) {
+			c.hook(ctx, onSettled != nil, func() { onSettled(Position(position)) })
 		},
 	}
 }
@@ -262,7 +263,7 @@ func statsOf(p pipeline.Progress, total int64) Stats {
 		Resent: p.Resent, Total: total,
 		InFlight: p.InFlight, Bytes: p.Bytes, Requests: p.Requests, PlainBytes: p.PlainBytes, WireBytes: p.WireBytes,
 		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,
-		LastProgress: p.LastProgress, Position: Position(p.Place),
+		LastProgress: p.LastProgress, Position: Position(p.Position),
 	}
 }
 

@@ -188,19 +188,20 @@ func (c *checker) add(ev *Event) {
 // rehearsal encodes events as their import would, and sends nothing. It is not safe for concurrent use.
 type rehearsal struct {
 	events   *pipeline.Rehearsal
+	event    pipeline.Event // that is being encoded
 	trusting bool
 }
 
 func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
 	rules := gate.rules(rulesOf[p], time.Now)
-	return &rehearsal{pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusts(s)}
+	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusting: trusts(s)}
 }
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
 // it returns neither. It must be given every event of a source, in order.
 func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
-	e := ev.offered(r.trusting)
-	out, sent, fault := r.events.Next(&e)
+	ev.fill(&r.event, r.trusting)
+	out, sent, fault := r.events.Next(&r.event)
 	if fault != nil {
 		refusal = newEventError(fault)
 		refusal.Position, refusal.Where = ev.Position, ev.from.Location()
@@ -249,11 +250,11 @@ func (r CheckReport) String() string {
 		}
 		fmt.Fprintf(&b, "\n%s: %d%s", text, f.Count, advice)
 		for _, e := range f.Examples {
-			place := ""
+			position := ""
 			if !e.Position.IsZero() {
-				place = e.Position.String() + " "
+				position = e.Position.String() + " "
 			}
-			fmt.Fprintf(&b, "\n  %s%s", place, mask.Clean(e.Text))
+			fmt.Fprintf(&b, "\n  %s%s", position, mask.Clean(e.Text))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {

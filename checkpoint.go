@@ -81,15 +81,15 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ resume.Files[wire.Origin] }
+type importFiles struct{ resume.Files[wire.Position] }
 
 func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
-	f := &importFiles{resume.Files[wire.Origin]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
+	f := &importFiles{resume.Files[wire.Position]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
 	if o.Checkpoint != nil {
 		f.Checkpoint = guarded{o.Checkpoint, c}
 	}
 	if read, ok := unwrap[fileSource](source); ok {
-		f.Fingerprint = func(at wire.Origin) lines.Fingerprint { return read.fingerprint(Position(at)) }
+		f.Fingerprint = func(at wire.Position) lines.Fingerprint { return read.fingerprint(Position(at)) }
 	}
 	if read, ok := unwrap[growingSource](source); ok && source.Name() == read.Name() { // else it is sorted, or one of several
 		f.HasGrown = read.hasGrown

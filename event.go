@@ -54,10 +54,10 @@ func (ev *Event) fields() wire.Fields {
 	}
 }
 
-// offered returns the event as a pipeline takes it. trusting means that it comes straight from a source that
+// fill fills in the event as a pipeline takes it. trusting means that it comes straight from a source that
 // notes the reserved properties while it reads: no code of the user ran in between.
-func (ev *Event) offered(trusting bool) (e pipeline.Event) {
-	e.Fields, e.Place, e.Origin, e.Provenance = ev.fields(), wire.Origin(ev.Position), wire.Origin(ev.Origin), ev.from
+func (ev *Event) fill(e *pipeline.Event, trusting bool) {
+	*e = pipeline.Event{Provenance: ev.from, Fields: ev.fields(), Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin)}
 	if trusting {
 		e.Noted = ev.noted
 	}
@@ -69,7 +69,6 @@ func (ev *Event) offered(trusting bool) (e pipeline.Event) {
 	} else if ev.needsMapping {
 		e.Fault = &wire.Refusal{Reason: string(reasons.BadRecord), Err: errNeedsMapping}
 	}
-	return e
 }
 
 // numberOfChild returns the number of the i-th event that a mapping makes of one, or 0 if it is counted later.
@@ -189,7 +188,7 @@ func Alias(distinctID, alias string, at time.Time) Event {
 // [Concat], which numbers the events of a record. Properties that JSON cannot hold are an error.
 func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
-		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Origin(ev.Position), Origin: wire.Origin(ev.Origin),
+		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
 		IsMapped: ev.from.IsMapped, IsFinal: ev.isFinal, NeedsMapping: ev.needsMapping, IsLoose: ev.isLoose || ev.from.File == nil && ev.from.Where == "",
 	}

@@ -69,12 +69,12 @@ func BadRecord(ev Event) (raw []byte, err error) {
 
 // LaneOf is the number of the lane that an event goes to.
 func LaneOf(c *Capture, ev Event) int {
-	return int(maphash.String(c.line.Seed, ev.DistinctID) % uint64(c.line.Limits.Lanes))
+	return int(maphash.String(c.pipeline.Seed, ev.DistinctID) % uint64(c.pipeline.Limits.Lanes))
 }
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
 func UUIDAt(p Position, importID string) uuid.UUID {
-	return wire.NewIdentity(importID, 0).At(wire.Origin(p), 0)
+	return wire.NewIdentity(importID, 0).At(wire.Position(p), 0)
 }
 
 // DefaultVerifyArchives is ImportOptions.VerifyArchiveBytes where it is 0.

@@ -279,15 +279,15 @@ func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Posit
 const firstLead = 1 << 10
 
 // lead reads the records before a position again, as far back as they matter.
-func (w *formatWalk) lead(ctx context.Context, read recordsAfter, place Position) error {
-	for back := int64(firstLead); !place.IsZero(); back *= 8 {
+func (w *formatWalk) lead(ctx context.Context, read recordsAfter, position Position) error {
+	for back := int64(firstLead); !position.IsZero(); back *= 8 {
 		w.begin(nil)
-		from := Position{Key: place.Key, Offset: max(place.Offset-back, 0)}
+		from := Position{Key: position.Key, Offset: max(position.Offset-back, 0)}
 		for r, err := range read(ctx, from) {
 			if err != nil {
 				return err
 			}
-			if r.Position.Key != place.Key || r.Position.Offset > place.Offset {
+			if r.Position.Key != position.Key || r.Position.Offset > position.Offset {
 				break
 			}
 			w.passed(nil, r.line())

@@ -76,7 +76,7 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 	if err != nil {
 		return before, err
 	}
-	result, err := run.line.Import(ctx, run.events)
+	result, err := run.pipeline.Import(ctx, run.events)
 	run.endProgress()
 	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, run.files.close())
 }
@@ -85,7 +85,7 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 type importRun struct {
 	source      Source
 	options     ImportOptions
-	line        *pipeline.Pipeline
+	pipeline    *pipeline.Pipeline
 	files       *importFiles
 	endProgress func()
 }
@@ -129,14 +129,14 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
 	}
-	line, err := pipeline.New(config) //nolint:contextcheck // what is under way may end after ctx
+	started, err := pipeline.New(config) //nolint:contextcheck // what is under way may end after ctx
 	if err != nil {
 		return failed(err)
 	}
-	run = &importRun{source: source, options: o, line: line, files: files, endProgress: func() {}}
+	run = &importRun{source: source, options: o, pipeline: started, files: files, endProgress: func() {}}
 	if o.OnProgress != nil {
 		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
-			c.core.hook(context.Background(), true, func() { o.OnProgress(statsOf(line.Progress(), o.Total)) })
+			c.core.hook(context.Background(), true, func() { o.OnProgress(statsOf(started.Progress(), o.Total)) })
 		})
 	}
 	return run, before, nil
@@ -145,19 +145,19 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 const progressInterval = 500 * time.Millisecond
 
 // events yields the events of the source.
-func (r *importRun) events(ctx context.Context, after wire.Origin) iter.Seq2[*pipeline.Event, error] {
-	notes := &sourceNotes{verifyArchives: r.options.VerifyArchiveBytes, resumed: r.line.Resumed, warn: func(w Warning, text string) {
-		r.line.Warn(ctx, w, text)
+func (r *importRun) events(ctx context.Context, after wire.Position) iter.Seq2[*pipeline.Event, error] {
+	notes := &sourceNotes{verifyArchives: r.options.VerifyArchiveBytes, resumed: r.pipeline.Resumed, warn: func(w Warning, text string) {
+		r.pipeline.Warn(ctx, w, text)
 	}}
 	if notes.verifyArchives == 0 {
 		notes.verifyArchives = defaultVerifyArchives
 	}
 	trusting := trusts(r.source)
 	return func(yield func(*pipeline.Event, error) bool) {
-		var offered pipeline.Event
+		var filled pipeline.Event
 		for ev, err := range r.source.Events(context.WithValue(ctx, sourceNotesKey{}, notes), Position(after)) {
-			offered = ev.offered(trusting)
-			if !yield(&offered, err) {
+			ev.fill(&filled, trusting)
+			if !yield(&filled, err) {
 				return
 			}
 		}

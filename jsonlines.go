@@ -102,7 +102,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
-	if notes.resumed != nil && !after.IsZero() && wire.Origin(after) == notes.resumed.State.Place {
+	if notes.resumed != nil && !after.IsZero() && wire.Position(after) == notes.resumed.State.Position {
 		w.Known = notes.resumed.File
 	}
 	w.Take = func(f *lines.File, l lines.Line) bool {

@@ -132,7 +132,7 @@ type DayCount struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
+func newReceipt(id, source string, s ledger.State[wire.Position]) Receipt {
 	t := s.Totals
 	r := Receipt{
 		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
@@ -146,7 +146,7 @@ func newReceipt(id, source string, s ledger.State[wire.Origin]) Receipt {
 		r.Warnings[Warning(w)] = n
 	}
 	for _, shared := range t.Shared {
-		r.SharedUUIDs = append(r.SharedUUIDs, CheckExample{Position(shared.Place), shared.UUID})
+		r.SharedUUIDs = append(r.SharedUUIDs, CheckExample{Position(shared.Position), shared.UUID})
 	}
 	for _, row := range s.Rows() {
 		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed, row.Sent.String()})

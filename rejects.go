@@ -90,7 +90,7 @@ func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
 	note := r.note
-	note.Status, note.Position, note.Where = r.Status, wire.Origin(r.Position), r.Where
+	note.Status, note.Position, note.Where = r.Status, wire.Position(r.Position), r.Where
 	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err.refusal(), Note: note}))
 }
 

@@ -195,8 +195,8 @@ func (r *Run) mark() watch.Mark {
 	return watch.NewMark(r.Status, r.RecordsCompleted, r.RecordsTotalCount, r.RecordsFailed, r.BytesExported)
 }
 
-// factsOf returns the values of a run that a backfill needs.
-func factsOf(r Run) coverage.Facts {
+// runFacts returns the values of a run that a backfill needs.
+func runFacts(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
 		Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),

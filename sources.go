@@ -129,7 +129,7 @@ type sourceNotes struct {
 type sourceNotesKey struct{}
 
 // savedState is the content of a checkpoint.
-type savedState = resume.Saved[wire.Origin]
+type savedState = resume.Saved[wire.Position]
 
 const defaultVerifyArchives = 1 << 30
 
@@ -302,7 +302,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 			prefix := strconv.Itoa(first+i+1) + ":"
 			for ev, err := range s.Events(innerNotes(ctx, after, begin), begin) {
 				if err == nil {
-					ev.from.Number = numbers.Next(wire.Origin(ev.Position), wire.Origin(ev.origin()), ev.from.Number)
+					ev.from.Number = numbers.Next(wire.Position(ev.Position), wire.Position(ev.origin()), ev.from.Number)
 					ev.Origin = ev.origin()
 					if !ev.Position.IsZero() {
 						ev.Position.Key = prefix + ev.Position.Key
@@ -324,10 +324,10 @@ func innerNotes(ctx context.Context, after, inner Position) context.Context {
 	notes := *notesOf(ctx)
 	if notes.resumed != nil {
 		resumed := *notes.resumed
-		if resumed.State.Place != wire.Origin(after) {
+		if resumed.State.Position != wire.Position(after) {
 			resumed.File = lines.Fingerprint{}
 		}
-		resumed.State.Place = wire.Origin(inner)
+		resumed.State.Position = wire.Position(inner)
 		notes.resumed = &resumed
 	}
 	return context.WithValue(ctx, sourceNotesKey{}, &notes)

@@ -138,18 +138,18 @@ type UnsettledEvent struct {
 // Events yields all unsettled events, in the order in which they were taken.
 func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Values(e.events) }
 
-func newUnsettledError(open []ledger.Unsettled[wire.Origin], why error) error {
+func newUnsettledError(open []ledger.Unsettled[wire.Position], why error) error {
 	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
 	for i, u := range open {
-		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Place), Sent: u.Sent}
+		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Position), Sent: u.Sent}
 		if !u.Sent {
 			e.NeverSent++
 		}
-		if !u.Place.IsZero() {
+		if !u.Position.IsZero() {
 			if e.First.IsZero() {
-				e.First = Position(u.Place)
+				e.First = Position(u.Position)
 			}
-			e.Last = Position(u.Place)
+			e.Last = Position(u.Position)
 		}
 	}
 	return e

@@ -21,13 +21,13 @@ type Found struct {
 	Foreign []uuid.UUID `json:"foreign"` // of the strange ones
 }
 
-func (f *Found) lack(id uuid.UUID, most int) {
+func (f *Found) addMissing(id uuid.UUID, most int) {
 	if f.Lacking++; len(f.Absent) < most {
 		f.Absent = append(f.Absent, id)
 	}
 }
 
-func (f *Found) wonder(id uuid.UUID, most int) {
+func (f *Found) addForeign(id uuid.UUID, most int) {
 	if f.Strange++; len(f.Foreign) < most {
 		f.Foreign = append(f.Foreign, id)
 	}
@@ -53,7 +53,7 @@ func Compare(source iter.Seq2[Item, error], service iter.Seq2[uuid.UUID, error],
 			continue
 		}
 		for err == nil && more && bytes.Compare(theirs[:], ours.ID[:]) < 0 {
-			f.wonder(theirs, most)
+			f.addForeign(theirs, most)
 			advance()
 		}
 		if err != nil {
@@ -65,12 +65,12 @@ func Compare(source iter.Seq2[Item, error], service iter.Seq2[uuid.UUID, error],
 		case ours.Mark&Hidden != 0:
 			f.Hidden++
 		default:
-			f.lack(ours.ID, most)
+			f.addMissing(ours.ID, most)
 		}
 		last = &ours
 	}
 	for err == nil && more {
-		f.wonder(theirs, most)
+		f.addForeign(theirs, most)
 		advance()
 	}
 	return f, err

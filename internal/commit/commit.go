@@ -28,8 +28,8 @@ type Config[P comparable, R any] struct {
 	HandOver func(R) error
 	Why      func(R) error // why it was rejected
 	Save     func(ledger.State[P]) error
-	Saved    func(place P, took time.Duration) // after each Save
-	Settled  func(place P)                     // everything up to a place is settled
+	Saved    func(position P, took time.Duration) // after each Save
+	Settled  func(position P)                     // everything up to a position is settled
 
 	Limits  Limits
 	TooMany func(error) error                      // the cause of a stop by the limits
@@ -48,18 +48,18 @@ type Committer[P comparable, R any] struct {
 
 	saveTime time.Duration // of the newest save
 
-	mu      sync.Mutex
-	upTo    uint64 // all before it is committed, and Settled knows
-	place   P      // that Settled knows
-	flushTo uint64 // somebody waits for all before it
-	moved   chan struct{}
+	mu       sync.Mutex
+	upTo     uint64 // all before it is committed, and Settled knows
+	position P      // that Settled knows
+	flushTo  uint64 // somebody waits for all before it
+	moved    chan struct{}
 }
 
 // Start runs a Committer. Without a Save nothing is saved.
 func Start[P comparable, R any](config Config[P, R]) *Committer[P, R] {
 	c := &Committer[P, R]{
 		Config: config, wake: make(chan struct{}, 1), crowded: make(chan struct{}, 1),
-		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}), place: config.Ledger.Place(),
+		lanes: make(chan struct{}), done: make(chan struct{}), moved: make(chan struct{}), position: config.Ledger.Position(),
 	}
 	go c.run()
 	return c
@@ -93,7 +93,7 @@ func (c *Committer[P, R]) isCrowded() bool { return c.Ledger.Settled() > c.Room/
 func (c *Committer[P, R]) run() {
 	defer close(c.done)
 	for last := false; ; {
-		c.spareDisk()
+		c.pauseBetweenSaves()
 		n, rejects := c.front()
 		if n > 0 {
 			if err := c.commit(n, rejects); err != nil {
@@ -136,9 +136,9 @@ func (c *Committer[P, R]) front() (n int, rejects []ledger.Rejected[R]) {
 	return n, rejects
 }
 
-// spareDisk pauses between two saves, for five times the duration of the last save. It does not pause if
+// pauseBetweenSaves pauses between two saves, for five times the duration of the last save. It does not pause if
 // somebody waits for the result, or if only a save can release much of the room.
-func (c *Committer[P, R]) spareDisk() {
+func (c *Committer[P, R]) pauseBetweenSaves() {
 	if c.Save == nil || c.saveTime == 0 || c.isCrowded() || c.isAwaited() {
 		return
 	}
@@ -209,20 +209,20 @@ func (c *Committer[P, R]) save(t ledger.Counts) error {
 		return err
 	}
 	c.saveTime = time.Since(start)
-	c.Saved(state.Place, c.saveTime)
+	c.Saved(state.Position, c.saveTime)
 	return nil
 }
 
 // report calls Settled with the position up to which everything is settled, and then wakes the callers of
 // Await.
 func (c *Committer[P, R]) report() {
-	place, upTo := c.Ledger.Place(), c.Ledger.First()
-	if place != c.place { // only this goroutine changes it
-		c.Settled(place)
+	position, upTo := c.Ledger.Position(), c.Ledger.First()
+	if position != c.position { // only this goroutine changes it
+		c.Settled(position)
 	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.place, c.upTo = place, upTo
+	c.position, c.upTo = position, upTo
 	close(c.moved)
 	c.moved = make(chan struct{})
 }
@@ -249,7 +249,7 @@ func (c *Committer[P, R]) judged(tooMany error) error {
 func (c *Committer[P, R]) Reported() P {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.place
+	return c.position
 }
 
 // Await returns when all events before a sequence number are committed and reported.

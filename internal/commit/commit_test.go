@@ -61,13 +61,13 @@ func newBench(t *testing.T, change func(*Config[int, string])) *bench {
 
 // good takes an event and has it acknowledged; bad rejects one. Each is a record of its own.
 func (b *bench) good(place int) {
-	seq := b.books.Take(ledger.Event[int]{Place: place, Name: "e", Begins: true, Ends: true})
+	seq := b.books.Take(ledger.Event[int]{Position: place, Name: "e", Begins: true, Ends: true})
 	b.books.Acknowledge([]uint64{seq}, time.Now())
 	b.Signal()
 }
 
 func (b *bench) bad(place int, of string) {
-	b.books.Reject(ledger.Event[int]{Place: place, Name: "e", Begins: true, Ends: true}, "r", of)
+	b.books.Reject(ledger.Event[int]{Position: place, Name: "e", Begins: true, Ends: true}, "r", of)
 	b.Signal()
 }
 
@@ -110,7 +110,7 @@ func TestAFailureStops(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBench(t, nil)
 				b.handOver, b.save = tt.handOver, tt.save
-				seq := b.books.Take(ledger.Event[int]{Place: 1, Name: "e", Begins: true, Ends: true})
+				seq := b.books.Take(ledger.Event[int]{Position: 1, Name: "e", Begins: true, Ends: true})
 				b.bad(2, "x")
 				synctest.Wait()
 				require.Empty(t, b.log, "the first event is open")
@@ -133,7 +133,7 @@ func TestRejectsAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(c *Config[int, string]) { c.Limits, c.Room = Limits{Share: 0.01}, 1000 })
 		for i := range 150 {
-			b.books.Reject(ledger.Event[int]{Place: i + 1, Name: "e", Begins: true, Ends: true}, "r", "x")
+			b.books.Reject(ledger.Event[int]{Position: i + 1, Name: "e", Begins: true, Ends: true}, "r", "x")
 		}
 		b.Signal()
 		synctest.Wait()
@@ -149,7 +149,7 @@ func TestAwaitEnds(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)
-		b.books.Take(ledger.Event[int]{Place: 1, Name: "e", Begins: true, Ends: true})
+		b.books.Take(ledger.Event[int]{Position: 1, Name: "e", Begins: true, Ends: true})
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 		defer cancel()
 		err := b.Await(ctx, b.books.Next())
@@ -194,7 +194,7 @@ func TestFront(t *testing.T) {
 	event := ledger.Event[int]{Name: "e", Begins: true, Ends: true}
 	rejects := 0
 	settle := func(isGood bool) {
-		event.Place++
+		event.Position++
 		if isGood {
 			books.Acknowledge([]uint64{books.Take(event)}, time.Now())
 			return
@@ -228,7 +228,7 @@ func TestFirstRejectIsNamed(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, func(c *Config[int, string]) { c.Limits = Limits{Share: 0.01, Most: 1} })
-		b.books.Skip(ledger.Event[int]{Place: 1, Begins: true, Ends: true}, "internal")
+		b.books.Skip(ledger.Event[int]{Position: 1, Begins: true, Ends: true}, "internal")
 		b.Signal()
 		synctest.Wait()
 		require.Equal(t, []string{"save", "room", "settled"}, b.log)
@@ -262,7 +262,7 @@ func TestUnsettledEventsAreNotJudged(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBench(t, nil)
 		b.good(1)
-		b.books.Take(ledger.Event[int]{Place: 2, Name: "e", Begins: true, Ends: true})
+		b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true})
 		b.end()
 		assert.NotContains(t, b.log, "end")
 		assert.Equal(t, 1, b.Reported())
@@ -324,9 +324,9 @@ func TestFrontOfOneRecord(t *testing.T) {
 	t.Parallel()
 	books := ledger.New[int, string]()
 	c := &Committer[int, string]{Config: Config[int, string]{Ledger: books, Room: 6, Limits: Limits{Most: 1}}}
-	books.Reject(ledger.Event[int]{Place: 1, Name: "e", Begins: true}, "r", "a")
-	books.Reject(ledger.Event[int]{Place: 1, Name: "e"}, "r", "b")
-	books.Acknowledge([]uint64{books.Take(ledger.Event[int]{Place: 1, Name: "e", Ends: true})}, time.Now())
+	books.Reject(ledger.Event[int]{Position: 1, Name: "e", Begins: true}, "r", "a")
+	books.Reject(ledger.Event[int]{Position: 1, Name: "e"}, "r", "b")
+	books.Acknowledge([]uint64{books.Take(ledger.Event[int]{Position: 1, Name: "e", Ends: true})}, time.Now())
 	n, rejects := c.front()
 	assert.Equal(t, 3, n)
 	assert.Len(t, rejects, 2)
@@ -347,8 +347,8 @@ func TestAwaitCounts(t *testing.T) {
 		})
 		b.good(1)
 		synctest.Wait()
-		second := b.books.Take(ledger.Event[int]{Place: 2, Name: "e", Begins: true, Ends: true})
-		third := b.books.Take(ledger.Event[int]{Place: 3, Name: "e", Begins: true, Ends: true})
+		second := b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true})
+		third := b.books.Take(ledger.Event[int]{Position: 3, Name: "e", Begins: true, Ends: true})
 		all := make(chan error)
 		go func() { all <- b.Await(t.Context(), b.books.Next()) }()
 		await := func() error {

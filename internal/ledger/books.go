@@ -22,8 +22,8 @@ type Totals[P comparable] struct {
 	Unconfirmed      int64            `json:"unconfirmed,omitempty"`
 	Skipped          int64            `json:"skipped"`
 	Resent           int64            `json:"resent"`
-	First            P                `json:"first"`                      // place of a committed record
-	Last             P                `json:"last"`                       // place of a committed record
+	First            P                `json:"first"`                      // position of a committed record
+	Last             P                `json:"last"`                       // position of a committed record
 	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
 	Newest           time.Time        `json:"newest"`                     // of the acknowledged events
 	LastAcknowledged time.Time        `json:"last_acknowledged,omitzero"` // time of the last acknowledgement
@@ -36,8 +36,8 @@ type Totals[P comparable] struct {
 
 // Shared is an event with the uuid of another event.
 type Shared[P comparable] struct {
-	Place P      `json:"place"`
-	UUID  string `json:"uuid"`
+	Position P      `json:"place"`
+	UUID     string `json:"uuid"`
 }
 
 const mostShared = 5
@@ -49,21 +49,21 @@ func (t *Totals[P]) Counts() Counts {
 
 // State is the part of a ledger that a checkpoint keeps.
 type State[P comparable] struct {
-	Place  P         `json:"place"` // every record up to this place is settled
-	Totals Totals[P] `json:"totals"`
+	Position P         `json:"place"` // every record up to this position is settled
+	Totals   Totals[P] `json:"totals"`
 
 	table savedTable
 }
 
 type stateJSON[P comparable] struct {
-	Place  P           `json:"place"`
-	Totals Totals[P]   `json:"totals"`
-	Table  *savedTable `json:"table"`
+	Position P           `json:"place"`
+	Totals   Totals[P]   `json:"totals"`
+	Table    *savedTable `json:"table"`
 }
 
 // MarshalJSON writes the whole state.
 func (s State[P]) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stateJSON[P]{s.Place, s.Totals, &s.table})
+	return json.Marshal(stateJSON[P]{s.Position, s.Totals, &s.table})
 }
 
 // UnmarshalJSON reads the output of MarshalJSON, and refuses counts that do not add up.
@@ -81,7 +81,7 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 	if _, err := table.restore(mostRows); err != nil {
 		return err
 	}
-	*s = State[P]{read.Place, read.Totals, table}
+	*s = State[P]{read.Position, read.Totals, table}
 	return nil
 }
 
@@ -95,7 +95,7 @@ func (s State[P]) Rows() []Row {
 }
 
 // books are the counts of a ledger. They cover committed events only, so they can be saved with the
-// place.
+// position.
 type books[P comparable] struct {
 	totals   Totals[P]
 	table    *table
@@ -111,11 +111,11 @@ func newBooks[P comparable](warnings []string) *books[P] {
 // enter counts one committed event.
 func (k *books[P]) enter(e *event[P], reason string) {
 	var none P
-	if e.place != none {
+	if e.position != none {
 		if k.totals.First == none {
-			k.totals.First = e.place
+			k.totals.First = e.position
 		}
-		k.totals.Last = e.place
+		k.totals.Last = e.position
 	}
 	k.count(e, reason)
 }
@@ -130,7 +130,7 @@ func (k *books[P]) count(e *event[P], reason string) {
 		}
 	}
 	if e.shares && len(t.Shared) < mostShared {
-		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.place, uuid.UUID(e.id).String()})
+		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
 	}
 	switch e.state {
 	case rejected, doubtful:
@@ -174,8 +174,8 @@ func AddTo(counts map[string]int64, key string, n int64) {
 	counts[key] += n
 }
 
-func (k *books[P]) state(place P) State[P] {
-	s := State[P]{Place: place, Totals: k.totals, table: k.table.save()}
+func (k *books[P]) state(position P) State[P] {
+	s := State[P]{Position: position, Totals: k.totals, table: k.table.save()}
 	s.Totals.Rejects, s.Totals.Skips, s.Totals.Warnings = maps.Clone(s.Totals.Rejects), maps.Clone(s.Totals.Skips), maps.Clone(s.Totals.Warnings)
 	return s
 }

@@ -2,7 +2,7 @@
 // records reach without a gap. It does no I/O.
 //
 // A record is one unit of a source, usually one event, sometimes several. Records are committed
-// whole and in the order in which they were taken, so a later run resumes at the place of the
+// whole and in the order in which they were taken, so a later run resumes at the position of the
 // newest committed record.
 package ledger
 
@@ -11,14 +11,14 @@ import (
 	"time"
 )
 
-// Ledger counts the events of one import. P is a place in a source; its zero value means no place.
+// Ledger counts the events of one import. P is a position in a source; its zero value means no position.
 // R describes a rejected event. A Ledger is safe for concurrent use.
 type Ledger[P comparable, R any] struct {
-	mu     sync.Mutex
-	window window[event[P]]
-	asides map[uint64]*aside[R] // of the events that have one
-	books  *books[P]
-	place  P // of the newest committed record with a place
+	mu       sync.Mutex
+	window   window[event[P]]
+	details  map[uint64]*detail[R] // of the events that have one
+	books    *books[P]
+	position P // of the newest committed record with a position
 
 	read, acknowledged int64 // live, over all runs
 	pending            int   // events not settled
@@ -28,7 +28,7 @@ type Ledger[P comparable, R any] struct {
 
 // event is an event between its admission and its commit.
 type event[P comparable] struct {
-	place    P
+	position P
 	id       [16]byte
 	time     time.Time
 	row      *row // nil if skipped
@@ -53,9 +53,9 @@ const (
 
 func (e *event[P]) isDoubted() bool { return e.state == doubtful || e.state == unconfirmed }
 
-// aside holds further data of an event that is rejected, unconfirmed or skipped, or that the
+// detail holds further data of an event that is rejected, unconfirmed or skipped, or that the
 // service remarked on.
-type aside[R any] struct {
+type detail[R any] struct {
 	reason string
 	reject R
 	held   int
@@ -63,7 +63,7 @@ type aside[R any] struct {
 
 // Event is the ledger's view of an event.
 type Event[P comparable] struct {
-	Place    P         // of its record
+	Position P         // of its record
 	ID       [16]byte  // its uuid
 	Name     string    // may be empty if rejected
 	Time     time.Time // may be zero if rejected
@@ -76,7 +76,7 @@ type Event[P comparable] struct {
 
 // New returns an empty ledger. The warnings are the names of the bits in [Event.Warnings].
 func New[P comparable, R any](warnings ...string) *Ledger[P, R] {
-	return &Ledger[P, R]{asides: map[uint64]*aside[R]{}, books: newBooks[P](warnings)}
+	return &Ledger[P, R]{details: map[uint64]*detail[R]{}, books: newBooks[P](warnings)}
 }
 
 // Resume returns a ledger that continues from the state of an earlier run.
@@ -85,7 +85,7 @@ func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R],
 	if err := l.books.restore(s); err != nil {
 		return nil, err
 	}
-	l.place = s.Place
+	l.position = s.Position
 	l.read, l.acknowledged = s.Totals.Read, s.Totals.Acknowledged
 	return l, nil
 }
@@ -103,7 +103,7 @@ func (l *Ledger[P, R]) Reject(e Event[P], reason string, of R) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled++
-	l.asides[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = &aside[R]{reason: reason, reject: of}
+	l.details[l.push(e, rejected, l.books.table.find(e.Name, e.Time))] = &detail[R]{reason: reason, reject: of}
 }
 
 // Skip admits an event that is omitted on purpose.
@@ -111,7 +111,7 @@ func (l *Ledger[P, R]) Skip(e Event[P], reason string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.settled++
-	l.asides[l.push(e, skipped, nil)] = &aside[R]{reason: reason}
+	l.details[l.push(e, skipped, nil)] = &detail[R]{reason: reason}
 }
 
 func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
@@ -120,7 +120,7 @@ func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
 		l.end()
 	}
 	return l.window.push(event[P]{
-		place: e.Place, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, shares: e.Shares, ends: e.Ends,
+		position: e.Position, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, shares: e.Shares, ends: e.Ends,
 	})
 }
 
@@ -171,7 +171,7 @@ func (l *Ledger[P, R]) Sent(seqs []uint64) {
 func (l *Ledger[P, R]) Remark(seq uint64, warning string) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.asides[seq] = &aside[R]{reason: warning}
+	l.details[seq] = &detail[R]{reason: warning}
 }
 
 // Acknowledge settles events that the service has accepted.
@@ -189,23 +189,23 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 
 // Refuse settles an event that the service has refused. held are additional bytes, held for its
 // reject until the commit.
-func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(place P, id [16]byte) R) {
-	l.turnDown(seq, doubtful, &aside[R]{reason: reason, held: held}, reject)
+func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(position P, id [16]byte) R) {
+	l.turnDown(seq, doubtful, &detail[R]{reason: reason, held: held}, reject)
 }
 
 // Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for
 // Refuse.
-func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(place P, id [16]byte) R) {
-	l.turnDown(seq, unconfirmed, &aside[R]{held: held}, reject)
+func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(position P, id [16]byte) R) {
+	l.turnDown(seq, unconfirmed, &detail[R]{held: held}, reject)
 }
 
-func (l *Ledger[P, R]) turnDown(seq uint64, to state, a *aside[R], reject func(place P, id [16]byte) R) {
+func (l *Ledger[P, R]) turnDown(seq uint64, to state, a *detail[R], reject func(position P, id [16]byte) R) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	e := l.window.at(seq)
 	e.state, e.sent = to, true
-	a.reject = reject(e.place, e.id)
-	l.asides[seq] = a
+	a.reject = reject(e.position, e.id)
+	l.details[seq] = a
 	l.settle(1)
 }
 
@@ -237,13 +237,13 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 			n = i + 1
 		}
 	}
-	if len(l.asides) == 0 {
+	if len(l.details) == 0 {
 		return n, nil
 	}
 	for i := range n {
 		seq := l.window.first + uint64(i)
 		if e := l.window.at(seq); e.state == rejected || e.isDoubted() {
-			rejects = append(rejects, Rejected[R]{i, l.asides[seq].reject})
+			rejects = append(rejects, Rejected[R]{i, l.details[seq].reject})
 		}
 	}
 	return n, rejects
@@ -281,13 +281,13 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 		e := l.window.pop()
 		held += e.held
 		reason := l.reason(seq)
-		if a := l.asides[seq]; a != nil {
+		if a := l.details[seq]; a != nil {
 			held += a.held
-			delete(l.asides, seq)
+			delete(l.details, seq)
 		}
 		l.books.enter(&e, reason)
-		if e.ends && e.place != none {
-			l.place = e.place
+		if e.ends && e.position != none {
+			l.position = e.position
 		}
 	}
 	l.settled -= n
@@ -295,7 +295,7 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 }
 
 func (l *Ledger[P, R]) reason(seq uint64) string {
-	if a := l.asides[seq]; a != nil {
+	if a := l.details[seq]; a != nil {
 		return a.reason
 	}
 	return ""
@@ -326,7 +326,7 @@ func (l *Ledger[P, R]) Settled() int {
 func (l *Ledger[P, R]) State() State[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.books.state(l.place)
+	return l.books.state(l.position)
 }
 
 // Counts are committed events, over all runs.
@@ -342,11 +342,11 @@ func (l *Ledger[P, R]) Counts() Counts {
 	return l.books.totals.Counts()
 }
 
-// Place returns the place of the newest committed record that has one.
-func (l *Ledger[P, R]) Place() P {
+// Position returns the position of the newest committed record that has one.
+func (l *Ledger[P, R]) Position() P {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	return l.place
+	return l.position
 }
 
 // Live are current counts. They include events that are settled but not committed.
@@ -368,9 +368,9 @@ func (l *Ledger[P, R]) Live() Live {
 
 // Unsettled is an admitted event that is not settled.
 type Unsettled[P comparable] struct {
-	ID    [16]byte
-	Place P
-	Sent  bool // the service may have it
+	ID       [16]byte
+	Position P
+	Sent     bool // the service may have it
 }
 
 // Conclude also counts events accepted after a gap, and returns the final state and the unsettled
@@ -384,8 +384,8 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 		case acknowledged, skipped:
 			l.books.count(e, l.reason(seq))
 		default:
-			open = append(open, Unsettled[P]{e.id, e.place, e.sent})
+			open = append(open, Unsettled[P]{e.id, e.position, e.sent})
 		}
 	}
-	return l.books.state(l.place), open
+	return l.books.state(l.position), open
 }

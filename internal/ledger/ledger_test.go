@@ -22,7 +22,7 @@ func id(n uint64) (b [16]byte) {
 
 // one returns an event that is a record of its own.
 func one(place int) Event[int] {
-	return Event[int]{Place: place, ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
+	return Event[int]{Position: place, ID: id(uint64(place)), Name: "a", Time: noon, Held: 1, Begins: true, Ends: true}
 }
 
 func rejectAt(at string) func(int, [16]byte) string {
@@ -54,7 +54,7 @@ func TestNothingIsCommittedAcrossAGap(t *testing.T) {
 	n, _ = front(l)
 	require.Equal(t, 4, n)
 	require.Equal(t, 3, l.Commit(3))
-	require.Equal(t, 3, l.Place())
+	require.Equal(t, 3, l.Position())
 	require.Equal(t, Counts{Acknowledged: 3}, l.Counts())
 	require.Equal(t, Live{Read: 4, Acknowledged: 4, InFlight: 1}, l.Live())
 	require.Equal(t, 1, l.Settled())
@@ -63,19 +63,19 @@ func TestNothingIsCommittedAcrossAGap(t *testing.T) {
 func TestRecordsAreCommittedAsAWhole(t *testing.T) {
 	t.Parallel()
 	l := New[int, string]()
-	l.Take(Event[int]{Place: 1, Begins: true})
-	l.Reject(Event[int]{Place: 1}, "bad", "second of 1")
+	l.Take(Event[int]{Position: 1, Begins: true})
+	l.Reject(Event[int]{Position: 1}, "bad", "second of 1")
 	l.Acknowledge([]uint64{0}, time.Unix(1, 0))
 	n, rejects := front(l)
 	require.Zero(t, n, "more of the record may come")
 	require.Empty(t, rejects)
-	l.Take(Event[int]{Place: 2, Begins: true}) // ends the previous record
+	l.Take(Event[int]{Position: 2, Begins: true}) // ends the previous record
 	n, rejects = front(l)
 	require.Equal(t, 2, n)
 	require.Equal(t, []string{"1 second of 1"}, rejects)
 	require.Zero(t, l.WholeBefore(1), "the reject's record began before it")
 	l.Commit(2)
-	require.Equal(t, 1, l.Place())
+	require.Equal(t, 1, l.Position())
 	l.End()
 	l.Acknowledge([]uint64{2}, time.Unix(1, 0))
 	n, _ = front(l)
@@ -118,7 +118,7 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 	l.Sent([]uint64{2})
 	l.Refuse(4, "answer_400", 0, rejectAt("at "))
 	state, open := l.Conclude()
-	require.Equal(t, 1, state.Place, "a resumed run begins before the gap")
+	require.Equal(t, 1, state.Position, "a resumed run begins before the gap")
 	require.EqualValues(t, 2, state.Totals.Acknowledged)
 	require.EqualValues(t, 1, state.Totals.Skipped)
 	require.EqualValues(t, 2, state.Totals.Warnings["odd"])
@@ -161,7 +161,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				place++
 				for i, n := 0, 1+random.IntN(3); i < n; i++ {
 					e := modelEvent{Event: Event[int]{
-						Place: place, ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
+						Position: place, ID: id(uint64(len(all))), Name: string(rune('a' + random.IntN(3))), Time: noon.AddDate(0, 0, random.IntN(3)),
 						Warnings: uint32(random.IntN(4)), Held: random.IntN(100), Begins: i == 0, Ends: i == n-1,
 					}}
 					switch random.IntN(4) {
@@ -210,7 +210,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				require.NoError(t, json.Unmarshal(text, &saved))
 				l, err = Resume[int, string](saved, "first", "second")
 				require.NoError(t, err)
-				all, base, place = all[:committed], committed, saved.Place
+				all, base, place = all[:committed], committed, saved.Position
 				requireCounts(t, l.State(), all)
 			}
 		}
@@ -224,9 +224,9 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 	for _, e := range all {
 		want.Read++
 		if want.First == 0 {
-			want.First = e.Place
+			want.First = e.Position
 		}
-		want.Last = e.Place
+		want.Last = e.Position
 		for i, name := range []string{"first", "second"} {
 			if e.Warnings&(1<<i) != 0 {
 				want.Warnings[name]++
@@ -263,7 +263,7 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 	}
 	want.LastAcknowledged = s.Totals.LastAcknowledged
 	require.Equal(t, want, s.Totals)
-	require.Equal(t, want.Last, s.Place)
+	require.Equal(t, want.Last, s.Position)
 	got := map[Row]Row{}
 	for _, r := range s.Rows() {
 		got[Row{Period: r.Period, Name: r.Name}] = Row{Tally: r.Tally}

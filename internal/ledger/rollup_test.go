@@ -116,7 +116,7 @@ func TestEventsInFlightDuringARollUp(t *testing.T) {
 	var seqs []uint64
 	const n = mostRows + 20
 	for i := range n {
-		e := Event[int]{Place: i + 1, ID: [16]byte{11: 1, 15: 2}, Name: "a", Time: afterDays(i), Begins: true, Ends: true}
+		e := Event[int]{Position: i + 1, ID: [16]byte{11: 1, 15: 2}, Name: "a", Time: afterDays(i), Begins: true, Ends: true}
 		if i%10 == 9 {
 			l.Reject(e, "bad", "reject")
 		} else {
@@ -142,7 +142,7 @@ func TestStateIsBounded(t *testing.T) {
 	l.books.table = newTable(mostRows)
 	for day := range mostRows / names {
 		for name := range names {
-			seq := l.Take(Event[int]{Place: 1, ID: uuid.New(), Name: fmt.Sprintf("an event of the product %02d", name), Time: afterDays(day), Ends: true})
+			seq := l.Take(Event[int]{Position: 1, ID: uuid.New(), Name: fmt.Sprintf("an event of the product %02d", name), Time: afterDays(day), Ends: true})
 			l.Acknowledge([]uint64{seq}, time.Unix(1, 0))
 			l.Commit(1)
 		}

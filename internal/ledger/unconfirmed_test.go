@@ -16,7 +16,7 @@ func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
 	noon, answer := date("2024-01-01T12:00:00Z"), time.Unix(100, 0)
 	var seqs []uint64
 	for i := range int64(3) {
-		seqs = append(seqs, l.Take(Event[int64]{Place: i + 1, ID: [16]byte{0: byte(i + 1), 11: 1, 12: byte(i), 15: 1}, Name: "a", Time: noon, Held: 10, Begins: true, Ends: true}))
+		seqs = append(seqs, l.Take(Event[int64]{Position: i + 1, ID: [16]byte{0: byte(i + 1), 11: 1, 12: byte(i), 15: 1}, Name: "a", Time: noon, Held: 10, Begins: true, Ends: true}))
 	}
 	l.Unconfirm(seqs[0], 5, func(place int64, id [16]byte) string {
 		assert.Equal(t, int64(1), place)
@@ -48,7 +48,7 @@ func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
 func TestRemarkOfAnEventAfterAGapIsCounted(t *testing.T) {
 	l := New[int64, string]()
 	for i := range int64(2) {
-		l.Take(Event[int64]{Place: i + 1, Name: "a", Begins: true, Ends: true})
+		l.Take(Event[int64]{Position: i + 1, Name: "a", Begins: true, Ends: true})
 	}
 	l.Remark(1, "odd")
 	l.Acknowledge([]uint64{1}, time.Unix(1, 0))

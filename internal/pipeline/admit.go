@@ -32,9 +32,9 @@ type Record struct {
 	p       *Pipeline
 	wait    bool
 	encoder *wire.Encoder // nil for a record that is all rejects
-	single  [1]offered
-	several []offered // where there are more than one
-	n       int       // added so far
+	single  [1]Event
+	several []Event // where there are more than one
+	n       int     // added so far
 	held    delivery.Held
 }
 
@@ -43,35 +43,39 @@ type Record struct {
 func (p *Pipeline) Record(n int, wait bool) (r Record) {
 	r.p, r.wait = p, wait
 	if n > 1 {
-		r.several = make([]offered, n)
+		r.several = make([]Event, n)
 	}
 	return r
 }
 
 // all returns the events that were added.
-func (r *Record) all() []offered {
+func (r *Record) all() []Event {
 	if r.several == nil {
 		return r.single[:r.n]
 	}
 	return r.several[:r.n]
 }
 
-// Add encodes an event of the record.
-func (r *Record) Add(ctx context.Context, ev *Event) error {
-	p := r.p
+// Next returns the next event of the record, to be filled in and added.
+func (r *Record) Next() *Event {
 	r.n++
-	o := &r.all()[r.n-1]
-	if err := p.offer(ctx, &r.encoder, ev, o, r.wait); err != nil {
+	return &r.all()[r.n-1]
+}
+
+// Add encodes the event that Next has returned.
+func (r *Record) Add(ctx context.Context) error {
+	p, ev := r.p, &r.all()[r.n-1]
+	if err := p.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
 		return err
 	}
-	if o.reject != nil && p.Reject == nil {
-		return p.notTaken(o.reject)
+	if ev.reject != nil && p.Reject == nil {
+		return p.notTaken(ev.reject)
 	}
 	if r.several != nil {
-		o.out.Wire = slices.Clone(o.out.Wire)
+		ev.encoded.Wire = slices.Clone(ev.encoded.Wire)
 	}
 	r.held.Events++
-	r.held.Bytes += o.size
+	r.held.Bytes += ev.size
 	return nil
 }
 
@@ -110,8 +114,8 @@ func (r *Record) End() {
 }
 
 // takeOne admits one event of an import.
-func (p *Pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begins bool) error {
-	more := delivery.Held{Events: 1, Bytes: o.size}
+func (p *Pipeline) takeOne(ctx context.Context, ev *Event, r *openRecord, begins bool) error {
+	more := delivery.Held{Events: 1, Bytes: ev.size}
 	if !p.budget.TryAcquire(more, r.held) {
 		if begins { // the record before is complete, and may have to make the room
 			p.ledger.End()
@@ -127,80 +131,78 @@ func (p *Pipeline) takeOne(ctx context.Context, o *offered, r *openRecord, begin
 		p.budget.Release(more)
 		return err
 	}
-	if reject := p.identify(o); reject != nil {
+	if reject := p.identify(ev); reject != nil {
 		p.budget.Release(more)
 		return p.stopAt(reject)
 	}
 	r.held.Events++
-	r.held.Bytes += p.admit(o, begins, false)
+	r.held.Bytes += p.admit(ev, begins, false)
 	return nil
 }
 
-// offer encodes an event into o, or rejects it. The bytes are valid until the encoder is used again. The
-// first event that can be encoded fetches the encoder. Without wait, offer fails if it would have to wait
-// for the encoder.
-func (p *Pipeline) offer(ctx context.Context, enc **wire.Encoder, ev *Event, o *offered, wait bool) (err error) {
+// prepare encodes an event, or rejects it. The first event that can be encoded fetches the encoder. Without
+// wait, prepare fails if it would have to wait for the encoder.
+func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, wait bool) (err error) {
 	refusal := p.early(ev)
 	if refusal == nil && *enc == nil && ev.isReadable() {
 		if *enc, err = p.encoder(ctx, wait); err != nil {
 			return err
 		}
 	}
-	o.name, o.place, o.origin, o.number, o.size = ev.Name, ev.Place, ev.from(), ev.Number, len(ev.Place.Key)
+	ev.reject, ev.size = nil, len(ev.Position.Key)
 	if ev.Skip != "" {
-		o.skip = ev.Skip
 		return nil
 	}
 	if refusal == nil {
-		o.out, refusal = ev.encode(*enc)
+		ev.encoded, refusal = ev.encode(*enc)
 	}
 	if refusal == nil {
-		refusal = p.admission.identity.Check(ev.UUID, o.origin)
+		refusal = p.admission.identity.Check(ev.UUID, ev.from())
 	}
 	if refusal != nil {
-		o.turnDown(newReject(ev, refusal))
+		ev.turnDown(newReject(ev, refusal))
 		return nil
 	}
-	o.size += len(o.out.Wire)
+	ev.size += len(ev.encoded.Wire)
 	return nil
 }
 
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
 // returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
-func (p *Pipeline) identify(o *offered) *statefile.Reject {
-	n := p.admission.numbers.Next(o.place, o.origin, o.number)
+func (p *Pipeline) identify(ev *Event) *statefile.Reject {
+	out, origin := &ev.encoded, ev.from()
+	n := p.admission.numbers.Next(ev.Position, origin, ev.Number)
 	switch {
-	case o.skip != "":
+	case ev.Skip != "":
 		return nil
-	case o.reject != nil:
-		o.reject.Note.Number = n
-		if o.reject.UUID == uuid.Nil && !o.origin.IsZero() && p.admission.identity.Named() {
-			o.reject.UUID = p.admission.identity.At(o.origin, n)
+	case ev.reject != nil:
+		ev.reject.Note.Number = n
+		if ev.reject.UUID == uuid.Nil && !origin.IsZero() && p.admission.identity.Named() {
+			ev.reject.UUID = p.admission.identity.At(origin, n)
 		}
 		return nil
 	}
-	isOwn := o.out.UUID != uuid.Nil // one that is derived is of the event's own place
-	refusal := p.admission.identity.Assign(&o.out, o.origin, n)
+	refusal := p.admission.identity.Assign(out, origin, n)
 	if refusal == nil {
-		if isOwn {
-			p.compare(o)
+		if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
+			p.compare(ev)
 		}
 		return nil
 	}
-	encoded := o.size
-	o.turnDown(&statefile.Reject{Event: p.line(o.out.Wire), Time: o.out.Time, Refusal: refusal, Note: statefile.Note{Position: o.place}})
+	encoded := ev.size
+	ev.turnDown(&statefile.Reject{Event: p.line(out.Wire), Time: out.Time, Refusal: refusal, Note: statefile.Note{Position: ev.Position}})
 	if p.Reject == nil {
-		return o.reject
+		return ev.reject
 	}
-	p.budget.Hold(o.size - encoded)
+	p.budget.Hold(ev.size - encoded)
 	return nil
 }
 
 // compare marks an event that has the uuid of an earlier event.
-func (p *Pipeline) compare(o *offered) {
-	out := &o.out
+func (p *Pipeline) compare(ev *Event) {
+	out := &ev.encoded
 	isConflict, isReuse := p.admission.recent.Add(survey.Event{
-		ID: out.UUID, Name: o.name, Person: out.Person, Time: out.Time, Content: out.Content(p.admission.recent.Seed),
+		ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(p.admission.recent.Seed),
 	})
 	if isConflict {
 		out.Warnings |= wire.UUIDConflict
@@ -213,17 +215,17 @@ func (p *Pipeline) compare(o *offered) {
 // admit enters an event into the ledger and gives it to its lane. The caller holds the admission lock, and
 // has acquired the event's size from the budget. admit returns how much of the size is held until the event
 // is committed.
-func (p *Pipeline) admit(o *offered, begins, ends bool) (held int) {
-	e := ledger.Event[wire.Origin]{Place: o.place, Name: o.name, Held: len(o.place.Key), Begins: begins, Ends: ends}
+func (p *Pipeline) admit(ev *Event, begins, ends bool) (held int) {
+	e := ledger.Event[wire.Position]{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
 	switch {
-	case o.skip != "":
-		p.ledger.Skip(e, o.skip)
-	case o.reject != nil:
-		e.Held = o.size
-		e.ID, e.Name, e.Time = o.reject.UUID, rowName(o.name), o.reject.Time
-		p.ledger.Reject(e, o.reject.Refusal.Reason, o.reject)
+	case ev.Skip != "":
+		p.ledger.Skip(e, ev.Skip)
+	case ev.reject != nil:
+		e.Held = ev.size
+		e.ID, e.Name, e.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
+		p.ledger.Reject(e, ev.reject.Refusal.Reason, ev.reject)
 	default:
-		out := &o.out
+		out := &ev.encoded
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
 		e.Shares = out.Warnings&(wire.UUIDConflict|wire.UUIDReuse) != 0
 		p.checking.Do(func() { go p.preflight() })

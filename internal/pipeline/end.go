@@ -13,7 +13,7 @@ import (
 
 // Result is the outcome of a Pipeline. It is valid with an error too.
 type Result struct {
-	State    ledger.State[wire.Origin]
+	State    ledger.State[wire.Position]
 	Protocol string // empty: nothing was sent
 	Pending  int64  // taken and not settled
 	Refused  int64  // records that were not taken
@@ -85,8 +85,8 @@ type Progress struct {
 	delivery.State
 	Meter
 
-	Bytes int         // held
-	Place wire.Origin // all up to it is settled
+	Bytes    int           // held
+	Position wire.Position // all up to it is settled
 }
 
 // Meter counts requests and refused records.
@@ -102,7 +102,7 @@ type Meter struct {
 func (p *Pipeline) Progress() Progress {
 	return Progress{
 		Meter: p.meter.read(), Live: p.ledger.Live(), State: p.sender.State(),
-		Bytes: p.budget.Held().Bytes, Place: p.committer.Reported(),
+		Bytes: p.budget.Held().Bytes, Position: p.committer.Reported(),
 	}
 }
 

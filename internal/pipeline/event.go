@@ -9,17 +9,23 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Event is an event before it is encoded, or a record that made no event.
+// Event is an event on its way to the ledger, or a record that made no event. It is filled in, then encoded or
+// rejected.
 type Event struct {
 	Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
-	Place  wire.Origin   // where to resume after its record
-	Origin wire.Origin   // where its uuid comes from; zero: Place
-	Skip   string        // why it is left out on purpose; empty: it is not
-	Fault  *wire.Refusal // why it cannot be sent, where that is known already
+	Position wire.Position // where to resume after its record
+	Origin   wire.Position // where its uuid comes from; zero: Position
+	Skip     string        // why it is left out on purpose; empty: it is not
+	Fault    *wire.Refusal // why it cannot be sent, where that is known already
 
 	IsBad bool // the record made no event
+
+	// Set by Pipeline.prepare.
+	encoded wire.Encoded      // valid until the encoder is used again
+	reject  *statefile.Reject // nil: it is sent or skipped
+	size    int               // bytes that it holds
 }
 
 // Provenance describes the record that an event is made of.
@@ -34,7 +40,7 @@ type Provenance struct {
 	IsMapped bool        // a mapping made the event from its record
 }
 
-// Location returns the place of the record in its file, such as "events.jsonl:17", or "".
+// Location returns where the record is in its file, such as "events.jsonl:17", or "".
 func (p *Provenance) Location() string {
 	if p.File == nil {
 		return p.Where
@@ -43,9 +49,9 @@ func (p *Provenance) Location() string {
 }
 
 // from returns the position that the event's uuid is derived from.
-func (ev *Event) from() wire.Origin {
+func (ev *Event) from() wire.Position {
 	if ev.Origin.IsZero() {
-		return ev.Place
+		return ev.Position
 	}
 	return ev.Origin
 }
@@ -63,7 +69,7 @@ func (ev *Event) encode(e *wire.Encoder) (wire.Encoded, *wire.Refusal) {
 
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
 func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
-	note := statefile.Note{Position: ev.Place, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut}
+	note := statefile.Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut}
 	r := &statefile.Reject{UUID: ev.UUID, Refusal: why, Note: note}
 	if ev.IsBad {
 		r.Record = slices.Clone(ev.Record)
@@ -80,20 +86,8 @@ func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
 	return r
 }
 
-// offered is an event that is encoded. It is sent, rejected or skipped.
-type offered struct {
-	out    wire.Encoded
-	reject *statefile.Reject
-	skip   string
-	name   string
-	place  wire.Origin // where to resume
-	origin wire.Origin // where the uuid comes from
-	number uint64      // of the event; 0: not known
-	size   int
-}
-
 // turnDown makes the event a reject.
-func (o *offered) turnDown(r *statefile.Reject) {
-	o.reject = r
-	o.size = len(r.Event) + len(r.Record) + len(o.place.Key)
+func (ev *Event) turnDown(r *statefile.Reject) {
+	ev.reject = r
+	ev.size = len(r.Event) + len(r.Record) + len(ev.Position.Key)
 }

@@ -19,7 +19,7 @@ import (
 
 // Source gives the events after a position, in order. The events of one record follow each other. The
 // caller reads an event before it asks for the next one.
-type Source func(ctx context.Context, after wire.Origin) iter.Seq2[*Event, error]
+type Source func(ctx context.Context, after wire.Position) iter.Seq2[*Event, error]
 
 // Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
 // After ctx has ended, requests under way may still end, for a moment, so that less is sent again.
@@ -62,7 +62,7 @@ func (p *Pipeline) read(ctx context.Context, source Source) error {
 		return fmt.Errorf("the source panicked: %v", value)
 	}
 	r := reader{p: p}
-	err, ended := watch.Aside(ctx, patience, func() error { return r.readAll(ctx, source) }, panicked)
+	err, ended := watch.RunDetached(ctx, patience, func() error { return r.readAll(ctx, source) }, panicked)
 	switch {
 	case !ended:
 		return context.Cause(ctx)
@@ -88,9 +88,9 @@ type reader struct {
 const NoRecords = "the source has no records"
 
 func (r *reader) readAll(ctx context.Context, source Source) error {
-	var after wire.Origin
+	var after wire.Position
 	if r.p.Resumed != nil {
-		after = r.p.Resumed.State.Place
+		after = r.p.Resumed.State.Position
 	}
 	isEmpty := after.IsZero()
 	for ev, err := range source(ctx, after) {
@@ -130,20 +130,20 @@ func (r *reader) saveStart(ctx context.Context) error {
 		return nil
 	}
 	r.saved = true
-	return r.p.kept(r.p.Files.Save(context.WithoutCancel(ctx), r.p.ledger.State()))
+	return r.p.stopUnlessSaved(r.p.Files.Save(context.WithoutCancel(ctx), r.p.ledger.State()))
 }
 
 // openRecord is the record that is being read.
 type openRecord struct {
-	place wire.Origin
-	held  delivery.Held // for it, until it is committed
+	position wire.Position
+	held     delivery.Held // for it, until it is committed
 }
 
 // next makes r the record of an event, and reports whether the event begins it.
 func (r *openRecord) next(ev *Event) (begins bool) {
-	begins = ev.Place != r.place || ev.Place.IsZero()
+	begins = ev.Position != r.position || ev.Position.IsZero()
 	if begins {
-		*r = openRecord{place: ev.Place}
+		*r = openRecord{position: ev.Position}
 	}
 	return begins
 }
@@ -153,20 +153,19 @@ func (r *openRecord) next(ev *Event) (begins bool) {
 func (r *reader) take(ctx context.Context, ev *Event) error {
 	p := r.p
 	switch {
-	case p.Files != nil && ev.Place.IsZero():
+	case p.Files != nil && ev.Position.IsZero():
 		return p.badSource(errors.New("an event has no position: with a checkpoint every event needs one"))
-	case !utf8.ValidString(ev.Place.Key):
-		return p.badSource(fmt.Errorf("the key of a position is not UTF-8, and checkpoints hold no other text: %q", ev.Place.Key))
+	case !utf8.ValidString(ev.Position.Key):
+		return p.badSource(fmt.Errorf("the key of a position is not UTF-8, and checkpoints hold no other text: %q", ev.Position.Key))
 	}
 	begins := r.record.next(ev)
-	var o offered
-	if err := p.offer(ctx, &r.encoder, ev, &o, true); err != nil {
+	if err := p.prepare(ctx, &r.encoder, ev, true); err != nil {
 		return err
 	}
-	if o.reject != nil && p.Reject == nil {
-		return p.stopAt(o.reject)
+	if ev.reject != nil && p.Reject == nil {
+		return p.stopAt(ev.reject)
 	}
-	return p.takeOne(ctx, &o, &r.record, begins)
+	return p.takeOne(ctx, ev, &r.record, begins)
 }
 
 // stopAt returns the stop by a reject that has no handler.

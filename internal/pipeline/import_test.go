@@ -38,7 +38,7 @@ func TestAnImport(t *testing.T) {
 		assert.Equal(t, ledger.Counts{Acknowledged: 3, Rejected: 1, Skipped: 1}, totals.Counts())
 		assert.Equal(t, map[string]int64{"no_name": 1}, totals.Rejects)
 		assert.Equal(t, map[string]int64{"internal user": 1}, totals.Skips)
-		assert.Equal(t, at(4), r.State.Place)
+		assert.Equal(t, at(4), r.State.Position)
 		assert.Zero(t, r.Pending)
 
 		identity := wire.NewIdentity("imp", 0)
@@ -131,9 +131,9 @@ func TestStops(t *testing.T) {
 	}{
 		"the source fails":    {nil, source(failed, past("a", 1)), StopSource, "disk full"},
 		"it says why":         {nil, source(errFinal, past("a", 1)), "", "final"},
-		"it panics":           {nil, func(context.Context, wire.Origin) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
+		"it panics":           {nil, func(context.Context, wire.Position) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
 		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), StopSource, "an event has no position"},
-		"a key without UTF-8": {nil, source(nil, &Event{Place: wire.Origin{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
+		"a key without UTF-8": {nil, source(nil, &Event{Position: wire.Position{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
 		"nobody takes a reject": {
 			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), StopRejected, "no_name",
 		},
@@ -189,7 +189,7 @@ func TestEverythingIsRefused(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
-		w.Resumed = &resume.Saved[wire.Origin]{State: first.State}
+		w.Resumed = &resume.Saved[wire.Position]{State: first.State}
 		w.answer = func(r Request) httptry.Answer {
 			time.Sleep(time.Second) // meanwhile all events are read: without a pending event, the refused ones would be rejects
 			return answered(map[Kind]int{Events: 400, Preflight: 200}[r.Kind], "no")
@@ -202,7 +202,7 @@ func TestEverythingIsRefused(t *testing.T) {
 		assert.Equal(t, ingest.Refused, reasonOf(err))
 		require.ErrorContains(t, err, "100 different events in a row")
 		assert.Empty(t, w.rejects)
-		assert.Equal(t, at(2), r.State.Place)
+		assert.Equal(t, at(2), r.State.Position)
 	})
 }
 
@@ -240,7 +240,7 @@ func TestASourceThatHangs(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start, w := time.Now(), newWorld().keeps()
-		_, err := w.run(ctx, t, func(context.Context, wire.Origin) iter.Seq2[*Event, error] {
+		_, err := w.run(ctx, t, func(context.Context, wire.Position) iter.Seq2[*Event, error] {
 			return func(yield func(*Event, error) bool) {
 				<-release
 				assert.False(t, yield(past("a", 1), nil), "it comes too late")
@@ -262,7 +262,7 @@ func TestResumed(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
-		w.Resumed = &resume.Saved[wire.Origin]{State: first.State}
+		w.Resumed = &resume.Saved[wire.Position]{State: first.State}
 		r, err := w.run(t.Context(), t, source(nil, past("a", 1), past("b", 2), past("c", 3)))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"c"}, w.sent)

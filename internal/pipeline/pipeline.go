@@ -40,8 +40,8 @@ type Config struct {
 	Room        delivery.Held // that may be taken and not committed
 
 	Rejects commit.Limits
-	Resumed *resume.Saved[wire.Origin] // of the run before; nil: this is the first
-	Files   *resume.Files[wire.Origin] // where the state is saved; nil: nowhere
+	Resumed *resume.Saved[wire.Position] // of the run before; nil: this is the first
+	Files   *resume.Files[wire.Position] // where the state is saved; nil: nowhere
 
 	Post     func(ctx context.Context, r Request) httptry.Answer
 	Compress func(protocol string) Compression
@@ -60,7 +60,7 @@ type Compression struct {
 // Errors makes the errors that callers see.
 type Errors struct {
 	Stop      func(Stop) error
-	Unsettled func(open []ledger.Unsettled[wire.Origin], why error) error
+	Unsettled func(open []ledger.Unsettled[wire.Position], why error) error
 	Rejected  func(*statefile.Reject) error
 	IsFinal   func(error) bool // a source's error that is passed on as it is
 	Full      error            // there is no room
@@ -71,8 +71,8 @@ type Errors struct {
 // Hooks are called as events are sent, saved and settled.
 type Hooks struct {
 	Tried   func(path string, t delivery.Try)
-	Saved   func(place wire.Origin, took time.Duration)
-	Settled func(place wire.Origin) // all up to a place is settled
+	Saved   func(position wire.Position, took time.Duration)
+	Settled func(position wire.Position) // all up to a position is settled
 }
 
 // Pipeline is safe for concurrent use. An import is one call of [Pipeline.Import]. Any other pipeline ends
@@ -84,10 +84,10 @@ type Pipeline struct {
 	*agreement
 
 	admission admission
-	ledger    *ledger.Ledger[wire.Origin, *statefile.Reject]
+	ledger    *ledger.Ledger[wire.Position, *statefile.Reject]
 	budget    *delivery.Budget
 	sender    *delivery.Sender
-	committer *commit.Committer[wire.Origin, *statefile.Reject]
+	committer *commit.Committer[wire.Position, *statefile.Reject]
 	meter     meter
 
 	answered    atomic.Bool            // the host has answered once
@@ -122,25 +122,25 @@ func New(c Config) (*Pipeline, error) {
 }
 
 // ledger returns the ledger of the previous run, or a new one.
-func (c *Config) ledger() (*ledger.Ledger[wire.Origin, *statefile.Reject], error) {
+func (c *Config) ledger() (*ledger.Ledger[wire.Position, *statefile.Reject], error) {
 	names := wire.WarningNames()
 	if c.Resumed == nil {
-		return ledger.New[wire.Origin, *statefile.Reject](names...), nil
+		return ledger.New[wire.Position, *statefile.Reject](names...), nil
 	}
-	return ledger.Resume[wire.Origin, *statefile.Reject](c.Resumed.State, names...)
+	return ledger.Resume[wire.Position, *statefile.Reject](c.Resumed.State, names...)
 }
 
 // commits returns the configuration of the committer.
-func (p *Pipeline) commits() commit.Config[wire.Origin, *statefile.Reject] {
-	c := commit.Config[wire.Origin, *statefile.Reject]{
+func (p *Pipeline) commits() commit.Config[wire.Position, *statefile.Reject] {
+	c := commit.Config[wire.Position, *statefile.Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
 		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected, Saved: p.Hooks.Saved, Settled: p.Hooks.Settled,
 		Limits: p.Rejects, End: p.endOfSource,
 		TooMany: func(err error) error { return p.Errors.Stop(Stop{Reason: StopTooManyRejects, Err: err}) },
 	}
 	if p.Files != nil {
-		c.Save = func(s ledger.State[wire.Origin]) error {
-			return p.kept(p.Files.Save(context.WithoutCancel(p.sending), s))
+		c.Save = func(s ledger.State[wire.Position]) error {
+			return p.stopUnlessSaved(p.Files.Save(context.WithoutCancel(p.sending), s))
 		}
 	}
 	return c
@@ -157,8 +157,8 @@ func (p *Pipeline) handOver(r *statefile.Reject) error {
 	return nil
 }
 
-// kept returns the stop by a state that could not be saved, or nil.
-func (p *Pipeline) kept(err error) error {
+// stopUnlessSaved returns the stop by a state that could not be saved, or nil.
+func (p *Pipeline) stopUnlessSaved(err error) error {
 	if err != nil {
 		return p.Errors.Stop(Stop{Reason: StopCheckpoint, Err: err})
 	}
@@ -174,5 +174,5 @@ func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
 	if tooMany != nil || p.Files == nil {
 		return tooMany
 	}
-	return p.kept(p.Files.Finish(context.WithoutCancel(p.sending), p.ledger.State()))
+	return p.stopUnlessSaved(p.Files.Finish(context.WithoutCancel(p.sending), p.ledger.State()))
 }

@@ -108,7 +108,7 @@ func (p *Pipeline) negotiate() {
 		return a
 	})
 	if err == nil && p.Files != nil {
-		err = p.kept(p.Files.Decide(context.WithoutCancel(p.sending), how.Name()))
+		err = p.stopUnlessSaved(p.Files.Decide(context.WithoutCancel(p.sending), how.Name()))
 	}
 	if err != nil {
 		p.stop(err)

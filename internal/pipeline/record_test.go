@@ -20,7 +20,8 @@ func enqueue(p *Pipeline, wait bool, events ...*Event) error {
 	r := p.Record(len(events), wait)
 	defer r.End()
 	for _, ev := range events {
-		if err := r.Add(context.Background(), ev); err != nil {
+		*r.Next() = *ev
+		if err := r.Add(context.Background()); err != nil {
 			return err
 		}
 	}
@@ -44,7 +45,7 @@ func TestRecords(t *testing.T) {
 		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), errFull)
 		require.NoError(t, p.Flush(t.Context()))
 		progress := p.Progress()
-		assert.Equal(t, at(2), progress.Place)
+		assert.Equal(t, at(2), progress.Position)
 		assert.EqualValues(t, 2, progress.Acknowledged)
 		assert.EqualValues(t, 1, progress.Refused)
 
@@ -75,7 +76,7 @@ func TestContentsAreFull(t *testing.T) {
 				require.NoError(t, err)
 				placeless := func(name string) *Event {
 					ev := past(name, 0)
-					ev.Place = wire.Origin{}
+					ev.Position = wire.Position{}
 					return ev
 				}
 				require.NoError(t, enqueue(p, true, placeless("a")))
@@ -100,7 +101,7 @@ func TestRehearsal(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
-		placeless.UUID, placeless.Place = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Origin{}
+		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Position{}
 		events := []*Event{
 			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, own, past("f", 2), placeless, past("g", 2),
 		}
@@ -125,7 +126,7 @@ func TestRehearsal(t *testing.T) {
 func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
 	fault := &wire.Refusal{Reason: "bad_record"}
-	bad := &Event{Place: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
+	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
 	r := newReject(bad, fault)
 	assert.Nil(t, r.Event)
 	assert.Equal(t, "{", string(r.Record))

@@ -26,7 +26,7 @@ func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamp
 // It returns neither for a skipped event. The caller must pass every event of a source, in order.
 func (r *Rehearsal) Next(ev *Event) (out wire.Encoded, sent bool, refusal *wire.Refusal) {
 	origin := ev.from()
-	n := r.numbers.Next(ev.Place, origin, ev.Number)
+	n := r.numbers.Next(ev.Position, origin, ev.Number)
 	if ev.Skip != "" {
 		return out, false, nil
 	}

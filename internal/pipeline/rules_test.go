@@ -26,10 +26,10 @@ func TestRecordsOfPlaces(t *testing.T) {
 	t.Parallel()
 	var r openRecord
 	for i, step := range []struct {
-		place  wire.Origin
+		place  wire.Position
 		begins bool
-	}{{at(1), true}, {at(1), false}, {at(2), true}, {at(2), false}, {at(1), true}, {wire.Origin{}, true}, {wire.Origin{}, true}} {
-		assert.Equal(t, step.begins, r.next(&Event{Place: step.place}), i)
+	}{{at(1), true}, {at(1), false}, {at(2), true}, {at(2), false}, {at(1), true}, {wire.Position{}, true}, {wire.Position{}, true}} {
+		assert.Equal(t, step.begins, r.next(&Event{Position: step.place}), i)
 		r.held.Events++
 		assert.Equal(t, step.begins, r.held.Events == 1, i)
 	}
@@ -41,7 +41,7 @@ func TestWhatIsNoEvent(t *testing.T) {
 	assert.False(t, (&Event{Skip: "internal"}).isReadable())
 	assert.False(t, (&Event{Fault: &wire.Refusal{}}).isReadable())
 
-	o := offered{place: at(1), size: 99}
+	o := Event{Position: at(1), size: 99}
 	o.turnDown(&statefile.Reject{Event: []byte("{}"), Record: []byte("raw")})
 	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
@@ -78,7 +78,7 @@ func TestSomeOfEach(t *testing.T) {
 			return answered(map[Kind]int{Events: 200, Question: 404, Preflight: 200}[r.Kind], `{"status":"Ok"}`)
 		}
 		first := past("", 0)
-		first.Place, first.Skip = at(1), "internal"
+		first.Position, first.Skip = at(1), "internal"
 		p, err := New(w.Config)
 		require.NoError(t, err)
 		r, err := p.Import(t.Context(), source(nil, first, past("a", 2), past("", 3), skipped))

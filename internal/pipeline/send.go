@@ -140,13 +140,13 @@ func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) erro
 }
 
 // rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
-func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Origin, [16]byte) *statefile.Reject) {
+func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Position, [16]byte) *statefile.Reject) {
 	event := p.line(sent)
 	p.budget.Hold(len(event))
-	return len(event), func(place wire.Origin, id [16]byte) *statefile.Reject {
+	return len(event), func(position wire.Position, id [16]byte) *statefile.Reject {
 		return &statefile.Reject{
 			Event: event, UUID: id, Refusal: &wire.Refusal{Reason: string(reason), Field: "event", Err: a.Err},
-			Note: statefile.Note{Position: place, Status: a.Status},
+			Note: statefile.Note{Position: position, Status: a.Status},
 		}
 	}
 }

@@ -38,7 +38,7 @@ func (s *stopped) Error() string { return fmt.Sprintf("hogapi: %s: %v", s.Reason
 
 // unsettled is the error that a caller sees when events are not settled.
 type unsettled struct {
-	open []ledger.Unsettled[wire.Origin]
+	open []ledger.Unsettled[wire.Position]
 	why  error
 }
 
@@ -90,7 +90,7 @@ func newWorld() *world {
 		},
 		Errors: Errors{
 			Stop:      func(s Stop) error { return &stopped{s} },
-			Unsettled: func(open []ledger.Unsettled[wire.Origin], why error) error { return &unsettled{open, why} },
+			Unsettled: func(open []ledger.Unsettled[wire.Position], why error) error { return &unsettled{open, why} },
 			Rejected:  func(r *statefile.Reject) error { return &rejected{r} },
 			IsFinal: func(err error) bool {
 				_, isStop := errors.AsType[*stopped](err)
@@ -100,8 +100,8 @@ func newWorld() *world {
 		},
 		Hooks: Hooks{
 			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
-			Saved:   func(place wire.Origin, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
-			Settled: func(place wire.Origin) { w.note(fmt.Sprint("settled ", place.Offset)) },
+			Saved:   func(place wire.Position, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
+			Settled: func(place wire.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
 		},
 		Logger: slog.New(slog.DiscardHandler),
 	}
@@ -110,7 +110,7 @@ func newWorld() *world {
 
 // keeps gives the import a checkpoint.
 func (w *world) keeps() *world {
-	w.Files = &resume.Files[wire.Origin]{Of: resume.Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
+	w.Files = &resume.Files[wire.Position]{Of: resume.Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
 	return w
 }
 
@@ -169,21 +169,21 @@ func takenByV1(r Request) httptry.Answer {
 	return answered(200, string(text))
 }
 
-func at(offset int64) wire.Origin { return wire.Origin{Key: "f", Offset: offset} }
+func at(offset int64) wire.Position { return wire.Position{Key: "f", Offset: offset} }
 
 // past is a good event at a place.
 func past(name string, offset int64) *Event {
 	return &Event{
-		Fields: wire.Fields{Name: name, DistinctID: "ann", Timestamp: time.Date(1999, 5, 1, 0, 0, 0, 0, time.UTC)}, Place: at(offset),
+		Fields: wire.Fields{Name: name, DistinctID: "ann", Timestamp: time.Date(1999, 5, 1, 0, 0, 0, 0, time.UTC)}, Position: at(offset),
 	}
 }
 
 // source gives events, and then an error.
 func source(err error, events ...*Event) Source {
-	return func(_ context.Context, after wire.Origin) iter.Seq2[*Event, error] {
+	return func(_ context.Context, after wire.Position) iter.Seq2[*Event, error] {
 		return func(yield func(*Event, error) bool) {
 			for _, ev := range events {
-				if (ev.Place.IsZero() || ev.Place.Offset > after.Offset) && !yield(ev, nil) {
+				if (ev.Position.IsZero() || ev.Position.Offset > after.Offset) && !yield(ev, nil) {
 					return
 				}
 			}

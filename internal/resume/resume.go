@@ -24,7 +24,7 @@ type Saved[P comparable] struct {
 	Finished bool              `json:"finished,omitempty"` // the source was read to its end, and all is settled
 	Target   string            `json:"target,omitempty"`   // a digest of where events go; as Source, and in older states
 	Source   string            `json:"source,omitempty"`   // empty before the first save that settles something
-	File     lines.Fingerprint `json:"file,omitzero"`      // of the file that the place is in
+	File     lines.Fingerprint `json:"file,omitzero"`      // of the file that the position is in
 	State    ledger.State[P]   `json:"state"`
 }
 
@@ -129,7 +129,7 @@ func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 	return resumed, err
 }
 
-// Save makes the place durable, the rejects before it first.
+// Save makes the position durable, the rejects before it first.
 func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -174,7 +174,7 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 		saved.Source, saved.Target = f.Source, f.Target
 	}
 	if f.Fingerprint != nil {
-		saved.File = f.Fingerprint(s.Place)
+		saved.File = f.Fingerprint(s.Position)
 	}
 	raw, err := json.Marshal(saved)
 	if err != nil {

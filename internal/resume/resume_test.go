@@ -21,15 +21,15 @@ var of = Of{Import: "imp", Target: "target", Source: "src"}
 // FuzzSavedState: a state resumes only with its own import and source, and its counts stay the same through a
 // checkpoint: a changed count would hide an event.
 func FuzzSavedState(f *testing.F) {
-	books := ledger.New[wire.Origin, string]("a warning")
+	books := ledger.New[wire.Position, string]("a warning")
 	for i, name := range []string{"a", "b", "a"} {
-		seq := books.Take(ledger.Event[wire.Origin]{Place: wire.Origin{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
+		seq := books.Take(ledger.Event[wire.Position]{Position: wire.Position{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
 		books.Acknowledge([]uint64{seq}, time.Unix(1, 0))
 	}
-	books.Reject(ledger.Event[wire.Origin]{Name: "c", Ends: true}, "bad_record", "")
-	books.Skip(ledger.Event[wire.Origin]{Ends: true}, "internal")
+	books.Reject(ledger.Event[wire.Position]{Name: "c", Ends: true}, "bad_record", "")
+	books.Skip(ledger.Event[wire.Position]{Ends: true}, "internal")
 	books.Commit(5)
-	state, err := json.Marshal(Saved[wire.Origin]{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
+	state, err := json.Marshal(Saved[wire.Position]{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
 	require.NoError(f, err)
 	f.Add(state)
 	for _, text := range []string{
@@ -44,7 +44,7 @@ func FuzzSavedState(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := Read[wire.Origin](raw, of)
+		s, err := Read[wire.Position](raw, of)
 		if err != nil {
 			_, unfit := errors.AsType[*statefile.UnfitError](err)
 			require.True(t, unfit)
@@ -55,7 +55,7 @@ func FuzzSavedState(f *testing.F) {
 		}
 		require.Contains(t, []int{versionBatch, stateVersion}, s.Version)
 		require.Equal(t, "imp", s.Import)
-		resumed, err := ledger.Resume[wire.Origin, string](s.State)
+		resumed, err := ledger.Resume[wire.Position, string](s.State)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), resumed.State().Rows())
 		s.State = resumed.State()
@@ -64,11 +64,11 @@ func FuzzSavedState(f *testing.F) {
 			require.ErrorContains(t, err, "year", "a time that no event has")
 			return
 		}
-		again, err := Read[wire.Origin](written, of)
+		again, err := Read[wire.Position](written, of)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), again.State.Rows())
 		require.Equal(t, s.State.Totals.Counts(), again.State.Totals.Counts())
-		require.Equal(t, s.State.Place, again.State.Place)
+		require.Equal(t, s.State.Position, again.State.Position)
 		require.Equal(t, s.File, again.File)
 	})
 }
@@ -97,8 +97,8 @@ func (m *memory) Close() error {
 	return m.err
 }
 
-func stateAt(offset int64, read int64) (s ledger.State[wire.Origin]) {
-	s.Place = wire.Origin{Key: "f", Offset: offset}
+func stateAt(offset int64, read int64) (s ledger.State[wire.Position]) {
+	s.Position = wire.Position{Key: "f", Offset: offset}
 	s.Totals.Read, s.Totals.Acknowledged = read, read
 	return s
 }
@@ -107,7 +107,7 @@ func stateAt(offset int64, read int64) (s ledger.State[wire.Origin]) {
 func TestStateOfAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	for totals, want := range map[string]string{`{}`: "", `{"read":1,"acknowledged":1}`: onlyProtocol} {
-		s, err := Read[wire.Origin]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
+		s, err := Read[wire.Position]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Protocol, totals)
 	}
@@ -117,16 +117,16 @@ func TestStateOfAnOlderRelease(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	run := func() *Files[wire.Origin] {
-		return &Files[wire.Origin]{Of: of, Checkpoint: m, Fingerprint: func(wire.Origin) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
+	run := func() *Files[wire.Position] {
+		return &Files[wire.Position]{Of: of, Checkpoint: m, Fingerprint: func(wire.Position) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
 	}
 	f := run()
 	saved, err := f.Open(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, saved)
 
-	read := func() *Saved[wire.Origin] {
-		saved, err := Read[wire.Origin](m.state, of)
+	read := func() *Saved[wire.Position] {
+		saved, err := Read[wire.Position](m.state, of)
 		require.NoError(t, err)
 		return saved
 	}
@@ -134,7 +134,7 @@ func TestFiles(t *testing.T) {
 	assert.Empty(t, read().Source+read().Target+read().Protocol)
 	require.NoError(t, f.Save(t.Context(), stateAt(5, 1)))
 	require.NoError(t, f.Decide(t.Context(), "v1"))
-	assert.EqualValues(t, 5, read().State.Place.Offset, "the newest state, with the decision")
+	assert.EqualValues(t, 5, read().State.Position.Offset, "the newest state, with the decision")
 	assert.Equal(t, "h", read().File.Head)
 	assert.Equal(t, "src target v1", read().Source+" "+read().Target+" "+read().Protocol)
 	require.NoError(t, f.Finish(t.Context(), stateAt(9, 2)))
@@ -147,7 +147,7 @@ func TestFiles(t *testing.T) {
 	f = run()
 	saved, err = f.Open(t.Context())
 	require.NoError(t, err)
-	assert.EqualValues(t, 9, saved.State.Place.Offset)
+	assert.EqualValues(t, 9, saved.State.Position.Offset)
 	assert.Equal(t, "v1", f.Protocol)
 }
 
@@ -161,12 +161,12 @@ func TestWhatIsNotOfTheImport(t *testing.T) {
 		`{"version":3,"import":"imp","target":"other"}`: "begun with the project",
 		`{"version":3,"import":"imp","source":"other"}`: FieldSource,
 	} {
-		_, err := Read[wire.Origin]([]byte(text), of)
+		_, err := Read[wire.Position]([]byte(text), of)
 		unfit, ok := errors.AsType[*statefile.UnfitError](err)
 		require.True(t, ok, text)
 		assert.Equal(t, "checkpoint: "+field, unfit.Field)
 	}
-	s, err := Read[wire.Origin]([]byte(`{"version":2,"import":"imp","state":{"totals":{"read":1,"acknowledged":1}}}`), of)
+	s, err := Read[wire.Position]([]byte(`{"version":2,"import":"imp","state":{"totals":{"read":1,"acknowledged":1}}}`), of)
 	require.NoError(t, err)
 	assert.Equal(t, onlyProtocol, s.Protocol, "older releases knew one")
 }

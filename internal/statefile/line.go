@@ -30,24 +30,24 @@ type Reject struct {
 
 // Note is why an event was rejected, and where it comes from.
 type Note struct {
-	Reason    string      `json:"reason,omitempty"`
-	Field     string      `json:"field,omitempty"`
-	Value     string      `json:"value,omitempty"`
-	Want      string      `json:"want,omitempty"`
-	Detail    string      `json:"detail,omitempty"`
-	Also      []string    `json:"also,omitempty"` // further faults
-	Status    int         `json:"status,omitempty"`
-	Position  wire.Origin `json:"position,omitzero"`
-	Origin    wire.Origin `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
-	Number    uint64      `json:"number,omitempty"` // of the event in its record
-	Format    string      `json:"format,omitempty"` // that reads the record; empty: it is a line
-	Where     string      `json:"where,omitempty"`
-	Raw       string      `json:"raw,omitempty"`
-	RawBase64 []byte      `json:"raw_base64,omitempty"`
-	LeftOut   []string    `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
-	Original  *lines.Cut  `json:"original,omitempty"` // where the record is, of which raw is the beginning
-	Import    string      `json:"import,omitempty"`
-	IsMapped  bool        `json:"mapped,omitempty"` // the import had a mapping
+	Reason    string        `json:"reason,omitempty"`
+	Field     string        `json:"field,omitempty"`
+	Value     string        `json:"value,omitempty"`
+	Want      string        `json:"want,omitempty"`
+	Detail    string        `json:"detail,omitempty"`
+	Also      []string      `json:"also,omitempty"` // further faults
+	Status    int           `json:"status,omitempty"`
+	Position  wire.Position `json:"position,omitzero"`
+	Origin    wire.Position `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
+	Number    uint64        `json:"number,omitempty"` // of the event in its record
+	Format    string        `json:"format,omitempty"` // that reads the record; empty: it is a line
+	Where     string        `json:"where,omitempty"`
+	Raw       string        `json:"raw,omitempty"`
+	RawBase64 []byte        `json:"raw_base64,omitempty"`
+	LeftOut   []string      `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
+	Original  *lines.Cut    `json:"original,omitempty"` // where the record is, of which raw is the beginning
+	Import    string        `json:"import,omitempty"`
+	IsMapped  bool          `json:"mapped,omitempty"` // the import had a mapping
 }
 
 // encode makes the line without its newline. Texts that others wrote are cleaned.
@@ -121,8 +121,8 @@ func (n *Note) Whole() []byte {
 }
 
 // From is where the uuid comes from.
-func (n *Note) From() wire.Origin {
-	if n.Origin != (wire.Origin{}) {
+func (n *Note) From() wire.Position {
+	if n.Origin != (wire.Position{}) {
 		return n.Origin
 	}
 	return n.Position
@@ -137,7 +137,7 @@ func (n *Note) UUIDOf(reject, own uuid.UUID, number uint64) uuid.UUID {
 		return reject
 	case own != uuid.Nil && own != reject:
 		return own
-	case n.Import != "" && from != (wire.Origin{}):
+	case n.Import != "" && from != (wire.Position{}):
 		return wire.NewIdentity(n.Import, 0).At(from, number)
 	}
 	return uuid.Nil

@@ -45,7 +45,7 @@ func TestLines(t *testing.T) {
 		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*wire.Refusal{{Reason: "a", Err: errors.New("b\nc")}},
 	}
 	full := statefile.Note{
-		Status: 400, Position: wire.Origin{Key: "e.jsonl", Offset: 7}, Origin: wire.Origin{Offset: 3}, Where: "e.jsonl:1",
+		Status: 400, Position: wire.Position{Key: "e.jsonl", Offset: 7}, Origin: wire.Position{Offset: 3}, Where: "e.jsonl:1",
 		LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
 	}
 	for _, tt := range []struct {
@@ -75,8 +75,8 @@ func TestLines(t *testing.T) {
 
 func TestNoteOfAnEvent(t *testing.T) {
 	t.Parallel()
-	at, from := wire.Origin{Key: "a", Offset: 1}, wire.Origin{Key: "b", Offset: 2}
-	derived := func(o wire.Origin, n uint64) uuid.UUID { return wire.NewIdentity("imp", 0).At(o, n) }
+	at, from := wire.Position{Key: "a", Offset: 1}, wire.Position{Key: "b", Offset: 2}
+	derived := func(o wire.Position, n uint64) uuid.UUID { return wire.NewIdentity("imp", 0).At(o, n) }
 	for name, tt := range map[string]struct {
 		note        statefile.Note
 		reject, own uuid.UUID
@@ -108,7 +108,7 @@ func TestCheckCorrected(t *testing.T) {
 
 func TestRepeats(t *testing.T) {
 	t.Parallel()
-	place := wire.Origin{Key: "a", Offset: 1}
+	place := wire.Position{Key: "a", Offset: 1}
 	first := statefile.Note{Reason: "r", Import: "imp", Position: place, Number: 1, Raw: "{}"}
 	other := func(change func(*statefile.Note)) *statefile.Note {
 		note := first
@@ -259,7 +259,7 @@ func TestEntries(t *testing.T) {
 
 func TestIdentityOfARejectsEvents(t *testing.T) {
 	t.Parallel()
-	place := wire.Origin{Key: "a", Offset: 1}
+	place := wire.Position{Key: "a", Offset: 1}
 	e := statefile.Entry{UUID: oneID, Note: &statefile.Note{Import: "imp", Position: place, Raw: "{}"}}
 	id, number := e.Identity(0, uuid.Nil)
 	assert.Equal(t, oneID, id)

@@ -86,7 +86,7 @@ func (r *Repeats) Has(id uuid.UUID, note *Note, text []byte) bool {
 	return false
 }
 
-// keyOf stands for the reject of a line: its uuid, its import, its place and its record or event.
+// keyOf stands for the reject of a line: its uuid, its import, its position and its record or event.
 func keyOf(id uuid.UUID, note *Note, text []byte) [16]byte {
 	h := sha256.New()
 	if note == nil {

@@ -37,7 +37,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 			Digest: row.Sent.String(),
 		})
 	}
-	return r, s.State.Place, err
+	return r, s.State.Position, err
 }
 
 // SavedReceipt is the receipt in a state that a checkpoint keeps.

@@ -8,9 +8,9 @@ import (
 
 var errGoexit = errors.New("the source ended its goroutine")
 
-// Aside runs a function in its own goroutine and returns its error. After the end of ctx it waits
+// RunDetached runs a function in its own goroutine and returns its error. After the end of ctx it waits
 // at most for patience, and then abandons the function. A panic becomes an error.
-func Aside(ctx context.Context, patience time.Duration, f func() error, panicked func(value any) error) (err error, ended bool) { //nolint:revive // the error is the function's
+func RunDetached(ctx context.Context, patience time.Duration, f func() error, panicked func(value any) error) (err error, ended bool) { //nolint:revive // the error is the function's
 	done := make(chan error, 1)
 	go func() {
 		err := errGoexit

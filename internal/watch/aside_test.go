@@ -13,7 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-func TestAside(t *testing.T) {
+func TestRunDetached(t *testing.T) {
 	t.Parallel()
 	failed := errors.New("failed")
 	panicked := func(value any) error { return fmt.Errorf("panic: %v", value) }
@@ -35,7 +35,7 @@ func TestAside(t *testing.T) {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
 				begin := time.Now()
-				err, ended := Aside(ctx, 10*time.Second, tt.f, panicked)
+				err, ended := RunDetached(ctx, 10*time.Second, tt.f, panicked)
 				assert.Equal(t, tt.ended, ended)
 				if tt.want != "" {
 					require.EqualError(t, err, tt.want)

@@ -83,7 +83,7 @@ func (e *Encoder) Encode(f *Fields) (Encoded, *Refusal) {
 }
 
 func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
-	refusal := joinRefusals(e.gate.name(f.Name), checkKept(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
+	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
 	members, other := e.properties(f)
 	if other != nil {
 		return Encoded{}, joinRefusals(refusal, other)

@@ -226,7 +226,7 @@ func TestContentIdentityOutlivesARelease(t *testing.T) {
 		f.UUID, f.Set = uuid.Nil, map[string]any{"plan": "pro"}
 		out, refusal := wire.NewEncoder(wire.NewGate(wire.Rules{Now: time.Now}), stamps, maphash.MakeSeed()).Encode(&f)
 		require.Nil(t, refusal)
-		refusal = wire.NewIdentity("one", 1).Assign(&out, wire.Origin{}, 0)
+		refusal = wire.NewIdentity("one", 1).Assign(&out, wire.Position{}, 0)
 		require.Nil(t, refusal)
 		ids[out.UUID] = true
 	}

@@ -164,8 +164,8 @@ func (g *Gate) size(wire []byte) *Refusal {
 		fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n))
 }
 
-// checkKept refuses events that the service accepts but does not keep as events.
-func checkKept(name string) *Refusal {
+// checkDropped refuses events that the service accepts but does not keep as events.
+func checkDropped(name string) *Refusal {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
 		return refuse(ReasonDropped, "event", name,

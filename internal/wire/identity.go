@@ -10,15 +10,15 @@ import (
 	"github.com/google/uuid"
 )
 
-// Origin is a source position, such as a file and an offset, from which an event's uuid is derived. It is
-// zero for an event without a position.
-type Origin struct {
+// Position is a position in a source, such as a file and an offset. The origin of an event is the position
+// that its uuid is derived from.
+type Position struct {
 	Key    string `json:"key,omitempty"`
 	Offset int64  `json:"offset,omitempty"`
 }
 
-// IsZero reports whether the event has no origin.
-func (o Origin) IsZero() bool { return o == Origin{} }
+// IsZero reports whether there is no position.
+func (p Position) IsZero() bool { return p == Position{} }
 
 // Identity derives the uuids of events without one.
 type Identity struct {
@@ -47,7 +47,7 @@ func NewIdentity(importID string, contentIDs int) *Identity {
 func (d *Identity) Named() bool { return d.named }
 
 // Check refuses an event that would be stored twice if sent twice. It is safe for concurrent use.
-func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
+func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
 	switch {
 	case id != uuid.Nil || d.contents != nil && at.IsZero():
 		return nil
@@ -61,7 +61,7 @@ func (d *Identity) Check(id uuid.UUID, at Origin) *Refusal {
 
 // Assign derives the missing uuid of the n-th event at an origin; the event must have passed Check.
 // For events without an origin, only one goroutine at a time may call it.
-func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
+func (d *Identity) Assign(out *Encoded, at Position, n uint64) *Refusal {
 	if out.UUID != uuid.Nil {
 		return nil
 	}
@@ -82,18 +82,18 @@ func (d *Identity) Assign(out *Encoded, at Origin, n uint64) *Refusal {
 // Numbering numbers the events of one record, which are consecutive and have the same origin. It
 // must see every event.
 type Numbering struct {
-	place, origin Origin
-	n             uint64 // of the next event of the record
+	position, origin Position
+	n                uint64 // of the next event of the record
 }
 
-// Next returns the number of an event of the record at place. A known number above 0 is kept. Two
+// Next returns the number of an event of the record at a position. A known number above 0 is kept. Two
 // records may have the same origin.
-func (x *Numbering) Next(place, origin Origin, known uint64) (n uint64) {
+func (x *Numbering) Next(position, origin Position, known uint64) (n uint64) {
 	if origin.IsZero() {
 		return 0
 	}
-	if origin != x.origin || place != x.place {
-		*x = Numbering{place: place, origin: origin}
+	if origin != x.origin || position != x.position {
+		*x = Numbering{position: position, origin: origin}
 	}
 	if x.n++; known > 0 {
 		return known
@@ -120,7 +120,7 @@ func NthChild(number uint64, i int) uint64 {
 }
 
 // At returns the uuid of the n-th event at p.
-func (d *Identity) At(p Origin, n uint64) uuid.UUID {
+func (d *Identity) At(p Position, n uint64) uuid.UUID {
 	var room [128]byte
 	b := append(room[:0], d.space[:]...)
 	b = append(b, 'p')

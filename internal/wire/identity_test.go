@@ -10,10 +10,10 @@ import (
 
 func TestIdentity(t *testing.T) {
 	a, b := NewIdentity("one", 0), NewIdentity("two", 0)
-	p := Origin{Key: "events.jsonl", Offset: 10}
+	p := Position{Key: "events.jsonl", Offset: 10}
 	ids := map[uuid.UUID]bool{}
 	for _, d := range []*Identity{a, b} {
-		for _, at := range []Origin{p, {Key: "events.jsonl1", Offset: 0}, {Offset: 10}, {Key: "events.jsonl", Offset: -10}} {
+		for _, at := range []Position{p, {Key: "events.jsonl1", Offset: 0}, {Offset: 10}, {Key: "events.jsonl", Offset: -10}} {
 			for n := range uint64(3) {
 				id := d.At(at, n)
 				assert.False(t, ids[id], "two events share a uuid")

@@ -17,7 +17,7 @@ type Kept struct {
 	Fields
 
 	AnonymousID      string
-	Position, Origin Origin
+	Position, Origin Position
 	Record           []byte // may be nil
 	Where, Format    string
 	Number           uint64
@@ -92,8 +92,8 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 	w.text(k.AnonymousID)
 	w.time(k.Timestamp)
 	w.b = append(w.b, k.UUID[:]...)
-	w.origin(k.Position)
-	w.origin(k.Origin)
+	w.position(k.Position)
+	w.position(k.Origin)
 	if k.RawProperties != nil {
 		w.bytes(k.RawProperties, true)
 	} else {
@@ -134,7 +134,7 @@ func ReadKept(data []byte) (k Kept, err error) {
 	}
 	k.Name, k.DistinctID, k.AnonymousID, k.Timestamp = string(r.bytes()), string(r.bytes()), string(r.bytes()), r.time()
 	copy(k.UUID[:], r.take(len(k.UUID)))
-	k.Position, k.Origin = r.origin(), r.origin()
+	k.Position, k.Origin = r.position(), r.position()
 	k.RawProperties = r.bytes()
 	k.Set, k.SetOnce = r.object(), r.object()
 	k.Record = r.bytes()
@@ -180,7 +180,7 @@ func (w *keptWriter) time(at time.Time) {
 	w.b = binary.AppendUvarint(w.b, uint64(at.Nanosecond()))
 }
 
-func (w *keptWriter) origin(p Origin) {
+func (w *keptWriter) position(p Position) {
 	w.text(p.Key)
 	w.b = binary.AppendVarint(w.b, p.Offset)
 }
@@ -262,8 +262,8 @@ func (r *keptReader) time() time.Time {
 	return time.Unix(seconds, int64(nanoseconds%1e9)).UTC()
 }
 
-func (r *keptReader) origin() Origin {
-	return Origin{Key: string(r.bytes()), Offset: r.varint()}
+func (r *keptReader) position() Position {
+	return Position{Key: string(r.bytes()), Offset: r.varint()}
 }
 
 // object returns an object; its numbers keep their digits.

@@ -17,7 +17,7 @@ func TestKept(t *testing.T) {
 	for name, k := range map[string]Kept{
 		"zero":  {},
 		"event": {Fields: Fields{Name: "e", DistinctID: "d", Timestamp: at, UUID: uuid.UUID{1}, RawProperties: []byte("{}")}, AnonymousID: "a", IsMapped: true},
-		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: Origin{"k", -1}, Origin: Origin{Offset: math.MaxInt64}, IsLoose: true},
+		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: Position{"k", -1}, Origin: Position{Offset: math.MaxInt64}, IsLoose: true},
 		"bad":   {Record: []byte("r"), Where: "w", Format: "f", Number: math.MaxUint64, Bad: &KeptBad{Raw: []byte("x"), Note: KeptNote{Skip: &skip}}, IsFinal: true},
 		"refused": {NeedsMapping: true, Bad: &KeptBad{Note: KeptNote{
 			Refusal: &KeptRefusal{Reason: "r"}, Also: []KeptRefusal{{Field: "f", Value: "v", Want: "w", Text: "t"}},

@@ -70,7 +70,7 @@ func TestContentIDsOfCaptureV1(t *testing.T) {
 	fields := wiretest.Event(func(f *wire.Fields) { f.UUID, f.Properties = [16]byte{}, nil })
 	out, refusal := enc.Encode(&fields)
 	require.Nil(t, refusal)
-	require.Nil(t, identity.Assign(&out, wire.Origin{}, 0))
+	require.Nil(t, identity.Assign(&out, wire.Position{}, 0))
 	assert.True(t, json.Valid(out.Wire), string(out.Wire))
 	assert.Contains(t, string(out.Wire), out.UUID.String())
 }
