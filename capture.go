@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"hash/maphash"
 	"io"
 	"log/slog"
 	"net/http"
@@ -13,7 +12,6 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -52,7 +50,7 @@ const opCapture Op = "capture"
 
 // NewCapture starts a Capture. It sends nothing yet.
 func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
-	config, err := c.pipeline(opCapture, orDefault(o))
+	config, err := orDefault(o).resolve(opCapture, c)
 	if err != nil {
 		return nil, err
 	}
@@ -159,22 +157,6 @@ func checkContext(ctx context.Context, op Op) error {
 		return nilContext(op)
 	}
 	return nil
-}
-
-// pipeline returns the configuration that a Capture and an import share.
-func (c *Client) pipeline(op Op, o CaptureOptions) (config pipeline.Config, err error) {
-	if err := o.check(op, c.core, c.project); err != nil {
-		return config, err
-	}
-	limits, room := o.limits()
-	return pipeline.Config{
-		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now), ContentIDs: o.Gate.ContentIDs,
-		Stamps: newStamps(o.ID), Seed: maphash.MakeSeed(),
-		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: libraryName + "/" + outgoing.Version(), Now: c.core.now},
-		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room,
-		Post: c.core.capturePost, Compress: o.Delivery.compression, Reject: c.core.handler(o.Rejects),
-		Errors: pipelineErrors, Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
-	}, nil
 }
 
 var pipelineErrors = pipeline.Errors{

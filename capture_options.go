@@ -3,7 +3,7 @@ package hogapi
 import (
 	"cmp"
 	"errors"
-	"fmt"
+	"hash/maphash"
 	"io"
 	"math"
 	"strconv"
@@ -107,7 +107,34 @@ const (
 	defaultBatchEvents = 1000
 )
 
-// limits returns the options with every default filled in.
+// resolve checks the options of a Capture or an import, and returns the configuration of its pipeline, with every
+// default filled in.
+func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err error) {
+	if err := o.check(op, c.core, c.project); err != nil {
+		return config, err
+	}
+	limits, room := o.limits()
+	encoder := o.Delivery.Encoder
+	if encoder == nil {
+		encoder = Gzip()
+	}
+	return pipeline.Config{
+		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now), ContentIDs: o.Gate.ContentIDs,
+		Stamps: newStamps(o.ID), Seed: maphash.MakeSeed(),
+		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: libraryName + "/" + outgoing.Version(), Now: c.core.now},
+		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room,
+		// The endpoint /batch/ knows gzip only.
+		Compression: map[string]pipeline.Compression{ingest.NameBatch: compression(Gzip()), ingest.NameV1: compression(encoder)},
+		Post:        c.core.capturePost, Reject: c.core.handler(o.Rejects),
+		Errors: pipelineErrors, Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
+	}, nil
+}
+
+func compression(e Encoder) pipeline.Compression {
+	return pipeline.Compression{Encoding: e.Encoding(), NewWriter: func() delivery.Encoder { return e.NewWriter() }}
+}
+
+// limits returns the limits with every default filled in.
 func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	d := o.Delivery
 	l = delivery.Limits{
@@ -177,9 +204,10 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		refused(op, outgoing.Durations(map[string]time.Duration{
 			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
 		})),
-		bounded(op, "Delivery.Lanes", d.Lanes, 1, mostLanes), bounded(op, "Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents),
-		bounded(op, "Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes), // at least the largest event
-		bounded(op, "Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt))
+		refused(op, outgoing.Within("Delivery.Lanes", d.Lanes, 1, mostLanes)),
+		refused(op, outgoing.Within("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents)),
+		refused(op, outgoing.Within("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes)), // at least the largest event
+		refused(op, outgoing.Within("Delivery.MaxBytes", d.MaxBytes, wire.MaxEventBytes, math.MaxInt)))
 }
 
 // checkImportID checks that an id can be sent unchanged with every event.
@@ -188,18 +216,6 @@ func checkImportID(op Op, field, id string) error {
 		return &InputError{Op: op, Field: field, Value: id, Want: want}
 	}
 	return nil
-}
-
-// bounded checks a number, unless it is 0 for the default.
-func bounded(op Op, field string, n, least, most int) error {
-	if n == 0 || least <= n && n <= most {
-		return nil
-	}
-	want := fmt.Sprintf("%d to %d, or 0 for the default", least, most)
-	if most == math.MaxInt {
-		want = fmt.Sprintf("at least %d, or 0 for the default", least)
-	}
-	return &InputError{Op: op, Field: field, Value: strconv.Itoa(n), Want: want}
 }
 
 // Protocol is the way in which events are sent. An import uses one protocol; its checkpoint remembers which.
@@ -214,15 +230,6 @@ const (
 
 // rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
-
-// compression returns the compression of a protocol. The endpoint /batch/ knows gzip only.
-func (d DeliveryOptions) compression(protocol string) pipeline.Compression {
-	encoder := d.Encoder
-	if encoder == nil || protocol == ingest.NameBatch {
-		encoder = Gzip()
-	}
-	return pipeline.Compression{Encoding: encoder.Encoding(), NewWriter: func() delivery.Encoder { return encoder.NewWriter() }}
-}
 
 // Encoder compresses the bodies of requests.
 type Encoder interface {

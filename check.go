@@ -91,9 +91,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return CheckReport{}, err
 	}
 	c := newChecker(source, o)
-	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyArchives: -1, warn: func(w Warning, text string) {
-		note(c.report.Warnings, w, Position{}, text)
-	}})
+	ctx = readOnly(ctx, func(w Warning, text string) { note(c.report.Warnings, w, Position{}, text) })
 	for ev, err := range source.Events(ctx, Position{}) {
 		if ctx.Err() != nil {
 			break // the source's error does not matter then

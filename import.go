@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"iter"
@@ -118,7 +119,8 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err != nil {
 		return failed(err)
 	}
-	config, err := c.pipeline(ops.Import, CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}) //nolint:contextcheck // hooks outlive ctx
+	delivered := CaptureOptions{ID: o.ID, Rate: o.Rate, Rejects: o.Rejects, Gate: o.Gate, Delivery: o.Delivery}
+	config, err := delivered.resolve(ops.Import, c) //nolint:contextcheck // hooks outlive ctx
 	if err != nil {
 		return failed(err)
 	}
@@ -146,16 +148,14 @@ const progressInterval = 500 * time.Millisecond
 
 // events yields the events of the source.
 func (r *importRun) events(ctx context.Context, after wire.Position) iter.Seq2[*pipeline.Event, error] {
-	notes := &sourceNotes{verifyArchives: r.options.VerifyArchiveBytes, resumed: r.pipeline.Resumed, warn: func(w Warning, text string) {
-		r.pipeline.Warn(ctx, w, text)
-	}}
-	if notes.verifyArchives == 0 {
-		notes.verifyArchives = defaultVerifyArchives
+	notes := &sourceNotes{
+		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,
+		warn: func(w Warning, text string) { r.pipeline.Warn(ctx, w, text) },
 	}
 	trusting := trusts(r.source)
 	return func(yield func(*pipeline.Event, error) bool) {
 		var filled pipeline.Event
-		for ev, err := range r.source.Events(context.WithValue(ctx, sourceNotesKey{}, notes), Position(after)) {
+		for ev, err := range r.source.Events(notes.in(ctx), Position(after)) {
 			ev.fill(&filled, trusting)
 			if !yield(&filled, err) {
 				return
@@ -197,12 +197,5 @@ func (o ImportOptions) check(source Source) error {
 const defaultRejectShare = 0.01
 
 func (o ImportOptions) rejectLimits() commit.Limits {
-	l := commit.Limits{Share: o.MaxRejectShare, Most: o.MaxRejects}
-	switch {
-	case l.Share == 0:
-		l.Share = defaultRejectShare
-	case l.Share < 0:
-		l.Share = 0
-	}
-	return l
+	return commit.Limits{Share: max(cmp.Or(o.MaxRejectShare, defaultRejectShare), 0), Most: o.MaxRejects}
 }

@@ -117,8 +117,9 @@ func readsFiles(s Source) bool {
 	return ok
 }
 
-// sourceNotes carry facts between an import and the sources of this package. They travel in the context, past
-// the sources that wrap these.
+// sourceNotes carry facts between a run of an import and the sources of this package. They are in the context,
+// because it passes every source that wraps these, also a function without Unwrap, and belongs to one run: a
+// source can be read by several at once.
 type sourceNotes struct {
 	isCheck        bool        // nothing is sent
 	verifyArchives int64       // see ImportOptions.VerifyArchiveBytes
@@ -127,6 +128,16 @@ type sourceNotes struct {
 }
 
 type sourceNotesKey struct{}
+
+// in returns the context of a run.
+func (n *sourceNotes) in(ctx context.Context) context.Context {
+	return context.WithValue(ctx, sourceNotesKey{}, n)
+}
+
+// readOnly returns the context of a read that sends nothing.
+func readOnly(ctx context.Context, warn func(w Warning, text string)) context.Context {
+	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
+}
 
 // savedState is the content of a checkpoint.
 type savedState = resume.Saved[wire.Position]
@@ -330,7 +341,7 @@ func innerNotes(ctx context.Context, after, inner Position) context.Context {
 		resumed.State.Position = wire.Position(inner)
 		notes.resumed = &resumed
 	}
-	return context.WithValue(ctx, sourceNotesKey{}, &notes)
+	return notes.in(ctx)
 }
 
 // check refuses sources with events that would share uuids.

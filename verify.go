@@ -161,7 +161,7 @@ func (o VerifyOptions) check(r Receipt) error {
 
 // sent yields the events that an import with this receipt has settled, as they were sent.
 func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Event, error] {
-	ctx = context.WithValue(ctx, sourceNotesKey{}, &sourceNotes{isCheck: true, verifyArchives: -1, warn: func(Warning, string) {}})
+	ctx = readOnly(ctx, func(Warning, string) {})
 	return func(yield func(verify.Event, error) bool) {
 		events := newRehearsal(r.ID, o.Gate, r.Protocol, o.Source, maphash.MakeSeed())
 		isLast := false

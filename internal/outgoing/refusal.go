@@ -1,7 +1,9 @@
 package outgoing
 
 import (
+	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"strconv"
 	"time"
@@ -26,6 +28,18 @@ func Negative(fields map[string]int) *Refusal {
 		}
 	}
 	return nil
+}
+
+// Within refuses a number below least or above most, unless it is 0 for the default.
+func Within(field string, n, least, most int) *Refusal {
+	if n == 0 || least <= n && n <= most {
+		return nil
+	}
+	want := fmt.Sprintf("%d to %d, or 0 for the default", least, most)
+	if most == math.MaxInt {
+		want = fmt.Sprintf("at least %d, or 0 for the default", least)
+	}
+	return Refuse(field, strconv.Itoa(n), want)
 }
 
 // WantUnit is advice for a duration without a unit: a bare 48 is 48 nanoseconds.

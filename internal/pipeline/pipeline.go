@@ -43,12 +43,13 @@ type Config struct {
 	Resumed *resume.Saved[wire.Position] // of the run before; nil: this is the first
 	Files   *resume.Files[wire.Position] // where the state is saved; nil: nowhere
 
-	Post     func(ctx context.Context, r Request) httptry.Answer
-	Compress func(protocol string) Compression
-	Reject   func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
-	Errors   Errors
-	Hooks    Hooks
-	Logger   *slog.Logger
+	Compression map[string]Compression // by the name of the protocol
+
+	Post   func(ctx context.Context, r Request) httptry.Answer
+	Reject func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
+	Errors Errors
+	Hooks  Hooks
+	Logger *slog.Logger
 }
 
 // Compression compresses the bodies of requests.

@@ -45,7 +45,7 @@ func (a *agreement) isDecided() bool {
 
 // decide sets the protocol.
 func (a *agreement) decide(how ingest.Protocol) {
-	a.protocol, a.compression = how, a.config.Compress(how.Name())
+	a.protocol, a.compression = how, a.config.Compression[how.Name()]
 	a.encoders.New = a.encodersBy(how.Rules())
 	close(a.decided)
 }

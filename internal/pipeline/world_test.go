@@ -82,7 +82,7 @@ func newWorld() *world {
 			GiveUpAfter: time.Minute, UnreachableAfter: time.Minute, NoCompression: true,
 		},
 		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
-		Post: w.post, Compress: func(string) Compression { return Compression{Encoding: "none"} },
+		Post: w.post,
 		Reject: func(_ context.Context, r *statefile.Reject) error {
 			w.note("reject " + r.Refusal.Reason)
 			w.rejects = append(w.rejects, r)
