@@ -9,9 +9,6 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -244,33 +241,17 @@ type BodyWriter interface {
 }
 
 // Gzip returns an Encoder for gzip, which every server takes.
-func Gzip() Encoder { return gzipEncoder{} }
-
-type gzipEncoder struct{}
-
-const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
-
-// Encoding implements Encoder.
-func (gzipEncoder) Encoding() string { return "gzip" }
-
-// NewWriter implements Encoder.
-func (gzipEncoder) NewWriter() BodyWriter {
-	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
-	return w
-}
+func Gzip() Encoder { return ownEncoder(delivery.Gzip) }
 
 // Zstd returns an Encoder for Zstandard, which only capture v1 takes. It makes smaller bodies than Gzip in
 // about the same time.
-func Zstd() Encoder { return zstdEncoder{} }
+func Zstd() Encoder { return ownEncoder(delivery.Zstd) }
 
-type zstdEncoder struct{}
+// ownEncoder is an Encoder of this package, by its Content-Encoding.
+type ownEncoder string
 
 // Encoding implements Encoder.
-func (zstdEncoder) Encoding() string { return "zstd" }
+func (e ownEncoder) Encoding() string { return string(e) }
 
 // NewWriter implements Encoder.
-func (zstdEncoder) NewWriter() BodyWriter {
-	w, _ := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1),
-		zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
-	return w
-}
+func (e ownEncoder) NewWriter() BodyWriter { return delivery.NewEncoder(string(e)) }

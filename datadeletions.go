@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,10 +34,7 @@ type DataDeletion struct {
 }
 
 func (d *DataDeletion) complete() error {
-	if err := hasID(d.ID); err != nil {
-		return err
-	}
-	return hasText(string(d.Status), "status")
+	return cmp.Or(hasID(d.ID), hasText(string(d.Status), "status"))
 }
 
 // DataDeletionStatus is the progress of a deletion. The service may send values that this package does not

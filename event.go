@@ -39,11 +39,6 @@ type Event struct {
 	bad   *badRecord
 	noted *wire.Reserved // the reserved keys of RawProperties, noted while they were read; see trusts
 	from  pipeline.Provenance
-
-	isLoose bool // kept by AppendBinary, and not of a file
-	isFinal bool // not to be mapped again: a mapping made it from its record before
-
-	needsMapping bool // the import that rejected the record had a mapping
 }
 
 // fields returns the fields that are encoded.
@@ -66,14 +61,14 @@ func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 		if e.Skip, _ = ev.skipped(); e.Skip == "" {
 			e.Fault = ev.bad.refusal()
 		}
-	} else if ev.needsMapping {
+	} else if ev.from.NeedsMapping {
 		e.Fault = &wire.Refusal{Reason: string(reasons.BadRecord), Err: errNeedsMapping}
 	}
 }
 
 // numberOfChild returns the number of the i-th event that a mapping makes of one, or 0 if it is counted later.
 func (ev *Event) numberOfChild(i int) uint64 {
-	if ev.from.Number == 0 && !ev.isLoose {
+	if ev.from.Number == 0 && !ev.from.IsLoose {
 		return 0
 	}
 	return wire.NthChild(ev.from.Number, i)
@@ -190,7 +185,7 @@ func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
 		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
-		IsMapped: ev.from.IsMapped, IsFinal: ev.isFinal, NeedsMapping: ev.needsMapping, IsLoose: ev.isLoose || ev.from.File == nil && ev.from.Where == "",
+		IsMapped: ev.from.IsMapped, IsFinal: ev.from.IsFinal, NeedsMapping: ev.from.NeedsMapping, IsLoose: ev.from.IsLoose || ev.from.File == nil && ev.from.Where == "",
 	}
 	if ev.bad != nil {
 		k.Bad = &wire.KeptBad{Raw: ev.bad.raw, Note: noteOf(ev.bad.err)}
@@ -211,8 +206,10 @@ func (ev *Event) UnmarshalBinary(data []byte) error {
 	*ev = Event{
 		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, Timestamp: k.Timestamp, UUID: k.UUID,
 		Position: Position(k.Position), Origin: Position(k.Origin), RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
-		from:    pipeline.Provenance{Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number, IsMapped: k.IsMapped},
-		isFinal: k.IsFinal, needsMapping: k.NeedsMapping, isLoose: k.IsLoose,
+		from: pipeline.Provenance{
+			Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number,
+			IsMapped: k.IsMapped, IsFinal: k.IsFinal, NeedsMapping: k.NeedsMapping, IsLoose: k.IsLoose,
+		},
 	}
 	if k.Bad != nil {
 		ev.bad = &badRecord{raw: k.Bad.Raw, err: errorOf(k.Bad.Note)}

@@ -144,7 +144,7 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 		return []Event{SkippedEvent(Position{}, "torn by a crash")}
 	case entry.Note == nil:
 		ev := w.lines.event(l)
-		ev.isFinal = entry.IsFinal
+		ev.from.IsFinal = entry.IsFinal
 		return []Event{ev}
 	}
 	made := w.made(ctx, l.Text, entry.Note)
@@ -178,13 +178,13 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 	switch {
 	case record == nil:
 		ev := w.lines.eventOf(text)
-		ev.isFinal = note.IsMapped
+		ev.from.IsFinal = note.IsMapped
 		return []Event{ev}
 	case w.parse == nil && note.Format != "":
 		return []Event{BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))}
 	case w.parse == nil:
 		ev := w.lines.eventOf(record)
-		ev.needsMapping = note.IsMapped
+		ev.from.NeedsMapping = note.IsMapped
 		return []Event{ev}
 	}
 	var err error
@@ -196,7 +196,7 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		events = []Event{BadEvent(Position{}, record, err)}
 	}
 	for i := range events {
-		events[i].from.Record, events[i].needsMapping = record, note.IsMapped
+		events[i].from.Record, events[i].from.NeedsMapping = record, note.IsMapped
 	}
 	return events
 }

@@ -241,7 +241,7 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 				yield(Run{}, fromTheStart(err))
 				return
 			}
-			if seen.First(run.span()) && selected.wantsFailed(run) && !yield(run, nil) {
+			if seen.First(run.span()) && run.Status.IsFailure() && selected.includes(run) && !yield(run, nil) {
 				return
 			}
 		}
@@ -258,11 +258,6 @@ func (o RunListOptions) checkFailed() *outgoing.Refusal {
 		return outgoing.Refuse("Start", "", "After and Before: failed runs are found by their creation")
 	}
 	return o.check()
-}
-
-func (o RunListOptions) wantsFailed(r Run) bool {
-	return r.Status.IsFailure() && (r.CreatedAt.IsZero() || !r.CreatedAt.Before(o.After)) && (o.Before.IsZero() || !r.CreatedAt.After(o.Before)) &&
-		(len(o.Statuses) == 0 || slices.Contains(o.Statuses, r.Status))
 }
 
 // fromTheStart removes the resume point from the error of a walk that can only start again.

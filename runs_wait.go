@@ -247,7 +247,7 @@ func (r *countedRun) complete() error {
 func (o RunListOptions) includes(r Run) bool {
 	switch {
 	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
-		r.CreatedAt.Before(o.After), !o.Before.IsZero() && r.CreatedAt.After(o.Before),
+		!r.CreatedAt.IsZero() && r.CreatedAt.Before(o.After), !o.Before.IsZero() && r.CreatedAt.After(o.Before),
 		!o.Start.IsZero() && orDefault(r.DataIntervalStart).Before(o.Start), !o.End.IsZero() && r.DataIntervalEnd.After(o.End):
 		return false
 	}

@@ -176,7 +176,7 @@ func (s mapSource) Unwrap() Source { return s.source }
 func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for ev, err := range s.source.Events(ctx, after) {
-			if err != nil || ev.bad != nil || ev.isFinal {
+			if err != nil || ev.bad != nil || ev.from.IsFinal {
 				if !yield(ev, err) || err != nil {
 					return
 				}
@@ -208,8 +208,8 @@ func (s mapSource) mapped(ev Event) []Event {
 			made.UUID = uuid.Nil // two events, two uuids
 		}
 		made.Position, made.Origin = ev.Position, ev.origin()
-		made.from, made.needsMapping, made.isLoose = ev.from, false, ev.isLoose
-		made.from.IsMapped, made.from.Number = true, ev.numberOfChild(i)
+		made.from = ev.from
+		made.from.NeedsMapping, made.from.IsMapped, made.from.Number = false, true, ev.numberOfChild(i)
 	}
 	return events
 }

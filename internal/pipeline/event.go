@@ -38,6 +38,10 @@ type Provenance struct {
 	Format   string      // that read the record; empty: it is a line
 	Number   uint64      // of the event among the events of its record; 0: to be counted
 	IsMapped bool        // a mapping made the event from its record
+	IsFinal  bool        // not to be mapped again: a mapping made the event before
+	IsLoose  bool        // not of a file, or from bytes that were kept
+
+	NeedsMapping bool // the import that rejected the record had a mapping
 }
 
 // Location returns where the record is in its file, such as "events.jsonl:17", or "".
