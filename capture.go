@@ -232,7 +232,7 @@ func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 func receiptOf(id, source string, r pipeline.Result) Receipt {
 	receipt := newReceipt(id, source, r.State)
 	receipt.Protocol, receipt.Finished = Protocol(r.Protocol), r.Finished
-	receipt.Pending, receipt.Refused = r.Pending, r.Refused
+	receipt.Pending, receipt.Refused = r.Pending, r.NotTaken
 	receipt.Read += r.Pending
 	return receipt
 }
@@ -241,7 +241,7 @@ func receiptOf(id, source string, r pipeline.Result) Receipt {
 func statsOf(p pipeline.Progress, total int64) Stats {
 	return Stats{
 		Read: p.Read, Acknowledged: p.Acknowledged, Rejected: p.Rejected, Unconfirmed: p.Unconfirmed, Skipped: p.Skipped,
-		Refused: p.Refused, Pending: p.Read - p.Acknowledged - p.Rejected - p.Unconfirmed - p.Skipped,
+		Refused: p.NotTaken, Pending: p.Read - p.Acknowledged - p.Rejected - p.Unconfirmed - p.Skipped,
 		Resent: p.Resent, Total: total,
 		InFlight: p.InFlight, Bytes: p.Bytes, Requests: p.Requests, PlainBytes: p.PlainBytes, WireBytes: p.WireBytes,
 		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,

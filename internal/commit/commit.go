@@ -200,7 +200,7 @@ func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done in
 // save makes the position durable. While the share of rejects is limited and every record is rejected, it
 // saves nothing, so that the next run, with a corrected source or URL, begins where this run did.
 func (c *Committer[P, R]) save(t ledger.Counts) error {
-	if c.Save == nil || c.Limits.hasShare() && t.Acknowledged == 0 && t.Refused() > 0 {
+	if c.Save == nil || c.Limits.hasShare() && t.Acknowledged == 0 && t.Rejects() > 0 {
 		return nil
 	}
 	start := time.Now()

@@ -31,25 +31,25 @@ func (l *Limits) hasShare() bool { return l.Share > 0 }
 // step is how many rejects may be committed at once: the limits may stop the import after them.
 func (l *Limits) step(c ledger.Counts) int {
 	step := int64(math.MaxInt)
-	if judged := c.Acknowledged + c.Refused(); l.hasShare() && judged < enoughRecords {
+	if judged := c.Acknowledged + c.Rejects(); l.hasShare() && judged < enoughRecords {
 		step = enoughRecords - judged
 		if c.Acknowledged == 0 {
-			step = firstRecords - c.Refused()
+			step = firstRecords - c.Rejects()
 		}
 	}
 	if l.Most > 0 {
-		step = min(step, l.Most-c.Refused()+1)
+		step = min(step, l.Most-c.Rejects()+1)
 	}
 	return int(max(step, 1))
 }
 
 // Judge returns an error once there are too many rejects.
 func (l *Limits) Judge(c ledger.Counts) error {
-	judged := c.Acknowledged + c.Refused()
+	judged := c.Acknowledged + c.Rejects()
 	switch {
-	case l.Most > 0 && c.Refused() > l.Most:
+	case l.Most > 0 && c.Rejects() > l.Most:
 		return l.stop(c, fmt.Sprintf("more than MaxRejects (%d)", l.Most))
-	case l.hasShare() && c.Acknowledged == 0 && c.Refused() >= firstRecords:
+	case l.hasShare() && c.Acknowledged == 0 && c.Rejects() >= firstRecords:
 		return l.stop(c, "every one of the first records")
 	case judged >= enoughRecords && !l.isJudged:
 		l.isJudged = true
@@ -76,7 +76,7 @@ func (l *Limits) JudgeBefore(c ledger.Counts) error {
 
 // JudgeEnd judges an import at the end of its source.
 func (l *Limits) JudgeEnd(c ledger.Counts) error {
-	if l.hasShare() && c.Acknowledged == 0 && c.Refused() > 0 {
+	if l.hasShare() && c.Acknowledged == 0 && c.Rejects() > 0 {
 		return l.stop(c, "every record of the source")
 	}
 	if err := l.judgeShare(c); err != nil {
@@ -86,11 +86,11 @@ func (l *Limits) JudgeEnd(c ledger.Counts) error {
 }
 
 func (l *Limits) isOverShare(c ledger.Counts) bool {
-	return l.hasShare() && c.Refused() >= fewestRejects && float64(c.Refused()) > l.Share*float64(c.Acknowledged+c.Refused())
+	return l.hasShare() && c.Rejects() >= fewestRejects && float64(c.Rejects()) > l.Share*float64(c.Acknowledged+c.Rejects())
 }
 
 func (l *Limits) stop(c ledger.Counts, what string) error {
-	err := fmt.Errorf("%d of %d records were rejected, %s", c.Refused(), c.Acknowledged+c.Refused(), what)
+	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejects(), c.Acknowledged+c.Rejects(), what)
 	if c.Acknowledged == 0 && l.hasShare() && !l.IsCheck {
 		err = fmt.Errorf("%w; no place was saved", err)
 	}

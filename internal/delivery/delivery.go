@@ -1,6 +1,6 @@
-// Package delivery sends items in batches until each item is settled: accepted or refused. Items
+// Package delivery sends items in batches until each item is settled: accepted or rejected. Items
 // with the same key are sent in order, one request at a time. It retries failures that may pass,
-// and halves a refused request until the refused item is alone.
+// and halves a refused request until the rejected item is alone.
 //
 // The package knows nothing of the service: its caller makes the requests and judges the answers.
 package delivery
@@ -56,7 +56,7 @@ type Config struct {
 	Sent        func(seqs []uint64)                   // the service may have these; not called for items settled by the first answer
 	Settled     func(seqs []uint64)
 	Remark      func(seq uint64, reason string)               // a remark of the service on an accepted item; called before Settled
-	Refused     func(seq uint64, wire []byte, a Answer) error // the item was sent alone or has its own fate; an error stops
+	Rejected    func(seq uint64, wire []byte, a Answer) error // the item was sent alone or has its own fate; an error stops
 	Unconfirmed func(seq uint64, wire []byte, a Answer) error // nobody knows whether the item was stored; an error stops
 	Tried       func(Try)
 	Wide        func() // a batch spans more than a day
@@ -75,7 +75,7 @@ type Verdict uint8
 const (
 	Wait    Verdict = iota // may pass: send the same request again
 	Settled                // accepted
-	Split                  // some item is refused
+	Split                  // some item is rejected
 	Each                   // each item has its own fate
 	Stop                   // every later request would fail too
 )

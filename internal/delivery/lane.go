@@ -128,7 +128,7 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 }
 
 // deliver settles a batch, or returns when the context has ended. It halves a refused request until
-// the refused item is alone.
+// the rejected item is alone.
 func (l *lane) deliver(b *batch) {
 	defer l.done(b)
 	work, missed := [][]part{{{0, len(b.ends)}}}, map[int]bool{}
@@ -145,7 +145,7 @@ func (l *lane) deliver(b *batch) {
 				l.s.throttle.tooLarge(r.size())
 			}
 		default:
-			err = l.s.cfg.Refused(r.seqs()[0], r.bytes()[0], a)
+			err = l.s.cfg.Rejected(r.seqs()[0], r.bytes()[0], a)
 		}
 		if err != nil {
 			l.s.cfg.Stop(err)
@@ -177,7 +177,7 @@ func (l *lane) done(b *batch) {
 	}
 }
 
-// send sends a request until each item is settled or some item is refused; the request keeps the
+// send sends a request until each item is settled or some item is rejected; the request keeps the
 // items that are not settled. An error ends the sending.
 func (l *lane) send(r *Request) (Answer, error) {
 	if err := l.pack(r); err != nil {

@@ -225,7 +225,7 @@ func (m *model) chance(n int) int {
 	return m.random.IntN(n)
 }
 
-// For random answers: each item is settled once, a refused item is refused alone, an accepted item
+// For random answers: each item is settled once, a rejected item is rejected alone, an accepted item
 // is stored, items with the same key are stored in order, and in the end nothing is held.
 func TestEachItemIsSettledOnce(t *testing.T) {
 	for seed := range uint64(20) {
@@ -252,7 +252,7 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 					}
 					budget.Release(Held{Events: len(seqs)})
 				},
-				Refused: func(seq uint64, wire []byte, a Answer) error {
+				Rejected: func(seq uint64, wire []byte, a Answer) error {
 					mu.Lock()
 					defer mu.Unlock()
 					refused[seq]++

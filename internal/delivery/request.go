@@ -116,7 +116,7 @@ func (r *Request) keep(places []int) {
 // Fate is the outcome of one item, if the service answers for each item.
 type Fate struct {
 	Outcome Outcome
-	Reason  string // of a refused or unconfirmed item, or the service's remark on an accepted one
+	Reason  string // of a rejected or unconfirmed item, or the service's remark on an accepted one
 }
 
 // Outcome is the kind of a fate.
@@ -126,7 +126,7 @@ type Outcome uint8
 const (
 	Missing     Outcome = iota // the answer does not name the item: it is sent once more
 	Accepted                   // settled
-	Refused                    // finally
+	Rejected                   // finally
 	Again                      // not stored: send it again
 	Unconfirmed                // nobody knows: it is not sent again
 )
@@ -204,7 +204,7 @@ func (s *Sender) settleEach(r *Request, a Answer, f fates) error {
 		s.cfg.Settled(r.seqs())
 	}
 	for _, i := range f.turned {
-		turn := s.cfg.Refused
+		turn := s.cfg.Rejected
 		if i.Outcome == Unconfirmed {
 			turn = s.cfg.Unconfirmed
 		}

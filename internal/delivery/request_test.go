@@ -68,7 +68,7 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 			l.note(r)
 			return post(r)
 		},
-		Wide: func() {}, Refused: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
+		Wide: func() {}, Rejected: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
 		Sent: func(seqs []uint64) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
@@ -153,7 +153,7 @@ func TestAnswersForEachItem(t *testing.T) {
 			return a
 		}
 		answers := []Answer{
-			each(5*time.Second, Accepted, Again, Missing, Refused, Again, Unconfirmed, Accepted),
+			each(5*time.Second, Accepted, Again, Missing, Rejected, Again, Unconfirmed, Accepted),
 			{Verdict: Wait, Status: 503},
 			each(0, Accepted, Missing, Again),
 			each(0, Again),
@@ -261,7 +261,7 @@ func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
 				for _, item := range r.Items {
 					o := Outcome(random.IntN(5))
 					if o == Accepted && strings.HasSuffix(string(item), "7") {
-						o = Refused
+						o = Rejected
 					}
 					lost[string(item)] = o == Unconfirmed || o == Missing
 					a.Fates = append(a.Fates, Fate{Outcome: o})

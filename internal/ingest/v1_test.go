@@ -28,8 +28,8 @@ func TestFates(t *testing.T) {
 	}
 	want := []delivery.Fate{
 		{Outcome: delivery.Accepted}, {Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Accepted, Reason: "warning"},
-		{Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Refused, Reason: "event_name_too_long"},
-		{Outcome: delivery.Refused, Reason: "no_reason"}, {Outcome: delivery.Again, Reason: "not_persisted"},
+		{Outcome: delivery.Accepted, Reason: "person_processing_disabled"}, {Outcome: delivery.Rejected, Reason: "event_name_too_long"},
+		{Outcome: delivery.Rejected, Reason: "no_reason"}, {Outcome: delivery.Again, Reason: "not_persisted"},
 		{Outcome: delivery.Unconfirmed, Reason: "limited"}, {Outcome: delivery.Unconfirmed, Reason: "a result that says nothing"},
 	}
 	inOrder, backwards := []string{}, []string{}

@@ -106,7 +106,7 @@ func fateOf(value []byte) delivery.Fate {
 	case said.Result == "warning":
 		return delivery.Fate{Outcome: delivery.Accepted, Reason: cmp.Or(said.Details, "warning")}
 	case said.Result == "drop":
-		return delivery.Fate{Outcome: delivery.Refused, Reason: cmp.Or(said.Details, "no_reason")}
+		return delivery.Fate{Outcome: delivery.Rejected, Reason: cmp.Or(said.Details, "no_reason")}
 	case said.Result == "retry":
 		return delivery.Fate{Outcome: delivery.Again, Reason: said.Details}
 	}

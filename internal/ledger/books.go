@@ -133,7 +133,7 @@ func (k *books[P]) count(e *event[P], reason string) {
 		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
 	}
 	switch e.state {
-	case rejected, doubtful:
+	case rejected, rejectedByService:
 		t.Rejected++
 		AddTo(t.Rejects, reason, 1)
 		e.row.current().Rejected++

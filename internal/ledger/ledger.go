@@ -46,12 +46,12 @@ const (
 	pending state = iota
 	acknowledged
 	rejected
-	doubtful // refused by the service
+	rejectedByService // after it was sent
 	unconfirmed
 	skipped
 )
 
-func (e *event[P]) isDoubted() bool { return e.state == doubtful || e.state == unconfirmed }
+func (e *event[P]) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
 
 // detail holds further data of an event that is rejected, unconfirmed or skipped, or that the
 // service remarked on.
@@ -187,14 +187,14 @@ func (l *Ledger[P, R]) Acknowledge(seqs []uint64, at time.Time) {
 	l.accepted = true
 }
 
-// Refuse settles an event that the service has refused. held are additional bytes, held for its
+// RejectSent settles an event that the service has rejected. held are additional bytes, held for its
 // reject until the commit.
-func (l *Ledger[P, R]) Refuse(seq uint64, reason string, held int, reject func(position P, id [16]byte) R) {
-	l.turnDown(seq, doubtful, &detail[R]{reason: reason, held: held}, reject)
+func (l *Ledger[P, R]) RejectSent(seq uint64, reason string, held int, reject func(position P, id [16]byte) R) {
+	l.turnDown(seq, rejectedByService, &detail[R]{reason: reason, held: held}, reject)
 }
 
 // Unconfirm settles an event with an unknown outcome. It is passed on as a reject; held is as for
-// Refuse.
+// RejectSent.
 func (l *Ledger[P, R]) Unconfirm(seq uint64, held int, reject func(position P, id [16]byte) R) {
 	l.turnDown(seq, unconfirmed, &detail[R]{held: held}, reject)
 }
@@ -221,7 +221,7 @@ type Rejected[R any] struct {
 }
 
 // Front returns how many events at the front can be committed, and the rejected ones among them. It
-// counts whole, settled records only. Until the service has accepted an event, a refused or unnamed
+// counts whole, settled records only. Until the service has accepted an event, a rejected or unnamed
 // event waits as long as other events may still be accepted: a server that accepts nothing may not
 // be the service.
 func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
@@ -230,7 +230,7 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	for i := 0; i < l.window.len(); i++ {
 		seq := l.window.first + uint64(i)
 		e := l.window.at(seq)
-		if e.state == pending || e.isDoubted() && !l.accepted && l.pending > 0 {
+		if e.state == pending || e.isLateReject() && !l.accepted && l.pending > 0 {
 			break
 		}
 		if e.ends {
@@ -242,7 +242,7 @@ func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	}
 	for i := range n {
 		seq := l.window.first + uint64(i)
-		if e := l.window.at(seq); e.state == rejected || e.isDoubted() {
+		if e := l.window.at(seq); e.state == rejected || e.isLateReject() {
 			rejects = append(rejects, Rejected[R]{i, l.details[seq].reject})
 		}
 	}
@@ -332,8 +332,8 @@ func (l *Ledger[P, R]) State() State[P] {
 // Counts are committed events, over all runs.
 type Counts struct{ Acknowledged, Rejected, Unconfirmed, Skipped int64 }
 
-// Refused returns the number of rejected and unconfirmed events.
-func (c Counts) Refused() int64 { return c.Rejected + c.Unconfirmed }
+// Rejects returns the number of rejected and unconfirmed events.
+func (c Counts) Rejects() int64 { return c.Rejected + c.Unconfirmed }
 
 // Counts returns the committed counts.
 func (l *Ledger[P, R]) Counts() Counts {

@@ -88,7 +88,7 @@ func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
 	l := New[int, string]()
 	l.Take(one(1))
 	l.Take(one(2))
-	l.Refuse(0, "answer_400", 5, rejectAt("at "))
+	l.RejectSent(0, "answer_400", 5, rejectAt("at "))
 	n, _ := front(l)
 	require.Zero(t, n)
 	l.Acknowledge([]uint64{1}, time.Unix(1, 0))
@@ -99,7 +99,7 @@ func TestRefusalsAreInDoubtUntilSomethingIsAccepted(t *testing.T) {
 
 	l = New[int, string]()
 	l.Take(one(1))
-	l.Refuse(0, "answer_400", 0, rejectAt("at "))
+	l.RejectSent(0, "answer_400", 0, rejectAt("at "))
 	n, _ = front(l)
 	require.Equal(t, 1, n, "no event is left that it may accept")
 }
@@ -116,7 +116,7 @@ func TestConcludeCountsWhatWasAcceptedBehindAGap(t *testing.T) {
 	l.Acknowledge([]uint64{0, 3}, time.Unix(1, 0))
 	l.Commit(1)
 	l.Sent([]uint64{2})
-	l.Refuse(4, "answer_400", 0, rejectAt("at "))
+	l.RejectSent(4, "answer_400", 0, rejectAt("at "))
 	state, open := l.Conclude()
 	require.Equal(t, 1, state.Position, "a resumed run begins before the gap")
 	require.EqualValues(t, 2, state.Totals.Acknowledged)
@@ -180,8 +180,8 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				i := committed + random.IntN(len(all)-committed)
 				if e := &all[i]; e.state == pending {
 					if random.IntN(3) == 0 {
-						e.state = doubtful
-						l.Refuse(uint64(i-base), "answer_400", 0, func(int, [16]byte) string { return fmt.Sprint(i) })
+						e.state = rejectedByService
+						l.RejectSent(uint64(i-base), "answer_400", 0, func(int, [16]byte) string { return fmt.Sprint(i) })
 					} else {
 						e.state = acknowledged
 						l.Acknowledge([]uint64{uint64(i - base)}, time.Unix(1, 0))
@@ -250,7 +250,7 @@ func requireCounts(t *testing.T, s State[int], all []modelEvent) {
 			want.Skipped++
 			want.Skips["left out"]++
 			continue
-		case doubtful:
+		case rejectedByService:
 			want.Rejected++
 			r.Rejected++
 			want.Rejects["answer_400"]++

@@ -257,7 +257,7 @@ func (p *Pipeline) notTaken(r *statefile.Reject) error {
 	if err := p.whyClosed(); err != nil {
 		return err
 	}
-	p.meter.change(func(m *Meter) { m.Refused++ })
+	p.meter.change(func(m *Meter) { m.NotTaken++ })
 	return p.Errors.Rejected(r)
 }
 

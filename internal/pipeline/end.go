@@ -16,7 +16,7 @@ type Result struct {
 	State    ledger.State[wire.Position]
 	Protocol string // empty: nothing was sent
 	Pending  int64  // taken and not settled
-	Refused  int64  // records that were not taken
+	NotTaken int64  // records that were not taken
 	Finished bool
 }
 
@@ -51,7 +51,7 @@ func (p *Pipeline) end() (r Result, err error) {
 	p.stop(p.Errors.Closed)
 	p.abort() // releases the contexts
 	state, open := p.ledger.Conclude()
-	r = Result{State: state, Pending: int64(len(open)), Refused: p.meter.read().Refused}
+	r = Result{State: state, Pending: int64(len(open)), NotTaken: p.meter.read().NotTaken}
 	if p.isDecided() {
 		r.Protocol = p.protocol.Name()
 	}
@@ -89,9 +89,9 @@ type Progress struct {
 	Position wire.Position // all up to it is settled
 }
 
-// Meter counts requests and refused records.
+// Meter counts requests and records that were not taken.
 type Meter struct {
-	Refused      int64 // records that were not taken
+	NotTaken     int64 // records that were not taken
 	Requests     int64 // tries
 	PlainBytes   int64 // of all tries, before compression
 	WireBytes    int64 // of all tries, as sent

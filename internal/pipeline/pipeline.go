@@ -91,11 +91,11 @@ type Pipeline struct {
 	committer *commit.Committer[wire.Position, *statefile.Reject]
 	meter     meter
 
-	answered    atomic.Bool            // the host has answered once
-	refusedOnly atomic.Int64           // events in a row, each sent alone, that were answered 400
-	checking    sync.Once              // preflight, before the first event is sent
-	ready       chan struct{}          // closed after it
-	finish      func() (Result, error) // the end, once
+	answered     atomic.Bool            // the host has answered once
+	rejectedOnly atomic.Int64           // events in a row, each sent alone, that were answered 400
+	checking     sync.Once              // preflight, before the first event is sent
+	ready        chan struct{}          // closed after it
+	finish       func() (Result, error) // the end, once
 }
 
 // New starts a Pipeline. It sends nothing yet.
@@ -114,7 +114,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p.sender = delivery.New(p.sending, delivery.Config{
 		Limits: c.Limits, Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
-		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Refused: p.refused, Unconfirmed: p.unconfirmed,
+		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Rejected: p.rejected, Unconfirmed: p.unconfirmed,
 		Tried: p.tried,
 		Wide:  func() { p.ledger.Count(string(warnings.WideBatch), 1) },
 	})
@@ -168,7 +168,7 @@ func (p *Pipeline) stopUnlessSaved(err error) error {
 
 // endOfSource ends an import after all records of its source are committed.
 func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
-	if c.Skipped > 0 && c.Acknowledged+c.Refused() == 0 {
+	if c.Skipped > 0 && c.Acknowledged+c.Rejects() == 0 {
 		p.ledger.Count(string(warnings.AllSkipped), 1)
 		p.Logger.WarnContext(p.sending, "hogapi: every record of the source was skipped", "records", c.Skipped)
 	}

@@ -79,7 +79,7 @@ func (p *Pipeline) gaveUp(a delivery.Answer, since time.Time) error {
 
 // settled handles events that the service has accepted.
 func (p *Pipeline) settled(seqs []uint64) {
-	p.refusedOnly.Store(0)
+	p.rejectedOnly.Store(0)
 	p.ledger.Acknowledge(seqs, p.Sender.Now())
 	p.meter.change(func(m *Meter) { m.LastProgress = time.Now() })
 	p.committer.Signal()
@@ -103,12 +103,12 @@ func (p *Pipeline) line(event []byte) []byte {
 	return slices.Clone(event)
 }
 
-// mostRefused is how many events in a row, each sent alone, may be answered 400 while no event is accepted
+// mostRejected is how many events in a row, each sent alone, may be answered 400 while no event is accepted
 // in between. A server that refuses everything is not the service.
-const mostRefused = 100
+const mostRejected = 100
 
-// refused handles an event that the service has refused, alone or by name.
-func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
+// rejected handles an event that the service has rejected, alone or by name.
+func (p *Pipeline) rejected(seq uint64, event []byte, a delivery.Answer) error {
 	reason := reasons.Answer400
 	switch {
 	case a.Verdict == delivery.Each:
@@ -117,12 +117,12 @@ func (p *Pipeline) refused(seq uint64, event []byte, a delivery.Answer) error {
 	case a.Status == http.StatusRequestEntityTooLarge:
 		reason = reasons.Answer413
 	}
-	if reason == reasons.Answer400 && p.refusedOnly.Add(1) >= mostRefused {
-		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRefused, a.Err)
+	if reason == reasons.Answer400 && p.rejectedOnly.Add(1) >= mostRejected {
+		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRejected, a.Err)
 		return p.Errors.Stop(Stop{Reason: ingest.Refused, Status: a.Status, Err: err})
 	}
 	held, reject := p.rejectOf(reason, event, a)
-	p.ledger.Refuse(seq, string(reason), held, reject)
+	p.ledger.RejectSent(seq, string(reason), held, reject)
 	p.committer.Signal()
 	return nil
 }
