@@ -122,6 +122,11 @@ func TestRejectFileLines(t *testing.T) {
 				event = ids.ReplaceAllString(event, "")
 			}
 			assert.Equal(t, tt.want, event)
+
+			path := filepath.Join(t.TempDir(), "around.jsonl")
+			around := hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error { return hogapi.RejectFile(path).Reject(ctx, r) })
+			imported(t, hogapitest.New().Client(t), eventsOf(tt.event), &hogapi.ImportOptions{ID: "rejects", MaxRejectShare: -1, Rejects: around})
+			assert.Equal(t, strings.Replace(lines[0], `,"import":"rejects"`, "", 1)+"\n", string(readFile(t, path)), "the line of a handler around the file")
 		})
 	}
 }
