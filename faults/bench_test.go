@@ -17,7 +17,6 @@ import (
 	"sync"
 	"syscall"
 	"testing"
-	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -27,6 +26,7 @@ import (
 	"github.com/hogapi/hogapi/faults/diskcalls"
 	"github.com/hogapi/hogapi/faults/importer"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // program builds the importer once. As users build it, it has no race detector, which takes ten times the memory.
@@ -54,25 +54,19 @@ type bench struct {
 	rejects int
 }
 
-// newBench has n padded lines: most are good, every seventh is malformed JSON, the gate rejects every eleventh, and the service rejects
-// every thirteenth.
 func newBench(t *testing.T, n, padding int) *bench {
 	t.Helper()
-	b := &bench{server: hogapitest.New(), lines: n}
+	content, good, rejects := testevents.MixedLines(n, strings.Repeat("p", padding))
+	b := &bench{server: hogapitest.New(), lines: n, good: good, rejects: rejects}
 	b.handler = b.server
-	b.server.RejectEvents(func(raw json.RawMessage) int {
-		if bytes.Contains(raw, []byte(`"event":"poison"`)) {
-			return http.StatusBadRequest
-		}
-		return 0
-	})
+	testevents.RefusePoison(b.server)
 	folder := memoryFolder(t)
 	b.Task = importer.Task{
 		File: filepath.Join(folder, "e.jsonl"), Folder: filepath.Join(folder, "files"), Rate: hogapi.Unpaced,
 		Lanes: 2, MaxBatchEvents: 30, MaxInFlight: 60,
 	}
 	require.NoError(t, os.Mkdir(b.Folder, 0o700))
-	require.NoError(t, os.WriteFile(b.File, b.content(strings.Repeat("p", padding)), 0o600))
+	require.NoError(t, os.WriteFile(b.File, []byte(content), 0o600))
 	return b
 }
 
@@ -88,33 +82,6 @@ func memoryFolder(t *testing.T) string {
 	return folder
 }
 
-func (b *bench) content(padding string) []byte {
-	var text bytes.Buffer
-	begin := time.Date(2001, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range b.lines {
-		id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
-		name := "page viewed"
-		switch {
-		case i%7 == 6:
-			fmt.Fprintf(&text, "{\"event\":\"%s\n", padding)
-			b.rejects++
-			continue
-		case i%11 == 10:
-			name = ""
-			b.rejects++
-		case i%13 == 12:
-			name = "poison"
-			b.rejects++
-		default:
-			b.good = append(b.good, id)
-		}
-		fmt.Fprintf(&text, `{"event":%q,"distinct_id":"p%d","timestamp":%q,"uuid":%q,"properties":{"n":%d,"padding":%q}}`+"\n",
-			name, i%17, begin.Add(time.Duration(i)*time.Second).Format(time.RFC3339), id, i, padding)
-	}
-	return text.Bytes()
-}
-
-// importChild is the importer, ready to start.
 type importChild struct {
 	*exec.Cmd
 
@@ -151,7 +118,6 @@ func (b *bench) serve() (url string, end func()) {
 	return s.URL, s.Close
 }
 
-// run runs the importer and waits for its report.
 func (b *bench) run(t *testing.T) importer.Report {
 	t.Helper()
 	task := b.Task
@@ -184,47 +150,15 @@ func (b *bench) judged(t *testing.T, judge func(diskcalls.Call) syscall.Errno) *
 func (b *bench) requireExact(t *testing.T, r importer.Report) {
 	t.Helper()
 	require.Empty(t, r.Error)
-	ledger := b.server.Ledger()
-	require.Empty(t, ledger.Missing(b.good), "lost")
-	require.Equal(t, len(b.good), ledger.Unique(), "events that nobody sent")
-	require.Empty(t, ledger.Changed(), "duplicates that are not the same")
-	require.Zero(t, ledger.Inversions(b.good), "order per person by the last commit")
+	testevents.RequireOnly(t, b.server, b.good)
 	require.EqualValues(t, b.lines, r.Receipt.Read)
 	require.EqualValues(t, len(b.good), r.Receipt.Acknowledged)
 	require.EqualValues(t, b.rejects, r.Receipt.Rejected)
 	require.Zero(t, r.Receipt.Pending)
-	b.requireRejects(t)
-	b.requirePrivate(t)
-}
-
-// requireRejects requires that the file has each reject, in the order of the source. After a crash or a full disk the last ones may be
-// there twice, equal except for the service's words, and a line may be cut off.
-func (b *bench) requireRejects(t *testing.T) {
-	t.Helper()
 	content, err := os.ReadFile(filepath.Join(b.Folder, "state", "rejects.jsonl"))
 	require.NoError(t, err)
-	newest := 0.0
-	known := map[float64]map[string]any{}
-	for line := range bytes.Lines(content) {
-		var r map[string]any
-		if json.Unmarshal(line[bytes.LastIndexByte(line, 0)+1:], &r) != nil {
-			continue // a cut line: its reject must come again
-		}
-		note, ok := r["$reject"].(map[string]any)
-		require.True(t, ok, "%s", line)
-		place, ok := note["position"].(map[string]any)
-		require.True(t, ok, "%s", line)
-		offset, ok := place["offset"].(float64)
-		require.True(t, ok, "%s", line)
-		delete(note, "detail")
-		if before, ok := known[offset]; ok {
-			require.Equal(t, before, r, "twice, and not the same")
-			continue
-		}
-		require.Greater(t, offset, newest, "out of order")
-		known[offset], newest = r, offset
-	}
-	require.Len(t, known, b.rejects)
+	require.IsIncreasing(t, testevents.RequireRejects(t, content, b.rejects))
+	b.requirePrivate(t)
 }
 
 // requirePrivate requires that nobody else can read the files, and that no temporary file is left.

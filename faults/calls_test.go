@@ -44,7 +44,6 @@ func (s *writes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	_, _ = io.WriteString(w, `{"id":"0198c2f5-3f1b-7c60-9d0e-111111111111","backfill_id":"0198c2f5-3f1b-7c60-9d0e-222222222222"}`)
 }
 
-// callsTo makes a client that can only call the management API.
 func callsTo(t *testing.T, url string, options ...hogapi.Option) *hogapi.Client {
 	t.Helper()
 	client, err := hogapi.NewClient(append([]hogapi.Option{
@@ -76,7 +75,6 @@ func read(ctx context.Context, client *hogapi.Client) error {
 	return client.Do(ctx, hogapi.Request{Method: http.MethodGet, Path: "/anything/"}, nil)
 }
 
-// inParallel runs a numbered function n times, on some workers.
 func inParallel(n, workers int, f func(i int)) {
 	var next atomic.Int64
 	var all sync.WaitGroup
@@ -90,7 +88,6 @@ func inParallel(n, workers int, f func(i int)) {
 	all.Wait()
 }
 
-// verdicts counts the results of calls, as the calls reported them.
 type verdicts struct{ done, unknown, failed int }
 
 // requireHonest requires that no call was carried out twice, and that each reported its result truthfully.

@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -26,10 +27,10 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				up, down := sizesOfAWrite(t, start)
 				var cuts []cut
 				for k := 0; k <= up; k += step {
-					cuts = append(cuts, cut{k, -1, how})
+					cuts = append(cuts, cut{up: k, down: -1, ending: how})
 				}
 				for k := 0; k <= down; k += step {
-					cuts = append(cuts, cut{-1, k, how})
+					cuts = append(cuts, cut{up: -1, down: k, ending: how})
 				}
 				cuts = append(cuts, noCut)
 				service := &writes{}
@@ -49,11 +50,32 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 				require.Positive(t, v.unknown)
 				require.Positive(t, v.done)
 				if protocol != "HTTP 1" && how != isSilent { // on a busy machine the next try may outlast a short patience
-
 					require.Greater(t, v.done, v.unknown, "most bytes are of the handshake")
 				}
 			})
 		}
+	}
+}
+
+// Calls over bad lines: no write is carried out twice, and each reports its result.
+func TestCallsOverBadLines(t *testing.T) {
+	n := sized(150, 450, 1500)
+	for name, line := range badLines(1500, 700) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &writes{}
+			cutter := newCutter(t, service, servers["HTTP 1"], line.next())
+			client := callsTo(t, cutter.url(), hogapi.WithTryTimeout(line.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
+			results := make([]error, n)
+			inParallel(n, 8, func(i int) {
+				assert.NoError(t, read(t.Context(), client), "a call that may be repeated survives all this") // and leaves a connection to use again
+				results[i] = write(t.Context(), client, i)
+			})
+			v := service.requireHonest(t, results)
+			require.Zero(t, v.failed, "a connection can always be had, so nothing is provably unsent for long")
+			require.Equal(t, line.breaks, v.unknown > 0, v)
+			t.Logf("%+v", v)
+		})
 	}
 }
 
@@ -89,7 +111,6 @@ func (l *cutLine) write(t *testing.T, n int, at cut) error {
 	return write(t.Context(), l.client, n)
 }
 
-// sizesOfAWrite returns how many bytes a write takes in each direction.
 func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
 	t.Helper()
 	line := newCutLine(t, &writes{}, start)

@@ -24,8 +24,11 @@ func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 			var n atomic.Int64
 			cutter := newCutter(t, &writes{}, start, func() cut {
 				k := int(n.Add(1))
-				at := k * 37 % 2500
-				return []cut{{-1, at, isSilent}, {at, -1, isClosed}, {-1, at, isReset}, {at, -1, isReset}, {-1, at, isClosed}, {at, -1, isSilent}}[k%6]
+				at := cut{up: -1, down: k * 37 % 2500, ending: []ending{isSilent, isReset, isClosed}[k%3]}
+				if k%2 == 0 {
+					at.up, at.down = at.down, -1
+				}
+				return at
 			})
 			client := callsTo(t, cutter.url(), hogapi.WithTryTimeout(20*time.Millisecond),
 				hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}), hogapi.WithHTTPClient(&http.Client{Transport: cutter.transport}))
@@ -53,7 +56,6 @@ func TestNothingIsLeftOfFailedCalls(t *testing.T) {
 	}
 }
 
-// openFiles counts this process's descriptors.
 func openFiles(t *testing.T) int {
 	t.Helper()
 	entries, err := os.ReadDir("/proc/self/fd")

@@ -2,6 +2,8 @@ package faults
 
 import (
 	"io"
+	"log"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -13,13 +15,13 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// ending is how a connection ends.
 type ending string
 
 const (
 	isClosed ending = "closed"
 	isReset  ending = "reset"
 	isSilent ending = "silent"
+	isLate   ending = "closed after a silence"
 )
 
 // cut tells where a connection ends: after up bytes from the client, or after down bytes from the server. A negative number never ends
@@ -27,9 +29,47 @@ const (
 type cut struct {
 	up, down int
 	ending   ending
+	slow     pace
 }
 
-var noCut = cut{-1, -1, isClosed}
+// pace is how slowly a connection passes bytes: a few at a time, each time after a while.
+type pace struct {
+	bytes       int // 0: as they come
+	least, most time.Duration
+}
+
+var noCut = cut{up: -1, down: -1, ending: isClosed}
+
+// badLine makes the cuts of one connection after another.
+type badLine struct {
+	cuts     []cut // in turn
+	patience time.Duration
+	breaks   bool
+}
+
+// badLines are lines that are slow, or that break after some bytes of requests or answers.
+func badLines(requests, answers int) map[string]badLine {
+	slowly := func(p pace) []cut { return []cut{{-1, -1, isClosed, p}} }
+	early := cut{requests, -1, isClosed, pace{}}
+	return map[string]badLine{
+		"latency":          {slowly(pace{32 << 10, 5 * time.Millisecond, 55 * time.Millisecond}), time.Minute, false},
+		"little bandwidth": {slowly(pace{500, 10 * time.Millisecond, 10 * time.Millisecond}), time.Minute, false},
+		"a few at a time":  {slowly(pace{10, 10 * time.Microsecond, 10 * time.Microsecond}), time.Minute, false},
+		"requests are cut": {[]cut{early}, time.Minute, true},
+		"answers are cut":  {[]cut{{-1, answers, isClosed, pace{}}}, time.Minute, true},
+		"reset":            {[]cut{{2 * requests, -1, isReset, pace{}}, early}, time.Minute, true},
+		"slow end":         {[]cut{{-1, answers, isLate, pace{}}, early}, time.Minute, true},
+		"silence":          {[]cut{early, {0, -1, isSilent, pace{}}, early}, time.Second, true},
+	}
+}
+
+func (l badLine) next() func() cut {
+	n := 0
+	return func() cut {
+		n++
+		return l.cuts[n%len(l.cuts)]
+	}
+}
 
 // cutter passes bytes between clients and a server, and cuts connections in the middle.
 type cutter struct {
@@ -41,7 +81,6 @@ type cutter struct {
 	up, down  atomic.Int64 // bytes that have passed
 }
 
-// servers are the ways to speak to a service.
 var servers = map[string]func(*httptest.Server){
 	"HTTP 1": (*httptest.Server).Start,
 	"TLS":    (*httptest.Server).StartTLS,
@@ -54,7 +93,7 @@ var servers = map[string]func(*httptest.Server){
 func newCutter(t *testing.T, service http.Handler, start func(*httptest.Server), next func() cut) *cutter {
 	t.Helper()
 	c := &cutter{server: httptest.NewUnstartedServer(service), next: next}
-	c.server.Config.ErrorLog = quiet
+	c.server.Config.ErrorLog = log.New(io.Discard, "", 0) // quiet about connections that a test breaks
 	start(c.server)
 	c.transport = c.server.Client().Transport.(*http.Transport).Clone()
 	c.transport.MaxIdleConnsPerHost, c.transport.TLSHandshakeTimeout = 16, time.Second
@@ -109,6 +148,8 @@ func (c *cutter) serve(client *net.TCPConn, at cut) {
 			return
 		case isReset:
 			_ = client.SetLinger(0)
+		case isLate:
+			time.Sleep(100 * time.Millisecond)
 		default:
 		}
 		_ = client.Close()
@@ -116,14 +157,14 @@ func (c *cutter) serve(client *net.TCPConn, at cut) {
 	})
 	var both sync.WaitGroup
 	both.Go(func() {
-		if pass(server, client, at.up, &c.up) {
+		if pass(server, at.slow.of(client), at.up, &c.up) {
 			end()
 			_, _ = io.Copy(io.Discard, client)
 		}
 		_ = server.Close()
 	})
 	both.Go(func() {
-		if pass(client, server, at.down, &c.down) {
+		if pass(client, at.slow.of(server), at.down, &c.down) {
 			end()
 			return
 		}
@@ -136,7 +177,7 @@ func (c *cutter) serve(client *net.TCPConn, at cut) {
 }
 
 // pass copies most bytes and reports whether there was another one.
-func pass(to, from net.Conn, most int, passed *atomic.Int64) bool {
+func pass(to io.Writer, from io.Reader, most int, passed *atomic.Int64) bool {
 	if most < 0 {
 		n, _ := io.Copy(to, from)
 		passed.Add(n)
@@ -147,4 +188,23 @@ func pass(to, from net.Conn, most int, passed *atomic.Int64) bool {
 	}
 	n, _ := from.Read(make([]byte, 1))
 	return n == 1
+}
+
+// of returns a reader of a connection that keeps the pace.
+func (p pace) of(conn net.Conn) io.Reader {
+	if p.bytes == 0 {
+		return conn
+	}
+	return pacedReader{conn, p}
+}
+
+type pacedReader struct {
+	net.Conn
+	pace
+}
+
+func (r pacedReader) Read(b []byte) (int, error) {
+	n, err := r.Conn.Read(b[:min(len(b), r.bytes)])
+	time.Sleep(r.least + rand.N(r.most-r.least+1))
+	return n, err
 }

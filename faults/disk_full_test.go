@@ -54,7 +54,6 @@ func TestDiskFillsUp(t *testing.T) {
 	}
 }
 
-// mountMemory mounts a file system in memory on a folder.
 func mountMemory(t *testing.T, folder, options string) {
 	t.Helper()
 	if os.Geteuid() != 0 {

@@ -14,7 +14,6 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// distantWrites returns a service on one host and its client on the other.
 func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Option) (*writes, *hogapi.Client) {
 	t.Helper()
 	service := &writes{}
@@ -31,7 +30,6 @@ func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Optio
 	return service, callsTo(t, server.URL, append([]hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: transport})}, options...)...)
 }
 
-// share makes a rule apply to a share of the packets.
 func share(probability string, rule ...string) []string {
 	return append(rule, "-m", "statistic", "--mode", "random", "--probability", probability)
 }

@@ -128,20 +128,17 @@ func (h *host) filter(rule ...string) {
 	h.run("iptables", append([]string{"--wait", "--append", "INPUT"}, rule...)...)
 }
 
-// heal removes all rules.
 func (h *host) heal() {
 	h.t.Helper()
 	h.run("iptables", "--wait", "--flush")
 }
 
-// lose drops a share of the packets in both directions.
 func (w wire) lose(share float64) {
 	for _, h := range []*host{w.client, w.server} {
 		h.filter("-m", "statistic", "--mode", "random", "--probability", fmt.Sprint(share), "-j", "DROP")
 	}
 }
 
-// cut drops all packets silently.
 func (w wire) cut() { w.lose(1) }
 
 func (w wire) heal() {

@@ -49,8 +49,7 @@ func newDistant(t *testing.T, lines int, http2 bool) *distant {
 		server.CloseClientConnections()
 		server.Close()
 	})
-	d.URL, d.TryTimeout = server.URL, 0
-	d.MaxInFlight, d.MaxBatchEvents, d.Lanes = 0, 100, 0
+	d.URL, d.MaxInFlight, d.MaxBatchEvents, d.Lanes = server.URL, 0, 100, 0
 	d.child = newImportChild(t, d.Task, "SSL_CERT_FILE="+file, "NO_PROXY=*")
 	return d
 }
@@ -70,7 +69,6 @@ func (d *distant) finish(t *testing.T) {
 	t.Logf("%d requests, %d events sent again, %d stored twice", d.begun.Load(), report.Receipt.Resent, d.bench.server.Ledger().Duplicates())
 }
 
-// resident returns the importer's resident memory in bytes.
 func (d *distant) resident(t *testing.T) float64 {
 	t.Helper()
 	raw, err := os.ReadFile("/proc/" + strconv.Itoa(d.child.Process.Pid) + "/status")

@@ -30,7 +30,7 @@ func TestLargeFileInLittleMemory(t *testing.T) {
 	for _, zip := range []bool{false, true} {
 		t.Run(fmt.Sprintf("zipped %t", zip), func(t *testing.T) {
 			t.Parallel()
-			group := newControlGroup(t, "memory", map[string]string{
+			group := newControlGroup(t, map[string]string{
 				"memory.limit_in_bytes": fmt.Sprint(limit), "memory.max": fmt.Sprint(limit), "memory.swap.max": "0",
 			})
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -53,7 +53,6 @@ func TestLargeFileInLittleMemory(t *testing.T) {
 	}
 }
 
-// writeLargeFile writes lines until their plain text has the given size.
 func writeLargeFile(t *testing.T, path string, size int64, zip bool) (n int) {
 	t.Helper()
 	f, err := os.Create(path)
@@ -75,4 +74,27 @@ func writeLargeFile(t *testing.T, path string, size int64, zip bool) (n int) {
 		written += int64(line)
 	}
 	return n
+}
+
+// newControlGroup makes a control group with limits of memory, in version 1 or 2 of control groups.
+func newControlGroup(t *testing.T, limits map[string]string) (group string) {
+	t.Helper()
+	for _, root := range []string{"/sys/fs/cgroup/memory", "/sys/fs/cgroup"} {
+		if _, err := os.Stat(filepath.Join(root, "cgroup.procs")); err != nil {
+			continue
+		}
+		group, err := os.MkdirTemp(root, "hogapi-faults-") //nolint:usetesting // it must be there
+		if err != nil {
+			break
+		}
+		t.Cleanup(func() { require.NoError(t, os.Remove(group)) }) // empty by then
+		for name, limit := range limits {
+			if _, err := os.Stat(filepath.Join(group, name)); err == nil {
+				require.NoError(t, os.WriteFile(filepath.Join(group, name), []byte(limit), 0))
+			}
+		}
+		return group
+	}
+	t.Skip("needs a control group for memory") // the nightly run counts this as a failure
+	return ""
 }

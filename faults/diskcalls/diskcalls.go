@@ -181,7 +181,6 @@ func ioctl(fd int, request uint, arg unsafe.Pointer) syscall.Errno {
 	return errno
 }
 
-// receive gets the listener from the program.
 func receive(socket int) (listener int, err error) {
 	control := make([]byte, unix.CmsgSpace(4))
 	_, n, _, _, err := unix.Recvmsg(socket, make([]byte, 1), control, unix.MSG_CMSG_CLOEXEC)

@@ -1,7 +1,7 @@
 //go:build linux && (amd64 || arm64)
 
-// Package importer is a program that imports a file of JSON lines for the tests of this module: they kill it, freeze it, starve it and
-// break its files.
+// Package importer is a program that imports a file of JSON lines for the tests of this module: they kill it, starve it and break its
+// files.
 package importer
 
 import (
@@ -31,7 +31,7 @@ type Task struct {
 
 	Lanes, MaxBatchEvents, MaxInFlight, Rate int
 
-	TryTimeout, GiveUpAfter time.Duration
+	GiveUpAfter time.Duration
 
 	Submit      bool   // pass the calls on files to the parent
 	Cgroup      string // folder of a control group to join first
@@ -45,7 +45,6 @@ type Report struct {
 	Error   string            // empty: the import has ended well
 	Reason  hogapi.StopReason // of a StopError
 	Errno   syscall.Errno     // the cause of the error
-	Input   bool              // an InputError
 	Held    bool              // another import holds the files
 	Took    time.Duration
 	GCShare float64 // of the processor time
@@ -81,11 +80,7 @@ func prepare(t Task) {
 }
 
 func run(t Task) (r Report) {
-	options := []hogapi.Option{hogapi.WithCaptureURL(t.URL), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey)}
-	if t.TryTimeout > 0 {
-		options = append(options, hogapi.WithTryTimeout(t.TryTimeout))
-	}
-	client, err := hogapi.NewClient(options...)
+	client, err := hogapi.NewClient(hogapi.WithCaptureURL(t.URL), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey))
 	try(err)
 	begin := time.Now()
 	r.Receipt, err = client.Import(context.Background(), hogapi.JSONLinesFile(t.File), &hogapi.ImportOptions{
@@ -108,7 +103,6 @@ func run(t Task) (r Report) {
 		r.Reason = stop.Reason
 	}
 	errors.As(err, &r.Errno)
-	_, r.Input = errors.AsType[*hogapi.InputError](err)
 	r.Held = errors.Is(err, hogapi.ErrHeld)
 	return r
 }

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"io"
 	"os"
-	"path/filepath"
 	"runtime"
 	"slices"
 	"strings"
@@ -27,7 +26,6 @@ import (
 
 const commitsFile = "testdata/commits.jsonl.gz"
 
-// commit is a line of the real file, read by encoding/json.
 type commit struct {
 	Event      string         `json:"event"`
 	DistinctID string         `json:"distinct_id"`
@@ -110,47 +108,6 @@ func TestImportOfRealCommitsTwiceWithoutUUIDs(t *testing.T) {
 	}
 	assert.Equal(t, 2*len(commits), server.Ledger().Len())
 	assert.Empty(t, server.Ledger().Changed())
-}
-
-// A user's program imports three files, with progress and receipt.
-func TestImportOfThreeFilesWithProgress(t *testing.T) {
-	t.Parallel()
-	_, plain := readCommits(t)
-	lines := strings.SplitAfter(strings.TrimSuffix(string(plain), "\n"), "\n")
-	folder := t.TempDir()
-	write := func(name, content string) string {
-		path := filepath.Join(folder, name)
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return path
-	}
-	paths := []string{
-		write("2012.jsonl.gz", testevents.Gzip(strings.Join(lines[:4000], ""))),
-		write("2018.jsonl", strings.Join(lines[4000:8000], "")),
-		write("2022.jsonl", strings.ReplaceAll(strings.Join(lines[8000:], ""), "\n", "\r\n")),
-	}
-	server := hogapitest.New()
-	var last hogapi.Stats
-	receipt, err := server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(paths...), &hogapi.ImportOptions{
-		ID: "three-files", Rate: hogapi.Unpaced, Total: int64(len(lines)),
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "state", "three.ckpt")),
-		Rejects:    hogapi.RejectFile(filepath.Join(folder, "state", "rejects.jsonl")),
-		OnProgress: func(s hogapi.Stats) {
-			assert.Equal(t, s.Read, s.Acknowledged+s.Rejected+s.Pending)
-			last = s
-		},
-	})
-	require.NoError(t, err)
-	assert.EqualValues(t, len(lines), last.Acknowledged, "the last call of OnProgress tells the end")
-	assert.EqualValues(t, len(lines), last.Total)
-	assert.EqualValues(t, len(lines), receipt.Acknowledged)
-	assert.Equal(t, "2012.jsonl.gz,2018.jsonl,2022.jsonl", receipt.Source)
-	assert.Equal(t, "2022.jsonl", receipt.Last.Key)
-	assert.Equal(t, len(lines), server.Ledger().Len())
-	total := int64(0)
-	for _, d := range receipt.Days {
-		total += d.Acknowledged
-	}
-	assert.EqualValues(t, len(lines), total)
 }
 
 // The golden hashes cover all events of the real file as sent, without uuids and with a fixed version. They are the same in every

@@ -6,7 +6,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -24,6 +23,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -34,7 +34,6 @@ import (
 
 const taskVariable = "HOGAPI_PROOF_TASK"
 
-// task tells a child its work.
 type task struct {
 	Do    string // key of childTasks
 	URL   string // of the capture origin
@@ -47,6 +46,8 @@ type task struct {
 
 	Rate     int // 0: unpaced
 	Delivery hogapi.DeliveryOptions
+
+	TryTimeout time.Duration
 }
 
 // childReport is the JSON that a child writes to its standard output before it ends.
@@ -87,7 +88,6 @@ func TestMain(m *testing.M) {
 	os.Exit(0)
 }
 
-// child is a started child.
 type child struct {
 	*exec.Cmd
 
@@ -118,14 +118,12 @@ func startVictim(t *testing.T, work task) *child {
 	return startChild(t, work)
 }
 
-// kill ends a child with SIGKILL.
 func (c *child) kill(t *testing.T) {
 	t.Helper()
 	require.NoError(t, c.Process.Kill())
 	require.ErrorContains(t, c.Wait(), "killed", "%s", c.out.String())
 }
 
-// report waits for a child's ordinary end.
 func (c *child) report(t *testing.T) (r childReport) {
 	t.Helper()
 	require.NoError(t, c.Wait())
@@ -133,7 +131,6 @@ func (c *child) report(t *testing.T) (r childReport) {
 	return r
 }
 
-// runChild starts a child and waits for its report.
 func runChild(t *testing.T, work task, environment ...string) childReport {
 	t.Helper()
 	return startChild(t, work, environment...).report(t)
@@ -156,7 +153,7 @@ func importFile(w task) (report childReport) {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())
 	}
-	receipt, err := childClient(w.URL).Import(ctx, w.source(), &o)
+	receipt, err := childClient(w.URL, hogapi.WithTryTimeout(cmp.Or(w.TryTimeout, time.Minute))).Import(ctx, w.source(), &o)
 	report.Receipt = receipt
 	if err != nil {
 		report.Error = err.Error()
@@ -179,6 +176,51 @@ func (w task) source() hogapi.Source {
 func (w task) checkpoint() string { return filepath.Join(w.State, "checkpoint") }
 func (w task) rejects() string    { return filepath.Join(w.State, "rejects.jsonl") }
 
+// sortedSource returns the rows of the file with their links before them. It keeps all its files in the state's folder.
+func (w task) sortedSource() hogapi.Source {
+	if err := os.Setenv("TMPDIR", w.temporary()); err != nil { // of this child
+		panic(err)
+	}
+	rows := rowFormat
+	rows.Convert = func(record []byte) ([]hogapi.Event, error) {
+		var row struct{ Device string }
+		events, err := rowFormat.Convert(record)
+		if err == nil {
+			err = json.Unmarshal(record, &row)
+		}
+		for i := range events {
+			events[i].AnonymousID = row.Device
+		}
+		return events, err
+	}
+	source := formats.Sorted(hogapi.FileSource(rows, w.File), w.sorted())
+	return hogapi.Concat(formats.Links(source), source)
+}
+
+func (w task) temporary() string { return filepath.Join(w.State, "temporary") }
+func (w task) sorted() string    { return filepath.Join(w.State, "sorted") }
+
+// rowFormat makes one event of each row, and two of some rows.
+var rowFormat = hogapi.Format{Name: "rows", Convert: func(record []byte) ([]hogapi.Event, error) {
+	var row struct {
+		Event, Timestamp string
+		DistinctID       string `json:"distinct_id"`
+		UUID             uuid.UUID
+	}
+	if err := json.Unmarshal(record, &row); err != nil {
+		return nil, err
+	}
+	at, err := time.Parse(time.RFC3339Nano, row.Timestamp)
+	if err != nil {
+		return nil, errors.New("timestamp: want RFC 3339")
+	}
+	ev := hogapi.Event{Name: row.Event, DistinctID: row.DistinctID, Timestamp: at, UUID: row.UUID, RawProperties: record}
+	if row.Event == "two" {
+		return []hogapi.Event{ev, {Name: "second", DistinctID: row.DistinctID, Timestamp: at}}, nil
+	}
+	return []hogapi.Event{ev}, nil
+}}
+
 // settledIn returns how many events a checkpoint covers; 0 without a checkpoint.
 func (w task) settledIn(t *testing.T) int {
 	t.Helper()
@@ -199,11 +241,15 @@ type slowly struct {
 	underWay atomic.Int64
 	holds    func() bool // if it returns true, the request is served but not answered; may be nil
 	held     atomic.Int64
+	keeps    time.Duration // connections, after each request; 0: for good
 }
 
 func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.underWay.Add(1)
 	defer s.underWay.Add(-1)
+	if s.keeps > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.keeps)) // also for the next request
+	}
 	time.Sleep(time.Duration(s.delay.Load()))
 	if s.holds != nil && s.holds() {
 		s.Handler.ServeHTTP(httptest.NewRecorder(), r)
@@ -247,7 +293,6 @@ func sized[V any](short, long V, deep ...V) V {
 	return long
 }
 
-// serve opens a loopback port for a handler and returns its URL.
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()
 	server := httptest.NewServer(h)
@@ -255,7 +300,6 @@ func serve(t *testing.T, h http.Handler) string {
 	return server.URL
 }
 
-// checkpointOn is hogapi.FileCheckpoint on another disk.
 func checkpointOn(disk durable.FS, path string) hogapi.Checkpointer {
 	return diskCheckpoint{statefile.NewCheckpoint(disk, path)}
 }
@@ -266,7 +310,6 @@ func (c diskCheckpoint) Open(context.Context) ([]byte, error)       { return c.f
 func (c diskCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
 func (c diskCheckpoint) Close() error                               { return c.file.Close() }
 
-// rejectsOn is hogapi.RejectFile on another disk.
 func rejectsOn(disk durable.FS, path string) hogapi.RejectHandler {
 	return diskRejects{statefile.NewRejects(disk, path)}
 }
@@ -280,65 +323,11 @@ func (r diskRejects) Reject(context.Context, hogapi.Reject) error {
 	return errors.New("the import writes its reject file itself")
 }
 
-// writeFile makes a file in a folder of the test.
 func writeFile(t *testing.T, name, content string) (path string) {
 	t.Helper()
 	path = filepath.Join(t.TempDir(), name)
 	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
-}
-
-// mixedLines returns n lines: most are good, every seventh is malformed, the gate rejects every eleventh, every thirteenth is poison.
-func mixedLines(n int) (content string, good []uuid.UUID, rejects int) {
-	var b strings.Builder
-	for i := range n {
-		id := testevents.ID(i + 1)
-		at := testevents.LongAgo.Add(time.Duration(i) * time.Second).Format(time.RFC3339)
-		switch {
-		case i%7 == 6:
-			fmt.Fprintf(&b, "{\"event\":\"a\",\"n\":%d\n", i)
-		case i%11 == 10:
-			fmt.Fprintf(&b, "{\"event\":\"\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
-		case i%13 == 12:
-			fmt.Fprintf(&b, "{\"event\":\"poison\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q}\n", i%17, at, id)
-		default:
-			fmt.Fprintf(&b, "{\"event\":\"a\",\"distinct_id\":\"p%d\",\"timestamp\":%q,\"uuid\":%q,\"properties\":{\"n\":%d}}\n\n", i%17, at, id, i)
-			good = append(good, id)
-			continue
-		}
-		rejects++
-	}
-	return b.String(), good, rejects
-}
-
-// requireExactRejects requires that the file has each reject once, in the order of the source. A crash may repeat a reject. It may also
-// leave a torn line: the beginning of a later line.
-func requireExactRejects(t *testing.T, content []byte, want int) {
-	t.Helper()
-	seen, rest := map[int64]map[string]any{}, string(content)
-	for line := range strings.Lines(rest) {
-		rest = rest[len(line):]
-		hole := strings.LastIndexByte(line, 0) // left by a loss of power
-		line = line[hole+1:]
-		isTorn := hole >= 0 || strings.Contains("\n"+rest, "\n"+strings.TrimSuffix(line, "\n"))
-		if isTorn && !json.Valid([]byte(line)) {
-			continue
-		}
-		var r map[string]any
-		require.NoError(t, json.Unmarshal([]byte(line), &r), "%s", line)
-		note, ok := r["$reject"].(map[string]any)
-		require.True(t, ok, "%s", line)
-		place, ok := note["position"].(map[string]any)
-		require.True(t, ok, "%s", line)
-		at, _ := place["offset"].(float64)
-		delete(note, "detail") // the service's words, which a fault may cut
-		if before, again := seen[int64(at)]; again {
-			require.Equal(t, before, r, "the same reject")
-			continue
-		}
-		seen[int64(at)] = r
-	}
-	require.Len(t, seen, want)
 }
 
 // everyFault lists the ways in which a request can fail so that it must be sent again.
@@ -348,7 +337,6 @@ var everyFault = []hogapitest.Fault{
 	hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
 }
 
-// requireCounts compares a receipt's days with the ledger.
 func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
 	t.Helper()
 	booked := map[hogapitest.EventDay]int{}

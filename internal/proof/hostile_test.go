@@ -4,11 +4,12 @@ import (
 	"context"
 	"errors"
 	"iter"
+	"maps"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -16,145 +17,125 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // This file has the tests of a hostile user: handlers that fail, panic or block, contexts that end at bad moments, sources that break
 // their contract. Nothing may be lost, counted twice, or hang.
 
-// A checkpoint that fails at its n-th save, for every n, stops the import within the window. The receipt stays true, and the next run
-// loses nothing and ends with the same counts.
-func TestCheckpointFailsAtEverySave(t *testing.T) {
-	const n, batch, window = 500, 25, 100
-	full := errors.New("no space left on device")
-	for nth := 1; ; nth++ {
-		failed := false
-		synctest.Test(t, func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
-			checkpoint := &testevents.Checkpoint{Before: func(save int, _ []byte) error {
-				if save == nth {
-					failed = true
-					return full
-				}
-				return nil
-			}}
-			var atFailure int
-			options := hogapi.ImportOptions{
-				ID: "full", Checkpoint: checkpoint, Rate: hogapi.Unpaced,
-				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: batch, MaxInFlight: window}},
-			}
-			receipt, err := client.Import(t.Context(), testevents.Source(n), &options)
-			testevents.RequireBalanced(t, receipt)
-			require.False(t, checkpoint.Held, "the checkpoint is given back")
-			if !failed {
-				require.NoError(t, err)
-				return
-			}
-			var stop *hogapi.StopError
-			require.ErrorAs(t, err, &stop)
-			require.Equal(t, hogapi.StopCheckpoint, stop.Reason)
-			require.ErrorIs(t, err, full)
-			require.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
-			require.LessOrEqual(t, receipt.Read, int64(n))
-			if checkpoint.State != nil {
-				atFailure = int(testevents.SavedReceipt(t, checkpoint.State).Read)
-			}
-			require.LessOrEqual(t, server.Ledger().Unique()-atFailure, window, "stops within the window")
-
-			receipt, err = client.Import(t.Context(), testevents.Source(n), &options)
-			require.NoError(t, err)
-			testevents.RequireBalanced(t, receipt)
-			require.EqualValues(t, n, receipt.Acknowledged)
-			testevents.RequireWhole(t, server, n)
-			require.LessOrEqual(t, server.Ledger().Duplicates(), window)
-		})
-		if !failed {
-			require.Greater(t, nth, 3, "there were saves to fail")
-			return
+// A save of the checkpoint, or a call of the reject handler, fails, one after the other. The import stops within the window. The receipt
+// stays true, and the next run loses nothing and ends with the same counts.
+func TestEveryWriteFails(t *testing.T) {
+	for reason, least := range map[hogapi.StopReason]int{hogapi.StopCheckpoint: 3, hogapi.StopHandler: 25} {
+		nth := 1
+		for writeFails(t, reason, nth) {
+			nth++
 		}
+		require.Greater(t, nth, least, "there were writes to fail")
 	}
 }
 
-// A reject handler that fails at its n-th call, for every n: the event is not settled, and the next run sends it again.
-func TestRejectHandlerFailsAtEveryCall(t *testing.T) {
-	const n, window = 400, 100
-	full := errors.New("no space left on device")
-	bad := func(i int) bool { return i%20 == 7 }
-	for nth := 1; ; nth++ {
-		failed := false
-		synctest.Test(t, func(t *testing.T) {
-			server := hogapitest.New()
-			client := server.Client(t)
-			calls := 0
-			got := map[int64]int{}
-			options := hogapi.ImportOptions{
-				ID: "handler", MaxRejectShare: -1, Checkpoint: &testevents.Checkpoint{}, Rate: hogapi.Unpaced,
-				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window}},
-				Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-					if calls++; calls == nth {
-						failed = true
-						return full
-					}
-					got[r.Position.Offset]++
-					return nil
-				}),
-			}
-			source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) {
-				if bad(int(ev.Position.Offset)) {
-					ev.Name = ""
-				}
-			})
-			receipt, err := client.Import(t.Context(), source, &options)
-			testevents.RequireBalanced(t, receipt)
-			if failed {
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				require.Equal(t, hogapi.StopHandler, stop.Reason)
-				receipt, err = client.Import(t.Context(), source, &options)
-				testevents.RequireBalanced(t, receipt)
-			}
-			require.NoError(t, err)
-			require.EqualValues(t, n/20, receipt.Rejected)
-			require.EqualValues(t, n-n/20, receipt.Acknowledged)
-			require.Len(t, got, n/20)
-			require.Equal(t, n-n/20, server.Ledger().Unique())
-		})
-		if !failed {
-			require.Greater(t, nth, n/20)
-			return
+func writeFails(t *testing.T, reason hogapi.StopReason, nth int) (failed bool) {
+	const n, window = 500, 100
+	full, writes := errors.New("no space left on device"), map[hogapi.StopReason]int{}
+	write := func(of hogapi.StopReason) error {
+		if writes[of]++; of == reason && writes[of] == nth {
+			failed = true
+			return full
 		}
+		return nil
 	}
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		checkpoint := &testevents.Checkpoint{Before: func(int, []byte) error { return write(hogapi.StopCheckpoint) }}
+		rejected, saved := map[int64]bool{}, 0
+		options := hogapi.ImportOptions{
+			ID: "full", MaxRejectShare: -1, Checkpoint: checkpoint, Rate: hogapi.Unpaced,
+			Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 2, MaxBatchEvents: 25, MaxInFlight: window}},
+			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
+				err := write(hogapi.StopHandler)
+				rejected[r.Position.Offset] = rejected[r.Position.Offset] || err == nil
+				return err
+			}),
+		}
+		source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) {
+			if ev.Position.Offset%20 == 7 {
+				ev.Name = ""
+			}
+		})
+		receipt, err := client.Import(t.Context(), source, &options)
+		testevents.RequireBalanced(t, receipt)
+		require.False(t, checkpoint.Held, "the checkpoint is given back")
+		if failed {
+			requireStop(t, err, reason)
+			require.ErrorIs(t, err, full)
+			require.EqualValues(t, server.Ledger().Unique(), receipt.Acknowledged)
+			if checkpoint.State != nil {
+				saved = int(testevents.SavedReceipt(t, checkpoint.State).Read)
+			}
+			require.LessOrEqual(t, server.Ledger().Unique()-saved, window, "stops within the window")
+			receipt, err = client.Import(t.Context(), source, &options)
+			testevents.RequireBalanced(t, receipt)
+			require.LessOrEqual(t, server.Ledger().Duplicates(), window)
+		}
+		require.NoError(t, err)
+		require.EqualValues(t, n, receipt.Read)
+		require.EqualValues(t, n/20, receipt.Rejected)
+		require.Len(t, rejected, n/20)
+		require.NotContains(t, slices.Collect(maps.Values(rejected)), false)
+		require.Equal(t, n-n/20, server.Ledger().Unique())
+		require.Empty(t, server.Ledger().Changed())
+	})
+	return failed
+}
+
+func requireStop(t *testing.T, err error, reason hogapi.StopReason) {
+	t.Helper()
+	var stop *hogapi.StopError
+	require.ErrorAs(t, err, &stop)
+	require.Equal(t, reason, stop.Reason)
 }
 
 // A panic in a user's function never ends the process. If the function decides about events, the import stops; if it only observes, the
 // import continues.
 func TestPanicsOfTheUser(t *testing.T) {
 	const n = 300
-	spoil := func(ev *hogapi.Event) {
+	bad := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) {
 		if ev.Position.Offset == 150 {
 			ev.Name = ""
 		}
+	})
+	of := func(events func(yield func(hogapi.Event, error) bool)) hogapi.Source {
+		return hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] { return events })
 	}
-	stops := map[hogapi.StopReason]func(o *hogapi.ImportOptions){
-		hogapi.StopHandler: func(o *hogapi.ImportOptions) {
-			o.Rejects = hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { panic("handler") })
-		},
-		hogapi.StopCheckpoint: func(o *hogapi.ImportOptions) {
-			o.Checkpoint = &testevents.Checkpoint{Before: func(int, []byte) error { panic("checkpoint") }}
-		},
-	}
-	for reason, spoilOptions := range stops {
-		synctest.Test(t, func(t *testing.T) {
-			server := hogapitest.New()
-			options := hogapi.ImportOptions{ID: "panics", Rate: hogapi.Unpaced, Rejects: testevents.IgnoreRejects}
-			spoilOptions(&options)
-			receipt, err := server.Client(t).Import(t.Context(), testevents.Altered(testevents.Source(n), spoil), &options)
-			var stop *hogapi.StopError
-			require.ErrorAs(t, err, &stop)
-			assert.Equal(t, reason, stop.Reason)
-			assert.ErrorContains(t, err, "panic")
-			testevents.RequireBalanced(t, receipt)
+	for name, tt := range map[string]struct {
+		reason  hogapi.StopReason
+		source  hogapi.Source
+		rejects hogapi.RejectHandler
+		save    func(int, []byte) error
+		says    string
+	}{
+		"handler":    {hogapi.StopHandler, bad, hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { panic("handler") }), nil, "panic"},
+		"checkpoint": {hogapi.StopCheckpoint, bad, testevents.IgnoreRejects, func(int, []byte) error { panic("checkpoint") }, "panic"},
+		"source": {hogapi.StopSource, of(func(yield func(hogapi.Event, error) bool) {
+			yield(testevents.Event(1), nil)
+			panic("the source")
+		}), testevents.IgnoreRejects, nil, "panic"},
+		"source that ignores break": {hogapi.StopSource, of(func(yield func(hogapi.Event, error) bool) {
+			yield(hogapi.Event{}, errors.New("the table is gone"))
+			yield(testevents.Event(1), nil)
+		}), testevents.IgnoreRejects, nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				checkpoint := &testevents.Checkpoint{Before: tt.save}
+				options := hogapi.ImportOptions{ID: "panics", Rate: hogapi.Unpaced, Rejects: tt.rejects, Checkpoint: checkpoint}
+				receipt, err := hogapitest.New().Client(t).Import(t.Context(), tt.source, &options)
+				requireStop(t, err, tt.reason)
+				assert.ErrorContains(t, err, tt.says)
+				require.False(t, checkpoint.Held)
+				testevents.RequireBalanced(t, receipt)
+			})
 		})
 	}
 	synctest.Test(t, func(t *testing.T) {
@@ -175,35 +156,6 @@ func TestPanicsOfTheUser(t *testing.T) {
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
 	})
-}
-
-// A source that panics, or that continues after it was told to stop, stops the import with an error that says so. No goroutine stays
-// behind, and the checkpoint is released.
-func TestSourceThatPanics(t *testing.T) {
-	sources := map[string]func(yield func(hogapi.Event, error) bool){
-		"panics": func(yield func(hogapi.Event, error) bool) {
-			yield(testevents.Event(1), nil)
-			panic("the source")
-		},
-		"ignores break": func(yield func(hogapi.Event, error) bool) {
-			yield(hogapi.Event{}, errors.New("the table is gone"))
-			yield(testevents.Event(1), nil)
-		},
-	}
-	for name, events := range sources {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				server := hogapitest.New()
-				checkpoint := &testevents.Checkpoint{}
-				source := hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] { return events })
-				_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Checkpoint: checkpoint})
-				var stop *hogapi.StopError
-				require.ErrorAs(t, err, &stop)
-				require.Equal(t, hogapi.StopSource, stop.Reason)
-				require.False(t, checkpoint.Held)
-			})
-		})
-	}
 }
 
 // A handler may block: the window fills, reading waits, and the end of the context unblocks everything.
@@ -269,49 +221,6 @@ func TestStopReachesAWaitingSource(t *testing.T) {
 			}
 		})
 		_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "x"})
-		var stop *hogapi.StopError
-		require.ErrorAs(t, err, &stop)
-		assert.Equal(t, hogapi.StopUnauthorized, stop.Reason)
-	})
-}
-
-// An import refuses a checkpoint of a source with another name.
-func TestSourceThatChanged(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		client := server.Client(t)
-		checkpoint := &testevents.Checkpoint{}
-		options := hogapi.ImportOptions{ID: "changed", Checkpoint: checkpoint}
-		_, err := client.Import(t.Context(), testevents.Source(500), &options)
-		require.NoError(t, err)
-		before := server.Ledger().Len()
-		other := testevents.Altered(testevents.Source(500), func(*hogapi.Event) {})
-		_, err = client.Import(t.Context(), hogapi.SourceFunc("another name", other.Events), &options)
-		var input *hogapi.InputError
-		require.ErrorAs(t, err, &input)
-		assert.Equal(t, before, server.Ledger().Len())
-	})
-}
-
-// After GateOptions.ContentIDs is used up, an event without uuid and position is an ordinary reject.
-func TestContentIDsRunOut(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		rejected := 0
-		source := testevents.Altered(testevents.Source(50), func(ev *hogapi.Event) { ev.UUID, ev.Position = uuid.Nil, hogapi.Position{} })
-		receipt, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{
-			ID: "contents", MaxRejectShare: -1, Gate: hogapi.GateOptions{ContentIDs: 30},
-			Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-				assert.Equal(t, reasons.IdentityFull, r.Err.Reason)
-				rejected++
-				return nil
-			}),
-		})
-		require.NoError(t, err)
-		testevents.RequireBalanced(t, receipt)
-		assert.EqualValues(t, 30, receipt.Acknowledged)
-		assert.EqualValues(t, 20, receipt.Rejected)
-		assert.Equal(t, 20, rejected)
-		assert.Zero(t, receipt.Refused)
+		requireStop(t, err, hogapi.StopUnauthorized)
 	})
 }

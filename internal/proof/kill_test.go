@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -37,10 +38,9 @@ type killBench struct {
 	killing atomic.Int64 // lines that may be settled before the next kill; 0: no kill is due
 }
 
-// newKillBench has a file with malformed, rejected and poisonous lines.
 func newKillBench(t *testing.T, n int) *killBench {
 	t.Helper()
-	content, good, rejects := mixedLines(n)
+	content, good, rejects := testevents.MixedLines(n, "")
 	b := &killBench{server: hogapitest.New(), good: good, rejects: rejects}
 	testevents.RefusePoison(b.server)
 	b.open(t, content, n)
@@ -91,26 +91,39 @@ func (b *killBench) killAt(t *testing.T, random *rand.Rand, place int) (settled,
 	return b.settledIn(t), b.server.Ledger().Duplicates() - before
 }
 
+// killAll kills the import again and again, at random moments all over it. It returns how many kills came between the first and the last
+// checkpoint, and how many events a run sent again at most.
+func (b *killBench) killAll(t *testing.T, kills int) (between, most int) {
+	t.Helper()
+	random := randomMoments(t)
+	for k := range kills {
+		settled, resent := b.killAt(t, random, int(float64(b.N)*(float64(k)+random.Float64())/float64(kills+1)))
+		most = max(most, resent)
+		if settled > 0 && settled < b.N {
+			between++
+		}
+	}
+	return between, most
+}
+
+func (b *killBench) end(t *testing.T) hogapi.Receipt {
+	t.Helper()
+	report := runChild(t, b.task)
+	require.Empty(t, report.Error)
+	return report.Receipt
+}
+
 // requireExact requires that the last run's receipt, the fake and the reject file agree.
 func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 	t.Helper()
-	ledger := b.server.Ledger()
-	require.Empty(t, ledger.Missing(b.good), "lost")
-	require.Equal(t, len(b.good), ledger.Unique(), "events that nobody sent")
-	require.Empty(t, ledger.Changed(), "duplicates that are not the same")
-	require.Zero(t, ledger.Inversions(b.good), "order per person by the last commit")
-	for _, request := range ledger.Requests() {
-		require.True(t, request.Historical)
-	}
+	testevents.RequireOnly(t, b.server, b.good)
 	require.EqualValues(t, b.N, r.Read)
 	require.EqualValues(t, len(b.good), r.Acknowledged)
 	require.EqualValues(t, b.rejects, r.Rejected)
 	require.Zero(t, r.Pending)
 	require.Equal(t, digestOf(b.good), r.Digest)
-	requireCounts(t, ledger, r)
-	file, err := os.ReadFile(b.task.rejects())
-	require.NoError(t, err)
-	requireExactRejects(t, file, b.rejects)
+	requireCounts(t, b.server.Ledger(), r)
+	testevents.RequireRejects(t, []byte(readFile(t, b.task.rejects())), b.rejects)
 }
 
 // K1. The import is killed again and again, at random moments all over it. Every run resumes where the one before ended.
@@ -118,19 +131,9 @@ func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
 	kills := sized(12, 200, 5000)
 	bench := newKillBench(t, sized(3000, 20_000, 100_000))
-	random := randomMoments(t)
-	between, most := 0, 0
-	for k := range kills {
-		settled, resent := bench.killAt(t, random, int(float64(bench.N)*(float64(k)+random.Float64())/float64(kills+1)))
-		require.LessOrEqual(t, resent, bench.Delivery.MaxInFlight, "resent after a kill")
-		most = max(most, resent)
-		if settled > 0 && settled < bench.N {
-			between++
-		}
-	}
-	report := runChild(t, bench.task)
-	require.Empty(t, report.Error)
-	bench.requireExact(t, report.Receipt)
+	between, most := bench.killAll(t, kills)
+	require.LessOrEqual(t, most, bench.Delivery.MaxInFlight, "resent after a kill")
+	bench.requireExact(t, bench.end(t))
 	assert.GreaterOrEqual(t, between*10, kills*9, "kills between the first and the last checkpoint")
 	t.Logf("%d kills, %d of them between the first and the last checkpoint; %d events sent twice, at most %d after one kill", kills, between, bench.server.Ledger().Duplicates(), most)
 }
@@ -158,18 +161,16 @@ func TestKilledInALongImport(t *testing.T) {
 	}
 	bench.killing.Store(0)
 	before := bench.server.Ledger().Duplicates()
-	report := runChild(t, bench.task)
-	require.Empty(t, report.Error)
+	receipt := bench.end(t)
 	resent = append(resent[1:], bench.server.Ledger().Duplicates()-before)
 	for _, events := range resent {
 		require.LessOrEqual(t, events, window)
 		require.Positive(t, events, "each kill leaves a request that was served, and nobody heard of it")
 	}
-	bench.requireExact(t, report.Receipt)
+	bench.requireExact(t, receipt)
 	t.Logf("%d events, %d kills; sent twice after each: %v", n, kills, resent)
 }
 
-// goodLines are lines of the numbered events.
 func goodLines(n int) string {
 	var b strings.Builder
 	for i, id := range testevents.IDs(n) {
@@ -185,29 +186,37 @@ func TestKilledDuringFaults(t *testing.T) {
 	kills := sized(3, 15, 50)
 	bench := newKillBench(t, sized(400, 2000, 10_000))
 	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
-	random := randomMoments(t)
-	for k := range kills {
-		c := startVictim(t, bench.task)
-		place := bench.N * k / (kills + 1)
-		for bench.settledIn(t) < place {
-			time.Sleep(200 * time.Microsecond)
-		}
-		time.Sleep(time.Duration(random.IntN(40_000)) * time.Microsecond)
-		c.kill(t)
-		bench.slow.quiet()
-	}
-	report := runChild(t, bench.task)
-	require.Empty(t, report.Error)
-	bench.requireExact(t, report.Receipt)
+	bench.killAll(t, kills)
+	bench.requireExact(t, bench.end(t))
 }
 
-// An interrupted import leaves a state from which another process continues. Events without a uuid in the file keep their uuids.
+// The import is killed again and again while a server gives mixed answers.
+func TestKilledDuringMixedAnswers(t *testing.T) {
+	t.Parallel()
+	const n = 20_000
+	bench := &killBench{server: hogapitest.New()}
+	bench.open(t, goodLines(n), n)
+	bench.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16}} // each batch waits a second for its rest
+	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
+	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
+	bench.killAll(t, sized(20, 60, 200))
+	requireMixed(t, bench.server, bench.end(t), bench.task.rejects(), n)
+	for _, b := range bench.server.Breaches() {
+		require.NotEqual(t, hogapitest.DutyProtocol, b.Duty, strings.TrimSpace(b.String()))
+	}
+}
+
+// An interrupted import of a file, plain or zipped, leaves a state from which another process continues. Events without a uuid in the file
+// keep their uuids.
 func TestInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
-	for _, withUUIDs := range []bool{true, false} {
+	for _, form := range []string{"plain", "zipped", "without uuids"} {
 		bench := newKillBench(t, sized(1500, 5000))
-		if !withUUIDs {
-			bench.File = withoutUUIDs(t, bench.File)
+		switch content := readFile(t, bench.File); form {
+		case "zipped":
+			bench.File = writeFile(t, "e.jsonl.gz", testevents.Gzip(content))
+		case "without uuids":
+			bench.File = writeFile(t, "e.jsonl", regexp.MustCompile(`,"uuid":"[^"]*"`).ReplaceAllString(content, ""))
 		}
 		interrupts := 0
 		var report childReport
@@ -230,7 +239,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 			require.LessOrEqual(t, bench.settledIn(t), int(report.Receipt.Acknowledged+report.Receipt.Rejected))
 		}
 		require.GreaterOrEqual(t, interrupts, 2)
-		if withUUIDs {
+		if form != "without uuids" {
 			bench.requireExact(t, report.Receipt)
 			continue
 		}
@@ -246,32 +255,29 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-func withoutUUIDs(t *testing.T, path string) string {
+func readFile(t *testing.T, path string) string {
 	t.Helper()
 	content, err := os.ReadFile(path)
 	require.NoError(t, err)
-	var b strings.Builder
-	for line := range strings.Lines(string(content)) {
-		if i := strings.Index(line, `,"uuid":"`); i >= 0 {
-			line = line[:i] + line[i+len(`,"uuid":"`)+36+1:]
-		}
-		b.WriteString(line)
-	}
-	return writeFile(t, "e.jsonl", b.String())
+	return string(content)
 }
 
-// The process is frozen and thawed again and again: the import continues as if nothing had happened, and does not spin.
+// The process is frozen and thawed again and again, for longer than the limit of a try, than the server keeps connections, and than
+// failures may last: a failure after the thaw counts as the first one. The import continues with nothing lost, and does not spin.
 func TestFrozenAndThawed(t *testing.T) {
 	t.Parallel()
+	frozen := sized(2*time.Second, 5*time.Second)
 	bench := newKillBench(t, sized(1500, 5000))
+	bench.TryTimeout, bench.Delivery.GiveUpAfter = frozen/2, frozen*9/10
+	bench.slow.keeps = frozen / 4
 	bench.slow.delay.Store(int64(2 * time.Millisecond))
 	c := startChild(t, bench.task)
-	for k := range 4 {
-		for bench.settledIn(t) < bench.N*(k+1)/6 {
+	for k := range 3 {
+		for bench.settledIn(t) < bench.N*(k+1)/5 {
 			time.Sleep(time.Millisecond)
 		}
 		require.NoError(t, c.Process.Signal(syscall.SIGSTOP))
-		time.Sleep(sized(100*time.Millisecond, 5*time.Second))
+		time.Sleep(frozen)
 		require.NoError(t, c.Process.Signal(syscall.SIGCONT))
 	}
 	report := c.report(t)

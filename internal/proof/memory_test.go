@@ -3,6 +3,7 @@
 package proof_test
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
 	"compress/gzip"
@@ -11,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"math/rand/v2"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -45,7 +47,6 @@ func assertResident(t *testing.T, most int, got float64) {
 
 var _ = addTask("hostile", importHostile) && addTask("feed", feedSlowSink) && addTask("large file", importLargeFile)
 
-// swallow accepts every request and stores nothing.
 type swallow struct {
 	delay time.Duration
 	hurry <-chan struct{} // ends all delays once it is closed
@@ -266,6 +267,33 @@ func TestMemoryOfALargeFile(t *testing.T) {
 	}
 }
 
+// Events in no order are sorted in little memory, and sent.
+func TestMemoryOfSorting(t *testing.T) {
+	measuresMemory(t)
+	t.Parallel()
+	n := sized(100_000, 1_000_000, 10_000_000)
+	path := filepath.Join(t.TempDir(), "e.jsonl")
+	f, err := os.Create(path)
+	require.NoError(t, err)
+	w := bufio.NewWriter(f)
+	random := rand.New(rand.NewPCG(1, 1))
+	for i := range n {
+		at := testevents.LongAgo.Add(time.Duration(random.IntN(1e8)) * time.Second).Format(time.RFC3339)
+		fmt.Fprintf(w, `{"event":"page viewed","distinct_id":"p%d","timestamp":%q,"path":"/some/page/%d of a site with a rather long path"}`+"\n", random.IntN(1e6), at, i)
+	}
+	require.NoError(t, w.Flush())
+	require.NoError(t, f.Close())
+	_, r := leastResident(t, func() *child {
+		work := task{Do: "large file", Kind: "sorted", URL: serve(t, swallow{}), File: path, State: t.TempDir()}
+		require.NoError(t, os.Mkdir(work.temporary(), 0o700))
+		return startChild(t, work)
+	}, nil)
+	require.Empty(t, r.Error)
+	require.EqualValues(t, n, r.Receipt.Acknowledged)
+	assertResident(t, mostResident, r.Values["peak"])
+	t.Logf("%d events: at most %.1f MiB resident", n, r.Values["peak"]/(1<<20))
+}
+
 func importLargeFile(w task) childReport {
 	report := importFile(w)
 	report.Values = map[string]float64{"peak": resident("VmHWM")}
@@ -357,7 +385,6 @@ var hostileEvents = map[string]func(i int) hogapi.Event{
 	},
 }
 
-// noise returns incompressible text, different for each i.
 func noise(i, size int) string {
 	const letters = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/"
 	b := make([]byte, size)

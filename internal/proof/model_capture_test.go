@@ -59,7 +59,6 @@ func (w *captureWorld) requireCommitted(n int) {
 	}
 }
 
-// captureRun is one Capture.
 type captureRun struct {
 	*captureWorld
 

@@ -139,7 +139,6 @@ func (m *model) behind(p hogapi.Position) (n int) {
 	return n
 }
 
-// end returns the index after the record of the i-th event.
 func (m *model) end(i int) int {
 	return m.records[slices.IndexFunc(m.records, func(end int) bool { return end > i })]
 }
@@ -249,7 +248,6 @@ type modelReject struct {
 	UUID     uuid.UUID
 }
 
-// rejects returns the rejects among the first n events.
 func (m *model) rejects(n int) (all []modelReject) {
 	for _, e := range m.events[:n] {
 		if e.reason != "" {
@@ -286,7 +284,6 @@ func (m *model) requireLedger(t *testing.T, server *hogapitest.Server, n int) {
 	}
 }
 
-// modelServer returns a fake that rejects the poison of a model.
 func modelServer(random *rand.Rand) *hogapitest.Server {
 	var options []hogapitest.Option
 	if random.IntN(4) == 0 {
@@ -305,7 +302,6 @@ func modelServer(random *rand.Rand) *hogapitest.Server {
 	return server
 }
 
-// modelFaults returns up to three kinds of faults.
 func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 	slowly := func() time.Duration { return time.Duration(random.IntN(3000)) * time.Millisecond }
 	for range 1 + random.IntN(3) {

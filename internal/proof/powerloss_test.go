@@ -1,7 +1,6 @@
 package proof_test
 
 import (
-	"context"
 	"math/rand/v2"
 	"strconv"
 	"testing"
@@ -50,14 +49,11 @@ type powerBench struct {
 
 func newPowerBench(t *testing.T) *powerBench {
 	t.Helper()
-	b := &powerBench{lines: 100}
-	var content string
-	content, b.good, b.rejects = mixedLines(b.lines)
-	b.path = writeFile(t, "e.jsonl", content)
-	return b
+	const lines = 100
+	content, good, rejects := testevents.MixedLines(lines, "")
+	return &powerBench{writeFile(t, "e.jsonl", content), lines, good, rejects}
 }
 
-// run runs one import to its end and returns how often the power failed.
 func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 	t.Helper()
 	const inFlight = 16
@@ -87,17 +83,14 @@ func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
 		disk = disk.Crashed(random.Uint64())
 		cuts++
 	}
-	ledger := server.Ledger()
-	require.Empty(t, ledger.Missing(b.good), "seed %d", seed)
-	require.Empty(t, ledger.Changed(), "seed %d", seed)
-	require.Equal(t, len(b.good), ledger.Unique(), "seed %d", seed)
+	testevents.RequireOnly(t, server, b.good)
 	file, err := durable.Read(disk.Crashed(random.Uint64()), "elsewhere/rejects")
 	require.NoError(t, err)
-	requireExactRejects(t, file, b.rejects)
+	testevents.RequireRejects(t, file, b.rejects)
 
 	path := writeFile(t, "rejects", string(file))
 	again, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.RejectedRecords(path, nil), &hogapi.ImportOptions{
-		ID: "again", MaxRejectShare: -1, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil }),
+		ID: "again", MaxRejectShare: -1, Rate: hogapi.Unpaced, Rejects: testevents.IgnoreRejects,
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, b.rejects, again.Rejected+again.Acknowledged, "seed %d", seed)

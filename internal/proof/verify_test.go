@@ -27,7 +27,6 @@ import (
 
 var _ = addTask("verify", verifyFile) && addTask("send missing", sendMissing)
 
-// importedFile is the import that a child verifies.
 type importedFile struct {
 	Receipt hogapi.Receipt
 	Found   *hogapi.Verification // by an earlier child
@@ -58,7 +57,6 @@ func verifyFile(w task) (report childReport) {
 	return report
 }
 
-// sendMissing imports the events that an earlier child found missing.
 func sendMissing(w task) (report childReport) {
 	source := readImported(w).Found.Missing(hogapi.JSONLinesFile(w.File))
 	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{
@@ -79,7 +77,6 @@ type verifyBench struct {
 	peak   float64
 }
 
-// keep writes the receipt and findings for the next child.
 func (b *verifyBench) keep(t *testing.T, of importedFile) {
 	t.Helper()
 	raw, err := json.Marshal(of)
