@@ -82,25 +82,21 @@ func (c Check) Tested() string {
 }
 
 type checkView struct {
+	Check
 	frame
 
-	Report     formats.CheckReport
-	IsMapped   bool
-	Limit      string
+	Verdict    Verdict
 	Chart      *chart
 	Names      []*series
 	AllNames   []counted // where there are more than in Names
 	Refusable  int64
 	Reasons    []reason
 	Skips      []reason
-	Listed     string // where all of them are
-	ListIt     string // the command that lists them
 	Warnings   []reason
 	Zones      *zoneView
 	Duplicates duplicates
 	IDs, UUIDs []counted
 	Overlap    *overlap
-	Different  int64
 	Kept       []counted
 	KeptMore   int
 	Paces      []counted
@@ -139,11 +135,10 @@ func (c Check) view() checkView {
 		converted += n
 	}
 	v := checkView{
-		Report: r, IsMapped: c.IsMapped, Limit: c.Limit, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
+		Check: c, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
 		Duplicates: duplicates{CheckFinding: r.DoubleUUIDs, IDs: r.DoubleIDs, Partial: r.UUIDsPartial || r.DoublesPart},
 		Zones:      newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
 	}
-	v.Listed, v.ListIt, v.Different = c.Listed(), c.ListCommand, c.Different()
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
 		samples = append(samples, sample{d.Day, d.Event, d.Events})
@@ -177,7 +172,7 @@ func (c Check) view() checkView {
 	v.Kept = sizes(r.Kept, converted)
 	v.KeptMore = max(0, len(v.Kept)-mostKept)
 	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
-	v.frame = frame{Kind: "Check", Subject: subject(c.Files), At: c.At, Version: c.Version, Next: c.Next}
+	v.frame = frame{Kind: "Check", Subject: subject(c.Files)}
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
 	for i := range v.Warnings {

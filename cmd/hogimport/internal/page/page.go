@@ -13,7 +13,6 @@ import (
 	"html/template"
 	"io"
 	"reflect"
-	"time"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
@@ -73,15 +72,12 @@ type fact struct {
 	Level             Level // Good, Warn or Bad color the value
 }
 
+// frame is the part of a page that all kinds have, beside the fields At, Version and Next of its content.
 type frame struct {
 	Kind     string // in the title
 	Subject  string
-	At       time.Time
-	Version  string
-	Verdict  Verdict
 	Facts    []fact
 	Findings []Finding
-	Next     []Step
 }
 
 // Step is something to do, with the command that does it.

@@ -3,6 +3,7 @@ package page_test
 import (
 	"bytes"
 	"fmt"
+	"io"
 	"regexp"
 	"strconv"
 	"strings"
@@ -62,17 +63,19 @@ func badVerify() page.Verify {
 	return page.Verify{Verification: v, Receipt: hogapi.Receipt{ID: hostile[1]}, Project: hostile[2], At: at, Version: hostile[3]}
 }
 
+// html is a page.
+func html(t *testing.T, p interface{ Write(w io.Writer) error }) string {
+	t.Helper()
+	var b bytes.Buffer
+	require.NoError(t, p.Write(&b))
+	return b.String()
+}
+
 var tag = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9!-]*)([^>]*)>`)
 
 func TestTextsOfACustomerStayTexts(t *testing.T) {
-	for name, write := range map[string]func(*bytes.Buffer) error{
-		"check":  func(b *bytes.Buffer) error { return badCheck().Write(b) },
-		"verify": func(b *bytes.Buffer) error { return badVerify().Write(b) },
-	} {
+	for name, html := range map[string]string{"check": html(t, badCheck()), "verify": html(t, badVerify())} {
 		t.Run(name, func(t *testing.T) {
-			var b bytes.Buffer
-			require.NoError(t, write(&b))
-			html := b.String()
 			known := strings.Fields("!DOCTYPE html head meta title style body main header p b span br section div h1 h2 h3 dl dt dd ul ol li a table thead tbody tr th td " +
 				"figure figcaption svg circle path rect line text g bdi small code pre details summary article footer")
 			for _, m := range tag.FindAllStringSubmatch(html, -1) {
@@ -97,9 +100,7 @@ func TestTextsOfACustomerStayTexts(t *testing.T) {
 }
 
 func TestAPageLoadsNothing(t *testing.T) {
-	var b bytes.Buffer
-	require.NoError(t, badCheck().Write(&b))
-	html := b.String()
+	html := html(t, badCheck())
 	assert.Regexp(t, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-[^"]+&#39;; base-uri &#39;none&#39;; form-action &#39;none&#39;">`, html)
 	assert.NotContains(t, html, "<script")
 	assert.NotContains(t, html, "<link")
@@ -152,7 +153,7 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 				all = append(all, f.Title, f.Text)
 			}
 			assert.Contains(t, strings.Join(all, "\n"), c.says)
-			require.NoError(t, check.Write(&bytes.Buffer{}))
+			require.NotEmpty(t, html(t, check))
 		})
 	}
 }
@@ -177,7 +178,7 @@ func TestWhatAVerificationSaysFirst(t *testing.T) {
 		p := page.Verify{Verification: v}
 		assert.Equal(t, c.level, p.Verdict().Level, state)
 		assert.Equal(t, c.title, p.Verdict().Title, state)
-		require.NoError(t, p.Write(&bytes.Buffer{}))
+		require.NotEmpty(t, html(t, p))
 	}
 }
 
@@ -190,11 +191,10 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 		check.Project = "1"
 		check.Report.Days = []hogapi.CheckCount{{Day: c.day, Event: "a", Events: 77}}
 		check.Report.Held = []formats.HeldDay{{Day: "2024-03-01", Project: 3}}
-		var b bytes.Buffer
-		require.NoError(t, check.Write(&b))
-		assert.Contains(t, b.String(), c.title)
-		assert.Contains(t, b.String(), c.row)
-		assert.Contains(t, b.String(), `<td class="num">3</td><td class="num">77</td>`)
+		said := html(t, check)
+		assert.Contains(t, said, c.title)
+		assert.Contains(t, said, c.row)
+		assert.Contains(t, said, `<td class="num">3</td><td class="num">77</td>`)
 	}
 }
 
@@ -210,12 +210,11 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	p := page.Verify{Verification: v}
 	assert.Equal(t, "Complete: 49,432 different events", p.Verdict().Title)
 	assert.Equal(t, "230 of the 49,662 sent have the uuid of another one and are stored once.", p.Verdict().Text)
-	var b bytes.Buffer
-	require.NoError(t, p.Write(&b))
-	assert.NotContains(t, b.String(), "Not there yet")
-	assert.NotContains(t, b.String(), "not found yet</bdi>")
-	assert.Contains(t, b.String(), `>Stored once</th>`)
-	assert.Contains(t, b.String(), "<dt>Stored once</dt>")
+	said := html(t, p)
+	assert.NotContains(t, said, "Not there yet")
+	assert.NotContains(t, said, "not found yet</bdi>")
+	assert.Contains(t, said, `>Stored once</th>`)
+	assert.Contains(t, said, "<dt>Stored once</dt>")
 	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.VerificationInProgress, 49_430, 660, hogapi.VerificationInProgress
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
@@ -230,43 +229,37 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 		}
 		v.Cells = append(v.Cells, c)
 	}
-	var b bytes.Buffer
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Equal(t, 1, strings.Count(b.String(), "The last acknowledgement came 23 h 45 min ago, and events may take 24 h."))
-	assert.Equal(t, 1, strings.Count(b.String(), "Events are not there, and they are unconfirmed ones."))
-	b.Reset()
+	said := html(t, page.Verify{Verification: v})
+	assert.Equal(t, 1, strings.Count(said, "The last acknowledgement came 23 h 45 min ago, and events may take 24 h."))
+	assert.Equal(t, 1, strings.Count(said, "Events are not there, and they are unconfirmed ones."))
 	v.Cells[1].Reason = "2 looks in 24h0m0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir"
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Contains(t, b.String(), "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.")
-	assert.Contains(t, b.String(), "199 days and names: sent 1,990, found 1,791")
-	assert.Equal(t, 200, strings.Count(b.String(), `class="cell"`), "of many the first ones")
+	said = html(t, page.Verify{Verification: v})
+	assert.Contains(t, said, "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.")
+	assert.Contains(t, said, "199 days and names: sent 1,990, found 1,791")
+	assert.Equal(t, 200, strings.Count(said, `class="cell"`), "of many the first ones")
 }
 
 // A number that is not the same as another one is followed by why.
 func TestNumbersOfAVerificationAreExplained(t *testing.T) {
 	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
 	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
-	var b bytes.Buffer
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Contains(t, b.String(), "49,626 copies")
-	assert.Contains(t, b.String(), "722 surplus copies are stored for now")
-	assert.Contains(t, b.String(), "They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
+	said := html(t, page.Verify{Verification: v})
+	assert.Contains(t, said, "49,626 copies")
+	assert.Contains(t, said, "722 surplus copies are stored for now")
+	assert.Contains(t, said, "They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
 		"PostHog merges copies in the background; until then a query of its events may count them.")
-	assert.NotContains(t, b.String(), "can no longer arrive", "of none")
-	b.Reset()
+	assert.NotContains(t, said, "can no longer arrive", "of none")
 	v.State, v.MissingEvents, v.Copies = hogapi.VerificationMissing, 2, 48_904
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Contains(t, b.String(), "can no longer arrive")
-	assert.NotContains(t, b.String(), "surplus copies")
-	b.Reset()
+	said = html(t, page.Verify{Verification: v})
+	assert.Contains(t, said, "can no longer arrive")
+	assert.NotContains(t, said, "surplus copies")
 	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.VerificationComplete, 0, 49_140, 49_137
 	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request. PostHog merges")
-	b.Reset()
+	said = html(t, page.Verify{Verification: v})
+	assert.Contains(t, said, "They come from events sent again after a stop or a failed request. PostHog merges")
 	v.State, v.Seen = hogapi.VerificationInProgress, 49_130 // which of them share a uuid was not compared
-	require.NoError(t, page.Verify{Verification: v}.Write(&b))
-	assert.Contains(t, b.String(), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
+	said = html(t, page.Verify{Verification: v})
+	assert.Contains(t, said, "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
 }
 
 // Links are sent and counted like events of the files: the page and the table say so.
@@ -275,25 +268,22 @@ func TestLinksOfPersonsAreNamed(t *testing.T) {
 	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
 	p := page.Verify{Verification: v, Receipt: hogapi.Receipt{Read: 50_610}, HasLinks: true, LinksRead: 900, Links: 900}
 	assert.Equal(t, "Complete: 48,904 different events, 48,004 of the files and 900 links of persons", p.Verdict().Title)
-	var b bytes.Buffer
-	require.NoError(t, p.Write(&b))
-	assert.Contains(t, b.String(), "<td>50,610: 49,710 records and 900 links of persons</td>")
+	shown := html(t, p)
+	assert.Contains(t, shown, "<td>50,610: 49,710 records and 900 links of persons</td>")
 	said := "They are $identify events, and in the counts of their days. That they are found proves that the project has " +
 		"these events; PostHog joins the persons while it processes them, so look at one such person there."
-	assert.Contains(t, b.String(), said)
+	assert.Contains(t, shown, said)
 
 	v.Seen, v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 49_137, 0
 	assert.Equal(t, "Complete: all 49,137 events are in the project, 48,237 of the files and 900 links of persons", p.Verdict().Title)
-	b.Reset()
 	p.LinksRead, p.Links = 0, 0 // it is not known how many there are
-	require.NoError(t, p.Write(&b))
+	shown = html(t, p)
 	assert.Equal(t, "Complete: all 49,137 events are in the project", p.Verdict().Title)
-	assert.Contains(t, b.String(), said)
-	assert.Contains(t, b.String(), "<td>50,610</td>")
-	b.Reset()
+	assert.Contains(t, shown, said)
+	assert.Contains(t, shown, "<td>50,610</td>")
 	p.HasLinks = false
-	require.NoError(t, p.Write(&b))
-	assert.NotContains(t, b.String(), "$identify")
+	shown = html(t, p)
+	assert.NotContains(t, shown, "$identify")
 }
 
 // An event that comes twice is stored once: the page says how many events there will be, and how
@@ -315,7 +305,6 @@ func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
 func TestTheZoneTestSaysWhatItCounts(t *testing.T) {
 	c := good()
 	c.Zone = &mixpanel.ZoneTest{Records: 500, Live: 400, Offsets: map[time.Duration]int64{0: 400}}
-	var b bytes.Buffer
-	require.NoError(t, c.Write(&b))
-	assert.Contains(t, b.String(), "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
+	said := html(t, c)
+	assert.Contains(t, said, "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
 }

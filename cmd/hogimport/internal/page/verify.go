@@ -31,16 +31,9 @@ type Verify struct {
 // Write writes the page.
 func (p Verify) Write(w io.Writer) error { return write(w, "verify.html", p.view()) }
 
-// Verdict is the first line of the page.
-func (p Verify) Verdict() Verdict { return p.verdict() }
-
 type verifyView struct {
+	Verify
 	frame
-
-	Verification *hogapi.Verification
-	Receipt      hogapi.Receipt
-	Project      string
-	LinksRead    int64
 
 	Chart    *chart
 	Periods  []*period
@@ -76,7 +69,7 @@ const (
 )
 
 func (p Verify) view() verifyView {
-	v := verifyView{Verification: p.Verification, Receipt: p.Receipt, Project: p.Project, LinksRead: p.LinksRead}
+	v := verifyView{Verify: p}
 	var samples []sample
 	all := []*series{{Name: nameFound, Class: "found"}, {Name: nameOnce, Class: "once"}, {Name: nameLate, Class: "late"}, {Name: nameMissing, Class: "missing"}}
 	for _, c := range p.Verification.Cells {
@@ -95,10 +88,7 @@ func (p Verify) view() verifyView {
 		v.Missing = append(v.Missing, id.String())
 	}
 	v.MissMore = p.Verification.MissingEvents - int64(len(v.Missing))
-	v.frame = frame{
-		Kind: "Verification", Subject: "import " + Shown(p.Verification.ID), At: p.At, Version: p.Version, Next: p.Next,
-		Verdict: p.verdict(), Facts: p.facts(), Findings: p.findings(),
-	}
+	v.frame = frame{Kind: "Verification", Subject: "import " + Shown(p.Verification.ID), Facts: p.facts(), Findings: p.findings()}
 	return v
 }
 
@@ -211,7 +201,8 @@ func (verifyView) LevelOf(s hogapi.VerificationState) Level {
 	return Info
 }
 
-func (p Verify) verdict() Verdict {
+// Verdict is the first line of the page.
+func (p Verify) Verdict() Verdict {
 	v := p.Verification
 	once := p.Once()
 	lacking := max(0, v.Acknowledged-v.Seen-once)
