@@ -6,7 +6,6 @@ import (
 	"io/fs"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -35,21 +34,9 @@ func requireNoEvents(t *testing.T, j Job) {
 	require.Zero(t, report.Read)
 }
 
-func served(t *testing.T, handler http.HandlerFunc, from, to string) (Job, *int) {
-	requests := 0
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		requests++
-		handler(w, r)
-	}))
-	t.Cleanup(server.Close)
-	j := mixpanelJob(t.TempDir(), from, to)
-	j.Vendor = Mixpanel{Host: server.URL, Secret: testSecret}
-	return j, &requests
-}
-
 func TestOtherOptionsNeedAnotherFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{handler: lines}
+		s := &service{handler: answerDays}
 		folder, transport := t.TempDir(), s.serve(t)
 		run := func(v Vendor) error {
 			j := mixpanelJob(folder, "1999-12-01", "1999-12-01")
@@ -76,12 +63,12 @@ func TestOtherOptionsNeedAnotherFolder(t *testing.T) {
 }
 
 func TestSomebodyElsesFiles(t *testing.T) {
-	j, requests := served(t, lines, "2024-01-01", "2024-01-01")
+	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-01", answerDays)
 	foreign := filepath.Join(j.Folder, "mixpanel-2023-01-01.json.gz")
 	require.NoError(t, os.WriteFile(foreign, []byte("mine"), 0o600))
 	_, err := j.Run(t.Context())
 	requireProblem(t, KindOptions, err, "has mixpanel-2023-01-01.json.gz already, and no record of where it is from")
-	require.Zero(t, *requests)
+	require.Empty(t, s.requests())
 
 	require.NoError(t, os.Remove(foreign))
 	_, err = j.Run(t.Context())
@@ -101,7 +88,7 @@ func TestSomebodyElsesFiles(t *testing.T) {
 // A process that ends between the renaming of a part and the log's entry loses no part and asks for
 // no part twice.
 func TestPartThatIsNotInTheLog(t *testing.T) {
-	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
 	log := filepath.Join(j.Folder, ownFolder, logName)
@@ -112,14 +99,14 @@ func TestPartThatIsNotInTheLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(log, short, 0o600))
 	sum, err := j.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
+	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 	require.EqualValues(t, 3, sum.Events)
 
 	first, _, _ := strings.Cut(string(text), "\n") // torn after the first line
 	require.NoError(t, os.WriteFile(log, []byte(first+"\n"), 0o600))
 	sum, err = j.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, *requests})
+	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 
 	j.Folder = t.TempDir() // begun, and torn in the first line
 	require.NoError(t, os.Mkdir(filepath.Join(j.Folder, ownFolder), 0o700))
@@ -129,11 +116,11 @@ func TestPartThatIsNotInTheLog(t *testing.T) {
 		_, err = j.Run(t.Context())
 		require.NoError(t, err)
 	}
-	require.Equal(t, 6, *requests)
+	require.Len(t, s.requests(), 6)
 }
 
 func TestDamagedLog(t *testing.T) {
-	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
 	log := filepath.Join(j.Folder, ownFolder, logName)
@@ -142,21 +129,19 @@ func TestDamagedLog(t *testing.T) {
 	require.NoError(t, os.WriteFile(log, []byte(strings.Replace(string(text), `"first"`, `first`, 1)), 0o600))
 	_, err = j.Run(t.Context())
 	requireProblem(t, KindOther, err, "line 2, is not what this version writes")
-	require.Equal(t, 3, *requests)
+	require.Len(t, s.requests(), 3)
 }
 
 // A file that was changed or removed is downloaded again, by itself.
 func TestPartsThatAreNotAsTheyWere(t *testing.T) {
-	j, requests := served(t, lines, "2024-01-01", "2024-01-04")
+	s, j, shown := begin(t, mixpanelJob, "2024-01-01", "2024-01-04", answerDays)
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, os.Remove(filepath.Join(j.Folder, "mixpanel-2024-01-02.json.gz")))
 	require.NoError(t, os.Truncate(filepath.Join(j.Folder, "mixpanel-2024-01-03.json.gz"), 5))
-	shown := &watcher{}
-	j.Progress = shown
 	sum, err := j.Run(t.Context())
 	require.NoError(t, err)
-	require.Equal(t, []int{4, 2, 6}, []int{sum.Parts, sum.Fetched, *requests})
+	require.Equal(t, []int{4, 2, 6}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 	require.Len(t, shown.notices, 2)
 	for _, name := range files(t, j.Folder) {
 		require.NotEmpty(t, unpacked(t, filepath.Join(j.Folder, name)))
@@ -166,12 +151,12 @@ func TestPartsThatAreNotAsTheyWere(t *testing.T) {
 func TestTwoInOneFolder(t *testing.T) {
 	var second error
 	var j Job
-	j, _ = served(t, func(w http.ResponseWriter, r *http.Request) {
+	_, j, _ = begin(t, mixpanelJob, "2024-01-01", "2024-01-01", func(w http.ResponseWriter, r *http.Request) {
 		if second == nil {
 			_, second = j.Run(context.Background())
 		}
-		lines(w, r)
-	}, "2024-01-01", "2024-01-01")
+		answerDays(w, r)
+	})
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
 	requireProblem(t, KindOther, second, "another fetch works in /")
@@ -194,28 +179,41 @@ func TestDeadPort(t *testing.T) {
 	})
 }
 
-// full is a disk that takes so many bytes.
-type full struct {
+// disk takes so many bytes, and notes what is done to it.
+type disk struct {
 	durable.OS
 
 	room int
+	done []string
 }
 
-type fullFile struct {
+type diskFile struct {
 	durable.File
 
-	disk *full
+	disk *disk
+	name string
 }
 
-func (d *full) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
+func (d *disk) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
 	f, err := d.OS.OpenFile(name, flag, perm)
 	if err != nil {
 		return nil, err
 	}
-	return fullFile{f, d}, nil
+	return diskFile{f, d, filepath.Base(name)}, nil
 }
 
-func (f fullFile) Write(b []byte) (int, error) {
+func (d *disk) Rename(from, to string) error {
+	d.done = append(d.done, "rename "+filepath.Base(to))
+	return d.OS.Rename(from, to)
+}
+
+func (d *disk) SyncFolder(name string) error {
+	d.done = append(d.done, "sync the folder "+filepath.Base(name))
+	return d.OS.SyncFolder(name)
+}
+
+func (f diskFile) Write(b []byte) (int, error) {
+	f.disk.done = append(f.disk.done, "write "+f.name)
 	n, err := f.File.Write(b[:min(len(b), f.disk.room)])
 	f.disk.room -= n
 	if err == nil && n < len(b) {
@@ -224,9 +222,14 @@ func (f fullFile) Write(b []byte) (int, error) {
 	return n, err
 }
 
+func (f diskFile) Sync() error {
+	f.disk.done = append(f.disk.done, "sync "+f.name)
+	return f.File.Sync()
+}
+
 // A full disk ends a download at any byte. With more room it resumes, and nothing is asked for twice that was whole.
 func TestDiskFull(t *testing.T) {
-	j, requests := served(t, lines, "2024-01-01", "2024-01-03")
+	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
 	want := map[string]string{}
@@ -234,8 +237,8 @@ func TestDiskFull(t *testing.T) {
 		want[name] = unpacked(t, filepath.Join(j.Folder, name))
 	}
 	for room := 0; room < 2000; room += 17 {
-		j.Folder, *requests = t.TempDir(), 0
-		j.fs = &full{room: room}
+		j.Folder, s.asked = t.TempDir(), nil
+		j.fs = &disk{room: room}
 		sum, err := j.Run(t.Context())
 		if err == nil {
 			require.Greater(t, room, 500)
@@ -252,58 +255,17 @@ func TestDiskFull(t *testing.T) {
 			require.NoError(t, err)
 			require.Len(t, files(t, j.Folder), 3)
 			require.EqualValues(t, 3, again.Events)
-			require.LessOrEqual(t, sum.Parts, *requests)
-			require.LessOrEqual(t, *requests, 4)
+			require.LessOrEqual(t, sum.Parts, len(s.requests()))
+			require.LessOrEqual(t, len(s.requests()), 4)
 		}
 	}
 	t.Fatal("the disk was full each time")
 }
 
-type orderly struct {
-	durable.OS
-
-	done []string
-}
-
-type orderlyFile struct {
-	durable.File
-
-	disk *orderly
-	name string
-}
-
-func (d *orderly) OpenFile(name string, flag int, perm fs.FileMode) (durable.File, error) {
-	f, err := d.OS.OpenFile(name, flag, perm)
-	if err != nil {
-		return nil, err
-	}
-	return orderlyFile{f, d, filepath.Base(name)}, nil
-}
-
-func (d *orderly) Rename(from, to string) error {
-	d.done = append(d.done, "rename "+filepath.Base(to))
-	return d.OS.Rename(from, to)
-}
-
-func (d *orderly) SyncFolder(name string) error {
-	d.done = append(d.done, "sync the folder "+filepath.Base(name))
-	return d.OS.SyncFolder(name)
-}
-
-func (f orderlyFile) Write(b []byte) (int, error) {
-	f.disk.done = append(f.disk.done, "write "+f.name)
-	return f.File.Write(b)
-}
-
-func (f orderlyFile) Sync() error {
-	f.disk.done = append(f.disk.done, "sync "+f.name)
-	return f.File.Sync()
-}
-
 // After a loss of power, a file with the name of a part is whole, and the log has only parts that are there.
 func TestPartsAreDurable(t *testing.T) {
-	j, _ := served(t, lines, "2024-01-01", "2024-01-01")
-	disk := &orderly{}
+	_, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-01", answerDays)
+	disk := &disk{room: 1 << 20}
 	j.fs = disk
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)

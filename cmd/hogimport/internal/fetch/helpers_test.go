@@ -15,6 +15,7 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -54,6 +55,19 @@ func (p *pipes) dial(ctx context.Context, _, _ string) (net.Conn, error) {
 	case <-ctx.Done():
 		return nil, ctx.Err()
 	}
+}
+
+// begin starts a service, and returns a job that asks it and shows its steps.
+func begin(t *testing.T, job func(folder, from, to string) Job, from, to string, handler http.HandlerFunc) (*service, Job, *watcher) {
+	s, shown := &service{handler: handler}, &watcher{}
+	j := job(t.TempDir(), from, to)
+	j.transport, j.Progress = s.serve(t), shown
+	return s, j, shown
+}
+
+// inBubble runs a test with virtual time.
+func inBubble(t *testing.T, name string, test func(t *testing.T)) {
+	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })
 }
 
 // serve starts the service, and returns a transport that leads to it.
@@ -105,11 +119,19 @@ func packed(text string) []byte {
 }
 
 func zipped(texts ...string) []byte {
+	var members [][]byte
+	for _, text := range texts {
+		members = append(members, packed(text))
+	}
+	return archive(members...)
+}
+
+func archive(members ...[]byte) []byte {
 	var b bytes.Buffer
 	w := zip.NewWriter(&b)
-	for i, text := range texts {
+	for i, content := range members {
 		member, _ := w.Create(fmt.Sprintf("203138/203138_2024-01-01_%d#627.json.gz", i))
-		_, _ = member.Write(packed(text))
+		_, _ = member.Write(content)
 	}
 	_ = w.Close()
 	return b.Bytes()
@@ -156,11 +178,11 @@ const (
 )
 
 func mixpanelJob(folder, from, to string) Job {
-	return Job{Vendor: Mixpanel{Host: testHost, Secret: testSecret}, Folder: folder, From: day(from), To: day(to)}
+	return Job{Vendor: Mixpanel{Host: testHost, Secret: testSecret}, Folder: folder, From: day(from), To: day(to), Progress: &watcher{}}
 }
 
 func amplitudeJob(folder, from, to string) Job {
-	return Job{Vendor: Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret}, Folder: folder, From: day(from), To: day(to)}
+	return Job{Vendor: Amplitude{Host: testHost, APIKey: testKey, SecretKey: testSecret}, Folder: folder, From: day(from), To: day(to), Progress: &watcher{}}
 }
 
 // requireProblem requires an error of a kind, for people and without a secret.
@@ -182,14 +204,15 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 }
 
 type watcher struct {
-	silent
-
 	waits   []string
 	lasting time.Duration
 	notices []string
 	begun   string
 	whole   int
 }
+
+func (w *watcher) Asking(string) {}
+func (w *watcher) Received(int)  {}
 
 func (w *watcher) Begin(unit string, total, held int) {
 	w.begun = fmt.Sprintf("%d of %d %s", held, total, unit)
@@ -201,13 +224,3 @@ func (w *watcher) Waiting(reason string, until time.Time) {
 }
 func (w *watcher) Notice(text string) { w.notices = append(w.notices, text) }
 func (w *watcher) Whole(Part, int)    { w.whole++ }
-
-// zippedRaw is an archive of one packed file as it is given.
-func zippedRaw(content []byte) []byte {
-	var b bytes.Buffer
-	w := zip.NewWriter(&b)
-	member, _ := w.Create("203138/203138_2024-01-01_0#627.json.gz")
-	_, _ = member.Write(content)
-	_ = w.Close()
-	return b.Bytes()
-}

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -203,4 +204,78 @@ func backoff(first, longest time.Duration, tries int) time.Duration {
 		}
 	}
 	return wait
+}
+
+// span is a range of units, days or hours since 1970. Both ends are in it, as in the services' own ranges.
+type span struct{ first, last int }
+
+func (s span) units() int { return s.last - s.first + 1 }
+
+func (s span) overlaps(other span) bool { return s.first <= other.last && other.first <= s.last }
+
+// gaps returns the parts of a span that no other span covers, in order.
+func (s span) gaps(others []span) []span {
+	sorted := slices.SortedFunc(slices.Values(others), func(a, b span) int { return a.first - b.first })
+	var gaps []span
+	for _, other := range sorted {
+		if !s.overlaps(other) {
+			continue
+		}
+		if s.first < other.first {
+			gaps = append(gaps, span{s.first, other.first - 1})
+		}
+		s.first = other.last + 1
+		if s.first > s.last {
+			return gaps
+		}
+	}
+	return append(gaps, s)
+}
+
+// chunk is the beginning of a span that is asked for at once: at most step units. It ends where a
+// multiple of step units since 1970 does, so that the same days are always cut in the same way.
+func (s span) chunk(step int) span {
+	end := (s.first/step+1)*step - 1
+	return span{s.first, min(end, s.last)}
+}
+
+// limit is how many requests a service takes in a window of time.
+type limit struct {
+	requests int
+	window   time.Duration
+}
+
+// text is for a limit of an hour: shorter waits are not shown.
+func (l limit) text() string { return fmt.Sprintf("%d requests an hour", l.requests) }
+
+// pace keeps to limits. It is for one goroutine.
+type pace struct {
+	limits []limit
+	past   []time.Time // of requests, in order
+}
+
+// next says when the next request may be made, and the limit that it has to wait for.
+func (p *pace) next(now time.Time) (at time.Time, by limit) {
+	at = now
+	for _, l := range p.limits {
+		if len(p.past) < l.requests {
+			continue
+		}
+		if free := p.past[len(p.past)-l.requests].Add(l.window); free.After(at) {
+			at, by = free, l
+		}
+	}
+	return at, by
+}
+
+// made notes a request, and forgets requests that no limit counts any more.
+func (p *pace) made(now time.Time) {
+	p.past = append(p.past, now)
+	most := 0
+	for _, l := range p.limits {
+		most = max(most, l.requests)
+	}
+	if len(p.past) > most {
+		p.past = p.past[len(p.past)-most:]
+	}
 }

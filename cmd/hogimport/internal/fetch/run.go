@@ -1,3 +1,14 @@
+// Package fetch downloads the raw event exports of Mixpanel and Amplitude into a folder.
+//
+// The export is taken in parts: a day or more of Mixpanel, a day or less of Amplitude, where a day can be more than
+// one answer may hold. A part is written under another name, read as a whole, and made durable before it gets its own
+// name; a log in the folder says which parts are there. So a file with the name of a part is whole, whenever the
+// process ends, and the next [Job.Run] downloads only missing parts.
+//
+// Both services include both ends of the range that is asked for. Parts are whole days or hours that do not
+// overlap, so nothing is asked for twice.
+//
+// No error, log line or name of a file has a key, a URL or a part of an answer.
 package fetch
 
 import (
@@ -25,7 +36,7 @@ type Job struct {
 
 	// Again downloads parts again that may have been added to since.
 	Again    bool
-	Progress Progress // nil shows nothing
+	Progress Progress
 
 	transport http.RoundTripper // for tests
 	fs        durable.FS
@@ -67,9 +78,6 @@ func (j Job) Run(ctx context.Context) (Summary, error) {
 		return Summary{}, err
 	}
 	r := &run{export: &e, folder: f, show: j.Progress, client: newClient(), pace: pace{limits: e.limits}, room: durable.Room{Folder: j.Folder, Most: cmp.Or(j.MaxBytes, 64<<30)}}
-	if r.show == nil {
-		r.show = silent{}
-	}
 	if j.transport != nil {
 		r.client.Transport = j.transport
 	}
@@ -181,4 +189,73 @@ func (r *run) summary(wanted span) Summary {
 	}
 	slices.SortFunc(s.Early, func(a, b Part) int { return strings.Compare(a.First, b.First) })
 	return s
+}
+
+// Kind is the kind of problem that ended a download. The command chooses its exit code by it.
+type Kind int
+
+// The kinds of problems.
+const (
+	KindOther   Kind = iota
+	KindOptions      // the options make no sense, or differ from the folder's first options
+	KindKey          // the service refused the key
+	KindStopped      // the context was cancelled, or the service asks for a long wait; Run resumes
+	KindNotYet       // the end of the range is not over yet; all before it is there
+)
+
+// Problem is why a download is not complete.
+type Problem struct {
+	Kind  Kind
+	Text  string // the problem and its place
+	Todo  string // advice
+	Cause error  // may be nil
+}
+
+// Error implements error.
+func (p *Problem) Error() string { return p.Text + ": " + p.Todo }
+
+// Unwrap returns the cause.
+func (p *Problem) Unwrap() error { return p.Cause }
+
+func optionsProblem(text, todo string) error {
+	return &Problem{Kind: KindOptions, Text: text, Todo: todo}
+}
+
+// Progress receives the steps of a download. Its methods are called one at a time.
+type Progress interface {
+	// Begin comes first: of total days or hours, held are there already.
+	Begin(unit string, total, held int)
+	// Asking is called before each request, with the range that it is for.
+	Asking(part string)
+	// Received is called while an answer arrives, with the further bytes.
+	Received(bytes int)
+	// Whole is called for a part that is in its place. Further units are there.
+	Whole(part Part, units int)
+	// Waiting says why nothing happens until a time.
+	Waiting(reason string, until time.Time)
+	// Notice is a sentence that a user should read.
+	Notice(text string)
+}
+
+// Part is a file of a download that is whole.
+type Part struct {
+	First  string    `json:"first"` // day or hour, which is in it
+	Last   string    `json:"last"`  // day or hour, which is in it
+	File   string    `json:"file"`  // name in the folder
+	Bytes  int64     `json:"bytes"`
+	Events int64     `json:"events"`
+	At     time.Time `json:"at"`              // of the download
+	Early  bool      `json:"early,omitempty"` // late events may still be added to it
+}
+
+// Summary counts the parts of the range that the folder has.
+type Summary struct {
+	Parts   int
+	Empty   int // parts without an event
+	Events  int64
+	Bytes   int64
+	Fetched int       // parts that this run has downloaded
+	Early   []Part    // parts to which late events may still be added
+	Final   time.Time // after this time, no events are added to Early
+	Pattern string    // of the files, for the commands that read them
 }

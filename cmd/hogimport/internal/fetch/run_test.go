@@ -16,16 +16,16 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// lines answers each day with a line of it.
-func lines(w http.ResponseWriter, r *http.Request) {
+// answerDays answers each day with a line of it.
+func answerDays(w http.ResponseWriter, r *http.Request) {
 	q := r.URL.Query()
 	for at := day(q.Get("from_date")); !at.After(day(q.Get("to_date"))); at = at.AddDate(0, 0, 1) {
 		write(w, []byte(mixpanelLine(at.Format(time.DateOnly))))
 	}
 }
 
-// rows answers each hour with a row of it.
-func rows(w http.ResponseWriter, r *http.Request) {
+// answerHours answers each hour with a row of it.
+func answerHours(w http.ResponseWriter, r *http.Request) {
 	var texts []string
 	first, _ := time.Parse("20060102T15", r.URL.Query().Get("start"))
 	last, _ := time.Parse("20060102T15", r.URL.Query().Get("end"))
@@ -89,11 +89,11 @@ func TestNothingIsAskedForTwice(t *testing.T) {
 		first, second []string
 	}{
 		"mixpanel": {
-			lines, mixpanelJob,
+			answerDays, mixpanelJob,
 			[]string{"1999-12-30", "1999-12-31"}, []string{"1999-12-28", "1999-12-29", "2000-01-01"},
 		},
 		"mixpanel by three days": {
-			lines, func(folder, from, to string) Job {
+			answerDays, func(folder, from, to string) Job {
 				j := mixpanelJob(folder, from, to)
 				j.Vendor = Mixpanel{Host: testHost, Secret: testSecret, Days: 3}
 				return j
@@ -101,34 +101,32 @@ func TestNothingIsAskedForTwice(t *testing.T) {
 			[]string{"1999-12-30", "1999-12-31"}, []string{"1999-12-28 to 1999-12-29", "2000-01-01"},
 		},
 		"amplitude": {
-			rows, amplitudeJob,
+			answerHours, amplitudeJob,
 			[]string{"19991230T00 to 19991230T23", "19991231T00 to 19991231T23"},
 			[]string{"19991228T00 to 19991228T23", "19991229T00 to 19991229T23", "20000101T00 to 20000101T23"},
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(10 * 24 * time.Hour) // the bubble begins at 2000-01-01
-				s := &service{handler: c.handler}
-				folder, transport := t.TempDir(), s.serve(t)
-				run := func(from, to, begun string) Summary {
-					shown := &watcher{}
-					j := c.job(folder, from, to)
-					j.transport, j.Progress = transport, shown
-					sum, err := j.Run(t.Context())
-					require.NoError(t, err)
-					require.Contains(t, shown.begun, begun)
-					return sum
-				}
-				run("1999-12-30", "1999-12-31", "0 of")
-				require.Equal(t, c.first, s.requests())
-				sum := run("1999-12-28", "2000-01-01", "of")
-				require.Equal(t, append(c.first, c.second...), s.requests())
-				require.Equal(t, len(c.second), sum.Fetched)
-				require.Len(t, files(t, folder), sum.Parts)
-				run("1999-12-28", "2000-01-01", "of")
-				require.Len(t, s.requests(), len(c.first)+len(c.second))
-			})
+		inBubble(t, name, func(t *testing.T) {
+			time.Sleep(10 * 24 * time.Hour) // the bubble begins at 2000-01-01
+			s := &service{handler: c.handler}
+			folder, transport := t.TempDir(), s.serve(t)
+			run := func(from, to, begun string) Summary {
+				shown := &watcher{}
+				j := c.job(folder, from, to)
+				j.transport, j.Progress = transport, shown
+				sum, err := j.Run(t.Context())
+				require.NoError(t, err)
+				require.Contains(t, shown.begun, begun)
+				return sum
+			}
+			run("1999-12-30", "1999-12-31", "0 of")
+			require.Equal(t, c.first, s.requests())
+			sum := run("1999-12-28", "2000-01-01", "of")
+			require.Equal(t, append(c.first, c.second...), s.requests())
+			require.Equal(t, len(c.second), sum.Fetched)
+			require.Len(t, files(t, folder), sum.Parts)
+			run("1999-12-28", "2000-01-01", "of")
+			require.Len(t, s.requests(), len(c.first)+len(c.second))
 		})
 	}
 }
@@ -156,28 +154,24 @@ func TestTooLargeRanges(t *testing.T) {
 			"19991201T00 to 19991201T23", "19991201T00 to 19991201T11", "19991201T00 to 19991201T05", "19991201T00 to 19991201T02", "19991201T00",
 		}, "19991201T00: Amplitude refused a single hour (400)"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
-					first, _ := time.Parse("20060102T15", r.URL.Query().Get("start"))
-					last, _ := time.Parse("20060102T15", r.URL.Query().Get("end"))
-					if c.tooLarge(int(last.Sub(first)/time.Hour)+1, r) {
-						w.WriteHeader(c.status)
-						return
-					}
-					rows(w, r)
-				}}
-				j := amplitudeJob(t.TempDir(), "1999-12-01", "1999-12-02")
-				j.transport = s.serve(t)
-				sum, err := j.Run(t.Context())
-				require.Equal(t, c.want, s.requests())
-				if c.fails != "" {
-					requireProblem(t, KindOther, err, c.fails, "S3")
+		inBubble(t, name, func(t *testing.T) {
+			s, j, _ := begin(t, amplitudeJob, "1999-12-01", "1999-12-02", func(w http.ResponseWriter, r *http.Request) {
+				first, _ := time.Parse("20060102T15", r.URL.Query().Get("start"))
+				last, _ := time.Parse("20060102T15", r.URL.Query().Get("end"))
+				if c.tooLarge(int(last.Sub(first)/time.Hour)+1, r) {
+					w.WriteHeader(c.status)
 					return
 				}
-				require.NoError(t, err)
-				require.EqualValues(t, 48, sum.Events)
+				answerHours(w, r)
 			})
+			sum, err := j.Run(t.Context())
+			require.Equal(t, c.want, s.requests())
+			if c.fails != "" {
+				requireProblem(t, KindOther, err, c.fails, "S3")
+				return
+			}
+			require.NoError(t, err)
+			require.EqualValues(t, 48, sum.Events)
 		})
 	}
 }
@@ -186,16 +180,13 @@ func TestTooLargeRanges(t *testing.T) {
 // service allows it.
 func TestLargeRangesThatBreak(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
+		s, j, shown := begin(t, mixpanelJob, "1999-12-27", "1999-12-28", func(w http.ResponseWriter, r *http.Request) {
 			if q := r.URL.Query(); q.Get("from_date") != q.Get("to_date") {
 				cut(w, []byte(line1), true)
 			}
-			lines(w, r)
-		}}
-		shown := &watcher{}
-		j := mixpanelJob(t.TempDir(), "1999-12-27", "1999-12-28")
+			answerDays(w, r)
+		})
 		j.Vendor = Mixpanel{Host: testHost, Secret: testSecret, Days: 2}
-		j.transport, j.Progress = s.serve(t), shown
 		_, err := j.Run(t.Context())
 		require.NoError(t, err)
 		twice := "1999-12-27 to 1999-12-28"
@@ -218,19 +209,15 @@ func TestEmptyRanges(t *testing.T) {
 		"amplitude":                {func(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(404) }, amplitudeJob},
 		"amplitude, empty archive": {func(w http.ResponseWriter, _ *http.Request) { write(w, zipped()) }, amplitudeJob},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := &service{handler: c.handler}
-				j := c.job(t.TempDir(), "1999-12-01", "1999-12-02")
-				j.transport = s.serve(t)
-				sum, err := j.Run(t.Context())
-				require.NoError(t, err)
-				require.Equal(t, []int{2, 2}, []int{sum.Parts, sum.Empty})
-				require.Zero(t, sum.Events)
-				require.Len(t, files(t, j.Folder), 2)
-				require.Len(t, s.requests(), 2)
-				requireNoEvents(t, j)
-			})
+		inBubble(t, name, func(t *testing.T) {
+			s, j, _ := begin(t, c.job, "1999-12-01", "1999-12-02", c.handler)
+			sum, err := j.Run(t.Context())
+			require.NoError(t, err)
+			require.Equal(t, []int{2, 2}, []int{sum.Parts, sum.Empty})
+			require.Zero(t, sum.Events)
+			require.Len(t, files(t, j.Folder), 2)
+			require.Len(t, s.requests(), 2)
+			requireNoEvents(t, j)
 		})
 	}
 }
@@ -261,29 +248,27 @@ func TestDaysThatCanChange(t *testing.T) {
 			"19991231T23 to 20000101T23 can still change, and was not downloaded: run the same command again after 2000-01-02 02:00 UTC", 0,
 		},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				time.Sleep(time.Hour) // the bubble begins with the year 2000
-				s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
-					if r.URL.Query().Has("start") {
-						rows(w, r)
-						return
-					}
-					lines(w, r)
-				}}
-				j := mixpanelJob(t.TempDir(), "1999-12-30", "2000-01-01")
-				j.Vendor, j.transport = c.vendor, s.serve(t)
-				sum, err := j.Run(t.Context())
-				requireProblem(t, KindNotYet, err, c.text)
-				require.Equal(t, c.want, s.requests())
-				require.Len(t, files(t, j.Folder), len(c.want))
-				require.Len(t, sum.Early, c.early)
+		inBubble(t, name, func(t *testing.T) {
+			time.Sleep(time.Hour) // the bubble begins with the year 2000
+			s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
+				if r.URL.Query().Has("start") {
+					answerHours(w, r)
+					return
+				}
+				answerDays(w, r)
+			}}
+			j := mixpanelJob(t.TempDir(), "1999-12-30", "2000-01-01")
+			j.Vendor, j.transport = c.vendor, s.serve(t)
+			sum, err := j.Run(t.Context())
+			requireProblem(t, KindNotYet, err, c.text)
+			require.Equal(t, c.want, s.requests())
+			require.Len(t, files(t, j.Folder), len(c.want))
+			require.Len(t, sum.Early, c.early)
 
-				j.From = day("2000-01-01")
-				_, err = j.Run(t.Context())
-				requireProblem(t, KindNotYet, err, "can still change")
-				require.Len(t, s.requests(), len(c.want))
-			})
+			j.From = day("2000-01-01")
+			_, err = j.Run(t.Context())
+			requireProblem(t, KindNotYet, err, "can still change")
+			require.Len(t, s.requests(), len(c.want))
 		})
 	}
 }
@@ -292,12 +277,10 @@ func TestDaysThatCanChange(t *testing.T) {
 func TestAgain(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		late := ""
-		s := &service{handler: func(w http.ResponseWriter, r *http.Request) {
-			lines(w, r)
+		s, j, _ := begin(t, mixpanelJob, "1999-12-25", "1999-12-30", func(w http.ResponseWriter, r *http.Request) {
+			answerDays(w, r)
 			write(w, []byte(late))
-		}}
-		j := mixpanelJob(t.TempDir(), "1999-12-25", "1999-12-30")
-		j.transport = s.serve(t)
+		})
 		run := func(requests, early, events int) {
 			t.Helper()
 			before := len(s.requests())
@@ -352,7 +335,7 @@ func TestStopped(t *testing.T) {
 				<-r.Context().Done()
 				return
 			}
-			lines(w, r)
+			answerDays(w, r)
 		}
 		j := mixpanelJob(t.TempDir(), "1999-12-01", "1999-12-03")
 		j.transport = s.serve(t)
@@ -368,9 +351,7 @@ func TestStopped(t *testing.T) {
 
 func TestKeysAreNotInTheFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := &service{handler: lines}
-		j := mixpanelJob(t.TempDir(), "1999-12-01", "1999-12-03")
-		j.transport = s.serve(t)
+		_, j, _ := begin(t, mixpanelJob, "1999-12-01", "1999-12-03", answerDays)
 		_, err := j.Run(t.Context())
 		require.NoError(t, err)
 		require.NoError(t, filepath.WalkDir(j.Folder, func(path string, d os.DirEntry, err error) error {
