@@ -209,7 +209,7 @@ func inScratch(t *testing.T, path string) {
 	events := vendortest.Generate(vendortest.GenerateOptions{
 		From: time.Date(2022, 3, 12, 0, 0, 0, 0, time.UTC), To: time.Date(2022, 3, 14, 0, 0, 0, 0, time.UTC), Count: 100,
 	})
-	mixpanel := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Zone: zone, Old: true})
+	mixpanel := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Zone: zone})
 	request := httptest.NewRequest(http.MethodGet, "/api/2.0/export?from_date=2022-03-11&to_date=2022-03-14&time_in_ms=true", nil)
 	request.SetBasicAuth("secret", "")
 	answer := httptest.NewRecorder()

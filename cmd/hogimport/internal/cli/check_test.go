@@ -5,10 +5,10 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
-	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -20,18 +20,34 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// requireNarrow demands that a text fits 80 columns.
-func requireNarrow(t *testing.T, text string) {
+// wrong is a command that ends with an exit code, and with words about what is wrong and what to do next.
+type wrong struct {
+	args       []string
+	env        []string // more, which win
+	code       int
+	text, todo string
+}
+
+// requireWrong runs commands that end so. Their words have no key.
+func requireWrong(t *testing.T, program func(t *testing.T) *clitest.Program, command []string, cases map[string]wrong) {
 	t.Helper()
-	for line := range strings.SplitSeq(text, "\n") {
-		require.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+	for name, c := range cases {
+		t.Run(name, func(t *testing.T) {
+			r := program(t).With(c.env...).Ends(t, c.code, slices.Concat(command, c.args)...).Err(t, c.text, c.todo)
+			r.Never(t, hogapitest.DefaultPersonalKey, hogapitest.DefaultProjectKey, "phc_wrong", "phx_secret")
+			if command != nil {
+				r.Narrow(t)
+			} else {
+				assert.Empty(t, r.Stdout)
+			}
+		})
 	}
 }
 
 // says demands that a text has some words, wherever its lines are broken.
-func says(t *testing.T, text, want string) {
+func says(t *testing.T, text string, want ...string) {
 	t.Helper()
-	assert.Contains(t, strings.Join(strings.Fields(text), " "), strings.Join(strings.Fields(want), " "))
+	clitest.Says(t, text, want...)
 }
 
 func TestCheckOfGoodFiles(t *testing.T) {
@@ -39,20 +55,18 @@ func TestCheckOfGoodFiles(t *testing.T) {
 	p := clitest.New(t, nil) // no key, no host, no HOME
 	export(t, p.Dir, "export.jsonl", 2000, 0, time.UTC)
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	requireNarrow(t, r.Stdout)
-	requireNarrow(t, r.Stderr)
+	r.Narrow(t)
 	for _, want := range []string{
 		"would be sent               2,000      100 %", "Sign up", "33.4 %", "from              2023-01-01 00:00:00 UTC",
 		"less than a minute at 1,000 events a second", "The times fit UTC", "The whole report: report.html",
 	} {
 		says(t, r.Stdout, want)
 	}
-	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
-	require.NoError(t, err)
+	page := p.Read(t, "report.html")
 	for _, want := range []string{"Ready to import", "Events by month (UTC) and name", "2023-01", "The times fit UTC", "The project was not asked", "hogimport run export.jsonl --format mixpanel"} {
-		assert.Contains(t, string(page), want)
+		assert.Contains(t, page, want)
 	}
-	assert.NotContains(t, string(page), "<script", "what a customer has written is text")
+	assert.NotContains(t, page, "<script", "what a customer has written is text")
 	left, err := os.ReadDir(p.Dir)
 	require.NoError(t, err)
 	assert.Len(t, left, 2, "only the page is written")
@@ -64,16 +78,11 @@ func TestCheckOfLocalTimes(t *testing.T) {
 	export(t, p.Dir, "export.jsonl", 2000, 0, pacific(t))
 	wrong := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
 	require.Equal(t, 3, wrong.Code, "a script must not go on: %s", wrong.Stderr)
-	says(t, wrong.Stderr, "not ready to import: The times are local, not UTC")
-	says(t, wrong.Stderr, "--zone America/Los_Angeles")
-	says(t, wrong.Stdout, "Not ready to import")
-	says(t, wrong.Stdout, "The times are local, not UTC")
-	says(t, wrong.Stdout, "--zone America/Los_Angeles")
+	says(t, wrong.Stderr, "not ready to import: The times are local, not UTC", "--zone America/Los_Angeles")
+	says(t, wrong.Stdout, "Not ready to import", "The times are local, not UTC", "--zone America/Los_Angeles")
 	right := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--zone", "America/Los_Angeles")
-	says(t, right.Stdout, "The times fit America/Los_Angeles")
-	says(t, right.Stdout, "Ready to import")
-	other := p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo")
-	says(t, other.Stdout, "Problem: The times")
+	says(t, right.Stdout, "The times fit America/Los_Angeles", "Ready to import")
+	p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo").Out(t, "Problem: The times")
 }
 
 func TestCheckOfTooManyRejects(t *testing.T) {
@@ -81,12 +90,11 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 2000, 30, time.UTC)
 	r := p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	requireNarrow(t, r.Stdout+r.Stderr)
+	r.Narrow(t)
 	says(t, r.Stderr, "67 of 2,000 events (3.4 %) would be rejected, and --max-rejects")
 	says(t, r.Stdout, "rejected because")
-	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
-	require.NoError(t, err, "the page is written all the same")
-	assert.Contains(t, string(page), "Not ready to import")
+	page := p.Read(t, "report.html")
+	assert.Contains(t, page, "Not ready to import")
 	for _, limit := range []string{"67", "4%", "none"} {
 		assert.Equal(t, 0, p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--max-rejects", limit).Code, limit)
 	}
@@ -94,8 +102,8 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 
 	nothing := p.Run(t, "check", "export.jsonl", "--format", "amplitude")
 	require.Equal(t, 3, nothing.Code, "of another format")
-	says(t, nothing.Stderr, "The files look like --format mixpanel.")
-	says(t, nothing.Stderr, "no event would be sent: the files have 2,000 records; rejected: 0, left out: 2,000")
+	says(t, nothing.Stderr, "The files look like --format mixpanel.",
+		"no event would be sent: the files have 2,000 records; rejected: 0, left out: 2,000")
 }
 
 func TestCheckOfLinesOfPostHog(t *testing.T) {
@@ -109,16 +117,6 @@ func TestCheckOfLinesOfPostHog(t *testing.T) {
 	assert.Equal(t, "jsonl", report.Format)
 }
 
-func TestUntilLeavesOutEventsOfAFormat(t *testing.T) {
-	t.Parallel()
-	p := clitest.New(t, nil)
-	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC) // of 29 days and 4 hours
-	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--until", "2023-01-08", "--json")
-	var report formats.CheckReport
-	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
-	assert.Equal(t, []int64{100, 24, 76}, []int64{report.Read, report.Good, report.Skipped})
-}
-
 func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
@@ -130,9 +128,8 @@ func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 	}
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	says(t, r.Stdout, "The project already has 40 events in these days")
-	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "2023-01-26")
+	page := p.Read(t, "report.html")
+	assert.Contains(t, page, "2023-01-26")
 
 	server.Script(ops.Query, hogapitest.Status(401))
 	without := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
@@ -144,34 +141,24 @@ func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 func TestCheckOfWhatCannotBeRead(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "cut.jsonl"), []byte(`{"event":"a","properties":{"time":1672531200,`), 0o600))
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "bad.jsonl.gz"), []byte("\x1f\x8b\x08 this is not gzip"), 0o600))
+	p.Write(t, "cut.jsonl", `{"event":"a","properties":{"time":1672531200,`)
+	p.Write(t, "bad.jsonl.gz", "\x1f\x8b\x08 this is not gzip")
 	export(t, p.Dir, "good.jsonl", 10, 0, time.UTC)
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "empty.json"), nil, 0o600))
-	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "my files"), 0o700))
-	for name, c := range map[string]struct {
-		args []string
-		code int
-		text string
-	}{
-		"cut off":           {[]string{"cut.jsonl"}, 1, "is not finished"},
-		"no file":           {[]string{"none.jsonl"}, 2, "none.jsonl: there is no such file"},
-		"no format":         {[]string{"cut.jsonl", "--format", "excel"}, 2, `--format "excel" is not known`},
-		"a rate":            {[]string{"cut.jsonl", "--rate", "0"}, 2, `--rate "0"`},
-		"a limit":           {[]string{"cut.jsonl", "--max-rejects", "0"}, 2, `--max-rejects "0" is not a limit`},
-		"damaged":           {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, 1, "bad.jsonl.gz"},
-		"a folder":          {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, 1, "the page none/report.html cannot be written: no such file or directory give a path that can be written with --report FILE"},
-		"no more files":     {nil, 2, "no files are named"},
-		"a folder of files": {[]string{"my files", "--format", "mixpanel"}, 2, "my files: this is a folder name its files, such as 'my files/*'"},
-		"an empty file":     {[]string{"empty.json", "--format", "mixpanel"}, 3, "no event would be sent: the files have no records Is the export complete, and are they the right files?"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			r := p.Run(t, append([]string{"check"}, c.args...)...)
-			assert.Equal(t, c.code, r.Code, r.Stderr)
-			says(t, r.Stderr, c.text)
-			requireNarrow(t, r.Stderr)
-		})
-	}
+	p.Write(t, "empty.json", "")
+	p.Write(t, "my files/x", "")
+	same := func(*testing.T) *clitest.Program { return p }
+	requireWrong(t, same, []string{"check"}, map[string]wrong{
+		"cut off":           {[]string{"cut.jsonl"}, nil, 1, "is not finished", ""},
+		"no file":           {[]string{"none.jsonl"}, nil, 2, "none.jsonl: there is no such file", ""},
+		"no format":         {[]string{"cut.jsonl", "--format", "excel"}, nil, 2, `--format "excel" is not known`, ""},
+		"a rate":            {[]string{"cut.jsonl", "--rate", "0"}, nil, 2, `--rate "0"`, ""},
+		"a limit":           {[]string{"cut.jsonl", "--max-rejects", "0"}, nil, 2, `--max-rejects "0" is not a limit`, ""},
+		"damaged":           {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, nil, 1, "bad.jsonl.gz", ""},
+		"a folder":          {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, nil, 1, "the page none/report.html cannot be written: no such file or directory", "give a path that can be written with --report FILE"},
+		"no more files":     {nil, nil, 2, "no files are named", ""},
+		"a folder of files": {[]string{"my files", "--format", "mixpanel"}, nil, 2, "my files: this is a folder", "name its files, such as 'my files/*'"},
+		"an empty file":     {[]string{"empty.json", "--format", "mixpanel"}, nil, 3, "no event would be sent: the files have no records", "Is the export complete, and are they the right files?"},
+	})
 }
 
 const anEarlierPage = "<!DOCTYPE html><title>Check: ready – hogimport</title>"
@@ -180,14 +167,10 @@ func TestAPageIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	export(t, p.Dir, "export.jsonl", 10, 0, time.UTC)
-	path := filepath.Join(p.Dir, "report.html")
-	require.NoError(t, os.WriteFile(path, []byte(anEarlierPage), 0o600))
-	require.NoError(t, os.Mkdir(path+durable.TempEnding, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(path+durable.TempEnding, "x"), nil, 0o600))
+	p.Write(t, "report.html", anEarlierPage)
+	p.Write(t, "report.html"+durable.TempEnding+"/x", "")
 	p.Ends(t, 1, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	kept, err := os.ReadFile(path)
-	require.NoError(t, err)
-	assert.Equal(t, anEarlierPage, string(kept), "a page that cannot be written leaves the earlier one as it is")
+	assert.Equal(t, anEarlierPage, p.Read(t, "report.html"), "a page that cannot be written leaves the earlier one as it is")
 }
 
 // A report replaces an earlier one, and no other file: a shell can make FILE an export.
@@ -203,16 +186,11 @@ func TestAReportOverwritesNothingElse(t *testing.T) {
 	run := func(args ...string) (clitest.Result, string) {
 		file := args[len(args)-1]
 		if content, isMade := files[file]; isMade {
-			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, file), []byte(content), 0o600))
+			p.Write(t, file, content)
 		}
-		r := p.Run(t, append(args[:len(args)-1:len(args)-1], "--report", file)...)
-		content, err := os.ReadFile(filepath.Join(p.Dir, file))
-		require.NoError(t, err)
-		return r, string(content)
+		return p.Run(t, append(args[:len(args)-1:len(args)-1], "--report", file)...), p.Read(t, file)
 	}
-	events, err := os.ReadFile(filepath.Join(p.Dir, "e.jsonl"))
-	require.NoError(t, err)
-	files["e.jsonl"] = string(events)
+	files["e.jsonl"] = p.Read(t, "e.jsonl")
 	for _, args := range [][]string{
 		{"check", "e.jsonl", "e.jsonl"}, {"check", "e.jsonl", "a.jsonl.gz"}, {"check", "e.jsonl", "page.html"}, {"check", "e.jsonl", "verify.html"},
 		{"verify", "e.jsonl"}, {"verify", "a.jsonl.gz"}, {"verify", "check.html"},
@@ -237,7 +215,92 @@ func TestNumbersOfManyNamesHaveTheirThousandsDivided(t *testing.T) {
 	for i := range 1500 {
 		fmt.Fprintf(&text, `{"event":"name %d","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", i)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(text.String()), 0o600))
+	p.Write(t, "e.jsonl", text.String())
 	assert.Regexp(t, `\n1,\d\d\d more `, p.Ends(t, 0, "check", "e.jsonl").Stdout)
 	assert.Regexp(t, `and 1,\d\d\d more names`, p.Ends(t, 0, "run", "e.jsonl", "--yes", "--rate", "none").Stderr)
+}
+
+// During an import and after it, a check knows its events: it advises to continue or to verify, and
+// not to leave out events that the import has sent.
+func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Events(t, "e.jsonl", 9000, nil)
+	before := p.Run(t, "check", "e.jsonl")
+	says(t, before.Stdout, "Nothing has been sent so far.", "OK: The project has no events in these days")
+
+	p.Until(t, func() bool { return server.Ledger().Len() > 6000 }, os.Kill, "run", "e.jsonl", "--yes", "--rate", "2000")
+	killed := p.Ends(t, 0, "check", "e.jsonl", "--report", "report.html", "--max-rejects", "3%")
+	killed.Narrow(t)
+	assert.NotContains(t, killed.Stdout, "--until")
+	assert.NotContains(t, killed.Stdout, "Nothing has been sent")
+	assert.NotContains(t, killed.Stdout, "hogimport trial")
+	says(t, killed.Stdout, "An import of these files has begun: hogimport-state/e (killed, at least ",
+		"Its flags are kept, except for --max-rejects and --rate: give these two again.", "events in these days, all of this import",
+		"They are of hogimport-state/e: continue it with hogimport run")
+	assert.Contains(t, strings.ReplaceAll(killed.Stdout, " \\\n     ", ""), "    hogimport run --state hogimport-state/e --max-rejects 3%\n")
+	page := p.Read(t, "report.html")
+	assert.NotContains(t, page, "--until")
+	assert.Contains(t, page, ">This import</th>")
+
+	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/e", "--max-rejects", "3%", "--rate", "none").Code)
+	complete := p.Run(t, "check", "e.jsonl")
+	says(t, complete.Stdout, "An import of these files is complete: hogimport-state/e (9,000 acknowledged).")
+	assert.NotContains(t, complete.Stdout, "Ready")
+	says(t, complete.Stdout, "They are of hogimport-state/e: compare them with hogimport verify")
+	assert.NotContains(t, complete.Stdout, "hogimport run")
+	assert.Contains(t, complete.Stdout, "    hogimport verify --state hogimport-state/e --report verify.html\n")
+	require.Equal(t, 0, p.Run(t, "verify").Code)
+	verified := p.Run(t, "check", "e.jsonl")
+	says(t, verified.Stdout, "They are of hogimport-state/e, which is verified")
+	assert.NotContains(t, verified.Stdout, "What to do next")
+
+	// Events of a live SDK on the last day are others.
+	for i := range 40 {
+		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
+			UUID: clitest.ID(100_000 + i), Event: "live", DistinctID: "x", Time: time.Date(2024, 1, 7, 2, i, 0, 0, time.UTC),
+		})
+	}
+	live := p.Run(t, "check", "e.jsonl")
+	says(t, live.Stdout, "The project already has 40 other events in these days", "--until 2024-01-07.",
+		"more are of this import: they are of hogimport-state/e, which is verified")
+
+	// A file that was moved is the same one. The state folder of an import of other files says nothing of these.
+	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "other"), 0o700))
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "e.jsonl"), filepath.Join(p.Dir, "other", "e.jsonl")))
+	says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "An import of these files is complete")
+	p.Events(t, "e.jsonl", 100, nil)
+	require.NoError(t, os.Rename(filepath.Join(p.Dir, "e.jsonl"), filepath.Join(p.Dir, "other", "e.jsonl")))
+	says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "Nothing has been sent so far.")
+}
+
+// To leave out every event is no advice.
+func TestCheckNeverSaysToLeaveOutAll(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Events(t, "e.jsonl", 3000, nil)
+	for i := range 3 {
+		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
+			UUID: clitest.ID(100_000 + i), Event: "live", DistinctID: "x", Time: time.Date(2024, 1, 1+i, 0, 0, 0, 0, time.UTC),
+		})
+	}
+	r := p.Run(t, "check", "e.jsonl")
+	says(t, r.Stdout, "The project already has 3 events in these days", "In 3 days both the project and the files have events")
+	assert.NotContains(t, r.Stdout, "--until")
+	var report formats.CheckReport
+	require.NoError(t, json.Unmarshal([]byte(p.Run(t, "check", "e.jsonl", "--json").Stdout), &report))
+	assert.Empty(t, report.CutFrom)
+	assert.Len(t, report.Held, 3)
+}
+
+// The text says that the project was not asked, as the page does.
+func TestCheckSaysThatTheProjectWasNotAsked(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	p.Events(t, "e.jsonl", 10, nil)
+	r := p.Run(t, "check", "e.jsonl")
+	says(t, r.Stdout, "Note: The project was not asked Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID")
+	p.Env = append(p.Env, "POSTHOG_PERSONAL_API_KEY=phx_x", "POSTHOG_PROJECT_ID=1", "POSTHOG_HOST=nowhere")
+	r = p.Run(t, "check", "e.jsonl")
+	says(t, r.Stdout, `Note: The project could not be asked --host "nowhere" is neither a region nor a URL`)
 }

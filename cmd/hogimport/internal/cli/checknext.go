@@ -99,13 +99,7 @@ func (c *check) nextOf(found settled, run string) (steps []page.Step) {
 
 // runFlags returns the flags of run that a check takes and commandLine leaves out.
 func (c *check) runFlags(in *input) (flags string) {
-	if in.Sort {
-		flags += " --sort"
-	}
-	if in.Links {
-		flags += " --links"
-	}
-	if !c.canAnswer() {
+	if flags = in.orderFlags(); !c.canAnswer() {
 		flags += " --yes"
 	}
 	return flags

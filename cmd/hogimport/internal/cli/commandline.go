@@ -13,27 +13,67 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// commandLine are the files and the options of an input as they can be typed.
-func commandLine(in input) string {
-	words := fileWords(in.Files)
-	add := func(flag, value string) {
-		if value != "" {
-			words = append(words, flag, quoted(value))
+// A setting is a flag of an input, with the words that are typed after it: several for a flag that is repeated.
+type setting struct {
+	flag   string
+	isOn   bool // a flag without a word, which is given
+	values []string
+}
+
+// settings are all flags of an input. The first ones, up to ofEvents, make another event of the same record.
+func (in *input) settings() []setting {
+	one := func(value string) []string {
+		if value == "" {
+			return nil
+		}
+		return []string{value}
+	}
+	return []setting{
+		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
+		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)}, {flag: "--device-prefix", isOn: in.Devices},
+		{flag: "--set-policy", values: one(in.SetPolicy)},
+		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
+	}
+}
+
+const ofEvents = 7
+
+// differences are the flags of two inputs that are not the same.
+func (in *input) differences(other *input) string {
+	var names []string
+	others := other.settings()
+	for i, s := range in.settings() {
+		if s.isOn != others[i].isOn || !slices.Equal(s.values, others[i].values) {
+			names = append(names, s.flag)
 		}
 	}
-	add("--format", in.Format)
-	add("--header", joinedColumns(in.Header))
-	for _, m := range in.Map {
-		add("--map", m)
+	return strings.Join(names, ", ")
+}
+
+// commandLine are the files and the options of an input as they can be typed, without --sort and --links.
+func commandLine(in input) string {
+	words := fileWords(in.Files)
+	in.Sort, in.Links = false, false
+	for _, s := range in.settings() {
+		if s.isOn {
+			words = append(words, s.flag)
+		}
+		for _, value := range s.values {
+			words = append(words, s.flag, quoted(value))
+		}
 	}
-	add("--zone", in.Zone)
-	add("--group-type", in.GroupType)
-	if in.Devices {
-		words = append(words, "--device-prefix")
-	}
-	add("--set-policy", in.SetPolicy)
-	add("--until", in.Until)
 	return strings.Join(words, " ")
+}
+
+// orderFlags are --sort and --links, as they are typed.
+func (in *input) orderFlags() (flags string) {
+	if in.Sort {
+		flags += " --sort"
+	}
+	if in.Links {
+		flags += " --links"
+	}
+	return flags
 }
 
 func joinedColumns(columns []string) string {

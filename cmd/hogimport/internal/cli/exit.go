@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/formats/generic"
 )
 
 type code int
@@ -141,14 +142,14 @@ func (e *importError) Error() string { return e.err.Error() }
 func (e *importError) Unwrap() error { return e.err }
 
 func (e *importError) fault() *fault {
-	f := *e.meaning()
+	f := *e.explained()
 	if strings.Contains(f.todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
 		f.next = append(slices.Clone(f.next), page.Step{Command: e.state.again()})
 	}
 	return &f
 }
 
-func (e *importError) meaning() *fault {
+func (e *importError) explained() *fault {
 	begun := e.receipt.Acknowledged+e.receipt.Unconfirmed > 0
 	stop, ok := errors.AsType[*hogapi.StopError](e.err)
 	switch {
@@ -222,61 +223,59 @@ func (e *importError) afterRejects(begun bool) string {
 
 const resume = "run the same command again: it continues where it stopped"
 
-var stops = map[hogapi.StopReason]struct {
-	code       code
-	text, todo string
-}{
-	hogapi.StopUnauthorized: {codeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again"},
-	hogapi.StopWrongKey: {codeProject, "no project has this project API key; nothing was sent",
-		"copy the key (phc_…) from the settings of the right project, check that --host is its region, and run again"},
-	hogapi.StopForbidden:      {codeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again"},
-	hogapi.StopTooManyRejects: {codeRejects, "too much was rejected", ""},
-	hogapi.StopQuota: {codeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
-		"raise the limit, run the same command again, and then hogimport verify"},
-	hogapi.StopNoProgress:  {codeStopped, "nothing gets through to the service", "when it answers again, " + resume},
-	hogapi.StopHandler:     {codeStopped, "the reject file cannot be written", "make room on the disk, and " + resume},
-	hogapi.StopCheckpoint:  {codeStopped, "the state folder cannot be written", "make room on the disk, and " + resume},
-	hogapi.StopSource:      {codeOther, "the files cannot be read further", "correct the files, and " + resume},
-	hogapi.StopCanceled:    {codeStopped, "interrupted", resume},
-	hogapi.StopUnreachable: {codeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again"},
-	hogapi.StopCertificate: {codeOther, "the server's certificate is not valid; nothing was sent by this run",
-		"check --host, the clock of this machine and its root certificates, and run again"},
-	hogapi.StopWrongScheme: {codeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again"},
-	hogapi.StopTLS:         {codeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again"},
-	hogapi.StopNotFound:    {codeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again"},
-	hogapi.StopRedirect:    {codeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again"},
-	hogapi.StopRefused:     {codeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again"},
-	hogapi.StopNotService:  {codeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again"},
-	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text"},
-}
+// A suspect is a setting to look at before a stopped import is run again: the words before its command, and a next step.
+type suspect struct{ before, step string }
 
-// A suspect is a setting to look at before a stopped import is run again.
-type suspect uint8
-
-const (
-	suspectNothing suspect = iota
-	suspectKey
-	suspectHost
+var (
+	nothing = suspect{"", "Run it first."}
+	theKey  = suspect{"with the right project key: ", "Run it first, with the right project key."}
+	theHost = suspect{"check --host, then: ", "Check --host, and run it first."}
 )
 
-// suspectOf returns the suspect of an import that has ended so.
-func suspectOf(ended string) suspect {
-	switch stop := stops[hogapi.StopReason(ended)]; {
-	case stop.code == codeProject:
-		return suspectKey
-	case strings.HasPrefix(stop.todo, "check --host"):
-		return suspectHost
+// A meaning is what the end of an import says to its user.
+type meaning struct {
+	code       code
+	text, todo string
+	suspect    suspect
+}
+
+var stops = map[hogapi.StopReason]meaning{
+	hogapi.StopUnauthorized: {codeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again", theKey},
+	hogapi.StopWrongKey: {codeProject, "no project has this project API key; nothing was sent",
+		"copy the key (phc_…) from the settings of the right project, check that --host is its region, and run again", theKey},
+	hogapi.StopForbidden:      {codeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again", theKey},
+	hogapi.StopTooManyRejects: {codeRejects, "too much was rejected", "", nothing},
+	hogapi.StopQuota: {codeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
+		"raise the limit, run the same command again, and then hogimport verify", nothing},
+	hogapi.StopNoProgress:  {codeStopped, "nothing gets through to the service", "when it answers again, " + resume, nothing},
+	hogapi.StopHandler:     {codeStopped, "the reject file cannot be written", "make room on the disk, and " + resume, nothing},
+	hogapi.StopCheckpoint:  {codeStopped, "the state folder cannot be written", "make room on the disk, and " + resume, nothing},
+	hogapi.StopSource:      {codeOther, "the files cannot be read further", "correct the files, and " + resume, nothing},
+	hogapi.StopCanceled:    {codeStopped, "interrupted", resume, nothing},
+	hogapi.StopUnreachable: {codeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again", theHost},
+	hogapi.StopCertificate: {codeOther, "the server's certificate is not valid; nothing was sent by this run",
+		"check --host, the clock of this machine and its root certificates, and run again", theHost},
+	hogapi.StopWrongScheme: {codeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again", theHost},
+	hogapi.StopTLS:         {codeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again", theHost},
+	hogapi.StopNotFound:    {codeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again", theHost},
+	hogapi.StopRedirect:    {codeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again", theHost},
+	hogapi.StopRefused:     {codeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again", theHost},
+	hogapi.StopNotService:  {codeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again", theHost},
+	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text", nothing},
+}
+
+// meaningOf is the meaning of an end, which may be a reason that this release does not know.
+func meaningOf(ended hogapi.StopReason) meaning {
+	if m, ok := stops[ended]; ok {
+		return m
 	}
-	return suspectNothing
+	return meaning{codeOther, "stopped: " + string(ended), resume, nothing}
 }
 
 // faultOfStop explains why an import has stopped. An import that has begun can always be resumed.
 func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
-	s, ok := stops[stop.Reason]
-	if !ok {
-		s.code, s.text, s.todo = codeOther, "stopped: "+string(stop.Reason), resume
-	}
-	f := &fault{code: s.code, text: s.text, todo: s.todo, err: stop}
+	m := meaningOf(stop.Reason)
+	f := &fault{code: m.code, text: m.text, todo: m.todo, err: stop}
 	if f.code == codeOther && begun {
 		f.code = codeStopped
 	}
@@ -306,4 +305,46 @@ func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
 
 func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
+}
+
+// tableTodo is the advice about a table that the flags do not fit.
+func tableTodo(table *generic.ColumnsError) string {
+	if table.IsData() {
+		return "name the columns in their order, such as --header event,distinct_id,timestamp; or give the table a header"
+	}
+	if len(table.Unmapped) == 0 {
+		return "correct --map, or name the right files; see hogimport formats --help"
+	}
+	var flags []string
+	for _, target := range table.Unmapped {
+		flags = append(flags, "--map "+target+"=COLUMN")
+	}
+	return "add " + strings.Join(flags, " ") + " with the names of the columns; see hogimport formats --help"
+}
+
+// checkFault explains why files could not be checked.
+func checkFault(err error) error {
+	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
+		return &fault{code: codeStopped, text: "interrupted: nothing was written", todo: "run the same command again", err: err}
+	}
+	if input, ok := errors.AsType[*hogapi.InputError](err); ok {
+		return &fault{code: codeUsage, text: inFlags(input), err: err}
+	}
+	text := strings.TrimPrefix(strings.TrimPrefix(inFlags(err), "check: "), "the source failed: ")
+	if table, ok := errors.AsType[*generic.ColumnsError](err); ok {
+		return &fault{code: codeUsage, text: text, todo: tableTodo(table), err: err}
+	}
+	return &fault{code: codeOther, text: text, todo: "nothing was written; correct the file, or leave it out, and check again", err: err}
+}
+
+// filesFault explains why the first records of files could not be checked.
+func filesFault(err error) error {
+	if _, ok := errors.AsType[*generic.ColumnsError](err); ok {
+		return checkFault(err)
+	}
+	f := faultOf(err)
+	if f.code != codeOther || f.todo != "" {
+		return err
+	}
+	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
 }

@@ -1,8 +1,10 @@
 package cli_test
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
+	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
@@ -17,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
 )
 
 const exportSecret = "s3cr3t-0123456789abcdef"
@@ -67,11 +70,11 @@ func TestFetch(t *testing.T) {
 	require.Zero(t, r.Code, r.Stderr)
 	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext:\n    hogimport check export/mixpanel-\*\.json\.gz --format mixpanel --report \\\n`+
 		`      check\.html --left-out left-out\.txt\n$`, r.Stdout)
-	assert.Contains(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
+	says(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
 
 	r = p.Run(t, args...)
 	require.Zero(t, r.Code, r.Stderr)
-	assert.Contains(t, r.Stderr, "3 of 3 days are there already.")
+	says(t, r.Stderr, "3 of 3 days are there already.")
 	assert.EqualValues(t, 3, requests.Load())
 
 	r = p.Run(t, append(args, "--json", "--log", "json")...)
@@ -134,7 +137,7 @@ func TestFetchExitCodes(t *testing.T) {
 			r := p.Run(t, c.args...)
 			requireNoSecret(t, r)
 			require.Equal(t, c.code, r.Code, r.Stderr)
-			require.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), c.text)
+			require.Contains(t, clitest.Words(r.Stderr), c.text)
 			require.NotContains(t, r.Stderr, "--region", "the server was given by --export-host")
 		})
 	}
@@ -149,7 +152,7 @@ func TestFetchWithAKeyFile(t *testing.T) {
 		user.Store(name + ":" + password)
 		dayOfEvents(w, r)
 	})
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "key"), []byte(exportSecret+"\n"), 0o600))
+	p.Write(t, "key", exportSecret+"\n")
 	p.Env = p.Env[1:]
 	r := p.Run(t, "fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "--service-account", "me", "--secret-file", "key",
 		"--mixpanel-project", "7", "export")
@@ -163,8 +166,108 @@ func TestFetchKeepsTheZoneForTheNextCommand(t *testing.T) {
 	p, _ := exporter(t, dayOfEvents)
 	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export"}
 	r := p.Ends(t, 0, append(args, "--zone", "US/Pacific")...)
-	says(t, strings.ReplaceAll(r.Stdout, "\\\n", ""), "--format mixpanel --zone US/Pacific --report check.html --left-out left-out.txt")
+	says(t, r.Stdout, "--format mixpanel --zone US/Pacific --report check.html --left-out left-out.txt")
 	assert.Equal(t, 4, strings.Count(r.Stdout, "\n"), "the command is on two lines")
-	r = p.Ends(t, 2, args...)
-	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "the download in export began with --zone US/Pacific, and this command is without --zone")
+	p.Ends(t, 2, args...).Err(t, "the download in export began with --zone US/Pacific, and this command is without --zone")
+}
+
+// contents are the files of an export.
+func contents(t *testing.T, dir string) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	paths, err := filepath.Glob(filepath.Join(dir, "[am]*"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		require.NoError(t, err)
+		all[filepath.Base(path)] = string(text)
+	}
+	return all
+}
+
+// Killed at any moment, again and again, a download leaves only files that are whole, and the same command ends with the records of
+// the range, each as often as the vendor has it.
+func TestFetchKilled(t *testing.T) {
+	t.Parallel()
+	events := march(4000)
+	m := newMixpanel(vendortest.MixpanelOptions{Events: events, Unlimited: true})
+	a := newAmplitude(vendortest.AmplitudeOptions{Events: events, MaxBytes: 12 << 10})
+	for vendor, c := range map[string]struct {
+		server http.Handler
+		script *vendortest.Script
+		log    *vendortest.Log
+		isIn   func(vendortest.Event) bool
+		kills  int
+	}{"mixpanel": {m, &m.Script, &m.Log, inMixpanel(m), 8}, "amplitude": {a, &a.Script, &a.Log, inAmplitude(a), 25}} {
+		t.Run(vendor, func(t *testing.T) {
+			t.Parallel()
+			p := vendorProgram(t, c.server)
+			args := append([]string{"fetch", vendor}, vendorRange...)
+			p.Ends(t, 0, append(args, "whole")...)
+			undisturbed := len(c.log.All())
+			for range 100 {
+				c.script.Next(vendortest.Fault{Pause: 4 * time.Millisecond}) // so that a kill finds it under way
+			}
+			folder := filepath.Join(p.Dir, "killed")
+			random := rand.New(rand.NewPCG(18, uint64(c.kills)))
+			done, underWay, have := 0, 0, map[string]string{}
+			for done < c.kills {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(150))*time.Millisecond)
+				cmd := p.Command(ctx, t, append(args, "killed")...) // killed with -9 when the context ends
+				_ = cmd.Run()
+				cancel()
+				if cmd.ProcessState.Exited() {
+					break // all is there
+				}
+				done++
+				if _, err := os.Stat(filepath.Join(folder, ".hogimport-fetch", "part")); err == nil {
+					underWay++
+				}
+				now := contents(t, folder)
+				for name, text := range have {
+					require.Equal(t, text, now[name], "a file with the name of a part stays: "+name)
+				}
+				have = now
+			}
+			require.Positive(t, underWay, "some kills were within a part")
+			t.Logf("killed %d times, %d times within a part", done, underWay)
+			p.Ends(t, 0, append(args, "killed")...)
+			requireExport(t, folder, events, c.isIn)
+			// At most one answer is lost to a kill, and a range that is too large may be tried again.
+			assert.LessOrEqual(t, len(c.log.All()), 2*(undisturbed+done))
+		})
+	}
+}
+
+// Ctrl-C ends a download at once, and it resumes.
+func TestFetchInterrupted(t *testing.T) {
+	t.Parallel()
+	arrived := make(chan struct{}, 10)
+	var isSlow atomic.Bool
+	isSlow.Store(true)
+	p, _ := exporter(t, func(w http.ResponseWriter, r *http.Request) {
+		if isSlow.Load() && r.URL.Query().Get("from_date") == "2024-03-02" {
+			_, _ = w.Write([]byte(`{"event":`))
+			_ = http.NewResponseController(w).Flush()
+			arrived <- struct{}{}
+			<-r.Context().Done()
+			return
+		}
+		dayOfEvents(w, r)
+	})
+	args := []string{"fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-03", "export"}
+	cmd := p.Command(t.Context(), t, args...)
+	finish := clitest.Start(t, cmd)
+	<-arrived
+	require.NoError(t, cmd.Process.Signal(os.Interrupt))
+	r := finish()
+	requireNoSecret(t, r)
+	require.Equal(t, 4, r.Code, r.Stderr)
+	says(t, r.Stderr, "run the same command again: it downloads what is not there yet")
+	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 1)
+
+	isSlow.Store(false)
+	r = p.Run(t, args...)
+	require.Zero(t, r.Code, r.Stderr)
+	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 3)
 }

@@ -136,7 +136,7 @@ func TestFetchFromMixpanel(t *testing.T) {
 	}{
 		"as usual":       {vendortest.MixpanelOptions{}, nil, nil, 9},
 		"by three days":  {vendortest.MixpanelOptions{}, []string{"--days", "3"}, nil, 4},
-		"an old project": {vendortest.MixpanelOptions{Zone: pacific, Old: true}, []string{"--zone", "US/Pacific"}, nil, 9},
+		"an old project": {vendortest.MixpanelOptions{Zone: pacific}, []string{"--zone", "US/Pacific"}, nil, 9},
 		"with faults": {vendortest.MixpanelOptions{}, nil, map[string][]vendortest.Fault{
 			"2024-02-27": {{Cut: vendortest.CutLine}, {Cut: vendortest.CutTerminated}},
 			"2024-02-28": {{Cut: vendortest.CutBody}, {Cut: vendortest.CutConnection}},
@@ -211,48 +211,10 @@ func TestFetchFromAmplitude(t *testing.T) {
 			assert.Zero(t, a.Script.Left())
 			assert.Empty(t, a.Log.Twice())
 			if name == "few events, empty days" {
-				assert.Positive(t, a.Log.Statuses()[http.StatusNotFound])
-				assert.Contains(t, r.Stdout, "Files without an event: ")
+				assert.True(t, slices.ContainsFunc(a.Log.All(), func(r vendortest.Request) bool { return r.Status == http.StatusNotFound }))
+				says(t, r.Stdout, "Files without an event: ")
 			}
 		})
-	}
-}
-
-// A wrong key or project is said at once, by its own exit code.
-func TestFetchWithWrongKeys(t *testing.T) {
-	t.Parallel()
-	m, a := newMixpanel(vendortest.MixpanelOptions{}), newAmplitude(vendortest.AmplitudeOptions{})
-	for name, c := range map[string]struct {
-		handler http.Handler
-		env     string
-		vendor  string
-	}{
-		"account": {m, "MIXPANEL_SERVICE_ACCOUNT_SECRET=wrong", "mixpanel"},
-		"project": {m, "MIXPANEL_PROJECT_ID=78", "mixpanel"},
-		"key":     {a, "AMPLITUDE_API_KEY=wrong", "amplitude"},
-		"secret":  {a, "AMPLITUDE_SECRET_KEY=wrong", "amplitude"},
-	} {
-		p := vendorProgram(t, c.handler)
-		p.Env = append(p.Env, c.env)
-		r := p.Run(t, append([]string{"fetch", c.vendor, "export"}, vendorRange...)...)
-		requireNoSecret(t, r)
-		require.Equal(t, 5, r.Code, name+r.Stderr)
-		require.Contains(t, r.Stderr, "refused the key (40")
-	}
-	require.Len(t, slices.Concat(m.Log.All(), a.Log.All()), 4, "one request each")
-}
-
-// The last hours of Amplitude and the days of Mixpanel that are not over are left out, and come with the same command later.
-func TestFetchUpToNow(t *testing.T) {
-	t.Parallel()
-	now := time.Now().UTC()
-	from := now.AddDate(0, 0, -2).Truncate(24 * time.Hour)
-	a := newAmplitude(vendortest.AmplitudeOptions{Events: vendortest.Generate(vendortest.GenerateOptions{From: from, To: now, Count: 3000, Seed: 1})})
-	p := vendorProgram(t, a)
-	r := p.Ends(t, 7, "fetch", "amplitude", "--from", from.Format(time.DateOnly), "--to", now.Format(time.DateOnly), "export")
-	assert.Contains(t, strings.ReplaceAll(r.Stderr, "\n", " "), "can still change, and was not downloaded")
-	for _, asked := range a.Log.All() {
-		assert.False(t, asked.To.Add(3*time.Hour).After(now.Add(time.Minute)), "an hour is asked for once it is over for two hours")
 	}
 }
 

@@ -43,22 +43,21 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	args := []string{"run", "--format", "mixpanel", "export/*.gz", "--yes", "--rate", "none", "--sort", "--links", "--zone", "US/Pacific", "--until", "2024-05-02"}
 	r := p.Ends(t, 0, args...)
 	assert.Regexp(t, `  [\d,]+ records are at or after --until\.\n`, r.Stdout)
-	assert.Contains(t, r.Stderr, "5 pairs of ids joined first.")
+	says(t, r.Stderr, "5 pairs of ids joined first.")
 	says(t, r.Stdout, " events and 5 links of persons acknowledged; ")
 	assert.NotContains(t, r.Stdout+r.Stderr, "than one sent before", "the links that come first are no disorder")
 	again := p.Run(t, args...)
 	assert.Equal(t, r.Stdout, again.Stdout)
-	assert.Contains(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified")
-	says(t, r.Stdout, "Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
+	says(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified",
+		"Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
 	verified := p.Ends(t, 0, "verify", "--report", "verify.html")
-	requireNarrow(t, verified.Stdout)
+	verified.Narrow(t)
 	assert.Regexp(t, `^Complete: all [\d,]+ events are in the project, [\d,]+ of the files and\s+5\s+links\s+of\s+persons\.`, verified.Stdout)
 	says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
 	removed := "Remove hogimport-state/1/sorted, which holds the sorted events: the import is verified. Another verify may make it again."
 	says(t, verified.Stdout, removed)
-	html, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
-	require.NoError(t, err)
-	assert.Contains(t, string(html), removed)
+	html := p.Read(t, "verify.html")
+	assert.Contains(t, html, removed)
 	require.NoError(t, os.RemoveAll(filepath.Join(p.Dir, "hogimport-state/1/sorted")))
 	assert.NotContains(t, p.Run(t, "verify").Stdout, "Remove ")
 	links, last := 0, time.Time{}
@@ -104,7 +103,7 @@ func TestPersonPropertiesByPolicy(t *testing.T) {
 	for policy, want := range map[string]string{"keep": `"$set":{"plan":"free"}`, "set-once": `"$set_once":{"plan":"free"}`, "strip": ""} {
 		server, p := clitest.Serve(t)
 		line := `{"event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"$set":{"plan":"free"}}}` + "\n"
-		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(line), 0o600))
+		p.Write(t, "e.jsonl", line)
 		p.Ends(t, 0, "run", "e.jsonl", "--yes", "--set-policy", policy)
 		for e := range server.Ledger().Events() {
 			assert.Contains(t, string(e.Properties), want)
@@ -121,10 +120,10 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 		return fmt.Sprintf(`{"uuid":"0188d3f2-1111-7aaa-8bbb-0000000000%s","event":"e","distinct_id":"p","timestamp":"2024-01-%sT00:00:00Z","created_at":"2024-01-09T00:00:00Z","properties":{"$set":{"plan":"%s"},"$set_once":{"first":"x"}}}`+"\n", at, at, plan)
 	}
 	server, p := clitest.Serve(t)
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export.jsonl"), []byte(row("pro", "02")+row("free", "01")), 0o600))
+	p.Write(t, "export.jsonl", row("pro", "02")+row("free", "01"))
 	check := func(flags ...string) string {
 		r := p.Ends(t, 0, append([]string{"check", "export.jsonl", "--format", "posthog"}, flags...)...)
-		return strings.Join(strings.Fields(r.Stdout), " ")
+		return clitest.Words(r.Stdout)
 	}
 	const live, unsorted = "Warning: The project has events of its own", "Warning: The files are not in order of time"
 	said := check()
@@ -153,7 +152,7 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	assert.Equal(t, []string{`"$set":{"plan":"free"}`, `"$set":{"plan":"pro"}`}, sets, "oldest first")
 
 	r = p.Ends(t, 0, "run", "export.jsonl", "--format", "posthog", "--yes", "--state", "unsorted")
-	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "without --sort persons can end with old values")
+	says(t, r.Stderr, "without --sort persons can end with old values")
 }
 
 func TestResultNamesSharedUUIDs(t *testing.T) {
@@ -165,7 +164,7 @@ func TestResultNamesSharedUUIDs(t *testing.T) {
 	says(t, r.Stdout, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
 	r = p.Ends(t, 0, "run", "e.jsonl", "--yes")
 	says(t, r.Stdout, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
-	requireNarrow(t, r.Stdout)
+	r.Narrow(t)
 }
 
 func TestTheProtocolIsChosen(t *testing.T) {
@@ -220,12 +219,10 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 		}
 	}
 	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes", "--state", "s").Code)
-	before, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
-	require.NoError(t, err)
+	before := p.Read(t, "s", "receipt.json")
 	p.Ends(t, 2, "trial", "e.jsonl", "--yes", "--state", "s", "--project-key", hogapitest.DefaultProjectKey)
-	after, err := os.ReadFile(filepath.Join(p.Dir, "s", "receipt.json"))
-	require.NoError(t, err)
-	assert.Equal(t, string(before), string(after))
+	after := p.Read(t, "s", "receipt.json")
+	assert.Equal(t, before, after)
 }
 
 func TestADamagedFile(t *testing.T) {
@@ -237,13 +234,9 @@ func TestADamagedFile(t *testing.T) {
 	require.NoError(t, err)
 	require.NoError(t, os.WriteFile(path, whole[:len(whole)-1000], 0o600))
 	args := []string{"run", "--format", "mixpanel", path, "--yes", "--rate", "none", "--state", "s"}
-	r := p.Ends(t, 1, args...)
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "the files cannot be read further")
-	assert.Contains(t, said, "1.jsonl.gz")
-	assert.Contains(t, said, "correct the files, and run the same command again")
+	p.Ends(t, 1, args...).Err(t, "the files cannot be read further", "1.jsonl.gz", "correct the files, and run the same command again")
 	require.NoError(t, os.WriteFile(path, whole, 0o600))
-	r = p.Ends(t, 0, args...)
+	p.Ends(t, 0, args...)
 	assert.Equal(t, 8000, server.Ledger().Unique())
 }
 
@@ -273,7 +266,7 @@ func TestKeysInFiles(t *testing.T) {
 	for _, args := range [][]string{{"--project-key-file", "key"}, {"--project-key", "@key"}} {
 		server, p := clitest.Serve(t)
 		ids := p.Events(t, "events.jsonl", 10, nil)
-		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "key"), []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
+		p.Write(t, "key", hogapitest.DefaultProjectKey+"\n")
 		p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=")
 		p.Ends(t, 0, append([]string{"run", "events.jsonl", "--yes"}, args...)...)
 		clitest.RequireWhole(t, server, ids)
@@ -284,15 +277,12 @@ func TestATornCheckpointIsBegunAgainWithTheSameUUIDs(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	actions(t, p, 2000, func(int) bool { return false })
-	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--map", "time=when"}, mapped...)
-	require.Equal(t, 0, p.Run(t, args...).Code)
+	p.Ends(t, 0, runActions()...)
 	require.NoError(t, os.Truncate(filepath.Join(p.Dir, "hogimport-state/actions/checkpoint.json"), 100))
-	r := p.Ends(t, 1, args...)
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "checkpoint.json is torn, empty or changed")
+	said := clitest.Words(p.Ends(t, 1, runActions()...).Err(t, "checkpoint.json is torn, empty or changed").Stderr)
 	found := regexp.MustCompile(`--state DIR, and --import-id (\S+), so`).FindStringSubmatch(said)
 	require.NotNil(t, found, said)
-	r = p.Ends(t, 0, append(args, "--state", "again", "--import-id", found[1])...)
+	p.Ends(t, 0, runActions("--state", "again", "--import-id", found[1])...)
 	assert.Equal(t, 2000, server.Ledger().Unique(), "the events are the same ones")
 	assert.Equal(t, 2000, server.Ledger().Duplicates())
 }
@@ -325,8 +315,7 @@ func TestSuggestionsAndCompletion(t *testing.T) {
 		"unknown flag: --xyzxyzxyz see hogimport run --help":                                 {"run", "--xyzxyzxyz"},
 		`unknown command "chek" for "hogimport" did you mean check? Or see hogimport --help`: {"chek"},
 	} {
-		r := p.Ends(t, 2, args...)
-		says(t, r.Stderr, text)
+		p.Ends(t, 2, args...).Err(t, text)
 	}
 	for flag, want := range map[string]string{"--format": "mixpanel\n", "--set-policy": "set-once\n", "--protocol": "v1\n", "--log": "json\n"} {
 		assert.Contains(t, p.Run(t, "__complete", "run", flag, "").Stdout, want)
@@ -341,6 +330,6 @@ func TestTheFormatOfAPatternIsThatOfItsFiles(t *testing.T) {
 	p.Events(t, "export/2024-01.jsonl", 5, nil)
 	p.Events(t, "export/2024-02.jsonl", 7, nil)
 	says(t, p.Ends(t, 0, "check", "export/*").Stdout, "hogimport run export/* --format jsonl --yes")
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export", "notes.txt"), []byte("x"), 0o600))
+	p.Write(t, "export/notes.txt", "x")
 	says(t, p.Ends(t, 2, "check", "export/*").Stderr, "the format of the files is not named")
 }

@@ -25,7 +25,7 @@ func month(t *testing.T, p *clitest.Program, name string, n int) {
 		fmt.Fprintf(&b, `{"event":"visit","distinct_id":"p%d","timestamp":%q}`+"\n", i%7, at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
 	}
 	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, filepath.Dir(name)), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), []byte(b.String()), 0o600))
+	p.Write(t, name, b.String())
 }
 
 // An export grows by a file a month. Check calls new files new, run continues with these, and verify finds all.
@@ -46,8 +46,7 @@ func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 			assert.NotContains(t, said, "is complete")
 			says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
 		}
-		r := p.Ends(t, 0, run...)
-		says(t, r.Stdout, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
+		p.Ends(t, 0, run...).Out(t, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
 		assert.Equal(t, 100*(i+1), server.Ledger().Len(), "each is sent once")
 		says(t, check(), "An import of these files is complete")
 		assert.Contains(t, status(), "verify")
@@ -109,14 +108,9 @@ func TestFilesThatChange(t *testing.T) {
 	month(t, p, "x/2024-01.jsonl", 4000)
 	month(t, p, "x/2024-02.jsonl", 50)
 	run := []string{"run", "x/*.jsonl", "--yes", "--rate", "none"}
-	cmd := p.Command(t.Context(), t, "run", "x/*.jsonl", "--yes", "--rate", "1000")
-	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { return server.Ledger().Len() > 1000 }, time.Minute, 5*time.Millisecond)
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	p.Until(t, func() bool { return server.Ledger().Len() > 1000 }, os.Kill, "run", "x/*.jsonl", "--yes", "--rate", "1000")
 	month(t, p, "x/2024-03.jsonl", 50)
-	r := p.Ends(t, 0, run...)
-	says(t, r.Stderr, "New since then: x/2024-03.jsonl. Run the same command again for them.")
+	p.Ends(t, 0, run...).Err(t, "New since then: x/2024-03.jsonl. Run the same command again for them.")
 	assert.Equal(t, 4050, server.Ledger().Unique())
 	require.Equal(t, 0, p.Run(t, run...).Code)
 	assert.Equal(t, 4100, server.Ledger().Unique())
@@ -129,8 +123,7 @@ func TestFilesThatChange(t *testing.T) {
 
 	month(t, p, "x/2024-02.jsonl", 60)
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. Added records are not imported.")
-	r = p.Ends(t, 2, run...)
-	says(t, r.Stderr, "x/2024-02.jsonl has changed since the import in hogimport-state/x: added records would not be sent")
+	p.Ends(t, 2, run...).Err(t, "x/2024-02.jsonl has changed since the import in hogimport-state/x: added records would not be sent")
 	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
 	assert.Equal(t, 4130, server.Ledger().Unique())
 }

@@ -109,3 +109,5 @@ func TestTheProgramIsSmallAndStartsAtOnce(t *testing.T) {
 	t.Logf("%d bytes, %v", info.Size(), fastest)
 	assert.Less(t, fastest, 50*time.Millisecond)
 }
+
+func TestMain(m *testing.M) { os.Exit(clitest.Main(m)) }

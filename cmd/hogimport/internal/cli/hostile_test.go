@@ -26,7 +26,7 @@ func TestNothingThatIsPrintedActsOnTheTerminal(t *testing.T) {
 	)
 	server, p := clitest.Serve(t)
 	p.Env = append(p.Env, "HOGIMPORT_RATE=none")
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "test.key"), []byte(hogapitest.DefaultProjectKey), 0o600))
+	p.Write(t, "test.key", hogapitest.DefaultProjectKey)
 	file := evil + ".jsonl"
 	write := func(bad string) {
 		var b strings.Builder
@@ -39,7 +39,7 @@ func TestNothingThatIsPrintedActsOnTheTerminal(t *testing.T) {
 			line(i, "2024-01-01T00:00:00Z")
 		}
 		line(20, bad)
-		require.NoError(t, os.WriteFile(filepath.Join(p.Dir, file), []byte(b.String()), 0o600))
+		p.Write(t, file, b.String())
 	}
 	write(evil)
 	ran := 0

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"iter"
 	"os"
 	"path/filepath"
 	"reflect"
@@ -21,6 +22,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/formats"
 )
 
 func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
@@ -66,26 +68,6 @@ func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 	}
 	_, estimate := sizes(t.Context(), []string{filepath.Join(t.TempDir(), "missing")})
 	assert.Zero(t, estimate)
-}
-
-func TestNamesOfStates(t *testing.T) {
-	t.Parallel()
-	for want, paths := range map[string][]string{
-		"events":  {"data/events.jsonl.gz"},
-		"export":  {"data/export/a.json", "data/export/b.json"},
-		"my-file": {"my file.zip"},
-		"import":  {"....gz"},
-	} {
-		assert.Equal(t, want, stateName(paths), paths)
-	}
-	dir := t.TempDir()
-	for name, text := range map[string]string{"1/e.jsonl": "a", "2/e.jsonl": "b", "3/e.jsonl": "a"} {
-		require.NoError(t, os.MkdirAll(filepath.Dir(filepath.Join(dir, name)), 0o700))
-		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
-	}
-	id := func(n string) string { return importID([]string{filepath.Join(dir, n, "e.jsonl")}) }
-	assert.Equal(t, id("1"), id("3"), "the same files are the same import")
-	assert.NotEqual(t, id("1"), id("2"), "others of the same name are another one")
 }
 
 // A run is running while its lock is held. Only where the lock cannot be taken, the age of its last
@@ -152,6 +134,10 @@ func TestEachReasonOfAStop(t *testing.T) {
 			assert.NotContains(t, f.text, "hogapi:")
 		}
 	}
+	for reason, m := range stops {
+		assert.Equal(t, m.code == codeProject, m.suspect == theKey, reason)
+		assert.Equal(t, m.code == codeOther && strings.Contains(m.todo, "--host"), m.suspect == theHost, reason)
+	}
 }
 
 func TestTheFormatIsGuessedForAdvice(t *testing.T) {
@@ -217,4 +203,189 @@ func TestFilesOfKeys(t *testing.T) {
 	} {
 		assert.Equal(t, want, fileOf(paths, key), key)
 	}
+}
+
+// Many files are one pattern, and only where it is of these files alone.
+func TestManyFilesAreOnePattern(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	var paths []string
+	for day := range 6 {
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("mixpanel-2024-02-2%d.json.gz", day)))
+		require.NoError(t, os.WriteFile(paths[day], nil, 0o600))
+	}
+	assert.Equal(t, []string{filepath.Join(dir, "mixpanel-2024-02-2*.json.gz")}, fileWords(paths))
+	assert.Equal(t, paths[:5], fileWords(paths[:5]), "the pattern matches another file too")
+	assert.Equal(t, paths[:2], fileWords(paths[:2]))
+	assert.Equal(t, "aaa*", patternOf([]string{"aaa", "aaaa"}), "no character is of both ends")
+}
+
+// Of thousands of files that no pattern finds a command names the first ones. As it stands it is refused.
+func TestManyFilesAreFolded(t *testing.T) {
+	t.Parallel()
+	var paths []string
+	for i := range 3000 {
+		paths = append(paths, fmt.Sprintf("e%04d.jsonl", i))
+	}
+	assert.Equal(t, []string{"e0000.jsonl", "e0001.jsonl", "'… 2998 more files'"}, fileWords(paths))
+	assert.Len(t, fileWords(paths[:20]), 20)
+}
+
+// A list with another count than the check's, since another program writes to the files, is not
+// written.
+func TestAListHasWhatWasCounted(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	file, list := filepath.Join(dir, "e.jsonl"), filepath.Join(dir, "list")
+	require.NoError(t, os.WriteFile(file, []byte(`{"event":"a","properties":{"time":1672531200}}`+"\n"), 0o600))
+	in := &input{Files: []string{file}, Format: "mixpanel"}
+	require.NoError(t, in.writeLeftOut(t.Context(), list, 1))
+	assert.FileExists(t, list)
+	require.NoError(t, os.Remove(list))
+	err := in.writeLeftOut(t.Context(), list, 2)
+	require.ErrorContains(t, err, "of the files 1 record is left out, and a moment ago it was 2")
+	left, err := os.ReadDir(dir)
+	require.NoError(t, err)
+	assert.Len(t, left, 1, "neither the list nor a part of it")
+}
+
+// people is a source of five people, of whom two used one device.
+type people struct{}
+
+func (people) Name() string { return "people" }
+
+func (people) Events(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) {
+		for i := range 5 {
+			ev := hogapi.Event{Name: "e", DistinctID: fmt.Sprint("u", i), AnonymousID: fmt.Sprint("d", min(i, 3)), Timestamp: time.Unix(int64(1e9+i), 0)}
+			ev.Position = hogapi.Position{Key: "people", Offset: int64(i + 1)}
+			if !yield(ev, nil) {
+				return
+			}
+		}
+	}
+}
+
+// The number of links, including links that are left out, is known wherever a run begins among
+// them.
+func TestLinksAreCountedWhereverARunBegins(t *testing.T) {
+	t.Parallel()
+	for after := range int64(5) {
+		found := int64(-1)
+		l := &linkSource{Source: formats.Links(people{}), ended: func(all, _ int64) { found = all }}
+		var at hogapi.Position
+		if after > 0 {
+			at = hogapi.Position{Key: "links", Offset: after}
+		}
+		for _, err := range l.Events(t.Context(), at) {
+			require.NoError(t, err)
+		}
+		assert.EqualValues(t, 4, found, after)
+	}
+}
+
+// The result adds up after rejects, skips and unconfirmed events.
+func TestTheResultAddsUp(t *testing.T) {
+	t.Parallel()
+	shared := map[string]int64{formats.SkipSharedDevice: 3, "no id": 1473}
+	for _, c := range []struct {
+		links int64
+		r     hogapi.Receipt
+		want  string
+	}{
+		{0, hogapi.Receipt{Read: 100, Acknowledged: 100}, "100 events acknowledged; no record left out or rejected"},
+		{0, hogapi.Receipt{Read: 1, Acknowledged: 1}, "1 event acknowledged; no record left out or rejected"},
+		{900, hogapi.Receipt{Read: 50_610, Acknowledged: 49_137, Skipped: 1473},
+			"48,237 events and 900 links of persons acknowledged; 1,473 of 49,710 records left out"},
+		{903, hogapi.Receipt{Read: 50_613, Acknowledged: 49_137, Skipped: 1476, Skips: shared},
+			"48,237 events and 900 links of persons acknowledged; 1,473 of 49,710 records and 3 of 903 links left out"},
+		{0, hogapi.Receipt{Read: 100, Acknowledged: 90, Skipped: 4, Rejected: 5, Unconfirmed: 1},
+			"90 events acknowledged; of 100 records 4 left out, 5 rejected, 1 unconfirmed"},
+		{900, hogapi.Receipt{Read: 50_610, Acknowledged: 49_100, Skipped: 1473, Rejected: 37}, // of which some can be links
+			"49,100 events and links of persons acknowledged; of 49,710 records and 900 links 1,473 left out, 37 rejected"},
+	} {
+		assert.Equal(t, c.want, (&state{kept: kept{Links: c.links}}).account(c.r))
+	}
+}
+
+// How many links were sent is said only where it is known.
+func TestLinksOfAVerification(t *testing.T) {
+	t.Parallel()
+	shared := map[string]int64{formats.SkipSharedDevice: 3}
+	identify := []hogapi.DayCount{{Day: "2024-05-01", Event: "$identify", Acknowledged: 7}}
+	for name, c := range map[string]struct {
+		kept       kept
+		r          hogapi.Receipt
+		has        bool
+		read, sent int64
+	}{
+		"all":          {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Skips: shared}, true, 903, 900},
+		"rejects":      {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Rejected: 1}, true, 903, 0},
+		"unconfirmed":  {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Unconfirmed: 1}, true, 903, 0},
+		"not finished": {kept{Links: 903, Input: input{Links: true}}, hogapi.Receipt{}, true, 0, 0},
+		"only shared":  {kept{Links: 3, Input: input{Links: true}}, hogapi.Receipt{Finished: true, Skips: shared}, false, 3, 0},
+		"not counted":  {kept{Input: input{Links: true}}, hogapi.Receipt{Finished: true, Days: identify}, true, 0, 0},
+		"no pair":      {kept{Input: input{Links: true}}, hogapi.Receipt{Finished: true}, false, 0, 0},
+		"of the files": {kept{}, hogapi.Receipt{Finished: true, Days: identify}, false, 0, 0},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			has, read, sent := (&state{kept: c.kept}).links(c.r)
+			assert.Equal(t, []any{c.has, c.read, c.sent}, []any{has, read, sent})
+		})
+	}
+}
+
+// A sample has as many events of each day, as far as there are so many. Days of a wrong clock have the weight
+// that they have in the files.
+func TestSharesOfDays(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		counts map[int64]int64
+		most   int64
+		want   map[int64]share
+	}{
+		"equal days":       {map[int64]int64{1: 100, 2: 100}, 10, map[int64]share{1: {5, 100}, 2: {5, 100}}},
+		"a small day":      {map[int64]int64{1: 2, 2: 100}, 10, map[int64]share{1: {2, 2}, 2: {8, 100}}},
+		"all of it":        {map[int64]int64{1: 2, 2: 3}, 10, map[int64]share{1: {2, 2}, 2: {3, 3}}},
+		"a wrong clock":    {map[int64]int64{oddDay: 10, 1: 90}, 10, map[int64]share{oddDay: {1, 10}, 1: {9, 90}}},
+		"a fourth of it":   {map[int64]int64{oddDay: 25, 1: 75}, 20, map[int64]share{oddDay: {5, 25}, 1: {15, 75}}},
+		"one wrong event":  {map[int64]int64{oddDay: 1, 1: 9999}, 10, map[int64]share{oddDay: {1, 1}, 1: {9, 9999}}},
+		"wrong days alone": {map[int64]int64{oddDay: 10}, 5, map[int64]share{oddDay: {5, 10}}},
+		"as many days":     {map[int64]int64{1: 7, 2: 7, 3: 7}, 3, map[int64]share{1: {1, 7}, 2: {1, 7}, 3: {1, 7}}},
+		"more days": {
+			map[int64]int64{1: 7, 2: 7, 3: 7, 4: 7, 5: 7, 6: 7, 7: 7, 8: 7, 9: 7, 10: 7}, 3, map[int64]share{1: {1, 7}, 4: {1, 7}, 7: {1, 7}},
+		},
+	} {
+		var total int64
+		for _, n := range tt.counts {
+			total += n
+		}
+		assert.Equal(t, tt.want, shares(tt.counts, total, tt.most), name)
+	}
+
+	year1980 := time.Date(1980, 1, 1, 0, 0, 0, 0, time.UTC)
+	assert.EqualValues(t, 3652, dayOf(year1980))
+	assert.EqualValues(t, 3652, dayOf(year1980.Add(24*time.Hour-1)))
+	assert.EqualValues(t, oddDay, dayOf(year1980.Add(-1)))
+	assert.EqualValues(t, oddDay, dayOf(time.Now()))
+	assert.EqualValues(t, oddDay, dayOf(time.Now().Add(-47*time.Hour)))
+	assert.NotEqualValues(t, oddDay, dayOf(time.Now().Add(-49*time.Hour)))
+
+	assert.True(t, (&kept{IsExact: true}).isExact())
+	assert.True(t, (&kept{IsExact: true, Links: 1, Input: input{Links: true}}).isExact())
+	assert.False(t, (&kept{IsExact: true, Input: input{Links: true}}).isExact(), "how many links there will be is not known")
+	assert.False(t, (&kept{Links: 1}).isExact())
+}
+
+func TestPlacesHaveTheNumberOfTheLine(t *testing.T) {
+	t.Parallel()
+	path := filepath.Join(t.TempDir(), "e.json")
+	require.NoError(t, os.WriteFile(path, []byte("{}\n{ }\n{}"), 0o600))
+	at := func(offset int64) string {
+		return placeText([]string{path}, hogapi.Position{Key: "e.json", Offset: offset})
+	}
+	assert.Equal(t, []string{"e.json:1", "e.json:2", "e.json:3"}, []string{at(3), at(7), at(9)})
+	assert.Equal(t, "e.json (byte 99 of the unpacked text)", at(99))
+	assert.Equal(t, "e.json:2: bad", withPlaces("e.json@7: bad", []string{path}, hogapi.Position{Key: "e.json", Offset: 7}))
 }

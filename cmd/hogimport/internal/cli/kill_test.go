@@ -61,10 +61,9 @@ func TestKilledTwentyTimes(t *testing.T) {
 			isUnderWay := server.Ledger().Unique() < len(ids)
 			r := p.Ends(t, 0, append(args, "--rate", "none")...)
 			if isUnderWay {
-				said := strings.Join(strings.Fields(r.Stderr), " ")
-				assert.Contains(t, said, "The last run was killed: ")
-				assert.Contains(t, said, "sent again. Each keeps its uuid, so PostHog stores it once.")
-				before, _, _ := strings.Cut(said, "The last run was killed: ")
+				before, after, isSaid := strings.Cut(clitest.Words(r.Stderr), "The last run was killed: ")
+				assert.True(t, isSaid)
+				assert.Contains(t, after, "sent again. Each keeps its uuid, so PostHog stores it once.")
 				assert.NotContains(t, before, "acknowledged", "it comes before the first line of progress")
 			}
 			clitest.RequireWhole(t, server, ids)
@@ -77,15 +76,9 @@ func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 8000, nil)
-	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000")
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Start())
-	require.Eventually(t, func() bool { return server.Ledger().Len() > 1000 }, time.Minute, time.Millisecond)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	_ = cmd.Wait()
-	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
-	said := strings.Join(strings.Fields(out.String()), " ")
+	r := p.Until(t, func() bool { return server.Ledger().Len() > 1000 }, os.Interrupt, "run", "events.jsonl", "--yes", "--rate", "2000")
+	require.Equal(t, 4, r.Code, r.Stderr)
+	said := clitest.Words(r.Stderr)
 	assert.Contains(t, said, "Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 	assert.Regexp(t, `of about 8,\d+ records are processed; the place is in hogimport-state/events`, said)
 	assert.Contains(t, said, "run the same command again: it continues where it stopped")
@@ -101,19 +94,12 @@ func TestInterruptedWhileItSortsItContinuesToSort(t *testing.T) {
 	p := clitest.New(t, server)
 	ids := p.Events(t, "events.jsonl", 60_000, nil)
 	args := []string{"run", "events.jsonl", "--yes", "--rate", "none", "--sort"}
-	cmd := p.Command(t.Context(), t, args...)
-	var out bytes.Buffer
-	cmd.Stdout, cmd.Stderr = &out, &out
-	require.NoError(t, cmd.Start())
 	sorted := filepath.Join(p.Dir, "hogimport-state/events/sorted")
-	require.Eventually(t, func() bool { files, _ := os.ReadDir(sorted); return len(files) > 3 }, time.Minute, time.Millisecond)
-	require.NoError(t, cmd.Process.Signal(os.Interrupt))
-	_ = cmd.Wait()
-	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
+	r := p.Until(t, func() bool { files, _ := os.ReadDir(sorted); return len(files) > 3 }, os.Interrupt, args...)
+	require.Equal(t, 4, r.Code, r.Stderr)
 	require.Zero(t, server.Ledger().Len(), "it was interrupted before the first event")
 	assert.DirExists(t, sorted)
-	r := p.Ends(t, 0, append(args, "--yes=false")...)
-	assert.Contains(t, r.Stderr, "Continuing the import", "what is sorted is kept, and nothing is asked twice")
+	p.Ends(t, 0, append(args, "--yes=false")...).Err(t, "Continuing the import") // what is sorted is kept, and nothing is asked twice
 	clitest.RequireWhole(t, server, ids)
 }
 
@@ -142,7 +128,7 @@ func TestInterruptedTwiceItEndsAtOnce(t *testing.T) {
 		require.Fail(t, "the second Ctrl-C does not end it")
 	}
 	require.Equal(t, 4, cmd.ProcessState.ExitCode(), out.String())
-	assert.Contains(t, strings.Join(strings.Fields(out.String()), " "), "will be sent again")
+	assert.Contains(t, clitest.Words(out.String()), "will be sent again")
 	server.SetDown(false)
 	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
@@ -170,11 +156,9 @@ mount -o remount,size=64m disk
 	cmd.Dir, cmd.Env = p.Dir, append(p.Env, "PATH="+os.Getenv("PATH"))
 	r := clitest.Finish(t, cmd)
 	assert.Contains(t, r.Stdout, "first: 4\n", r.Stderr)
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "no space left on device")
-	assert.Contains(t, said, "make room on the disk, and run the same command again: it continues where it stopped")
+	says(t, r.Stderr, "no space left on device", "make room on the disk, and run the same command again: it continues where it stopped")
 	require.Contains(t, r.Stdout, "second: 0\n", r.Stderr)
-	assert.Contains(t, r.Stdout, "Rejected: 2,000;")
+	says(t, r.Stdout, "Rejected: 2,000;")
 	clitest.RequireWhole(t, server, ids)
 }
 
@@ -192,15 +176,14 @@ func TestAFolderThatCannotBeWritten(t *testing.T) {
 	}
 	r := asNobody("run", "events.jsonl", "--yes")
 	require.Equal(t, 1, r.Code, r.Stderr)
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "the state folder hogimport-state/events cannot be written: permission denied")
-	assert.Contains(t, said, "give another folder with --state DIR")
+	says(t, r.Stderr, "the state folder hogimport-state/events cannot be written: permission denied",
+		"give another folder with --state DIR")
 	elsewhere := shared(t, "")
 	require.NoError(t, os.Chmod(elsewhere, 0o777))
 	r = asNobody("run", "events.jsonl", "--yes", "--rate", "none", "--state", filepath.Join(elsewhere, "state"))
 	require.Equal(t, 0, r.Code, r.Stderr)
 	clitest.RequireWhole(t, server, ids)
-	assert.Contains(t, r.Stdout, "--state "+elsewhere, "it says where it writes")
+	says(t, r.Stdout, "--state "+elsewhere)
 }
 
 // shared is a folder that every user can read, with the program and the events of another one.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -33,13 +34,7 @@ const leftOutStart = `{"where":`
 // listCommand lists the records of an input that are left out, with more flags. It repeats flags
 // that do not change the list, so that the check prints the same report again.
 func listCommand(in input, more string) string {
-	if in.Sort {
-		more += " --sort"
-	}
-	if in.Links {
-		more += " --links"
-	}
-	return "hogimport check " + commandLine(in) + more + listAt(leftOutName).free(in.Files)
+	return "hogimport check " + commandLine(in) + more + in.orderFlags() + listAt(leftOutName).free(in.Files)
 }
 
 const listHint = "To list all of them, with the records:"
@@ -168,13 +163,42 @@ func (l *leftOutList) source() (hogapi.Source, error) {
 	return hogapi.FileSource(format, l.places.paths...), nil
 }
 
+// placeText is where a record is, for people: with the number of its line, where that can be had soon.
+func placeText(paths []string, at hogapi.Position) string {
+	const most = 64 << 20 // that is read for it
+	if at.Offset > most {
+		return plainPlace(at)
+	}
+	f := lineFinder{paths: paths}
+	defer f.close()
+	return f.place(at)
+}
+
+// plainPlace is the place of a record with an unknown line number.
+func plainPlace(at hogapi.Position) string {
+	if at.Key == "" || at.Offset == 0 {
+		return at.String()
+	}
+	return fmt.Sprintf("%s (byte %d of the unpacked text)", at.Key, at.Offset)
+}
+
+// withPlaces is a text of the library with the place of a record as placeText writes it.
+func withPlaces(text string, paths []string, at hogapi.Position) string {
+	if at.Key == "" || !strings.Contains(text, at.String()) {
+		return text
+	}
+	return strings.ReplaceAll(text, at.String(), placeText(paths, at))
+}
+
 // lineFinder finds the numbers of lines in files that are read from the first to the last: it unpacks each once.
 type lineFinder struct {
 	paths []string
 
 	key   string // of the file that is open
-	text  io.ReadCloser
-	at    int64 // how far it is read
+	file  *os.File
+	text  io.Reader // nil: an archive, or nothing
+	end   func()    // of the text
+	at    int64     // how far it is read
 	lines lineCounter
 }
 
@@ -183,26 +207,47 @@ func (f *lineFinder) place(at hogapi.Position) string {
 	if at.Key != f.key {
 		f.close()
 		f.key = at.Key
-		if path := fileOf(f.paths, at.Key); path != "" {
-			f.text, _ = openText(path)
+		if file, err := os.Open(fileOf(f.paths, at.Key)); err == nil {
+			f.file = file
+			f.text, _, f.end = unpacked(file)
 		}
 	}
-	if f.text != nil {
+	if f.text != nil && at.Offset > 0 {
 		n, err := io.CopyN(&f.lines, f.text, at.Offset-f.at)
 		if f.at += n; err == nil {
 			return fmt.Sprintf("%s:%d", at.Key, f.lines.number())
 		}
-		f.close()
-		f.key = at.Key
+		f.text = nil
 	}
 	return plainPlace(at)
 }
 
 func (f *lineFinder) close() {
-	if f.text != nil {
-		_ = f.text.Close()
+	if f.file != nil {
+		f.end()
+		_ = f.file.Close()
 	}
-	f.key, f.text, f.at, f.lines = "", nil, 0, lineCounter{}
+	*f = lineFinder{paths: f.paths}
+}
+
+type lineCounter struct {
+	n       int64
+	isWhole bool // the last byte ends a line
+}
+
+func (c *lineCounter) Write(p []byte) (int, error) {
+	c.n += int64(bytes.Count(p, []byte{'\n'}))
+	if len(p) > 0 {
+		c.isWhole = p[len(p)-1] == '\n'
+	}
+	return len(p), nil
+}
+
+func (c *lineCounter) number() int64 {
+	if c.isWhole {
+		return c.n
+	}
+	return c.n + 1 // the last line has no end
 }
 
 // fileOf is the file that the key of a position names, which is its path below the folder that all files share; or empty.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"cmp"
+	"errors"
 	"fmt"
 	"net/url"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/ops"
 )
 
 // project is where events go, and the keys for it.
@@ -146,16 +148,17 @@ func hostOptions(host, capture string) ([]hogapi.Option, error) {
 // shareOfRejects is a share as the library writes it.
 var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
 
-// callOf is the name of a call of this program, before the status of its answer.
-var callOf = regexp.MustCompile(`\bdo: (\d\d\d )`)
-
 // inFlags is the text of an error in the words of this program.
 func inFlags(err error) string {
 	text := shareOfRejects.ReplaceAllStringFunc(err.Error(), func(found string) string {
 		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
 		return fmt.Sprintf("--max-rejects (%g%%)", 100*share)
 	})
-	return page.Plain(page.InFlags(callOf.ReplaceAllString(text, "$1")))
+	if answer, ok := errors.AsType[*hogapi.APIError](err); ok && answer.Op == ops.Do { // a call of this program has no name
+		status := strconv.Itoa(answer.StatusCode)
+		text = strings.Replace(text, string(ops.Do)+": "+status, status, 1)
+	}
+	return page.Plain(page.InFlags(text))
 }
 
 // checkKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.

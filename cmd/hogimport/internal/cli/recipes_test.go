@@ -3,7 +3,6 @@ package cli_test
 import (
 	"net/http"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -51,15 +50,12 @@ func TestRecipes(t *testing.T) {
 			server, p := clitest.Serve(t)
 			p.Env = slices.Concat(p.Env, vendorProgram(t, vendor).Env)
 			requireKnown(t, blocks[1][1], p.Env)
-			p.Env = append(p.Env, "PATH="+filepath.Dir(clitest.Binary(t))+":/usr/bin:/bin", "HOGIMPORT_YES=true", "HOGIMPORT_RATE=none")
+			p.Env = append(p.Env, "HOGIMPORT_YES=true", "HOGIMPORT_RATE=none")
 
 			commands := strings.Split(strings.TrimSpace(blocks[2][1]), "\n")
 			require.Len(t, commands, 4)
 			for _, command := range commands {
-				cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
-				cmd.Dir, cmd.Env = p.Dir, p.Env
-				r := clitest.Finish(t, cmd)
-				require.Zero(t, r.Code, command+"\n"+r.Stdout+r.Stderr)
+				r := p.Shell(t, 0, command)
 				requireNoSecret(t, r)
 				if strings.HasPrefix(command, "hogimport verify") {
 					assert.Regexp(t, `Complete: [\d,]+ different events`, r.Stdout, "the export has some records twice")

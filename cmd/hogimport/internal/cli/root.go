@@ -2,6 +2,7 @@
 package cli
 
 import (
+	"bufio"
 	"cmp"
 	"context"
 	"fmt"
@@ -9,10 +10,12 @@ import (
 	"log/slog"
 	"runtime/debug"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
@@ -165,6 +168,15 @@ func (a *app) note(text string) {
 	fmt.Fprintln(a.stderr, term.Flow(paragraph(text)))
 }
 
+// warn writes a text that the user should read, although nothing failed.
+func (a *app) warn(text string) {
+	if a.log == "json" {
+		a.logger().Warn(text)
+		return
+	}
+	fmt.Fprintln(a.stderr, term.Flow("hogimport: "+term.Warning("warning")+": "+paragraph(text)))
+}
+
 func variable(f *pflag.Flag) string {
 	return "HOGIMPORT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
@@ -187,4 +199,37 @@ func version() string {
 		}
 	}
 	return "devel"
+}
+
+// canAnswer reports whether somebody can read a question and answer it.
+func (a *app) canAnswer() bool { return term.IsTerminal(a.stdin) && term.IsTerminal(a.stderr) }
+
+// ask puts a question that can be answered with yes. Anything else is no.
+func (a *app) ask(ctx context.Context, question string) (bool, error) {
+	fmt.Fprint(a.stderr, term.Flow(question+" [y/N] "))
+	answer := make(chan string, 1)
+	go func() { // which ends with the program: a read of a terminal cannot be ended
+		line, _ := bufio.NewReader(a.stdin).ReadString('\n')
+		answer <- line
+	}()
+	select {
+	case line := <-answer:
+		word := strings.ToLower(strings.TrimSpace(line))
+		return word == "y" || word == "yes", nil
+	case <-ctx.Done():
+		fmt.Fprintln(a.stderr)
+		return false, context.Cause(ctx)
+	}
+}
+
+// meter shows progress in the form that fits: a bar on a terminal, otherwise lines.
+func (a *app) meter() *progress.Meter {
+	form := progress.Lines
+	switch {
+	case a.log == "json":
+		form = progress.JSON
+	case term.IsTerminal(a.stderr) && a.env("TERM") != "dumb":
+		form = progress.Bar
+	}
+	return progress.New(a.stderr, form, a.stderr.Width, time.Now)
 }

@@ -3,7 +3,6 @@ package cli
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -17,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
-	"github.com/hogapi/hogapi/formats/generic"
 )
 
 type runFlags struct {
@@ -357,15 +355,4 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	}
 	fmt.Fprint(a.stdout, resultText(s, receipt))
 	return nil
-}
-
-func filesFault(err error) error {
-	if _, ok := errors.AsType[*generic.ColumnsError](err); ok {
-		return checkFault(err)
-	}
-	f := faultOf(err)
-	if f.code != codeOther || f.todo != "" {
-		return err
-	}
-	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
 }

@@ -1,13 +1,14 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
-	"net"
-	"os"
-	"path/filepath"
-	"slices"
+	"io"
+	"net/http"
+	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -29,7 +30,7 @@ func TestACompleteImport(t *testing.T) {
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
 	says(t, r.Stdout, "Complete: 2,994 events acknowledged; 6 of 3,000 records rejected.")
-	assert.Contains(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
+	says(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
 	again := p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	assert.Equal(t, r.Stdout, again.Stdout, "the same command again says the same")
@@ -43,15 +44,6 @@ func TestACompleteImport(t *testing.T) {
 	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &result), asJSON.Stdout)
 	assert.EqualValues(t, 2994, result.Receipt.Acknowledged)
 	assert.Equal(t, "hogimport-state/events", result.State)
-}
-
-// Lines of PostHog's own form name one id each, so there is nothing to join.
-func TestLinksAreNotOfLines(t *testing.T) {
-	t.Parallel()
-	p := clitest.New(t, hogapitest.New())
-	p.Events(t, "e.jsonl", 10, nil)
-	r := p.Ends(t, 2, "run", "e.jsonl", "--links", "--yes")
-	says(t, r.Stderr, "--links is not for jsonl: each line has one id")
 }
 
 // Records that are left out are no rejects, and the result says so on its last lines.
@@ -76,13 +68,14 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	for name, c := range map[string]struct {
-		args []string
-		env  []string // more, which win
-		code int
-		text string // part of the error
-		todo string
-	}{
+	program := func(t *testing.T) *clitest.Program {
+		p := clitest.New(t, server)
+		p.Events(t, "events.jsonl", 20, nil)
+		p.Events(t, "bad.jsonl", 200, func(i int) bool { return i%2 == 0 })
+		p.Write(t, "data.bin", "x")
+		return p
+	}
+	requireWrong(t, program, nil, map[string]wrong{
 		"no files":             {[]string{"run", "--yes"}, nil, 2, "no files are named", "name the files"},
 		"no such file":         {[]string{"run", "nothing.jsonl", "--yes"}, nil, 2, "nothing.jsonl: there is no such file", "check the path"},
 		"no format":            {[]string{"run", "data.bin", "--yes"}, nil, 2, "the format of the files is not named", "Give --format"},
@@ -109,23 +102,8 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 		"too many rejects":     {[]string{"run", "bad.jsonl", "--yes"}, nil, 3, "too much of this would be rejected; nothing was sent", "--max-rejects 75%"},
 		"a wrong key":          {[]string{"run", "events.jsonl", "--yes"}, []string{"POSTHOG_PROJECT_API_KEY=phc_wrong"}, 5, "no project has this project API key; nothing was sent", "copy the key"},
 		"a file of the system": {[]string{"run", "events.jsonl", "--yes", "--state", "/proc/nothing"}, nil, 1, "cannot be written", "--state DIR"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			p := clitest.New(t, server)
-			p.Env = append(p.Env, c.env...)
-			p.Events(t, "events.jsonl", 20, nil)
-			p.Events(t, "bad.jsonl", 200, func(i int) bool { return i%2 == 0 })
-			require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "data.bin"), []byte("x"), 0o600))
-			r := p.Run(t, c.args...)
-			assert.Equal(t, c.code, r.Code, r.Stderr)
-			said := strings.Join(strings.Fields(r.Stderr), " ")
-			assert.Contains(t, said, c.text)
-			assert.Contains(t, said, c.todo, "it says what to do next")
-			assert.Empty(t, r.Stdout)
-			assert.NotContains(t, r.Stderr, "phc_wrong")
-			assert.NotContains(t, r.Stderr, "phx_secret")
-		})
-	}
+		"links of lines":       {[]string{"run", "events.jsonl", "--links", "--yes"}, nil, 2, "--links is not for jsonl: each line has one id", "leave it out"},
+	})
 	assert.Zero(t, server.Ledger().Len())
 }
 
@@ -133,25 +111,9 @@ func TestAWrongKeyFirst(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 2000, nil)
-	right := p.Env
-	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
-	p.Ends(t, 5, "run", "events.jsonl", "--yes")
-	p.Env = right
+	p.With("POSTHOG_PROJECT_API_KEY=phc_wrong").Ends(t, 5, "run", "events.jsonl", "--yes")
 	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
-}
-
-func TestADeadPort(t *testing.T) {
-	t.Parallel()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	require.NoError(t, listener.Close())
-	p := clitest.New(t, hogapitest.New())
-	p.Env = append(p.Env, "POSTHOG_HOST=http://"+listener.Addr().String())
-	p.Events(t, "events.jsonl", 20, nil)
-	r := p.Ends(t, 1, "run", "events.jsonl", "--yes", "--max-outage", "2s")
-	assert.Contains(t, r.Stderr, "the service cannot be reached; nothing was sent by this run")
-	assert.Contains(t, r.Stderr, "check --host, the network and the name server")
 }
 
 func TestAnOutageCanBeResumed(t *testing.T) {
@@ -160,10 +122,8 @@ func TestAnOutageCanBeResumed(t *testing.T) {
 	ids := p.Events(t, "events.jsonl", 6000, nil)
 	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Always(hogapitest.Status(503)))
 	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "2s")
-	assert.Contains(t, r.Stderr, "waiting for", "it says that it waits")
-	assert.Contains(t, r.Stderr, "503", "and why")
-	assert.Contains(t, r.Stderr, "nothing gets through to the service")
-	assert.Contains(t, strings.Join(strings.Fields(r.Stderr), " "), "run the same command again: it continues where it stopped")
+	says(t, r.Stderr, "waiting for", "503", "nothing gets through to the service",
+		"run the same command again: it continues where it stopped")
 	server.ClearScript(ops.Capture)
 	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
@@ -178,8 +138,7 @@ func TestOtherFlagsAfterRequestsWithoutAnAnswer(t *testing.T) {
 	p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s")
 	server.ClearScript(ops.Capture)
 	requireSame := func() {
-		r := p.Ends(t, 2, "run", "events.jsonl", "--yes", "--sort")
-		assert.Contains(t, r.Stderr, "began with another --sort")
+		p.Ends(t, 2, "run", "events.jsonl", "--yes", "--sort").Err(t, "began with another --sort")
 	}
 	requireSame()
 	server.Script(ops.Preflight, hogapitest.Status(401))
@@ -194,40 +153,28 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
 	r := p.Ends(t, 3, "run", "events.jsonl", "--yes", "--rate", "none")
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "1499 of 12000 records were rejected, more than --max-rejects (1%)")
-	assert.Contains(t, said, "The rejects are in hogimport-state/events/rejects.jsonl")
-	assert.Contains(t, said, "hogimport fix --state hogimport-state/events")
+	says(t, r.Stderr, "1499 of 12000 records were rejected, more than --max-rejects (1%)",
+		"The rejects are in hogimport-state/events/rejects.jsonl", "hogimport fix --state hogimport-state/events")
 	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
 	clitest.RequireWhole(t, server, ids)
-	assert.Contains(t, r.Stdout, "Rejected: 1,499;")
+	says(t, r.Stdout, "Rejected: 1,499;")
 }
 
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 1000, nil)
-	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--rate", "none").Code)
-	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "other"), 0o700))
-	p.Events(t, "other/things.jsonl", 10, nil)
-	said := func(args ...string) (int, string) {
-		r := p.Run(t, append(args, "--yes")...)
-		return r.Code, strings.Join(strings.Fields(r.Stderr), " ")
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
+	p.Write(t, "other/things.jsonl", p.Read(t, "events.jsonl")[1000:])
+	for _, c := range []wrong{
+		{[]string{"other/things.jsonl", "--state", "hogimport-state/events"}, nil, 2, "the import in hogimport-state/events began with other files, or with other content: events.jsonl", "--state DIR"},
+		{[]string{"events.jsonl", "--sort"}, nil, 2, "the import in hogimport-state/events began with another --sort", ""},
+		{[]string{"events.jsonl", "--import-id", "other"}, nil, 2, "not other", ""},
+		// As for a wrong host: the key is of another project.
+		{[]string{"events.jsonl"}, []string{"POSTHOG_PROJECT_API_KEY=phc_another"}, 5, "hogimport: the import in hogimport-state/events began with another project API key, or at another host give the key and the --host", "--state DIR"},
+	} {
+		p.With(c.env...).Ends(t, c.code, append([]string{"run", "--yes"}, c.args...)...).Err(t, c.text, c.todo).Never(t, "checkpoint")
 	}
-	code, text := said("run", "other/things.jsonl", "--state", "hogimport-state/events")
-	assert.Equal(t, 2, code)
-	assert.Contains(t, text, "the import in hogimport-state/events began with other files, or with other content: events.jsonl")
-	assert.Contains(t, text, "--state DIR")
-	code, text = said("run", "events.jsonl", "--sort")
-	assert.Equal(t, 2, code)
-	assert.Contains(t, text, "the import in hogimport-state/events began with another --sort")
-	code, text = said("run", "events.jsonl", "--import-id", "other")
-	assert.Equal(t, 2, code)
-	assert.Contains(t, text, "not other")
-	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_another")
-	code, text = said("run", "events.jsonl")
-	assert.Equal(t, 5, code, "as for a wrong host: the key is of another project")
-	assert.Contains(t, text, "--state DIR")
 }
 
 func TestTwoRunsAtOnce(t *testing.T) {
@@ -237,8 +184,7 @@ func TestTwoRunsAtOnce(t *testing.T) {
 	first := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "1500")
 	require.NoError(t, first.Start())
 	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, 5*time.Millisecond)
-	r := p.Ends(t, 1, "run", "events.jsonl", "--yes")
-	assert.Contains(t, r.Stderr, "another run uses the state folder hogimport-state/events")
+	p.Ends(t, 1, "run", "events.jsonl", "--yes").Err(t, "another run uses the state folder hogimport-state/events")
 	require.NoError(t, first.Wait())
 	clitest.RequireWhole(t, server, ids)
 }
@@ -249,9 +195,7 @@ func TestAPlansLimit(t *testing.T) {
 	ids := p.Events(t, "events.jsonl", 3000, nil)
 	server.SetQuota(hogapitest.QuotaListed)
 	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none")
-	said := strings.Join(strings.Fields(r.Stderr), " ")
-	assert.Contains(t, said, "the plan's limit is reached")
-	assert.Contains(t, said, "raise the limit, run the same command again, and then hogimport verify")
+	says(t, r.Stderr, "the plan's limit is reached", "raise the limit, run the same command again, and then hogimport verify")
 	server.SetQuota(hogapitest.QuotaFree)
 	r = p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)
@@ -265,24 +209,17 @@ func TestRejectsOfARunThatSentNothingAreKept(t *testing.T) {
 	server.SetDown(true)
 	run := []string{"run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "1s", "--max-rejects", "none"}
 	p.Ends(t, 1, run...)
-	folder := filepath.Join(p.Dir, "hogimport-state", "events")
-	rejects := filepath.Join(folder, "rejects.jsonl")
-	found, err := os.ReadFile(rejects)
-	require.NoError(t, err)
+	const folder = "hogimport-state/events"
+	found := p.Read(t, folder, "rejects.jsonl")
 	require.NotEmpty(t, found)
-	corrected := strings.ReplaceAll(string(found), "yesterday", "2024-05-01T12:00:00Z")
+	corrected := strings.ReplaceAll(found, "yesterday", "2024-05-01T12:00:00Z")
 	for i := range 2 {
-		require.NoError(t, os.WriteFile(rejects, []byte(corrected), 0o600))
+		p.Write(t, folder+"/rejects.jsonl", corrected)
 		server.SetDown(i == 0)
-		r := p.Run(t, run...)
 		kept := fmt.Sprintf("rejects-%d.jsonl", i+1)
-		says(t, r.Stderr, "The rejects of the run before, which sent nothing, are kept in hogimport-state/events/"+kept)
-		raw, err := os.ReadFile(filepath.Join(folder, kept))
-		require.NoError(t, err)
-		assert.Equal(t, corrected, string(raw))
-		raw, err = os.ReadFile(rejects)
-		require.NoError(t, err)
-		assert.Contains(t, string(raw), "yesterday", "those of this run")
+		p.Run(t, run...).Err(t, "The rejects of the run before, which sent nothing, are kept in hogimport-state/events/"+kept)
+		assert.Equal(t, corrected, p.Read(t, folder, kept))
+		assert.Contains(t, p.Read(t, folder, "rejects.jsonl"), "yesterday", "those of this run")
 	}
 	clitest.RequireWhole(t, server, ids)
 }
@@ -295,28 +232,15 @@ func TestACompleteImportIsWhole(t *testing.T) {
 	for i := range 6000 { // the last ones are shorter than those of the sample, so there are more than estimated
 		fmt.Fprintf(&text, `{"event":"visit","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d,"text":%q}}`+"\n", i, strings.Repeat("x", i%7*(6000-i)/600))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(text.String()), 0o600))
+	p.Write(t, "e.jsonl", text.String())
 	for _, args := range [][]string{{"run", "e.jsonl", "--yes", "--rate", "none"}, {"run", "e.jsonl", "--rate", "none"}} {
 		r := p.Ends(t, 0, args...)
 		lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
 		assert.Contains(t, lines[len(lines)-1], "  100%, 6,000 acknowledged", "%v", args)
 	}
-	raw, err := os.ReadFile(filepath.Join(p.Dir, "hogimport-state", "e", "import.json"))
-	require.NoError(t, err)
-	assert.Contains(t, string(raw), `"total": 6000`)
-	assert.Contains(t, string(raw), `"exact": true`)
-}
-
-// Another key, at an import that has begun, is named in the words of the command.
-func TestAnotherKeyOfAnImportThatHasBegun(t *testing.T) {
-	t.Parallel()
-	_, p := clitest.Serve(t)
-	p.Events(t, "e.jsonl", 100, nil)
-	p.Ends(t, 0, "run", "e.jsonl", "--yes")
-	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_another0000000000000000000000000000000000")
-	r := p.Ends(t, 5, "run", "e.jsonl")
-	says(t, r.Stderr, "hogimport: the import in hogimport-state/e began with another project API key, or at another host give the key and the --host")
-	assert.NotContains(t, r.Stderr, "checkpoint")
+	raw := p.Read(t, "hogimport-state", "e", "import.json")
+	assert.Contains(t, raw, `"total": 6000`)
+	assert.Contains(t, raw, `"exact": true`)
 }
 
 func TestAServerThatIsNotThere(t *testing.T) {
@@ -325,7 +249,57 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	p.Events(t, "e.jsonl", 100, nil)
 	server.Close()
 	r := p.Ends(t, 1, "run", "e.jsonl", "--yes", "--max-outage", "1s")
+	says(t, r.Stderr, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server")
 	assert.Regexp(t, `0 acknowledged, waiting for \ds, since [0-9:]{8} UTC: connection refused \(127\.0\.0\.1:`, r.Stderr)
 	says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
 	says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
+}
+
+type output struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (o *output) Write(p []byte) (int, error) {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.Write(p)
+}
+
+func (o *output) String() string {
+	o.mu.Lock()
+	defer o.mu.Unlock()
+	return o.text.String()
+}
+
+func TestMetricsAreServedWhileItRuns(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	p.Events(t, "events.jsonl", 6000, func(i int) bool { return i == 3 })
+	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000", "--metrics", ":0")
+	out := &output{}
+	cmd.Stdout, cmd.Stderr = out, out
+	require.NoError(t, cmd.Start())
+	address := regexp.MustCompile(`Metrics are at (http://127\.0\.0\.1:\d+/metrics)\.`)
+	require.Eventually(t, func() bool { return address.MatchString(out.String()) }, time.Minute, time.Millisecond, "of this machine only")
+	url := address.FindStringSubmatch(out.String())[1]
+	text := ""
+	require.Eventually(t, func() bool {
+		request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, url, nil)
+		require.NoError(t, err)
+		answer, err := http.DefaultClient.Do(request)
+		if err != nil {
+			return false
+		}
+		defer answer.Body.Close()
+		raw, err := io.ReadAll(answer.Body)
+		text = string(raw)
+		return err == nil && regexp.MustCompile(`records_acknowledged\{import="[^"]+"\} [1-9]`).MatchString(text)
+	}, time.Minute, 20*time.Millisecond)
+	assert.Contains(t, text, "# TYPE hogimport_requests_total counter\n")
+	assert.Regexp(t, `(?m)^hogimport_records_rejected\{import="hogimport-events-[0-9a-f]+"\} 1$`, text)
+	for line := range bytes.Lines([]byte(text)) {
+		assert.Regexp(t, `^(# (HELP|TYPE) hogimport_[a-z_]+ .+|hogimport_[a-z_]+\{import="[^"]+"\} [0-9.e+-]+)\n$`, string(line))
+	}
+	require.NoError(t, cmd.Wait())
 }

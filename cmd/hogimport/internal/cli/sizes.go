@@ -66,32 +66,40 @@ func zipSize(archive *zip.Reader) (plain int64) {
 // expansion is how much longer the beginning of a file is unpacked: 1 for text, 0 if it cannot be unpacked.
 func expansion(r io.Reader) float64 {
 	const most = 4 << 20 // of text
-	counted := &counter{r: r}
-	in := bufio.NewReaderSize(counted, 4<<10)
-	head, _ := in.Peek(4)
-	var text io.Reader
+	packed := &counter{r: r}
+	text, isPacked, end := unpacked(packed)
+	defer end()
 	switch {
-	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
-		unpacked, err := gzip.NewReader(in)
-		if err != nil {
-			return 0
-		}
-		text = unpacked
-	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
-		unpacked, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			return 0
-		}
-		defer unpacked.Close()
-		text = unpacked
-	default:
+	case text == nil:
+		return 0
+	case !isPacked:
 		return 1
 	}
 	n, _ := io.CopyN(io.Discard, text, most)
-	if n == 0 || counted.n <= int64(in.Buffered()) {
-		return 0
+	return float64(n) / float64(max(packed.n, 1))
+}
+
+// unpacked is the text of a file, which may be packed with gzip or zstd: nil for a zip archive, and where it cannot be
+// unpacked. The caller calls end.
+func unpacked(r io.Reader) (text io.Reader, isPacked bool, end func()) {
+	in := bufio.NewReaderSize(r, 4<<10)
+	head, _ := in.Peek(4)
+	switch end = func() {}; {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, true, end
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		if z, err := gzip.NewReader(in); err == nil {
+			return z, true, end
+		}
+		return nil, true, end
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, true, end
+		}
+		return z, true, z.Close
 	}
-	return float64(n) / float64(counted.n-int64(in.Buffered()))
+	return in, false, end
 }
 
 type counter struct {

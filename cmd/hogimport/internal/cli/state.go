@@ -11,7 +11,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"slices"
 	"strings"
 	"time"
 
@@ -213,6 +212,26 @@ func onlyState(dir string) (string, error) {
 	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
 }
 
+// findState is the state folder of an import that has begun: the one given, that of some files, or the only one there is.
+// With an error about its files it is there too: they can be gone.
+func findState(ctx context.Context, dir string, files []string) (*state, error) {
+	if dir == "" && len(files) > 0 {
+		in := input{Files: files}
+		paths, err := in.paths()
+		if err != nil {
+			return nil, err
+		}
+		if named := filepath.Join(stateRoot, stateName(paths)); isStarted(named) {
+			dir = named
+		}
+	}
+	dir, err := onlyState(dir)
+	if err != nil {
+		return nil, err
+	}
+	return openState(ctx, dir)
+}
+
 func stateFault(dir string, err error) error {
 	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
 		todo: "make room or correct the permissions, or give another folder with --state DIR"}
@@ -274,8 +293,8 @@ func importIDOf(paths []string, in *input) string {
 
 // otherID explains how an import with other flags of these names relates to the first one.
 func otherID(names string) string {
-	for _, name := range []string{"--format", "--header", "--map", "--zone", "--group-type", "--device-prefix", "--set-policy"} {
-		if strings.Contains(names, name) {
+	for _, s := range new(input).settings()[:ofEvents] {
+		if strings.Contains(names, s.flag) {
 			return "it is another import, and adds its events to the ones sent before. hogimport undo removes the earlier ones"
 		}
 	}
@@ -288,23 +307,4 @@ func absolute(path string) string {
 		return abs
 	}
 	return path
-}
-
-// differences are the flags that make other events of the same files, where they are not the same.
-func (in *input) differences(other *input) string {
-	var names []string
-	for _, f := range []struct {
-		name string
-		same bool
-	}{
-		{"--format", in.Format == other.Format}, {"--map", slices.Equal(in.Map, other.Map)}, {"--header", slices.Equal(in.Header, other.Header)}, {"--zone", in.Zone == other.Zone},
-		{"--group-type", in.GroupType == other.GroupType}, {"--device-prefix", in.Devices == other.Devices},
-		{"--set-policy", in.SetPolicy == other.SetPolicy}, {"--until", in.Until == other.Until}, {"--sort", in.Sort == other.Sort},
-		{"--links", in.Links == other.Links},
-	} {
-		if !f.same {
-			names = append(names, f.name)
-		}
-	}
-	return strings.Join(names, ", ")
 }

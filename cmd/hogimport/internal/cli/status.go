@@ -11,6 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -170,13 +171,7 @@ func (s *state) standing(now time.Time) (standing, error) {
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")
-		switch suspectOf(p.Ended) {
-		case suspectNothing: // the same command again
-		case suspectKey:
-			one.Next = []string{"with the right project key: " + s.again()}
-		case suspectHost:
-			one.Next = []string{"check --host, then: " + s.again()}
-		}
+		one.Next = []string{meaningOf(hogapi.StopReason(p.Ended)).suspect.before + s.again()}
 	case !s.isRunning(p, now):
 		one.Is = isKilled
 	case p.WaitingFor != "":

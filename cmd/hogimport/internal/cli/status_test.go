@@ -1,11 +1,11 @@
 package cli_test
 
 import (
+	"bytes"
 	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
-	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -21,8 +21,7 @@ import (
 func TestStatus(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
-	r := p.Ends(t, 0, "status")
-	assert.Contains(t, r.Stdout, "No import has begun")
+	p.Ends(t, 0, "status").Out(t, "No import has begun")
 
 	p.Events(t, "a.jsonl", 30_000, nil)
 	p.Events(t, "b.jsonl", 100, nil)
@@ -43,11 +42,11 @@ func TestStatus(t *testing.T) {
 	require.Eventually(t, func() bool { return is() == "running" }, time.Minute, 50*time.Millisecond)
 	server.SetDown(true)
 	require.Eventually(t, func() bool { return is() == "waiting" }, time.Minute, 50*time.Millisecond)
-	r = p.Run(t, "status")
+	r := p.Run(t, "status")
 	assert.Regexp(t, `hogimport-state/a +waiting +[\d,]+ +0 +0 +about [\d,]+ +about 30,\d+\n`, r.Stdout)
 	assert.Regexp(t, `hogimport-state/a waits since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: `, r.Stdout)
 	assert.Regexp(t, `hogimport-state/b +complete +100 +0 +0 +0 +100\n`, r.Stdout)
-	assert.Contains(t, r.Stdout, "hogimport verify --state hogimport-state/b")
+	says(t, r.Stdout, "hogimport verify --state hogimport-state/b")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	assert.Equal(t, "killed", is(), "at once")
@@ -60,20 +59,14 @@ func TestStatusOfAFixThatIsKilled(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	actions(t, p, 1000, func(i int) bool { return i > 0 })
-	args := append([]string{"run", "actions.csv", "--yes", "--max-rejects", "none", "--map", "time=when"}, mapped...)
-	require.Equal(t, 0, p.Run(t, args...).Code)
-	fix := append([]string{"fix", "--yes", "--rate", "50", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
-	cmd := p.Command(t.Context(), t, fix...)
-	require.NoError(t, cmd.Start())
+	p.Ends(t, 0, runActions("--max-rejects", "none")...)
 	is := func(word string) bool {
-		stdout := p.Run(t, "status").Stdout
-		return strings.Contains(strings.Join(strings.Fields(stdout), " "), "hogimport-state/actions/fix-1 "+word)
+		return strings.Contains(clitest.Words(p.Run(t, "status").Stdout), "hogimport-state/actions/fix-1 "+word)
 	}
-	require.Eventually(t, func() bool { return is("running") }, time.Minute, 50*time.Millisecond)
-	second := p.Ends(t, 1, fix...)
-	says(t, second.Stderr, "another run uses the state folder hogimport-state/actions")
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	isHeld := func() bool {
+		return is("running") && strings.Contains(p.Run(t, fixActions()...).Stderr, "another run uses the state folder hogimport-state/actions")
+	}
+	p.Until(t, isHeld, os.Kill, fixActions("--rate", "50")...)
 	assert.True(t, is("killed"))
 }
 
@@ -81,21 +74,15 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	p.Events(t, "e.jsonl", 300, nil)
-	right := p.Env
-	p.Env = append(slices.Clip(p.Env), "POSTHOG_PROJECT_API_KEY=phc_wrong")
-	require.Equal(t, 5, p.Run(t, "run", "e.jsonl", "--yes").Code)
+	p.With("POSTHOG_PROJECT_API_KEY=phc_wrong").Ends(t, 5, "run", "e.jsonl", "--yes")
 	assert.Contains(t, p.Run(t, "status").Stdout, "with the right project key: hogimport run --state hogimport-state/e --yes\n")
-	p.Env = right
-	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
-	r := p.Run(t, "status")
-	assert.Contains(t, r.Stdout, "STATUS")
+	p.Ends(t, 0, "run", "e.jsonl", "--yes")
+	r := p.Ends(t, 0, "status").Out(t, "STATUS", "hogimport verify")
 	assert.Regexp(t, `complete +300 +0 +0 +0 +300\n`, r.Stdout)
-	assert.Contains(t, r.Stdout, "hogimport verify")
 
-	verified := filepath.Join(p.Dir, "hogimport-state/e/verified.json")
 	p.Ends(t, 0, "verify")
 	assert.NotContains(t, p.Run(t, "status").Stdout, "Next")
-	require.NoError(t, os.WriteFile(verified, []byte(`{"digest":"another"}`), 0o600))
+	p.Write(t, "hogimport-state/e/verified.json", `{"digest":"another"}`)
 	assert.Contains(t, p.Run(t, "status").Stdout, "hogimport verify", "more was sent since")
 }
 
@@ -105,8 +92,7 @@ func TestStatusHasTheRealTotal(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	mixpanelExport(t, p, 3000)
 	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none", "--links", "--zone", "US/Pacific"}
-	r := p.Ends(t, 0, args...)
-	says(t, r.Stdout, "Complete: 3,000 events and 5 links of persons acknowledged; no record left out or rejected.")
+	p.Ends(t, 0, args...).Out(t, "Complete: 3,000 events and 5 links of persons acknowledged; no record left out or rejected.")
 	assert.Regexp(t, `complete +3,005 +0 +0 +0 +3,005\n`, p.Run(t, "status").Stdout)
 }
 
@@ -116,8 +102,6 @@ func TestStatusAddsUp(t *testing.T) {
 	_, p := clitest.Serve(t)
 	mixpanelExport(t, p, 9000)
 	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "500", "--links", "--sort", "--until", "2024-05-05"}
-	cmd := p.Command(t.Context(), t, args...)
-	require.NoError(t, cmd.Start())
 	row := func() []int {
 		found := regexp.MustCompile(`(?:running|killed) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+) +([\d,]+)\n`).FindStringSubmatch(p.Run(t, "status").Stdout)
 		if found == nil {
@@ -132,9 +116,7 @@ func TestStatusAddsUp(t *testing.T) {
 		return numbers
 	}
 	adds := func(n []int) bool { return len(n) == 5 && n[0] > 0 && n[0]+n[1]+n[2]+n[3] == n[4] && n[4] == 9005 }
-	require.Eventually(t, func() bool { return adds(row()) }, time.Minute, 50*time.Millisecond)
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
+	p.Until(t, func() bool { return adds(row()) }, os.Kill, args...)
 	assert.True(t, adds(row()), "%v", row())
 }
 
@@ -145,24 +127,18 @@ func TestVerifyDuringARunAndAfterAKill(t *testing.T) {
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "a.jsonl", 20_000, nil)
 	server.SetDown(true)
-	require.Equal(t, 1, p.Run(t, "run", "a.jsonl", "--yes", "--max-outage", "1s").Code, "it has sent nothing")
-	r := p.Ends(t, 7, "verify")
-	says(t, r.Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/a --max-outage 1s --yes")
+	p.Ends(t, 1, "run", "a.jsonl", "--yes", "--max-outage", "1s") // it has sent nothing
+	p.Ends(t, 7, "verify").Err(t, "has sent nothing, so there is nothing to verify Check --host, and run it first. "+
+		"hogimport run --state hogimport-state/a --max-outage 1s --yes")
 	server.SetDown(false)
-	cmd := p.Command(t.Context(), t, "run", "a.jsonl", "--yes", "--rate", "1000", "--max-rejects", "7")
-	require.NoError(t, cmd.Start())
-	sends := func() bool { return strings.Contains(p.Run(t, "verify").Stderr, "It has sent at least") }
-	require.Eventually(t, sends, time.Minute, 50*time.Millisecond)
-	r = p.Ends(t, 7, "verify")
-	says(t, r.Stderr, "the import in hogimport-state/a is under way. It has sent at least")
-	require.NoError(t, cmd.Process.Kill())
-	_ = cmd.Wait()
-	r = p.Ends(t, 7, "verify")
-	says(t, r.Stderr, "the import in hogimport-state/a was killed. It has sent at least")
-	says(t, r.Stderr, "Continue it, and verify it then. hogimport run --state hogimport-state/a --max-rejects 7 --rate 1000 --yes")
-	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/a", "--max-rejects", "7", "--rate", "none", "--yes").Code)
+	const sends = "the import in hogimport-state/a is under way. It has sent at least"
+	p.Until(t, func() bool { return strings.Contains(clitest.Words(p.Run(t, "verify").Stderr), sends) }, os.Kill,
+		"run", "a.jsonl", "--yes", "--rate", "1000", "--max-rejects", "7")
+	p.Ends(t, 7, "verify").Err(t, "the import in hogimport-state/a was killed. It has sent at least",
+		"Continue it, and verify it then. hogimport run --state hogimport-state/a --max-rejects 7 --rate 1000 --yes")
+	p.Ends(t, 0, "run", "--state", "hogimport-state/a", "--max-rejects", "7", "--rate", "none", "--yes")
 	clitest.RequireWhole(t, server, ids)
-	require.Equal(t, 0, p.Run(t, "verify").Code)
+	p.Ends(t, 0, "verify")
 }
 
 // A run that is refused before it begins leaves the status as it was.
@@ -172,10 +148,7 @@ func TestStatusAfterARefusedRun(t *testing.T) {
 	row := func() string { return strings.SplitN(p.Run(t, "status").Stdout, "\n", 3)[1] }
 	before := row()
 	require.Contains(t, before, "complete")
-	checkpoint := filepath.Join(folder, "checkpoint.json")
-	whole, err := os.ReadFile(checkpoint)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(checkpoint, whole[:len(whole)/2], 0o600))
+	require.NoError(t, os.Truncate(filepath.Join(folder, "checkpoint.json"), 100))
 	p.Ends(t, 1, "run", "events.jsonl", "--yes")
 	assert.Equal(t, before, row())
 }
@@ -185,15 +158,72 @@ func TestStatusAfterACompleteFix(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	actions(t, p, 200, func(i int) bool { return i > 100 })
-	args := append([]string{"run", "actions.csv", "--yes", "--rate", "none", "--max-rejects", "none", "--map", "time=when"}, mapped...)
-	require.Equal(t, 0, p.Run(t, args...).Code)
+	p.Ends(t, 0, runActions("--max-rejects", "none")...)
 	next := func() string { _, next, _ := strings.Cut(p.Run(t, "status").Stdout, "Next"); return next }
 	assert.Contains(t, next(), "hogimport fix --state hogimport-state/actions")
-	fix := append([]string{"fix", "--yes", "--rate", "none", "--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}, mapped...)
-	p.Ends(t, 0, fix...)
+	p.Ends(t, 0, fixActions()...)
 	assert.NotContains(t, next(), "fix --state")
 	for _, state := range []string{"hogimport-state/actions", "hogimport-state/actions/fix-1"} {
 		p.Ends(t, 0, "verify", "--state", state)
 	}
 	assert.Empty(t, next())
+}
+
+// toFull runs a program with a full disk as its standard output.
+func toFull(t *testing.T, p *clitest.Program, args ...string) clitest.Result {
+	t.Helper()
+	const name = "/dev/full"
+	full, err := os.OpenFile(name, os.O_WRONLY, 0)
+	if err != nil {
+		t.Skipf("there is no %s here: %v", name, err)
+	}
+	defer full.Close()
+	cmd := p.Command(t.Context(), t, args...)
+	var stderr bytes.Buffer
+	cmd.Stdout, cmd.Stderr = full, &stderr
+	_ = cmd.Run() // its exit code says it
+	return clitest.Result{Code: cmd.ProcessState.ExitCode(), Stderr: stderr.String()}
+}
+
+// A result that nobody can read is an error. All else is done as if it could be read.
+func TestAResultThatCannotBeWrittenIsAnError(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	ids := p.Events(t, "events.jsonl", 1000, func(i int) bool { return i%500 == 7 })
+	for _, args := range [][]string{
+		{"check", "events.jsonl"}, {"check", "events.jsonl", "--json"},
+		{"run", "events.jsonl", "--yes", "--rate", "none"}, {"run", "events.jsonl", "--rate", "none", "--json"},
+		{"status"}, {"status", "--json"}, {"verify"}, {"verify", "--json"}, {"formats"}, {"formats", "--json"}, {"--help"}, {"run", "--help"}, {"--version"},
+	} {
+		r := toFull(t, p, args...)
+		assert.Equal(t, 1, r.Code, "%v: %s", args, r.Stderr)
+		says(t, r.Stderr, "the result cannot be written to the standard output: no space left on device")
+	}
+	clitest.RequireWhole(t, server, ids)
+	said := p.Ends(t, 0, "status").Stdout
+	assert.Contains(t, said, "complete")
+	assert.NotContains(t, said, "hogimport verify", "verify has kept its result")
+
+	asJSON := toFull(t, p, "run", "events.jsonl", "--log", "json")
+	assert.Equal(t, 1, asJSON.Code)
+	says(t, asJSON.Stderr, `"exit":1`)
+
+	p.Events(t, "bad.jsonl", 1000, func(i int) bool { return i%2 == 0 })
+	r := toFull(t, p, "check", "bad.jsonl")
+	assert.Equal(t, 3, r.Code, "the error of the command matters more")
+	says(t, r.Stderr, "500 of 1,000 events (50.0 %) would be rejected",
+		"the result cannot be written to the standard output: no space left on device")
+}
+
+func TestAFixWhoseResultCannotBeWrittenIsMade(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	actions(t, p, 1000, func(i int) bool { return i%100 == 3 })
+	p.Ends(t, 0, runActions()...)
+	require.Equal(t, 990, server.Ledger().Unique())
+	r := toFull(t, p, fixActions()...).Err(t, "the result cannot be written to the standard output: no space left on device")
+	assert.Equal(t, 1, r.Code)
+	assert.Equal(t, 1000, server.Ledger().Unique())
+	assert.Equal(t, "Nothing is rejected, so there is nothing to fix.\n", p.Ends(t, 0, fixActions()...).Stdout)
+	assert.Equal(t, 1, toFull(t, p, fixActions()...).Code, "also this could not be written")
 }

@@ -23,7 +23,7 @@ func tried(t *testing.T, server *hogapitest.Server) *clitest.Program {
 	t.Helper()
 	p := clitest.New(t, server)
 	p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=phc_ofTheImport00000000000000000000000000000000")
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "test.key"), []byte(hogapitest.DefaultProjectKey+"\n"), 0o600))
+	p.Write(t, "test.key", hogapitest.DefaultProjectKey+"\n")
 	return p
 }
 
@@ -34,10 +34,9 @@ func TestTrial(t *testing.T) {
 	export(t, p.Dir, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
 	r := p.Ends(t, 0, args...)
-	requireNarrow(t, r.Stdout+r.Stderr)
-	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0")
-	says(t, r.Stdout, `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`)
-	says(t, r.Stdout, `record {"event":"Sign up","properties":{"time":1672531200`)
+	r.Narrow(t)
+	says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0", `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`,
+		`record {"event":"Sign up","properties":{"time":1672531200`)
 	assert.Contains(t, r.Stdout, "\n1. export.jsonl:1\n", "the place of a record is its line")
 	assert.Equal(t, 1000, server.Ledger().Unique())
 	months := map[string]int{}
@@ -51,8 +50,7 @@ func TestTrial(t *testing.T) {
 
 	p.Ends(t, 0, args...)
 	assert.Equal(t, 1000, server.Ledger().Len(), "the same command sends nothing twice")
-	zoned := p.Ends(t, 0, append(args, "--zone", "Asia/Tokyo")...)
-	says(t, zoned.Stdout, "stored 2022-12-31 15:00:00 UTC · Sign up · user-0")
+	p.Ends(t, 0, append(args, "--zone", "Asia/Tokyo")...).Out(t, "stored 2022-12-31 15:00:00 UTC · Sign up · user-0")
 }
 
 func TestTrialOfFewEvents(t *testing.T) {
@@ -71,19 +69,16 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 	p := tried(t, server)
 	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "10ms"}
-	r := p.Ends(t, 7, args...)
-	says(t, r.Stderr, "none of the events is there yet")
-	says(t, r.Stderr, "run the same command again later: it sends nothing twice")
+	p.Ends(t, 7, args...).Err(t, "none of the events is there yet", "run the same command again later: it sends nothing twice")
 	server.ReleaseEvents(30)
-	r = p.Ends(t, 7, args...)
-	says(t, r.Stderr, "30 of 100 events are there")
+	p.Ends(t, 7, args...).Err(t, "30 of 100 events are there")
 	server.ReleaseEvents(-1)
 	require.Equal(t, 0, p.Run(t, args...).Code)
 	assert.Equal(t, 100, server.Ledger().Len())
 
 	without := *p
 	without.Env = append(append([]string{}, p.Env...), "POSTHOG_PERSONAL_API_KEY=")
-	r = without.Ends(t, 7, args...)
+	r := without.Ends(t, 7, args...)
 	says(t, r.Stderr, "100 events were sent; it was not checked whether they arrived give --project-id of the test project")
 }
 
@@ -98,36 +93,21 @@ func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
 	require.NoError(t, err)
 	require.Len(t, entries, 1)
 	server.Project(hogapitest.DefaultProject).MoveEvents(entries[0].Name(), 12, 40*time.Minute) // most stay on their day
-	r := p.Ends(t, 7, args...)
-	assert.Contains(t, r.Stdout, " ! stored")
+	p.Ends(t, 7, args...).Out(t, " ! stored")
 }
 
 func TestTrialIsNotForTheImportsOwnProject(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	export(t, p.Dir, "export.jsonl", 10, 10, time.UTC)
-	for name, c := range map[string]struct {
-		args []string
-		env  []string
-		code int
-		text string
-	}{
-		"no key":       {nil, nil, 2, "the key of a test project is missing"},
-		"the same key": {[]string{"--project-key", hogapitest.DefaultProjectKey}, nil, 2, "this is the project of the import itself"},
-		"unknown key":  {[]string{"--project-key", "phc_unknown0000000000000000000000000000000000"}, nil, 5, "check --project-key"},
-		"no key file":  {[]string{"--project-key", "@none"}, nil, 2, "cannot be read"},
-		"too many":     {[]string{"--project-key", "phc_x", "--events", "20000"}, nil, 2, "--events 20000"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other := *p
-			other.Env = append(append([]string{}, p.Env...), c.env...)
-			r := other.Run(t, append([]string{"trial", "export.jsonl", "--format", "mixpanel"}, c.args...)...)
-			assert.Equal(t, c.code, r.Code, r.Stderr)
-			says(t, r.Stderr, c.text)
-			requireNarrow(t, r.Stderr)
-			assert.NotContains(t, r.Stderr+r.Stdout, hogapitest.DefaultProjectKey)
-		})
-	}
+	same := func(*testing.T) *clitest.Program { return p }
+	requireWrong(t, same, []string{"trial", "export.jsonl", "--format", "mixpanel"}, map[string]wrong{
+		"no key":       {nil, nil, 2, "the key of a test project is missing", ""},
+		"the same key": {[]string{"--project-key", hogapitest.DefaultProjectKey}, nil, 2, "this is the project of the import itself", ""},
+		"unknown key":  {[]string{"--project-key", "phc_unknown0000000000000000000000000000000000"}, nil, 5, "check --project-key", ""},
+		"no key file":  {[]string{"--project-key", "@none"}, nil, 2, "cannot be read", ""},
+		"too many":     {[]string{"--project-key", "phc_x", "--events", "20000"}, nil, 2, "--events 20000", ""},
+	})
 	assert.Zero(t, server.Ledger().Len())
 	p.Ends(t, 0, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", hogapitest.DefaultProjectKey, "--yes", "--wait", "10ms")
 	assert.NotEmpty(t, server.Calls(ops.Capture))
@@ -170,14 +150,14 @@ func TestTrialOfEventsInTheFuture(t *testing.T) {
 	for i := range 100 {
 		line("later", time.Now().AddDate(0, 0, 1+i%10).Add(time.Duration(i)*time.Second))
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "events.jsonl"), []byte(b.String()), 0o600))
+	p.Write(t, "events.jsonl", b.String())
 	r := p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
 	assert.Equal(t, 98, server.Ledger().Unique(), r.Stdout)
 	says(t, r.Stdout, "rejected 2")
 	assert.NotContains(t, r.Stdout, "not there yet")
-	assert.Contains(t, r.Stdout, " ! rejected future")
+	says(t, r.Stdout, " ! rejected future")
 	assert.Regexp(t, `OK: all 98 events are there as they were sent. Rejected: 2 of the sample, with their reasons in hogimport-state/trial-\S+/rejects.jsonl$`,
-		strings.Join(strings.Fields(r.Stdout), " "))
+		clitest.Words(r.Stdout))
 
 	asJSON := p.Run(t, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100", "--json")
 	assert.True(t, json.Valid([]byte(asJSON.Stdout)), asJSON.Stdout)

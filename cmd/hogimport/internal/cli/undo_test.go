@@ -19,24 +19,20 @@ func TestUndo(t *testing.T) {
 	p, folder, _ := imported(t, server)
 
 	preview := p.Ends(t, 7, "undo")
-	requireNarrow(t, preview.Stdout+preview.Stderr)
-	says(t, preview.Stdout, "import "+idOf(t, folder))
-	says(t, preview.Stdout, "events there now 299")
-	says(t, preview.Stdout, "2024-01-01 299")
+	preview.Narrow(t)
+	says(t, preview.Stdout, "import "+idOf(t, folder), "events there now 299", "2024-01-01 299")
 	says(t, preview.Stderr, "nothing was requested: this was the preview add --yes")
 	assert.Empty(t, project.DataDeletions())
 
 	for range 2 { // the same request is one deletion
-		made := p.Ends(t, 0, "undo", "--yes")
-		says(t, made.Stdout, "PostHog has the request and must approve it.")
+		p.Ends(t, 0, "undo", "--yes").Out(t, "PostHog has the request and must approve it.")
 	}
 	require.Len(t, project.DataDeletions(), 1)
 	id := project.DataDeletions()[0].ID
 	project.SetDataDeletion(id, "approved")
 	says(t, p.Run(t, "undo", "--yes").Stdout, "PostHog has approved it")
 	project.SetDataDeletion(id, "completed")
-	done := p.Ends(t, 0, "undo")
-	says(t, done.Stdout, "The events of the import are deleted.")
+	p.Ends(t, 0, "undo").Out(t, "The events of the import are deleted.")
 
 	asJSON := p.Run(t, "undo", "--json")
 	var result struct {
@@ -56,8 +52,7 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
 	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))
-	r := p.Ends(t, 7, "undo", "--yes", "--import-id", idOf(t, folder))
-	says(t, r.Stderr, "299 events are there although the deletion has completed")
+	p.Ends(t, 7, "undo", "--yes", "--import-id", idOf(t, folder)).Err(t, "299 events are there although the deletion has completed")
 	p.Ends(t, 0, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
 	require.Len(t, project.DataDeletions(), 2)
 }
@@ -68,7 +63,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	p, _, _ := imported(t, server)
 	r := p.Ends(t, 5, "undo", "--yes")
 	says(t, r.Stderr, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
-	requireNarrow(t, r.Stderr)
+	r.Narrow(t)
 
 	old := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
 	p, _, _ = imported(t, old)
@@ -76,8 +71,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 
 	empty := hogapitest.New(hogapitest.WithDataDeletions())
 	p, _, _ = imported(t, empty)
-	nothing := p.Ends(t, 7, "undo", "--yes", "--import-id", "never-was")
-	says(t, nothing.Stderr, "the project has no events of the import never-was")
+	p.Ends(t, 7, "undo", "--yes", "--import-id", "never-was").Err(t, "the project has no events of the import never-was")
 	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
 }

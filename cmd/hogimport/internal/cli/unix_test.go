@@ -101,7 +101,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 	s.until(t, "[y/N]")
 	assert.Zero(t, server.Ledger().Len(), "nothing is sent before the answer")
 	assert.Contains(t, s.shown(), "Checked the first 5,000 records: 5,000 good, 0 rejected")
-	assert.Contains(t, strings.Join(strings.Fields(s.shown()), " "), "Send the records of 1 file to ", "it gives no number that it does not know")
+	assert.Contains(t, clitest.Words(s.shown()), "Send the records of 1 file to ", "it gives no number that it does not know")
 	s.keys(t, "y\n")
 	s.until(t, "s left\x1b")
 	assert.Regexp(t, `\r\[=+ +\] \d+%, [\d,]+ acknowledged, [\d,]+/s, about \d+s left`, s.shown())
@@ -155,7 +155,7 @@ func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	export(t, p.Dir, "e.json", 300, 0, pacific(t))
 	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
 	s.until(t, "[y/N]")
-	said := strings.Join(strings.Fields(s.shown()), " ")
+	said := clitest.Words(s.shown())
 	assert.Regexp(t, `The times look local, not UTC.* add --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, said)
 	s.keys(t, "\n")
 	assert.Equal(t, 1, s.exit())
@@ -168,9 +168,7 @@ func TestAPipeIsRefused(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	require.NoError(t, syscall.Mkfifo(filepath.Join(p.Dir, "p.jsonl"), 0o600))
 	for _, command := range []string{"run", "check"} {
-		r := p.Ends(t, 2, command, "p.jsonl")
-		assert.Contains(t, r.Stderr, "p.jsonl: this is not a file but a pipe")
-		assert.Contains(t, r.Stderr, "write its content to a file first")
+		p.Ends(t, 2, command, "p.jsonl").Err(t, "p.jsonl: this is not a file but a pipe", "write its content to a file first")
 	}
 }
 
@@ -209,9 +207,8 @@ func TestCtrlCDuringTheSample(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	p.Events(t, "e.jsonl", 10, nil)
-	text, err := os.ReadFile(filepath.Join(p.Dir, "e.jsonl"))
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "large.jsonl"), bytes.Repeat(append(text, bytes.Repeat([]byte("\n"), 1<<20)...), 200), 0o600))
+	text := p.Read(t, "e.jsonl")
+	p.Write(t, "large.jsonl", strings.Repeat(text+strings.Repeat("\n", 1<<20), 200))
 	cmd := p.Command(t.Context(), t, "run", "large.jsonl", "--yes")
 	finish := clitest.Start(t, cmd)
 	isReading := func() bool {

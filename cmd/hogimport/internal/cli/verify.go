@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 type verify struct {
@@ -127,17 +129,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 
 // runFirst is the next step for an import that has sent nothing.
 func (s *state) runFirst() page.Step {
-	step := page.Step{Text: "Run it first.", Command: s.again()}
-	if p, _, err := s.progress(); err == nil {
-		switch suspectOf(p.Ended) {
-		case suspectNothing:
-		case suspectKey:
-			step.Text = "Run it first, with the right project key."
-		case suspectHost:
-			step.Text = "Check --host, and run it first."
-		}
-	}
-	return step
+	p, _, _ := s.progress()
+	return page.Step{Text: meaningOf(hogapi.StopReason(p.Ended)).suspect.step, Command: s.again()}
 }
 
 // checkEnded refuses an import that is under way, or was killed: the number of events sent is not
@@ -341,4 +334,106 @@ func digest(v *hogapi.Verification) string {
 		hash.Write(id[:])
 	}
 	return hex.EncodeToString(hash.Sum(nil)[:4])
+}
+
+// verifyTable writes a verification in 80 columns: the numbers, the incomplete cells, and their
+// meaning.
+func verifyTable(w io.Writer, p *page.Verify) {
+	v := p.Verification
+	said := p.Verdict()
+	fmt.Fprintf(w, "%s\n\n", term.Flow(said.Title+". "+said.Text))
+	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
+	row("sent", v.Acknowledged)
+	row("found", v.Seen)
+	if once := p.Once(); once > 0 {
+		row("stored once", once)
+	}
+	row("missing", v.MissingEvents)
+	for _, more := range []struct {
+		name string
+		n    int64
+	}{{"unconfirmed", v.Unconfirmed}, {"moved", v.MovedEvents}, {"too many", v.ForeignEvents}} {
+		if more.n > 0 {
+			row(more.name, more.n)
+		}
+	}
+	openDays(w, v)
+	whyOpen(w, v)
+	for i, id := range v.MissingIDs {
+		const most = 5
+		if i == 0 {
+			fmt.Fprintln(w, "\nmissing, by uuid")
+		}
+		if i == most {
+			fmt.Fprintf(w, "  and %s more\n", page.Count(v.MissingEvents-most))
+			break
+		}
+		fmt.Fprintf(w, "  %s\n", id)
+	}
+	if note, isNeeded := p.LinkNote(); isNeeded {
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+note.Title+". "+note.Text))
+	}
+	for _, note := range v.Notes {
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+page.Explained(note)))
+	}
+	if v.Complete() { // otherwise the error has the advice
+		for _, step := range p.Next {
+			fmt.Fprintf(w, "\n%s\n", term.Flow(step.Text))
+		}
+	}
+}
+
+// whyOpen writes why days are not complete, each reason once.
+func whyOpen(w io.Writer, v *hogapi.Verification) {
+	var said []string
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		why := page.Why(c.Reason)
+		if c.State == hogapi.VerificationComplete || why == "" || slices.Contains(said, why) {
+			continue
+		}
+		const most = 5
+		if said = append(said, why); len(said) > most {
+			fmt.Fprintln(w, "\nThe JSON and the page have further reasons.")
+			break
+		}
+		fmt.Fprintf(w, "\n%s\n", term.Flow(c.State.String()+": "+why))
+	}
+}
+
+// openDays writes the days that are not complete, all names of a day together.
+func openDays(w io.Writer, v *hogapi.Verification) {
+	type day struct {
+		name                 string
+		sent, found, missing int64
+		state                hogapi.VerificationState
+	}
+	days := map[string]*day{}
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		d := days[c.Day]
+		if d == nil {
+			d = &day{name: c.Day, state: hogapi.VerificationComplete}
+			days[c.Day] = d
+		}
+		d.sent, d.found, d.missing = d.sent+c.Acknowledged, d.found+c.Seen, d.missing+c.Missing
+		d.state = page.Worse(d.state, c.State)
+	}
+	var open []*day
+	for _, d := range days {
+		if d.state != hogapi.VerificationComplete {
+			open = append(open, d)
+		}
+	}
+	if len(open) == 0 {
+		return
+	}
+	slices.SortFunc(open, func(a, b *day) int { return cmp.Compare(a.name, b.name) })
+	fmt.Fprintf(w, "\n%-10s  %13s  %13s  %13s  %s\n", "day (UTC)", "sent", "found", "missing", "state")
+	for i, d := range open {
+		const most = 30
+		if i == most {
+			fmt.Fprintf(w, "and %s more days\n", page.Count(int64(len(open)-most)))
+			break
+		}
+		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), page.Count(d.sent), page.Count(d.found), page.Count(d.missing), d.state)
+	}
 }

@@ -2,9 +2,13 @@ package cli_test
 
 import (
 	"encoding/json"
+	"net/http/httptest"
+	"net/http/httputil"
+	"net/url"
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -51,15 +55,22 @@ func pass(t *testing.T, folder string, by time.Duration) {
 	}
 }
 
+// lookTwice lets two days pass and looks twice: the third look, an hour later, can call events missing.
+func lookTwice(t *testing.T, p *clitest.Program, folder string) {
+	t.Helper()
+	pass(t, folder, 48*time.Hour)
+	for range 2 {
+		p.Ends(t, 7, "verify")
+		pass(t, folder, time.Hour)
+	}
+}
+
 func TestVerifyOfAWholeImport(t *testing.T) {
 	t.Parallel()
 	p, _, _ := imported(t, hogapitest.New())
-	r := p.Ends(t, 0, "verify", "--report", "verify.html")
-	requireNarrow(t, r.Stdout+r.Stderr)
-	says(t, r.Stdout, "Complete: all 299 events are in the project")
-	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "Complete: all 299 events are in the project")
+	p.Ends(t, 0, "verify", "--report", "verify.html").Narrow(t).Out(t, "Complete: all 299 events are in the project")
+	page := p.Read(t, "verify.html")
+	assert.Contains(t, page, "Complete: all 299 events are in the project")
 
 	asJSON := p.Run(t, "verify", "--json")
 	var v hogapi.Verification
@@ -85,13 +96,12 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	server.HoldEvents()
 	p, folder, _ := imported(t, server)
 	r := p.Ends(t, 7, "verify", "--report", "verify.html")
-	requireNarrow(t, r.Stdout+r.Stderr)
+	r.Narrow(t)
 	says(t, r.Stdout, "Still arriving: 299 events are not there yet")
 	says(t, r.Stderr, "not complete: the import is still arriving Check again in an hour or more. hogimport verify --state hogimport-state/events")
-	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
-	require.NoError(t, err)
-	assert.Contains(t, string(page), "Still arriving")
-	assert.NotContains(t, string(page), `class="num bad"`, "nothing is called missing that can still arrive")
+	page := p.Read(t, "verify.html")
+	assert.Contains(t, page, "Still arriving")
+	assert.NotContains(t, page, `class="num bad"`, "nothing is called missing that can still arrive")
 
 	server.ReleaseEvents(-1)
 	pass(t, folder, time.Hour)
@@ -110,13 +120,12 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))
 	r := p.Ends(t, 7, "verify", "--report", "verify.html")
-	requireNarrow(t, r.Stdout+r.Stderr)
+	r.Narrow(t)
 	says(t, r.Stdout, "It is not proved that they are the same ones")
 	says(t, r.Stderr, "not proved: as many events are there as were sent")
 
 	require.NoError(t, os.Rename(events+".away", events))
-	r = p.Ends(t, 0, "verify")
-	says(t, r.Stdout, "Complete: all 299 events are in the project")
+	p.Ends(t, 0, "verify").Out(t, "Complete: all 299 events are in the project")
 }
 
 func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
@@ -124,22 +133,11 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 12)
-	before, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
-	require.NoError(t, err)
-	_ = before
-	pass(t, folder, 48*time.Hour)
-	for range 2 {
-		require.Equal(t, 7, p.Run(t, "verify").Code, "it takes three looks")
-		pass(t, folder, time.Hour)
-	}
-	r := p.Ends(t, 6, "verify", "--report", "verify.html")
-	requireNarrow(t, r.Stdout+r.Stderr)
-	says(t, r.Stdout, "12 events are missing")
-	says(t, r.Stderr, "--resend-missing")
-	page, err := os.ReadFile(filepath.Join(p.Dir, "verify.html"))
-	require.NoError(t, err)
+	lookTwice(t, p, folder)
+	p.Ends(t, 6, "verify", "--report", "verify.html").Narrow(t).Out(t, "12 events are missing").Err(t, "--resend-missing")
+	page := p.Read(t, "verify.html")
 	for _, id := range lost {
-		assert.Contains(t, string(page), id.String())
+		assert.Contains(t, page, id.String())
 	}
 
 	sent := len(server.Calls(ops.Capture))
@@ -177,13 +175,8 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 	says(t, r.Stderr, "warning: the files of the import cannot be read")
 
 	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
-	pass(t, folder, 48*time.Hour)
-	for range 2 {
-		p.Run(t, "verify")
-		pass(t, folder, time.Hour)
-	}
-	r = p.Ends(t, 6, "verify", "--resend-missing")
-	says(t, r.Stderr, "Verify with the source files")
+	lookTwice(t, p, folder)
+	p.Ends(t, 6, "verify", "--resend-missing").Err(t, "Verify with the source files")
 	assert.Equal(t, 0, server.Ledger().Duplicates(), "nothing is sent that is not named")
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "elsewhere"), 0o700))
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "moved.jsonl"), filepath.Join(p.Dir, "elsewhere", "events.jsonl")))
@@ -196,41 +189,22 @@ func TestVerifyOfMovedEvents(t *testing.T) {
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	server.Project(hogapitest.DefaultProject).MoveEvents(idOf(t, folder), 5, 72*time.Hour)
-	pass(t, folder, 48*time.Hour)
-	for range 2 {
-		p.Run(t, "verify")
-		pass(t, folder, time.Hour)
-	}
-	r := p.Ends(t, 7, "verify")
-	says(t, r.Stdout, "5 events are under another day or name")
+	lookTwice(t, p, folder)
+	p.Ends(t, 7, "verify").Out(t, "5 events are under another day or name")
 }
 
 func TestVerifyWithoutAResult(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
-	for name, c := range map[string]struct {
-		args []string
-		env  []string
-		code int
-		text string
-	}{
-		"no state":        {[]string{"--state", "none"}, nil, 2, "none is not a state folder"},
-		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing"},
-		"no project":      {nil, []string{"POSTHOG_PROJECT_ID="}, 2, "--project-id NUMBER"},
-		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"},
-		"another project": {nil, []string{"POSTHOG_PROJECT_ID=99"}, 5, "--project-id"},
-	} {
-		t.Run(name, func(t *testing.T) {
-			other := *p
-			other.Env = append(append([]string{}, p.Env...), c.env...)
-			r := other.Run(t, append([]string{"verify"}, c.args...)...)
-			assert.Equal(t, c.code, r.Code, r.Stderr)
-			says(t, r.Stderr, c.text)
-			requireNarrow(t, r.Stderr)
-			assert.NotContains(t, r.Stderr, hogapitest.DefaultPersonalKey)
-		})
-	}
+	same := func(*testing.T) *clitest.Program { return p }
+	requireWrong(t, same, []string{"verify"}, map[string]wrong{
+		"no state":        {[]string{"--state", "none"}, nil, 2, "none is not a state folder", ""},
+		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing", ""},
+		"no project":      {nil, []string{"POSTHOG_PROJECT_ID="}, 2, "--project-id NUMBER", ""},
+		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host", ""},
+		"another project": {nil, []string{"POSTHOG_PROJECT_ID=99"}, 5, "--project-id", ""},
+	})
 	server.Script(ops.Query, hogapitest.Always(hogapitest.Status(400)))
 	p.Ends(t, 7, "verify")
 	server.ClearScript(ops.Query)
@@ -240,4 +214,65 @@ func TestVerifyWithoutAResult(t *testing.T) {
 	empty := clitest.New(t, nil)
 	assert.Equal(t, 2, empty.Run(t, "verify").Code)
 	assert.NotEmpty(t, strings.TrimSpace(killed.Stderr))
+}
+
+// An import belongs to a project on a server. Another one, which would say that its events are still arriving, is refused,
+// and so is another port of the host, unless it is said that the server has moved there.
+func TestAnImportHasOneServerAndOneProject(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	host := func(address string) string { return strings.TrimPrefix(address, "http://") }
+	begun := host(server.URL())
+	env := p.Env
+	at := func(address, project string) {
+		p.Env = append(slices.Clip(env), "POSTHOG_HOST="+address, "POSTHOG_PROJECT_ID="+project)
+	}
+
+	other := hogapitest.New()
+	t.Cleanup(other.Close)
+	at(other.URL(), hogapitest.DefaultProject)
+	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl", "--yes"}, {"fix", "--yes"}, {"undo"}, {"run", "--state", "hogimport-state/events"}} {
+		r := p.Run(t, args...)
+		assert.Equal(t, 5, r.Code, "%v: %s", args, r.Stdout)
+		says(t, r.Stderr, "the import in hogimport-state/events was sent to "+begun+", and this is "+host(other.URL()),
+			"--moved-host "+begun+"="+host(other.URL()))
+		assert.Empty(t, r.Stdout)
+	}
+	assert.Empty(t, other.Calls())
+
+	server.Project("777")
+	at(server.URL(), "777")
+	for _, command := range []string{"verify", "undo"} {
+		r := p.Ends(t, 5, command)
+		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
+	}
+	at(server.URL(), "99")
+	for _, command := range []string{"verify", "undo"} {
+		r := p.Ends(t, 5, command)
+		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ",
+			"give --project-id "+hogapitest.DefaultProject, "404")
+	}
+	assert.NoDirExists(t, filepath.Join(folder, "verify"), "none of this was a look")
+
+	u, err := url.Parse(server.URL())
+	require.NoError(t, err)
+	moved := httptest.NewServer(&httputil.ReverseProxy{Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(u) }})
+	t.Cleanup(moved.Close)
+	at(moved.URL, hogapitest.DefaultProject)
+	assert.Equal(t, 5, p.Run(t, "verify").Code)
+	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", "elsewhere:1="+host(moved.URL)).Code)
+	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", begun).Code)
+	p.Ends(t, 0, "verify", "--moved-host", begun+"="+host(moved.URL))
+	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))
+	require.NoError(t, err)
+	assert.Contains(t, string(raw), `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
+	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl"}, {"verify", "--moved-host", begun + "=" + host(moved.URL)}} {
+		r := p.Run(t, args...)
+		assert.Equal(t, 0, r.Code, "%v: %s", args, r.Stderr)
+	}
+	at(server.URL(), hogapitest.DefaultProject)
+	assert.Equal(t, 5, p.Run(t, "run", "events.jsonl").Code, "it is not there any more")
+	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--moved-host", host(moved.URL)+"="+begun).Code)
+	require.Equal(t, 0, p.Run(t, "verify").Code)
 }

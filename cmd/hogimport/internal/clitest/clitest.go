@@ -9,12 +9,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
@@ -75,6 +78,29 @@ func New(t testing.TB, server *hogapitest.Server) *Program {
 	return p
 }
 
+// With is the program with more variables, which win.
+func (p *Program) With(env ...string) *Program {
+	other := *p
+	other.Env = slices.Concat(p.Env, env)
+	return &other
+}
+
+// Write writes a file into the program's folder.
+func (p *Program) Write(t testing.TB, name, text string) {
+	t.Helper()
+	path := filepath.Join(p.Dir, name)
+	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// Read is the text of a file in the program's folder.
+func (p *Program) Read(t testing.TB, path ...string) string {
+	t.Helper()
+	text, err := os.ReadFile(filepath.Join(p.Dir, filepath.Join(path...)))
+	require.NoError(t, err)
+	return string(text)
+}
+
 // Serve is a fake, and a program with its address and keys.
 func Serve(t testing.TB) (*hogapitest.Server, *Program) {
 	t.Helper()
@@ -112,10 +138,75 @@ func (p *Program) Ends(t testing.TB, code int, args ...string) Result {
 	return r
 }
 
+// Shell has a shell run a command of the program, and requires that it ends with a code.
+func (p *Program) Shell(t testing.TB, code int, command string) Result {
+	t.Helper()
+	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
+	cmd.Dir, cmd.Env = p.Dir, slices.Concat(p.Env, []string{"PATH=" + filepath.Dir(Binary(t)) + ":/usr/bin:/bin"})
+	r := Finish(t, cmd)
+	require.Equal(t, code, r.Code, "%s\n%s%s", command, r.Stdout, r.Stderr)
+	return r
+}
+
 // Finish runs a command to its end.
 func Finish(t testing.TB, cmd *exec.Cmd) Result {
 	t.Helper()
 	return Start(t, cmd)()
+}
+
+// Until runs the program until a condition holds, sends it a signal, and waits for its end.
+func (p *Program) Until(t testing.TB, holds func() bool, signal os.Signal, args ...string) Result {
+	t.Helper()
+	cmd := p.Command(t.Context(), t, args...)
+	finish := Start(t, cmd)
+	require.Eventually(t, holds, time.Minute, time.Millisecond)
+	require.NoError(t, cmd.Process.Signal(signal))
+	return finish()
+}
+
+// Out requires that the standard output has some words.
+func (r Result) Out(t testing.TB, want ...string) Result {
+	t.Helper()
+	Says(t, r.Stdout, want...)
+	return r
+}
+
+// Err requires that the standard error has some words.
+func (r Result) Err(t testing.TB, want ...string) Result {
+	t.Helper()
+	Says(t, r.Stderr, want...)
+	return r
+}
+
+// Never requires that no output has one of these texts.
+func (r Result) Never(t testing.TB, texts ...string) Result {
+	t.Helper()
+	for _, text := range texts {
+		assert.NotContains(t, r.Stdout+r.Stderr, text)
+	}
+	return r
+}
+
+// Narrow requires that all output fits 80 columns.
+func (r Result) Narrow(t testing.TB) Result {
+	t.Helper()
+	for line := range strings.SplitSeq(r.Stdout+"\n"+r.Stderr, "\n") {
+		require.LessOrEqual(t, utf8.RuneCountInString(line), 80, line)
+	}
+	return r
+}
+
+// Says requires that a text has some words, wherever its lines and commands are broken.
+func Says(t testing.TB, text string, want ...string) {
+	t.Helper()
+	for _, one := range want {
+		assert.Contains(t, Words(text), Words(one))
+	}
+}
+
+// Words is a text on one line.
+func Words(text string) string {
+	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
 }
 
 // Start starts a command. The function returned waits for its end.
@@ -151,7 +242,7 @@ func (p *Program) Events(t testing.TB, name string, n int, bad func(i int) bool)
 			id, i%3, i%17, at.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), i)
 		ids = append(ids, id)
 	}
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, name), b.Bytes(), 0o600))
+	p.Write(t, name, b.String())
 	return ids
 }
 

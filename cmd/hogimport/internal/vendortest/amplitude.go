@@ -6,26 +6,25 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
-	"io"
 	"net/http"
 	"slices"
 	"time"
 )
 
-const hourForm = "20060102T15"
+const (
+	hourForm = "20060102T15"
+	app      = 318274 // the project's number, in the names of files
+	// exportDelay is how long a record takes to be exported.
+	exportDelay = 2 * time.Hour
+)
 
 // AmplitudeOptions describe a project of Amplitude.
 type AmplitudeOptions struct {
 	APIKey, SecretKey string // the user and the password of basic auth
-	App               int    // the project's number, in the names of files; default 318274
+	Events            []Event
 
-	Events []Event
-
-	MaxBytes int64            // the largest zip; default 4 GB
-	PartRows int              // records in one file of the zip; default 1000
-	Delay    time.Duration    // how long a record takes to be exported; default 2 h; -1: no delay
-	Limits   Limits           // default: no limits
-	Now      func() time.Time // the server's clock; nil is time.Now. The limits use the real clock.
+	MaxBytes int64 // the largest zip; default 4 GB
+	PartRows int   // records in one file of the zip; default 1000
 }
 
 // Amplitude is the export API, GET /api/2/export, of one project. An event belongs to the hour in
@@ -38,43 +37,25 @@ type Amplitude struct {
 // NewAmplitude returns a server that holds the events of options.
 func NewAmplitude(options AmplitudeOptions) *Amplitude {
 	a := &Amplitude{o: options}
-	a.o.App = cmp.Or(a.o.App, 318274)
 	a.o.MaxBytes = cmp.Or(a.o.MaxBytes, 4<<30)
 	a.o.PartRows = cmp.Or(a.o.PartRows, 1000)
-	a.o.Delay = max(cmp.Or(a.o.Delay, 2*time.Hour), 0)
-	if a.o.Now == nil {
-		a.o.Now = time.Now
-	}
-	a.o.Events = slices.Clone(options.Events)
-	slices.SortStableFunc(a.o.Events, func(x, y Event) int { return x.Received.Compare(y.Received) })
-	a.server.path = "/api/2/export"
-	a.server.pace.limits = options.Limits
-	a.server.fail, a.server.check, a.server.answer = a.fail, a.check, a.answer
+	a.o.Events = slices.SortedStableFunc(slices.Values(options.Events), func(x, y Event) int { return x.Received.Compare(y.Received) })
+	a.path, a.check, a.answer = "/api/2/export", a.ask, a.give
 	return a
 }
 
 // Hour is the hour in which the export has an event, such as 20240301T05.
 func (a *Amplitude) Hour(e Event) string { return e.Received.UTC().Format(hourForm) }
 
-func (a *Amplitude) fail(w http.ResponseWriter, _ *http.Request, f failure) {
-	w.Header().Set("Content-Type", "text/html; charset=utf-8")
-	w.WriteHeader(f.status)
-	_, _ = io.WriteString(w, f.text)
-}
-
-func (a *Amplitude) check(r *http.Request, asked *Request) *failure {
+func (a *Amplitude) ask(r *http.Request, asked *Request) *failure {
 	if key, secret, _ := r.BasicAuth(); key == "" || key != a.o.APIKey || secret != a.o.SecretKey {
 		return refusal(http.StatusUnauthorized, "Invalid API key or secret key")
 	}
-	start, err := time.Parse(hourForm, asked.Query.Get("start"))
-	if err != nil {
-		return refusal(http.StatusBadRequest, "start must have the form YYYYMMDDTHH")
-	}
-	end, err := time.Parse(hourForm, asked.Query.Get("end"))
-	if err != nil {
-		return refusal(http.StatusBadRequest, "end must have the form YYYYMMDDTHH")
-	}
+	start, noStart := time.Parse(hourForm, asked.Query.Get("start"))
+	end, noEnd := time.Parse(hourForm, asked.Query.Get("end"))
 	switch {
+	case noStart != nil, noEnd != nil:
+		return refusal(http.StatusBadRequest, "start and end must have the form YYYYMMDDTHH")
 	case end.Before(start):
 		return refusal(http.StatusBadRequest, "end is before start")
 	case end.Add(time.Hour).Sub(start) > 365*24*time.Hour:
@@ -84,8 +65,8 @@ func (a *Amplitude) check(r *http.Request, asked *Request) *failure {
 	return nil
 }
 
-func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Request, _ Fault) ([]byte, *failure) {
-	ready, end := a.o.Now().Add(-a.o.Delay), asked.To.Add(time.Hour)
+func (a *Amplitude) give(w http.ResponseWriter, _ *http.Request, asked *Request, _ Fault) ([]byte, *failure) {
+	ready, end := time.Now().Add(-exportDelay), asked.To.Add(time.Hour)
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)
 	var part []byte
@@ -97,7 +78,7 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 		}
 		// The numbers of parts are not consecutive, and the hour has no leading zero.
 		number += 1 + (rows*7)%13
-		name := fmt.Sprintf("%d/%d_%s_%d#%d.json.gz", a.o.App, a.o.App, hour.Format(time.DateOnly), hour.Hour(), number)
+		name := fmt.Sprintf("%d/%d_%s_%d#%d.json.gz", app, app, hour.Format(time.DateOnly), hour.Hour(), number)
 		member, _ := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: hour})
 		writeGzip(member, part)
 		part, rows = nil, 0
@@ -114,17 +95,15 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 		line := a.record(i, e)
 		for range max(e.Copies, 1) {
 			part = append(append(part, line...), '\n')
-			asked.Rows++
 			rows++
 		}
 	}
 	flush()
 	_ = archive.Close() // into memory
 	switch {
-	case asked.Rows == 0:
+	case number == 0:
 		return nil, refusal(http.StatusNotFound, "Raw data files were not found.")
 	case int64(packed.Len()) > a.o.MaxBytes:
-		asked.Rows = 0
 		return nil, refusal(http.StatusBadRequest, "The export is larger than %d bytes: shorten the range", a.o.MaxBytes)
 	}
 	w.Header().Set("Content-Type", "application/zip")
@@ -135,12 +114,7 @@ func (a *Amplitude) answer(w http.ResponseWriter, _ *http.Request, asked *Reques
 // $schema that is a number, a plan that is an object or null.
 func (a *Amplitude) record(index int, e Event) []byte {
 	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") + "000" }
-	text := func(s string) any {
-		if s == "" {
-			return nil
-		}
-		return s
-	}
+	text := func(s string) any { return map[bool]any{true: s}[s != ""] }
 	name, properties := e.Name, map[string]any{"plan": e.Plan}
 	if name == "page" {
 		name = "[Amplitude] Page Viewed"
@@ -149,7 +123,7 @@ func (a *Amplitude) record(index int, e Event) []byte {
 	record := map[string]any{
 		"uuid": e.ID, "$insert_id": "ajs-" + e.ID[:8] + ":" + e.Device, "$schema": nil,
 		"amplitude_id": 492837000 + index%1000,
-		"app":          a.o.App, "event_type": name, "event_id": index % 500, "data_type": "event",
+		"app":          app, "event_type": name, "event_id": index % 500, "data_type": "event",
 		"event_time": stamp(e.Time), "client_event_time": stamp(e.Time.Add(-112 * time.Millisecond)),
 		"client_upload_time":   stamp(e.Received.Add(-time.Second)),
 		"server_received_time": stamp(e.Received.Add(-4 * time.Millisecond)), "server_upload_time": stamp(e.Received),
@@ -171,9 +145,6 @@ func (a *Amplitude) record(index int, e Event) []byte {
 	case 4:
 		record["platform"], record["os_name"], record["os_version"], record["device_type"] = "iOS", "ios", "18.5", nil
 	}
-	line, err := json.Marshal(record)
-	if err != nil {
-		panic(err) // made of texts and numbers
-	}
+	line, _ := json.Marshal(record) //nolint:errchkjson // it has texts and numbers only
 	return line
 }

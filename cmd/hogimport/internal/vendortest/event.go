@@ -23,7 +23,6 @@ type Event struct {
 type GenerateOptions struct {
 	From, To   time.Time // events happen from From until before To
 	Count      int
-	Users      int     // default 20
 	Offline    float64 // share of events received 1 to 20 days late
 	Duplicated float64 // share of events that the raw export has twice
 	NoID       float64 // share of events without user and device
@@ -33,10 +32,7 @@ type GenerateOptions struct {
 // Generate returns events in the order of their time. The same options give the same events.
 func Generate(o GenerateOptions) []Event {
 	random := rand.New(rand.NewPCG(o.Seed, 1))
-	users := max(o.Users, 0)
-	if users == 0 {
-		users = 20
-	}
+	const users = 20
 	names := []string{"page", "Plan Upgraded", "Search", "Sign Up"}
 	events := make([]Event, o.Count)
 	for i := range events {

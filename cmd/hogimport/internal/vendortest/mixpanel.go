@@ -3,17 +3,12 @@ package vendortest
 import (
 	"bytes"
 	"encoding/json"
-	"fmt"
 	"math/rand/v2"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 )
-
-// MixpanelLimits are the limits of Mixpanel's raw export API.
-var MixpanelLimits = Limits{PerHour: 60, PerSecond: 3, Concurrent: 100}
 
 // MixpanelOptions describe a project of Mixpanel.
 type MixpanelOptions struct {
@@ -24,13 +19,10 @@ type MixpanelOptions struct {
 	ProjectID     string
 
 	Events []Event
-	Zone   *time.Location // of the project; nil is UTC
-	// Old: made before 2023. Days are days of Zone, and time is the local clock, written as if it
-	// was UTC.
-	Old bool
-
-	Limits Limits
-	Now    func() time.Time // the server's clock; nil is time.Now. The limits use the real clock.
+	// Zone is that of a project made before 2023: days are days of it, and time is its clock, written as if it was UTC.
+	// Nil: a newer project, which uses UTC.
+	Zone      *time.Location
+	Unlimited bool // takes more than 3 requests a second and 60 an hour
 }
 
 // Mixpanel is the raw export API, GET /api/2.0/export, of one project.
@@ -42,29 +34,14 @@ type Mixpanel struct {
 // NewMixpanel returns a server that holds the events of options.
 func NewMixpanel(options MixpanelOptions) *Mixpanel {
 	m := &Mixpanel{o: options}
-	if m.o.Zone == nil {
-		m.o.Zone = time.UTC
+	m.path, m.check, m.answer = "/api/2.0/export", m.ask, m.give
+	if !options.Unlimited {
+		m.pace = new(pace)
 	}
-	if m.o.Now == nil {
-		m.o.Now = time.Now
-	}
-	m.server.path = "/api/2.0/export"
-	m.server.pace.limits = options.Limits.or(MixpanelLimits)
-	m.server.fail, m.server.check, m.server.answer = m.fail, m.check, m.answer
 	return m
 }
 
-// fail answers as Mixpanel does: with the request's path and a text.
-func (m *Mixpanel) fail(w http.ResponseWriter, r *http.Request, f failure) {
-	w.Header().Set("Content-Type", "application/json")
-	if f.status == http.StatusUnauthorized {
-		w.Header().Set("WWW-Authenticate", `Basic realm="Mixpanel"`)
-	}
-	w.WriteHeader(f.status)
-	_, _ = fmt.Fprintf(w, `{"request":%q,"error":%q}`, r.URL.Path, f.text)
-}
-
-func (m *Mixpanel) check(r *http.Request, asked *Request) (f *failure) {
+func (m *Mixpanel) ask(r *http.Request, asked *Request) (f *failure) {
 	if f := m.authorize(r, asked); f != nil {
 		return f
 	}
@@ -77,16 +54,13 @@ func (m *Mixpanel) check(r *http.Request, asked *Request) (f *failure) {
 	if f != nil {
 		return f
 	}
-	switch today := m.clock(m.o.Now()).Truncate(24 * time.Hour); {
+	switch {
 	case to.Before(from):
 		return refusal(http.StatusBadRequest, "to_date cannot be before from_date")
-	case to.After(today):
+	case to.After(m.clock(time.Now())):
 		return refusal(http.StatusBadRequest, "to_date cannot be later than today")
-	case q.Has("where"), q.Has("limit"), q.Has("event"):
-		return refusal(http.StatusBadRequest, "this server has no where, limit and event")
-	}
-	if ms := q.Get("time_in_ms"); ms != "" && ms != "true" && ms != "false" {
-		return refusal(http.StatusBadRequest, "time_in_ms must be true or false")
+	case q.Has("where"), q.Has("limit"), q.Has("event"), q.Get("time_in_ms") != "true":
+		return refusal(http.StatusBadRequest, "this server has no where, limit and event, and no times in seconds")
 	}
 	asked.From, asked.To, asked.Step = from, to, 24*time.Hour
 	return nil
@@ -125,7 +99,7 @@ func day(text, name string) (time.Time, *failure) {
 
 // clock is a time as the project writes it: the real one, or that of its zone as if it was UTC.
 func (m *Mixpanel) clock(at time.Time) time.Time {
-	if !m.o.Old {
+	if m.o.Zone == nil {
 		return at.UTC()
 	}
 	at = at.In(m.o.Zone)
@@ -135,7 +109,7 @@ func (m *Mixpanel) clock(at time.Time) time.Time {
 // Day is the day of an event as the export has it, such as 2024-03-01.
 func (m *Mixpanel) Day(e Event) string { return m.clock(e.Time).Format(time.DateOnly) }
 
-func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request, fault Fault) ([]byte, *failure) {
+func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request, fault Fault) ([]byte, *failure) {
 	text := m.lines(asked)
 	switch fault.Cut {
 	case CutLine:
@@ -145,8 +119,7 @@ func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request
 	case CutBody, CutConnection, CutEmpty: // when it is written
 	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
-	w.Header().Set("Vary", "Accept-Encoding")
-	if !asked.Gzip {
+	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		return text, nil
 	}
 	w.Header().Set("Content-Encoding", "gzip")
@@ -157,20 +130,14 @@ func (m *Mixpanel) answer(w http.ResponseWriter, _ *http.Request, asked *Request
 
 // lines are the records that were asked for, in another order each time.
 func (m *Mixpanel) lines(asked *Request) []byte {
-	now, end := m.o.Now(), asked.To.Add(asked.Step)
 	var records [][]byte
 	for i, e := range m.o.Events {
 		at := m.clock(e.Time)
-		if at.Before(asked.From) || !at.Before(end) || e.Received.After(now) {
-			continue
-		}
-		record := m.record(i, e, asked.Query.Get("time_in_ms") == "true")
-		for range max(e.Copies, 1) {
-			records = append(records, record)
+		if !at.Before(asked.From) && at.Before(asked.To.Add(asked.Step)) {
+			records = append(records, slices.Repeat([][]byte{m.record(i, e)}, max(e.Copies, 1))...)
 		}
 	}
 	rand.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
-	asked.Rows = len(records)
 	return bytes.Join(append(records, nil), []byte("\n"))
 }
 
@@ -189,26 +156,10 @@ func halfLine(text []byte, place int) []byte {
 	return text[:begin+max(length, 0)/2]
 }
 
-func mixpanelName(e Event) string {
-	if e.Name == "page" {
-		return "$mp_web_page_view"
-	}
-	return e.Name
-}
-
-// record is one line of the export, like a real one: a time with a fraction, a version that is a
-// number or a text, ids in several forms.
-func (m *Mixpanel) record(index int, e Event, milliseconds bool) []byte {
-	at := m.clock(e.Time)
-	var stamp any = at.Unix()
-	switch {
-	case milliseconds:
-		stamp = at.UnixMilli()
-	case index%50 == 7:
-		stamp = json.Number(strconv.FormatInt(at.Unix(), 10) + at.Format(".000"))
-	}
+// record is one line of the export, like a real one: a version that is a number or a text, ids in several forms.
+func (m *Mixpanel) record(index int, e Event) []byte {
 	p := map[string]any{
-		"time": stamp, "$insert_id": strings.ReplaceAll(e.ID, "-", "")[:16],
+		"time": m.clock(e.Time).UnixMilli(), "$insert_id": strings.ReplaceAll(e.ID, "-", "")[:16],
 		"$mp_api_timestamp_ms": e.Received.UnixMilli(), "mp_processing_time_ms": e.Received.UnixMilli() + 1200,
 		"$browser": "Chrome", "$os": "Mac OS X", "$city": "Lyon", "mp_country_code": "FR", "mp_lib": "web", "plan": e.Plan,
 	}
@@ -221,9 +172,10 @@ func (m *Mixpanel) record(index int, e Event, milliseconds bool) []byte {
 	case e.Device != "":
 		p["distinct_id"], p["$device_id"] = "$device:"+e.Device, e.Device
 	}
-	line, err := json.Marshal(map[string]any{"event": mixpanelName(e), "properties": p})
-	if err != nil {
-		panic(err) // made of texts and numbers
+	name := e.Name
+	if name == "page" {
+		name = "$mp_web_page_view"
 	}
+	line, _ := json.Marshal(map[string]any{"event": name, "properties": p}) //nolint:errchkjson // it has texts and numbers only
 	return line
 }

@@ -1,6 +1,7 @@
 package vendortest
 
 import (
+	"cmp"
 	"io"
 	"net/http"
 	"slices"
@@ -20,7 +21,6 @@ type Fault struct {
 	Cut Cut     // how the answer of a good request is cut short
 	At  float64 // where, as a share of the answer, 0 to 1; 0 is 0.5
 
-	Wait  time.Duration // before the first byte of the answer
 	Pause time.Duration // between the tenths of the body
 }
 
@@ -35,18 +35,6 @@ const (
 	CutConnection Cut = "connection" // the connection breaks off in the middle of the bytes
 	CutEmpty      Cut = "empty"      // no bytes at all; the connection ends well
 )
-
-func (f Fault) String() string {
-	switch {
-	case f.Status != 0:
-		return strconv.Itoa(f.Status)
-	case f.Cut != "":
-		return "cut " + string(f.Cut)
-	case f.Wait != 0 || f.Pause != 0:
-		return "slow"
-	}
-	return ""
-}
 
 // Script says which requests fail. Requests that the server refuses on its own do not use it up. It is safe for
 // concurrent use.
@@ -83,15 +71,8 @@ func (s *Script) Left() (left int) {
 func (s *Script) take(r *Request) Fault {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var units []string
 	for i, q := range s.queues {
-		if len(q.faults) == 0 {
-			continue
-		}
-		if q.unit != "" && units == nil {
-			units = r.Units()
-		}
-		if q.unit == "" || slices.Contains(units, q.unit) {
+		if len(q.faults) > 0 && (q.unit == "" || slices.Contains(r.units(), q.unit)) {
 			s.queues[i].faults = q.faults[1:]
 			return q.faults[0]
 		}
@@ -108,19 +89,10 @@ func (f Fault) refuse(w http.ResponseWriter) {
 	_, _ = io.WriteString(w, f.Text)
 }
 
-func (f Fault) place(size int) int {
-	share := f.At
-	if share == 0 {
-		share = 0.5
-	}
-	return int(float64(size) * min(share, 1))
-}
+func (f Fault) place(size int) int { return int(float64(size) * min(cmp.Or(f.At, 0.5), 1)) }
 
 // write sends the body as it is after the fault. It reports whether all of it was sent.
 func (f Fault) write(w http.ResponseWriter, r *http.Request, body []byte) (whole bool) {
-	if !watch.Sleep(r.Context(), f.Wait) {
-		return false
-	}
 	send, parts := body, 1
 	switch f.Cut {
 	case CutBody, CutConnection:

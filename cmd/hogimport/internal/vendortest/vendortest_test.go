@@ -1,0 +1,362 @@
+package vendortest_test
+
+import (
+	"archive/zip"
+	"bytes"
+	"compress/gzip"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
+)
+
+var (
+	january = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	events  = vendortest.Generate(vendortest.GenerateOptions{
+		From: january, To: january.AddDate(0, 0, 10), Count: 3000, Duplicated: 0.01, NoID: 0.02, Offline: 0.01,
+	})
+)
+
+func days(from, to string) string {
+	return "/api/2.0/export?time_in_ms=true&from_date=" + from + "&to_date=" + to
+}
+
+func hours(start, end string) string { return "/api/2/export?start=" + start + "&end=" + end }
+
+// ask is a request without a network, so that time can be virtual. It reports whether the connection broke off.
+func ask(h http.Handler, path, user, password string, encodings ...string) (w *httptest.ResponseRecorder, isCut bool) {
+	r := httptest.NewRequest(http.MethodGet, path, nil)
+	if user != "" {
+		r.SetBasicAuth(user, password)
+	}
+	r.Header["Accept-Encoding"] = encodings
+	w = httptest.NewRecorder()
+	defer func() {
+		if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
+			isCut = true
+		} else if p != nil {
+			panic(p)
+		}
+	}()
+	h.ServeHTTP(w, r)
+	return w, false
+}
+
+// mixpanel asks for records with the project's secret.
+func mixpanel(t *testing.T, m *vendortest.Mixpanel, from, to string) (records []map[string]any) {
+	t.Helper()
+	w, _ := ask(m, days(from, to), "secret", "")
+	require.Equal(t, 200, w.Code, w.Body)
+	return decoded(t, w.Body)
+}
+
+func decoded(t *testing.T, lines io.Reader) (records []map[string]any) {
+	t.Helper()
+	for all := json.NewDecoder(lines); all.More(); {
+		var r map[string]any
+		require.NoError(t, all.Decode(&r))
+		records = append(records, r)
+	}
+	return records
+}
+
+func unpacked(t *testing.T, packed io.Reader) string {
+	t.Helper()
+	z, err := gzip.NewReader(packed)
+	require.NoError(t, err)
+	text, err := io.ReadAll(z)
+	require.NoError(t, err)
+	return string(text)
+}
+
+// ids are the sorted ids of records of Mixpanel.
+func ids(records []map[string]any) (ids []string) {
+	for _, r := range records {
+		ids = append(ids, r["properties"].(map[string]any)["$insert_id"].(string))
+	}
+	slices.Sort(ids)
+	return ids
+}
+
+// amplitude asks for records, and the names of their files.
+func amplitude(t *testing.T, a *vendortest.Amplitude, start, end string) (records []map[string]any, names []string) {
+	t.Helper()
+	w, _ := ask(a, hours(start, end), "key", "secret")
+	if w.Code == 404 {
+		return nil, nil
+	}
+	require.Equal(t, 200, w.Code, w.Body)
+	archive, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
+	require.NoError(t, err)
+	for _, f := range archive.File {
+		names = append(names, f.Name)
+		member, err := f.Open()
+		require.NoError(t, err)
+		records = append(records, decoded(t, strings.NewReader(unpacked(t, member)))...)
+	}
+	return records, names
+}
+
+// Every event is in the answer for its own day, and in no other. The order of an answer is another one each time.
+func TestMixpanelDays(t *testing.T) {
+	losAngeles, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	for _, zone := range []*time.Location{nil, losAngeles} {
+		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Zone: zone, Unlimited: true})
+		want := map[string]int{}
+		for _, e := range events {
+			day := e.Time.Format(time.DateOnly)
+			if zone != nil {
+				day = e.Time.In(zone).Format(time.DateOnly)
+			}
+			want[day] += e.Copies
+			require.Equal(t, day, m.Day(e))
+		}
+		total, noID := 0, 0
+		for at := january.AddDate(0, 0, -1); at.Before(january.AddDate(0, 0, 10)); at = at.AddDate(0, 0, 1) {
+			day := at.Format(time.DateOnly)
+			records := mixpanel(t, m, day, day)
+			require.Len(t, records, want[day], day)
+			total += len(records)
+			for _, r := range records {
+				properties := r["properties"].(map[string]any)
+				stamp := int64(properties["time"].(float64))
+				require.Equal(t, day, time.UnixMilli(stamp).UTC().Format(time.DateOnly), "as if it was UTC")
+				if properties["distinct_id"] == nil {
+					noID++
+				}
+			}
+		}
+		require.Equal(t, vendortest.Rows(events), total)
+		require.Positive(t, noID)
+		require.Empty(t, m.Log.Twice())
+
+		all := mixpanel(t, m, "2023-12-31", "2024-01-10")
+		require.Len(t, all, total, "both days are part of the range")
+		require.Len(t, m.Log.Twice(), 11)
+		w, _ := ask(m, days("2023-12-31", "2024-01-10"), "secret", "", "gzip")
+		again := decoded(t, strings.NewReader(unpacked(t, w.Body)))
+		require.NotEqual(t, all, again)
+		require.Equal(t, ids(all), ids(again))
+	}
+}
+
+// Every event is in the answer for the hour in which it was stored, and in no other.
+func TestAmplitudeHours(t *testing.T) {
+	a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events, PartRows: 5})
+	form := regexp.MustCompile(`^318274/318274_2024-0[12]-\d\d_(\d|1\d|2[0-3])#\d+\.json\.gz$`)
+	seen := map[string]bool{}
+	total, late, noUUID := 0, 0, 0
+	for at := january; at.Before(january.AddDate(0, 0, 32)); at = at.Add(6 * time.Hour) {
+		records, names := amplitude(t, a, at.Format("20060102T15"), at.Add(5*time.Hour).Format("20060102T15"))
+		for _, name := range names {
+			require.Regexp(t, form, name)
+			require.False(t, seen[name], "each file has a name of its own")
+			seen[name] = true
+		}
+		total += len(records)
+		for _, r := range records {
+			stored, err := time.Parse("2006-01-02 15:04:05.000000", r["server_upload_time"].(string))
+			require.NoError(t, err)
+			require.True(t, !stored.Before(at) && stored.Before(at.Add(6*time.Hour)))
+			happened, err := time.Parse("2006-01-02 15:04:05.000000", r["event_time"].(string))
+			require.NoError(t, err)
+			if stored.Sub(happened) > 24*time.Hour {
+				late++
+			}
+			if r["uuid"] == nil {
+				noUUID++
+			}
+		}
+	}
+	require.Equal(t, vendortest.Rows(events), total)
+	require.Positive(t, late)
+	require.Positive(t, noUUID)
+	require.Empty(t, a.Log.Twice())
+	require.Equal(t, "20240101T00", a.Hour(vendortest.Event{Received: january.Add(59 * time.Minute)}))
+}
+
+func TestRefusals(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(january.Add(50 * time.Hour).Sub(time.Now())) // the bubble begins with the year 2000
+		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{
+			Secret: "secret", ServiceUser: "robot", ServiceSecret: "word", ProjectID: "7", Events: events, Unlimited: true,
+		})
+		a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events, MaxBytes: 20_000})
+		good, hour := days("2024-01-01", "2024-01-02"), hours("20240101T00", "20240101T00")
+		for _, c := range []struct {
+			vendor               http.Handler
+			path, user, password string
+			status               int
+			text                 string
+		}{
+			{m, good, "", "", 401, "credentials"},
+			{m, good, "guess", "", 401, "credentials"},
+			{m, good, "secret", "x", 401, "credentials"},
+			{m, good, "robot", "word", 400, "project_id"},
+			{m, good + "&project_id=7", "robot", "word", 200, ""},
+			{m, good + "&project_id=8", "robot", "word", 403, "project"},
+			{m, "/api/2.0/events", "secret", "", 404, "path"},
+			{m, "/api/2.0/export", "secret", "", 400, "from_date"},
+			{m, "/api/2.0/export?from_date=2024-01-01", "secret", "", 400, "to_date"},
+			{m, days("20240101", "2024-01-02"), "secret", "", 400, "from_date"},
+			{m, days("2024-01-01", "2024-01-32"), "secret", "", 400, "to_date"},
+			{m, days("2024-01-02", "2024-01-01"), "secret", "", 400, "before"},
+			{m, days("2024-01-02", "2024-01-03"), "secret", "", 200, ""},
+			{m, days("2024-01-02", "2024-01-04"), "secret", "", 400, "today"},
+			{m, good + "&limit=10", "secret", "", 400, "limit"},
+			{m, strings.Replace(good, "true", "1", 1), "secret", "", 400, "seconds"},
+
+			{a, hour, "", "", 401, "key"},
+			{a, hour, "key", "guess", 401, "key"},
+			{a, hour, "key", "secret", 200, ""},
+			{a, hours("", "20240101T00"), "key", "secret", 400, "start"},
+			{a, hours("20240101", "20240101T00"), "key", "secret", 400, "start"},
+			{a, hours("20240101T00", ""), "key", "secret", 400, "end"},
+			{a, hours("20240101T01", "20240101T00"), "key", "secret", 400, "before"},
+			{a, hours("20230101T00", "20240101T00"), "key", "secret", 400, "365"},
+			{a, hours("20220101T00", "20221231T23"), "key", "secret", 404, "not found"},
+			{a, hours("20240101T00", "20240102T20"), "key", "secret", 400, "20000 bytes"},
+			{a, hours("20240103T01", "20240103T02"), "key", "secret", 404, "not found"}, // not ready
+		} {
+			w, _ := ask(c.vendor, c.path, c.user, c.password)
+			require.Equal(t, c.status, w.Code, c.path)
+			require.Contains(t, w.Body.String(), c.text, c.path)
+		}
+		all := m.Log.All()
+		require.Equal(t, 401, all[0].Status)
+		require.Empty(t, all[4].Error)
+		require.True(t, all[4].Whole)
+		require.False(t, all[5].Whole)
+		require.Contains(t, all[5].Error, "project")
+		time.Sleep(3 * time.Hour)
+		records, _ := amplitude(t, a, "20240103T01", "20240103T02")
+		require.NotEmpty(t, records, "two hours later it is there")
+	})
+}
+
+func TestMixpanelFaults(t *testing.T) {
+	m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Unlimited: true})
+	path := days("2024-01-02", "2024-01-03")
+	last := func(text string) string { return text[strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1:] }
+	for _, c := range []struct {
+		fault    vendortest.Fault
+		encoding string
+		isCut    bool
+		isNoGzip bool
+		last     string // a regular expression
+	}{
+		{vendortest.Fault{Cut: vendortest.CutLine, At: 0.3}, "", false, false, `^\{"event":[^\n]*[^}\n]$`},
+		{vendortest.Fault{Cut: vendortest.CutLine, At: 0.3}, "gzip", false, false, `^\{"event":[^\n]*[^}\n]$`},
+		{vendortest.Fault{Cut: vendortest.CutTerminated}, "", false, false, "^terminated early\n$"},
+		{vendortest.Fault{Cut: vendortest.CutTerminated}, "gzip", false, false, "^terminated early\n$"},
+		{vendortest.Fault{Cut: vendortest.CutBody}, "gzip", false, true, ""},
+		{vendortest.Fault{Cut: vendortest.CutConnection}, "gzip", true, true, ""},
+		{vendortest.Fault{Cut: vendortest.CutEmpty}, "", false, false, "^$"},
+	} {
+		m.Script.On("2024-01-03", c.fault)
+		require.NotEmpty(t, mixpanel(t, m, "2024-01-02", "2024-01-02"), "the fault is for another day")
+		require.Equal(t, 1, m.Script.Left())
+		w, isCut := ask(m, path, "secret", "", c.encoding)
+		require.Zero(t, m.Script.Left())
+		require.Equal(t, []any{200, c.isCut}, []any{w.Code, isCut}, c.fault)
+		text := w.Body.String()
+		switch {
+		case c.isNoGzip:
+			z, err := gzip.NewReader(w.Body)
+			require.NoError(t, err)
+			_, err = io.ReadAll(z)
+			require.ErrorIs(t, err, io.ErrUnexpectedEOF, c.fault)
+			continue
+		case c.encoding != "":
+			text = unpacked(t, w.Body)
+		}
+		require.Regexp(t, c.last, last(text), c.fault)
+		require.False(t, json.Valid([]byte(last(text))), c.fault)
+	}
+	for want, f := range map[string]vendortest.Fault{
+		"429 3 ": {Status: 429, RetryAfter: 3 * time.Second}, "429  ": {Status: 429}, "500  oops": {Status: 500, Text: "oops"}, "200": {},
+	} {
+		m.Script.Next(f)
+		w, _ := ask(m, path, "secret", "")
+		require.True(t, strings.HasPrefix(fmt.Sprintf("%d %s %s", w.Code, w.Header().Get("Retry-After"), w.Body), want), want)
+	}
+	require.Equal(t, []string{"2024-01-02 8 times"}, m.Log.Twice(), "an answer that was cut does not count as given")
+}
+
+func TestAmplitudeFaults(t *testing.T) {
+	a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events})
+	a.Script.Next(vendortest.Fault{Cut: vendortest.CutBody, At: 0.9}, vendortest.Fault{Cut: vendortest.CutConnection})
+	for _, want := range []bool{false, true} {
+		w, isCut := ask(a, hours("20240101T00", "20240101T05"), "key", "secret")
+		require.Equal(t, want, isCut)
+		_, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
+		require.ErrorIs(t, err, zip.ErrFormat)
+	}
+	records, _ := amplitude(t, a, "20240101T00", "20240101T05")
+	require.NotEmpty(t, records)
+	require.Empty(t, a.Log.Twice())
+}
+
+func TestLimits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret"})
+		requireStatus := func(want int) {
+			t.Helper()
+			w, _ := ask(m, days("1999-12-01", "1999-12-01"), "secret", "")
+			require.Equal(t, want, w.Code)
+		}
+		for range 3 {
+			requireStatus(200)
+		}
+		requireStatus(429) // the fourth within a second
+		time.Sleep(time.Second - 1)
+		requireStatus(429)
+		time.Sleep(time.Nanosecond)
+		requireStatus(200) // refused ones do not count
+		for range 56 {
+			time.Sleep(time.Second)
+			requireStatus(200)
+		}
+		time.Sleep(time.Second)
+		requireStatus(429) // 60 within the hour are over
+		time.Sleep(time.Hour - 58*time.Second)
+		requireStatus(200)
+		require.Equal(t, 5, m.Log.Most(time.Second))
+		require.Equal(t, 63, m.Log.Most(time.Hour))
+	})
+}
+
+// The bytes of a slow answer arrive one after the other, and end when the client leaves. Its requests overlap.
+func TestSlowAnswers(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret"})
+		m.Script.Next(vendortest.Fault{Pause: time.Minute}, vendortest.Fault{Pause: time.Minute})
+		for range 2 {
+			go ask(m, days("1999-12-01", "1999-12-01"), "secret", "")
+		}
+		synctest.Wait()
+		require.Empty(t, m.Log.All())
+		time.Sleep(10 * time.Minute)
+		require.Equal(t, 2, m.Log.All()[1].Together)
+	})
+}
+
+func TestGenerateIsTheSameTwice(t *testing.T) {
+	o := vendortest.GenerateOptions{From: january, To: january.AddDate(0, 1, 0), Count: 100, Seed: 3}
+	require.Equal(t, vendortest.Generate(o), vendortest.Generate(o))
+	other := o
+	other.Seed++
+	require.NotEqual(t, vendortest.Generate(o)[0].ID, vendortest.Generate(other)[0].ID)
+}
