@@ -16,7 +16,7 @@ import (
 // A setting is a flag of an input, with the words that are typed after it: several for a flag that is repeated.
 type setting struct {
 	flag   string
-	isOn   bool // a flag without a word, which is given
+	isOn   bool // the flag has no value, and is given
 	values []string
 }
 

@@ -72,7 +72,7 @@ type fact struct {
 	Level             Level // Good, Warn or Bad color the value
 }
 
-// frame is the part of a page that all kinds have, beside the fields At, Version and Next of its content.
+// frame is the part of a page that all kinds have, in addition to the fields At, Version and Next of its content.
 type frame struct {
 	Kind     string // in the title
 	Subject  string
