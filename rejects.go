@@ -68,9 +68,9 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 //
 // Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the file may
 // have the last lines twice, with the same uuid and position; RejectedRecords skips the second. If the last
-// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line and writes a
-// reject that was cut off again. RejectedRecords skips a line that a later line repeats and completes. A file
-// that is not a reject file is refused with an *InputError.
+// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line and, if a
+// crash cut it off, writes its reject again. RejectedRecords skips a line that a later line repeats and
+// completes. A file that is not a reject file is refused with an *InputError.
 //
 // One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. A Capture, and a
 // handler that wraps this one, open, write and sync the file for each reject.

@@ -36,8 +36,8 @@ type VerifyOptions struct {
 	// the earlier looks. It takes up to 60 bytes for each event of the Source. One Verify at a time owns it;
 	// another gets [ErrHeld]. By default, Verify uses a temporary folder if it needs one.
 	Dir string
-	// Wait repeats the look until the import is complete or no more events can arrive. Unconfirmed events count as
-	// able to arrive. The first pause is a minute; it doubles each time, up to half an hour. The default is false:
+	// Wait repeats the look until the import is complete or no more events can arrive. It waits for unconfirmed
+	// events too. The first pause is a minute; it doubles each time, up to half an hour. The default is false:
 	// Verify looks once.
 	Wait bool
 	// Patience is how long after the last acknowledgement an absent event is not called missing. The service
