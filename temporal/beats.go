@@ -116,7 +116,6 @@ func (b *beats) send(ctx context.Context) error {
 	return err
 }
 
-// progress puts the progress of the import into the next heartbeat.
 func (b *beats) progress(s hogapi.Stats) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -127,7 +126,6 @@ func (b *beats) progress(s hogapi.Stats) {
 	}
 }
 
-// state returns the state of the shard that was saved last.
 func (b *beats) state() json.RawMessage {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -149,7 +147,6 @@ func (b *beats) save(ctx context.Context, state []byte) error {
 	return err
 }
 
-// last returns the newest beat.
 func (b *beats) last() Beat {
 	b.mu.Lock()
 	defer b.mu.Unlock()

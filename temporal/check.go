@@ -11,13 +11,11 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// checkInput is the input of the activity Check.
 type checkInput struct {
 	Import ImportParams `json:"import"` // with this shard only
 	Number int          `json:"number"`
 }
 
-// checked is the result of the activity Check.
 type checked struct {
 	Events   int64  `json:"events"`
 	Rejected int64  `json:"rejected"`

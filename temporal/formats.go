@@ -55,7 +55,6 @@ func decode(raw json.RawMessage, options any) error {
 	return nil
 }
 
-// ofGeneric makes the generic format. The options name the time zone.
 func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
 	var options struct {
 		generic.Options
@@ -72,7 +71,6 @@ func ofGeneric(raw json.RawMessage) (hogapi.Format, error) {
 	return generic.Format(&options.Options)
 }
 
-// ofMixpanel makes the format of Mixpanel. The options name the time zone.
 func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
 	var options struct {
 		mixpanel.Options
@@ -86,7 +84,6 @@ func ofMixpanel(raw json.RawMessage) (hogapi.Format, error) {
 	return mixpanel.Format(&options.Options), err
 }
 
-// zoneOf returns the zone of a name; nil for an empty name.
 func zoneOf(name string) (*time.Location, error) {
 	if name == "" {
 		return nil, nil //nolint:nilnil // no zone is one of the choices
@@ -98,7 +95,6 @@ func zoneOf(name string) (*time.Location, error) {
 	return zone, nil
 }
 
-// source reads a shard that is a local file.
 func (s Shard) source() (hogapi.Source, error) {
 	if s.Format == "" || s.Format == jsonLines {
 		if len(s.Options) > 0 {

@@ -35,14 +35,12 @@ type reading struct {
 
 var processStart = time.Now()
 
-// clocks reads both clocks.
 func clocks() reading { return reading{time.Since(processStart), time.Now().Round(0)} }
 
 // leaseShare is the part of the heartbeat time-out for which a lease lasts. The rest allows for clocks that run at
 // different speeds.
 const leaseShare = 0.9
 
-// newLease returns a lease that begins now.
 func newLease(timeout time.Duration, now func() reading) *lease {
 	l := &lease{length: time.Duration(float64(timeout) * leaseShare), now: now, since: now()}
 	l.alive, l.lost = context.WithCancelCause(context.Background())
@@ -87,7 +85,6 @@ func (l *lease) end(why error) {
 	l.lost(why)
 }
 
-// left returns how long the lease still lasts.
 func (l *lease) left() time.Duration {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -107,7 +104,6 @@ type fence struct {
 	base  http.RoundTripper
 }
 
-// RoundTrip implements http.RoundTripper.
 func (f *fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err := f.lease.check(); err != nil {
 		return nil, err
@@ -134,7 +130,6 @@ func (f *fence) RoundTrip(r *http.Request) (*http.Response, error) {
 	return response, nil
 }
 
-// fencedBody is the body of a request.
 type fencedBody struct {
 	io.ReadCloser
 	lease *lease

@@ -126,7 +126,6 @@ func TestFenceCutsWhatIsUnderWay(t *testing.T) {
 	require.ErrorIs(t, err, errGone)
 }
 
-// slowTemporal answers a heartbeat late, or with an error.
 type slowTemporal struct {
 	client.Client
 

@@ -117,7 +117,6 @@ func (s Shard) check(field string, bad func(field, value, want string) error) er
 	return nil
 }
 
-// url returns the URL of a shard; nil for a path.
 func (s Shard) url() *url.URL {
 	if !strings.Contains(s.Path, "://") {
 		return nil

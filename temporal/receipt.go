@@ -15,7 +15,6 @@ const mostRows = 1000
 
 const mostShared = 5
 
-// add adds the receipt of a shard to that of the import.
 func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	if total.Digest == "" {
 		total.First, total.Source, total.Protocol, total.Finished = shard.First, shard.Source, shard.Protocol, true
@@ -66,7 +65,6 @@ func addCounts[K comparable](total, more map[K]int64) map[K]int64 {
 	return sum
 }
 
-// addDigests adds the digests of two receipts.
 func addDigests(a, b string) string {
 	var sum ledger.Digest
 	for _, text := range []string{a, b} {
@@ -77,7 +75,6 @@ func addDigests(a, b string) string {
 	return sum.String()
 }
 
-// addRowDigests adds the digests of two rows.
 func addRowDigests(a, b string) string {
 	var sum uuidsum.Sum
 	for _, text := range []string{a, b} {

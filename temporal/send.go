@@ -12,7 +12,6 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// sendInput is the input of the activity Send.
 type sendInput struct {
 	Import ImportParams    `json:"import"` // with this shard only
 	Number int             `json:"number"` // of the shard

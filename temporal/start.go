@@ -106,7 +106,6 @@ func GetStatus(ctx context.Context, c client.Client, importID string) (Status, e
 	return s, nil
 }
 
-// addPending adds the worker's last heartbeat.
 func (s *Status) addPending(d *workflowservice.DescribeWorkflowExecutionResponse) {
 	for _, p := range d.GetPendingActivities() {
 		var beat Beat

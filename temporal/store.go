@@ -48,18 +48,15 @@ func FolderStore(path string) Store { return folderStore{path} }
 
 type folderStore struct{ path string }
 
-// Checkpoint implements Store.
 func (s folderStore) Checkpoint(a Attempt) hogapi.Checkpointer {
 	dir := s.shard(a)
 	return &folderCheckpoint{dir: dir, file: filepath.Join(dir, "state-"+a.order()+".json")}
 }
 
-// Rejects implements Store.
 func (s folderStore) Rejects(a Attempt) hogapi.RejectHandler {
 	return hogapi.RejectFile(filepath.Join(s.shard(a), "rejects-"+a.order()+".jsonl"))
 }
 
-// Folder implements Store.
 func (s folderStore) Folder(importID string) string { return filepath.Join(s.path, fileName(importID)) }
 
 func (s folderStore) shard(a Attempt) string {
@@ -86,7 +83,6 @@ type folderCheckpoint struct {
 	older     []string // files of earlier attempts; the first save removes them
 }
 
-// Open implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Open(context.Context) ([]byte, error) {
 	if err := os.MkdirAll(c.dir, 0o700); err != nil {
 		return nil, err
@@ -112,7 +108,6 @@ func (c *folderCheckpoint) Open(context.Context) ([]byte, error) {
 	return os.ReadFile(newest) //nolint:gosec // in the store's own folder
 }
 
-// Save implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Save(_ context.Context, state []byte) error {
 	if err := durable.Replace(durable.OS{}, c.file, state); err != nil {
 		return err
@@ -126,17 +121,14 @@ func (c *folderCheckpoint) Save(_ context.Context, state []byte) error {
 	return nil
 }
 
-// Close implements hogapi.Checkpointer.
 func (c *folderCheckpoint) Close() error { return nil }
 
 // beatCheckpoint keeps the state in the heartbeats of its activity. Temporal refuses the heartbeats of an attempt
 // that has been replaced.
 type beatCheckpoint struct{ beats *beats }
 
-// Open implements hogapi.Checkpointer.
 func (c beatCheckpoint) Open(context.Context) ([]byte, error) { return c.beats.state(), nil }
 
-// Save implements hogapi.Checkpointer.
 func (c beatCheckpoint) Save(ctx context.Context, state []byte) error {
 	if !json.Valid(state) {
 		return errors.New("the state is not JSON")
@@ -144,5 +136,4 @@ func (c beatCheckpoint) Save(ctx context.Context, state []byte) error {
 	return c.beats.save(ctx, state)
 }
 
-// Close implements hogapi.Checkpointer.
 func (c beatCheckpoint) Close() error { return nil }

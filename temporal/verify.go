@@ -9,7 +9,6 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// verifyInput is the input of the activity Verify.
 type verifyInput struct {
 	Import  ImportParams   `json:"import"` // without shards
 	Receipt hogapi.Receipt `json:"receipt"`

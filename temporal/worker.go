@@ -3,9 +3,7 @@ package hogtemporal
 import (
 	"cmp"
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net"
 	"net/http"
 	"os"
 	"time"
@@ -16,6 +14,7 @@ import (
 	"go.temporal.io/sdk/workflow"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/httptry"
 )
 
 // TaskQueue is the queue in Temporal through which workers get the work of imports.
@@ -67,7 +66,7 @@ func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	}
 	o.Identity = cmp.Or(o.Identity, identity())
 	if o.Transport == nil {
-		o.Transport = transport()
+		o.Transport = httptry.DefaultTransport() // for all imports of the worker
 	}
 	a := &activities{temporal: c, options: o, now: clocks}
 	if _, err := a.client(o.Transport, ""); err != nil {
@@ -106,7 +105,6 @@ func (w *Worker) Run(ctx context.Context) error {
 	return w.worker.Run(stop)
 }
 
-// activities are the activities of a worker.
 type activities struct {
 	temporal client.Client
 	options  WorkerOptions
@@ -120,7 +118,6 @@ func (a *activities) client(through http.RoundTripper, version string) (*hogapi.
 	return hogapi.NewClient(append(options, hogapi.WithHTTPClient(&http.Client{Transport: through}))...)
 }
 
-// source opens a shard.
 func (a *activities) source(ctx context.Context, s Shard) (hogapi.Source, error) {
 	u := s.url()
 	if u == nil {
@@ -139,24 +136,4 @@ func identity() string {
 		host = "unknown"
 	}
 	return fmt.Sprintf("hogworker-%s-%d", host, os.Getpid())
-}
-
-// transport keeps connections for all imports of a worker. Like the client's own transport, it notices dead
-// connections.
-func transport() http.RoundTripper {
-	dialer := &net.Dialer{
-		Timeout:         10 * time.Second,
-		KeepAliveConfig: net.KeepAliveConfig{Enable: true, Idle: 10 * time.Second, Interval: 5 * time.Second, Count: 3},
-	}
-	return &http.Transport{
-		Proxy:                  http.ProxyFromEnvironment,
-		DialContext:            dialer.DialContext,
-		ForceAttemptHTTP2:      true,
-		TLSHandshakeTimeout:    10 * time.Second,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		MaxIdleConnsPerHost:    64,
-		IdleConnTimeout:        90 * time.Second,
-		MaxResponseHeaderBytes: 1 << 20,
-		HTTP2:                  &http.HTTP2Config{SendPingTimeout: 10 * time.Second, PingTimeout: 5 * time.Second},
-	}
 }

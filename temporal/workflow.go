@@ -42,7 +42,6 @@ type memory struct {
 	NextTry time.Time       `json:"next_try,omitzero"`
 }
 
-// flow is one run of the workflow.
 type flow struct {
 	memory
 

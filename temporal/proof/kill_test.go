@@ -126,7 +126,6 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 	s.record("killed")
 }
 
-// wait returns the result of an import that must be complete.
 func (s *site) wait(id string) *hogtemporal.Outcome {
 	s.t.Helper()
 	ctx, cancel := context.WithTimeout(s.t.Context(), level(3*time.Minute, time.Hour))

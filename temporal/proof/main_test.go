@@ -9,7 +9,6 @@ import (
 	"testing"
 )
 
-// Programs that the tests run.
 var engineProgram, workerProgram, plainProgram string
 
 func TestMain(m *testing.M) { os.Exit(run(m)) }
@@ -21,10 +20,10 @@ func run(m *testing.M) int {
 		return 1
 	}
 	defer os.RemoveAll(dir)
-	engineProgram, workerProgram, plainProgram = filepath.Join(dir, "engine"), filepath.Join(dir, "hogworker"), filepath.Join(dir, "plain")
+	engineProgram, workerProgram, plainProgram = filepath.Join(dir, "demo"), filepath.Join(dir, "hogworker"), filepath.Join(dir, "plain")
 	// The engine is built with the settings of go vet, so that it is compiled only once. A worker is static.
 	for _, build := range []struct{ module, pkg, to, cgo string }{
-		{".", "./cmd/engine", engineProgram, ""},
+		{".", "./cmd/demo", engineProgram, ""},
 		{"..", "./cmd/hogworker", workerProgram, "CGO_ENABLED=0"},
 		{".", "./cmd/plain", plainProgram, "CGO_ENABLED=0"},
 	} {

@@ -37,7 +37,6 @@ type service struct {
 	calls []captured
 }
 
-// captured is a request with events.
 type captured struct {
 	run    int
 	begun  time.Time // when its header arrived
@@ -123,7 +122,6 @@ func (s *service) late() (begun, read int, longest time.Duration) {
 	return begun, read, longest
 }
 
-// runs returns how many runs have sent requests.
 func (s *service) runs() int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -134,7 +132,6 @@ func (s *service) runs() int {
 	return len(all)
 }
 
-// events are the events of an import, in their order.
 type events struct {
 	shards []hogtemporal.Shard
 	ids    []uuid.UUID
@@ -142,7 +139,6 @@ type events struct {
 
 const persons = 500
 
-// writeEvents writes n events into files, oldest first.
 func writeEvents(t *testing.T, dir string, n, shards int) events {
 	t.Helper()
 	require.NoError(t, os.MkdirAll(dir, 0o700))
@@ -170,7 +166,6 @@ func writeEvents(t *testing.T, dir string, n, shards int) events {
 	return all
 }
 
-// digest returns the sum of the uuids, in the form of a receipt's digest.
 func (e events) digest() string {
 	sum := new(big.Int)
 	for _, id := range e.ids {

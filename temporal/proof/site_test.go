@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/temporal/proof/internal/engine"
 )
 
 // site is a Temporal server, workers and a service. Each is a process or has sockets of its own.
@@ -47,10 +48,9 @@ type process struct {
 func newSite(t *testing.T) *site {
 	t.Helper()
 	s := &site{t: t, dir: t.TempDir(), service: newService(t)}
-	l, err := net.Listen("tcp", "127.0.0.1:0")
+	var err error
+	s.port, err = engine.FreePort(t.Context())
 	require.NoError(t, err)
-	s.port = l.Addr().(*net.TCPAddr).Port
-	require.NoError(t, l.Close())
 	s.startEngine()
 	s.client, err = client.NewLazyClient(client.Options{HostPort: s.address(), Logger: log.NewStructuredLogger(discard)})
 	require.NoError(t, err)
@@ -92,7 +92,6 @@ func (p *process) end(sig syscall.Signal) {
 	p.log.Close()
 }
 
-// look notes the peak memory of the process.
 func (p *process) look() {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
 	if err != nil {
@@ -128,7 +127,7 @@ func (p *process) cpu() time.Duration {
 func (s *site) startEngine() {
 	s.t.Helper()
 	for range 10 {
-		s.engine = s.start("engine", engineProgram, nil, "-port", strconv.Itoa(s.port), "-db", s.database())
+		s.engine = s.start("engine", engineProgram, nil, "engine", strconv.Itoa(s.port), filepath.Join(s.dir, "temporal.sqlite"))
 		for deadline := time.Now().Add(time.Minute); time.Now().Before(deadline) && !s.engine.hasEnded(); {
 			if s.answers() {
 				return
@@ -147,8 +146,6 @@ func (p *process) hasEnded() bool {
 	}
 }
 
-func (s *site) database() string { return filepath.Join(s.dir, "temporal.sqlite") }
-
 func (s *site) answers() bool {
 	c, err := client.DialContext(s.t.Context(), client.Options{HostPort: s.address(), Logger: log.NewStructuredLogger(discard)})
 	if err != nil {
@@ -161,7 +158,6 @@ func (s *site) answers() bool {
 	return err == nil
 }
 
-// startWorker adds a worker with a new name.
 func (s *site) startWorker() *process {
 	name := fmt.Sprintf("worker-%d", len(s.workers)+len(s.ended)+1)
 	env := append([]string{
@@ -173,7 +169,6 @@ func (s *site) startWorker() *process {
 	return p
 }
 
-// kill ends a worker at once and starts another one.
 func (s *site) kill(i int) {
 	p := s.workers[i]
 	s.workers = append(s.workers[:i], s.workers[i+1:]...)
@@ -192,7 +187,6 @@ func (s *site) worker(identity string) int {
 	return 0
 }
 
-// hogworker runs a command of the tool and returns its output.
 func (s *site) hogworker(args ...string) (string, error) {
 	cmd := exec.CommandContext(s.t.Context(), workerProgram, append(args, "--address", s.address())...)
 	out, err := cmd.CombinedOutput()

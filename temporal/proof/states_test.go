@@ -22,7 +22,6 @@ const (
 	inFlight  = 2000 // two seconds of the rate: the most that an ended run can leave to the next one
 )
 
-// begin starts a small import that takes some seconds.
 func (s *site) begin(all events, id string) {
 	s.t.Helper()
 	require.NoError(s.t, hogtemporal.Start(s.t.Context(), s.client, hogtemporal.ImportParams{
@@ -60,7 +59,6 @@ func (s *site) described(id string) (memo string, status enums.WorkflowExecution
 	return memo, info.GetStatus()
 }
 
-// complete requires that the import completes and loses nothing.
 func (s *site) complete(all events, id string) {
 	s.t.Helper()
 	out := s.wait(id)

@@ -17,29 +17,15 @@ import (
 
 var errNotComplete = errors.New("the import is not complete")
 
-// on returns a command for an import that exists.
 func (t *tool) on(use, short string, do func(ctx context.Context, c client.Client, id string) error) *cobra.Command {
 	return &cobra.Command{Use: use + " ID", Short: short, Args: cobra.ExactArgs(1), RunE: func(cmd *cobra.Command, args []string) error {
 		return t.call(cmd, func(ctx context.Context, c client.Client) error { return do(ctx, c, args[0]) })
 	}}
 }
 
-func (t *tool) pause() *cobra.Command {
-	return t.on("pause", "Send nothing more until resume", func(ctx context.Context, c client.Client, id string) error {
-		return t.said(hogtemporal.Pause(ctx, c, id), "import %q: pauses within seconds. Continue with: hogworker resume %[1]s\n", id)
-	})
-}
-
-func (t *tool) resume() *cobra.Command {
-	return t.on("resume", "Continue an import that is paused or stopped", func(ctx context.Context, c client.Client, id string) error {
-		return t.said(hogtemporal.Resume(ctx, c, id), "import %q: resumes\n", id)
-	})
-}
-
-func (t *tool) cancel() *cobra.Command {
-	return t.on("cancel", "End an import; what was sent stays", func(ctx context.Context, c client.Client, id string) error {
-		return t.said(hogtemporal.Cancel(ctx, c, id), "import %q: ends; what was sent stays, and a start with the same ID sends it with the same uuids\n", id)
-	})
+// ask returns a command that asks an import for something, and prints a text when it has.
+func (t *tool) ask(use, short string, do func(context.Context, client.Client, string) error, text string) *cobra.Command {
+	return t.on(use, short, func(ctx context.Context, c client.Client, id string) error { return t.said(do(ctx, c, id), text, id) })
 }
 
 func (t *tool) rate() *cobra.Command {
@@ -142,7 +128,6 @@ func (t *tool) followImport(ctx context.Context, c client.Client, id string) err
 	}
 }
 
-// news prints a text that differs from the one before.
 func (t *tool) news(last, text string) string {
 	if text != last {
 		fmt.Fprintf(t.out, "%s %s\n", time.Now().Format(time.TimeOnly), text)

@@ -20,6 +20,8 @@ import (
 	"github.com/spf13/cobra"
 	"go.temporal.io/sdk/client"
 	"go.temporal.io/sdk/log"
+
+	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
 func main() {
@@ -31,7 +33,6 @@ func main() {
 	}
 }
 
-// tool has the settings that all commands share.
 type tool struct {
 	out                io.Writer
 	address, namespace string
@@ -49,7 +50,11 @@ func command(out io.Writer) *cobra.Command {
 	flags := root.PersistentFlags()
 	flags.StringVar(&t.address, "address", env("TEMPORAL_ADDRESS", client.DefaultHostPort), "host and port of Temporal")
 	flags.StringVar(&t.namespace, "namespace", env("TEMPORAL_NAMESPACE", client.DefaultNamespace), "of Temporal")
-	root.AddCommand(t.worker(), t.start(), t.follow(), t.pause(), t.resume(), t.rate(), t.cancel(), t.status())
+	root.AddCommand(t.worker(), t.start(), t.follow(), t.rate(), t.status(),
+		t.ask("pause", "Send nothing more until resume", hogtemporal.Pause, "import %q: pauses within seconds. Continue with: hogworker resume %[1]s\n"),
+		t.ask("resume", "Continue an import that is paused or stopped", hogtemporal.Resume, "import %q: resumes\n"),
+		t.ask("cancel", "End an import; what was sent stays", hogtemporal.Cancel,
+			"import %q: ends; what was sent stays, and a start with the same ID sends it with the same uuids\n"))
 	return root
 }
 
@@ -60,7 +65,6 @@ func env(name, otherwise string) string {
 	return otherwise
 }
 
-// dial connects to Temporal.
 func (t *tool) dial(ctx context.Context, identity string) (client.Client, error) {
 	options := client.Options{
 		HostPort: t.address, Namespace: t.namespace, Identity: identity,
@@ -76,7 +80,6 @@ func (t *tool) dial(ctx context.Context, identity string) (client.Client, error)
 	return c, nil
 }
 
-// call connects to Temporal and calls do.
 func (t *tool) call(cmd *cobra.Command, do func(ctx context.Context, c client.Client) error) error {
 	c, err := t.dial(cmd.Context(), "")
 	if err != nil {

@@ -35,7 +35,6 @@ func TestCommandsExplainWhatIsWrong(t *testing.T) {
 	}
 }
 
-// server returns a mock of Temporal that knows one import.
 func server(t *testing.T, s hogtemporal.Status, status enums.WorkflowExecutionStatus) *mocks.Client {
 	t.Helper()
 	c := &mocks.Client{}

@@ -144,7 +144,6 @@ func (d *demo) run(ctx context.Context) (err error) {
 	return d.judge(ctx, c, ids)
 }
 
-// start starts a process of this program.
 func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.Cmd, error) {
 	self, err := os.Executable()
 	if err != nil {
@@ -155,7 +154,6 @@ func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.C
 	return cmd, cmd.Start()
 }
 
-// write writes the files, oldest events first.
 func (d *demo) write() (ids []uuid.UUID, files []hogtemporal.Shard, err error) {
 	for s := range shards {
 		path := filepath.Join(d.dir, fmt.Sprintf("events-%d.jsonl", s+1))
@@ -217,7 +215,6 @@ func (d *demo) follow(ctx context.Context, c client.Client) error {
 	}
 }
 
-// judge compares the events of the service with the files.
 func (d *demo) judge(ctx context.Context, c client.Client, ids []uuid.UUID) error {
 	out, err := hogtemporal.Wait(ctx, c, "demo")
 	if err != nil {
