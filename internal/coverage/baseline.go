@@ -42,7 +42,6 @@ func BaselineOf[R any](page []R, isLast bool, key func(R) (uuid.UUID, time.Time)
 	return b
 }
 
-// isNew reports whether a row did not exist before.
 func (b Baseline) isNew(id uuid.UUID, created time.Time) bool {
 	return !created.Before(b.Since) && !slices.Contains(b.Known, id)
 }

@@ -69,7 +69,6 @@ func (d Days) DateOf(t time.Time) (date time.Time, ok bool) {
 	return time.Time{}, false
 }
 
-// written returns the start of a day by [time.Date].
 func (d Days) written(date time.Time) time.Time {
 	year, month, day := date.Date()
 	return time.Date(year, month, day, d.Hour, 0, 0, 0, d.Zone)

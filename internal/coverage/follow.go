@@ -136,7 +136,6 @@ func (f *Follower[B, R]) setRecord(row *B) {
 	f.Record = row
 }
 
-// locate determines the span to cover.
 func (f *Follower[B, R]) locate(ctx context.Context) error {
 	if f.Runs.Whole != nil {
 		return nil
@@ -222,7 +221,6 @@ func (f *Follower[B, R]) open() Gap {
 	return gapOf(Span{f.dataStart(), f.Runs.Whole.End}, f.Runs.intervals(func(R) bool { return true }))
 }
 
-// dataStart returns the start of a record's first run.
 func (f *Follower[B, R]) dataStart() time.Time {
 	if adjusted := f.service.RecordFacts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
 		return adjusted.UTC()

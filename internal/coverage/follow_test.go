@@ -18,7 +18,6 @@ import (
 
 var errGone, errNoResource, errBroken = errors.New("gone"), errors.New("no such resource"), errors.New("broken")
 
-// aRun is a run of one hour of a day.
 type aRun struct {
 	id      byte
 	hour    int
@@ -27,7 +26,6 @@ type aRun struct {
 	over    bool
 }
 
-// aRecord is the record of a backfill of some hours.
 type aRecord struct {
 	created time.Time
 	over    bool
@@ -40,7 +38,6 @@ var (
 
 func hour(n int) time.Time { return time.Date(1999, 1, 1, n, 0, 0, 0, time.UTC) }
 
-// shown is a service with runs and, optionally, records.
 type shown struct {
 	requested time.Time
 	records   []aRecord

@@ -182,7 +182,6 @@ func (s *Runs[R]) Sorted() []R {
 	return runs
 }
 
-// intervals returns the intervals of the chosen runs, in order.
 func (s *Runs[R]) intervals(choose func(R) bool) []Span {
 	chosen := slices.DeleteFunc(slices.Collect(maps.Keys(s.newest)), func(x Span) bool { return !choose(s.newest[x]) })
 	slices.SortFunc(chosen, Span.compare)

@@ -9,7 +9,6 @@ import (
 
 var noon = time.Date(2024, 3, 1, 12, 0, 0, 0, time.UTC)
 
-// hours is a span in hours after noon.
 func hours(from, to int) Span {
 	return Span{noon.Add(time.Duration(from) * time.Hour), noon.Add(time.Duration(to) * time.Hour)}
 }

@@ -47,7 +47,6 @@ func File(ctx context.Context, c Config, w io.Writer, have Progress) (size int64
 	return t.Size, nil
 }
 
-// transfer is the download of one file over all tries.
 type transfer struct {
 	Config
 	Progress
@@ -108,7 +107,6 @@ func (t *transfer) untilWhole(ctx context.Context) error {
 	}
 }
 
-// ended returns the error for a download with an ended context.
 func ended(ctx context.Context, err error) error {
 	if errors.Is(err, ctx.Err()) {
 		return err
@@ -116,7 +114,6 @@ func ended(ctx context.Context, err error) error {
 	return fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
 }
 
-// try gets a URL and reads the missing bytes from it.
 func (t *transfer) try(ctx context.Context) error {
 	where, err := t.Locate(ctx)
 	if err != nil {

@@ -69,7 +69,6 @@ func (f Folder) lock() (unlock func(), err error) {
 	}, nil
 }
 
-// file downloads one file unless it exists.
 func (f Folder) file(ctx context.Context, path string, c Config, room *durable.Room) error {
 	for _, name := range []string{path, path + partEnding, path + partEnding + sizeEnding} {
 		if err := f.FS.Inspect(name); err != nil && (name != path || !errors.Is(err, durable.ErrManyNames)) {

@@ -135,7 +135,6 @@ func (p *part) fill(ctx context.Context, c Config) error {
 	return err
 }
 
-// cut truncates a part to n bytes.
 func (p *part) cut(n int64) error {
 	p.at = n
 	if err := p.Truncate(n); err != nil {
@@ -166,7 +165,6 @@ func (p *part) Write(b []byte) (int, error) {
 	return n, err
 }
 
-// keep syncs the part and records its size.
 func (p *part) keep() error {
 	if p.at == p.kept.Synced {
 		return nil

@@ -18,7 +18,6 @@ import (
 // errXML is a message of the storage, which can pass: no file of an export is XML.
 var errXML = passing{errors.New("the storage answered with XML instead of the file")}
 
-// read makes one request to the storage, and writes the missing bytes.
 func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -49,7 +49,7 @@ type Lock interface {
 	Check() error
 }
 
-// File is an open file.
+// File is an open file. As every io.Writer does, its Write returns an error where it writes less.
 type File interface {
 	io.ReadWriteSeeker
 	io.Closer
@@ -100,10 +100,7 @@ func create(fsys FS, path string, content []byte) error {
 	if err != nil {
 		return err
 	}
-	n, err := f.Write(content)
-	if err == nil && n < len(content) {
-		err = io.ErrShortWrite
-	}
+	_, err = f.Write(content)
 	if err == nil {
 		err = f.Sync()
 	}

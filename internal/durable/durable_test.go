@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -294,32 +293,6 @@ func TestOpenLog(t *testing.T) {
 			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
 		})
 	}
-}
-
-// shortFile writes less than it is given, and says nothing of it.
-type shortFile struct{ durable.File }
-
-func (f shortFile) Write(p []byte) (int, error) { return f.File.Write(p[:len(p)/2]) }
-
-type shortFS struct{ durable.FS }
-
-func (s shortFS) OpenFile(name string, flag int, perm os.FileMode) (durable.File, error) {
-	f, err := s.FS.OpenFile(name, flag, perm)
-	return shortFile{f}, err
-}
-
-func TestAShortWriteIsAnError(t *testing.T) {
-	t.Parallel()
-	d := new(simdisk.Disk)
-	log, err := durable.OpenLog(shortFS{d}, logPath)
-	require.NoError(t, err)
-	require.ErrorIs(t, log.Append([]byte("one")), io.ErrShortWrite)
-	assert.Empty(t, d.Content(logPath), "no half a line")
-	require.ErrorIs(t, log.Append([]byte("two")), io.ErrShortWrite, "nothing more")
-
-	require.NoError(t, durable.Replace(d, statePath, []byte("old")))
-	require.ErrorIs(t, durable.Replace(shortFS{d}, statePath, []byte("new")), io.ErrShortWrite)
-	assert.Equal(t, "old", string(d.Content(statePath)))
 }
 
 func TestReplaceOnTheMachine(t *testing.T) {

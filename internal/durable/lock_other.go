@@ -24,7 +24,6 @@ func lock(name string) (Lock, error) {
 
 type lockFile struct{ *os.File }
 
-// Check implements Lock.
 func (l *lockFile) Check() error { return checkStill(l.Name(), l.File) }
 
 func names(fs.FileInfo) int { return 1 }

@@ -37,10 +37,8 @@ func lock(name string) (Lock, error) {
 	return nil, ErrLockLost
 }
 
-// heldFile is a locked file.
 type heldFile struct{ *os.File }
 
-// Check implements Lock.
 func (f heldFile) Check() error { return checkStill(f.Name(), f.File) }
 
 // Close gives the lock back before it closes the file: a program that is being started at this moment
@@ -49,7 +47,6 @@ func (f heldFile) Close() error {
 	return errors.Join(flock(f.File, syscall.LOCK_UN), f.File.Close())
 }
 
-// names is how many names a file has.
 func names(info fs.FileInfo) int {
 	if s, ok := info.Sys().(*syscall.Stat_t); ok {
 		return int(s.Nlink) // of another type on other systems

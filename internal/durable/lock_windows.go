@@ -30,7 +30,6 @@ func lock(name string) (Lock, error) {
 // heldFile is a file that nobody else can open or remove.
 type heldFile struct{ *os.File }
 
-// Check implements Lock.
 func (heldFile) Check() error { return nil }
 
 func names(fs.FileInfo) int { return 1 }

@@ -92,10 +92,7 @@ func (l *Log) append(text []byte) error {
 		l.failed = err
 		return err
 	}
-	n, err := l.file.Write(text)
-	if err == nil && n < len(text) {
-		err = io.ErrShortWrite
-	}
+	_, err = l.file.Write(text)
 	if err != nil {
 		l.failed = err
 		_ = l.file.Truncate(length) // no half a line if it can be helped; OpenLog deals with one

@@ -58,7 +58,6 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (an
 	return 0, nil
 }
 
-// readBody is the body of an answer that was already read.
 type readBody struct {
 	bytes.Reader
 

@@ -1,10 +1,11 @@
 package httptry
 
 import (
-	"bufio"
+	"context"
 	"io"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"sync"
 	"sync/atomic"
@@ -19,41 +20,27 @@ import (
 // one would only wait for the limit once more. Connections of the caller's own transport are the caller's.
 func TestSilenceEndsKeptConnections(t *testing.T) {
 	t.Parallel()
-	listener, err := (&net.ListenConfig{}).Listen(t.Context(), "tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	type isOld struct{} // the connection is from before the silence
 	var silent atomic.Bool
-	var conns sync.WaitGroup
 	arrived, release := make(chan struct{}), make(chan struct{})
-	answer := func(conn net.Conn) {
-		defer conn.Close()
-		isOld := !silent.Load() // answers until the silence
-		for r := bufio.NewReader(conn); ; {
-			req, err := http.ReadRequest(r)
-			if err != nil {
-				return
-			}
-			_, _ = io.Copy(io.Discard, req.Body)
-			if isOld && silent.Load() {
-				continue
-			}
-			if isOld {
-				arrived <- struct{}{}
-				<-release
-			}
-			_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok")
+	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		switch isOld := r.Context().Value(isOld{}).(bool); {
+		case isOld && silent.Load():
+			<-r.Context().Done()
+			return
+		case isOld:
+			arrived <- struct{}{}
+			<-release
 		}
+		_, _ = io.WriteString(w, "ok")
+	}))
+	server.Config.ConnContext = func(ctx context.Context, _ net.Conn) context.Context {
+		return context.WithValue(ctx, isOld{}, !silent.Load())
 	}
-	conns.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conns.Go(func() { answer(conn) })
-		}
-	})
-	t.Cleanup(func() { listener.Close() })
-	target := &url.URL{Scheme: "http", Host: listener.Addr().String(), Path: "/"}
+	server.Start()
+	t.Cleanup(server.Close)
+	target, err := url.Parse(server.URL + "/")
+	require.NoError(t, err)
 	once := func(clients Clients, limit time.Duration) Answer {
 		return Once(t.Context(), clients.Capture(), Request{
 			Plan: Plan{Timeout: limit}, Method: http.MethodPost, URL: target, Header: http.Header{},
@@ -86,6 +73,4 @@ func TestSilenceEndsKeptConnections(t *testing.T) {
 		}
 		clients.Base().(*http.Transport).CloseIdleConnections()
 	}
-	listener.Close()
-	conns.Wait()
 }

@@ -57,9 +57,3 @@ func TestRequestID(t *testing.T) {
 	require.Equal(t, "b", RequestID(http.Header{"Cf-Ray": {"a"}, "X-Request-Id": {"b"}}))
 	require.Equal(t, "a b", RequestID(http.Header{"Cf-Ray": {"a\tb"}}))
 }
-
-func TestIsFull(t *testing.T) {
-	require.True(t, IsFull(CodeTooManyBackfills))
-	require.True(t, IsFull(CodeTooManyFileDownloads))
-	require.False(t, IsFull(codeThrottled))
-}

@@ -117,7 +117,6 @@ func (o Outcome) wasThrottled() bool {
 	return o.Status == http.StatusTooManyRequests && o.Code == codeThrottled
 }
 
-// isTransient reports whether the same call may succeed later.
 func (o Outcome) isTransient() bool {
 	if o.Err != nil {
 		return !IsPermanent(o.Err)

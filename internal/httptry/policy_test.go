@@ -14,7 +14,6 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// defaults is the policy of a caller that sets no policy.
 var defaults = Policy{
 	MaxTries: 4, BaseDelay: 250 * time.Millisecond, MaxDelay: 30 * time.Second, MaxRetryAfter: time.Minute,
 }

@@ -28,13 +28,3 @@ func TestAccount(t *testing.T) {
 	}
 	require.Equal(t, MostTokens, b.tokens, "no more than at the beginning")
 }
-
-func TestBudgetEnds(t *testing.T) {
-	b := NewTokens()
-	a := Account{Tokens: b}
-	for range MostTokens / CostOfRetry {
-		require.True(t, a.Pay(Verdict{Retry: true}))
-	}
-	require.False(t, a.Pay(Verdict{Retry: true}))
-	require.Zero(t, b.tokens)
-}

@@ -18,7 +18,6 @@ import (
 
 var errCut = errors.New("the connection was cut")
 
-// roundTrip is a transport that is a function.
 type roundTrip func(*http.Request) (*http.Response, error)
 
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }

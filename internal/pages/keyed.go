@@ -85,7 +85,6 @@ func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err
 	return events, upTo, nil
 }
 
-// keyName formats a key for an error.
 func keyName[K Key](key K) string {
 	if key.IsZero() {
 		return "the start"

@@ -105,7 +105,6 @@ func walks(t *testing.T, test func(t *testing.T, byCursor bool, prefetch int)) {
 	}
 }
 
-// collect walks to the end.
 func collect[T any](seq iter.Seq2[T, error]) (items []T, last error) {
 	items = []T{}
 	for item, err := range seq {

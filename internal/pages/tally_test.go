@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// counted collects a list with counts, with and without prefetch.
 func counted(t *testing.T, start, maxPages int, newList func() *list, check func(t *testing.T, items []int, err error)) {
 	t.Helper()
 	for _, prefetch := range []int{0, 3} {

@@ -12,7 +12,6 @@ import (
 	"iter"
 )
 
-// mostPages is the default of MaxPages.
 const mostPages = 10_000
 
 // ErrPageLimit ends a walk over too many pages.

@@ -235,22 +235,6 @@ func TestCursorPrefetch(t *testing.T) {
 	})
 }
 
-// A fetch that ends its goroutine ends the walk at its page.
-func TestFetchThatDoesNotReturn(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		l := &list{items: 20, latency: time.Second, serve: func(at int, _ *page) {
-			if at >= 4 {
-				runtime.Goexit()
-			}
-		}}
-		w := l.walk()
-		w.Prefetch = 3
-		items, err := collect(w.All(t.Context()))
-		require.Equal(t, upTo(4), items)
-		require.ErrorContains(t, err, "page 3: a function of the caller did not return")
-	})
-}
-
 // Hostile numbers in a page neither hang nor crash the walk.
 func TestHostileCounts(t *testing.T) {
 	const huge = int(^uint(0) >> 1)

@@ -37,7 +37,6 @@ type Disk struct {
 	failure    error
 }
 
-// inode is the content of a file.
 type inode struct {
 	data    []byte // as programs see it
 	stored  []byte // as a crash would leave it at the least
@@ -290,7 +289,6 @@ type lock struct {
 	name string
 }
 
-// Check implements durable.Lock.
 func (*lock) Check() error { return nil }
 
 func (l *lock) Close() error {

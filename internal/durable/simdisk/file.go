@@ -7,7 +7,6 @@ import (
 	"slices"
 )
 
-// handle is an open file.
 type handle struct {
 	disk *Disk
 	file *inode
@@ -61,7 +60,6 @@ func (h *handle) Write(p []byte) (int, error) {
 	return len(p), err
 }
 
-// Truncate implements durable.File.
 func (h *handle) Truncate(size int64) error {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()
@@ -80,7 +78,6 @@ func (h *handle) write(w write) {
 	h.file.pending = append(h.file.pending, w)
 }
 
-// Sync implements durable.File.
 func (h *handle) Sync() error {
 	h.disk.mu.Lock()
 	defer h.disk.mu.Unlock()

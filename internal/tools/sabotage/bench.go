@@ -108,7 +108,6 @@ func (b *bench) passes(p patch, r run) error {
 	return err
 }
 
-// copyTree copies the work tree again, with its uncommitted changes.
 func (b *bench) copyTree() error {
 	files, err := worktree.Files(b.root)
 	if err != nil {

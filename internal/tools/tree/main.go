@@ -5,6 +5,7 @@ package main
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -23,27 +24,10 @@ var (
 )
 
 func main() {
-	files, err := worktree.Files(".")
+	files, found, err := look(".")
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "tree:", err)
 		os.Exit(1)
-	}
-	var found []string
-	for _, f := range files {
-		problems, err := inspect(".", f)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "tree:", err)
-			os.Exit(1)
-		}
-		found = append(found, problems...)
-	}
-	for _, look := range []func(string, []string) ([]string, error){missingTests, missingFiles} {
-		missing, err := look(".", files)
-		if err != nil {
-			fmt.Fprintln(os.Stderr, "tree:", err)
-			os.Exit(1)
-		}
-		found = append(found, missing...)
 	}
 	for _, f := range found {
 		fmt.Println(f)
@@ -52,6 +36,22 @@ func main() {
 	if len(found) > 0 || len(files) == 0 {
 		os.Exit(1)
 	}
+}
+
+func look(root string) (files, found []string, err error) {
+	if files, err = worktree.Files(root); err != nil {
+		return nil, nil, err
+	}
+	var errs []error
+	add := func(problems []string, err error) {
+		found, errs = append(found, problems...), append(errs, err)
+	}
+	for _, f := range files {
+		add(inspect(root, f))
+	}
+	add(missingTests(root, files))
+	add(missingFiles(root, files))
+	return files, found, errors.Join(errs...)
 }
 
 func inspect(root, file string) ([]string, error) {
@@ -85,11 +85,8 @@ func inspect(root, file string) ([]string, error) {
 				found = append(found, fmt.Sprintf("%s:%d: %s", file, n, problem))
 			}
 		}
-		if !markdown {
+		if !markdown || code { // f[T](x) is no link
 			continue
-		}
-		if code {
-			continue // f[T](x) is no link
 		}
 		for _, m := range link.FindAllStringSubmatch(inlineCode.ReplaceAllString(line, ""), -1) {
 			if target := m[1]; !strings.Contains(target, ":") {
