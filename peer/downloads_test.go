@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"encoding/hex"
-	"errors"
 	"os"
 	"path/filepath"
 	"strings"
@@ -12,7 +11,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -23,7 +21,6 @@ var (
 	fast     = &hogapi.WatchOptions{Interval: time.Millisecond, MaxInterval: time.Millisecond}
 )
 
-// events returns a request for the events of one day.
 func events(include ...string) hogapi.FileDownloadRequest {
 	return hogapi.FileDownloadRequest{
 		Model: hogapi.ModelEvents, DataIntervalStart: firstDay, DataIntervalEnd: firstDay.AddDate(0, 0, 1), Include: include,
@@ -56,10 +53,8 @@ func TestFileDownload(t *testing.T) {
 	ask.File = hogapi.FileOptions{
 		Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip, MaxSizeMB: hogapi.Set(1),
 	}
-	id, err := c.FileDownloads.Create(ctx, ask)
-	require.NoError(t, err)
-	page, err := c.FileDownloads.List(ctx, nil)
-	require.NoError(t, err)
+	id := must(c.FileDownloads.Create(ctx, ask))(t)
+	page := must(c.FileDownloads.List(ctx, nil))(t)
 	c.read(t, page)
 	require.Equal(t, id, page.Results[0].ID)
 	for page, err := range c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1}) {
@@ -68,44 +63,36 @@ func TestFileDownload(t *testing.T) {
 	}
 
 	early := uuid.New()
-	_, err = c.FileDownloads.Download(ctx, id, early, &bytes.Buffer{}, nil)
-	refusal(t, err, hogapi.ErrInvalid, 400, "still in progress")
+	refused(c.FileDownloads.Download(ctx, id, early, &bytes.Buffer{}, nil))(t, hogapi.ErrInvalid, 400, "still in progress")
 
-	d, err := c.FileDownloads.Wait(ctx, id, fast)
-	require.NoError(t, err)
+	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	c.read(t, d, "id")
 	require.Len(t, d.Files, 3)
 	require.EqualValues(t, 15000, *d.RecordsCompleted)
 	objects := s.stored(t, id)
 	for i, file := range d.Files {
 		var got bytes.Buffer
-		size, err := c.FileDownloads.Download(ctx, id, file, &got, nil)
-		require.NoError(t, err)
+		size := must(c.FileDownloads.Download(ctx, id, file, &got, nil))(t)
 		require.Equal(t, objects[i].Size, size)
 		require.Equal(t, objects[i].SHA256, sum(got.Bytes()), "byte for byte, still compressed")
 	}
 	require.Equal(t, "no-store", c.wire.header.Get("Cache-Control"))
 
-	_, err = c.FileDownloads.Download(ctx, id, early, &bytes.Buffer{}, nil)
-	refusal(t, err, hogapi.ErrInvalid, 400, "Invalid file id or index")
-	err = c.FileDownloads.Cancel(ctx, id)
-	refusal(t, err, hogapi.ErrInvalid, 400, "Cannot cancel a run that is in 'Completed' status")
+	refused(c.FileDownloads.Download(ctx, id, early, &bytes.Buffer{}, nil))(t, hogapi.ErrInvalid, 400, "Invalid file id or index")
+	refusal(t, c.FileDownloads.Cancel(ctx, id), hogapi.ErrInvalid, 400, "Cannot cancel a run that is in 'Completed' status")
 }
 
 func TestFileDownloadThroughFaults(t *testing.T) {
 	s := start(t)
 	c := s.client(t, admin)
 	ctx := t.Context()
-	id, err := c.FileDownloads.Create(ctx, events())
-	require.NoError(t, err)
-	d, err := c.FileDownloads.Wait(ctx, id, fast)
-	require.NoError(t, err)
+	id := must(c.FileDownloads.Create(ctx, events()))(t)
+	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	want := s.stored(t, id)[0]
 
 	s.faults(t, map[string]int{"cut": 2, "expire": 1, "busy": 1})
 	var got bytes.Buffer
-	size, err := c.FileDownloads.Download(ctx, id, d.Files[0], &got, nil)
-	require.NoError(t, err)
+	size := must(c.FileDownloads.Download(ctx, id, d.Files[0], &got, nil))(t)
 	require.Equal(t, want.Size, size)
 	require.Equal(t, want.SHA256, sum(got.Bytes()))
 	require.Equal(t, 5, c.wire.others, "an expired URL, a busy storage, two cuts and the rest")
@@ -114,7 +101,7 @@ func TestFileDownloadThroughFaults(t *testing.T) {
 	s.faults(t, map[string]int{"cut": 1, "expire": 100})
 	once := s.client(t, admin, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
 	got.Reset()
-	_, err = once.FileDownloads.Download(ctx, id, d.Files[0], &got, nil)
+	_, err := once.FileDownloads.Download(ctx, id, d.Files[0], &got, nil)
 	var stopped *hogapi.DownloadError
 	require.ErrorAs(t, err, &stopped)
 	require.NotContains(t, err.Error(), "X-Amz")
@@ -124,24 +111,20 @@ func TestFileDownloadThroughFaults(t *testing.T) {
 	require.ErrorAs(t, err, &stopped)
 	require.EqualValues(t, got.Len(), stopped.Offset)
 	require.Positive(t, got.Len())
-	size, err = once.FileDownloads.Download(ctx, id, d.Files[0], &got, &hogapi.DownloadOptions{Offset: stopped.Offset})
-	require.NoError(t, err)
+	size = must(once.FileDownloads.Download(ctx, id, d.Files[0], &got, &hogapi.DownloadOptions{Offset: stopped.Offset}))(t)
 	require.Equal(t, want.Size, size)
 	require.Equal(t, want.SHA256, sum(got.Bytes()))
 
 	// Nothing is missing any more.
-	size, err = once.FileDownloads.Download(ctx, id, d.Files[0], &got, &hogapi.DownloadOptions{Offset: want.Size})
-	require.NoError(t, err)
+	size = must(once.FileDownloads.Download(ctx, id, d.Files[0], &got, &hogapi.DownloadOptions{Offset: want.Size}))(t)
 	require.Equal(t, want.Size, size)
 	require.EqualValues(t, want.Size, got.Len())
 
 	folder := t.TempDir()
 	s.faults(t, map[string]int{"cut": 1})
-	paths, err := c.FileDownloads.DownloadAll(ctx, id, folder, &hogapi.FolderOptions{Extension: ".parquet"})
-	require.NoError(t, err)
+	paths := must(c.FileDownloads.DownloadAll(ctx, id, folder, &hogapi.FolderOptions{Extension: ".parquet"}))(t)
 	require.Equal(t, []string{filepath.Join(folder, d.Files[0].String()+".parquet")}, paths)
-	data, err := os.ReadFile(paths[0])
-	require.NoError(t, err)
+	data := must(os.ReadFile(paths[0]))(t)
 	require.Equal(t, want.SHA256, sum(data))
 }
 
@@ -152,8 +135,7 @@ func TestFileDownloadEnds(t *testing.T) {
 
 	create := func(include string) uuid.UUID {
 		t.Helper()
-		id, err := c.FileDownloads.Create(ctx, events(include))
-		require.NoError(t, err)
+		id := must(c.FileDownloads.Create(ctx, events(include)))(t)
 		return id
 	}
 	failed := create("fail")
@@ -161,8 +143,7 @@ func TestFileDownloadEnds(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrRunFailed)
 	c.read(t, d, "id")
 	require.Contains(t, *d.Error, "out of memory")
-	_, err = c.FileDownloads.Download(ctx, failed, uuid.New(), &bytes.Buffer{}, nil)
-	refusal(t, err, hogapi.ErrInvalid, 400, "has failed")
+	refused(c.FileDownloads.Download(ctx, failed, uuid.New(), &bytes.Buffer{}, nil))(t, hogapi.ErrInvalid, 400, "has failed")
 
 	waiting := create("wait")
 	for seen, err := range c.FileDownloads.Watch(ctx, waiting, fast) {
@@ -176,23 +157,18 @@ func TestFileDownloadEnds(t *testing.T) {
 	require.NoError(t, c.FileDownloads.Cancel(ctx, waiting))
 	_, err = c.FileDownloads.Wait(ctx, waiting, fast)
 	require.ErrorIs(t, err, hogapi.ErrRunCancelled)
-	_, err = c.FileDownloads.Download(ctx, waiting, uuid.New(), &bytes.Buffer{}, nil)
-	refusal(t, err, hogapi.ErrInvalid, 400, "was cancelled")
+	refused(c.FileDownloads.Download(ctx, waiting, uuid.New(), &bytes.Buffer{}, nil))(t, hogapi.ErrInvalid, 400, "was cancelled")
 
 	nothing := create("nothing")
-	d, err = c.FileDownloads.Wait(ctx, nothing, fast)
-	require.NoError(t, err)
+	d = must(c.FileDownloads.Wait(ctx, nothing, fast))(t)
 	require.NotNil(t, d.Files)
 	require.Empty(t, d.Files)
-	paths, err := c.FileDownloads.DownloadAll(ctx, nothing, t.TempDir(), nil)
-	require.NoError(t, err)
+	paths := must(c.FileDownloads.DownloadAll(ctx, nothing, t.TempDir(), nil))(t)
 	require.Empty(t, paths)
 
 	expired := create("expired")
-	d, err = c.FileDownloads.Wait(ctx, expired, fast)
-	require.NoError(t, err)
-	_, err = c.FileDownloads.Download(ctx, expired, d.Files[0], &bytes.Buffer{}, nil)
-	refusal(t, err, hogapi.ErrInvalid, 400, "This file download has expired")
+	d = must(c.FileDownloads.Wait(ctx, expired, fast))(t)
+	refused(c.FileDownloads.Download(ctx, expired, d.Files[0], &bytes.Buffer{}, nil))(t, hogapi.ErrInvalid, 400, "This file download has expired")
 
 	_, err = c.FileDownloads.Create(ctx, events("fail to start"))
 	require.ErrorIs(t, err, hogapi.ErrServer)
@@ -206,8 +182,7 @@ func TestFileDownloadEnds(t *testing.T) {
 		count++
 	}
 	require.Equal(t, 5, count, "the one that could not start is there too")
-	_, err = c.FileDownloads.Get(ctx, uuid.New())
-	refusal(t, err, hogapi.ErrNotFound, 404, "Not found.")
+	refused(c.FileDownloads.Get(ctx, uuid.New()))(t, hogapi.ErrNotFound, 404, "Not found.")
 }
 
 func TestFileDownloadRequests(t *testing.T) {
@@ -231,60 +206,33 @@ func TestFileDownloadRequests(t *testing.T) {
 
 	future := events()
 	future.DataIntervalStart, future.DataIntervalEnd = time.Now(), time.Now().Add(time.Hour)
-	_, err := c.FileDownloads.Create(ctx, future)
-	refusal(t, err, hogapi.ErrInvalid, 400, "is in the future")
+	refused(c.FileDownloads.Create(ctx, future))(t, hogapi.ErrInvalid, 400, "is in the future")
 	unknown := query
 	unknown.HogQLQuery = "select {x} as e from events"
-	_, err = c.FileDownloads.Create(ctx, unknown)
-	refusal(t, err, hogapi.ErrInvalid, 400, "Unknown placeholder")
+	refused(c.FileDownloads.Create(ctx, unknown))(t, hogapi.ErrInvalid, 400, "Unknown placeholder")
 	unbound := query
 	unbound.DataIntervalStart = time.Time{}
-	_, err = c.FileDownloads.Create(ctx, unbound)
-	refusal(t, err, hogapi.ErrInvalid, 400, "required")
+	refused(c.FileDownloads.Create(ctx, unbound))(t, hogapi.ErrInvalid, 400, "required")
 
-	for name, change := range map[string]func(*hogapi.FileDownloadRequest){
-		"too long": func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, 8) },
-		"reversed": func(r *hogapi.FileDownloadRequest) { r.DataIntervalEnd = firstDay.AddDate(0, 0, -1) },
-		"no bound": func(r *hogapi.FileDownloadRequest) { r.DataIntervalStart = time.Time{} },
-		"query":    func(r *hogapi.FileDownloadRequest) { r.HogQLQuery = "select 1" },
-		"codec": func(r *hogapi.FileDownloadRequest) {
-			r.File = hogapi.FileOptions{Format: "JSONLines", Compression: "lz4"}
-		},
-		"negative size": func(r *hogapi.FileDownloadRequest) { r.File.MaxSizeMB = hogapi.Set(-1) },
-	} {
-		ask := events()
-		change(&ask)
-		_, err := c.FileDownloads.Create(ctx, ask)
-		assert.True(t, errors.As(err, new(*hogapi.InputError)), "%s: %v", name, err)
-	}
-
-	n, err := c.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{
+	n := must(c.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{
 		HogQLQuery: "select 1 as one", DataIntervalStart: firstDay, DataIntervalEnd: firstDay.Add(time.Hour),
-	})
-	require.NoError(t, err)
+	}))(t)
 	require.EqualValues(t, 1<<40, n)
-	_, err = c.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{HogQLQuery: "select sleep(40) as s"})
+	_, err := c.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{HogQLQuery: "select sleep(40) as s"})
 	refusal(t, err, hogapi.ErrInvalid, 400, "too long")
 	var answer *hogapi.APIError
 	require.ErrorAs(t, err, &answer)
 	require.Equal(t, "timeout_exceeded", answer.Code)
 
 	p := c.ForProject(plain)
-	_, err = p.FileDownloads.Create(ctx, query)
-	refusal(t, err, hogapi.ErrForbidden, 403, "HogQL batch exports are not enabled for this team.")
-	_, err = p.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{HogQLQuery: "select 1 as one"})
-	refusal(t, err, hogapi.ErrForbidden, 403, "are not enabled for this team.")
-	first, err := p.FileDownloads.Create(ctx, events())
-	require.NoError(t, err)
+	refused(p.FileDownloads.Create(ctx, query))(t, hogapi.ErrForbidden, 403, "HogQL batch exports are not enabled for this team.")
+	refused(p.FileDownloads.CountRows(ctx, hogapi.CountRowsRequest{HogQLQuery: "select 1 as one"}))(t, hogapi.ErrForbidden, 403, "are not enabled for this team.")
+	first := must(p.FileDownloads.Create(ctx, events()))(t)
 	_, err = p.FileDownloads.Create(ctx, events())
 	refusal(t, err, hogapi.ErrTooManyFileDownloads, 429, "Too many concurrent")
 	require.NotErrorIs(t, err, hogapi.ErrRateLimited)
-	_, err = p.FileDownloads.Wait(ctx, first, fast)
-	require.NoError(t, err)
-	_, err = p.FileDownloads.Create(ctx, events())
-	require.NoError(t, err)
-	_, err = c.FileDownloads.Get(ctx, first)
-	refusal(t, err, hogapi.ErrNotFound, 404, "Not found.")
-	_, err = s.client(t, reader).FileDownloads.Create(ctx, events())
-	refusal(t, err, hogapi.ErrForbidden, 403, "batch_export:write")
+	must(p.FileDownloads.Wait(ctx, first, fast))(t)
+	must(p.FileDownloads.Create(ctx, events()))(t)
+	refused(c.FileDownloads.Get(ctx, first))(t, hogapi.ErrNotFound, 404, "Not found.")
+	refused(s.client(t, reader).FileDownloads.Create(ctx, events()))(t, hogapi.ErrForbidden, 403, "batch_export:write")
 }

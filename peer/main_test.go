@@ -31,10 +31,8 @@ type server struct {
 	errors bytes.Buffer
 }
 
-// errMissing means that Debian's packages are not installed.
 var errMissing = errors.New("needs Debian's python3-django and python3-djangorestframework")
 
-// app runs the app, once.
 var app = sync.OnceValues(func() (*server, error) {
 	if err := exec.Command(python, "-c", "import rest_framework").Run(); err != nil {
 		return nil, errMissing
@@ -96,7 +94,6 @@ func (s *server) strange(t *testing.T) []note {
 	return control[[]note](t, s, http.MethodDelete, "/__strange", nil)
 }
 
-// object is one file in the storage.
 type object struct {
 	Path   string `json:"path"`
 	Size   int64  `json:"size"`

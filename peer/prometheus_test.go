@@ -95,7 +95,6 @@ func readCommand(t *testing.T) {
 	}
 }
 
-// said is the output of a program so far.
 type said struct {
 	mu   sync.Mutex
 	text bytes.Buffer
@@ -147,7 +146,6 @@ func startImport(t *testing.T, origin string, events int) (metrics string, ended
 	return text.find(t, `Metrics are\s+at\s+(http://127\.0\.0\.1:\d+/metrics)`), cmd.Wait
 }
 
-// alerts returns the alerts of the recipe for servers.
 func alerts(t *testing.T) []byte {
 	t.Helper()
 	page, err := os.ReadFile("../docs/recipes/server.md")
@@ -159,7 +157,6 @@ func alerts(t *testing.T) []byte {
 	return []byte(rules)
 }
 
-// prometheus is a running Prometheus.
 type prometheus struct{ api string }
 
 func startPrometheus(t *testing.T, metrics, rules string) *prometheus {

@@ -17,8 +17,7 @@ func TestDashboards(t *testing.T) {
 	c := s.client(t, reader)
 	ctx := t.Context()
 
-	page, err := c.Dashboards.List(ctx, nil)
-	require.NoError(t, err)
+	page := must(c.Dashboards.List(ctx, nil))(t)
 	c.read(t, page)
 	require.Len(t, page.Results, 3, "without the unlisted and the deleted one")
 	require.Equal(t, "Website", *page.Results[0].Name)
@@ -29,14 +28,12 @@ func TestDashboards(t *testing.T) {
 		"Website":   {Search: "web", Tags: []string{"team", "other"}},
 		"Generated": {Search: "GENERATED"},
 	} {
-		page, err := c.Dashboards.List(ctx, &o)
-		require.NoError(t, err)
+		page := must(c.Dashboards.List(ctx, &o))(t)
 		c.read(t, page)
 		require.Len(t, page.Results, 1, name)
 		assert.Equal(t, name, *page.Results[0].Name)
 	}
-	page, err = c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Folder: "Unfiled/Dashboards", ExcludeGenerated: true})
-	require.NoError(t, err)
+	page = must(c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Folder: "Unfiled/Dashboards", ExcludeGenerated: true}))(t)
 	require.Len(t, page.Results, 1)
 	assert.Nil(t, page.Results[0].Name)
 
@@ -47,8 +44,7 @@ func TestDashboards(t *testing.T) {
 	}
 	require.Equal(t, 3, all)
 
-	d, err := c.Dashboards.Get(ctx, page.Results[0].ID-1)
-	require.NoError(t, err)
+	d := must(c.Dashboards.Get(ctx, page.Results[0].ID-1))(t)
 	c.read(t, d, "layout_compact_type")
 	require.Len(t, d.Tiles, 4)
 	assert.Contains(t, string(d.Tiles[0].Insight), "9007199254740993", "a large number is kept")
@@ -57,20 +53,15 @@ func TestDashboards(t *testing.T) {
 	assert.Equal(t, "ValidationError", d.Tiles[3].Error.Type)
 	assert.NotNil(t, d.LastAccessedAt)
 
-	hidden, err := c.Dashboards.Get(ctx, 4)
-	require.NoError(t, err)
+	hidden := must(c.Dashboards.Get(ctx, 4))(t)
 	assert.Equal(t, hogapi.CreationModeUnlisted, hidden.CreationMode)
 
-	_, err = c.Dashboards.Get(ctx, 5)
-	refusal(t, err, hogapi.ErrNotFound, 404, "Not found.")
-	_, err = c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Search: strings.Repeat("x", 201)})
+	refused(c.Dashboards.Get(ctx, 5))(t, hogapi.ErrNotFound, 404, "Not found.")
+	_, err := c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Search: strings.Repeat("x", 201)})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
-	_, err = s.client(t, none).Dashboards.Get(ctx, 1)
-	refusal(t, err, hogapi.ErrForbidden, 403, "dashboard:read")
-	_, err = s.client(t, writer).Dashboards.List(ctx, nil)
-	refusal(t, err, hogapi.ErrForbidden, 403, "dashboard:read")
-	err = c.Do(ctx, hogapi.Request{Method: http.MethodDelete, Path: "/dashboards/1/"}, nil)
-	refusal(t, err, hogapi.ErrUnsupported, 405, "not allowed")
+	refused(s.client(t, none).Dashboards.Get(ctx, 1))(t, hogapi.ErrForbidden, 403, "dashboard:read")
+	refused(s.client(t, writer).Dashboards.List(ctx, nil))(t, hogapi.ErrForbidden, 403, "dashboard:read")
+	refusal(t, c.Do(ctx, hogapi.Request{Method: http.MethodDelete, Path: "/dashboards/1/"}, nil), hogapi.ErrUnsupported, 405, "not allowed")
 }
 
 func TestIngestionWarnings(t *testing.T) {
@@ -78,8 +69,7 @@ func TestIngestionWarnings(t *testing.T) {
 	c := s.client(t, reader)
 	ctx := t.Context()
 
-	all, err := c.IngestionWarnings.List(ctx, nil)
-	require.NoError(t, err)
+	all := must(c.IngestionWarnings.List(ctx, nil))(t)
 	c.read(t, all)
 	require.Len(t, all, 4, "of all the time that the service keeps, not only of its last 24 hours")
 	require.Len(t, all[0].Samples, 5)
@@ -92,37 +82,30 @@ func TestIngestionWarnings(t *testing.T) {
 		{Search: "dropped", Since: time.Now().Add(-24 * time.Hour), Until: time.Now()},
 		{Since: time.Now().Add(-150 * time.Minute), Until: time.Now().Add(-90 * time.Minute), Samples: 50},
 	} {
-		some, err := c.IngestionWarnings.List(ctx, &o)
-		require.NoError(t, err)
+		some := must(c.IngestionWarnings.List(ctx, &o))(t)
 		c.read(t, some)
 		require.Len(t, some, 1)
 		assert.Equal(t, "event_dropped_too_old", some[0].Type)
 	}
-	none1, err := c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Category: "load"})
-	require.NoError(t, err)
+	none1 := must(c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Category: "load"}))(t)
 	require.Empty(t, none1)
 
-	last, err := c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Ordering: hogapi.WarningsByLastSeen})
-	require.NoError(t, err)
+	last := must(c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Ordering: hogapi.WarningsByLastSeen}))(t)
 	assert.Equal(t, "cannot_merge_already_identified", last[0].Type)
 
-	_, err = c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Since: time.Now().Add(time.Hour)})
+	_, err := c.IngestionWarnings.List(ctx, &hogapi.IngestionWarningListOptions{Since: time.Now().Add(time.Hour)})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
-	_, err = s.client(t, none).IngestionWarnings.List(ctx, nil)
-	refusal(t, err, hogapi.ErrForbidden, 403, "ingestion_warning:read")
+	refused(s.client(t, none).IngestionWarnings.List(ctx, nil))(t, hogapi.ErrForbidden, 403, "ingestion_warning:read")
 }
 
 func TestAccess(t *testing.T) {
 	s := start(t)
 	ctx := t.Context()
 
-	_, err := s.client(t, "phx_unknown").Dashboards.List(ctx, nil)
-	refusal(t, err, hogapi.ErrUnauthorized, 401, "invalid")
+	refused(s.client(t, "phx_unknown").Dashboards.List(ctx, nil))(t, hogapi.ErrUnauthorized, 401, "invalid")
 	c := s.client(t, admin)
-	_, err = c.ForProject("2").Dashboards.List(ctx, nil)
-	refusal(t, err, hogapi.ErrForbidden, 403, "access")
-	_, err = c.ForProject("9").Dashboards.List(ctx, nil)
-	refusal(t, err, hogapi.ErrNotFound, 404, "Project not found.")
+	refused(c.ForProject("2").Dashboards.List(ctx, nil))(t, hogapi.ErrForbidden, 403, "access")
+	refused(c.ForProject("9").Dashboards.List(ctx, nil))(t, hogapi.ErrNotFound, 404, "Project not found.")
 
 	_, err1 := c.AppMetrics.Get(ctx, "1", nil)
 	_, err2 := c.AppMetrics.ErrorDetails(ctx, "1", "AnyError", nil)
@@ -137,8 +120,7 @@ func TestAccess(t *testing.T) {
 	require.Contains(t, answer.Alternative, "Runs.Counts")
 
 	old := s.client(t, admin, hogapi.WithAPIPath("/api/environments"))
-	page, err := old.Dashboards.List(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}})
-	require.NoError(t, err)
+	page := must(old.Dashboards.List(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}))(t)
 	require.Equal(t, `</api/projects/1/dashboards/>; rel="successor-version"`, old.wire.header.Get("Link"))
 	require.Contains(t, *page.Next, "/api/projects/1/")
 	all := 0

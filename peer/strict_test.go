@@ -18,8 +18,7 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 	s := start(t)
 	c := s.client(t, admin)
 	ctx := t.Context()
-	e, err := c.BatchExports.Create(ctx, export(destinations[0].made(t, c)))
-	require.NoError(t, err)
+	e := must(c.BatchExports.Create(ctx, export(destinations[0].made(t, c))))(t)
 	one := "/batch_exports/" + e.ID.String() + "/"
 	good := `"name":"n","interval":"hour","destination":{"type":"HTTP","config":{"url":"https://us.i.posthog.com/batch/","token":"phc_x"}}`
 
@@ -44,14 +43,11 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 		{http.MethodPost, "/file_download_batch_exports/", `{"model":"events","file":{"format":"CSV"}}`, 400},
 		{http.MethodGet, "/ingestion_warnings_v2/?samples=51", ``, 400},
 	} {
-		request, err := http.NewRequestWithContext(ctx, bad.method, s.API+"/api/projects/1"+bad.path, strings.NewReader(bad.body))
-		require.NoError(t, err)
+		request := must(http.NewRequestWithContext(ctx, bad.method, s.API+"/api/projects/1"+bad.path, strings.NewReader(bad.body)))(t)
 		request.Header.Set("Authorization", "Bearer "+admin)
 		request.Header.Set("Content-Type", "application/json")
-		answer, err := http.DefaultClient.Do(request)
-		require.NoError(t, err)
-		body, err := io.ReadAll(answer.Body)
-		require.NoError(t, err)
+		answer := must(http.DefaultClient.Do(request))(t)
+		body := must(io.ReadAll(answer.Body))(t)
 		require.NoError(t, answer.Body.Close())
 		if bad.status != 0 {
 			require.Equal(t, bad.status, answer.StatusCode, "%s %s %s: %s", bad.method, bad.path, bad.body, body)
@@ -61,22 +57,17 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 	}
 
 	// The storage notices a client that follows the redirect with its own headers.
-	id, err := c.FileDownloads.Create(ctx, events())
-	require.NoError(t, err)
-	d, err := c.FileDownloads.Wait(ctx, id, fast)
-	require.NoError(t, err)
+	id := must(c.FileDownloads.Create(ctx, events()))(t)
+	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	leaking := &http.Client{Transport: withKey{}}
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/projects/1/file_download_batch_exports/"+id.String()+"/download/", nil)
-	require.NoError(t, err)
-	answer, err := leaking.Do(request)
-	require.NoError(t, err)
+	request := must(http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/projects/1/file_download_batch_exports/"+id.String()+"/download/", nil))(t)
+	answer := must(leaking.Do(request))(t)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
 	notes := s.strange(t)
 	require.Len(t, notes, 1)
 	require.Contains(t, string(notes[0].What), "Authorization")
-	_, err = c.FileDownloads.Download(ctx, id, d.Files[0], &bytes.Buffer{}, nil)
-	require.NoError(t, err)
+	must(c.FileDownloads.Download(ctx, id, d.Files[0], &bytes.Buffer{}, nil))(t)
 }
 
 // withKey adds the key to every request, as a careless transport does.
@@ -92,12 +83,9 @@ func TestFileDownloadUnderTheOldPath(t *testing.T) {
 	s := start(t)
 	c := s.client(t, admin, hogapi.WithAPIPath("/api/environments"), hogapi.WithProject("@current"))
 	ctx := t.Context()
-	id, err := c.FileDownloads.Create(ctx, events())
-	require.NoError(t, err)
-	d, err := c.FileDownloads.Wait(ctx, id, fast)
-	require.NoError(t, err)
+	id := must(c.FileDownloads.Create(ctx, events()))(t)
+	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	var got bytes.Buffer
-	_, err = c.FileDownloads.Download(ctx, id, d.Files[0], &got, nil)
-	require.NoError(t, err)
+	must(c.FileDownloads.Download(ctx, id, d.Files[0], &got, nil))(t)
 	require.Equal(t, s.stored(t, id)[0].SHA256, sum(got.Bytes()))
 }

@@ -45,8 +45,6 @@ func TestDestinationTests(t *testing.T) {
 	require.Nil(t, test.Steps[3].Result, "it stops there")
 
 	target.Integration = hogapi.Set(int64(4711))
-	_, err = c.BatchExports.TestDestination(ctx, export(target))
-	refusal(t, err, hogapi.ErrInvalid, 400, "object does not exist")
-	_, err = s.client(t, reader).BatchExports.TestDestination(ctx, export(target))
-	refusal(t, err, hogapi.ErrForbidden, 403, "batch_export:write")
+	refused(c.BatchExports.TestDestination(ctx, export(target)))(t, hogapi.ErrInvalid, 400, "object does not exist")
+	refused(s.client(t, reader).BatchExports.TestDestination(ctx, export(target)))(t, hogapi.ErrForbidden, 403, "batch_export:write")
 }

@@ -150,7 +150,6 @@ func isSameTime(a, b any) bool {
 	return ok1 && ok2 && err1 == nil && err2 == nil && time1.Equal(time2)
 }
 
-// refusal requires a sentinel and the service's own text.
 func refusal(t *testing.T, err, sentinel error, status int, detail string) {
 	t.Helper()
 	require.ErrorIs(t, err, sentinel)
@@ -160,11 +159,21 @@ func refusal(t *testing.T, err, sentinel error, status int, detail string) {
 	require.Contains(t, answer.Detail, detail)
 }
 
-// refusedHere requires that the SDK itself refused the call.
-func refusedHere(t *testing.T, err error) {
-	t.Helper()
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
+func secret(text string) hogapi.Secret { return hogapi.NewSecret(text) }
+
+// refused requires that a call was refused, as refusal does.
+func refused[T any](_ T, err error) func(t *testing.T, sentinel error, status int, detail string) {
+	return func(t *testing.T, sentinel error, status int, detail string) {
+		t.Helper()
+		refusal(t, err, sentinel, status, detail)
+	}
 }
 
-func secret(text string) hogapi.Secret { return hogapi.NewSecret(text) }
+// must requires that a call has succeeded, and returns its result.
+func must[T any](result T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		require.NoError(t, err)
+		return result
+	}
+}
