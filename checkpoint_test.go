@@ -14,6 +14,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -228,4 +229,31 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 		assert.Positive(t, receipt.Acknowledged)
 		assert.Equal(t, receipt.Acknowledged, savedReceipt(t, checkpoint.State).Acknowledged)
 	})
+}
+
+// testdata/v3 is an import of an earlier state of this package that was stopped after four of seven lines, the third rejected: it continues,
+// and its reject can be corrected.
+func TestImportOfAnEarlierVersionContinues(t *testing.T) {
+	t.Parallel()
+	folder := t.TempDir()
+	require.NoError(t, os.CopyFS(folder, os.DirFS("testdata/v3")))
+	file := func(name string) string { return filepath.Join(folder, name) }
+	server, client := fake(t)
+	options := hogapi.ImportOptions{ID: "earlier", MaxRejectShare: -1, Checkpoint: hogapi.FileCheckpoint(file("import.ckpt")), Rejects: hogapi.RejectFile(file("rejects.jsonl"))}
+	receipt := imported(t, client, hogapi.JSONLinesFile(file("events.jsonl")), &options)
+	assert.Equal(t, 2, server.Ledger().Len(), "lines 5 and 7")
+
+	_, another := fake(t)
+	options.Checkpoint, options.Rejects = nil, ignoreRejects
+	whole := imported(t, another, hogapi.JSONLinesFile(file("events.jsonl")), &options)
+	assert.Equal(t, whole.Digest, receipt.Digest)
+	assert.Equal(t, whole.Rejects, receipt.Rejects)
+	assert.Equal(t, []int64{7, 5, 2}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected})
+
+	text := string(readFile(t, file("rejects.jsonl")))
+	first, _, _ := strings.Cut(text, "\n")
+	require.Equal(t, 2, strings.Count(text, "\n"))
+	corrected := writeFile(t, "corrected.jsonl", strings.Replace(first, `"distinct_id":""`, `"distinct_id":"zoe"`, 1)+"\n")
+	imported(t, client, hogapi.RejectedRecords(corrected, nil), &hogapi.ImportOptions{ID: "earlier-corrected", Rejects: ignoreRejects})
+	assert.Len(t, server.Ledger().Find(uuid.MustParse("6eae0ff1-af3d-545a-9b7e-dd2d15e280c5")), 1, "its uuid is the one of its line")
 }
