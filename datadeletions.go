@@ -11,8 +11,8 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -80,7 +80,7 @@ func (r DataDeletionRequest) check() *outgoing.Refusal {
 // query returns the HogQL that selects the events. The endpoint takes no values, so they are quoted into the
 // text.
 func (r DataDeletionRequest) query() string {
-	return hogql.SelectEvents(r.ImportID, r.From, r.Until).String()
+	return verify.SelectEvents(r.ImportID, r.From, r.Until).String()
 }
 
 // submission returns the id that makes the request idempotent.

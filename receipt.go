@@ -8,10 +8,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/arrival"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -205,11 +204,11 @@ type Query struct {
 }
 
 // MarshalJSON returns the query as the service takes it.
-func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(hogql.Query(q)) }
+func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(verify.Query(q)) }
 
 // String returns the query with the values in place of the placeholders, for the project's SQL editor. Programs
 // send the query as JSON.
-func (q Query) String() string { return hogql.Query(q).String() }
+func (q Query) String() string { return verify.Query(q).String() }
 
 // TotalQuery returns the query that counts the events of this import in the project. Its one row has copies,
 // uuids, first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until the
@@ -224,7 +223,7 @@ func (r Receipt) TotalQuery() Query {
 	if r.Acknowledged == 0 {
 		return Query{}
 	}
-	return Query(hogql.CountTotal(r.ID, arrival.Days(r.Oldest, r.Newest).Wider(1)))
+	return Query(verify.CountTotal(r.ID, verify.Days(r.Oldest, r.Newest).Wider(1)))
 }
 
 // CountQueries returns the queries that count the events of this import by day and name: one query for each
@@ -243,8 +242,8 @@ func (r Receipt) CountQueries() []Query {
 			periods = append(periods, row.Day)
 		}
 	}
-	for _, month := range arrival.Days(r.Oldest, r.Newest).MonthsOf(periods) {
-		list = append(list, Query(hogql.CountDays(r.ID, month)))
+	for _, month := range verify.Days(r.Oldest, r.Newest).MonthsOf(periods) {
+		list = append(list, Query(verify.CountDays(r.ID, month)))
 	}
 	return list
 }
@@ -257,5 +256,5 @@ func (r Receipt) UUIDQuery(row DayCount, after string) Query {
 	if row.Day == ledger.Other {
 		return Query{}
 	}
-	return Query(hogql.ListUUIDs(r.ID, row.Event, after, arrival.Days(r.Oldest, r.Newest).Period(row.Day)))
+	return Query(verify.ListUUIDs(r.ID, row.Event, after, verify.Days(r.Oldest, r.Newest).Period(row.Day)))
 }

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/ops"
@@ -58,9 +57,9 @@ const (
 func (s VerificationState) String() string { return strings.ReplaceAll(string(s), "_", " ") }
 
 var verificationStates = []VerificationState{
-	arrival.Complete: VerificationComplete, arrival.ByCounts: VerificationCompleteByCounts, arrival.CompleteUnconfirmed: VerificationCompleteUnconfirmed,
-	arrival.Unfinished: VerificationUnfinished, arrival.Arriving: VerificationInProgress,
-	arrival.Unknown: VerificationUnknown, arrival.Moved: VerificationMoved, arrival.TooMany: VerificationTooMany, arrival.Missing: VerificationMissing,
+	verify.Complete: VerificationComplete, verify.ByCounts: VerificationCompleteByCounts, verify.CompleteUnconfirmed: VerificationCompleteUnconfirmed,
+	verify.Unfinished: VerificationUnfinished, verify.Arriving: VerificationInProgress,
+	verify.Unknown: VerificationUnknown, verify.Moved: VerificationMoved, verify.TooMany: VerificationTooMany, verify.Missing: VerificationMissing,
 }
 
 // Verification is the result of [Client.Verify]. It can be stored as JSON and read again.
@@ -208,7 +207,7 @@ func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
 		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return noEvents(err) })
 	}
-	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissing(v.MissingIDs, v.MissingEvents)}
+	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissingEvents(v.MissingIDs, v.MissingEvents)}
 }
 
 // canBeSentAgain returns the reason why no missing events are known, or nil if some are.
@@ -236,7 +235,7 @@ type missingSource struct {
 	importID string
 	gate     GateOptions
 	protocol Protocol
-	missing  verify.Missing
+	missing  verify.MissingEvents
 }
 
 // Name implements Source. The name depends on the missing events: a checkpoint of other ones is of no use.

@@ -9,9 +9,7 @@ import (
 	"net/http"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -118,18 +116,18 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (verify.Config, error) {
 	config := verify.Config{
 		Import: verify.Import{
-			ID: r.ID, Digest: r.Digest, Rows: make([]arrival.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
+			ID: r.ID, Digest: r.Digest, Rows: make([]verify.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
 			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed,
 			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
 		},
-		Project: &hogql.Import{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
+		Project: &verify.Queries{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
 		Progress: func(p verify.Progress) {
 			c.core.hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
 		},
 	}
 	for i, d := range r.Days {
-		row := arrival.Row{Key: arrival.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unconfirmed: d.Unconfirmed}
+		row := verify.Row{Key: verify.Key{Period: d.Day, Name: d.Event}, Acknowledged: d.Acknowledged, Unconfirmed: d.Unconfirmed}
 		if err := row.Sum.UnmarshalText([]byte(d.Digest)); err != nil {
 			return config, &InputError{Op: ops.Verify, Field: "receipt.Days", Value: d.Digest, Want: "the receipt as Import returned it: " + err.Error()}
 		}
@@ -187,30 +185,30 @@ func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Eve
 	}
 }
 
-// queries carries out the queries of this package. It implements [hogql.Service].
+// queries carries out the queries of this package. It implements [verify.Service].
 type queries struct{ client *Client }
 
 // Counts counts events.
 //
 // POST /query/, scope query:read.
-func (s queries) Counts(ctx context.Context, q hogql.Query, name string) ([]hogql.CountRow, error) {
-	return ask[hogql.CountRow](ctx, s.client, q, name, hogql.MostCounts)
+func (s queries) Counts(ctx context.Context, q verify.Query, name string) ([]verify.CountRow, error) {
+	return ask[verify.CountRow](ctx, s.client, q, name, verify.MostCounts)
 }
 
 // UUIDs lists uuids.
 //
 // POST /query/, scope query:read.
-func (s queries) UUIDs(ctx context.Context, q hogql.Query, name string) ([]hogql.UUIDRow, error) {
-	return ask[hogql.UUIDRow](ctx, s.client, q, name, hogql.MostUUIDs+1)
+func (s queries) UUIDs(ctx context.Context, q verify.Query, name string) ([]verify.UUIDRow, error) {
+	return ask[verify.UUIDRow](ctx, s.client, q, name, verify.MostUUIDs+1)
 }
 
 // ask carries out one query now, and returns its rows, which must be fewer than most.
-func ask[T any](ctx context.Context, c *Client, q hogql.Query, name string, most int) ([]T, error) {
+func ask[T any](ctx context.Context, c *Client, q verify.Query, name string, most int) ([]T, error) {
 	r := endpoint(ops.Query)
 	r.body = struct {
-		Query   hogql.Query `json:"query"`
-		Refresh string      `json:"refresh"`
-		Name    string      `json:"name"`
+		Query   verify.Query `json:"query"`
+		Refresh string       `json:"refresh"`
+		Name    string       `json:"name"`
 	}{q, "force_blocking", name}
 	r.leastTry = queryTry
 	r.tooMuchIsFinal = true
@@ -224,7 +222,7 @@ func ask[T any](ctx context.Context, c *Client, q hogql.Query, name string, most
 // queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
 const queryTry = time.Minute
 
-type queryAnswer[T any] struct{ hogql.Answer[T] }
+type queryAnswer[T any] struct{ verify.Answer[T] }
 
 // decodeRows implements listed.
 func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
@@ -235,9 +233,9 @@ func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
 const statusTooSlow = 512
 
 // Fault classifies the error of a query.
-func (queries) Fault(err error) hogql.Fault {
+func (queries) Fault(err error) verify.Fault {
 	isInput := errors.As(err, new(*InputError))
-	f := hogql.Fault{
+	f := verify.Fault{
 		IsHopeless: isInput || errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) ||
 			errors.Is(err, ErrUnsupported),
 		IsRefused: errors.Is(err, ErrInvalid) && !isInput,

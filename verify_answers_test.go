@@ -18,9 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/arrival"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/uuidsum"
+	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -109,7 +108,7 @@ func TestVerifyRequest(t *testing.T) {
 	assert.Equal(t, "force_blocking", q.Refresh)
 	assert.Equal(t, "hogapi verify hogapi-march", q.Name)
 	assert.Equal(t, map[string]string{"job_id": "hogapi-march", "start_at": "1999-03-01T00:00:00Z", "end_at": "1999-04-01T00:00:00Z"}, q.Query.Values)
-	assert.Equal(t, hogql.SumDays("", arrival.Window{}).HogQL, q.Query.Query)
+	assert.Equal(t, verify.SumDays("", verify.Window{}).HogQL, q.Query.Query)
 	assert.Contains(t, q.Query.Query, "LIMIT 50000")
 	assert.NotContains(t, q.Query.Query, "march")
 }

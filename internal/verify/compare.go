@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -18,9 +17,9 @@ import (
 // findings are the results of comparing uuids, over all cells.
 type findings struct {
 	cells   []cellFinds
-	outside map[arrival.Key]cellFinds // the cells that the receipt does not have
-	strange map[uuid.UUID]arrival.Key // where uuids are that are not their cell's
-	ours    map[uuid.UUID]bool        // of strange: the source has it
+	outside map[Key]cellFinds  // the cells that the receipt does not have
+	strange map[uuid.UUID]Key  // where uuids are that are not their cell's
+	ours    map[uuid.UUID]bool // of strange: the source has it
 	missing []uuid.UUID
 	moved   []uuid.UUID // further ones: without the import's ID
 	unnamed int64       // events outside, without a comparison of uuids
@@ -44,11 +43,11 @@ func (v *verifier) isSuspect(i int) bool {
 		return false
 	}
 	switch v.state[i] {
-	case arrival.Missing, arrival.TooMany, arrival.CompleteUnconfirmed, arrival.ByCounts:
+	case Missing, TooMany, CompleteUnconfirmed, ByCounts:
 		return true
-	case arrival.Unknown:
-		return !arrival.IsUncountable(v.table.Cells[i].Name)
-	case arrival.Arriving:
+	case Unknown:
+		return !isUncountable(v.table.Cells[i].Name)
+	case Arriving:
 		return v.EveryUUID || v.every || v.mayBeShared(i)
 	default: // complete by its sums
 		return v.EveryUUID
@@ -58,15 +57,15 @@ func (v *verifier) isSuspect(i int) bool {
 // explain finds out which events are missing, where that can be known.
 func (v *verifier) explain(ctx context.Context) error {
 	v.finds = findings{
-		cells: make([]cellFinds, len(v.table.Cells)), outside: map[arrival.Key]cellFinds{},
-		strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{},
+		cells: make([]cellFinds, len(v.table.Cells)), outside: map[Key]cellFinds{},
+		strange: map[uuid.UUID]Key{}, ours: map[uuid.UUID]bool{},
 	}
-	v.found = map[int]arrival.Found{}
+	v.found = map[int]Found{}
 	suspect, short := len(v.table.Outside) > 0, false
 	for i, row := range v.table.Cells {
 		isSuspect := v.isSuspect(i)
 		suspect = suspect || isSuspect
-		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unconfirmed && !v.sight(i).CanArrive()
+		short = short || isSuspect && v.table.Seen[i].Seen < row.Acknowledged+row.Unconfirmed && !v.sight(i).canArrive()
 	}
 	if !suspect {
 		return nil
@@ -146,7 +145,7 @@ func (v *verifier) compare(ctx context.Context) error {
 	}
 	v.every = len(v.table.Outside) > 0
 	for _, f := range v.found {
-		v.every = v.every || f.Strange > 0
+		v.every = v.every || f.Foreign > 0
 	}
 	if v.every {
 		if err := v.compareCells(ctx, sorted); err != nil {
@@ -160,7 +159,7 @@ func (v *verifier) compare(ctx context.Context) error {
 }
 
 // compareCells compares the suspect cells that were not compared before.
-func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) error {
+func (v *verifier) compareCells(ctx context.Context, sorted *sortedItems) error {
 	for i := range v.table.Cells {
 		if _, done := v.found[i]; done || !v.isSuspect(i) {
 			continue
@@ -174,19 +173,19 @@ func (v *verifier) compareCells(ctx context.Context, sorted *arrival.Sorted) err
 }
 
 // compareCell compares the uuids of a cell.
-func (v *verifier) compareCell(ctx context.Context, sorted *arrival.Sorted, i int) error {
+func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) error {
 	row := v.table.Cells[i]
 	finds := &v.finds.cells[i]
-	if n := sorted.Count(i); n != row.Acknowledged+row.Unconfirmed {
+	if n := sorted.count(i); n != row.Acknowledged+row.Unconfirmed {
 		finds.why = fmt.Sprintf("the source gives %d events for it and not %d: it has changed, the gate is another one, or a reject file is not in Rejects", n, row.Acknowledged+row.Unconfirmed)
 		return nil
 	}
-	if row.Period == arrival.Other {
+	if row.Period == Other {
 		finds.why = "it stands for many names, whose uuids cannot be listed"
 		return nil
 	}
 	seen := v.table.Seen[i].Seen
-	f, err := v.compareWindows(ctx, sorted, i, []arrival.Window{v.table.Span(row.Key)})
+	f, err := v.compareWindows(ctx, sorted, i, []Window{v.table.Span(row.Key)})
 	switch {
 	case err == nil && f.Listed+f.Doubled < seen: // a month counts a uuid on each of its days
 		finds.why, finds.isShort = shorter(f.Listed, seen), true
@@ -209,18 +208,18 @@ func shorter(listed, counted int64) string {
 
 // compareWindows lists the uuids of a cell in windows of time, smaller ones where the service needs too
 // long.
-func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i int, windows []arrival.Window) (arrival.Found, error) {
+func (v *verifier) compareWindows(ctx context.Context, sorted *sortedItems, i int, windows []Window) (Found, error) {
 	for {
 		var streams []iter.Seq2[uuid.UUID, error]
 		for _, w := range windows {
 			streams = append(streams, v.list(ctx, v.table.Cells[i].Name, w))
 		}
-		f, err := arrival.Compare(sorted.Cell(i), arrival.MergeIDs(streams), mostMissingIDs)
+		f, err := compareSorted(sorted.cell(i), mergeIDs(streams), mostMissingIDs)
 		failed, ok := errors.AsType[*windowError](err)
 		if !ok || !v.fault(err).IsTooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
 			return f, err
 		}
-		var smaller []arrival.Window
+		var smaller []Window
 		for _, w := range windows {
 			if w == failed.window {
 				smaller = append(smaller, w.Halves()...)
@@ -233,7 +232,7 @@ func (v *verifier) compareWindows(ctx context.Context, sorted *arrival.Sorted, i
 }
 
 // list gives the uuids of a name in a window. Its error names the window.
-func (v *verifier) list(ctx context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+func (v *verifier) list(ctx context.Context, name string, w Window) iter.Seq2[uuid.UUID, error] {
 	return func(yield func(uuid.UUID, error) bool) {
 		for id, err := range v.Project.List(ctx, name, w) {
 			if err != nil {
@@ -248,7 +247,7 @@ func (v *verifier) list(ctx context.Context, name string, w arrival.Window) iter
 
 // windowError is a list that has failed, and for which time.
 type windowError struct {
-	window arrival.Window
+	window Window
 	err    error
 }
 
@@ -257,11 +256,11 @@ func (e *windowError) Error() string { return fmt.Sprintf("%v: %v", e.window, er
 func (e *windowError) Unwrap() error { return e.err }
 
 // compareOutside finds out which of the uuids that are not in their cell the source has.
-func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) error {
+func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) error {
 	for i, f := range v.found {
 		finds := &v.finds.cells[i]
-		finds.foreign = f.Strange
-		for n, id := range f.Foreign {
+		finds.foreign = f.Foreign
+		for n, id := range f.ForeignIDs {
 			switch {
 			case v.rejected.has(id):
 				finds.foreign, finds.again = finds.foreign-1, finds.again+1
@@ -282,22 +281,22 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *arrival.Sorted) e
 	if len(v.finds.strange) == 0 {
 		return nil
 	}
-	for item, err := range sorted.All() {
+	for ours, err := range sorted.all() {
 		if err != nil {
 			return v.files.failed(sortedName, err)
 		}
-		key, strange := v.finds.strange[item.ID]
-		if !strange || v.finds.ours[item.ID] {
+		key, strange := v.finds.strange[ours.id]
+		if !strange || v.finds.ours[ours.id] {
 			continue
 		}
-		v.finds.ours[item.ID] = true
+		v.finds.ours[ours.id] = true
 		v.count1(key, func(f *cellFinds) { f.foreign, f.moved = f.foreign-1, f.moved+1 })
 	}
 	return nil
 }
 
 // listOutside notes the uuids of a cell that the receipt does not have.
-func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
+func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	find, listed := cellFinds{}, int64(0)
 	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
 		if err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless) {
@@ -322,7 +321,7 @@ func (v *verifier) listOutside(ctx context.Context, key arrival.Key) error {
 }
 
 // count1 changes the findings of a cell, of the receipt or not.
-func (v *verifier) count1(key arrival.Key, change func(*cellFinds)) {
+func (v *verifier) count1(key Key, change func(*cellFinds)) {
 	if i := v.table.Index(key); i >= 0 {
 		change(&v.finds.cells[i])
 		return
@@ -340,12 +339,12 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 		if !ok {
 			continue
 		}
-		finds, canArrive := &v.finds.cells[i], v.sight(i).CanArrive()
-		absent := slices.DeleteFunc(slices.Clone(f.Absent), func(id uuid.UUID) bool { return v.finds.ours[id] })
-		elsewhere := int64(len(f.Absent) - len(absent))
+		finds, canArrive := &v.finds.cells[i], v.sight(i).canArrive()
+		absent := slices.DeleteFunc(slices.Clone(f.AbsentIDs), func(id uuid.UUID) bool { return v.finds.ours[id] })
+		elsewhere := int64(len(f.AbsentIDs) - len(absent))
 		finds.moved += elsewhere
-		lacking, areUnconfirmed := f.Lacking-elsewhere, v.canBeUnconfirmed(i, f.Lacking-elsewhere, absent)
-		isOpen := len(v.Rejects) == 0 || arrival.IsUncountable(v.table.Cells[i].Name)
+		lacking, areUnconfirmed := f.Absent-elsewhere, v.canBeUnconfirmed(i, f.Absent-elsewhere, absent)
+		isOpen := len(v.Rejects) == 0 || isUncountable(v.table.Cells[i].Name)
 		switch {
 		case lacking == 0:
 		case areUnconfirmed && (canArrive || isOpen):

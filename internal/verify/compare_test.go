@@ -16,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -62,7 +61,7 @@ func TestOneIsElsewhereAndOneIsMissing(t *testing.T) {
 		p.lost(4)
 		p.events[3].Time = to
 		r := standsStill(t, c)
-		assert.Equal(t, arrival.Missing, r.State)
+		assert.Equal(t, Missing, r.State)
 		assert.EqualValues(t, []int64{1, 1}, []int64{r.Cells[3].Missing, r.Cells[3].Moved})
 		assert.EqualValues(t, []int64{0, 1, 0}, []int64{r.Cells[cell].Missing, r.Cells[cell].Moved, r.Cells[cell].Foreign})
 		assert.Equal(t, []uuid.UUID{id(30)}, r.MissingIDs)
@@ -78,7 +77,7 @@ func TestOneIsElsewhereAndOneIsUnconfirmed(t *testing.T) {
 	p.lost(4)
 	p.events[3].Time = day(12)
 	r := standsStill(t, c)
-	assert.Equal(t, arrival.Moved, r.State)
+	assert.Equal(t, Moved, r.State)
 	assert.Zero(t, r.Missing)
 	assert.Equal(t, []uuid.UUID{id(4)}, r.MovedIDs)
 }
@@ -90,16 +89,16 @@ func TestCellsThatAreCompared(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*Config, *project)
 		listed string
-		state  arrival.State
+		state  State
 	}{
-		"none":                    {func(*Config, *project) {}, "", arrival.Complete},
-		"every one":               {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), arrival.Complete},
-		"none that can arrive":    {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
-		"one with too many":       {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", arrival.TooMany},
-		"an unconfirmed one":      {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", arrival.Arriving},
-		"to another day":          {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", arrival.Moved},
-		"to another name":         {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", arrival.Moved},
-		"one with too few copies": {func(_ *Config, p *project) { p.lost(10) }, "", arrival.Arriving},
+		"none":                    {func(*Config, *project) {}, "", Complete},
+		"every one":               {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), Complete},
+		"none that can arrive":    {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
+		"one with too many":       {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", TooMany},
+		"an unconfirmed one":      {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", Arriving},
+		"to another day":          {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", Moved},
+		"to another name":         {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", Moved},
+		"one with too few copies": {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
 	} {
 		c, p := importOf(sent(20))
 		tt.change(&c, p)
@@ -120,7 +119,7 @@ func TestCellsThatAreCompared(t *testing.T) {
 		if name == "every one" {
 			assert.Equal(t, []int64{1, 2, 3}, steps[:3])
 		}
-		if tt.state == arrival.Moved {
+		if tt.state == Moved {
 			assert.Equal(t, []uuid.UUID{id(11)}, r.MovedIDs, name)
 			assert.EqualValues(t, 1, r.Moved, name)
 		}
@@ -142,7 +141,7 @@ func TestRejectsThatWereImportedAgain(t *testing.T) {
 		}
 		p.events = append(p.events, there)
 		r := verifyOnce(t, c)
-		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, Complete, r.State, name)
 		assert.Zero(t, r.Foreign, name)
 		if isOutside {
 			require.Len(t, r.Outside, 1)
@@ -162,29 +161,29 @@ func TestUnconfirmedEvents(t *testing.T) {
 		event  string
 		change func(*Config)
 		still  bool // after three looks
-		state  arrival.State
+		state  State
 		reason string
 	}{
-		"without Rejects": {"e", func(*Config) {}, true, arrival.CompleteUnconfirmed, "1 events are not there, and without Rejects it is not known whether they are the unconfirmed ones"},
+		"without Rejects": {"e", func(*Config) {}, true, CompleteUnconfirmed, "1 events are not there, and without Rejects it is not known whether they are the unconfirmed ones"},
 		"without Rejects, and may arrive": {
-			"e", func(*Config) {}, false, arrival.CompleteUnconfirmed,
+			"e", func(*Config) {}, false, CompleteUnconfirmed,
 			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
-		"unconfirmed": {"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.Missing, ""},
+		"unconfirmed": {"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, Missing, ""},
 		"unconfirmed, and may arrive": {
-			"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, false, arrival.CompleteUnconfirmed,
+			"e", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, false, CompleteUnconfirmed,
 			"1 events are not there, and the unconfirmed ones among them may still arrive: 1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
 		"unconfirmed, of a name apart": {
-			"$exception", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, arrival.CompleteUnconfirmed,
+			"$exception", func(c *Config) { c.reject(t, id(11), "unconfirmed") }, true, CompleteUnconfirmed,
 			"1 events are not there, and they are unconfirmed ones: the service drops, changes or keeps elsewhere events of this name",
 		},
-		"another is unconfirmed": {"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, true, arrival.Missing, ""},
+		"another is unconfirmed": {"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, true, Missing, ""},
 		"another is unconfirmed, and may arrive": {
-			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, arrival.Arriving,
+			"e", func(c *Config) { c.reject(t, id(99), "unconfirmed") }, false, Arriving,
 			"1 looks in 0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir",
 		},
-		"without a source": {"e", func(c *Config) { c.Source = nil }, true, arrival.CompleteUnconfirmed, "which of the unconfirmed events are there is not known: give Source and Rejects"},
+		"without a source": {"e", func(c *Config) { c.Source = nil }, true, CompleteUnconfirmed, "which of the unconfirmed events are there is not known: give Source and Rejects"},
 	} {
 		events := sent(20)
 		events[10].Name = tt.event
@@ -200,7 +199,7 @@ func TestUnconfirmedEvents(t *testing.T) {
 		}
 		assert.Equal(t, tt.state, r.State, name)
 		assert.Equal(t, tt.reason, r.Cells[10].Reason, name)
-		assert.Equal(t, tt.state == arrival.Missing, r.Missing == 1, name)
+		assert.Equal(t, tt.state == Missing, r.Missing == 1, name)
 	}
 
 	c, _ := importOf(sent(1))
@@ -224,7 +223,7 @@ func TestCountsWithoutASource(t *testing.T) {
 	p.lost(10)
 	c.Source = nil
 	r := standsStill(t, c)
-	assert.Equal(t, arrival.Missing, r.State)
+	assert.Equal(t, Missing, r.State)
 	assert.EqualValues(t, []int64{1, 1, 1}, []int64{r.Missing, r.Cells[5].Missing, r.Cells[5].Seen})
 	assert.Equal(t, []string{"without VerifyOptions.Source the missing events cannot be named; events with equal uuids, which count once, may be among them"}, r.Notes)
 	assert.Empty(t, verifyOnce(t, c).Notes, "nothing is missing yet")
@@ -234,7 +233,7 @@ func TestCountsWithoutASource(t *testing.T) {
 	c.unconfirmed(10)
 	p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(5)}, Event{ID: id(91), Name: "e", Time: day(5)}, Event{ID: id(92), Name: "f", Time: day(5)})
 	r = verifyOnce(t, c)
-	assert.Equal(t, arrival.TooMany, r.State)
+	assert.Equal(t, TooMany, r.State)
 	assert.EqualValues(t, []int64{2, 1, 0}, []int64{r.Foreign, r.Moved, r.Missing})
 	assert.Equal(t, "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint", r.Cells[5].Reason)
 	assert.EqualValues(t, []int64{23, 23}, []int64{r.Seen + r.Outside[0].Seen, r.Copies + r.Outside[0].Copies})
@@ -247,35 +246,35 @@ func TestReasons(t *testing.T) {
 	for want, tt := range map[string]struct {
 		event  string
 		change func(*Config, *project)
-		state  arrival.State
+		state  State
 	}{
-		"": {"e", func(*Config, *project) {}, arrival.Complete},
+		"": {"e", func(*Config, *project) {}, Complete},
 		others: {
-			"e", func(_ *Config, p *project) { p.events[10].ID = id(90) }, arrival.Unknown,
+			"e", func(_ *Config, p *project) { p.events[10].ID = id(90) }, Unknown,
 		},
 		"2 events of the import have an $import_job_id of their own, by which they are not found": {
-			"e", func(c *Config, p *project) { p.lost(10); c.Hidden = 2 }, arrival.Unknown,
+			"e", func(c *Config, p *project) { p.lost(10); c.Hidden = 2 }, Unknown,
 		},
 		"as many copies are there as were acknowledged, of fewer uuids": {
-			"e", func(_ *Config, p *project) { p.lost(10); p.copies = map[int]int64{10: 1} }, arrival.Unknown,
+			"e", func(_ *Config, p *project) { p.lost(10); p.copies = map[int]int64{10: 1} }, Unknown,
 		},
 		"the service drops, changes or keeps elsewhere events of this name": {
-			"$exception", func(_ *Config, p *project) { p.lost(10) }, arrival.Unknown,
+			"$exception", func(_ *Config, p *project) { p.lost(10) }, Unknown,
 		},
 		"the import is not finished: import the rest, and verify its last receipt": {
 			"e", func(c *Config, p *project) {
 				p.events = append(p.events, Event{ID: id(90), Name: "e", Time: day(10)})
 				c.IsOpen = true
-			}, arrival.Unknown,
+			}, Unknown,
 		},
 		"the receipt is of an older release, which did not sum up uuids: a Source settles it": {
-			"e", func(c *Config, _ *project) { c.Rows[10].Sum = uuidsum.Sum{} }, arrival.ByCounts,
+			"e", func(c *Config, _ *project) { c.Rows[10].Sum = uuidsum.Sum{} }, ByCounts,
 		},
 		"the service does not sum up uuids: a Source settles it": {
-			"e", func(_ *Config, p *project) { p.noSums = true }, arrival.ByCounts,
+			"e", func(_ *Config, p *project) { p.noSums = true }, ByCounts,
 		},
 		"events of the source with equal uuids count once, and may be among them: a Source settles it": {
-			"e", func(_ *Config, p *project) { p.lost(10) }, arrival.Missing,
+			"e", func(_ *Config, p *project) { p.lost(10) }, Missing,
 		},
 	} {
 		events := sent(20)
@@ -306,7 +305,7 @@ func TestArrivingSaysWhy(t *testing.T) {
 	} {
 		c.LastAcknowledged, c.Patience = day(50).Add(-quiet), 0 // the default
 		r := verifyOnce(t, c)
-		assert.Equal(t, arrival.Arriving, r.State)
+		assert.Equal(t, Arriving, r.State)
 		assert.Equal(t, want, r.Cells[10].Reason)
 	}
 	c.Dir = t.TempDir()
@@ -314,9 +313,9 @@ func TestArrivingSaysWhy(t *testing.T) {
 	p.lost(3)
 	verifyOnce(t, c)
 	p.events = all
-	assert.Equal(t, arrival.Complete, verifyOnce(t, c).Cells[3].State)
+	assert.Equal(t, Complete, verifyOnce(t, c).Cells[3].State)
 	p.events = append(p.events, sent(20)[10])
-	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+	assert.Equal(t, Complete, verifyOnce(t, c).State)
 }
 
 // An import that is not finished may have events that the source does not have yet.
@@ -326,10 +325,10 @@ func TestStrangersOfAnUnfinishedImport(t *testing.T) {
 	p.events[7].ID = id(90)
 	c.IsOpen, c.EveryUUID = true, true
 	r := verifyOnce(t, c)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 	assert.Zero(t, r.Foreign)
 	assert.Equal(t, unfinished, r.Cells[7].Reason)
-	assert.Equal(t, arrival.Complete, r.Cells[6].State)
+	assert.Equal(t, Complete, r.Cells[6].State)
 	assert.Empty(t, r.Cells[6].Reason)
 
 	c.IsOpen = false
@@ -351,7 +350,7 @@ func TestSharedUUIDs(t *testing.T) {
 	}
 	c.EveryUUID = true
 	r := verifyOnce(t, c)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.EqualValues(t, 1, r.Cells[0].Doubled)
 	assert.Equal(t, "1 events of the source share the uuid of another one, and are stored once", r.Cells[0].Reason)
 
@@ -360,7 +359,7 @@ func TestSharedUUIDs(t *testing.T) {
 	c, p := importOf(oneDay)
 	p.events, p.copies = p.events[:1], map[int]int64{0: 1}
 	r = verifyOnce(t, c)
-	assert.Equal(t, arrival.Complete, r.State, "as many copies are there: the source settles it at the first look")
+	assert.Equal(t, Complete, r.State, "as many copies are there: the source settles it at the first look")
 	assert.EqualValues(t, []int64{1, 1, 2}, []int64{r.Cells[0].Doubled, r.Seen, r.Copies})
 }
 
@@ -369,18 +368,18 @@ func TestListsThatFail(t *testing.T) {
 	t.Parallel()
 	const week = 7 * 24 * time.Hour
 	for name, tt := range map[string]struct {
-		lists  func(string, arrival.Window) error
+		lists  func(string, Window) error
 		listed int
 		reason string
 	}{
-		"a month is too much": {func(_ string, w arrival.Window) error {
+		"a month is too much": {func(_ string, w Window) error {
 			if w.Until.Sub(w.From) > week {
 				return errTooMuch
 			}
 			return nil
 		}, 1 + 1 + 2 + 4 + 4 + 6 + 7, ""}, // all lists again, after each that is too much
-		"a day is too much": {func(string, arrival.Window) error { return errTooMuch }, 5, "its uuids could not be listed: 1999-03-01: too much"},
-		"another error":     {func(string, arrival.Window) error { return errOther }, 1, "its uuids could not be listed: 1999-03-01 to 1999-03-31: no room"},
+		"a day is too much": {func(string, Window) error { return errTooMuch }, 5, "its uuids could not be listed: 1999-03-01: too much"},
+		"another error":     {func(string, Window) error { return errOther }, 1, "its uuids could not be listed: 1999-03-01 to 1999-03-31: no room"},
 	} {
 		c, p := importOf(sent(20))
 		for i := range c.Rows {
@@ -389,13 +388,13 @@ func TestListsThatFail(t *testing.T) {
 		p.lists, c.EveryUUID = tt.lists, true
 		r := verifyOnce(t, c)
 		assert.Equal(t, tt.reason, r.Cells[0].Reason, name)
-		assert.Equal(t, tt.reason == "", r.State == arrival.Complete, name)
+		assert.Equal(t, tt.reason == "", r.State == Complete, name)
 		assert.Len(t, p.listed, tt.listed, name)
 	}
 
 	c, p := importOf(sent(20))
 	p.events[10].Name = "f"
-	p.lists = func(name string, _ arrival.Window) error {
+	p.lists = func(name string, _ Window) error {
 		if name == "f" {
 			return errOther
 		}
@@ -414,7 +413,7 @@ func TestShortListsSettleNothing(t *testing.T) {
 	c, p := importOf(sent(20))
 	p.noSums, p.short = true, 1
 	r := verifyOnce(t, c)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[3].Reason)
 }
 
@@ -445,7 +444,7 @@ func TestReadingTheSource(t *testing.T) {
 		}
 	}
 	r := verifyOnce(t, c)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []int64{sourceSteps, 7, 2 * sourceSteps, 7}, done)
 	require.Len(t, r.Notes, 1)
 	assert.Contains(t, r.Notes[0], "2 events of the source are of days and names that the receipt does not have")
@@ -468,7 +467,7 @@ func TestContinuesToCompare(t *testing.T) {
 		c, p := importOf(sent(20))
 		c.Dir, c.EveryUUID, c.SourceID = t.TempDir(), true, "source"
 		ctx, cancel := context.WithCancel(t.Context())
-		p.lists = func(string, arrival.Window) error {
+		p.lists = func(string, Window) error {
 			if len(p.listed) == 6 {
 				cancel()
 				return ctx.Err()
@@ -484,7 +483,7 @@ func TestContinuesToCompare(t *testing.T) {
 		c.Now = func() time.Time { return day(50).Add(tt.after) }
 		tt.change(&c)
 		r := verifyOnce(t, c)
-		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, Complete, r.State, name)
 		assert.Equal(t, []int{tt.read, tt.listed}, []int{read, len(p.listed)}, name)
 		left, err := os.ReadDir(c.Dir)
 		require.NoError(t, err)
@@ -501,7 +500,7 @@ func TestContinuesToCount(t *testing.T) {
 		c.Now = func() time.Time { return day(50).Add(after) }
 		var steps []Progress
 		c.Progress = func(at Progress) { steps = append(steps, at) }
-		assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+		assert.Equal(t, Complete, verifyOnce(t, c).State)
 		assert.Len(t, p.asked, asked)
 		last := steps[len(steps)-1]
 		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20}, last)
@@ -526,7 +525,7 @@ func TestAMemoryOfOtherCells(t *testing.T) {
 		require.NoError(t, v.files.save(&v.memory))
 		require.NoError(t, v.files.close())
 		r := verifyOnce(t, c)
-		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, Complete, r.State, name)
 		assert.Equal(t, 1, r.Looks, name)
 	}
 }
@@ -535,16 +534,16 @@ func TestAMemoryOfOtherCells(t *testing.T) {
 func TestAWindowWithoutCellsFails(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
-	p.errs = func(w arrival.Window) error {
+	p.errs = func(w Window) error {
 		if w.From.Before(march) {
 			return errOther
 		}
 		return nil
 	}
 	r := verifyOnce(t, c)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []string{"1999-02-28, where the import has no events, could not be counted: no room"}, r.Notes)
-	p.errs = func(w arrival.Window) error {
+	p.errs = func(w Window) error {
 		if !w.From.Before(march) {
 			return errOther
 		}
@@ -559,13 +558,13 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 	for name, tt := range map[string]struct {
 		errs  func(looks int) error
 		there func(looks int) bool
-		state arrival.State
+		state State
 		looks int
 	}{
-		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, arrival.Unknown, mostFailedLooks},
-		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, arrival.Complete, 26},
-		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, arrival.Complete, 15},
-		"at once":           {func(int) error { return nil }, func(int) bool { return true }, arrival.Complete, 1},
+		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, Unknown, mostFailedLooks},
+		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, Complete, 26},
+		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, Complete, 15},
+		"at once":           {func(int) error { return nil }, func(int) bool { return true }, Complete, 1},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -574,7 +573,7 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 				c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
 				looks := 0
 				all := p.events
-				p.errs = func(w arrival.Window) error {
+				p.errs = func(w Window) error {
 					if w.From.Before(march) { // the first window of a look
 						looks++
 					}
@@ -621,7 +620,7 @@ func TestWaitsForWhatWasCompared(t *testing.T) {
 				r := verifyOnce(t, c)
 				assert.Equal(t, 3, looks)
 				if isUnconfirmed {
-					assert.Equal(t, arrival.Complete, r.State)
+					assert.Equal(t, Complete, r.State)
 				} else {
 					assert.Equal(t, "events with the import's ID that the source does not have", r.Cells[10].Reason, "and none that is not there yet")
 				}
@@ -643,7 +642,7 @@ func TestTemporaryFolder(t *testing.T) {
 		assert.Len(t, left, 1)
 		return source(ctx)
 	}
-	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State)
+	assert.Equal(t, Complete, verifyOnce(t, c).State)
 	left, err := os.ReadDir(temp)
 	require.NoError(t, err)
 	assert.Empty(t, left)
@@ -654,5 +653,5 @@ func TestTemporaryFolder(t *testing.T) {
 	require.ErrorContains(t, err, "or set VerifyOptions.Dir")
 
 	c.Dir, c.Source = t.TempDir(), source
-	assert.Equal(t, arrival.Complete, verifyOnce(t, c).State, "with Dir nothing is written elsewhere")
+	assert.Equal(t, Complete, verifyOnce(t, c).State, "with Dir nothing is written elsewhere")
 }

@@ -7,9 +7,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -66,7 +64,7 @@ func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, e
 // cellOf returns the cell that an event is absent from.
 func (v *verifier) cellOf(id uuid.UUID) int {
 	for i, f := range v.found {
-		if _, absent := slices.BinarySearchFunc(f.Absent, id, arrival.CompareIDs); absent {
+		if _, absent := slices.BinarySearchFunc(f.AbsentIDs, id, compareIDs); absent {
 			return i
 		}
 	}
@@ -74,8 +72,8 @@ func (v *verifier) cellOf(id uuid.UUID) int {
 }
 
 // findWithin looks for an event in a window, or in smaller windows if the service needs too long.
-func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]hogql.CountRow, error) {
-	todo := []arrival.Window{w}
+func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error) {
+	todo := []Window{w}
 	for n := 1; len(todo) > 0; n++ {
 		w := todo[0]
 		todo = todo[1:]

@@ -9,8 +9,6 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/internal/arrival"
 )
 
 var errOther = errors.New("no room")
@@ -28,33 +26,33 @@ func TestMissingEventsAreLookedFor(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change          func(p *project, ev Event)
 		moved, come     int64
-		state           arrival.State
+		state           State
 		note, ofMissing string
 	}{
-		"nowhere": {change: func(*project, Event) {}, state: arrival.Missing},
+		"nowhere": {change: func(*project, Event) {}, state: Missing},
 		"without the ID": {
-			change: func(p *project, ev Event) { p.apart = []Event{ev} }, moved: 1, state: arrival.Moved,
+			change: func(p *project, ev Event) { p.apart = []Event{ev} }, moved: 1, state: Moved,
 			note: "the event " + id(11).String() + " is there without the import's ID, on 1999-03-11 as e",
 		},
 		"without the ID, on another day": {
-			change: func(p *project, ev Event) { ev.Time = day(2); p.apart = []Event{ev} }, moved: 1, state: arrival.Moved,
+			change: func(p *project, ev Event) { ev.Time = day(2); p.apart = []Event{ev} }, moved: 1, state: Moved,
 			note: "the event " + id(11).String() + " is there without the import's ID, on 1999-03-03 as e",
 		},
-		"come since": {change: func(p *project, ev Event) { p.late = []Event{ev} }, come: 1, state: arrival.Complete},
+		"come since": {change: func(p *project, ev Event) { p.late = []Event{ev} }, come: 1, state: Complete},
 		"the lookup fails": {
-			change: func(p *project, _ Event) { p.finds = func(bool, arrival.Window) error { return errOther } }, state: arrival.Missing,
+			change: func(p *project, _ Event) { p.finds = func(bool, Window) error { return errOther } }, state: Missing,
 			note: "missing events were not looked for in the whole project: no room",
 		},
 		"the second lookup fails": {
 			change: func(p *project, ev Event) {
 				p.late = []Event{ev}
-				p.finds = func(ofImport bool, _ arrival.Window) error {
+				p.finds = func(ofImport bool, _ Window) error {
 					if ofImport {
 						return errOther
 					}
 					return nil
 				}
-			}, state: arrival.Missing, note: "missing events were not looked for in the whole project: no room",
+			}, state: Missing, note: "missing events were not looked for in the whole project: no room",
 		},
 	} {
 		c, p := importOf(sent(20))
@@ -79,7 +77,7 @@ func TestLookupsThatEnd(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
 	p.events = nil
-	p.finds = func(bool, arrival.Window) error {
+	p.finds = func(bool, Window) error {
 		if p.looked > 3 {
 			return errOther
 		}
@@ -111,15 +109,15 @@ func TestHopelessQueries(t *testing.T) {
 	for name, change := range map[string]func(*Config, *project){
 		"for one event": func(_ *Config, p *project) {
 			p.lost(10)
-			p.finds = func(bool, arrival.Window) error { return errHopeless }
+			p.finds = func(bool, Window) error { return errHopeless }
 		},
 		"of a list": func(c *Config, p *project) {
 			c.EveryUUID = true
-			p.lists = func(string, arrival.Window) error { return errHopeless }
+			p.lists = func(string, Window) error { return errHopeless }
 		},
 		"of a list outside": func(_ *Config, p *project) {
 			p.events[5].Name = "another"
-			p.lists = func(name string, _ arrival.Window) error {
+			p.lists = func(name string, _ Window) error {
 				if name == "another" {
 					return errHopeless
 				}
@@ -128,7 +126,7 @@ func TestHopelessQueries(t *testing.T) {
 		},
 		"before and after all": func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w arrival.Window) error {
+			p.errs = func(w Window) error {
 				if w.From.Year() == 1900 {
 					return errHopeless
 				}
@@ -141,8 +139,8 @@ func TestHopelessQueries(t *testing.T) {
 		c.Dir = t.TempDir()
 		var r *Result
 		var err error
-		for i := range arrival.EnoughLooks {
-			c.Now = func() time.Time { return day(50).Add(time.Duration(i) * arrival.EnoughTime) }
+		for i := range enoughLooks {
+			c.Now = func() time.Time { return day(50).Add(time.Duration(i) * enoughTime) }
 			r, err = Verify(t.Context(), c)
 		}
 		require.ErrorIs(t, err, errHopeless, name)
@@ -168,7 +166,7 @@ func TestFindWithinSmallerWindows(t *testing.T) {
 		"down to each hour": {4, 0, errTooMuch, 3},
 	} {
 		c, p := importOf(sent(1))
-		p.finds = func(_ bool, w arrival.Window) error {
+		p.finds = func(_ bool, w Window) error {
 			if w.Until.Sub(w.From) > time.Duration(tt.tooMuch)*days {
 				return errTooMuch
 			}
@@ -176,7 +174,7 @@ func TestFindWithinSmallerWindows(t *testing.T) {
 		}
 		v, err := newVerifier(c)
 		require.NoError(t, err)
-		rows, err := v.findWithin(t.Context(), id(1), true, arrival.Window{From: day(1 - tt.window), Until: day(1)})
+		rows, err := v.findWithin(t.Context(), id(1), true, Window{From: day(1 - tt.window), Until: day(1)})
 		require.ErrorIs(t, err, tt.err, name)
 		assert.Equal(t, tt.err == nil, len(rows) == 1, name)
 		assert.Equal(t, tt.looked, p.looked, name)
@@ -184,11 +182,11 @@ func TestFindWithinSmallerWindows(t *testing.T) {
 	c, p := importOf(sent(1))
 	v, err := newVerifier(c)
 	require.NoError(t, err)
-	rows, err := v.findWithin(t.Context(), uuid.UUID{1}, true, arrival.Window{From: day(0), Until: day(9)})
+	rows, err := v.findWithin(t.Context(), uuid.UUID{1}, true, Window{From: day(0), Until: day(9)})
 	require.NoError(t, err)
 	assert.Empty(t, rows)
-	p.finds = func(bool, arrival.Window) error { return errOther }
-	_, err = v.findWithin(t.Context(), id(1), true, arrival.Window{From: day(0), Until: day(9)})
+	p.finds = func(bool, Window) error { return errOther }
+	_, err = v.findWithin(t.Context(), id(1), true, Window{From: day(0), Until: day(9)})
 	require.ErrorIs(t, err, errOther)
 	assert.Equal(t, 2, p.looked)
 }
@@ -197,8 +195,8 @@ func TestFindWithinSmallerWindows(t *testing.T) {
 func TestEventsBeforeAndAfterAll(t *testing.T) {
 	t.Parallel()
 	const own, beyond = 2, 3 // windows
-	tooMuch := func(most time.Duration) func(arrival.Window) error {
-		return func(w arrival.Window) error {
+	tooMuch := func(most time.Duration) func(Window) error {
+		return func(w Window) error {
 			if w.Until.Sub(w.From) > most {
 				return errTooMuch
 			}
@@ -219,7 +217,7 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		"in windows of months": {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(150 * 24 * time.Hour) }, 3*own + 65, "was not searched"},
 		"with another error": {func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w arrival.Window) error {
+			p.errs = func(w Window) error {
 				if w.From.Year() == 1970 {
 					return errOther
 				}
@@ -228,7 +226,7 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		}, 3*own + beyond, "1970-01-01 to 1999-02-27 was not searched for events that have moved: no room"},
 		"no months that are too much": {func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w arrival.Window) error {
+			p.errs = func(w Window) error {
 				if w.From == day(21) {
 					return errTooMuch
 				}

@@ -9,7 +9,6 @@ import (
 	"os"
 	"path/filepath"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/extsort"
@@ -45,9 +44,9 @@ const (
 
 // comparedCell is a line of the log of cells that were compared.
 type comparedCell struct {
-	Look  int           `json:"look"`
-	Cell  int           `json:"cell"`
-	Found arrival.Found `json:"found"`
+	Look  int   `json:"look"`
+	Cell  int   `json:"cell"`
+	Found Found `json:"found"`
 }
 
 func openFolder(dir string, r Import) (f folder, err error) {
@@ -140,8 +139,8 @@ func (f *folder) scratch() (string, error) {
 }
 
 // openCompared returns the cells that were compared after a look.
-func (f *folder) openCompared(look int) (found map[int]arrival.Found, err error) {
-	found = map[int]arrival.Found{}
+func (f *folder) openCompared(look int) (found map[int]Found, err error) {
+	found = map[int]Found{}
 	if f.dir == "" {
 		return found, nil
 	}

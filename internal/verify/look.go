@@ -6,40 +6,38 @@ import (
 	"maps"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // memory is the state of the looks, which a folder keeps.
 type memory struct {
-	First     time.Time          `json:"first"` // look
-	Looks     int                `json:"looks"`
-	Cells     []arrival.Standing `json:"cells"`
-	Grew      []bool             `json:"grew"` // since the look before
-	Look      lookState          `json:"look"` // the newest
-	Comparing bool               `json:"comparing"`
-	Sorted    string             `json:"sorted,omitempty"` // of which source the sorted file is
+	First     time.Time  `json:"first"` // look
+	Looks     int        `json:"looks"`
+	Cells     []standing `json:"cells"`
+	Grew      []bool     `json:"grew"` // since the look before
+	Look      lookState  `json:"look"` // the newest
+	Comparing bool       `json:"comparing"`
+	Sorted    string     `json:"sorted,omitempty"` // of which source the sorted file is
 }
 
 // lookState is a look, which may be under way.
 type lookState struct {
-	Began   time.Time        `json:"began"`
-	Ended   bool             `json:"ended"`
-	Beyond  bool             `json:"beyond,omitempty"` // the time before and after all events was counted too
-	Todo    []arrival.Window `json:"todo"`
-	Done    int64            `json:"done"` // windows
-	Seen    []arrival.Counts `json:"seen"` // by cell
-	Outside []outsideCount   `json:"outside"`
-	Left    arrival.Counts   `json:"left"`
-	Failed  map[int]string   `json:"failed,omitempty"`
-	Notes   []string         `json:"notes,omitempty"`
+	Began   time.Time      `json:"began"`
+	Ended   bool           `json:"ended"`
+	Beyond  bool           `json:"beyond,omitempty"` // the time before and after all events was counted too
+	Todo    []Window       `json:"todo"`
+	Done    int64          `json:"done"` // windows
+	Seen    []Counts       `json:"seen"` // by cell
+	Outside []outsideCount `json:"outside"`
+	Left    Counts         `json:"left"`
+	Failed  map[int]string `json:"failed,omitempty"`
+	Notes   []string       `json:"notes,omitempty"`
 }
 
 type outsideCount struct {
-	arrival.Key
-	arrival.Counts
+	Key
+	Counts
 }
 
 // noCell is the key in failed for an import without cells.
@@ -129,15 +127,15 @@ func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 }
 
 // fault returns the Fault of a project's error, and zero for nil.
-func (v *verifier) fault(err error) hogql.Fault {
+func (v *verifier) fault(err error) Fault {
 	if err == nil {
-		return hogql.Fault{}
+		return Fault{}
 	}
 	return v.Project.Fault(err)
 }
 
 // notCounted notes that the count of a window has failed.
-func (v *verifier) notCounted(w arrival.Window, err error) {
+func (v *verifier) notCounted(w Window, err error) {
 	cells := v.table.Within(w)
 	if len(v.table.Cells) == 0 {
 		cells = []int{noCell}
@@ -172,22 +170,22 @@ func (v *verifier) endLook() {
 // judge sets the state of each cell by its counts.
 func (v *verifier) judge() {
 	for i := range v.table.Cells {
-		v.state[i] = arrival.Judge(v.sight(i))
+		v.state[i] = v.sight(i).state()
 	}
 }
 
 // sight returns the known facts about a cell.
-func (v *verifier) sight(i int) arrival.Sight {
+func (v *verifier) sight(i int) sight {
 	now, since := v.Now(), v.LastAcknowledged
 	if since.IsZero() { // of an older release
 		since = v.memory.First
 	}
 	row, standing := v.table.Cells[i], v.memory.Cells[i]
 	_, failed := v.failed[i]
-	return arrival.Sight{
+	return sight{
 		Acknowledged: row.Acknowledged, Unconfirmed: row.Unconfirmed, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies,
 		Sent: row.Sum, There: v.table.Seen[i].Sum, Hidden: v.Hidden,
-		Failed: failed, Uncountable: arrival.IsUncountable(row.Name), Unfinished: v.IsOpen,
+		Failed: failed, Uncountable: isUncountable(row.Name), Unfinished: v.IsOpen,
 		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),
 		Quiet: now.Sub(since), Patience: v.Patience,
 	}

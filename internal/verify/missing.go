@@ -7,27 +7,25 @@ import (
 	"slices"
 
 	"github.com/google/uuid"
-
-	"github.com/hogapi/hogapi/internal/arrival"
 )
 
-// Missing has the missing events of an import: the known uuids, each once and in order, and the number of
+// MissingEvents has the missing events of an import: the known uuids, each once and in order, and the number of
 // the other events.
-type Missing struct {
+type MissingEvents struct {
 	ids     []uuid.UUID
 	unnamed int64 // further ones, with unknown uuids
 }
 
-// NewMissing makes a Missing of this many events, with the known uuids.
-func NewMissing(ids []uuid.UUID, events int64) Missing {
+// NewMissingEvents makes MissingEvents of this many events, with the known uuids.
+func NewMissingEvents(ids []uuid.UUID, events int64) MissingEvents {
 	ids = slices.Clone(ids)
-	slices.SortFunc(ids, arrival.CompareIDs)
+	slices.SortFunc(ids, compareIDs)
 	ids = slices.Compact(ids)
-	return Missing{ids, events - int64(len(ids))}
+	return MissingEvents{ids, events - int64(len(ids))}
 }
 
 // String identifies the missing events: other events have another text.
-func (m Missing) String() string {
+func (m MissingEvents) String() string {
 	digest := sha256.New()
 	for _, id := range m.ids {
 		digest.Write(id[:])
@@ -38,7 +36,7 @@ func (m Missing) String() string {
 // Search finds missing events in a source after a place. It reads the source from its start, so that it
 // knows in the end which missing events the source does not have. It is for one goroutine.
 type Search[P comparable] struct {
-	Missing
+	MissingEvents
 
 	after   P
 	passed  bool // the place was seen
@@ -48,10 +46,10 @@ type Search[P comparable] struct {
 }
 
 // NewSearch begins a search. After the zero place it takes all missing events.
-func NewSearch[P comparable](missing Missing, after P) *Search[P] {
+func NewSearch[P comparable](missing MissingEvents, after P) *Search[P] {
 	var start P
 	n := len(missing.ids)
-	return &Search[P]{Missing: missing, after: after, isAfter: after == start, found: make([]bool, n), left: n}
+	return &Search[P]{MissingEvents: missing, after: after, isAfter: after == start, found: make([]bool, n), left: n}
 }
 
 // Takes looks at the next event of the source: its uuid, and whether the import sent it. Takes reports
@@ -62,7 +60,7 @@ func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
 	if !sent {
 		return false
 	}
-	i, isMissing := slices.BinarySearchFunc(s.ids, id, arrival.CompareIDs)
+	i, isMissing := slices.BinarySearchFunc(s.ids, id, compareIDs)
 	if isMissing && !s.found[i] {
 		s.found[i] = true
 		s.left--

@@ -10,7 +10,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -26,17 +25,17 @@ func TestOthersInTheirPlace(t *testing.T) {
 	c.Source = nil
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 	assert.Contains(t, r.Cells[0].Reason, "they are not the same")
 	assert.Len(t, p.asked, 2, "the day before, and the month")
 
 	c.Source = source
 	r, err = Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.TooMany, r.State)
+	assert.Equal(t, TooMany, r.State)
 	assert.Contains(t, r.Cells[0].Reason, "; and 1 of the source are not there yet")
 	r = standsStill(t, c)
-	assert.Equal(t, arrival.Missing, r.State)
+	assert.Equal(t, Missing, r.State)
 	assert.Len(t, r.MissingIDs, 20)
 	assert.Len(t, r.ForeignIDs, 20)
 }
@@ -54,13 +53,13 @@ func TestCompleteByCounts(t *testing.T) {
 		c.Source = nil
 		r, err := Verify(t.Context(), c)
 		require.NoError(t, err)
-		assert.Equal(t, arrival.ByCounts, r.State, name)
+		assert.Equal(t, ByCounts, r.State, name)
 		assert.Contains(t, r.Cells[3].Reason, "a Source settles it")
 
 		c.Source = source
 		r, err = Verify(t.Context(), c)
 		require.NoError(t, err)
-		assert.Equal(t, arrival.Complete, r.State, name)
+		assert.Equal(t, Complete, r.State, name)
 		assert.NotEmpty(t, p.listed, "all uuids were compared")
 		p.events[3].ID = id(99)
 		r = standsStill(t, c)
@@ -74,7 +73,7 @@ func TestShortListsNameNothing(t *testing.T) {
 	c, p := importOf(sent(60)) // more than are looked for one by one
 	p.short, c.EveryUUID = 1, true
 	r := standsStill(t, c)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 	assert.Empty(t, r.MissingIDs)
 	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[0].Reason)
 
@@ -84,7 +83,7 @@ func TestShortListsNameNothing(t *testing.T) {
 	r = standsStill(t, c)
 	require.Len(t, r.Outside, 1)
 	assert.Contains(t, r.Outside[0].Reason, "the service lists 0 uuids of the 1 that it has counted")
-	assert.Equal(t, arrival.Moved, r.Outside[0].State, "and not rejects that were imported again")
+	assert.Equal(t, Moved, r.Outside[0].State, "and not rejects that were imported again")
 }
 
 // An import of which nothing was taken is asked for too: another one may have its ID.
@@ -94,23 +93,23 @@ func TestNothingWasSent(t *testing.T) {
 	c.Rows, c.Acknowledged, c.Oldest, c.Newest, c.Source = nil, 0, time.Time{}, time.Time{}, nil
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.TooMany, r.State)
+	assert.Equal(t, TooMany, r.State)
 	assert.EqualValues(t, 20, r.Foreign)
 
-	p.errs = func(arrival.Window) error { return errors.New("no room") }
+	p.errs = func(Window) error { return errors.New("no room") }
 	r, err = Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 	assert.Contains(t, r.Notes, "the count failed: no room")
 
 	p.errs, p.events = nil, nil
 	r, err = Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	c.IsOpen = true
 	r, err = Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Unfinished, r.State)
+	assert.Equal(t, Unfinished, r.State)
 }
 
 // A look that was killed after a window had failed knows of it when it continues: its cells are neither complete nor missing.
@@ -119,7 +118,7 @@ func TestAKilledLookKnowsWhatFailed(t *testing.T) {
 	c, p := importOf(sent(60)) // March and April
 	c.Dir, c.Source = t.TempDir(), nil
 	ctx, cancel := context.WithCancel(t.Context())
-	p.errs = func(w arrival.Window) error {
+	p.errs = func(w Window) error {
 		switch {
 		case w.From == march:
 			return errors.New("no room")
@@ -135,10 +134,10 @@ func TestAKilledLookKnowsWhatFailed(t *testing.T) {
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
 	require.Len(t, p.asked, 1, "April; it continues")
-	assert.Equal(t, arrival.Unknown, r.State)
-	assert.Equal(t, arrival.Unknown, r.Cells[0].State)
+	assert.Equal(t, Unknown, r.State)
+	assert.Equal(t, Unknown, r.Cells[0].State)
 	assert.Equal(t, "the count failed: no room", r.Cells[0].Reason)
-	assert.Equal(t, arrival.Complete, r.Cells[59].State)
+	assert.Equal(t, Complete, r.Cells[59].State)
 }
 
 // The looks of an older receipt of the same import say nothing of a newer one.
@@ -157,9 +156,9 @@ func TestLooksOfAnOlderReceipt(t *testing.T) {
 	c.Digest = "of a later run"
 	r := look(2 * time.Hour)
 	assert.Equal(t, 1, r.Looks)
-	assert.Equal(t, arrival.Arriving, r.State, "these are not three looks")
+	assert.Equal(t, Arriving, r.State, "these are not three looks")
 	look(3 * time.Hour)
-	assert.Equal(t, arrival.Missing, look(4*time.Hour).State)
+	assert.Equal(t, Missing, look(4*time.Hour).State)
 }
 
 // Of more missing events than can be named, all are counted.
@@ -171,7 +170,7 @@ func TestMoreAreMissingThanNamed(t *testing.T) {
 	v, err := newVerifier(c)
 	require.NoError(t, err)
 	v.Patience = defaultPatience
-	for range arrival.EnoughLooks {
+	for range enoughLooks {
 		v.memory.Look = lookState{}
 		require.NoError(t, v.look(t.Context()))
 	}
@@ -179,16 +178,16 @@ func TestMoreAreMissingThanNamed(t *testing.T) {
 		v.memory.Cells[i].Since = day(40)
 	}
 	v.judge()
-	v.finds = findings{cells: make([]cellFinds, 20), outside: map[arrival.Key]cellFinds{}, strange: map[uuid.UUID]arrival.Key{}, ours: map[uuid.UUID]bool{}}
-	v.found[0] = arrival.Found{Lacking: 3, Absent: []uuid.UUID{id(1)}}
+	v.finds = findings{cells: make([]cellFinds, 20), outside: map[Key]cellFinds{}, strange: map[uuid.UUID]Key{}, ours: map[uuid.UUID]bool{}}
+	v.found[0] = Found{Absent: 3, AbsentIDs: []uuid.UUID{id(1)}}
 	v.finds.missing = make([]uuid.UUID, mostMissingIDs-1, mostMissingIDs)
-	v.found[1] = arrival.Found{Lacking: 2, Absent: []uuid.UUID{id(2), id(3)}}
+	v.found[1] = Found{Absent: 2, AbsentIDs: []uuid.UUID{id(2), id(3)}}
 	require.NoError(t, v.settleAbsent(t.Context()))
 	r := v.result()
 	assert.EqualValues(t, []int64{3, 2}, []int64{r.Cells[0].Missing, r.Cells[1].Missing})
 	assert.Len(t, r.MissingIDs, mostMissingIDs)
 	require.NoError(t, v.files.close())
-	all := NewMissing([]uuid.UUID{id(1), id(2)}, 5)
+	all := NewMissingEvents([]uuid.UUID{id(1), id(2)}, 5)
 	search := NewSearch(all, 0)
 	assert.True(t, search.Takes(1, id(1), true))
 	assert.True(t, search.Takes(2, id(2), true))

@@ -13,7 +13,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/reasons"
@@ -24,12 +23,12 @@ import (
 type rejectedIDs struct{ refused, unconfirmed []uuid.UUID }
 
 func (r *rejectedIDs) has(id uuid.UUID) bool {
-	_, found := slices.BinarySearchFunc(r.refused, id, arrival.CompareIDs)
+	_, found := slices.BinarySearchFunc(r.refused, id, compareIDs)
 	return found
 }
 
 func (r *rejectedIDs) isUnconfirmed(id uuid.UUID) bool {
-	_, found := slices.BinarySearchFunc(r.unconfirmed, id, arrival.CompareIDs)
+	_, found := slices.BinarySearchFunc(r.unconfirmed, id, compareIDs)
 	return found
 }
 
@@ -40,8 +39,8 @@ func readRejects(ctx context.Context, paths []string, importID string) (r reject
 			return r, fmt.Errorf("hogapi: verify: the reject file %s: %w", filepath.Base(path), errtext.Pathless(err))
 		}
 	}
-	slices.SortFunc(r.refused, arrival.CompareIDs)
-	slices.SortFunc(r.unconfirmed, arrival.CompareIDs)
+	slices.SortFunc(r.refused, compareIDs)
+	slices.SortFunc(r.unconfirmed, compareIDs)
 	return r, nil
 }
 

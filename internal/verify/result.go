@@ -8,13 +8,11 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/hogapi/hogapi/internal/arrival"
 )
 
 // Result is the outcome of verifying an import.
 type Result struct {
-	State        arrival.State // the worst of all cells
+	State        State // the worst of all cells
 	Looks        int
 	Seen, Copies int64
 	Missing      int64
@@ -31,12 +29,12 @@ type Result struct {
 
 // Cell is the outcome for the events of one name in one period.
 type Cell struct {
-	arrival.Row
-	arrival.Counts
+	Row
+	Counts
 
 	Missing, Moved, Foreign, Doubled int64
 
-	State  arrival.State
+	State  State
 	Reason string
 }
 
@@ -48,7 +46,7 @@ func (v *verifier) result() *Result {
 		cell := v.cell(i)
 		r.add(&r.Cells, cell)
 		r.Seen, r.Copies = r.Seen+cell.Seen, r.Copies+cell.Copies
-		if arrival.IsUncountable(cell.Name) {
+		if isUncountable(cell.Name) {
 			names[cell.Name] = true
 		}
 	}
@@ -56,21 +54,21 @@ func (v *verifier) result() *Result {
 		r.add(&r.Outside, v.outsideCell(key))
 	}
 	if v.IsOpen {
-		r.State = max(r.State, arrival.Unfinished)
+		r.State = max(r.State, Unfinished)
 	}
 	if why := v.failed[noCell]; why != "" {
-		r.State = max(r.State, arrival.Unknown)
+		r.State = max(r.State, Unknown)
 		r.Notes = append(r.Notes, why)
 	}
 	if v.table.Left.Seen > 0 {
-		r.State = max(r.State, arrival.Moved)
+		r.State = max(r.State, Moved)
 		v.finds.unnamed += v.table.Left.Seen
 		r.Notes = append(r.Notes, fmt.Sprintf("%d events are of further days and names that the receipt does not have", v.table.Left.Seen))
 	}
 	r.Uncountable = slices.Sorted(maps.Keys(names))
 	r.MovedIDs, r.ForeignIDs = v.strangeIDs()
 	r.Moved = v.finds.unnamed + int64(len(v.finds.ours)+len(v.finds.moved))
-	slices.SortFunc(r.MissingIDs, arrival.CompareIDs)
+	slices.SortFunc(r.MissingIDs, compareIDs)
 	if r.Missing > 0 && v.Source == nil {
 		r.Notes = append(r.Notes, "without VerifyOptions.Source the missing events cannot be named; events with equal uuids, which count once, may be among them")
 	}
@@ -92,15 +90,15 @@ func (v *verifier) cell(i int) Cell {
 	switch {
 	case compared:
 		state = v.comparedCell(i, f, &c)
-	case v.finds.isShort(i), state == arrival.Complete && v.finds.why(i) != "": // its uuids were to be compared too
-		state, c.Reason = arrival.Unknown, v.finds.why(i)
-	case state == arrival.Missing:
+	case v.finds.isShort(i), state == Complete && v.finds.why(i) != "": // its uuids were to be compared too
+		state, c.Reason = Unknown, v.finds.why(i)
+	case state == Missing:
 		c.Missing = row.Acknowledged - seen.Seen
 		c.Reason = v.finds.cells[i].why
 		if v.Source == nil {
 			c.Reason = "events of the source with equal uuids count once, and may be among them: a Source settles it"
 		}
-	case state == arrival.TooMany:
+	case state == TooMany:
 		c.Foreign = seen.Seen - row.Acknowledged - row.Unconfirmed
 		c.Reason = cmp.Or(v.finds.cells[i].why, tooMany)
 	default:
@@ -111,56 +109,56 @@ func (v *verifier) cell(i int) Cell {
 }
 
 // comparedCell fills in the outcome for a cell with compared uuids, and returns its state.
-func (v *verifier) comparedCell(i int, f arrival.Found, c *Cell) arrival.State {
+func (v *verifier) comparedCell(i int, f Found, c *Cell) State {
 	finds := v.finds.cells[i]
 	c.Seen = f.Listed + finds.come
 	c.Copies = max(c.Copies, c.Seen)
 	c.Missing, c.Moved, c.Foreign, c.Doubled = finds.missing, finds.moved, finds.foreign, f.Doubled
 	switch {
 	case c.Missing > 0:
-		return arrival.Missing
+		return Missing
 	case c.Foreign > 0 && v.IsOpen:
 		c.Foreign, c.Reason = 0, unfinished
-		return arrival.Unknown
+		return Unknown
 	case c.Foreign > 0:
 		c.Reason = "events with the import's ID that the source does not have"
 		if finds.arriving > 0 {
 			c.Reason += fmt.Sprintf("; and %d of the source are not there yet", finds.arriving)
 		}
-		return arrival.TooMany
+		return TooMany
 	case c.Moved > 0:
 		c.Reason = "events of the source are under another day or name"
-		return arrival.Moved
+		return Moved
 	case f.Hidden > 0:
 		c.Reason = hiddenReason(f.Hidden)
-		return arrival.Unknown
+		return Unknown
 	case finds.arriving > 0:
 		c.Reason = v.arriving(i)
-		return arrival.Arriving
+		return Arriving
 	case finds.unconfirmed > 0:
 		c.Reason = fmt.Sprintf("%d events are not there, and ", finds.unconfirmed)
 		switch {
-		case v.sight(i).CanArrive():
+		case v.sight(i).canArrive():
 			c.Reason += "the unconfirmed ones among them may still arrive: " + v.arriving(i)
 		case len(v.Rejects) == 0:
 			c.Reason += "without Rejects it is not known whether they are the unconfirmed ones"
 		default:
-			c.Reason += "they are unconfirmed ones: " + uncountable
+			c.Reason += "they are unconfirmed ones: " + notKept
 		}
-		return arrival.CompleteUnconfirmed
+		return CompleteUnconfirmed
 	case finds.again > 0:
 		c.Reason = fmt.Sprintf("%d rejected events are there too: they were imported again", finds.again)
 	case f.Doubled > 0:
 		c.Reason = fmt.Sprintf("%d events of the source share the uuid of another one, and are stored once", f.Doubled)
 	}
-	return arrival.Complete
+	return Complete
 }
 
 const (
-	others      = "as many are there as were sent, and they are not the same: the ID was used for other data too, or events have moved. A Source shows which events are not there"
-	tooMany     = "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint"
-	uncountable = "the service drops, changes or keeps elsewhere events of this name"
-	shared      = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
+	others  = "as many are there as were sent, and they are not the same: the ID was used for other data too, or events have moved. A Source shows which events are not there"
+	tooMany = "more than were sent: the ID was used for other data too, rejects were imported again, or the receipt is of an older checkpoint"
+	notKept = "the service drops, changes or keeps elsewhere events of this name"
+	shared  = "as many copies are there as were acknowledged, of fewer uuids: events of the source with equal uuids count once. A Source settles it"
 )
 
 // Texts about an import that has not come to its end.
@@ -178,23 +176,23 @@ func (v *verifier) reason(i int) string {
 	switch state := v.state[i]; {
 	case v.failed[i] != "":
 		return v.failed[i]
-	case state == arrival.Unknown && v.IsOpen && !v.sight(i).MayShareUUIDs():
+	case state == Unknown && v.IsOpen && !v.sight(i).mayShareUUIDs():
 		return unfinished
-	case state == arrival.Unknown && arrival.IsUncountable(v.table.Cells[i].Name):
-		return uncountable
-	case state == arrival.Unknown && v.sight(i).AreOthers():
+	case state == Unknown && isUncountable(v.table.Cells[i].Name):
+		return notKept
+	case state == Unknown && v.sight(i).areOthers():
 		return cmp.Or(v.finds.why(i), others)
-	case state == arrival.Unknown && v.Hidden > 0:
+	case state == Unknown && v.Hidden > 0:
 		return hiddenReason(v.Hidden)
-	case state == arrival.Unknown:
+	case state == Unknown:
 		return cmp.Or(v.finds.why(i), shared)
-	case state == arrival.ByCounts && v.sight(i).There.N == v.table.Seen[i].Seen:
+	case state == ByCounts && v.sight(i).There.N == v.table.Seen[i].Seen:
 		return "the receipt is of an older release, which did not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
-	case state == arrival.ByCounts:
+	case state == ByCounts:
 		return "the service does not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
-	case state == arrival.CompleteUnconfirmed:
+	case state == CompleteUnconfirmed:
 		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
-	case state == arrival.Arriving:
+	case state == Arriving:
 		return v.arriving(i)
 	}
 	return ""
@@ -218,7 +216,7 @@ func (v *verifier) arriving(i int) string {
 	case s.Quiet < s.Patience:
 		return fmt.Sprintf("the last acknowledgement came %v ago, and events may take %v", rounded(s.Quiet), s.Patience)
 	}
-	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, rounded(s.Stood), arrival.EnoughLooks, arrival.EnoughTime)
+	return fmt.Sprintf("%d looks in %v have seen so many: it takes %d looks over %v, with Wait or the same Dir", s.Looks, rounded(s.Stood), enoughLooks, enoughTime)
 }
 
 // rounded rounds a duration to the second, or a long one to the minute.
@@ -231,25 +229,25 @@ func rounded(d time.Duration) time.Duration {
 }
 
 // outsideCell returns the outcome for a cell that the receipt does not have.
-func (v *verifier) outsideCell(key arrival.Key) Cell {
+func (v *verifier) outsideCell(key Key) Cell {
 	n := v.table.Outside[key]
-	c := Cell{Row: arrival.Row{Key: key}, Counts: n}
+	c := Cell{Row: Row{Key: key}, Counts: n}
 	find, compared := v.finds.outside[key]
-	state := arrival.Moved
+	state := Moved
 	switch {
 	case v.IsOpen:
-		state, c.Reason = arrival.Unknown, unfinished
+		state, c.Reason = Unknown, unfinished
 	case compared && find.why == "":
 		c.Moved, c.Foreign = find.moved, find.foreign
 		c.Reason = "events of the source that have another day or name there"
 		switch {
 		case c.Foreign > 0:
-			state, c.Reason = arrival.TooMany, "events with the import's ID that the source does not have"
+			state, c.Reason = TooMany, "events with the import's ID that the source does not have"
 		case c.Moved == 0:
-			state, c.Reason = arrival.Complete, "rejected events that were imported again"
+			state, c.Reason = Complete, "rejected events that were imported again"
 		}
 	case len(v.table.Cells) == 0:
-		state, c.Foreign, c.Reason = arrival.TooMany, n.Seen, cmp.Or(find.why, tooMany)
+		state, c.Foreign, c.Reason = TooMany, n.Seen, cmp.Or(find.why, tooMany)
 	default:
 		c.Moved = n.Seen
 		v.finds.unnamed += n.Seen
@@ -269,7 +267,7 @@ func (v *verifier) strangeIDs() (moved, foreign []uuid.UUID) {
 			foreign = append(foreign, id)
 		}
 	}
-	slices.SortFunc(moved, arrival.CompareIDs)
-	slices.SortFunc(foreign, arrival.CompareIDs)
+	slices.SortFunc(moved, compareIDs)
+	slices.SortFunc(foreign, compareIDs)
 	return moved[:min(len(moved), mostOtherIDs)], foreign[:min(len(foreign), mostOtherIDs)]
 }

@@ -4,11 +4,9 @@ import (
 	"context"
 	"errors"
 	"path/filepath"
-	"time"
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/extsort"
 )
@@ -22,14 +20,14 @@ const (
 )
 
 // sortSource sorts the uuids of the source by the cells of the receipt.
-func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
+func (v *verifier) sortSource(ctx context.Context) (*sortedItems, error) {
 	folder, err := v.files.scratch()
 	if err != nil {
 		return nil, v.files.failed(sortedName, err)
 	}
 	name := filepath.Join(folder, sortedName)
 	if v.memory.Sorted == v.SourceID {
-		if sorted, err := arrival.OpenSorted(name); err == nil {
+		if sorted, err := openSorted(name); err == nil {
 			return sorted, nil
 		}
 	} else if err := v.files.forgetCompared(); err != nil { // it was compared with another source
@@ -38,12 +36,12 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 	if err := extsort.Remove(name); err != nil {
 		return nil, v.files.failed(sortedName, err)
 	}
-	sorter, err := arrival.NewSorter(name)
+	sorter, err := openItems(name, sortMemory)
 	if err != nil {
 		return nil, v.files.failed(sortedName, err)
 	}
 	if err = v.feed(ctx, sorter); err == nil {
-		if err = sorter.Finish(ctx); ctx.Err() == nil {
+		if err = sorter.Finish(ctx, nil); ctx.Err() == nil {
 			err = v.files.failed(sortedName, err)
 		}
 	}
@@ -54,12 +52,12 @@ func (v *verifier) sortSource(ctx context.Context) (*arrival.Sorted, error) {
 	if err := v.save(); err != nil {
 		return nil, err
 	}
-	sorted, err := arrival.OpenSorted(name)
+	sorted, err := openSorted(name)
 	return sorted, v.files.failed(sortedName, err)
 }
 
 // feed gives the sorter all events of the source that were sent.
-func (v *verifier) feed(ctx context.Context, sorter arrival.Sorter) error {
+func (v *verifier) feed(ctx context.Context, sorter *extsort.Sorter) error {
 	var read, strange int64
 	for ev, err := range v.Source(ctx) {
 		if err != nil {
@@ -71,15 +69,12 @@ func (v *verifier) feed(ctx context.Context, sorter arrival.Sorter) error {
 		if ev.ID == uuid.Nil || v.rejected.has(ev.ID) {
 			continue
 		}
-		item := arrival.Item{Cell: v.table.Find(ev.Time.Truncate(24*time.Hour), ev.Name), ID: ev.ID}
-		if item.Cell < 0 {
+		cell := v.table.Find(dayOf(ev.Time), ev.Name)
+		if cell < 0 {
 			strange++
 			continue
 		}
-		if ev.IsHidden {
-			item.Mark |= arrival.Hidden
-		}
-		if err := sorter.Add(item); err != nil {
+		if err := addItem(sorter, item{cell, ev.ID, ev.IsHidden}); err != nil {
 			return v.files.failed(sortedName, err)
 		}
 	}

@@ -1,6 +1,7 @@
-// Package verify finds out whether the events of an import are in the project: it counts them, again and
-// again where they may still arrive, compares their uuids with the uuids of the source where the counts
-// differ, and remembers its findings in a folder. It makes no calls.
+// Package verify finds out whether the events of an import are in the project: it counts them by day and name, again
+// and again where they may still arrive, compares their uuids with the uuids of the source where the counts differ, and
+// remembers its findings in a folder. It has the texts of the queries and the checks of their answers. It makes no
+// calls itself.
 package verify
 
 import (
@@ -13,9 +14,7 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/watch"
 )
@@ -23,7 +22,7 @@ import (
 // Import is the part of a receipt that Verify uses.
 type Import struct {
 	ID, Digest       string
-	Rows             []arrival.Row
+	Rows             []Row
 	Oldest, Newest   time.Time // of the acknowledged events
 	LastAcknowledged time.Time // zero where it is not known
 	Read             int64
@@ -41,12 +40,12 @@ type Event struct {
 	IsHidden bool // counting cannot find it
 }
 
-// Project shows the events of the import. *[hogql.Import] is one.
+// Project shows the events of the import. *[Queries] is one.
 type Project interface {
-	Count(ctx context.Context, w arrival.Window) ([]hogql.CountRow, error)
-	Find(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]hogql.CountRow, error)
-	List(ctx context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error]
-	Fault(err error) hogql.Fault
+	Count(ctx context.Context, w Window) ([]CountRow, error)
+	Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error)
+	List(ctx context.Context, name string, w Window) iter.Seq2[uuid.UUID, error]
+	Fault(err error) Fault
 }
 
 // Config configures Verify.
@@ -119,12 +118,12 @@ func Verify(ctx context.Context, c Config) (*Result, error) {
 type verifier struct {
 	Config
 
-	table    *arrival.Table
+	table    *table
 	files    folder
 	memory   memory
 	failed   map[int]string // why the newest look did not count a cell
-	state    []arrival.State
-	found    map[int]arrival.Found // by cell, where uuids were compared
+	state    []State
+	found    map[int]Found // by cell, where uuids were compared
 	finds    findings
 	rejected rejectedIDs
 	every    bool // some events are foreign or have moved, so they can be in cells that are still short too
@@ -139,10 +138,10 @@ const (
 
 func newVerifier(c Config) (*verifier, error) {
 	v := &verifier{
-		Config: c, table: arrival.NewTable(c.Rows, c.Oldest, c.Newest),
-		found: map[int]arrival.Found{}, failed: map[int]string{},
+		Config: c, table: newTable(c.Rows, c.Oldest, c.Newest),
+		found: map[int]Found{}, failed: map[int]string{},
 	}
-	v.state = make([]arrival.State, len(v.table.Cells))
+	v.state = make([]State, len(v.table.Cells))
 	var err error
 	if v.files, err = openFolder(c.Dir, c.Import); err != nil {
 		return nil, err
@@ -151,7 +150,7 @@ func newVerifier(c Config) (*verifier, error) {
 		return nil, errors.Join(err, v.files.close())
 	}
 	if n := len(v.table.Cells); len(v.memory.Cells) != n || len(v.memory.Grew) != n || len(v.memory.Look.Seen) != n {
-		v.memory = memory{Cells: make([]arrival.Standing, n), Grew: make([]bool, n)}
+		v.memory = memory{Cells: make([]standing, n), Grew: make([]bool, n)}
 	}
 	return v, nil
 }
@@ -210,7 +209,7 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 // forgetFinds drops the findings after comparing uuids has failed, and keeps the counts.
 func (v *verifier) forgetFinds(err error) {
 	why := "its uuids were not compared: " + mask.Clean(errtext.Bare(err).Error())
-	v.found, v.finds = map[int]arrival.Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
+	v.found, v.finds = map[int]Found{}, findings{cells: make([]cellFinds, len(v.table.Cells))}
 	for i := range v.finds.cells {
 		if v.isSuspect(i) {
 			v.finds.cells[i].why = why
@@ -241,8 +240,8 @@ func (v *verifier) isSettled() bool {
 	}
 	for i, state := range v.state {
 		_, failed := v.failed[i]
-		isUnconfirmed := state == arrival.CompleteUnconfirmed && v.sight(i).CanArrive()
-		if failed || state == arrival.Arriving && !v.mayBeShared(i) || isUnconfirmed {
+		isUnconfirmed := state == CompleteUnconfirmed && v.sight(i).canArrive()
+		if failed || state == Arriving && !v.mayBeShared(i) || isUnconfirmed {
 			return false
 		}
 	}
@@ -251,12 +250,12 @@ func (v *verifier) isSettled() bool {
 
 // mayBeShared reports whether all events of a cell may have arrived, some with an equal uuid. Only the
 // source can tell.
-func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).MayShareUUIDs() }
+func (v *verifier) mayBeShared(i int) bool { return v.Source != nil && v.sight(i).mayShareUUIDs() }
 
 // canArrive reports whether absent events of some cell may still arrive.
 func (v *verifier) canArrive() bool {
 	for i := range v.table.Cells {
-		if v.sight(i).CanArrive() {
+		if v.sight(i).canArrive() {
 			return true
 		}
 	}
@@ -266,7 +265,7 @@ func (v *verifier) canArrive() bool {
 // mayArrive reports whether comparing uuids has found absent events that may still arrive.
 func (v *verifier) mayArrive() bool {
 	for i, f := range v.finds.cells {
-		if f.arriving > 0 || f.unconfirmed > 0 && v.sight(i).CanArrive() {
+		if f.arriving > 0 || f.unconfirmed > 0 && v.sight(i).canArrive() {
 			return true
 		}
 	}

@@ -14,9 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/hogql"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -31,34 +29,34 @@ type project struct {
 	late   []Event       // come after they were counted and listed
 	copies map[int]int64 // further ones, by day
 	noSums bool
-	short  int                                       // lists end before so many of their last uuids
-	errs   func(arrival.Window) error                // of counts; may be nil
-	lists  func(name string, w arrival.Window) error // may be nil
-	finds  func(ofImport bool, w arrival.Window) error
-	asked  []arrival.Window // counts
-	listed []string         // names
-	looked int              // queries for one event
+	short  int                               // lists end before so many of their last uuids
+	errs   func(Window) error                // of counts; may be nil
+	lists  func(name string, w Window) error // may be nil
+	finds  func(ofImport bool, w Window) error
+	asked  []Window // counts
+	listed []string // names
+	looked int      // queries for one event
 }
 
 var errTooMuch, errHopeless, errUnreached = errors.New("too much"), errors.New("no scope"), errors.New("no route")
 
-func (p *project) Fault(err error) hogql.Fault {
-	return hogql.Fault{IsTooMuch: errors.Is(err, errTooMuch), IsHopeless: errors.Is(err, errHopeless), IsUnreachable: errors.Is(err, errUnreached)}
+func (p *project) Fault(err error) Fault {
+	return Fault{IsTooMuch: errors.Is(err, errTooMuch), IsHopeless: errors.Is(err, errHopeless), IsUnreachable: errors.Is(err, errUnreached)}
 }
 
-func (p *project) Count(_ context.Context, w arrival.Window) (rows []hogql.CountRow, err error) {
+func (p *project) Count(_ context.Context, w Window) (rows []CountRow, err error) {
 	p.asked = append(p.asked, w)
 	if p.errs != nil {
 		err = p.errs(w)
 	}
 	for _, ev := range p.events {
 		if err == nil && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name, Counts: arrival.Counts{Seen: 1, Copies: 1, Sum: p.sum(ev.ID)}})
+			rows = append(rows, CountRow{Day: ev.Time, Event: ev.Name, Counts: Counts{Seen: 1, Copies: 1, Sum: p.sum(ev.ID)}})
 		}
 	}
 	for n, copies := range p.copies {
 		if err == nil && !day(n).Before(w.From) && day(n).Before(w.Until) {
-			rows = append(rows, hogql.CountRow{Day: day(n), Event: "e", Counts: arrival.Counts{Copies: copies}})
+			rows = append(rows, CountRow{Day: day(n), Event: "e", Counts: Counts{Copies: copies}})
 		}
 	}
 	return rows, err
@@ -71,7 +69,7 @@ func (p *project) sum(id uuid.UUID) uuidsum.Sum {
 	return uuidsum.Of(id)
 }
 
-func (p *project) Find(_ context.Context, id uuid.UUID, ofImport bool, w arrival.Window) (rows []hogql.CountRow, err error) {
+func (p *project) Find(_ context.Context, id uuid.UUID, ofImport bool, w Window) (rows []CountRow, err error) {
 	p.looked++
 	if p.finds != nil {
 		err = p.finds(ofImport, w)
@@ -82,13 +80,13 @@ func (p *project) Find(_ context.Context, id uuid.UUID, ofImport bool, w arrival
 	}
 	for _, ev := range events {
 		if err == nil && ev.ID == id && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			rows = append(rows, hogql.CountRow{Day: ev.Time, Event: ev.Name})
+			rows = append(rows, CountRow{Day: ev.Time, Event: ev.Name})
 		}
 	}
 	return rows, err
 }
 
-func (p *project) List(_ context.Context, name string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+func (p *project) List(_ context.Context, name string, w Window) iter.Seq2[uuid.UUID, error] {
 	p.listed = append(p.listed, name)
 	var err error
 	if p.lists != nil {
@@ -100,7 +98,7 @@ func (p *project) List(_ context.Context, name string, w arrival.Window) iter.Se
 			ids = append(ids, ev.ID)
 		}
 	}
-	slices.SortFunc(ids, arrival.CompareIDs)
+	slices.SortFunc(ids, compareIDs)
 	ids = ids[:max(0, len(ids)-p.short)]
 	return func(yield func(uuid.UUID, error) bool) {
 		if err != nil {
@@ -143,7 +141,7 @@ func importOf(events []Event) (Config, *project) {
 		},
 	}
 	for _, ev := range events {
-		c.Rows = append(c.Rows, arrival.Row{Key: arrival.Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: uuidsum.Of(ev.ID)})
+		c.Rows = append(c.Rows, Row{Key: Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: uuidsum.Of(ev.ID)})
 	}
 	return c, p
 }
@@ -153,8 +151,8 @@ func standsStill(t *testing.T, c Config) *Result {
 	t.Helper()
 	c.Dir = t.TempDir()
 	var r *Result
-	for i := range arrival.EnoughLooks {
-		c.Now = func() time.Time { return day(50).Add(time.Duration(i) * arrival.EnoughTime) }
+	for i := range enoughLooks {
+		c.Now = func() time.Time { return day(50).Add(time.Duration(i) * enoughTime) }
 		var err error
 		r, err = Verify(t.Context(), c)
 		require.NoError(t, err)
@@ -169,7 +167,7 @@ func TestAllIsThere(t *testing.T) {
 	c.Progress = func(at Progress) { steps = append(steps, at.Done, at.Total) }
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []int64{1, 2, 2, 2}, steps)
 	assert.EqualValues(t, 20, r.Seen)
 	assert.Empty(t, p.listed, "where the counts agree no uuids are compared")
@@ -186,11 +184,11 @@ func TestWhatIsAbsentIsNamed(t *testing.T) {
 	p.events = slices.Delete(p.events, 10, 11) // lost
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.TooMany, r.State, "at the first look nothing is missing yet")
+	assert.Equal(t, TooMany, r.State, "at the first look nothing is missing yet")
 	assert.Zero(t, r.Missing)
 
 	r = standsStill(t, c)
-	assert.Equal(t, arrival.Missing, r.State)
+	assert.Equal(t, Missing, r.State)
 	assert.Equal(t, []uuid.UUID{id(8), id(11)}, r.MissingIDs)
 	assert.Equal(t, []uuid.UUID{id(4), id(6)}, r.MovedIDs)
 	assert.Equal(t, []uuid.UUID{id(99)}, r.ForeignIDs)
@@ -225,13 +223,13 @@ func TestASourceThatFailsLeavesTheCounts(t *testing.T) {
 	require.ErrorIs(t, err, failed)
 	require.EqualError(t, err, "hogapi: verify: the source failed: the disk is gone")
 	assert.EqualValues(t, 19, r.Seen)
-	assert.Equal(t, arrival.Unknown, r.State)
+	assert.Equal(t, Unknown, r.State)
 }
 
 func TestWindowsThatAreTooMuchAreHalved(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
-	p.errs = func(w arrival.Window) error {
+	p.errs = func(w Window) error {
 		if w.Until.Sub(w.From) > 7*24*time.Hour {
 			return errTooMuch
 		}
@@ -239,7 +237,7 @@ func TestWindowsThatAreTooMuchAreHalved(t *testing.T) {
 	}
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.EqualValues(t, 20, r.Seen)
 }
 
@@ -247,16 +245,16 @@ func TestFailedCounts(t *testing.T) {
 	t.Parallel()
 	for err, wantAsked := range map[error]int{errTooMuch: 42, errUnreached: 1} { // down to each day; or not at all
 		c, p := importOf(sent(20))
-		p.errs = func(arrival.Window) error { return err }
+		p.errs = func(Window) error { return err }
 		r, failed := Verify(t.Context(), c)
 		require.NoError(t, failed)
-		assert.Equal(t, arrival.Unknown, r.State)
+		assert.Equal(t, Unknown, r.State)
 		assert.Zero(t, r.Missing, "a look that fails has not seen nothing")
 		assert.Equal(t, "the count failed: "+err.Error(), r.Cells[0].Reason)
 		assert.Len(t, p.asked, wantAsked)
 	}
 	c, p := importOf(sent(20))
-	p.errs = func(arrival.Window) error { return errHopeless }
+	p.errs = func(Window) error { return errHopeless }
 	_, err := Verify(t.Context(), c)
 	require.ErrorIs(t, err, errHopeless)
 }
@@ -277,7 +275,7 @@ func TestWaitsUntilAllHasArrived(t *testing.T) {
 		}
 		r, err := Verify(t.Context(), c)
 		require.NoError(t, err)
-		assert.Equal(t, arrival.Complete, r.State)
+		assert.Equal(t, Complete, r.State)
 		assert.Equal(t, 4, waits)
 		assert.Equal(t, (1+2+4+8)*time.Minute, time.Since(begin))
 	})
@@ -289,7 +287,7 @@ func endedAtTheSecondWindow(t *testing.T) (c Config, p *project, err error) {
 	c, p = importOf(sent(20))
 	c.Dir = t.TempDir()
 	ctx, cancel := context.WithCancel(t.Context())
-	p.errs = func(arrival.Window) error {
+	p.errs = func(Window) error {
 		if len(p.asked) == 2 {
 			cancel()
 			return ctx.Err()
@@ -309,7 +307,7 @@ func TestContinuesInItsFolder(t *testing.T) {
 	p.asked, p.errs = nil, nil
 	r, err := Verify(t.Context(), c)
 	require.NoError(t, err)
-	assert.Equal(t, arrival.Complete, r.State)
+	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, first[1:], p.asked, "what was counted is not counted again")
 	assert.Equal(t, 1, r.Looks)
 

@@ -1,7 +1,4 @@
-// Package arrival compares the events that an import has sent with the events that the service shows: it
-// has a table of cells, one for each day and name, the windows of time to ask for, the verdict on the
-// counts of a cell, and the uuids of a source, sorted on disk. It makes no calls.
-package arrival
+package verify
 
 import (
 	"cmp"
@@ -68,9 +65,9 @@ const (
 	byName
 )
 
-// Table has the cells of a receipt, and the further cells that the service shows. Days before 1970, which
+// table has the cells of a receipt, and the further cells that the service shows. Days before 1970, which
 // the service cannot name, are grouped by month.
-type Table struct {
+type table struct {
 	Cells   []Row // in the order of their keys
 	Outside map[Key]Counts
 	Seen    []Counts // of Cells, by index
@@ -84,11 +81,11 @@ type Table struct {
 // mostOutside bounds the memory for cells that no receipt has.
 const mostOutside = 10_000
 
-// NewTable makes a table of a receipt's rows, which have events from oldest to newest. It leaves out rows
+// newTable makes a table of a receipt's rows, which have events from oldest to newest. It leaves out rows
 // without acknowledged or unconfirmed events.
-func NewTable(rows []Row, oldest, newest time.Time) *Table {
+func newTable(rows []Row, oldest, newest time.Time) *table {
 	days := Days(oldest, newest)
-	t := &Table{index: map[Key]int{}, from: days.From, until: days.Until}
+	t := &table{index: map[Key]int{}, from: days.From, until: days.Until}
 	for _, r := range rows {
 		if r.Acknowledged+r.Unconfirmed == 0 {
 			continue
@@ -124,7 +121,7 @@ func NewTable(rows []Row, oldest, newest time.Time) *Table {
 
 // widen adds the days of a row, which may have unconfirmed events outside the days of the acknowledged
 // ones. It adds the days of a month only if the receipt has no acknowledged events.
-func (t *Table) widen(k Key, noneAcknowledged bool) {
+func (t *table) widen(k Key, noneAcknowledged bool) {
 	span := t.Span(k)
 	switch {
 	case noneAcknowledged && t.from.IsZero():
@@ -138,18 +135,18 @@ func (t *Table) widen(k Key, noneAcknowledged bool) {
 }
 
 // Begin empties the counts for a new look.
-func (t *Table) Begin() {
+func (t *table) Begin() {
 	t.Seen, t.Outside, t.Left = make([]Counts, len(t.Cells)), map[Key]Counts{}, Counts{}
 }
 
 // Find returns the cell of an event, or -1 if no row of the receipt counts it.
-func (t *Table) Find(at time.Time, name string) (cell int) {
+func (t *table) Find(at time.Time, name string) (cell int) {
 	_, cell = t.place(at, name)
 	return cell
 }
 
 // place returns the key of an event by the receipt's grain, and the index of its cell, or -1.
-func (t *Table) place(day time.Time, name string) (Key, int) {
+func (t *table) place(day time.Time, name string) (Key, int) {
 	key := Key{day.Format(dayLayout), name}
 	switch {
 	case t.grain == byName && !day.Before(t.from) && day.Before(t.until):
@@ -169,7 +166,7 @@ func (t *Table) place(day time.Time, name string) (Key, int) {
 }
 
 // Add counts a row of an answer for a window.
-func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
+func (t *table) Add(w Window, day time.Time, name string, n Counts) {
 	key, i := Key{BeforeEpoch, name}, -1
 	if w.Until.After(epoch) {
 		key, i = t.place(day, name)
@@ -189,7 +186,7 @@ func (t *Table) Add(w Window, day time.Time, name string, n Counts) {
 }
 
 // Span is the days of a cell, half open.
-func (t *Table) Span(k Key) Window {
+func (t *table) Span(k Key) Window {
 	if k.Period == BeforeEpoch {
 		return Window{beginning, epoch}
 	}
@@ -197,7 +194,7 @@ func (t *Table) Span(k Key) Window {
 }
 
 // Within returns the indexes of the cells that have days in a window.
-func (t *Table) Within(w Window) (cells []int) {
+func (t *table) Within(w Window) (cells []int) {
 	for i, r := range t.Cells {
 		if span := t.Span(r.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
 			cells = append(cells, i)
@@ -209,7 +206,7 @@ func (t *Table) Within(w Window) (cells []int) {
 // Windows returns the times to ask for: each month that has events, the time between such months, and one
 // day more on both sides, which shows events that have moved. Without cells it returns all times until
 // tomorrow.
-func (t *Table) Windows(now time.Time) (list []Window) {
+func (t *table) Windows(now time.Time) (list []Window) {
 	if len(t.Cells) == 0 {
 		return []Window{{beginning, epoch}, {epoch, afterTomorrow(now)}}
 	}
@@ -231,7 +228,7 @@ func (t *Table) Windows(now time.Time) (list []Window) {
 }
 
 // Beyond returns the windows before and after all others, from the year 1900 until tomorrow.
-func (t *Table) Beyond(now time.Time) []Window {
+func (t *table) Beyond(now time.Time) []Window {
 	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
 	var list []Window
 	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, afterTomorrow(now)}} {
@@ -244,12 +241,12 @@ func (t *Table) Beyond(now time.Time) []Window {
 
 // Wide returns all days on which an event of the table can be, even under another time: from 31 days before
 // the table until tomorrow.
-func (t *Table) Wide(now time.Time) Window {
+func (t *table) Wide(now time.Time) Window {
 	return Window{t.from.AddDate(0, 0, -31), afterTomorrow(now)}
 }
 
 // Index returns the number of a cell, or -1 if no row of the receipt has the key.
-func (t *Table) Index(k Key) int {
+func (t *table) Index(k Key) int {
 	if i, ok := t.index[k]; ok {
 		return i
 	}
@@ -257,7 +254,7 @@ func (t *Table) Index(k Key) int {
 }
 
 // SortedOutside are the keys of the cells that no receipt has, in order.
-func (t *Table) SortedOutside() []Key {
+func (t *table) SortedOutside() []Key {
 	keys := make([]Key, 0, len(t.Outside))
 	for k := range t.Outside {
 		keys = append(keys, k)

@@ -1,6 +1,4 @@
-// Package hogql queries the service for the events of one import: it has the texts of the queries,
-// the checks of their answers, and the waits for a busy service. It makes no calls itself.
-package hogql
+package verify
 
 import (
 	"encoding/json"
@@ -10,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
@@ -68,42 +65,39 @@ const (
 	startOfDay = "toStartOfDay(toTimeZone(timestamp, 'UTC'))"
 )
 
-func ofImport(text, id string, w arrival.Window) Query {
+func ofImport(text, id string, w Window) Query {
 	q := within(text, w)
 	q.Values["job_id"] = id
 	return q
 }
 
-func within(text string, w arrival.Window) Query {
+func within(text string, w Window) Query {
 	return Query{text, map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
 }
 
 // CountTotal counts all events of an import in a window.
-func CountTotal(id string, w arrival.Window) Query { return ofImport(countTotal, id, w) }
+func CountTotal(id string, w Window) Query { return ofImport(countTotal, id, w) }
 
 // CountDays counts the events of an import by day and name.
-func CountDays(id string, w arrival.Window) Query { return ofImport(countDays, id, w) }
+func CountDays(id string, w Window) Query { return ofImport(countDays, id, w) }
 
 // SumDays counts the events of an import by day and name, and sums their uuids like [uuidsum.Sum].
-func SumDays(id string, w arrival.Window) Query { return ofImport(sumDays, id, w) }
+func SumDays(id string, w Window) Query { return ofImport(sumDays, id, w) }
 
 // ListUUIDs lists the uuids of the events with one name, sorted as texts, after a given one.
-func ListUUIDs(id, event, after string, w arrival.Window) Query {
+func ListUUIDs(id, event, after string, w Window) Query {
 	q := ofImport(listUUIDs, id, w)
 	q.Values["one_event"], q.Values["after_id"] = event, after
 	return q
 }
 
-// Limits of event times.
-var (
-	firstTime = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
-	lastTime  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
-)
+// lastTime is after all events.
+var lastTime = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // SelectEvents selects the events of an import in [from, until). A zero time means no limit.
 func SelectEvents(id string, from, until time.Time) Query {
 	if from.IsZero() {
-		from = firstTime
+		from = beginning
 	}
 	if until.IsZero() {
 		until = lastTime
@@ -114,14 +108,14 @@ func SelectEvents(id string, from, until time.Time) Query {
 }
 
 // find looks for one event.
-func find(one uuid.UUID, w arrival.Window) Query {
+func find(one uuid.UUID, w Window) Query {
 	q := within(findUUID, w)
 	q.Values["one_id"] = one.String()
 	return q
 }
 
 // findOfImport looks for one event of an import.
-func findOfImport(id string, one uuid.UUID, w arrival.Window) Query {
+func findOfImport(id string, one uuid.UUID, w Window) Query {
 	q := find(one, w)
 	q.Values["job_id"] = id
 	q.HogQL = strings.Replace(q.HogQL, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)

@@ -1,4 +1,4 @@
-package hogql
+package verify
 
 import (
 	"context"
@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/watch"
 )
@@ -60,25 +59,25 @@ func patiently[T any](ctx context.Context, s Service, query func() ([]T, error))
 	}
 }
 
-// Import queries the events of one import. It is not safe for concurrent use.
-type Import struct {
+// Queries queries the events of one import. It is not safe for concurrent use.
+type Queries struct {
 	Service Service
 	ID      string
 	older   bool // the server refuses toDate with a time zone
 	noSums  bool // the server refuses the sums of uuids or their functions
 }
 
-func (j *Import) name() string { return "hogapi verify " + j.ID }
+func (j *Queries) name() string { return "hogapi verify " + j.ID }
 
 // Fault classifies the error of a query.
-func (j *Import) Fault(err error) Fault {
+func (j *Queries) Fault(err error) Fault {
 	fault := j.Service.Fault(err)
 	fault.IsTooMuch = fault.IsTooMuch || errors.Is(err, ErrFull) || errors.Is(err, httptry.ErrTooBig) || errors.Is(err, httptry.ErrTimeout)
 	return fault
 }
 
 // Count counts by day and name, with sums of uuids if the service supports them.
-func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error) {
+func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
 	if j.noSums {
 		return j.countBy(ctx, CountDays(j.ID, w), w)
 	}
@@ -96,14 +95,14 @@ func (j *Import) Count(ctx context.Context, w arrival.Window) ([]CountRow, error
 }
 
 // Find looks for an event by its uuid, among the import's events or among all.
-func (j *Import) Find(ctx context.Context, id uuid.UUID, ofImport bool, w arrival.Window) ([]CountRow, error) {
+func (j *Queries) Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error) {
 	if ofImport {
 		return j.countBy(ctx, findOfImport(j.ID, id, w), w)
 	}
 	return j.countBy(ctx, find(id, w), w)
 }
 
-func (j *Import) countBy(ctx context.Context, q Query, w arrival.Window) ([]CountRow, error) {
+func (j *Queries) countBy(ctx context.Context, q Query, w Window) ([]CountRow, error) {
 	count := func() ([]CountRow, error) {
 		sent := q
 		if j.older {
@@ -130,7 +129,7 @@ func (j *Import) countBy(ctx context.Context, q Query, w arrival.Window) ([]Coun
 }
 
 // checkCounts refuses rows outside the query and duplicates.
-func checkCounts(rows []CountRow, w arrival.Window) error {
+func checkCounts(rows []CountRow, w Window) error {
 	type key struct {
 		day   time.Time
 		event string
@@ -148,7 +147,7 @@ func checkCounts(rows []CountRow, w arrival.Window) error {
 }
 
 // List yields the uuids of the events with a name in a window, sorted as texts.
-func (j *Import) List(ctx context.Context, event string, w arrival.Window) iter.Seq2[uuid.UUID, error] {
+func (j *Queries) List(ctx context.Context, event string, w Window) iter.Seq2[uuid.UUID, error] {
 	return func(yield func(uuid.UUID, error) bool) {
 		after := ""
 		for {

@@ -1,4 +1,4 @@
-package hogql
+package verify
 
 import (
 	"encoding/json"

@@ -1,4 +1,4 @@
-package arrival
+package verify
 
 import (
 	"slices"
@@ -26,12 +26,12 @@ const (
 
 // Looks that must see the same count before a cell is called missing.
 const (
-	EnoughLooks = 3         // with the same count
-	EnoughTime  = time.Hour // between the first and the last of them
+	enoughLooks = 3         // with the same count
+	enoughTime  = time.Hour // between the first and the last of them
 )
 
-// Sight has the known facts about a cell after a look.
-type Sight struct {
+// sight has the known facts about a cell after a look.
+type sight struct {
 	Acknowledged, Unconfirmed int64
 	Seen, Copies              int64
 	Sent, There               uuidsum.Sum // of the sent uuids and of the seen uuids, as far as they are known
@@ -47,11 +47,11 @@ type Sight struct {
 	Patience    time.Duration // how much of that it takes
 }
 
-// Judge returns the state of a cell by its counts. It never calls events missing that may still arrive, and
-// calls a cell complete only if the sums of uuids prove it.
-func Judge(s Sight) State {
+// state returns the state of a cell by its counts. It never calls events missing that may still arrive, and calls a
+// cell complete only if the sums of uuids prove it.
+func (s sight) state() State {
 	switch {
-	case s.Failed, s.AreOthers():
+	case s.Failed, s.areOthers():
 		return Unknown
 	case s.Seen == s.Acknowledged+s.Unconfirmed && !s.hasSums():
 		return ByCounts
@@ -65,51 +65,51 @@ func Judge(s Sight) State {
 		return CompleteUnconfirmed
 	case s.Uncountable:
 		return Unknown
-	case s.CanArrive():
+	case s.canArrive():
 		return Arriving
-	case s.Acknowledged-s.Seen <= s.Hidden, s.MayShareUUIDs():
+	case s.Acknowledged-s.Seen <= s.Hidden, s.mayShareUUIDs():
 		return Unknown
 	}
 	return Missing
 }
 
 // hasSums reports whether the sums are of all uuids that were sent, and of all that were seen.
-func (s Sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unconfirmed && s.There.N == s.Seen }
+func (s sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unconfirmed && s.There.N == s.Seen }
 
-// AreOthers reports whether the project shows as many uuids as were sent, but other ones.
-func (s Sight) AreOthers() bool {
+// areOthers reports whether the project shows as many uuids as were sent, but other ones.
+func (s sight) areOthers() bool {
 	return s.Seen == s.Acknowledged+s.Unconfirmed && s.hasSums() && s.Sent != s.There
 }
 
-// MayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.
-func (s Sight) MayShareUUIDs() bool { return s.Seen < s.Acknowledged && s.Copies >= s.Acknowledged }
+// mayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.
+func (s sight) mayShareUUIDs() bool { return s.Seen < s.Acknowledged && s.Copies >= s.Acknowledged }
 
-// CanArrive reports whether absent events may still arrive.
-func (s Sight) CanArrive() bool {
-	return s.Grew || s.Quiet < s.Patience || s.Looks < EnoughLooks || s.Stood < EnoughTime
+// canArrive reports whether absent events may still arrive.
+func (s sight) canArrive() bool {
+	return s.Grew || s.Quiet < s.Patience || s.Looks < enoughLooks || s.Stood < enoughTime
 }
 
 // uncountable are names of events that the service drops, changes or keeps elsewhere.
 var uncountable = []string{"$$client_ingestion_warning", "$$heatmap", "$exception", "$feature_flag_called", "$performance_event"}
 
-// IsUncountable reports whether counting misses events of a name.
-func IsUncountable(name string) bool {
+// isUncountable reports whether counting misses events of a name.
+func isUncountable(name string) bool {
 	_, found := slices.BinarySearch(uncountable, name)
 	return found || strings.HasPrefix(name, "$ai_")
 }
 
-// Standing is how long a cell has had its count.
-type Standing struct {
+// standing is how long a cell has had its count.
+type standing struct {
 	Seen  int64     `json:"seen"`
 	Since time.Time `json:"since"` // of the first look that saw it
 	Looks int       `json:"looks"` // that saw it; 0: no look has counted the cell yet
 }
 
 // Next returns the standing after a look, and whether the cell grew.
-func (s Standing) Next(seen int64, now time.Time) (next Standing, grew bool) {
+func (s standing) Next(seen int64, now time.Time) (next standing, grew bool) {
 	if s.Looks > 0 && s.Seen == seen {
 		s.Looks++
 		return s, false
 	}
-	return Standing{Seen: seen, Since: now, Looks: 1}, s.Looks > 0 && seen > s.Seen
+	return standing{Seen: seen, Since: now, Looks: 1}, s.Looks > 0 && seen > s.Seen
 }

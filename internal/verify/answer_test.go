@@ -1,4 +1,4 @@
-package hogql
+package verify
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
@@ -79,11 +78,11 @@ func TestDecode(t *testing.T) {
 // A row has the columns of its query, with values that can be.
 func TestRows(t *testing.T) {
 	t.Parallel()
-	day := march.From
+	day := inMarch.From
 	for text, want := range map[string]CountRow{
-		`["1999-03-01","e",3,2]`:           {day, "e", arrival.Counts{Copies: 3, Seen: 2}},
-		`["1999-03-01T00:00:00Z","e",2,2]`: {day, "e", arrival.Counts{Copies: 2, Seen: 2}},
-		`["1999-03-01","",1,1,7,8]`:        {day, "", arrival.Counts{Copies: 1, Seen: 1, Sum: uuidsum.Sum{N: 1, High: 7, Low: 8}}},
+		`["1999-03-01","e",3,2]`:           {day, "e", Counts{Copies: 3, Seen: 2}},
+		`["1999-03-01T00:00:00Z","e",2,2]`: {day, "e", Counts{Copies: 2, Seen: 2}},
+		`["1999-03-01","",1,1,7,8]`:        {day, "", Counts{Copies: 1, Seen: 1, Sum: uuidsum.Sum{N: 1, High: 7, Low: 8}}},
 	} {
 		var got CountRow
 		require.NoError(t, json.Unmarshal([]byte(text), &got), text)

@@ -1,4 +1,4 @@
-package hogql
+package verify
 
 import (
 	"context"
@@ -11,16 +11,12 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/internal/arrival"
 )
 
 var (
 	errBusy    = errors.New("busy")
 	errRefused = errors.New("refused")
-	errTooMuch = errors.New("too much")
-	errOther   = errors.New("other")
-	march      = arrival.Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
+	inMarch    = Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
 // service answers with functions.
@@ -58,14 +54,14 @@ func TestABusyServiceIsWaitedFor(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				n := 0
-				j := Import{ID: "i", Service: service{wait: tt.wait, counts: func(Query) ([]CountRow, error) {
+				j := Queries{ID: "i", Service: service{wait: tt.wait, counts: func(Query) ([]CountRow, error) {
 					if n++; n <= tt.busy {
 						return nil, errBusy
 					}
 					return nil, nil
 				}}}
 				begin := time.Now()
-				_, err := j.Count(t.Context(), march)
+				_, err := j.Count(t.Context(), inMarch)
 				require.ErrorIs(t, err, tt.err)
 				assert.Equal(t, tt.took, time.Since(begin))
 			})
@@ -76,7 +72,7 @@ func TestABusyServiceIsWaitedFor(t *testing.T) {
 func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	t.Parallel()
 	var texts []string
-	j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+	j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
 		texts = append(texts, q.HogQL)
 		if strings.Contains(q.HogQL, dayOfEvent) {
 			return nil, errRefused
@@ -84,14 +80,14 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 		return nil, nil
 	}}}
 	for range 2 {
-		_, err := j.Count(t.Context(), march)
+		_, err := j.Count(t.Context(), inMarch)
 		require.NoError(t, err)
 	}
 	require.Len(t, texts, 3, "it is remembered")
 	assert.Contains(t, texts[2], startOfDay)
 
 	j.Service, j.noSums = service{counts: func(Query) ([]CountRow, error) { texts = append(texts, "refused"); return nil, errRefused }}, true
-	_, err := j.Count(t.Context(), march)
+	_, err := j.Count(t.Context(), inMarch)
 	require.ErrorIs(t, err, errRefused)
 	assert.Len(t, texts, 4, "there is no third way")
 }
@@ -100,24 +96,24 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 // use smaller windows, and then count single days.
 func TestSumsAreNotNeeded(t *testing.T) {
 	t.Parallel()
-	firstDay := arrival.Window{From: march.From, Until: march.From.AddDate(0, 0, 1)}
+	firstDay := Window{From: inMarch.From, Until: inMarch.From.AddDate(0, 0, 1)}
 	for name, tt := range map[string]struct {
 		fail  error
-		w     arrival.Window
+		w     Window
 		want  error
 		asked int // with two counts
 	}{
-		"refused":            {errRefused, march, nil, 4},
-		"too much":           {errTooMuch, march, errTooMuch, 2},
+		"refused":            {errRefused, inMarch, nil, 4},
+		"too much":           {errTooMuch, inMarch, errTooMuch, 2},
 		"too much for a day": {errTooMuch, firstDay, nil, 4},
 		"another error":      {errOther, firstDay, errOther, 2},
 	} {
 		asked := 0
-		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+		j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
 			if asked++; strings.Contains(q.HogQL, "reinterpretAsUInt64") {
 				return nil, tt.fail
 			}
-			return []CountRow{{Day: march.From, Event: "e"}}, nil
+			return []CountRow{{Day: inMarch.From, Event: "e"}}, nil
 		}}}
 		for range 2 {
 			rows, err := j.Count(t.Context(), tt.w)
@@ -126,18 +122,18 @@ func TestSumsAreNotNeeded(t *testing.T) {
 		}
 		assert.Equal(t, tt.asked, asked, name)
 	}
-	broken := Import{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return nil, errRefused }}}
-	_, err := broken.Count(t.Context(), march)
+	broken := Queries{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return nil, errRefused }}}
+	_, err := broken.Count(t.Context(), inMarch)
 	require.ErrorIs(t, err, errRefused)
 }
 
 // Duplicate rows, and rows outside the query, are an error.
 func TestCountsOfAnotherQuestion(t *testing.T) {
 	t.Parallel()
-	row := func(day int) CountRow { return CountRow{Day: march.From.AddDate(0, 0, day), Event: "e"} }
+	row := func(day int) CountRow { return CountRow{Day: inMarch.From.AddDate(0, 0, day), Event: "e"} }
 	for _, rows := range [][]CountRow{{row(0), row(0)}, {row(-1)}, {row(31)}} {
-		j := Import{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return rows, nil }}}
-		got, err := j.Count(t.Context(), march)
+		j := Queries{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return rows, nil }}}
+		got, err := j.Count(t.Context(), inMarch)
 		require.ErrorContains(t, err, "outside the query, or a row twice")
 		assert.Empty(t, got)
 	}
@@ -146,12 +142,12 @@ func TestCountsOfAnotherQuestion(t *testing.T) {
 func TestFindAsksOfTheImportOrOfAll(t *testing.T) {
 	t.Parallel()
 	for ofImport, want := range map[bool]int{true: 1, false: 0} {
-		j := Import{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+		j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
 			assert.Equal(t, want, strings.Count(q.HogQL, "{job_id}"))
 			assert.Len(t, q.Values, 3+want)
 			return nil, nil
 		}}}
-		_, err := j.Find(t.Context(), uuid.UUID{1}, ofImport, march)
+		_, err := j.Find(t.Context(), uuid.UUID{1}, ofImport, inMarch)
 		require.NoError(t, err)
 	}
 }
@@ -163,7 +159,7 @@ func TestListReadsPageAfterPage(t *testing.T) {
 		all[i].ID = uuid.UUID{0: byte(i >> 8), 1: byte(i), 15: 1}
 	}
 	pages := 0
-	j := Import{ID: "i", Service: service{uuids: func(after string) ([]UUIDRow, error) {
+	j := Queries{ID: "i", Service: service{uuids: func(after string) ([]UUIDRow, error) {
 		if pages++; after == "" {
 			return all[:MostUUIDs], nil
 		}
@@ -171,7 +167,7 @@ func TestListReadsPageAfterPage(t *testing.T) {
 		return all[MostUUIDs:], nil
 	}}}
 	n := 0
-	for id, err := range j.List(t.Context(), "e", march) {
+	for id, err := range j.List(t.Context(), "e", inMarch) {
 		require.NoError(t, err)
 		require.Equal(t, all[n].ID, id)
 		n++
@@ -182,7 +178,7 @@ func TestListReadsPageAfterPage(t *testing.T) {
 	for _, rows := range [][]UUIDRow{{all[2], all[1]}, {all[1], all[1]}} {
 		j.Service = service{uuids: func(string) ([]UUIDRow, error) { return rows, nil }}
 		var last error
-		for _, err := range j.List(t.Context(), "e", march) {
+		for _, err := range j.List(t.Context(), "e", inMarch) {
 			last = err
 		}
 		require.ErrorContains(t, last, "out of order")

@@ -1,4 +1,4 @@
-package hogql
+package verify
 
 import (
 	"bytes"
@@ -11,7 +11,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/arrival"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -141,7 +140,7 @@ func (a *Answer[T]) Whole(most int) ([]T, error) {
 type CountRow struct {
 	Day   time.Time
 	Event string
-	arrival.Counts
+	Counts
 }
 
 // UnmarshalJSON decodes a list of columns.

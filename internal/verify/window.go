@@ -1,4 +1,4 @@
-package arrival
+package verify
 
 import (
 	"fmt"
@@ -41,7 +41,7 @@ func (w Window) Period(period string) Window {
 
 // Halves are the two halves of a window, or nil for a single day.
 func (w Window) Halves() []Window {
-	days := int(w.Until.Sub(w.From) / day)
+	days := int(w.Until.Sub(w.From) / (24 * time.Hour))
 	if days < 2 {
 		return nil
 	}
@@ -77,9 +77,7 @@ func (w Window) MonthsOf(periods []string) (list []Window) {
 	return list
 }
 
-const day = 24 * time.Hour
-
-func dayOf(at time.Time) time.Time { return at.UTC().Truncate(day) }
+func dayOf(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
 func afterTomorrow(now time.Time) time.Time { return dayOf(now).AddDate(0, 0, 2) }
 

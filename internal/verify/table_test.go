@@ -1,4 +1,4 @@
-package arrival
+package verify
 
 import (
 	"testing"
@@ -31,16 +31,16 @@ var now = date("2024-09-01")
 // A month with events is a window, the months between two such ones are one, and there is a day more on both sides.
 func TestWindows(t *testing.T) {
 	t.Parallel()
-	table := NewTable([]Row{row("2024-03-01", "a", 1), row("2024-03-09", "a", 1), row("2024-07-31", "b", 2), row("2024-05-01", "gone", 0)},
+	table := newTable([]Row{row("2024-03-01", "a", 1), row("2024-03-09", "a", 1), row("2024-07-31", "b", 2), row("2024-05-01", "gone", 0)},
 		date("2024-03-01"), date("2024-07-31"))
 	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01 to 2024-06-30", "2024-07-01 to 2024-07-31", "2024-08-01"}, windows(table.Windows(now)))
 	assert.Equal(t, []string{"1900-01-01 to 1969-12-31", "1970-01-01 to 2024-02-28", "2024-08-02 to 2026-01-02"}, windows(table.Beyond(date("2026-01-01"))))
-	assert.Equal(t, []string{"1900-01-01 to 1969-12-31", "1970-01-01 to 2024-09-02"}, windows(NewTable(nil, time.Time{}, time.Time{}).Windows(now)), "all times")
+	assert.Equal(t, []string{"1900-01-01 to 1969-12-31", "1970-01-01 to 2024-09-02"}, windows(newTable(nil, time.Time{}, time.Time{}).Windows(now)), "all times")
 
-	byName := NewTable([]Row{row("", "a", 3)}, date("2024-03-05"), date("2024-04-05"))
+	byName := newTable([]Row{row("", "a", 3)}, date("2024-03-05"), date("2024-04-05"))
 	assert.Equal(t, []string{"2024-03-04 to 2024-03-31", "2024-04-01 to 2024-04-06"}, windows(byName.Windows(now)))
 
-	unconfirmed := NewTable([]Row{row("2024-03-02", "a", 1), {Key: Key{"2024-03-04", "a"}, Unconfirmed: 1}}, date("2024-03-02"), date("2024-03-02"))
+	unconfirmed := newTable([]Row{row("2024-03-02", "a", 1), {Key: Key{"2024-03-04", "a"}, Unconfirmed: 1}}, date("2024-03-02"), date("2024-03-02"))
 	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(unconfirmed.Windows(now)), "an event that may not have been taken has its day too")
 }
 
@@ -48,9 +48,9 @@ func TestWindows(t *testing.T) {
 func TestWindowsOfUnconfirmedEvents(t *testing.T) {
 	t.Parallel()
 	unconfirmed := func(period string) Row { return Row{Key: Key{period, "a"}, Unconfirmed: 1} }
-	days := NewTable([]Row{unconfirmed("2024-03-04"), unconfirmed("2024-03-02")}, time.Time{}, time.Time{})
+	days := newTable([]Row{unconfirmed("2024-03-04"), unconfirmed("2024-03-02")}, time.Time{}, time.Time{})
 	assert.Equal(t, []string{"2024-03-01 to 2024-03-05"}, windows(days.Windows(now)))
-	months := NewTable([]Row{unconfirmed("2024-03")}, time.Time{}, time.Time{})
+	months := newTable([]Row{unconfirmed("2024-03")}, time.Time{}, time.Time{})
 	assert.Equal(t, []string{"2024-02-29", "2024-03-01 to 2024-03-31", "2024-04-01"}, windows(months.Windows(now)))
 }
 
@@ -65,35 +65,35 @@ func TestHalves(t *testing.T) {
 func TestCellsOfEachGrain(t *testing.T) {
 	t.Parallel()
 	march := Window{date("2024-03-01"), date("2024-04-01")}
-	add := func(table *Table) {
+	add := func(table *table) {
 		table.Add(march, date("2024-03-01"), "a", Counts{Seen: 2, Copies: 3})
 		table.Add(march, date("2024-03-02"), "a", Counts{Seen: 1, Copies: 1})
 		table.Add(march, date("2024-03-02"), "b", Counts{Seen: 5, Copies: 5})
 	}
-	days := NewTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
+	days := newTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	add(days)
 	assert.Equal(t, []Counts{{Seen: 2, Copies: 3}}, days.Seen)
 	assert.Equal(t, map[Key]Counts{{"2024-03-02", "a"}: {Seen: 1, Copies: 1}, {"2024-03-02", "b"}: {Seen: 5, Copies: 5}}, days.Outside)
 	assert.Equal(t, []Key{{"2024-03-02", "a"}, {"2024-03-02", "b"}}, days.SortedOutside())
 
-	months := NewTable([]Row{row("2024-03", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
+	months := newTable([]Row{row("2024-03", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
 	add(months)
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}}, months.Seen)
 	assert.Equal(t, map[Key]Counts{{"2024-03", "b"}: {Seen: 5, Copies: 5}}, months.Outside)
 
-	names := NewTable([]Row{row("", "a", 3), row(Other, Other, 5)}, date("2024-03-01"), date("2024-03-02"))
+	names := newTable([]Row{row("", "a", 3), row(Other, Other, 5)}, date("2024-03-01"), date("2024-03-02"))
 	add(names)
 	names.Add(march, date("2024-03-03"), "a", Counts{Seen: 9, Copies: 9})
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}, {Seen: 5, Copies: 5}}, names.Seen)
 	assert.Equal(t, map[Key]Counts{{"2024-03-03", "a"}: {Seen: 9, Copies: 9}}, names.Outside, "after the last day")
 	assert.Equal(t, []int{0, 1}, names.Within(march))
 
-	unlisted := NewTable([]Row{row("", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
+	unlisted := newTable([]Row{row("", "a", 3)}, date("2024-03-01"), date("2024-03-02"))
 	add(unlisted)
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}}, unlisted.Seen, "without a row for the others, another name is in no cell")
 	assert.Equal(t, map[Key]Counts{{"", "b"}: {Seen: 5, Copies: 5}}, unlisted.Outside)
 
-	old := NewTable([]Row{row("1965-03-01", "a", 1), row("1965-03-02", "a", 1)}, date("1965-03-01"), date("1965-03-02"))
+	old := newTable([]Row{row("1965-03-01", "a", 1), row("1965-03-02", "a", 1)}, date("1965-03-01"), date("1965-03-02"))
 	assert.Equal(t, []Row{row("1965-03", "a", 2)}, old.Cells)
 	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{Seen: 2, Copies: 2})
 	assert.Equal(t, []Counts{{Seen: 2, Copies: 2}}, old.Seen, "the service names no day before 1970")
@@ -105,14 +105,14 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "of which month is not known")
 	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {Seen: 4, Copies: 4}}, old.Outside)
 
-	first := NewTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unconfirmed: 2}}, date("1970-01-01"), date("1970-01-02"))
+	first := newTable([]Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unconfirmed: 2}}, date("1970-01-01"), date("1970-01-02"))
 	assert.Equal(t, []Row{row("1970-01-01", "a", 1), {Key: Key{"1970-01-02", "a"}, Acknowledged: 2, Unconfirmed: 2}}, first.Cells, "half of a cell may be unconfirmed")
 }
 
 // A cell is within a window if they share a day. Wide spans from 31 days before the table to tomorrow.
 func TestCellsOfAWindow(t *testing.T) {
 	t.Parallel()
-	table := NewTable([]Row{row("2024-03-01", "a", 1), row("2024-03-02", "a", 1), row("2024-03-03", "a", 1)}, date("2024-03-01"), date("2024-03-03"))
+	table := newTable([]Row{row("2024-03-01", "a", 1), row("2024-03-02", "a", 1), row("2024-03-03", "a", 1)}, date("2024-03-01"), date("2024-03-03"))
 	assert.Equal(t, []int{1}, table.Within(Window{date("2024-03-02"), date("2024-03-03")}))
 	assert.Empty(t, table.Within(Window{date("2024-03-04"), date("2024-04-01")}))
 	assert.Empty(t, table.Within(Window{date("2024-02-01"), date("2024-03-01")}))
@@ -124,7 +124,7 @@ func TestCellsOfAWindow(t *testing.T) {
 // Events outside the cells are counted even beyond the bound of Outside.
 func TestOutsideIsBounded(t *testing.T) {
 	t.Parallel()
-	table := NewTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
+	table := newTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	for i := range mostOutside + 7 {
 		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{Seen: 1, Copies: 2})
 	}
