@@ -35,7 +35,6 @@ import (
 
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/integration"
-	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
 
@@ -230,7 +229,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 	}
 	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	for _, kind := range destination.Types() {
-		config := configs.Read(kind, json.RawMessage(`{}`))
+		config := readConfig(kind, json.RawMessage(`{}`))
 		filled := reflect.New(reflect.TypeOf(config)).Elem()
 		filled.Set(reflect.ValueOf(config))
 		fill(filled, false)

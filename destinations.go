@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"reflect"
 	"slices"
 	"time"
 
@@ -14,7 +15,6 @@ import (
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/optjson"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -53,12 +53,40 @@ func (d *Destination) UnmarshalJSON(b []byte) error {
 	*d = Destination{Type: sent.Type}
 	if len(sent.Config) > 0 && string(sent.Config) != "null" {
 		d.raw = &sealed{&sent.Config}
-		d.Config = configs.Read(sent.Type, sent.Config)
+		d.Config = readConfig(sent.Type, sent.Config)
 	}
 	if len(sent.Integration) > 0 {
-		_ = optjson.Loose(sent.Integration, &d.Integration) // of another shape: not sent again
+		_ = configs.Loose(sent.Integration, &d.Integration) // of another shape: not sent again
 	}
 	return nil
+}
+
+// configTypes has the type of the config of each kind of destination.
+var configTypes = map[destination.Type]reflect.Type{
+	destination.TypeS3:           reflect.TypeFor[destination.S3](),
+	destination.TypeAwsS3:        reflect.TypeFor[destination.S3](),
+	destination.TypeS3Compatible: reflect.TypeFor[destination.S3](),
+	destination.TypeSnowflake:    reflect.TypeFor[destination.Snowflake](),
+	destination.TypePostgres:     reflect.TypeFor[destination.Postgres](),
+	destination.TypeRedshift:     reflect.TypeFor[destination.Redshift](),
+	destination.TypeBigQuery:     reflect.TypeFor[destination.BigQuery](),
+	destination.TypeDatabricks:   reflect.TypeFor[destination.Databricks](),
+	destination.TypeAzureBlob:    reflect.TypeFor[destination.AzureBlob](),
+	destination.TypeHTTP:         reflect.TypeFor[destination.HTTP](),
+	destination.TypeWorkflows:    reflect.TypeFor[destination.Workflows](),
+	destination.TypeFileDownload: reflect.TypeFor[destination.FileDownload](),
+	destination.TypeNoOp:         reflect.TypeFor[destination.NoOp](),
+}
+
+// readConfig decodes a config from the service. A config that does not fit its kind becomes a Raw.
+func readConfig(kind destination.Type, text json.RawMessage) destination.Config {
+	if t := configTypes[kind]; t != nil {
+		config := reflect.New(t)
+		if configs.Decode(text, config.Interface()) == nil {
+			return config.Elem().Interface().(destination.Config)
+		}
+	}
+	return destination.Raw(text)
 }
 
 // MarshalJSON writes the destination with its credentials redacted.
@@ -66,7 +94,7 @@ func (d Destination) MarshalJSON() ([]byte, error) {
 	config := []byte("null")
 	if !isNil(d.Config) {
 		var err error
-		if config, err = optjson.Redacted(d.Config); err != nil {
+		if config, err = configs.Redacted(d.Config); err != nil {
 			return nil, err
 		}
 	}
@@ -132,7 +160,7 @@ func (d Destination) completed(changed configs.Keys) (config []byte, whole confi
 		if refusal != nil {
 			return nil, nil, refusal
 		}
-		changed = optjson.Overlay(below, changed)
+		changed = configs.Overlay(below, changed)
 	}
 	var stored configs.Keys
 	if !isNil(read.Config) {
@@ -167,7 +195,8 @@ func (d Destination) check() *outgoing.Refusal {
 		return outgoing.Refuse("Destination.Config", "",
 			"a config such as destination.S3{…} or destination.Raw; the service needs it with the type")
 	}
-	if !configs.Fits(d.Config, d.Type) {
+	of := reflect.Indirect(reflect.ValueOf(d.Config)).Type()
+	if of != reflect.TypeFor[destination.Raw]() && of != configTypes[d.Type] {
 		return outgoing.Refuse("Destination.Config", fmt.Sprintf("%T", d.Config),
 			"the config type of "+mask.UnlessKey(string(d.Type))+", or destination.Raw")
 	}

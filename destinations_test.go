@@ -71,6 +71,14 @@ func TestDestinationsGoBothWays(t *testing.T) {
 }
 
 // A config that this package reads wrongly must not hide the export, nor the page that it is on.
+func TestEachKindHasItsConfig(t *testing.T) {
+	for _, kind := range destination.Types() {
+		config := readConfig(kind, json.RawMessage(`{}`))
+		assert.NotEqual(t, destination.Raw(`{}`), config, kind)
+		assert.Nil(t, Destination{Type: kind, Config: config}.check(), kind)
+	}
+}
+
 func TestDestinationThatDoesNotFitStaysRaw(t *testing.T) {
 	for sent, config := range map[string]string{
 		`{"type":"Postgres","config":{"port":"many"}}`:           `{"port":"many"}`,

@@ -17,7 +17,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
-	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -283,7 +282,7 @@ func FuzzExport(f *testing.F) {
 
 // exportTo is an export with a config of one key that its kind knows.
 func exportTo(kind destination.Type, key uint8, value string) []byte {
-	config := configs.Read(kind, json.RawMessage("{}"))
+	config := readConfig(kind, json.RawMessage("{}"))
 	return fmt.Appendf(nil, `{"destination":{"type":"%s","config":%s}}`, kind, member(reflect.TypeOf(config), key, value))
 }
 

@@ -18,8 +18,8 @@ import (
 	"log/slog"
 	"slices"
 
+	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/optjson"
 )
 
 // Type is a kind of destination. The service may send values that this package does not know.
@@ -98,10 +98,10 @@ func (c Raw) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) 
 func (c Raw) LogValue() slog.Value { return slog.StringValue(c.String()) }
 
 // MarshalJSON writes the keys with credentials redacted.
-func (e Extra) MarshalJSON() ([]byte, error) { return optjson.RedactedKeys(optjson.Keys(e)), nil }
+func (e Extra) MarshalJSON() ([]byte, error) { return configs.RedactedKeys(configs.Keys(e)), nil }
 
 // String returns the keys as JSON with credentials redacted.
-func (e Extra) String() string { return string(optjson.RedactedKeys(optjson.Keys(e))) }
+func (e Extra) String() string { return string(configs.RedactedKeys(configs.Keys(e))) }
 
 // Format writes String under every verb.
 func (e Extra) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, e.String()) }

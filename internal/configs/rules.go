@@ -1,6 +1,3 @@
-// Package configs has the rules for configs of destinations and integrations: which config fits a
-// kind, which keys an update must send to lose nothing, and which values no server can store. It
-// knows kinds by name.
 package configs
 
 import (
@@ -11,12 +8,8 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/internal/optjson"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
-
-// Keys are the keys of a config.
-type Keys = optjson.Keys
 
 // unreturned are the keys that servers store and never return, for kinds with replaced configs.
 var unreturned = map[string][]string{
@@ -39,7 +32,7 @@ func IsReplacedKind(kind string) bool {
 // Update returns the config to send for changed keys, and the whole config that results. A server
 // that merges gets the changed keys, a server that replaces gets all. stored is nil if not known.
 func Update(kind string, stored, changed Keys, isReplaced bool) (sent, whole Keys, refusal *outgoing.Refusal) {
-	whole = optjson.Overlay(stored, changed)
+	whole = Overlay(stored, changed)
 	if isReplaced {
 		return whole, whole, checkReplacement(kind, stored, whole)
 	}
@@ -98,7 +91,7 @@ func lostInside(keys Keys) (lost []string) {
 
 // Encode encodes a config with its credentials, as JSON and as keys.
 func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
-	text, err := optjson.Revealed(config)
+	text, err := Revealed(config)
 	if err == nil && outgoing.HasBadText(text) {
 		err = errors.New("it has invalid UTF-8")
 	}
@@ -175,7 +168,7 @@ func Replacement(kind, attr, detail string, config any) string {
 
 // holdsCredentials reports whether a config contains credentials.
 func holdsCredentials(config any) bool {
-	text, err := optjson.Revealed(config)
+	text, err := Revealed(config)
 	return err == nil && len(mask.Credentials(text)) > 0
 }
 

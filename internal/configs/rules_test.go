@@ -72,29 +72,6 @@ func TestValuesThatNoServerCanStore(t *testing.T) {
 	assert.Nil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
 }
 
-func TestFilling(t *testing.T) {
-	t.Parallel()
-	c := filling{keys: map[string]any{}}
-	c.text("a", "")
-	c.need("B", "b", "x")
-	c.host("H", "h", "example.com")
-	c.aws("", "id", "key")
-	require.Nil(t, c.problem)
-	assert.Equal(t, map[string]any{"b": "x", "h": "example.com", "aws_access_key_id": "id", "aws_secret_access_key": "key"}, c.keys)
-	for field, fill := range map[string]func(*filling){
-		"B":                  func(c *filling) { c.need("B", "b", " ") },
-		"H":                  func(c *filling) { c.host("H", "h", "https://example.com") },
-		"AWSRoleARN":         func(c *filling) { c.aws("role", "id", "key") },
-		"AWSSecretAccessKey": func(c *filling) { c.aws("", "id", "") },
-	} {
-		c := filling{keys: map[string]any{}}
-		fill(&c)
-		require.NotNil(t, c.problem, field)
-		assert.Equal(t, field, c.problem.Field)
-		assert.Empty(t, c.problem.Value, "it may be a secret")
-	}
-}
-
 func TestEncode(t *testing.T) {
 	t.Parallel()
 	text, keys, refusal := Encode(json.RawMessage(`{"a":1}`))

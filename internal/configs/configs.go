@@ -1,8 +1,10 @@
-// Package optjson encodes and decodes configs: structs with fields that are absent, null or set,
-// some of them credentials, and with a map named Extra for unknown keys. It recognizes types by
-// their methods. An optional field has IsZero, IsNull, Get and the methods of encoding/json; a
-// credential has Reveal, and masks itself in print. A union is a struct with one field set.
-package optjson
+// Package configs encodes and decodes the configs of destinations and integrations, and has their rules: which keys an
+// update must send to lose nothing, and which values no server can store. It knows kinds by name.
+//
+// A config is a struct with fields that are absent, null or set, some of them credentials, and with a map named Extra
+// for unknown keys. Types are recognized by their methods: an optional field has IsZero, IsNull, Get and the methods of
+// encoding/json; a credential has Reveal, and masks itself in print. A union is a struct with one field set.
+package configs
 
 import (
 	"encoding/json"
@@ -12,7 +14,7 @@ import (
 	"sync"
 )
 
-// Keys are the keys of a JSON object with raw values.
+// Keys are the keys of a config with raw values.
 type Keys = map[string]json.RawMessage
 
 // Overlay merges changed over below, at every depth.

@@ -1,4 +1,4 @@
-package optjson
+package configs
 
 import (
 	"encoding/json"
@@ -163,8 +163,8 @@ func TestEncodeErrors(t *testing.T) {
 	for want, c := range map[string]any{
 		"name has a field of its own and cannot be in Extra":      config{Extra: keys{"name": canaryText}},
 		"part: key has a field of its own and cannot be in Extra": config{Part: set(part{Extra: keys{"key": canaryText}})},
-		"optjson.alien is not a config of this package":           alien{Raw: raw(canaryText)},
-		"*optjson.alien is not a config of this package":          &alien{Raw: raw(canaryText)},
+		"configs.alien is not a config of this package":           alien{Raw: raw(canaryText)},
+		"*configs.alien is not a config of this package":          &alien{Raw: raw(canaryText)},
 	} {
 		_, err := Revealed(c)
 		require.EqualError(t, err, want)

@@ -1,4 +1,4 @@
-package optjson
+package configs
 
 import (
 	"encoding/json"
