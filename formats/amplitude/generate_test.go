@@ -1,13 +1,9 @@
 package amplitude_test
 
 import (
-	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strings"
 	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
@@ -16,28 +12,13 @@ import (
 // generator makes rows as Amplitude exports them, with every trap at one to ten percent, and notes the expected events. It knows
 // Amplitude, not the converter.
 type generator struct {
-	*rand.Rand
+	formattest.Generator
 
-	want  *formattest.Totals
-	uuids map[string]bool // of events, as far as the row decides them
-	files [][][]byte      // rows by hour of upload
+	files [][][]byte // rows by hour of upload
 	rows  int
 }
 
 const hours = 48
-
-// percent is true in p of 100 cases.
-func (g *generator) percent(p int) bool { return g.IntN(100) < p }
-
-func generate(seed uint64, n int) *generator {
-	g := &generator{
-		Rand: rand.New(rand.NewPCG(seed, 18)), want: formattest.NewTotals(), uuids: map[string]bool{}, files: make([][][]byte, hours),
-	}
-	for g.rows < n {
-		g.row()
-	}
-	return g
-}
 
 var firstUpload = time.Date(2023, 6, 1, 0, 0, 0, 0, time.UTC)
 
@@ -46,15 +27,12 @@ const layout = "2006-01-02 15:04:05.000000"
 // add adds a row to the file of an hour, and in some cases to that of the next hour too, as an export of the
 // hour that two ranges share does.
 func (g *generator) add(hour int, row map[string]any) (times int) {
-	line, err := json.Marshal(row)
-	if err != nil {
-		panic(err)
-	}
+	line := formattest.Line(row)
 	_, hasID := row["uuid"].(string)
 	for times = 1; ; times++ {
 		g.files[hour] = append(g.files[hour], line)
 		g.rows++
-		if times == 2 || hour+1 == hours || !hasID || !g.percent(3) {
+		if times == 2 || hour+1 == hours || !hasID || !g.Percent(3) {
 			return times
 		}
 		hour++
@@ -72,12 +50,12 @@ func (g *generator) row() {
 		"event_properties": map[string]any{"n": g.IntN(100), "Total Price": 10.0}, "groups": map[string]any{}, "group_properties": map[string]any{},
 	}
 	switch { // variants of older exports
-	case g.percent(5):
+	case g.Percent(5):
 		row["$schema"], row["plan"], row["paying"] = 12, nil, "true"
-	case g.percent(5):
+	case g.Percent(5):
 		row["paying"], row["is_attribution_event"], row["amplitude_attribution_ids"] = 1, false, []any{"c37e"}
 	}
-	if g.percent(3) { // names on which PostHog acts
+	if g.Percent(3) { // names on which PostHog acts
 		row["event_properties"] = map[string]any{"$set": 1, "distinct_id": "other", "$groups": "x", "$session_id": 5, "$process_person_profile": "no"}
 	}
 	name, skip := g.name(row)
@@ -85,7 +63,7 @@ func (g *generator) row() {
 	at, hasTime := g.times(row, upload)
 	hasID := g.ids(row)
 	notes := append(g.system(row), g.users(row)...)
-	if g.percent(1) {
+	if g.Percent(1) {
 		row = map[string]any{"amplitude_id": 5, "merged_amplitude_id": 6, "merge_event_time": upload.Format(layout)}
 		skip, hasTime = amplitude.SkipMergedUsers, true
 	}
@@ -94,7 +72,7 @@ func (g *generator) row() {
 		return
 	}
 	var groups []string
-	if g.percent(10) {
+	if g.Percent(10) {
 		groups = g.groups(row)
 		if len(row["groups"].(map[string]any)) > 0 {
 			notes = append(notes, "groups")
@@ -105,36 +83,21 @@ func (g *generator) row() {
 	}
 	switch times := int64(g.add(hour, row)); {
 	case skip != "":
-		g.want.Skips[skip] += times
+		g.Want.Skips[skip] += times
 	case !hasTime:
-		g.want.Rejected += times
+		g.Want.Rejects += times
 	default:
 		for range times {
-			g.event(name, at, person, linked, hasID, row, notes)
+			g.Event(at, name, append(notes, formattest.IDs(person, linked, hasID)...)...)
+			if id, ok := row["uuid"].(string); ok {
+				g.Uses(id)
+			}
 			for _, content := range groups {
-				g.want.Event("$groupidentify", at, "group", "", true)
-				g.uuid(content + at.Format(layout))
+				g.Event(at, "$groupidentify", formattest.IDs("group", "", true)...)
+				g.Uses(content + at.Format(layout))
 			}
 		}
 	}
-}
-
-func (g *generator) event(name string, at time.Time, person, linked string, hasID bool, row map[string]any, notes []string) {
-	g.want.Event(name, at, person, linked, hasID)
-	for _, note := range notes {
-		g.want.Notes[note]++
-	}
-	if id, ok := row["uuid"].(string); ok {
-		g.uuid(id)
-	}
-}
-
-// uuid counts the events that have the uuid of an earlier event.
-func (g *generator) uuid(id string) {
-	if g.uuids[id] {
-		g.want.Doubles++
-	}
-	g.uuids[id] = true
 }
 
 // groupRow notes a row of Amplitude's own $groupidentify.
@@ -148,18 +111,18 @@ func (g *generator) groupRow(hour int, row map[string]any, at time.Time, hasTime
 	times := g.add(hour, row)
 	switch {
 	case !hasTime:
-		g.want.Rejected += int64(times)
+		g.Want.Rejects += int64(times)
 	case keys == 0:
-		g.want.Skips[amplitude.SkipNoGroup] += int64(times)
+		g.Want.Skips[amplitude.SkipNoGroup] += int64(times)
 	default:
 		for range times {
 			for range keys {
-				g.want.Event("$groupidentify", at, "group", "", hasID)
+				g.Event(at, "$groupidentify", formattest.IDs("group", "", hasID)...)
 			}
 			if id, ok := row["uuid"].(string); ok {
-				g.uuid(id)
+				g.Uses(id)
 				for i := 1; i < keys; i++ {
-					g.uuid(fmt.Sprint(id, i))
+					g.Uses(fmt.Sprint(id, i))
 				}
 			}
 		}
@@ -257,7 +220,7 @@ func kindOf(id string) string {
 // times sets the times, and returns the one that counts.
 func (g *generator) times(row map[string]any, upload time.Time) (at time.Time, isThere bool) {
 	at = upload.Add(-time.Duration(g.IntN(60_000)) * time.Millisecond)
-	if g.percent(5) { // the telephone was offline
+	if g.Percent(5) { // the telephone was offline
 		at = at.Add(-time.Duration(g.IntN(20*24)) * time.Hour)
 	}
 	client, received := at.Add(-time.Duration(g.IntN(5))*time.Second), upload
@@ -284,7 +247,7 @@ func (g *generator) times(row map[string]any, upload time.Time) (at time.Time, i
 
 // ids sets the ids of the row.
 func (g *generator) ids(row map[string]any) (hasID bool) {
-	id := g.newUUID()
+	id := g.UUID().String()
 	row["$insert_id"] = []string{id, "ajs-" + id + ":CS4fUc2U9U", "Order Submitted:" + id}[g.IntN(3)]
 	switch k := g.IntN(100); {
 	case k < 3: // without uuid
@@ -295,18 +258,9 @@ func (g *generator) ids(row map[string]any) (hasID bool) {
 	case k < 8:
 		row["uuid"] = "row " + id
 	default:
-		row["uuid"] = g.newUUID()
+		row["uuid"] = g.UUID().String()
 	}
 	return true
-}
-
-func (g *generator) newUUID() string {
-	var id uuid.UUID
-	for i := range id {
-		id[i] = byte(g.Uint32())
-	}
-	id[6], id[8] = id[6]&0x0f|byte(1+3*g.IntN(2))<<4, id[8]&0x3f|0x80 // version 1 or 4
-	return id.String()
 }
 
 // system sets the platform of the event, and returns the properties that the event must have.
@@ -330,7 +284,7 @@ func (g *generator) system(row map[string]any) []string {
 func (g *generator) users(row map[string]any) (notes []string) {
 	p := map[string]any{"plan": "team", "initial_utm_source": "EMPTY", "initial_rtd_cid": "EMPTY"}
 	notes = []string{"once plan"}
-	if g.percent(10) {
+	if g.Percent(10) {
 		p["initial_utm_term"], p["initial_referrer"] = "shoes", "https://news.example/"
 		notes = append(notes, "once $initial_referrer", "once $initial_utm_term")
 	}

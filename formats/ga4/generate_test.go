@@ -1,6 +1,7 @@
 package ga4_test
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"testing"
@@ -22,13 +23,9 @@ const (
 
 // generator writes rows as BigQuery does, and notes the expected events of each.
 type generator struct {
-	formattest.Dice
+	formattest.Generator
 
-	form int
-	want formattest.Counts
-
-	last   []byte // the row before, with its notes
-	again  func()
+	form   int
 	micros int64 // of the bundle at hand
 }
 
@@ -102,12 +99,11 @@ func (g *generator) batch(r object, page, ordering, index int) {
 	r["batch_page_id"], r["batch_ordering_id"], r["batch_event_index"] = g.number(int64(page)), g.number(int64(ordering)), g.number(int64(index))
 }
 
-// line is the next line.
-func (g *generator) line() []byte {
+// record makes the next row.
+func (g *generator) record() {
 	g.form = g.IntN(3)
-	if g.last != nil && g.Percent(2) { // exported twice
-		g.again()
-		return g.last
+	if g.Again(2) { // exported twice
+		return
 	}
 	at := g.Time().Add(time.Duration(g.IntN(1000)) * time.Microsecond)
 	if g.micros != 0 && g.Percent(10) { // one bundle, one time
@@ -125,53 +121,36 @@ func (g *generator) line() []byte {
 	default:
 		r["user_pseudo_id"] = fmt.Sprintf("%d.%d", g.IntN(1<<30), at.Unix())
 	}
-	hasBatch := g.Percent(50)
-	if hasBatch {
+	id := "" // without the numbers of a batch, equal rows are two events
+	if g.Percent(50) {
 		g.batch(r, g.IntN(1000), g.IntN(50), g.IntN(20))
-		kind += ", own uuid"
+		kind, id = kind+", own uuid", string(formattest.Line(r))
 	}
-	g.last = nil
 	switch n := g.IntN(100); {
 	case n < 4: // no consent
 		r["user_pseudo_id"], r["user_id"] = nil, g.pick(nil, "")
-		g.want.Skips[ga4.SkipNoID]++
-		return formattest.Line(r)
+		g.Skip(r, ga4.SkipNoID)
 	case n < 8:
 		r["event_name"] = "user_engagement"
-		g.want.Skips[ga4.SkipName]++
-		return formattest.Line(r)
+		g.Skip(r, ga4.SkipName)
 	case n < 9:
 		r["event_timestamp"] = g.pick(nil, "", "2024-02-29", -1)
-		g.want.Reject++
-		return formattest.Line(r)
+		g.Reject(formattest.Line(r))
 	case n < 10:
-		g.want.Reject++
-		return formattest.Line(r)[1:]
+		g.Reject(formattest.Line(r)[1:])
+	default:
+		names := map[string]string{"page_view": "$pageview", "screen_view": "$screen"}
+		g.Good(r, id, at, cmp.Or(names[name], name), kind)
 	}
-	names := map[string]string{"page_view": "$pageview", "screen_view": "$screen"}
-	if names[name] != "" {
-		name = names[name]
-	}
-	g.want.Add(at, name, kind)
-	line := formattest.Line(r)
-	g.last, g.again = line, func() {
-		g.want.Add(at, name, kind)
-		if hasBatch {
-			g.want.Double++ // without the numbers they are two events
-		}
-	}
-	return line
 }
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: formattest.NewDice(5), want: formattest.NewCounts()}
-	path := formattest.WriteLines(t, func(write func([]byte)) {
-		for range formattest.Size() {
-			write(g.line())
-		}
-	})
-	formattest.CheckCounts(t, ga4.Format(&ga4.Options{Skip: []string{"user_engagement"}}), path, g.want, func(ev hogapi.Event) string {
+	g := generator{Generator: formattest.NewGenerator(5)}
+	for range formattest.Size() {
+		g.record()
+	}
+	g.Check(t, ga4.Format(&ga4.Options{Skip: []string{"user_engagement"}}), formattest.Write(t, g.Records), func(ev hogapi.Event) []string {
 		kind := "web"
 		switch {
 		case ev.DistinctID[0] == 'u':
@@ -182,6 +161,6 @@ func TestGenerated(t *testing.T) {
 		if ev.UUID.Version() == 5 {
 			kind += ", own uuid"
 		}
-		return kind
+		return []string{kind}
 	})
 }

@@ -3,17 +3,16 @@ package mixpanel_test
 import (
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"strconv"
 	"strings"
 	"testing"
 	"time"
 	_ "time/tzdata"
 
-	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
@@ -21,24 +20,10 @@ import (
 // generator makes records as Mixpanel exports them, with every trap at one to ten percent, and notes the expected events. It knows
 // Mixpanel, not the converter.
 type generator struct {
-	*rand.Rand
+	formattest.Generator
 
 	zone    *time.Location
-	want    *formattest.Totals
-	used    map[string]bool // insert ids of events
-	inserts []string
-	records [][]byte
-}
-
-// percent is true in p of 100 cases.
-func (g *generator) percent(p int) bool { return g.IntN(100) < p }
-
-func generate(seed uint64, n int, zone *time.Location) *generator {
-	g := &generator{Rand: rand.New(rand.NewPCG(seed, 17)), zone: zone, want: formattest.NewTotals(), used: map[string]bool{}}
-	for len(g.records) < n {
-		g.record()
-	}
-	return g
+	inserts []string // ids of events
 }
 
 // record makes one record, or several that belong together.
@@ -46,7 +31,7 @@ func (g *generator) record() {
 	at := time.Date(2022, 10, 25, 0, 0, 0, 0, time.UTC).Add(time.Duration(g.Int64N(20*24*3600)) * time.Second)
 	name := []string{"Order Placed", "Sign off", "editor:save", "Items sold", "$mp_web_page_view"}[g.IntN(5)]
 	p := map[string]any{"$mp_api_endpoint": "api-js.mixpanel.com", "plan": "team", "n": g.IntN(1000)}
-	if g.percent(10) {
+	if g.Percent(10) {
 		p["tags"], p["form"] = []any{"a", 1, nil}, map[string]any{"id": g.IntN(9)}
 	}
 	switch g.IntN(3) {
@@ -57,64 +42,41 @@ func (g *generator) record() {
 	}
 	at = g.time(p, at)
 	person, linked := g.person(p)
-	hasID := g.insertID(p)
+	id := g.insertID(p)
 	g.bookkeeping(p)
-	line := g.line(name, p)
+	record := map[string]any{"event": name, "properties": p}
 	switch {
-	case g.percent(1): // the export ended in the middle of a line
-		g.want.Rejected++
-		g.records = append(g.records, line[:len(line)/2])
-		return
-	case g.percent(1):
+	case g.Percent(1): // the export ended in the middle of a line
+		line := formattest.Line(record)
+		g.Reject(line[:len(line)/2])
+	case g.Percent(1):
 		p["$is_deleted"] = true
-		g.want.Skips[mixpanel.SkipDeleted]++
-		g.records = append(g.records, g.line(name, p))
-		return
-	case g.percent(1):
-		g.want.Skips[mixpanel.SkipDeleted]++
-		g.records = append(g.records, g.line("$delete", p))
-		return
+		g.Skip(record, mixpanel.SkipDeleted)
+	case g.Percent(1):
+		record["event"] = "$delete"
+		g.Skip(record, mixpanel.SkipDeleted)
 	case person == "":
-		g.want.Skips[mixpanel.SkipNoID]++
-		g.records = append(g.records, line)
-		return
-	case g.percent(1):
+		g.Skip(record, mixpanel.SkipNoID)
+	case g.Percent(1):
 		delete(p, "time")
-		g.want.Rejected++
-		g.records = append(g.records, g.line(name, p))
-		return
-	}
-	if name == "$mp_web_page_view" {
-		name = "$pageview"
-	}
-	for range 1 + g.IntN(51)/50 { // raw exports have records twice
-		g.want.Event(name, at, person, linked, hasID)
-		g.records = append(g.records, line)
-		if !hasID {
-			break
+		g.Reject(formattest.Line(record))
+	default:
+		if name == "$mp_web_page_view" {
+			name = "$pageview"
 		}
-		id := fmt.Sprint(p["$insert_id"])
-		if g.used[id] {
-			g.want.Doubles++
+		g.Good(record, id, at, name, formattest.IDs(person, linked, id != "")...)
+		if id != "" {
+			g.inserts = append(g.inserts, id)
+			g.Again(2) // raw exports have records twice
 		}
-		g.used[id] = true
-		g.inserts = append(g.inserts, id)
 	}
-}
-
-func (g *generator) line(name string, p map[string]any) []byte {
-	line, err := json.Marshal(map[string]any{"event": name, "properties": p})
-	if err != nil {
-		panic(err)
-	}
-	return line
 }
 
 // time sets the time of the event, which is in local time where the project's is, and when it arrived.
 // It returns the event's true time.
 func (g *generator) time(p map[string]any, at time.Time) time.Time {
 	arrived := at.Add(time.Duration(g.IntN(50_000)) * time.Millisecond)
-	isImported := g.percent(3)
+	isImported := g.Percent(3)
 	if isImported {
 		p["$import"], arrived = true, at.Add(time.Duration(20+g.IntN(100))*time.Hour)
 	}
@@ -127,17 +89,17 @@ func (g *generator) time(p map[string]any, at time.Time) time.Time {
 		at = at.Add(-time.Hour)
 	}
 	switch {
-	case g.percent(4): // time_in_ms=true
+	case g.Percent(4): // time_in_ms=true
 		at = at.Add(time.Duration(g.IntN(1000)) * time.Millisecond)
 		p["time"] = written(at).UnixMilli()
-	case g.percent(4): // a fraction
+	case g.Percent(4): // a fraction
 		at = at.Add(time.Duration(1+g.IntN(999)) * time.Millisecond)
 		p["time"] = json.Number(fmt.Sprintf("%d.%03d", written(at).Unix(), at.Nanosecond()/1_000_000))
 	default:
 		p["time"] = written(at).Unix()
 	}
 	p["mp_processing_time_ms"] = arrived.UnixMilli() + int64(g.IntN(20_000))
-	if !g.percent(5) { // through Segment
+	if !g.Percent(5) { // through Segment
 		p["$mp_api_timestamp_ms"] = arrived.UnixMilli()
 	}
 	return at
@@ -155,7 +117,7 @@ func (g *generator) person(p map[string]any) (kind, linked string) {
 	user, device := fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
 	switch k := g.IntN(100); {
 	case k < 3: // a server without any id
-		if g.percent(50) {
+		if g.Percent(50) {
 			p["distinct_id"] = ""
 		}
 		return "", ""
@@ -205,33 +167,30 @@ func kindOf(id string) string {
 }
 
 // insertID sets the id of the record, in one of the forms that are seen, or of an earlier event.
-func (g *generator) insertID(p map[string]any) bool {
+func (g *generator) insertID(p map[string]any) (id string) {
 	switch k := g.IntN(100); {
 	case k < 3:
-		return false
+		return ""
 	case k < 6 && len(g.inserts) > 0:
-		p["$insert_id"] = g.inserts[g.IntN(len(g.inserts))]
+		id = g.inserts[g.IntN(len(g.inserts))]
 	case k < 30:
-		var id uuid.UUID
-		for i := range id {
-			id[i] = byte(g.Uint32())
-		}
-		p["$insert_id"] = id.String()
+		id = g.UUID().String()
 	case k < 60:
-		p["$insert_id"] = fmt.Sprintf("%016x", g.Uint64())
+		id = g.Hex(8)
 	default:
-		p["$insert_id"] = strings.Repeat("x", 20) + fmt.Sprintf("%016x", g.Uint64())
+		id = strings.Repeat("x", 20) + g.Hex(8)
 	}
-	return true
+	p["$insert_id"] = id
+	return id
 }
 
 // bookkeeping sets properties that must not change id, name or time, and properties on which PostHog acts.
 func (g *generator) bookkeeping(p map[string]any) {
-	if g.percent(5) {
+	if g.Percent(5) {
 		p["$is_reshuffled"], p["$preshuffle_distinct_id"], p["$is_deleted"] = true, "other", false
 		p["$version"], p["$warehouse_table"], p["mp_original_distinct_id"], p["mp_original_event_name"] = 2, "t", "o", "e"
 	}
-	if g.percent(3) {
+	if g.Percent(3) {
 		p["$set"], p["$groups"], p["$session_id"], p["$process_person_profile"] = 1, "x", "17", "no"
 		p["$geoip_city_name"], p["$lib"] = "Own", "own"
 	}
@@ -243,19 +202,22 @@ func TestGenerated(t *testing.T) {
 	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {
 		zone, err := time.LoadLocation(name)
 		require.NoError(t, err)
-		g := generate(1, n, zone)
+		g := generator{Generator: formattest.NewGenerator(1), zone: zone}
+		for len(g.Records) < n {
+			g.record()
+		}
 		options := &mixpanel.Options{Zone: zone}
 		if name == "UTC" {
 			options = nil
 		}
-		formattest.Check(t, mixpanel.Format(options), formattest.Write(t, g.records), kindOf, nil).RequireEqual(t, g.want)
+		g.Check(t, mixpanel.Format(options), formattest.Write(t, g.Records), func(ev hogapi.Event) []string { return formattest.IDsOf(ev, kindOf) })
 
 		var test mixpanel.ZoneTest
-		for _, record := range g.records {
+		for _, record := range g.Records {
 			test.Add(record)
 		}
 		assert.Equal(t, name != "UTC", test.IsLocal(), test.String())
 		assert.Greater(t, test.Share(zone), 0.95)
-		assert.Greater(t, test.Live, int64(len(g.records)*8/10))
+		assert.Greater(t, test.Live, int64(len(g.Records)*8/10))
 	}
 }

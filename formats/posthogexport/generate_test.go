@@ -13,13 +13,7 @@ import (
 type object = map[string]any
 
 // generator writes rows as a batch export does, and notes the expected events of each.
-type generator struct {
-	formattest.Dice
-
-	want  formattest.Counts
-	last  []byte // the row before, with its notes
-	again func()
-}
+type generator struct{ formattest.Generator }
 
 // row is a row of an event at a time.
 func (g *generator) row(name, id string, at time.Time) object {
@@ -51,60 +45,42 @@ func (g *generator) row(name, id string, at time.Time) object {
 	return r
 }
 
-// line is the next line.
-func (g *generator) line() []byte {
-	if g.last != nil && g.Percent(3) {
-		g.again()
-		return g.last
+// record makes the next row.
+func (g *generator) record() {
+	if g.Again(3) {
+		return
 	}
 	at := g.Time() // rows are not in the order of time
 	name := g.Pick("$pageview", "$autocapture", "$identify", "order placed")
 	kind := g.Pick("user", "anonymous")
 	r := g.row(name, fmt.Sprintf("%c-%d", kind[0], g.IntN(500)), at)
-	hasUUID, g2 := true, g.IntN(100)
-	g.last = nil
-	switch {
-	case g2 < 2:
-		r["uuid"], hasUUID = nil, false
-	case g2 < 3:
+	switch n := g.IntN(100); {
+	case n < 2:
+		r["uuid"] = nil
+		g.Good(r, "", at, name, kind)
+	case n < 3:
 		r["uuid"] = "not one"
-		g.want.Reject++
-		return formattest.Line(r)
-	case g2 < 4:
+		g.Reject(formattest.Line(r))
+	case n < 4:
 		delete(r, "event") // a row of the persons model
-		g.want.Reject++
-		return formattest.Line(r)
-	case g2 < 5:
+		g.Reject(formattest.Line(r))
+	case n < 5:
 		r["timestamp"] = nil
-		g.want.Reject++
-		return formattest.Line(r)
-	case g2 < 6:
-		g.want.Reject++
-		return []byte(`{"files":["a.jsonl"]}`)
+		g.Reject(formattest.Line(r))
+	case n < 6:
+		g.Reject([]byte(`{"files":["a.jsonl"]}`))
+	default:
+		g.Good(r, r["uuid"].(string), at, name, kind+", own uuid")
 	}
-	if hasUUID {
-		kind += ", own uuid"
-	}
-	g.want.Add(at, name, kind)
-	line := formattest.Line(r)
-	g.last, g.again = line, func() {
-		g.want.Add(at, name, kind)
-		if hasUUID {
-			g.want.Double++
-		}
-	}
-	return line
 }
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: formattest.NewDice(23), want: formattest.NewCounts()}
-	path := formattest.WriteLines(t, func(write func([]byte)) {
-		for range formattest.Size() {
-			write(g.line())
-		}
-	})
-	formattest.CheckCounts(t, posthogexport.Format(nil), path, g.want, func(ev hogapi.Event) string {
+	g := generator{formattest.NewGenerator(23)}
+	for range formattest.Size() {
+		g.record()
+	}
+	g.Check(t, posthogexport.Format(nil), formattest.Write(t, g.Records), func(ev hogapi.Event) []string {
 		kind := "user"
 		if ev.DistinctID[0] == 'a' {
 			kind = "anonymous"
@@ -112,6 +88,6 @@ func TestGenerated(t *testing.T) {
 		if ev.UUID.Version() == 4 {
 			kind += ", own uuid"
 		}
-		return kind
+		return []string{kind}
 	})
 }

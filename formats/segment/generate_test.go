@@ -14,13 +14,7 @@ import (
 type object = map[string]any
 
 // generator writes calls as Segment and RudderStack do, and notes the expected events of each.
-type generator struct {
-	formattest.Dice
-
-	want  formattest.Counts
-	last  []byte // the call before, with its notes
-	again func()
-}
+type generator struct{ formattest.Generator }
 
 const isoMillis = "2006-01-02T15:04:05.000Z"
 
@@ -120,11 +114,10 @@ func (g *generator) name(c object) string {
 	}
 }
 
-// line is the next line.
-func (g *generator) line() []byte {
-	if g.last != nil && g.Percent(3) { // delivered twice
-		g.again()
-		return g.last
+// record makes the next call.
+func (g *generator) record() {
+	if g.Again(3) { // delivered twice
+		return
 	}
 	at := g.Time()
 	c, id, isOwn := g.call(at)
@@ -133,8 +126,6 @@ func (g *generator) line() []byte {
 	if isOwn {
 		kind = id + ", own uuid"
 	}
-	good := func() { g.want.Add(at, name, kind) }
-	g.last, g.again = nil, nil
 	switch n := g.IntN(100); {
 	case n < 3: // RudderStack's calls without the corrected time
 		delete(c, "timestamp")
@@ -147,38 +138,33 @@ func (g *generator) line() []byte {
 		delete(c, "timestamp")
 		delete(c, "originalTimestamp")
 		delete(c, "sentAt")
-		g.want.Skips[segment.SkipNoTime]++
-		return formattest.Line(c)
+		g.Skip(c, segment.SkipNoTime)
+		return
 	case n < 9:
 		c["userId"], c["anonymousId"] = g.Pick("", " "), nil
-		g.want.Skips[segment.SkipNoID]++
-		return formattest.Line(c)
+		g.Skip(c, segment.SkipNoID)
+		return
 	case n < 10:
-		g.want.Reject++
 		line := formattest.Line(c)
-		return line[:len(line)-2] // cut off
+		g.Reject(line[:len(line)-2]) // cut off
+		return
 	case n < 11:
 		c["type"] = g.Pick("batch", "delete")
-		g.want.Reject++
-		return formattest.Line(c)
+		g.Reject(formattest.Line(c))
+		return
 	case n < 13: // other calls than the vendors' own libraries write
 		c["timestamp"] = at.In(time.FixedZone("", 5*3600+1800)).Format("2006-01-02T15:04:05.000-07:00")
 	}
-	good()
-	line := formattest.Line(c)
-	g.last, g.again = line, func() { good(); g.want.Double++ }
-	return line
+	g.Good(c, c["messageId"].(string), at, name, kind)
 }
 
 func TestGenerated(t *testing.T) {
 	t.Parallel()
-	g := generator{Dice: formattest.NewDice(17), want: formattest.NewCounts()}
-	path := formattest.WriteLines(t, func(write func([]byte)) {
-		for range formattest.Size() {
-			write(g.line())
-		}
-	})
-	formattest.CheckCounts(t, segment.Format(&segment.Options{GroupType: "company"}), path, g.want, func(ev hogapi.Event) string {
+	g := generator{formattest.NewGenerator(17)}
+	for range formattest.Size() {
+		g.record()
+	}
+	g.Check(t, segment.Format(&segment.Options{GroupType: "company"}), formattest.Write(t, g.Records), func(ev hogapi.Event) []string {
 		kind := "number"
 		switch ev.DistinctID[0] {
 		case 'u':
@@ -187,8 +173,8 @@ func TestGenerated(t *testing.T) {
 			kind = "anonymous"
 		}
 		if ev.UUID.Version() == 4 {
-			return kind + ", own uuid"
+			return []string{kind + ", own uuid"}
 		}
-		return kind + ", derived uuid"
+		return []string{kind + ", derived uuid"}
 	})
 }

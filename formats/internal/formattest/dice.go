@@ -12,9 +12,6 @@ import (
 // Dice make the same choices in every run.
 type Dice struct{ *rand.Rand }
 
-// NewDice are dice of a seed.
-func NewDice(seed uint64) Dice { return Dice{rand.New(rand.NewPCG(seed, seed))} } //nolint:gosec // of a test
-
 // Percent is true in so many of a hundred cases.
 func (d Dice) Percent(n int) bool { return d.IntN(100) < n }
 
