@@ -13,16 +13,12 @@ import (
 
 // Reader reads lines. It is not safe for concurrent use.
 type Reader struct {
-	source  io.Reader
+	text    window
 	longest int
 	noHoles bool // zeros within text are an error
 
-	buf             []byte
-	start, seen, to int   // the unread text is start..to; start..seen has no newline
-	offset          int64 // of start in the text
-	number          int64 // of the previous line
-	read            int64 // bytes read from the source, as an offset in the text
-	failed          error
+	seen   int   // bytes of the unread text without a newline
+	number int64 // of the previous line
 }
 
 // Line is one line of a text. Its bytes are valid until the next call to its reader.
@@ -77,86 +73,75 @@ func (k *keeper) line() Line {
 
 // NewReader reads lines of at most longest bytes from a text that begins at offset.
 func NewReader(source io.Reader, offset int64, longest int) *Reader {
-	return &Reader{source: source, longest: longest, offset: offset, read: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
+	return &Reader{text: newWindow(source, offset, longest), longest: longest}
 }
 
 // Next returns the next line. At the end of the text the error is io.EOF; other errors come from
 // the source, and Next then discards the text after the last newline.
 func (r *Reader) Next() (Line, error) {
 	for {
-		if i := bytes.IndexByte(r.buf[r.seen:r.to], '\n'); i >= 0 {
-			return r.line(r.seen+i, false)
+		rest := r.text.rest()
+		if i := bytes.IndexByte(rest[r.seen:], '\n'); i >= 0 {
+			return r.line(rest[:r.seen+i], false)
 		}
-		r.seen = r.to
-		if r.to-r.start > r.longest {
+		if r.seen = len(rest); r.seen > r.longest {
 			return r.longLine()
 		}
-		if r.failed != nil {
-			if errors.Is(r.failed, io.EOF) && r.to > r.start {
-				return r.line(r.to, true)
+		if r.text.failed != nil {
+			if errors.Is(r.text.failed, io.EOF) && len(rest) > 0 {
+				return r.line(rest, true)
 			}
-			return Line{}, r.failed
+			return Line{}, r.text.failed
 		}
-		r.fill()
+		r.text.fill()
 	}
 }
 
 // Number returns the number of lines read.
 func (r *Reader) Number() int64 { return r.number }
 
-// line takes the line up to an index of the buffer.
-func (r *Reader) line(end int, open bool) (Line, error) {
-	text := r.buf[r.start:end]
+func (r *Reader) line(text []byte, open bool) (Line, error) {
 	if r.noHoles && hasHole(text) {
 		return Line{}, errHole
 	}
-	l := Line{Text: text, Length: int64(len(text)), Open: open}
-	r.start = end
-	if !open {
-		r.start++
-	}
-	r.seen = r.start
-	return r.finish(l), nil
+	r.text.drop(len(text))
+	return r.finish(Line{Text: text, Length: int64(len(text)), Open: open}), nil
 }
 
-// finish counts a line. The newline counts even if the text ends without one.
+// finish takes the newline and counts the line. The newline counts even if the text ends without one.
 func (r *Reader) finish(l Line) Line {
-	l.Long = l.Length > int64(r.longest)
+	if !l.Open {
+		r.text.start++
+	}
+	r.text.offset++
 	r.number++
-	r.offset += l.Length + 1
-	l.Number, l.End = r.number, r.offset
+	r.seen = 0
+	l.Long = l.Length > int64(r.longest)
+	l.Number, l.End = r.number, r.text.offset
 	return l
 }
 
 // longLine reads past an overlong line.
 func (r *Reader) longLine() (Line, error) {
 	var zeros hole
-	k := keeper{begin: r.offset}
+	k := keeper{begin: r.text.offset}
 	for {
-		i := bytes.IndexByte(r.buf[r.start:r.to], '\n')
-		piece := r.buf[r.start:r.to]
-		if i >= 0 {
-			piece = piece[:i]
-		}
+		piece, _, ended := bytes.Cut(r.text.rest(), []byte{'\n'})
 		if r.noHoles && zeros.isIn(piece) {
 			return Line{}, errHole
 		}
 		k.add(piece)
-		if i >= 0 {
-			r.start += i + 1
-			r.seen = r.start
-			return r.finish(k.line()), nil
+		r.text.drop(len(piece))
+		r.seen = 0
+		switch {
+		case ended || errors.Is(r.text.failed, io.EOF):
+			l := k.line()
+			l.Open = !ended
+			return r.finish(l), nil
+		case r.text.failed != nil:
+			return Line{}, r.text.failed
 		}
-		r.start, r.seen, r.to = 0, 0, 0
-		if r.failed != nil {
-			if errors.Is(r.failed, io.EOF) {
-				l := k.line()
-				l.Open = true
-				return r.finish(l), nil
-			}
-			return Line{}, r.failed
-		}
-		r.fill()
+		r.text.fill()
 	}
 }
 
@@ -166,49 +151,3 @@ type textError struct{ Text string }
 func textErrorf(format string, args ...any) error { return &textError{fmt.Sprintf(format, args...)} }
 
 func (e *textError) Error() string { return e.Text }
-
-// fill makes room in the buffer and reads more.
-func (r *Reader) fill() {
-	r.to = copy(r.buf, r.buf[r.start:r.to])
-	r.seen -= r.start
-	r.start = 0
-	if r.to == len(r.buf) {
-		r.buf = append(r.buf, make([]byte, len(r.buf))...)
-	}
-	const patience = 100
-	for range patience {
-		n, err := r.source.Read(r.buf[r.to:])
-		r.to += n
-		r.read += int64(n)
-		r.failed = err
-		if n > 0 || err != nil {
-			return
-		}
-	}
-	r.failed = io.ErrNoProgress
-}
-
-// Skip reads up to an offset at which a line must begin, for sources that cannot seek. It counts
-// and reports each line.
-func (r *Reader) Skip(offset int64, passed func(Line)) error {
-	for r.offset < offset {
-		l, err := r.Next()
-		if errors.Is(err, io.EOF) {
-			return ErrShort
-		}
-		if err != nil {
-			return err
-		}
-		if l.End > offset {
-			return ErrInside
-		}
-		passed(l)
-	}
-	return nil
-}
-
-// The errors of Skip.
-var (
-	ErrShort  = errors.New("the text ends before the offset")
-	ErrInside = errors.New("no line begins at the offset")
-)

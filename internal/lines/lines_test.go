@@ -130,34 +130,6 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
-func TestSkip(t *testing.T) {
-	t.Parallel()
-	const text = "a\nbc\n123456789\nd"
-	all, err := read(lines.NewReader(strings.NewReader(text), 0, 8))
-	require.NoError(t, err)
-	require.Len(t, all, 4)
-	begins := map[int64]int{0: 0}
-	for i, l := range all {
-		begins[l.End] = i + 1
-	}
-	for offset := range int64(len(text) + 4) {
-		r := lines.NewReader(strings.NewReader(text), 0, 8)
-		err := r.Skip(offset, func(lines.Line) {})
-		first, known := begins[offset]
-		switch {
-		case offset > int64(len(text)+1):
-			require.ErrorIs(t, err, lines.ErrShort)
-		case !known:
-			require.ErrorIs(t, err, lines.ErrInside, "offset %d", offset)
-		default:
-			require.NoError(t, err)
-			rest, err := read(r)
-			require.NoError(t, err)
-			assert.Equal(t, all[first:], append([]lines.Line{}, rest...), "offset %d", offset)
-		}
-	}
-}
-
 func FuzzReader(f *testing.F) {
 	f.Add([]byte("a\n\nbc"), uint8(4), uint8(1))
 	f.Add([]byte("0123456789\n0123\n\n"), uint8(5), uint8(3))

@@ -179,6 +179,12 @@ func (f *File) checkEnd(offset int64) error {
 	return nil
 }
 
+// The errors of an offset at which no record begins.
+var (
+	ErrShort  = errors.New("the text ends before the offset")
+	ErrInside = errors.New("no line begins at the offset")
+)
+
 // changed explains an offset of an earlier run that does not fit.
 func (f *File) changed(err error) error {
 	if errors.Is(err, ErrShort) || errors.Is(err, ErrInside) {

@@ -21,7 +21,7 @@ type values struct {
 // newValues reads values of at most longest bytes from a text that begins at offset. In a text of
 // arrays, afterElement says that it begins after an element and not before the first array.
 func newValues(source io.Reader, offset int64, longest int, arrays, afterElement bool) *values {
-	v := &values{text: window{source: source, offset: offset, buf: make([]byte, min(firstBuffer, 2*longest))}, longest: longest, arrays: arrays}
+	v := &values{text: newWindow(source, offset, longest), longest: longest, arrays: arrays}
 	v.inArray, v.settled = arrays && afterElement, afterElement
 	return v
 }
@@ -160,12 +160,17 @@ func (s *valueScan) scan(more []byte) (n int, ended bool) {
 	return len(more), false
 }
 
+// window reads a text into a buffer that holds the unread part of it.
 type window struct {
 	source    io.Reader
 	buf       []byte
 	start, to int   // bounds of the unread text
 	offset    int64 // of start in the text
 	failed    error
+}
+
+func newWindow(source io.Reader, offset int64, longest int) window {
+	return window{source: source, offset: offset, buf: make([]byte, min(firstBuffer, 2*longest))}
 }
 
 func (w *window) rest() []byte { return w.buf[w.start:w.to] }
