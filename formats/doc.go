@@ -7,3 +7,25 @@
 //
 // [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
 package formats
+
+import "errors"
+
+// PersonProperties says how a vendor's format sends the properties of a record's person. The
+// import's GateOptions.PersonPolicy acts after it. Empty is the default of the format: PersonSet
+// for PostHog's own events, which stay as they are, and PersonSetOnce for all others.
+type PersonProperties string
+
+// Person properties.
+const (
+	PersonSetOnce PersonProperties = "set_once" // as $set_once: existing properties of a person stay
+	PersonSet     PersonProperties = "set"      // as $set, so that the newest arrival wins; first touch as $set_once
+	PersonNone    PersonProperties = "none"     // not at all
+)
+
+// Check returns an error for other values.
+func (p PersonProperties) Check() error {
+	if p == "" || p == PersonSetOnce || p == PersonSet || p == PersonNone {
+		return nil
+	}
+	return errors.New("PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
+}

@@ -2,10 +2,15 @@ package generic_test
 
 import (
 	"encoding/json"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
@@ -30,4 +35,52 @@ func FuzzConvert(f *testing.F) {
 			require.Equal(t, format.ID(record), events[0].UUID)
 		}
 	})
+}
+
+// A file that is not the table of the map stops the import, and is not taken for a header without
+// rows.
+func TestOtherTables(t *testing.T) {
+	t.Parallel()
+	mapped := &generic.Options{
+		Map:  []string{"event=const:e", "person=user", "time=when|layout:2006-01-02 15:04", "$set.plan=plan", "drop=secret"},
+		Zone: time.UTC,
+	}
+	read := func(options *generic.Options, content string) (hogapi.CheckReport, error) {
+		path := filepath.Join(t.TempDir(), "table.csv")
+		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		format, err := generic.Format(options)
+		require.NoError(t, err)
+		return hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t", MaxRejectShare: -1})
+	}
+	csv := &generic.Options{Layout: hogapi.LayoutCSV, Map: []string{"event=const:e"}}
+	tsv := &generic.Options{Layout: hogapi.LayoutTSV, Map: []string{"event=const:e"}}
+	for content, cases := range map[string]map[*generic.Options]string{
+		"<!DOCTYPE html><html>not found</html>":        {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML", tsv: "this is HTML or XML"},
+		"\n<html>\n<body>not, found</body>\n</html>\n": {mapped: "this is HTML or XML", nil: "this is HTML or XML", csv: "this is HTML or XML"},
+		"not found": {mapped: "table.csv: the header: the table has no column for 'person=user', 'time=when", nil: "which columns are the event, the person, the time"},
+		"user,when,plan\ra,2024-05-01 12:30,team\r": {mapped: "; its lines end with CR alone"},
+		"user,plan\na,team\n":                       {mapped: "no column for 'time=when"},
+	} {
+		for options, want := range cases {
+			report, err := read(options, content)
+			require.ErrorContains(t, err, want, content)
+			assert.Zero(t, report.Read)
+			assert.NotContains(t, err.Error(), "team")
+		}
+	}
+	for content, options := range map[string]*generic.Options{
+		"user,when,plan,more\na,2024-05-01 12:30,team,\n":         mapped,
+		"event,distinct_id,timestamp\ne,a,2024-05-01T12:30:00Z\n": nil,
+		`{"user":"a","when":"2024-05-01 12:30"}`:                  mapped,
+	} {
+		report, err := read(options, content)
+		require.NoError(t, err, content)
+		assert.EqualValues(t, 1, report.Good, content)
+	}
+	headless := *mapped
+	headless.Header = []string{"user", "when"}
+	_, err := read(&headless, "a,2024-05-01 12:30\n")
+	require.ErrorContains(t, err, "no column for '$set.plan=plan'")
+	_, err = read(mapped, "")
+	require.NoError(t, err, "a table without a header has no other columns")
 }

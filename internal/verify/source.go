@@ -1,9 +1,14 @@
 package verify
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
+	"io/fs"
+	"iter"
 	"path/filepath"
+	"slices"
 
 	"github.com/google/uuid"
 
@@ -82,4 +87,219 @@ func (v *verifier) feed(ctx context.Context, sorter *extsort.Sorter) error {
 		v.note("%d events of the source are of days and names that the receipt does not have: is it the source that was imported, with the same gate and all its reject files?", strange)
 	}
 	return nil
+}
+
+// item is an event of the source: its cell, its uuid, and whether counting cannot find it.
+type item struct {
+	cell     int
+	id       uuid.UUID
+	isHidden bool
+}
+
+// An item on disk has four bytes of the cell, the uuid and a byte that is 1 for a hidden event. So the order of the
+// bytes is the order of the cells, and within a cell the order of the uuids as texts.
+const itemSize = 4 + 16 + 1
+
+func (i item) put(b []byte) []byte {
+	b = binary.BigEndian.AppendUint32(b, uint32(i.cell))
+	b = append(b, i.id[:]...)
+	if i.isHidden {
+		return append(b, 1)
+	}
+	return append(b, 0)
+}
+
+func readItem(b []byte) item {
+	return item{int(binary.BigEndian.Uint32(b)), uuid.UUID(b[4:20]), b[20] == 1}
+}
+
+// sortMemory is how many bytes are sorted in memory at once.
+const sortMemory = 8 << 20
+
+// openItems opens a folder in which items are sorted, or begins it.
+func openItems(folder string, memory int) (*extsort.Sorter, error) {
+	return extsort.Open(folder, extsort.Options{Name: "uuids", Key: itemSize, Memory: memory})
+}
+
+func addItem(s *extsort.Sorter, i item) error {
+	if s.IsFull() {
+		if err := s.EndRun(nil); err != nil {
+			return err
+		}
+	}
+	return s.Add(func(room []byte) ([]byte, error) { return i.put(room), nil })
+}
+
+// sortedItems is a folder of sorted items.
+type sortedItems struct {
+	files *extsort.Sorter
+	cells map[int]extent
+}
+
+// extent is where the items of a cell are.
+type extent struct{ offset, items int64 }
+
+// openSorted opens a folder that was sorted, and reads where each cell begins.
+func openSorted(folder string) (*sortedItems, error) {
+	files, err := openItems(folder, 0)
+	if err != nil {
+		return nil, err
+	}
+	s := &sortedItems{files: files, cells: map[int]extent{}}
+	if !files.State().Done {
+		return nil, errors.Join(fs.ErrNotExist, files.Close())
+	}
+	begin := int64(0)
+	err = files.Read(0, func(b []byte, end int64) bool {
+		cell := readItem(b).cell
+		at, known := s.cells[cell]
+		if !known {
+			at.offset = begin
+		}
+		at.items++
+		s.cells[cell], begin = at, end
+		return true
+	})
+	if err = errors.Join(err, files.Close()); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// count returns the number of items of a cell. Items that share a uuid count each.
+func (s *sortedItems) count(cell int) int64 { return s.cells[cell].items }
+
+// cell gives the items of a cell in the order of their uuids.
+func (s *sortedItems) cell(cell int) iter.Seq2[item, error] {
+	return s.items(s.cells[cell].offset, s.cells[cell].items)
+}
+
+// all gives all items, by cell.
+func (s *sortedItems) all() iter.Seq2[item, error] { return s.items(0, -1) }
+
+// items gives n items after an offset, or all where n is negative.
+func (s *sortedItems) items(offset, n int64) iter.Seq2[item, error] {
+	return func(yield func(item, error) bool) {
+		if n == 0 {
+			return
+		}
+		err := s.files.Read(offset, func(b []byte, _ int64) bool {
+			n--
+			return yield(readItem(b), nil) && n != 0
+		})
+		if err != nil {
+			yield(item{}, err)
+		}
+	}
+}
+
+// compareIDs orders uuids in the order of their texts.
+func compareIDs(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) }
+
+// Found is the result of comparing the uuids of a cell. AbsentIDs and ForeignIDs have only the first uuids.
+type Found struct {
+	Listed     int64       `json:"listed"`  // uuids that the service shows
+	Doubled    int64       `json:"doubled"` // events of the source that share the uuid of another one
+	Hidden     int64       `json:"hidden"`  // absent, and not to be found by counting
+	Absent     int64       `json:"lacking"` // all others that are absent
+	Foreign    int64       `json:"strange"` // that the source does not have
+	AbsentIDs  []uuid.UUID `json:"absent"`
+	ForeignIDs []uuid.UUID `json:"foreign"`
+}
+
+// compareSorted merges the uuids of a cell in the source with the uuids that the service shows, both in order.
+// most limits the lengths of AbsentIDs and ForeignIDs.
+func compareSorted(source iter.Seq2[item, error], service iter.Seq2[uuid.UUID, error], most int) (f Found, err error) {
+	next, stop := iter.Pull2(service)
+	defer stop()
+	theirs, err, more := next()
+	advance := func() {
+		f.Listed++
+		theirs, err, more = next()
+	}
+	add := func(n *int64, ids *[]uuid.UUID, id uuid.UUID) {
+		if *n++; len(*ids) < most {
+			*ids = append(*ids, id)
+		}
+	}
+	var last *item
+	for ours, failed := range source {
+		if failed != nil {
+			return f, failed
+		}
+		if last != nil && last.id == ours.id {
+			f.Doubled++
+			continue
+		}
+		for err == nil && more && compareIDs(theirs, ours.id) < 0 {
+			add(&f.Foreign, &f.ForeignIDs, theirs)
+			advance()
+		}
+		if err != nil {
+			return f, err
+		}
+		switch {
+		case more && theirs == ours.id:
+			advance()
+		case ours.isHidden:
+			f.Hidden++
+		default:
+			add(&f.Absent, &f.AbsentIDs, ours.id)
+		}
+		last = &ours
+	}
+	for err == nil && more {
+		add(&f.Foreign, &f.ForeignIDs, theirs)
+		advance()
+	}
+	return f, err
+}
+
+// mergeIDs makes one sorted stream of several, with each uuid once.
+func mergeIDs(streams []iter.Seq2[uuid.UUID, error]) iter.Seq2[uuid.UUID, error] {
+	return func(yield func(uuid.UUID, error) bool) {
+		type head struct {
+			id   uuid.UUID
+			next func() (uuid.UUID, error, bool)
+		}
+		var heads []head
+		pull := func(i int) (goOn bool) {
+			id, err, more := heads[i].next()
+			switch {
+			case err != nil:
+				yield(uuid.Nil, err)
+			case more:
+				heads[i].id = id
+			default:
+				heads = slices.Delete(heads, i, i+1)
+			}
+			return err == nil
+		}
+		for _, stream := range streams {
+			next, stop := iter.Pull2(stream)
+			defer stop()
+			heads = append(heads, head{next: next})
+			if !pull(len(heads) - 1) {
+				return
+			}
+		}
+		var last uuid.UUID
+		for begun := false; len(heads) > 0; {
+			least := 0
+			for i, h := range heads {
+				if compareIDs(h.id, heads[least].id) < 0 {
+					least = i
+				}
+			}
+			if id := heads[least].id; !begun || id != last {
+				if !yield(id, nil) {
+					return
+				}
+				last, begun = id, true
+			}
+			if !pull(least) {
+				return
+			}
+		}
+	}
 }

@@ -3,15 +3,20 @@ package formattest
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Lines are the lines of a file.
@@ -63,4 +68,89 @@ func Write(t testing.TB, records [][]byte) (path string) {
 	path = filepath.Join(t.TempDir(), "export.jsonl")
 	require.NoError(t, os.WriteFile(path, append(bytes.Join(records, []byte("\n")), '\n'), 0o600))
 	return path
+}
+
+// Fuzz fuzzes formats with the lines of all fixtures, and with seeds that are not records. Each
+// record makes the same events every time, however it is spaced. The last format also reads it
+// between the first two lines of the fixture, packed in several ways. With isNamed no event lacks a
+// name or a person; other formats leave these to the gate.
+func Fuzz(f *testing.F, fixture string, isNamed bool, formats ...hogapi.Format) {
+	f.Helper()
+	Seeds(f)
+	lines := Lines(f, filepath.Join("testdata", fixture))
+	f.Fuzz(func(t *testing.T, record []byte) {
+		RequireStable(t, formats[len(formats)-1], lines[0], record, lines[1])
+		for _, format := range formats {
+			Pure(t, format, record)
+			events, _ := format.Convert(record)
+			for _, ev := range events {
+				require.False(t, ev.Timestamp.IsZero())
+				require.True(t, !isNamed || ev.Name != "" && ev.DistinctID != "")
+			}
+			if len(events) > 0 {
+				require.Equal(t, format.ID(record), events[0].UUID)
+			}
+		}
+	})
+}
+
+// Seeds adds the lines of the fixtures to a fuzz target, and texts that are not records.
+func Seeds(f *testing.F) {
+	f.Helper()
+	for _, odd := range []string{"", "{", "{}", "[]", "null", `""`, "\x00"} {
+		f.Add([]byte(odd))
+	}
+	paths, err := filepath.Glob("testdata/*.jsonl")
+	require.NoError(f, err)
+	for _, path := range paths {
+		for _, line := range Lines(f, path) {
+			f.Add(bytes.TrimSpace(line))
+		}
+	}
+}
+
+// RequireStable checks the events of a record between two others: they are the same in lines, in an
+// array, packed, and where the file is divided at any boundary of records.
+func RequireStable(t *testing.T, format hogapi.Format, first, record, last []byte) {
+	t.Helper()
+	var compact bytes.Buffer
+	if json.Compact(&compact, record) != nil || compact.Bytes()[0] != '{' || isSame(record, first) || isSame(record, last) {
+		return // no record of a file, or one that is there twice: in another file that is the same event
+	}
+	records := [][]byte{first, compact.Bytes(), last}
+	lines := append(bytes.Join(records, []byte("\n")), '\n')
+	var packed bytes.Buffer
+	z := gzip.NewWriter(&packed)
+	_, err := z.Write(lines)
+	require.NoError(t, errors.Join(err, z.Close()))
+	array := fmt.Appendf(nil, "[%s]", bytes.Join(records, []byte(",\n")))
+	one := len(first) + 1
+	two := one + compact.Len() + 1
+	want := roots(t, format, lines)
+	for name, files := range map[string][][]byte{
+		"gzip": {packed.Bytes()}, "array": {array}, "after the first": {lines[:one], lines[one:]},
+		"before the last": {lines[:two], lines[two:]}, "one by one": {lines[:one], lines[one:two], lines[two:]},
+	} {
+		require.Equal(t, want, roots(t, format, files...), name)
+	}
+}
+
+// isSame reports whether a record is another one, however it is written.
+func isSame(record, other []byte) bool {
+	a, err := jsonb.Canonical(nil, record)
+	b, otherErr := jsonb.Canonical(nil, other)
+	return err != nil || otherErr != nil || bytes.Equal(a, b)
+}
+
+// roots are the events of the files, and the places from which uuids are made.
+func roots(t *testing.T, format hogapi.Format, files ...[]byte) (roots []string) {
+	t.Helper()
+	fsys := fstest.MapFS{}
+	for i, content := range files {
+		fsys[fmt.Sprintf("f%d", i)] = &fstest.MapFile{Data: content}
+	}
+	for ev, err := range hogapi.FileSourceFS(fsys, format, "f*").Events(t.Context(), hogapi.Position{}) {
+		roots = append(roots, fmt.Sprint(ev.UUID, ev.Origin, ev.Name, ev.DistinctID, ev.Timestamp, string(ev.RawProperties), err != nil))
+	}
+	return roots
 }

@@ -8,6 +8,23 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
+func TestDistinct(t *testing.T) {
+	random := rand.New(rand.NewPCG(7, 7))
+	for _, n := range []int{0, 1, 10, 1000, 20_000, 100_000, 1_000_000} {
+		var d Distinct
+		hashes := make([]uint64, n)
+		for i := range hashes {
+			hashes[i] = random.Uint64()
+		}
+		for range 2 { // a second time adds nothing
+			for _, h := range hashes {
+				d.Add(h)
+			}
+		}
+		assert.InDelta(t, n, d.Count(), 0.03*float64(n)+1)
+	}
+}
+
 func TestMarksAreThoseOfAMap(t *testing.T) {
 	for name, next := range map[string]func(*rand.Rand, int) uint64{
 		"random":   func(r *rand.Rand, _ int) uint64 { return r.Uint64N(30_000) * 0x9E3779B97F4A7C15 },
