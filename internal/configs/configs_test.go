@@ -9,26 +9,26 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// opt is an optional field for this package: nil is absent, and a pointer to nil is null.
-type opt[T any] struct{ v **T }
+// maybe is an optional field for this package: nil is absent, and a pointer to nil is null.
+type maybe[T any] struct{ v **T }
 
-func set[T any](v T) opt[T] { p := &v; return opt[T]{&p} }
+func set[T any](v T) maybe[T] { p := &v; return maybe[T]{&p} }
 
-func null[T any]() opt[T] { return opt[T]{new(*T)} }
+func null[T any]() maybe[T] { return maybe[T]{new(*T)} }
 
-func (o opt[T]) IsZero() bool { return o.v == nil }
-func (o opt[T]) IsNull() bool { return o.v != nil && *o.v == nil }
+func (o maybe[T]) IsZero() bool { return o.v == nil }
+func (o maybe[T]) IsNull() bool { return o.v != nil && *o.v == nil }
 
-func (o opt[T]) Get() (value T, ok bool) {
+func (o maybe[T]) Get() (value T, ok bool) {
 	if o.IsZero() || o.IsNull() {
 		return value, false
 	}
 	return **o.v, true
 }
 
-func (o opt[T]) MarshalJSON() ([]byte, error) { return json.Marshal(*o.v) }
+func (o maybe[T]) MarshalJSON() ([]byte, error) { return json.Marshal(*o.v) }
 
-func (o *opt[T]) UnmarshalJSON(b []byte) error {
+func (o *maybe[T]) UnmarshalJSON(b []byte) error {
 	var v *T
 	err := json.Unmarshal(b, &v)
 	if err == nil {
@@ -54,18 +54,18 @@ type (
 	raw  json.RawMessage
 
 	config struct {
-		Name  opt[string]   `json:"name,omitzero"`
-		Port  opt[int]      `json:"port,omitzero"`
-		On    opt[bool]     `json:"on,omitzero"`
-		List  opt[[]string] `json:"list,omitzero"`
-		Key   opt[secret]   `json:"key,omitzero"`
-		Login opt[login]    `json:"login,omitzero"`
-		Part  opt[part]     `json:"part,omitzero"`
-		Extra keys          `json:"-"`
+		Name  maybe[string]   `json:"name,omitzero"`
+		Port  maybe[int]      `json:"port,omitzero"`
+		On    maybe[bool]     `json:"on,omitzero"`
+		List  maybe[[]string] `json:"list,omitzero"`
+		Key   maybe[secret]   `json:"key,omitzero"`
+		Login maybe[login]    `json:"login,omitzero"`
+		Part  maybe[part]     `json:"part,omitzero"`
+		Extra keys            `json:"-"`
 	}
 	part struct {
-		Key   opt[secret] `json:"key,omitzero"`
-		Extra keys        `json:"-"`
+		Key   maybe[secret] `json:"key,omitzero"`
+		Extra keys          `json:"-"`
 	}
 	login struct { // a union
 		ID   int64
