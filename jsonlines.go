@@ -127,7 +127,7 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 // linesError returns an error of internal/lines as one of this package.
 func linesError(err error, after Position, resumed *savedState) error {
 	switch {
-	case errors.Is(err, lines.ErrNoPlace):
+	case errors.Is(err, lines.ErrNoPosition):
 		return fmt.Errorf("there is no position %s in these files", after)
 	case errors.Is(err, lines.ErrOtherFile), errors.Is(err, lines.ErrReplaced):
 		return stateFileError(resume.Unfit(resume.FieldSource, resumed.Source, fmt.Sprintf("the file %q as it was: %v. "+

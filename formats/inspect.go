@@ -13,7 +13,6 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// inspector looks at conversions.
 type inspector struct {
 	mu     sync.Mutex
 	result CheckReport
@@ -43,7 +42,6 @@ const (
 	mostBefore   = 2000
 )
 
-// see notes a record and its events.
 func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -140,7 +138,6 @@ func keysOf(record []byte) map[string]bool {
 	return keys
 }
 
-// propertiesOf are the names of an event's properties.
 func propertiesOf(ev *hogapi.Event) map[string]bool {
 	names := map[string]bool{}
 	for name := range ev.Properties {

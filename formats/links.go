@@ -102,7 +102,6 @@ type pair struct {
 
 func (p pair) at() time.Time { return time.Unix(p.Unix, int64(p.Nanos)).UTC() }
 
-// linkSpace is the namespace of the uuids of links.
 var linkSpace = uuid.MustParse("8c1f4f0e-2a2b-5a55-9a35-0b8e2f8f7f01")
 
 func (p pair) event(at hogapi.Position) hogapi.Event {
@@ -176,7 +175,6 @@ func digest(text string) [deviceKey]byte {
 	return [deviceKey]byte(sum[:])
 }
 
-// put adds a pair.
 func put(sorter *extsort.Sorter, key []byte, p pair) error {
 	if sorter.IsFull() {
 		if err := sorter.EndRun(nil); err != nil {

@@ -43,7 +43,6 @@ func (r CheckReport) String() string {
 	return b.String()
 }
 
-// held writes the days in which the project has events.
 func (r CheckReport) held(b *strings.Builder) {
 	if len(r.Held) == 0 {
 		return

@@ -131,7 +131,6 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 	return errors.Join(err, damaged)
 }
 
-// sort brings the events of the source into their order.
 func (s *SortedSource) sort(ctx context.Context, sorter *extsort.Sorter) error {
 	var after hogapi.Position
 	if text := sorter.State().After; text != nil {
@@ -214,7 +213,6 @@ func appendTime(b []byte, at time.Time) []byte {
 	return binary.BigEndian.AppendUint32(b, uint32(at.Nanosecond()))
 }
 
-// contents are the files of a source, as they are.
 type contents []lines.Content
 
 // contentsOf looks at the files that a source reads, and the sources that it wraps.

@@ -109,7 +109,6 @@ func (s *converter) when() (time.Time, error) {
 	return time.Time{}, fmt.Errorf("event_time, client_event_time, server_received_time: %w", first)
 }
 
-// readUser reads the user properties.
 func (s *converter) readUser() error {
 	if s.options.PersonProperties == formats.PersonNone {
 		return nil
@@ -138,7 +137,7 @@ func (s *converter) finish(name, device string) []byte {
 	}
 	s.ids(device)
 	s.page()
-	s.place()
+	s.location()
 	s.system()
 	if string(s.clientTime) != string(s.eventTime) {
 		s.extra("client_event_time", s.clientTime)
@@ -146,7 +145,6 @@ func (s *converter) finish(name, device string) []byte {
 	return s.props.Finish("amplitude")
 }
 
-// ids sends the ids of the record.
 func (s *converter) ids(device string) {
 	s.extra("user_id", s.userID)
 	s.extra("device_id", s.deviceID)
@@ -184,8 +182,7 @@ func (s *converter) page() {
 	}
 }
 
-// place sends where the event happened.
-func (s *converter) place() {
+func (s *converter) location() {
 	for _, m := range []struct {
 		value    []byte
 		to, from string

@@ -13,14 +13,12 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// group is one group of a record.
 type group struct {
 	kind, key  string
 	properties []byte // an object; nil without
 	isMember   bool   // the event belongs to it
 }
 
-// groupList are the groups of a record.
 type groupList struct {
 	all           []group
 	isOdd         bool // groups has something else than one key a type

@@ -95,7 +95,6 @@ func object(raw []byte) (inner []byte, isObject bool) {
 	return raw, record.IsObject(raw)
 }
 
-// field takes a member of the row.
 func (s *converter) field(key, value []byte) {
 	isKnown := s.known.Take(key, value)
 	switch string(key) {
@@ -125,7 +124,6 @@ func (s *converter) property(key, value []byte) {
 
 const emptyText = `"EMPTY"` // stands for no value in properties initial_…
 
-// userProperty takes one of the record's user properties.
 func (s *converter) userProperty(key, value []byte) {
 	const initial = "initial_"
 	if string(value) == "null" {

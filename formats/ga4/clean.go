@@ -64,7 +64,6 @@ func scalar(name string, raw []byte) []byte {
 	return raw
 }
 
-// append appends a cleaned value, or nothing.
 func (c *cleaner) append(dst []byte, name string, raw []byte) []byte {
 	start := len(dst)
 	switch {

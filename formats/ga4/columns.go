@@ -74,7 +74,6 @@ func (c *columns) keepAs(name string, raw []byte) {
 	}
 }
 
-// object adds a column that is an object.
 func (c *columns) object(name string, names map[string]string, raw []byte) error {
 	c.left.Begin()
 	c.names, c.to = names, &c.left
@@ -110,10 +109,8 @@ func (c *columns) member(key, value []byte) {
 	}
 }
 
-// deviceTypes are the values of $device_type in PostHog.
 var deviceTypes = map[string]string{"desktop": `"Desktop"`, "mobile": `"Mobile"`, "tablet": `"Tablet"`}
 
-// web adds the object web_info of a device.
 func (c *columns) web(raw []byte) {
 	outer := c.names
 	c.inner.Begin()

@@ -88,7 +88,6 @@ func (c *converter) read(raw []byte) error {
 	return jsonb.Object(raw, c.visit)
 }
 
-// nameOf is the name of an event in PostHog.
 func nameOf(name string) string {
 	switch name {
 	case "page_view":
@@ -120,7 +119,6 @@ func (c *converter) uuid() uuid.UUID {
 	return uuid.NewSHA1(space, b)
 }
 
-// identify sets the person of the event.
 func (c *converter) identify(raw []byte) error {
 	c.isPersonless = false
 	hasID, err := record.Identify(&c.event, "user_id", c.row.userID, "user_pseudo_id", c.row.pseudoID)
@@ -151,7 +149,6 @@ func (c *converter) personless(raw []byte) error {
 	return nil
 }
 
-// addParams makes properties of the params of the event.
 func (c *converter) addParams() error {
 	c.out.Begin()
 	err := c.params.read(c.row.params, func(key string, value []byte) {
@@ -216,7 +213,6 @@ func (r *row) bind() {
 	}.Drop("event_server_timestamp_offset", "event_previous_timestamp")
 }
 
-// time is the time of a row.
 func (r *row) time() (time.Time, error) {
 	if micros, ok := record.Int(r.timestamp); ok && micros > 0 {
 		return time.UnixMicro(micros).UTC(), nil

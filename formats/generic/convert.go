@@ -10,6 +10,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -25,7 +26,7 @@ type converter struct {
 	space  uuid.UUID // of uuids made of ids
 }
 
-// node is a place in a record.
+// node is a member of a record, or the record.
 type node struct {
 	members map[string]*node
 	uses    []*use // of the value itself
@@ -43,7 +44,6 @@ func (n *node) child(name string) *node {
 	return n.members[name]
 }
 
-// add adds an entry of the map.
 func (c *converter) add(u *use) error {
 	u.order = len(c.uses)
 	c.uses = append(c.uses, u)
@@ -85,7 +85,7 @@ func (c *converter) addDefaults() {
 	c.given = len(c.uses)
 	for name, target := range aliases {
 		if c.fields[target] == nil && c.root.members[name] == nil {
-			_ = c.add(&use{text: target + "=" + name, target: target, path: []string{name}}) // of a place that nothing uses
+			_ = c.add(&use{text: target + "=" + name, target: target, path: []string{name}}) // of a member that nothing uses
 		}
 	}
 }
@@ -111,7 +111,6 @@ func (c *converter) check(columns []string) error {
 	return nil
 }
 
-// reading is a record while it is read.
 type reading struct {
 	*converter
 
@@ -119,14 +118,13 @@ type reading struct {
 	rest   []member // the members that are not mapped
 }
 
-// member is a property, with the place that it comes from.
+// member is a property, with the path that it comes from.
 type member struct {
 	name  string
-	place string
+	from  string
 	value []byte
 }
 
-// read walks over a record.
 func (c *converter) read(record []byte) (*reading, error) {
 	r := &reading{converter: c, values: make([][]byte, len(c.uses))}
 	rest, err := r.object(record, &c.root, "")
@@ -135,17 +133,17 @@ func (c *converter) read(record []byte) (*reading, error) {
 }
 
 // object walks over an object and returns the members that nothing takes.
-func (r *reading) object(raw []byte, n *node, place string) (rest []member, err error) {
+func (r *reading) object(raw []byte, n *node, from string) (rest []member, err error) {
 	var errs []error
 	err = jsonb.Object(raw, func(key, value []byte) {
 		next := n.members[string(key)]
 		name := string(key)
-		own := member{name, joined(place, name), value}
+		own := member{name, joined(from, name), value}
 		if next == nil {
 			rest = append(rest, own)
 			return
 		}
-		if !isEmpty(value) {
+		if !record.IsNone(value) {
 			for _, u := range next.uses {
 				r.values[u.order] = value
 			}
@@ -163,21 +161,21 @@ func (r *reading) object(raw []byte, n *node, place string) (rest []member, err 
 func (r *reading) inside(m member, n *node) ([]member, error) {
 	value := m.value
 	if n.spread != nil {
-		if isEmpty(value) {
+		if record.IsNone(value) {
 			return nil, nil
 		}
 		var err error
 		if value, err = n.spread.json(value); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.place, err)
+			return nil, fmt.Errorf("%s: %w", m.from, err)
 		}
 		if value[0] != '{' {
-			return nil, fmt.Errorf("%s: want an object, not %s", m.place, shown(value))
+			return nil, fmt.Errorf("%s: want an object, not %s", m.from, shown(value))
 		}
 	}
 	if len(n.members) == 0 && n.spread == nil || value[0] != '{' {
 		return []member{m}, nil
 	}
-	rest, err := r.object(value, n, m.place)
+	rest, err := r.object(value, n, m.from)
 	if n.spread != nil {
 		r.rest = append(r.rest, rest...)
 		return nil, err
@@ -185,34 +183,24 @@ func (r *reading) inside(m member, n *node) ([]member, error) {
 	if err != nil || len(rest) == 0 {
 		return nil, err
 	}
-	m.value, err = objectFrom(rest)
-	return []member{m}, err
+	m.value = objectFrom(rest)
+	return []member{m}, nil
 }
 
-func joined(place, name string) string {
-	if place == "" {
+func joined(from, name string) string {
+	if from == "" {
 		return name
 	}
-	return place + "." + name
+	return from + "." + name
 }
 
-// objectFrom is the JSON of members.
-func objectFrom(members []member) (object []byte, err error) {
-	size := 2
+func objectFrom(members []member) []byte {
+	var object record.Object
+	object.Begin()
 	for _, m := range members {
-		size += len(m.name) + len(m.value) + 4
+		object.Add(m.name, m.value)
 	}
-	object = append(make([]byte, 0, size), '{')
-	for i, m := range members {
-		if i > 0 {
-			object = append(object, ',')
-		}
-		if object, err = jsonb.AppendString(object, m.name); err != nil {
-			return nil, err
-		}
-		object = append(append(object, ':'), m.value...)
-	}
-	return append(object, '}'), nil
+	return object.Raw()
 }
 
 // first is the first of some entries that has a value.
@@ -228,7 +216,6 @@ func (r *reading) first(uses []*use) (*use, []byte) {
 	return nil, nil
 }
 
-// text is the value of a target.
 func (r *reading) text(target string) (string, error) {
 	u, value := r.first(r.fields[target])
 	if u == nil {
@@ -236,7 +223,7 @@ func (r *reading) text(target string) (string, error) {
 	}
 	s, err := textOf(value)
 	if err != nil {
-		return "", fmt.Errorf("%s: %w", u.place(), err)
+		return "", fmt.Errorf("%s: %w", u.from(), err)
 	}
 	return s, nil
 }
@@ -259,7 +246,6 @@ func (r *reading) id() uuid.UUID {
 	return uuid.NewSHA1(r.space, []byte(s))
 }
 
-// convert makes the event of a record.
 func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	r, err := c.read(record)
 	errs := []error{err}
@@ -273,7 +259,7 @@ func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	put(&ev.AnonymousID, targetAnonymous)
 	if u, value := r.first(r.fields[targetTime]); u != nil {
 		if ev.Timestamp, err = u.time(value, c.zone); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", u.place(), err))
+			errs = append(errs, fmt.Errorf("%s: %w", u.from(), err))
 		}
 	}
 	ev.RawProperties, err = r.properties()
@@ -295,10 +281,10 @@ func (r *reading) properties() ([]byte, error) {
 		}
 		value, err := u.property(value)
 		if err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", u.place(), err))
+			errs = append(errs, fmt.Errorf("%s: %w", u.from(), err))
 			continue
 		}
-		m := member{name, u.place(), value}
+		m := member{name, u.from(), value}
 		of := &all
 		for i, prefix := range []string{setPrefix, setOncePrefix} {
 			if short, ok := strings.CutPrefix(name, prefix); ok {
@@ -309,30 +295,27 @@ func (r *reading) properties() ([]byte, error) {
 	}
 	for i, name := range []string{"$set", "$set_once"} {
 		if len(persons[i]) > 0 {
-			value, err := objectFrom(persons[i])
-			errs = append(errs, err)
-			all = append(all, member{name, "the map", value})
+			all = append(all, member{name, "the map", objectFrom(persons[i])})
 		}
 	}
 	if err := errors.Join(append(errs, twice(all))...); err != nil {
 		return nil, err
 	}
-	return objectFrom(all)
+	return objectFrom(all), nil
 }
 
-// twice names the first property that comes from two places.
+// twice names the first property that comes from two paths.
 func twice(all []member) error {
-	places := make(map[string]string, len(all))
+	paths := make(map[string]string, len(all))
 	for _, m := range all {
-		if place, ok := places[m.name]; ok {
-			return fmt.Errorf("the property %s would come from %s and %s: drop one of them, or map it to another name", m.name, place, m.place)
+		if from, ok := paths[m.name]; ok {
+			return fmt.Errorf("the property %s would come from %s and %s: drop one of them, or map it to another name", m.name, from, m.from)
 		}
-		places[m.name] = m.place
+		paths[m.name] = m.from
 	}
 	return nil
 }
 
-// property is a value as a property.
 func (u *use) property(value []byte) ([]byte, error) {
 	switch u.conversion { //nolint:exhaustive // others are for times
 	case asJSON:
@@ -361,11 +344,6 @@ func (u *use) json(value []byte) ([]byte, error) {
 		return nil, fmt.Errorf("want JSON, not %s", shown(value))
 	}
 	return []byte(s), nil
-}
-
-// isEmpty reports whether a value says nothing.
-func isEmpty(value []byte) bool {
-	return len(value) == 0 || string(value) == "null" || string(value) == `""`
 }
 
 // textOf is a text, or a number as its digits.

@@ -262,6 +262,7 @@ func TestMappingsThatCannotBeUnderstood(t *testing.T) {
 		"drop=a|json":                   "       ^ what is dropped is not read",
 		"*=a|number":                    "    ^ only json can be read into many properties",
 		"time=when|layout:no digits":    "                 ^ a layout is how",
+		`"a\xff"=b`:                     "^ the name is not UTF-8",
 	} {
 		_, err := Format(&Options{Map: []string{mapping}})
 		require.Error(t, err, mapping)

@@ -23,7 +23,6 @@ func (e *MapError) Error() string {
 	return "Options.Map cannot be understood:\n" + lead + e.Mapping + "\n" + lead + strings.Repeat(" ", e.Column-1) + "^ " + e.Text
 }
 
-// mapError is about a byte of an entry.
 func mapError(mapping string, at int, text string) error {
 	return &MapError{mapping, utf8.RuneCountInString(mapping[:min(at, len(mapping))]) + 1, text}
 }
@@ -62,15 +61,13 @@ type use struct {
 	layout     string // of asLayout
 }
 
-// place is where its value comes from.
-func (u *use) place() string {
+func (u *use) from() string {
 	if u.constant != nil {
 		return "a constant"
 	}
 	return strings.Join(u.path, ".")
 }
 
-// conversion is how a value is read.
 type conversion string
 
 // Conversions.
@@ -179,8 +176,11 @@ func (p *parser) name(marks, what string) (string, error) {
 			return "", p.fail(p.at, "after a quoted name, %s is expected", orEnd(marks))
 		}
 		name, err := strconv.Unquote(quoted)
-		if err != nil || name == "" {
+		switch {
+		case err != nil || name == "":
 			return "", p.fail(start, "%s is missing", what)
+		case !utf8.ValidString(name):
+			return "", p.fail(start, "the name is not UTF-8")
 		}
 		return name, nil
 	}

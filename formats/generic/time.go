@@ -19,7 +19,6 @@ var (
 	layoutsWithout = []string{"2006-01-02T15:04:05", "2006-01-02 15:04:05", "2006-01-02 15:04", time.DateOnly}
 )
 
-// time reads a time.
 func (u *use) time(value []byte, zone *time.Location) (time.Time, error) {
 	s, err := textOf(value)
 	if err != nil {
@@ -71,7 +70,6 @@ func parseTime(s string, zone *time.Location) (at time.Time, isLocal bool, err e
 	return time.Time{}, false, errNoTime
 }
 
-// inLayout reads a time of a layout.
 func inLayout(layout, s string, zone *time.Location) (time.Time, error) {
 	if zone == nil {
 		zone = time.UTC // the layout has an offset, or an abbreviation

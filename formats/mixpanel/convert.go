@@ -113,7 +113,6 @@ func (s *converter) drop(key, value []byte) {
 // ownName is the name of a property that cannot keep its own.
 func ownName(name string) string { return "$mixpanel_" + strings.TrimPrefix(name, "$") }
 
-// event makes the event of the record that was read.
 func (s *converter) event() ([]hogapi.Event, error) {
 	if !record.IsObject(s.properties) {
 		return nil, errors.New("properties: want an object: a line of Mixpanel's export has event and properties")
@@ -169,7 +168,7 @@ func (s *converter) finish(name string) []byte {
 	} {
 		s.move(m.value, m.to, m.from)
 	}
-	s.place()
+	s.location()
 	for _, m := range []struct {
 		value []byte
 		to    string
@@ -198,8 +197,7 @@ func (s *converter) move(value []byte, to, from string) (isMoved bool) {
 	return isMoved
 }
 
-// place sends where the event happened.
-func (s *converter) place() {
+func (s *converter) location() {
 	for _, m := range []struct {
 		value    []byte
 		to, from string

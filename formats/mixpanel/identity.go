@@ -8,7 +8,6 @@ import (
 
 const devicePrefix = "$device:"
 
-// ids are the ids of the person of an event.
 type ids struct{ distinct, anonymous string }
 
 // ids finds the event's person as PostHog's own importer does, so that both give it the same one.

@@ -79,7 +79,6 @@ func (o Options) text() string {
 // namespace is that of PostHog's own importer, so that both give a record the same uuid.
 var namespace = uuid.UUID([]byte("posthog_mixpanel"))
 
-// wholeNamespace is that of Options.WholeKey.
 var wholeNamespace = uuid.MustParse("6d1f8f0c-2a51-5b0a-9a3e-0f2f7f1a9c44")
 
 // Convert makes the event of a record.

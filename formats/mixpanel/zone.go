@@ -139,7 +139,6 @@ func (t *ZoneTest) String() string {
 	return b.String()
 }
 
-// describe reports the offsets of the live events.
 func (t *ZoneTest) describe(b *strings.Builder) {
 	fmt.Fprintf(b, "%d of %d records are live events. Their time is ahead of UTC by", t.Live, t.Records)
 	order := func(a, b time.Duration) int {

@@ -13,7 +13,6 @@ import (
 	parquetgo "github.com/parquet-go/parquet-go"
 )
 
-// file is an open file.
 type file struct {
 	disk   *os.File
 	read   *parquetgo.File
@@ -25,7 +24,6 @@ type file struct {
 // readBuffer is how many bytes of a column are read at once.
 const readBuffer = 256 << 10
 
-// open opens a file.
 func open(path string, columns []string) (f *file, err error) {
 	disk, err := os.Open(path) //nolint:gosec // the caller names its own files
 	if err != nil {
@@ -115,7 +113,6 @@ func (f *file) rows(after int64, use func(record []byte, bad error) bool) (err e
 	return nil
 }
 
-// group gives the records of a row group.
 func (f *file) group(group parquetgo.RowGroup, after int64, use func([]byte, error) bool) (more bool, err error) {
 	defer func() {
 		for _, l := range f.leaves {

@@ -8,7 +8,6 @@ import (
 	parquetgo "github.com/parquet-go/parquet-go"
 )
 
-// leaf reads a column of values, row by row.
 type leaf struct {
 	name       string
 	column     int
@@ -34,7 +33,6 @@ func (l *leaf) open(chunk parquetgo.ColumnChunk, after int64) error {
 	return l.fault(l.pages.SeekToRow(after))
 }
 
-// close closes the pages that open has opened.
 func (l *leaf) close() {
 	if l.pages == nil {
 		return
@@ -54,7 +52,6 @@ func (l *leaf) release() {
 	l.old = l.old[:0]
 }
 
-// next reads the values of the next row.
 func (l *leaf) next() error {
 	l.release()
 	l.row, l.written = l.row[:0], 0
@@ -80,7 +77,6 @@ func (l *leaf) next() error {
 	}
 }
 
-// fill reads further values.
 func (l *leaf) fill() error {
 	for {
 		if l.values == nil {
@@ -118,7 +114,6 @@ func (l *leaf) fault(err error) error {
 	return fmt.Errorf("column %q: %w", l.name, err)
 }
 
-// peek is the next value to write.
 func (l *leaf) peek() (v parquetgo.Value, ok bool) {
 	if l.written >= len(l.row) {
 		return v, false

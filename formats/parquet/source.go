@@ -55,14 +55,12 @@ func (s fileSource) Unwrap() hogapi.Source { return s.Source }
 // Contents are the files, for sources that keep their sorted events.
 func (s fileSource) Contents() ([]lines.Content, error) { return s.files.Contents() }
 
-// source are the files of a source.
 type source struct {
 	paths, names []string
 	columns      []string
 	unfit        error // why there is nothing to read
 }
 
-// read gives the records after a position.
 func (s *source) read(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Record, error] {
 	return func(yield func(hogapi.Record, error) bool) {
 		if err := s.readFiles(ctx, after, yield); err != nil {
@@ -89,7 +87,6 @@ func (s *source) readFiles(ctx context.Context, after hogapi.Position, yield fun
 	return nil
 }
 
-// find is the file in which a position is.
 func (s *source) find(after hogapi.Position) (int, error) {
 	if after.IsZero() {
 		return 0, nil
@@ -106,7 +103,6 @@ func (s *source) find(after hogapi.Position) (int, error) {
 	return 0, fmt.Errorf("parquet: there is no position %s in these files", after)
 }
 
-// readFile gives the records of a file after a position in it.
 func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {
 	f, err := open(s.paths[i], s.columns)
 	if err != nil {

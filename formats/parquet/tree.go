@@ -71,7 +71,6 @@ func newNode(column *parquetgo.Column, definition, repetition int, leaves *[]*le
 // appendRow appends the row at hand as an object.
 func (n *node) appendRow(dst []byte) ([]byte, error) { return n.object(dst) }
 
-// object appends the children.
 func (n *node) object(dst []byte) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i, child := range n.children {
@@ -85,7 +84,6 @@ func (n *node) object(dst []byte) (_ []byte, err error) {
 	return append(dst, '}'), nil
 }
 
-// append appends the value of a node, or all of them.
 func (n *node) append(dst []byte) ([]byte, error) {
 	v, ok := n.peek()
 	switch {
@@ -143,7 +141,6 @@ func (n *node) array(dst []byte, v parquetgo.Value, inList bool) (_ []byte, err 
 	}
 }
 
-// one appends one value.
 func (n *node) one(dst []byte) ([]byte, error) {
 	switch {
 	case n.isList:

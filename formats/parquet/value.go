@@ -16,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// appender appends a value as JSON.
 type appender func(dst []byte, v parquetgo.Value) ([]byte, error)
 
 var errUTF8 = errors.New("a text that is not UTF-8")
@@ -26,7 +25,6 @@ func isListType(t *format.LogicalType) bool {
 	return is
 }
 
-// appenderOf is how values of a type are written.
 func appenderOf(t parquetgo.Type) appender {
 	if logical := t.LogicalType(); logical != nil {
 		switch l := logical.Value.(type) {

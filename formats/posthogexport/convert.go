@@ -87,7 +87,6 @@ func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{ev}, nil
 }
 
-// event is the event without its properties.
 func (c *converter) event() (ev hogapi.Event, err error) {
 	switch {
 	case len(c.row.event) == 0 && len(c.row.Get("files")) > 0:
@@ -124,7 +123,6 @@ func timeOf(raw []byte) (time.Time, error) {
 	return time.Time{}, record.Want("timestamp", "a time such as 2024-02-29T23:59:58.012000+00:00", raw)
 }
 
-// properties makes the properties of an event.
 func (c *converter) properties(distinctID string) error {
 	raw := c.row.properties
 	if record.IsText(raw) { // as Parquet and some tables have them
@@ -154,7 +152,6 @@ func (c *converter) properties(distinctID string) error {
 	return nil
 }
 
-// property adds a property of the event.
 func (c *converter) property(key, value []byte) {
 	name := string(key)
 	switch {

@@ -28,7 +28,6 @@ func (e *reason) Unwrap() error { return e.is }
 
 var errNoBucket = &reason{"there is no such bucket, or not in the client's region", fs.ErrNotExist}
 
-// codes are the errors for the codes of the service.
 var codes = map[string]error{
 	"NoSuchBucket":       errNoBucket,
 	"NoSuchKey":          &reason{"there is no such object", fs.ErrNotExist},
@@ -87,7 +86,6 @@ func plain(err error) error {
 	return unanswered(err)
 }
 
-// unanswered is why there was no answer.
 func unanswered(err error) error {
 	if of, ok := errors.AsType[*url.Error](err); ok {
 		err = of.Err

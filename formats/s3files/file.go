@@ -24,7 +24,6 @@ const (
 	mostRange  = 4 << 20
 )
 
-// file is an open object.
 type file struct {
 	fsys *FS
 	name string
@@ -95,7 +94,6 @@ func (f *file) ReadAt(p []byte, offset int64) (n int, err error) {
 	return n, err
 }
 
-// readSome reads at least a byte from an offset.
 func (f *file) readSome(p []byte, offset int64) (n int, err error) {
 	switch {
 	case f.ctx.Err() != nil && f.fsys.ctx.Err() == nil:
@@ -172,7 +170,6 @@ type cutError struct{ cause error }
 func (e *cutError) Error() string { return "the answer was cut off: " + e.cause.Error() }
 func (e *cutError) Unwrap() error { return e.cause }
 
-// try makes one request for a range.
 func (f *file) try(text []byte, offset int64) (n int, err error) {
 	ctx, cancel := context.WithTimeout(f.ctx, f.fsys.tryTime)
 	defer cancel()

@@ -6,7 +6,6 @@ import (
 	"io/fs"
 )
 
-// folder is an open folder.
 type folder struct {
 	fsys    *FS
 	info    *info

@@ -97,7 +97,6 @@ func (f *FS) ReadDir(name string) (entries []fs.DirEntry, err error) {
 	return entries, nil
 }
 
-// s3Object is an object of a list.
 type s3Object struct {
 	size int64
 	etag string

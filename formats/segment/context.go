@@ -8,7 +8,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// pageNames are the properties of a page, and of a page call.
 var pageNames = map[string]string{"url": "$current_url", "path": "$pathname", "referrer": "$referrer", "title": "title"}
 
 // contextNames are the properties that members of the context become.
@@ -49,7 +48,6 @@ type contextReader struct {
 
 func (r *contextReader) visitors() { r.visit, r.visitInner = r.member, r.innerMember }
 
-// read adds a context, which may be absent.
 func (r *contextReader) read(raw []byte, isIdentify bool) error {
 	r.isIdentify, r.traits, r.fault = isIdentify, nil, nil
 	if !record.IsObject(raw) {
@@ -68,7 +66,6 @@ func (r *contextReader) read(raw []byte, isIdentify bool) error {
 	return nil
 }
 
-// member adds a member of the context.
 func (r *contextReader) member(key, value []byte) {
 	name := string(key)
 	if record.IsNone(value) {
@@ -97,7 +94,6 @@ func (r *contextReader) member(key, value []byte) {
 	}
 }
 
-// innerMember adds a member of an object in the context.
 func (r *contextReader) innerMember(key, value []byte) {
 	if record.IsNone(value) {
 		return
@@ -112,7 +108,7 @@ func (r *contextReader) innerMember(key, value []byte) {
 		r.inner.Add(name, value) // which system it has
 	default:
 		if r.add(&r.inner, target, name, value) && r.isPage {
-			r.place(name, value)
+			r.addHost(name, value)
 		}
 	}
 }
@@ -128,8 +124,7 @@ func (r *contextReader) add(left *record.Object, target, name string, value []by
 	return false
 }
 
-// place adds the host of a page's URL or referrer.
-func (r *contextReader) place(name string, value []byte) {
+func (r *contextReader) addHost(name string, value []byte) {
 	target := ""
 	switch name {
 	case "url":
@@ -144,7 +139,6 @@ func (r *contextReader) place(name string, value []byte) {
 	}
 }
 
-// groups adds the group of a call.
 func (r *contextReader) groups(value []byte) {
 	key, err := record.ID("context.groupId", value)
 	if err != nil {

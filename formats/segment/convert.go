@@ -79,7 +79,6 @@ func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{c.event}, nil
 }
 
-// properties makes the properties of the event, and its name.
 func (c *converter) properties() error {
 	c.out.Begin()
 	if err := c.byKind(); err != nil {
@@ -140,7 +139,6 @@ func (c *converter) byKind() error {
 	return nil
 }
 
-// group adds the group of a group call, and its properties.
 func (c *converter) group() error {
 	key, err := record.ID("groupId", c.call.groupID)
 	if err != nil {
@@ -170,7 +168,6 @@ func (c *converter) group() error {
 	return nil
 }
 
-// own adds the call's own properties.
 func (c *converter) own() error {
 	switch raw := c.call.properties; {
 	case record.IsObject(raw):
@@ -181,7 +178,7 @@ func (c *converter) own() error {
 					return
 				}
 				if c.out.Add(target, value) {
-					c.context.place(name, value)
+					c.context.addHost(name, value)
 					return
 				}
 			}
@@ -223,7 +220,6 @@ func (c *converter) persons() error {
 	return nil
 }
 
-// rest adds the members that are kept under their own names.
 func (c *converter) rest() {
 	keep := func(name string, raw []byte) {
 		if !record.IsNone(raw) {

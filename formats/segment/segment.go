@@ -48,5 +48,4 @@ func (o Options) text() string {
 // space is the namespace of message ids that are no UUIDs.
 var space = uuid.MustParse("8c1f6b0e-2d47-5a39-9b6e-73a1d0c5e4f2")
 
-// uuidOf is the uuid of a raw messageId.
 func uuidOf(raw []byte) uuid.UUID { return record.UUID(space, record.Text(raw)) }

@@ -38,7 +38,6 @@ type optional interface {
 	IsNull() bool
 }
 
-// encode encodes a config: a struct, a pointer to one, or raw JSON.
 func encode(config any, reveal bool) ([]byte, error) {
 	v := reflect.Indirect(reflect.ValueOf(config))
 	if v.Kind() == reflect.Slice {

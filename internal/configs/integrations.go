@@ -56,7 +56,6 @@ func Integration(r integration.Request) (kind integration.Kind, keys map[string]
 	return form.kind, c.keys, c.problem
 }
 
-// textOf returns the text of a field, or of a credential.
 func textOf(field reflect.Value) string {
 	if secret, ok := reflect.TypeAssert[interface{ Reveal() string }](field); ok {
 		return secret.Reveal()
@@ -74,7 +73,6 @@ func keyOf(field string) string {
 	return strings.ToLower(wordStart.ReplaceAllString(field, "$1${3}_$2$4"))
 }
 
-// filling is the config of an integration under construction.
 type filling struct {
 	request reflect.Value
 	keys    map[string]any
@@ -92,7 +90,6 @@ func (c *filling) text(field string) string { return textOf(c.request.FieldByNam
 
 func (c *filling) has(field string) bool { return c.text(field) != "" }
 
-// need refuses blank fields.
 func (c *filling) need(fields ...string) {
 	for _, field := range fields {
 		if strings.TrimSpace(c.text(field)) == "" {
@@ -107,7 +104,6 @@ func (c *filling) host(field string) {
 	}
 }
 
-// aws demands a role or a key.
 func (c *filling) aws() {
 	hasKey := c.has("AWSAccessKeyID") || c.has("AWSSecretAccessKey")
 	switch {

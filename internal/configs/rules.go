@@ -108,7 +108,6 @@ func Encode(config any) (text []byte, keys Keys, refusal *outgoing.Refusal) {
 	return text, keys, nil
 }
 
-// values are the known values of config keys.
 var values = map[string][]string{
 	"compression":          {"zstd", "lz4", "snappy", "gzip", "brotli"},
 	"file_format":          {"JSONLines", "Parquet"},
@@ -166,7 +165,6 @@ func Replacement(kind, attr, detail string, config any) string {
 	return ""
 }
 
-// holdsCredentials reports whether a config contains credentials.
 func holdsCredentials(config any) bool {
 	text, err := Revealed(config)
 	return err == nil && len(mask.Credentials(text)) > 0

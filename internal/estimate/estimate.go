@@ -91,7 +91,7 @@ func (m *Marks) Word(mark uint64) (word uint32, known bool) {
 }
 
 // find returns the slot of a mark, or the slot for adding it.
-func (m *Marks) find(mark uint64) (place int, found bool) {
+func (m *Marks) find(mark uint64) (slot int, found bool) {
 	if len(m.marks) == 0 {
 		return 0, false
 	}
@@ -117,9 +117,9 @@ func (m *Marks) find(mark uint64) (place int, found bool) {
 // grow doubles the room, up to the need.
 func (m *Marks) grow(most, of int) {
 	const least = 1 << 10
-	places := max(least, min(2*len(m.marks), m.Most*of/most+1))
+	slots := max(least, min(2*len(m.marks), m.Most*of/most+1))
 	old := *m
-	m.marks, m.words = make([]uint64, places), make([]uint32, places)
+	m.marks, m.words = make([]uint64, slots), make([]uint32, slots)
 	for i, mark := range old.marks {
 		if mark != 0 {
 			to, _ := m.find(mark)

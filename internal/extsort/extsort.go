@@ -25,7 +25,7 @@ type State struct {
 	Name  string          `json:"name"`            // of the sorted items
 	Of    json.RawMessage `json:"of,omitempty"`    // further facts that the caller keeps about them
 	After json.RawMessage `json:"after,omitempty"` // where its input continues
-	Read  int64           `json:"read"`            // items before that place
+	Read  int64           `json:"read"`            // items before that position
 	Runs  []Run           `json:"runs"`
 	Made  int             `json:"made"` // runs ever made, which number their files
 	Ended bool            `json:"ended"`
@@ -146,7 +146,6 @@ func (s *Sorter) sizeOf(name string) (int64, error) {
 	return file.Seek(0, io.SeekEnd)
 }
 
-// removeOthers removes runs that a crash has left.
 func (s *Sorter) removeOthers() (err error) {
 	for n := range s.state.Made + 1 {
 		name := runName(n + 1)
@@ -216,7 +215,7 @@ func (s *Sorter) Add(write func(room []byte) ([]byte, error)) error {
 	return nil
 }
 
-// EndRun writes the items at hand as a run, after which the input continues at a place.
+// EndRun writes the items at hand as a run, after which the input continues at a position.
 func (s *Sorter) EndRun(after json.RawMessage) error {
 	if len(s.items) == 0 {
 		return nil
@@ -325,7 +324,6 @@ func (s *Sorter) nextToMerge(n int) (first int) {
 
 func runName(number int) string { return fmt.Sprintf("run-%06d", number) }
 
-// create begins the file of a run.
 func (s *Sorter) create() (*runWriter, error) {
 	s.state.Made++
 	name := runName(s.state.Made)

@@ -19,16 +19,16 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// headerSize is the size of an item's header: the length of the item, and a checksum of its place and its
+// headerSize is the size of an item's header: the length of the item, and a checksum of its position and its
 // bytes.
 const headerSize = 4 + 4
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func appendHeader(b []byte, offset int64, item []byte) []byte {
-	var place [8]byte
-	binary.BigEndian.PutUint64(place[:], uint64(offset))
-	sum := crc32.Update(crc32.Checksum(place[:], castagnoli), castagnoli, item)
+	var position [8]byte
+	binary.BigEndian.PutUint64(position[:], uint64(offset))
+	sum := crc32.Update(crc32.Checksum(position[:], castagnoli), castagnoli, item)
 	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, uint32(len(item))), sum)
 }
 
@@ -60,7 +60,6 @@ func (w *runWriter) add(item []byte) {
 	w.run.Bytes += int64(headerSize + len(item))
 }
 
-// end makes the file durable.
 func (w *runWriter) end() (Run, error) {
 	err := errors.Join(w.err, w.buf.Flush())
 	if err == nil {
@@ -77,7 +76,6 @@ func (w *runWriter) abort() error { return errors.Join(w.file.Close(), w.remove(
 
 func (w *runWriter) remove() error { return w.sorter.FS.Remove(w.sorter.path(w.run.File)) }
 
-// runReader reads a run.
 type runReader struct {
 	sorter *Sorter
 	run    Run
@@ -162,7 +160,6 @@ func (m *merger) add(s *Sorter, run Run) error {
 	return err
 }
 
-// advance reads the next item of a run.
 func (m *merger) advance(src *source) (more bool, err error) {
 	err = src.next()
 	if errors.Is(err, io.EOF) {

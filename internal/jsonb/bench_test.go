@@ -48,30 +48,28 @@ func BenchmarkEncodeStream(b *testing.B) {
 	b.SetBytes(int64(len(dst)))
 }
 
+// run measures a function that handles so many bytes.
+func run(b *testing.B, name string, size int, once func()) {
+	b.Run(name, func(b *testing.B) {
+		b.SetBytes(int64(size))
+		b.ReportAllocs()
+		for b.Loop() {
+			once()
+		}
+	})
+}
+
 func BenchmarkEncode(b *testing.B) {
-	for _, shape := range []struct {
-		name string
-		m    map[string]any
-	}{{"mixed", properties()}, {"flat", flat()}} {
-		b.Run(shape.name+"/ours", func(b *testing.B) {
-			var e jsonb.Encoder
-			var dst []byte
-			b.ReportAllocs()
-			for b.Loop() {
-				dst, _ = e.AppendMembers(dst[:0], shape.m)
-			}
-			b.SetBytes(int64(len(dst)))
-		})
-		b.Run(shape.name+"/encoding-json", func(b *testing.B) {
-			var out bytes.Buffer
-			e := json.NewEncoder(&out)
-			e.SetEscapeHTML(false)
-			b.ReportAllocs()
-			for b.Loop() {
-				out.Reset()
-				_ = e.Encode(shape.m)
-			}
-			b.SetBytes(int64(out.Len()))
+	for name, m := range map[string]map[string]any{"mixed": properties(), "flat": flat()} {
+		var e jsonb.Encoder
+		dst, _ := e.AppendMembers(nil, m)
+		run(b, name+"/ours", len(dst), func() { dst, _ = e.AppendMembers(dst[:0], m) })
+		var out bytes.Buffer
+		std := json.NewEncoder(&out)
+		std.SetEscapeHTML(false)
+		run(b, name+"/encoding-json", len(dst), func() {
+			out.Reset()
+			_ = std.Encode(m)
 		})
 	}
 }
@@ -81,21 +79,10 @@ func BenchmarkAppendString(b *testing.B) {
 		"short": "Firefox", "ascii": strings.Repeat("plain text ", 20), "cyrillic": strings.Repeat("Привет мир ", 20), "japanese": strings.Repeat("日本語の文", 20),
 		"escapes": strings.Repeat("a line \"quoted\"\n", 20),
 	} {
-		b.Run(name, func(b *testing.B) {
-			var dst []byte
-			b.SetBytes(int64(len(s)))
-			b.ReportAllocs()
-			for b.Loop() {
-				dst, _ = jsonb.AppendString(dst[:0], s)
-			}
-		})
-		b.Run(name+"/Valid", func(b *testing.B) {
-			raw, _ := jsonb.AppendString(nil, s)
-			b.SetBytes(int64(len(s)))
-			for b.Loop() {
-				_ = jsonb.Valid(raw)
-			}
-		})
+		raw, _ := jsonb.AppendString(nil, s)
+		var dst []byte
+		run(b, name, len(s), func() { dst, _ = jsonb.AppendString(dst[:0], s) })
+		run(b, name+"/Valid", len(s), func() { _ = jsonb.Valid(raw) })
 	}
 }
 
@@ -111,44 +98,13 @@ func line(space string) []byte {
 }
 
 func BenchmarkScan(b *testing.B) {
-	for _, shape := range []struct {
-		name string
-		raw  []byte
-	}{{"tight", line("")}, {"spaced", line(" ")}} {
-		b.Run(shape.name+"/Object", func(b *testing.B) {
-			n := 0
-			b.SetBytes(int64(len(shape.raw)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := jsonb.Object(shape.raw, func(_, value []byte) { n += len(value) }); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(shape.name+"/Valid", func(b *testing.B) {
-			b.SetBytes(int64(len(shape.raw)))
-			b.ReportAllocs()
-			for b.Loop() {
-				if err := jsonb.Valid(shape.raw); err != nil {
-					b.Fatal(err)
-				}
-			}
-		})
-		b.Run(shape.name+"/Compact", func(b *testing.B) {
-			var dst []byte
-			b.SetBytes(int64(len(shape.raw)))
-			b.ReportAllocs()
-			for b.Loop() {
-				dst, _ = jsonb.Compact(dst[:0], shape.raw)
-			}
-		})
-		b.Run(shape.name+"/json.Valid", func(b *testing.B) {
-			b.SetBytes(int64(len(shape.raw)))
-			b.ReportAllocs()
-			for b.Loop() {
-				json.Valid(shape.raw)
-			}
-		})
+	for name, space := range map[string]string{"tight": "", "spaced": " "} {
+		raw, n := line(space), 0
+		var dst []byte
+		run(b, name+"/Object", len(raw), func() { _ = jsonb.Object(raw, func(_, value []byte) { n += len(value) }) })
+		run(b, name+"/Valid", len(raw), func() { _ = jsonb.Valid(raw) })
+		run(b, name+"/Compact", len(raw), func() { dst, _ = jsonb.Compact(dst[:0], raw) })
+		run(b, name+"/json.Valid", len(raw), func() { json.Valid(raw) })
 	}
 }
 
@@ -158,24 +114,9 @@ func BenchmarkTime(b *testing.B) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	b.Run("Parse/ours", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = jsonb.ParseTime(text)
-		}
-	})
-	b.Run("Parse/time", func(b *testing.B) {
-		b.ReportAllocs()
-		for b.Loop() {
-			_, _ = time.Parse(time.RFC3339, string(text))
-		}
-	})
-	b.Run("Append/ours", func(b *testing.B) {
-		var e jsonb.Encoder
-		var dst []byte
-		b.ReportAllocs()
-		for b.Loop() {
-			dst = e.AppendTime(dst[:0], t)
-		}
-	})
+	run(b, "Parse/ours", len(text), func() { _, _ = jsonb.ParseTime(text) })
+	run(b, "Parse/time", len(text), func() { _, _ = time.Parse(time.RFC3339, string(text)) })
+	var e jsonb.Encoder
+	var dst []byte
+	run(b, "Append/ours", len(text), func() { dst = e.AppendTime(dst[:0], t) })
 }

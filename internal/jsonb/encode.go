@@ -96,7 +96,6 @@ func (e *Encoder) value(dst []byte, v any, depth int) ([]byte, error) {
 	return e.rare(dst, v, depth)
 }
 
-// rare appends values of the less frequent types.
 func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case float32:
@@ -219,7 +218,6 @@ func list[T any](dst []byte, items []T, depth int, value appender[T]) ([]byte, e
 	return append(dst, ']'), nil
 }
 
-// mapped appends a map with values of one type.
 func mapped[T any](e *Encoder, dst []byte, m map[string]T, depth int, value appender[T]) ([]byte, error) {
 	if m == nil {
 		return append(dst, "null"...), nil

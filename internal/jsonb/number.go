@@ -55,7 +55,6 @@ func digits(data []byte, i int) int {
 	return i
 }
 
-// overflows reports whether a number with valid grammar is infinite as a float64.
 func overflows(number []byte) bool {
 	f, _ := strconv.ParseFloat(string(number), 64)
 	return math.IsInf(f, 0)

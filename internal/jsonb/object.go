@@ -165,7 +165,6 @@ func Members(members []byte, visit func(key, value, member []byte)) {
 
 func isBlank(c byte) bool { return c == ' ' || c == '\n' || c == '\t' || c == '\r' }
 
-// textEnd returns the offset after the string that begins at i.
 func textEnd(data []byte, i int) int {
 	for i++; ; i++ {
 		i += bytes.IndexByte(data[i:], '"')
@@ -179,7 +178,6 @@ func textEnd(data []byte, i int) int {
 	}
 }
 
-// valueEnd returns the offset after the value that begins at i.
 func valueEnd(data []byte, i int) int {
 	switch data[i] {
 	case '"':

@@ -17,7 +17,6 @@ func (e *Encoder) add(key string, value any) {
 	e.members = append(e.members, entry{key, value})
 }
 
-// sorted returns the order of the members, starting at first.
 func (e *Encoder) sorted(first, start int) []rank {
 	members := e.members[first:]
 	for i := range members {

@@ -14,7 +14,6 @@ func Compact(dst, raw []byte) ([]byte, error) {
 	return compact(dst, raw, 0)
 }
 
-// compact is Compact for a value nested depth levels deep.
 func compact(dst, raw []byte, depth int) ([]byte, error) {
 	s := scanner{data: raw}
 	start, end, err := s.one(depth)
@@ -190,7 +189,6 @@ func (s *scanner) literal(i int, word string) (int, Kind) {
 	return end, 0
 }
 
-// space returns the offset after the whitespace at i.
 func (s *scanner) space(i int) int {
 	if i < len(s.data) && s.data[i] > ' ' {
 		return i

@@ -29,7 +29,6 @@ func AppendString(dst []byte, s string) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// plain reports whether text is ASCII that needs no escape.
 func plain(text []byte) bool {
 	if len(text) < 8 {
 		for _, c := range text {
@@ -82,7 +81,6 @@ func appendSpecial(dst []byte, s string) ([]byte, error) {
 	return append(dst, '"'), nil
 }
 
-// badRune returns the offset of the first invalid UTF-8 in s.
 func badRune(s string) int {
 	i := 0
 	for i < len(s) {
@@ -234,7 +232,6 @@ func checkString(s []byte) (escaped bool, err error) {
 	return escaped, nil
 }
 
-// text returns the text of a valid raw string.
 func text(s []byte) string {
 	if bytes.IndexByte(s, '\\') >= 0 {
 		return string(appendUnescaped(nil, s))

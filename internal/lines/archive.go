@@ -12,8 +12,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// readMembers reads the records of a zip file's members after a place, in the order of their names.
-func (f *File) readMembers(ctx context.Context, after place, w Walk, begins map[string]string) (more bool, err error) {
+// readMembers reads the records of a zip file's members after a position, in the order of their names.
+func (f *File) readMembers(ctx context.Context, after position, w Walk, begins map[string]string) (more bool, err error) {
 	members := membersOf(f.archive)
 	for i := range members[:max(0, len(members)-1)] {
 		if members[i].Name == members[i+1].Name {
@@ -23,7 +23,7 @@ func (f *File) readMembers(ctx context.Context, after place, w Walk, begins map[
 	first := 0
 	if after.member != "" || after.offset > 0 {
 		if first = slices.IndexFunc(members, func(m *zip.File) bool { return m.Name == after.member }); first < 0 {
-			return false, ErrNoPlace
+			return false, ErrNoPosition
 		}
 	}
 	for _, member := range members[first:] {

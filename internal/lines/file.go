@@ -55,13 +55,11 @@ type File struct {
 	first, last int64 // offsets of the records since the last valid checksum; see passed
 }
 
-// splitter divides a text into records.
 type splitter interface {
 	Next() (Line, error)
 	Number() int64 // of the last record
 }
 
-// counter counts the bytes read.
 type counter struct {
 	io.Reader
 
@@ -77,7 +75,6 @@ func (c *counter) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// open opens a file and detects its kind.
 func open(ctx context.Context, fsys fs.FS, path, name string, o Options) (*File, error) {
 	disk, err := openHandle(ctx, fsys, path)
 	if err != nil {
@@ -132,7 +129,6 @@ func (f *File) open(path string) error {
 	return f.unpack(head, f.disk.begun.Size())
 }
 
-// openMember opens a member of the zip file.
 func (f *File) openMember(member *zip.File) (*File, error) {
 	m := &File{name: f.name + inArchive + member.Name, path: f.path, options: f.options, disk: f.disk, member: member}
 	if member.Flags&1 != 0 {
@@ -163,7 +159,6 @@ func (f *File) openText() error {
 	return f.unpack(head, int64(f.member.CompressedSize64))
 }
 
-// unpack detects the packing and the layout.
 func (f *File) unpack(head []byte, size int64) (err error) {
 	if err := f.verify(packing(head), size); err != nil {
 		return err
@@ -197,7 +192,6 @@ func (f *File) unpack(head []byte, size int64) (err error) {
 	return nil
 }
 
-// peek returns the first bytes of the text.
 func (f *File) peek() ([]byte, error) {
 	const longestMagic = 6
 	head, err := f.text.Peek(longestMagic)
@@ -320,7 +314,6 @@ func (f *File) fault(err error) error {
 	return err
 }
 
-// megabyte hashes the first megabyte written to it.
 type megabyte struct {
 	hash hash.Hash
 	n    int64

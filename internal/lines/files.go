@@ -108,16 +108,16 @@ func (s *Files) index(name string) (i int, member string) {
 type Walk struct {
 	Options
 
-	Lead    *Lead                      // nil: records before the place do not matter
+	Lead    *Lead                      // nil: records before the position do not matter
 	IsTrial bool                       // the files will be read again, which pipes cannot be
 	Copied  func(name, earlier string) // called if a file begins with the same megabyte as an earlier one
 	Take    func(*File, Line) bool     // receives each record; false ends the walk
 }
 
 var (
-	// ErrNoPlace is returned for a position outside the files.
-	ErrNoPlace = errors.New("no such position in these files")
-	errDrained = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
+	// ErrNoPosition is returned for a position outside the files.
+	ErrNoPosition = errors.New("no such position in these files")
+	errDrained    = errors.New("it is a pipe, which can be read once, and Check has read it: import it without Check, or write it to a file first")
 )
 
 // unfit is the error for a list of files that cannot be read together.
@@ -135,7 +135,7 @@ func (s *Files) Read(ctx context.Context, name string, offset int64, w Walk) err
 	}
 	begins := map[string]string{}
 	for i := first; i < len(s.paths); i++ {
-		more, err := s.readFile(ctx, i, place{member, offset}, w, begins)
+		more, err := s.readFile(ctx, i, position{member, offset}, w, begins)
 		switch {
 		case err != nil && ctx.Err() != nil:
 			return context.Cause(ctx) // not the error of a closed file
@@ -168,7 +168,7 @@ func (s *Files) begin(ctx context.Context, name string, offset int64) (first int
 	}
 	if name != "" || offset != 0 {
 		if first, member = s.index(name); first < 0 || offset < 0 {
-			return 0, "", ErrNoPlace
+			return 0, "", ErrNoPosition
 		}
 	}
 	var missing []error
@@ -198,15 +198,15 @@ func (s *Files) begin(ctx context.Context, name string, offset int64) (first int
 	return first, member, errors.Join(missing...)
 }
 
-// place is a position in a file; in a zip file, in a member.
-type place struct {
+// position is an offset in a file; in a zip file, in a member.
+type position struct {
 	member string
 	offset int64
 }
 
-// readFile reads the records of one file after a place. begins maps the beginnings of earlier files
+// readFile reads the records of one file after a position. begins maps the beginnings of earlier files
 // to their names.
-func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins map[string]string) (more bool, err error) {
+func (s *Files) readFile(ctx context.Context, i int, after position, w Walk, begins map[string]string) (more bool, err error) {
 	path, name := s.paths[i], s.names[i]
 	if ctx.Err() != nil {
 		return false, ctx.Err()
@@ -232,7 +232,7 @@ func (s *Files) readFile(ctx context.Context, i int, after place, w Walk, begins
 		return f.readMembers(ctx, after, w, begins)
 	}
 	if after.member != "" {
-		return false, ErrNoPlace
+		return false, ErrNoPosition
 	}
 	return f.read(ctx, after.offset, w, begins)
 }
@@ -286,7 +286,6 @@ func (f *File) IsTorn(l Line) bool {
 	return bytes.Contains(next[:n], append([]byte{'\n'}, l.Text...))
 }
 
-// isUnfinished reports whether text is an incomplete JSON text.
 func isUnfinished(text []byte) bool {
 	var value json.RawMessage
 	return errors.Is(json.NewDecoder(bytes.NewReader(text)).Decode(&value), io.ErrUnexpectedEOF)

@@ -119,8 +119,8 @@ func TestFilesThatDoNotFit(t *testing.T) {
 	require.ErrorIs(t, err, os.ErrNotExist)
 	require.ErrorContains(t, err, "e3", "all that are missing")
 	var got []string
-	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "other", 1, collect(&got)), lines.ErrNoPlace)
-	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "e", -1, collect(&got)), lines.ErrNoPlace)
+	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "other", 1, collect(&got)), lines.ErrNoPosition)
+	require.ErrorIs(t, lines.NewFiles([]string{path}).Read(t.Context(), "e", -1, collect(&got)), lines.ErrNoPosition)
 	assert.Empty(t, got)
 }
 

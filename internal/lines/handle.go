@@ -112,7 +112,6 @@ func (h *handle) checkWhole(read int64) error {
 	return nil
 }
 
-// headDigest hashes the first bytes of a file.
 func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
 	head := make([]byte, most)
 	n, err := r.ReadAt(head, 0)

@@ -67,7 +67,6 @@ func hintOf(head []byte) string {
 	return ""
 }
 
-// isMarkup reports whether a text is HTML or XML.
 func isMarkup(head []byte) bool {
 	const longest = 9
 	begin := strings.ToLower(string(head[:min(len(head), longest)]))

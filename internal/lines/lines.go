@@ -121,7 +121,6 @@ func (r *Reader) finish(l Line) Line {
 	return l
 }
 
-// longLine reads past an overlong line.
 func (r *Reader) longLine() (Line, error) {
 	var zeros hole
 	k := keeper{begin: r.text.offset}

@@ -13,7 +13,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// unpacker reads the text of a packed file.
 type unpacker interface {
 	io.Reader
 	checked() int64 // number of bytes covered by valid checksums
@@ -81,14 +80,12 @@ func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	return f, nil
 }
 
-// frames reads the frames of a zstd file in sequence.
 type frames struct {
 	*zstd.Decoder
 
 	read, good int64
 }
 
-// mostWindow limits the memory for a zstd file.
 const mostWindow = 8 << 20
 
 func newFrames(packed io.Reader) (*frames, error) {
@@ -116,7 +113,6 @@ func (f *frames) checked() int64 { return f.good }
 
 func (f *frames) close() { f.Decoder.Close() }
 
-// openArchive reads the list of a zip file's members.
 func openArchive(h *handle) (*zip.Reader, error) {
 	if h.at == nil {
 		return nil, errors.New("a zip file cannot be read from a pipe: its list of members is at its end; write it to a file first")

@@ -119,7 +119,6 @@ func (r *rows) Next() (Line, error) {
 	return l, nil
 }
 
-// tabs splits lines at tabs.
 func tabs(text *Reader) divide {
 	return func() ([]string, Line, error) {
 		for {
@@ -134,7 +133,6 @@ func tabs(text *Reader) divide {
 	}
 }
 
-// quoted splits rows of CSV.
 type quoted struct {
 	tap   *tap
 	csv   *csv.Reader

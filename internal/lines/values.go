@@ -72,7 +72,6 @@ func (v *values) wanted() string {
 // times.
 const endless = 8
 
-// value takes the value that starts here.
 func (v *values) value() (Line, error) {
 	begin := v.text.offset
 	k := keeper{begin: begin}
@@ -180,7 +179,6 @@ func (w *window) drop(n int) {
 	w.offset += int64(n)
 }
 
-// first returns the first byte that is not whitespace.
 func (w *window) first() (byte, error) {
 	for {
 		for _, c := range w.rest() {

@@ -83,7 +83,6 @@ func (e *Equals) Before(d Digest) (n int64) {
 	return int64(before)
 }
 
-// current returns the records of the second read last.
 func (e *Equals) current() *second {
 	var free *second
 	for i := range e.seconds {

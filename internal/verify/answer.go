@@ -6,12 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // Limits for the rows of an answer; the queries ask for as many.
@@ -34,78 +34,51 @@ type Answer[T any] struct {
 
 // Decode refuses a body that is not one complete answer.
 func (a *Answer[T]) Decode(ctx context.Context, body []byte) error {
-	d := json.NewDecoder(bytes.NewReader(body))
-	if t, err := d.Token(); err != nil || t != json.Delim('{') {
+	if !bytes.HasPrefix(bytes.TrimSpace(body), []byte{'{'}) {
 		return errors.New("it is not a JSON object")
 	}
-	seen := map[string]bool{}
-	for d.More() {
-		token, err := d.Token()
-		if err != nil {
-			return err
-		}
-		key, _ := token.(string)
-		if seen[key] {
-			return errors.New("it has a key twice")
-		}
-		seen[key] = true
-		switch key {
-		case "results":
-			err = a.readRows(ctx, d)
-		case "is_cached":
-			var cached *bool
-			err = d.Decode(&cached)
-			a.IsCached = cached != nil && *cached
-		case "hasMore":
-			var more *bool
-			err = d.Decode(&more)
-			a.HasMore = more != nil && *more
-		case "error":
-			var failed any
-			if err = d.Decode(&failed); err == nil && failed != nil {
-				err = errors.New("it has an error of its own")
+	keys := map[string][]byte{}
+	if err := jsonb.Object(body, func(key, value []byte) { keys[string(key)] = value }); err != nil {
+		return err
+	}
+	for key, into := range map[string]*bool{"is_cached": &a.IsCached, "hasMore": &a.HasMore} {
+		if value, sent := keys[key]; sent {
+			if err := json.Unmarshal(value, into); err != nil {
+				return err
 			}
-		default:
-			err = d.Decode(new(json.RawMessage))
-		}
-		if err != nil {
-			return err
 		}
 	}
-	if !seen["results"] {
+	if failed, sent := keys["error"]; sent && string(failed) != "null" {
+		return errors.New("it has an error of its own")
+	}
+	switch results, sent := keys["results"]; {
+	case !sent:
 		return errors.New("it has no results")
+	case results[0] != '[':
+		return errors.New("its results are not a list")
+	default:
+		return a.readRows(ctx, results)
 	}
-	if _, err := d.Token(); err != nil {
-		return errors.New("it has no end")
-	}
-	if _, err := d.Token(); !errors.Is(err, io.EOF) {
-		return errors.New("there is more after its end")
-	}
-	return nil
 }
 
-func (a *Answer[T]) readRows(ctx context.Context, d *json.Decoder) error {
-	if t, err := d.Token(); err != nil || t != json.Delim('[') {
-		return errors.New("its results are not a list")
-	}
-	for d.More() {
-		if ctx.Err() != nil {
-			return httptry.ContextError(ctx)
-		}
-		if len(a.Rows) == MostCounts { // the caller refuses it
-			return fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MostCounts)
-		}
+func (a *Answer[T]) readRows(ctx context.Context, list []byte) (err error) {
+	_ = jsonb.Array(list, func(raw []byte) { // valid: it was read
 		var row T
-		if err := d.Decode(&row); err != nil {
-			return fmt.Errorf("row %d: %s", len(a.Rows), "it does not match the query")
+		switch {
+		case err != nil:
+		case ctx.Err() != nil:
+			err = httptry.ContextError(ctx)
+		case len(a.Rows) == MostCounts: // the caller refuses it
+			err = fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MostCounts)
+		case json.Unmarshal(raw, &row) != nil:
+			err = fmt.Errorf("row %d: it does not match the query", len(a.Rows))
+		default:
+			a.Rows = append(a.Rows, row)
 		}
-		a.Rows = append(a.Rows, row)
-	}
-	_, err := d.Token()
+	})
 	return err
 }
 
-// columns decodes a row with a fixed number of columns.
 func columns(b []byte, into ...any) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(b, &list); err != nil {
@@ -114,11 +87,11 @@ func columns(b []byte, into ...any) error {
 	if len(list) != len(into) {
 		return errors.New("another number of columns")
 	}
-	for i, place := range into {
+	for i, value := range into {
 		if string(list[i]) == "null" {
 			return errors.New("a column is null")
 		}
-		if err := json.Unmarshal(list[i], place); err != nil {
+		if err := json.Unmarshal(list[i], value); err != nil {
 			return err
 		}
 	}
@@ -146,11 +119,11 @@ type CountRow struct {
 // UnmarshalJSON decodes a list of columns.
 func (r *CountRow) UnmarshalJSON(b []byte) error {
 	var day string
-	places := []any{&day, &r.Event, &r.Copies, &r.Seen, &r.Sum.High, &r.Sum.Low}
-	err := columns(b, places...)
+	values := []any{&day, &r.Event, &r.Copies, &r.Seen, &r.Sum.High, &r.Sum.Low}
+	err := columns(b, values...)
 	if err == nil {
 		r.Sum.N = r.Seen
-	} else if err = columns(b, places[:4]...); err != nil { // requested without sums
+	} else if err = columns(b, values[:4]...); err != nil { // requested without sums
 		return err
 	}
 	at, err := time.Parse(time.DateOnly, day[:min(len(day), len(time.DateOnly))])

@@ -172,7 +172,6 @@ func (v *verifier) compareCells(ctx context.Context, sorted *sortedItems) error 
 	return nil
 }
 
-// compareCell compares the uuids of a cell.
 func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) error {
 	row := v.table.Cells[i]
 	finds := &v.finds.cells[i]

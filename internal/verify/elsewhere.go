@@ -37,7 +37,6 @@ func (v *verifier) lookUp(ctx context.Context) error {
 	return nil
 }
 
-// lookUpOne looks for one event in the whole project.
 func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, err error) {
 	rows, err := v.findWithin(ctx, id, false, v.table.Wide(v.Now()))
 	if err != nil || len(rows) == 0 {

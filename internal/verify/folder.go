@@ -42,7 +42,6 @@ const (
 	comparedName = "verify.compared.jsonl"
 )
 
-// comparedCell is a line of the log of cells that were compared.
 type comparedCell struct {
 	Look  int   `json:"look"`
 	Cell  int   `json:"cell"`
@@ -158,7 +157,6 @@ func (f *folder) openCompared(look int) (found map[int]Found, err error) {
 	return found, f.failed(comparedName, err)
 }
 
-// addCompared notes a cell that was compared.
 func (f *folder) addCompared(c comparedCell) error {
 	if f.log == nil {
 		return nil
@@ -185,7 +183,6 @@ func (f *folder) forget() error {
 	return errors.Join(err, f.forgetCompared(), f.failed(sortedName, extsort.Remove(f.path(sortedName))))
 }
 
-// forgetCompared removes the cells that were compared.
 func (f *folder) forgetCompared() error {
 	if f.dir == "" {
 		return nil

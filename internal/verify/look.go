@@ -167,14 +167,12 @@ func (v *verifier) endLook() {
 	v.memory.Look.Ended = true
 }
 
-// judge sets the state of each cell by its counts.
 func (v *verifier) judge() {
 	for i := range v.table.Cells {
 		v.state[i] = v.sight(i).state()
 	}
 }
 
-// sight returns the known facts about a cell.
 func (v *verifier) sight(i int) sight {
 	now, since := v.Now(), v.LastAcknowledged
 	if since.IsZero() { // of an older release

@@ -33,7 +33,6 @@ func (r *rejectedIDs) isUnconfirmed(id uuid.UUID) bool {
 	return found
 }
 
-// readRejects reads the rejects of one import from reject files.
 func readRejects(ctx context.Context, paths []string, importID string) (r rejectedIDs, err error) {
 	for _, path := range paths {
 		if err := r.read(ctx, path, importID); err != nil {
@@ -103,19 +102,19 @@ func (m MissingEvents) String() string {
 	return fmt.Sprintf("%d missing events (%.4x)", len(m.ids), digest.Sum(nil))
 }
 
-// Search finds missing events in a source after a place. It reads the source from its start, so that it
+// Search finds missing events in a source after a position. It reads the source from its start, so that it
 // knows in the end which missing events the source does not have. It is for one goroutine.
 type Search[P comparable] struct {
 	MissingEvents
 
 	after   P
-	passed  bool // the place was seen
+	passed  bool // the position was seen
 	isAfter bool
 	found   []bool // of the ids
 	left    int    // of the ids
 }
 
-// NewSearch begins a search. After the zero place it takes all missing events.
+// NewSearch begins a search. After the zero position it takes all missing events.
 func NewSearch[P comparable](missing MissingEvents, after P) *Search[P] {
 	var start P
 	n := len(missing.ids)
@@ -123,10 +122,10 @@ func NewSearch[P comparable](missing MissingEvents, after P) *Search[P] {
 }
 
 // Takes looks at the next event of the source: its uuid, and whether the import sent it. Takes reports
-// whether the event is missing and after the place.
-func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
-	s.isAfter = s.isAfter || s.passed && place != s.after
-	s.passed = s.passed || place == s.after
+// whether the event is missing and after the position.
+func (s *Search[P]) Takes(position P, id uuid.UUID, sent bool) bool {
+	s.isAfter = s.isAfter || s.passed && position != s.after
+	s.passed = s.passed || position == s.after
 	if !sent {
 		return false
 	}
@@ -138,7 +137,7 @@ func (s *Search[P]) Takes(place P, id uuid.UUID, sent bool) bool {
 	return isMissing && s.isAfter
 }
 
-// End returns an error if the source lacks the place to continue after or a missing event, or if some
+// End returns an error if the source lacks the position to continue after or a missing event, or if some
 // missing events are not named.
 func (s *Search[P]) End() error {
 	switch {

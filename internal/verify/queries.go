@@ -273,14 +273,12 @@ func SelectEvents(id string, from, until time.Time) Query {
 	}}
 }
 
-// find looks for one event.
 func find(one uuid.UUID, w Window) Query {
 	q := within(findUUID, w)
 	q.Values["one_id"] = one.String()
 	return q
 }
 
-// findOfImport looks for one event of an import.
 func findOfImport(id string, one uuid.UUID, w Window) Query {
 	q := find(one, w)
 	q.Values["job_id"] = id

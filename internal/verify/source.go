@@ -130,7 +130,6 @@ func addItem(s *extsort.Sorter, i item) error {
 	return s.Add(func(room []byte) ([]byte, error) { return i.put(room), nil })
 }
 
-// sortedItems is a folder of sorted items.
 type sortedItems struct {
 	files *extsort.Sorter
 	cells map[int]extent
@@ -174,7 +173,6 @@ func (s *sortedItems) cell(cell int) iter.Seq2[item, error] {
 	return s.items(s.cells[cell].offset, s.cells[cell].items)
 }
 
-// all gives all items, by cell.
 func (s *sortedItems) all() iter.Seq2[item, error] { return s.items(0, -1) }
 
 // items gives n items after an offset, or all where n is negative.

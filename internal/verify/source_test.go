@@ -6,8 +6,6 @@ import (
 	"io/fs"
 	"iter"
 	"math/rand/v2"
-	"os"
-	"path/filepath"
 	"slices"
 	"testing"
 
@@ -50,30 +48,6 @@ func TestSorter(t *testing.T) {
 		}
 		assert.Equal(t, want, append([]item{}, got...), n)
 		assert.Equal(t, got, byCell)
-	}
-}
-
-// A flipped bit is an error, wherever it is: no uuid is compared that is not one of the source.
-func TestDamagedSorting(t *testing.T) {
-	t.Parallel()
-	folder := t.TempDir()
-	s, err := openItems(folder, sortMemory)
-	require.NoError(t, err)
-	for n := range byte(3) {
-		require.NoError(t, addItem(s, item{1, id(n), false}))
-	}
-	require.NoError(t, errors.Join(s.Finish(t.Context(), nil), s.Close()))
-	files, err := filepath.Glob(filepath.Join(folder, "run-*"))
-	require.NoError(t, err)
-	require.Len(t, files, 1)
-	content, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	for i := range content {
-		content[i] ^= 1
-		require.NoError(t, os.WriteFile(files[0], content, 0o600))
-		content[i] ^= 1
-		_, err := openSorted(folder)
-		require.ErrorContains(t, err, "remove", "byte %d", i)
 	}
 }
 

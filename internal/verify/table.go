@@ -142,12 +142,12 @@ func (t *table) Begin() {
 
 // Find returns the cell of an event, or -1 if no row of the receipt counts it.
 func (t *table) Find(at time.Time, name string) (cell int) {
-	_, cell = t.place(at, name)
+	_, cell = t.keyOf(at, name)
 	return cell
 }
 
-// place returns the key of an event by the receipt's grain, and the index of its cell, or -1.
-func (t *table) place(day time.Time, name string) (Key, int) {
+// keyOf returns the key of an event by the receipt's grain, and the index of its cell, or -1.
+func (t *table) keyOf(day time.Time, name string) (Key, int) {
 	key := Key{day.Format(dayLayout), name}
 	switch {
 	case t.grain == byName && !day.Before(t.from) && day.Before(t.until):
@@ -170,9 +170,9 @@ func (t *table) place(day time.Time, name string) (Key, int) {
 func (t *table) Add(w Window, day time.Time, name string, n Counts) {
 	key, i := Key{BeforeEpoch, name}, -1
 	if w.Until.After(epoch) {
-		key, i = t.place(day, name)
+		key, i = t.keyOf(day, name)
 	} else if w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout) {
-		key, i = t.place(w.From, name)
+		key, i = t.keyOf(w.From, name)
 	}
 	at, known := t.Outside[key]
 	switch {

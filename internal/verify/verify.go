@@ -114,7 +114,6 @@ func Verify(ctx context.Context, c Config) (*Result, error) {
 	return result, err
 }
 
-// verifier is one Verify.
 type verifier struct {
 	Config
 

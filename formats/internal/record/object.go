@@ -20,7 +20,6 @@ type Object struct {
 	many    map[string]int
 }
 
-// member is where a member is in buf: its quoted key and its value.
 type member struct{ key, colon, end int }
 
 const (
@@ -193,7 +192,6 @@ func appendText[T string | []byte](dst []byte, text T) []byte {
 	return dst
 }
 
-// isPlain reports whether a text is ASCII and needs no escapes.
 func isPlain[T string | []byte](text T) bool {
 	for i := range len(text) {
 		if c := text[i]; c < ' ' || c == '"' || c == '\\' || c >= 0x80 {

@@ -151,7 +151,6 @@ func Path(raw []byte) string {
 	return path
 }
 
-// split divides an absolute URL.
 func split(raw []byte) (host, path string) {
 	_, rest, _ := strings.Cut(Text(raw), "://")
 	if i := strings.IndexAny(rest, "/?#"); i >= 0 {

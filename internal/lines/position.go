@@ -10,14 +10,14 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Lead observes the records before the place where reading begins. Each attempt starts with Begin.
+// Lead observes the records before the position where reading begins. Each attempt starts with Begin.
 // While Passed is not satisfied, the next attempt starts further back, the last one at the start.
 type Lead struct {
 	Begin  func(*File)
 	Passed func(*File, Line) (enough bool)
 }
 
-// firstLead is the number of bytes before the place that the first attempt reads.
+// firstLead is the number of bytes before the position that the first attempt reads.
 const firstLead = 1 << 20
 
 // skipTo starts the reader at an offset. A text without random access is read up to there.
@@ -72,7 +72,6 @@ func (f *File) beginAt(offset int64) (err error) {
 	return err
 }
 
-// split divides a text that begins at an offset.
 func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, error) {
 	longest := f.options.Longest
 	var table func(text io.Reader, offset int64) (divide, func() int64)
