@@ -534,21 +534,11 @@ func TestAMemoryOfOtherCells(t *testing.T) {
 func TestAWindowWithoutCellsFails(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
-	p.errs = func(w Window) error {
-		if w.From.Before(march) {
-			return errOther
-		}
-		return nil
-	}
+	p.errs = when(func(w Window) bool { return w.From.Before(march) }, errOther)
 	r := verifyOnce(t, c)
 	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []string{"1999-02-28, where the import has no events, could not be counted: no room"}, r.Notes)
-	p.errs = func(w Window) error {
-		if !w.From.Before(march) {
-			return errOther
-		}
-		return nil
-	}
+	p.errs = when(func(w Window) bool { return !w.From.Before(march) }, errOther)
 	assert.Empty(t, verifyOnce(t, c).Notes, "the cells say it")
 }
 

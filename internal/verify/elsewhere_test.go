@@ -126,12 +126,7 @@ func TestHopelessQueries(t *testing.T) {
 		},
 		"before and after all": func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w Window) error {
-				if w.From.Year() == 1900 {
-					return errHopeless
-				}
-				return nil
-			}
+			p.errs = when(func(w Window) bool { return w.From.Year() == 1900 }, errHopeless)
 		},
 	} {
 		c, p := importOf(sent(20))
@@ -196,12 +191,7 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 	t.Parallel()
 	const own, beyond = 2, 3 // windows
 	tooMuch := func(most time.Duration) func(Window) error {
-		return func(w Window) error {
-			if w.Until.Sub(w.From) > most {
-				return errTooMuch
-			}
-			return nil
-		}
+		return when(func(w Window) bool { return w.Until.Sub(w.From) > most }, errTooMuch)
 	}
 	for name, tt := range map[string]struct {
 		change func(*Config, *project)
@@ -217,21 +207,11 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		"in windows of months": {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(150 * 24 * time.Hour) }, 3*own + 65, "was not searched"},
 		"with another error": {func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w Window) error {
-				if w.From.Year() == 1970 {
-					return errOther
-				}
-				return nil
-			}
+			p.errs = when(func(w Window) bool { return w.From.Year() == 1970 }, errOther)
 		}, 3*own + beyond, "1970-01-01 to 1999-02-27 was not searched for events that have moved: no room"},
 		"no months that are too much": {func(_ *Config, p *project) {
 			p.lost(10)
-			p.errs = func(w Window) error {
-				if w.From == day(21) {
-					return errTooMuch
-				}
-				return nil
-			}
+			p.errs = when(func(w Window) bool { return w.From == day(21) }, errTooMuch)
 		}, 3*own + beyond, "1999-03-22 to 1999-04-21 was not searched for events that have moved: too much"},
 	} {
 		c, p := importOf(sent(20))

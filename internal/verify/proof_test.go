@@ -23,15 +23,13 @@ func TestOthersInTheirPlace(t *testing.T) {
 	}
 	source := c.Source
 	c.Source = nil
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	assert.Equal(t, Unknown, r.State)
 	assert.Contains(t, r.Cells[0].Reason, "they are not the same")
 	assert.Len(t, p.asked, 2, "the day before, and the month")
 
 	c.Source = source
-	r, err = Verify(t.Context(), c)
-	require.NoError(t, err)
+	r = verifyOnce(t, c)
 	assert.Equal(t, TooMany, r.State)
 	assert.Contains(t, r.Cells[0].Reason, "; and 1 of the source are not there yet")
 	r = standsStill(t, c)
@@ -51,14 +49,12 @@ func TestCompleteByCounts(t *testing.T) {
 		change(&c, p)
 		source := c.Source
 		c.Source = nil
-		r, err := Verify(t.Context(), c)
-		require.NoError(t, err)
+		r := verifyOnce(t, c)
 		assert.Equal(t, ByCounts, r.State, name)
 		assert.Contains(t, r.Cells[3].Reason, "a Source settles it")
 
 		c.Source = source
-		r, err = Verify(t.Context(), c)
-		require.NoError(t, err)
+		r = verifyOnce(t, c)
 		assert.Equal(t, Complete, r.State, name)
 		assert.NotEmpty(t, p.listed, "all uuids were compared")
 		p.events[3].ID = id(99)
@@ -91,24 +87,20 @@ func TestNothingWasSent(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
 	c.Rows, c.Acknowledged, c.Oldest, c.Newest, c.Source = nil, 0, time.Time{}, time.Time{}, nil
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	assert.Equal(t, TooMany, r.State)
 	assert.EqualValues(t, 20, r.Foreign)
 
 	p.errs = func(Window) error { return errors.New("no room") }
-	r, err = Verify(t.Context(), c)
-	require.NoError(t, err)
+	r = verifyOnce(t, c)
 	assert.Equal(t, Unknown, r.State)
 	assert.Contains(t, r.Notes, "the count failed: no room")
 
 	p.errs, p.events = nil, nil
-	r, err = Verify(t.Context(), c)
-	require.NoError(t, err)
+	r = verifyOnce(t, c)
 	assert.Equal(t, Complete, r.State)
 	c.IsOpen = true
-	r, err = Verify(t.Context(), c)
-	require.NoError(t, err)
+	r = verifyOnce(t, c)
 	assert.Equal(t, Unfinished, r.State)
 }
 
@@ -131,8 +123,7 @@ func TestAKilledLookKnowsWhatFailed(t *testing.T) {
 	_, err := Verify(ctx, c)
 	require.ErrorIs(t, err, context.Canceled)
 	p.errs, p.asked = nil, nil
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	require.Len(t, p.asked, 1, "April; it continues")
 	assert.Equal(t, Unknown, r.State)
 	assert.Equal(t, Unknown, r.Cells[0].State)
@@ -147,8 +138,7 @@ func TestLooksOfAnOlderReceipt(t *testing.T) {
 	p.events, c.Dir, c.Source = p.events[:19], t.TempDir(), nil
 	look := func(at time.Duration) *Result {
 		c.Now = func() time.Time { return day(50).Add(at) }
-		r, err := Verify(t.Context(), c)
-		require.NoError(t, err)
+		r := verifyOnce(t, c)
 		return r
 	}
 	look(0)

@@ -113,6 +113,16 @@ func (p *project) List(_ context.Context, name string, w Window) iter.Seq2[uuid.
 	}
 }
 
+// when fails with err in some windows.
+func when(isIn func(Window) bool, err error) func(Window) error {
+	return func(w Window) error {
+		if isIn(w) {
+			return err
+		}
+		return nil
+	}
+}
+
 // sent are the events of an import: one a day, for so many days.
 func sent(n int) (events []Event) {
 	for i := range n {
@@ -153,9 +163,7 @@ func standsStill(t *testing.T, c Config) *Result {
 	var r *Result
 	for i := range enoughLooks {
 		c.Now = func() time.Time { return day(50).Add(time.Duration(i) * enoughTime) }
-		var err error
-		r, err = Verify(t.Context(), c)
-		require.NoError(t, err)
+		r = verifyOnce(t, c)
 	}
 	return r
 }
@@ -165,8 +173,7 @@ func TestAllIsThere(t *testing.T) {
 	c, p := importOf(sent(20))
 	var steps []int64
 	c.Progress = func(at Progress) { steps = append(steps, at.Done, at.Total) }
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []int64{1, 2, 2, 2}, steps)
 	assert.EqualValues(t, 20, r.Seen)
@@ -182,8 +189,7 @@ func TestWhatIsAbsentIsNamed(t *testing.T) {
 	p.events[5].Name = "another"               // into one that the receipt does not have
 	p.events[7] = foreign                      // in the place of an event: the cell has as many as before
 	p.events = slices.Delete(p.events, 10, 11) // lost
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	assert.Equal(t, TooMany, r.State, "at the first look nothing is missing yet")
 	assert.Zero(t, r.Missing)
 
@@ -229,14 +235,8 @@ func TestASourceThatFailsLeavesTheCounts(t *testing.T) {
 func TestWindowsThatAreTooMuchAreHalved(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
-	p.errs = func(w Window) error {
-		if w.Until.Sub(w.From) > 7*24*time.Hour {
-			return errTooMuch
-		}
-		return nil
-	}
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	p.errs = when(func(w Window) bool { return w.Until.Sub(w.From) > 7*24*time.Hour }, errTooMuch)
+	r := verifyOnce(t, c)
 	assert.Equal(t, Complete, r.State)
 	assert.EqualValues(t, 20, r.Seen)
 }
@@ -273,8 +273,7 @@ func TestWaitsUntilAllHasArrived(t *testing.T) {
 				p.events = all[:min(waits*5, len(all))]
 			}
 		}
-		r, err := Verify(t.Context(), c)
-		require.NoError(t, err)
+		r := verifyOnce(t, c)
 		assert.Equal(t, Complete, r.State)
 		assert.Equal(t, 4, waits)
 		assert.Equal(t, (1+2+4+8)*time.Minute, time.Since(begin))
@@ -305,8 +304,7 @@ func TestContinuesInItsFolder(t *testing.T) {
 	require.ErrorContains(t, err, "continues with the same Dir")
 	first := p.asked
 	p.asked, p.errs = nil, nil
-	r, err := Verify(t.Context(), c)
-	require.NoError(t, err)
+	r := verifyOnce(t, c)
 	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, first[1:], p.asked, "what was counted is not counted again")
 	assert.Equal(t, 1, r.Looks)
