@@ -12,7 +12,11 @@ import (
 
 // Six lines import an export: the zip file as it was downloaded, or the files in it.
 func ExampleFormat() {
-	client, server := exampleClient() // your program: hogapi.NewClient
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
+	if err != nil {
+		log.Fatal(err)
+	}
 	source := hogapi.FileSource(amplitude.Format(nil), "testdata/all.jsonl")
 	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "amplitude-2024"})
 	if err != nil {
@@ -28,14 +32,4 @@ func ExampleFormat() {
 	// 2024-02-29 $pageview 1
 	// 2024-07-01 Screen: Login 1
 	// the service holds 2
-}
-
-// exampleClient is a client of a fake service, and the service.
-func exampleClient() (*hogapi.Client, *hogapitest.Server) {
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return client, server
 }

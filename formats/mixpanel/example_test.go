@@ -13,7 +13,11 @@ import (
 
 // Six lines import an export.
 func ExampleFormat() {
-	client, server := exampleClient() // your program: hogapi.NewClient
+	server := hogapitest.New()
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...) // yours: hogapi.NewClient(hogapi.FromEnv())
+	if err != nil {
+		log.Fatal(err)
+	}
 	source := hogapi.FileSource(mixpanel.Format(nil), "testdata/orders.jsonl")
 	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "mixpanel-2024"})
 	if err != nil {
@@ -56,14 +60,4 @@ func ExampleCheckZone() {
 	// 2 of 2 records are live events. Their time is ahead of UTC by -8h0m0s (1), -7h0m0s (1). The export is in local time: set Options.Zone to the time zone of the project, which its settings in Mixpanel show, and check it with Share
 	// 100 % are times of America/Los_Angeles
 	// newest 2022-05-18 05:05:48 +0000 UTC
-}
-
-// exampleClient is a client of a fake service, and the service.
-func exampleClient() (*hogapi.Client, *hogapitest.Server) {
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return client, server
 }

@@ -1,6 +1,9 @@
 package jsonb
 
-import "strings"
+import (
+	"slices"
+	"strings"
+)
 
 // plan remembers the sorted keys of a map and their encoding. Most maps of an import have the same
 // keys as an earlier one, such as rows of a table, and looking up known keys is cheaper than
@@ -55,4 +58,73 @@ func (p *plan) outdated() bool {
 func (p *plan) note(key string, text []byte) {
 	p.keys = append(p.keys, strings.Clone(key))
 	p.texts = append(p.texts, string(text))
+}
+
+type entry struct {
+	key   string
+	value any
+}
+
+// rank is a sort key for a member: the first bytes of its key, which usually decide, and its index.
+type rank struct {
+	prefix uint64
+	index  uint
+}
+
+func (e *Encoder) add(key string, value any) {
+	e.members = append(e.members, entry{key, value})
+}
+
+func (e *Encoder) sorted(first, start int) []rank {
+	members := e.members[first:]
+	for i := range members {
+		e.order = append(e.order, rank{prefix(members[i].key), uint(i)})
+	}
+	order := e.order[start:]
+	before := func(a, b rank) bool {
+		return a.prefix < b.prefix || a.prefix == b.prefix && members[a.index].key < members[b.index].key
+	}
+	const few = 24 // up to this size an insertion sort is fastest
+	if len(order) > few {
+		slices.SortFunc(order, func(a, b rank) int {
+			switch {
+			case before(a, b):
+				return -1
+			case before(b, a):
+				return 1
+			}
+			return 0
+		})
+		return order
+	}
+	for i := 1; i < len(order); i++ {
+		next, j := order[i], i
+		for ; j > 0 && before(next, order[j-1]); j-- {
+			order[j] = order[j-1]
+		}
+		order[j] = next
+	}
+	return order
+}
+
+// drop removes the members, starting at first.
+func (e *Encoder) drop(first, start int) {
+	clear(e.members[first:])
+	e.members, e.order = e.members[:first], e.order[:start]
+}
+
+// prefix returns the first eight bytes of key as a number that sorts as they do.
+func prefix(key string) uint64 {
+	if len(key) >= 8 {
+		return uint64(key[7]) | uint64(key[6])<<8 | uint64(key[5])<<16 | uint64(key[4])<<24 |
+			uint64(key[3])<<32 | uint64(key[2])<<40 | uint64(key[1])<<48 | uint64(key[0])<<56
+	}
+	var p uint64
+	for i := range 8 {
+		p <<= 8
+		if i < len(key) {
+			p |= uint64(key[i])
+		}
+	}
+	return p
 }
