@@ -46,28 +46,15 @@ func Format(options *Options) hogapi.Format {
 	return record.Format("amplitude", text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
-// Convert makes the events of a row.
-func (s *converter) Convert(raw []byte) ([]hogapi.Event, error) {
-	if err := s.read(raw); err != nil {
-		return nil, err
-	}
-	return s.events()
-}
-
-// ID is the uuid of a row, also of one that is rejected.
-func (s *converter) ID(raw []byte) uuid.UUID {
-	if s.read(raw) != nil {
-		return uuid.Nil
-	}
-	return s.id()
-}
-
 // namespace is that of all uuids that are derived here.
 var namespace = uuid.MustParse("b3c0a5de-6f0b-5d3e-8a55-9d7c1c1f2a60")
 
-// id is the record's uuid, or one that is derived from its $insert_id, which is unique for a
+// ID is the record's uuid, or one that is derived from its $insert_id, which is unique for a
 // device. It is zero without both.
-func (s *converter) id() uuid.UUID {
+func (s *converter) ID(isWhole bool) uuid.UUID {
+	if !isWhole {
+		return uuid.Nil
+	}
 	if own, err := record.ID("uuid", s.uuid); err == nil && own != "" {
 		if id, ok := record.OwnUUID(own); ok {
 			return id

@@ -16,8 +16,8 @@ const (
 	groupIdentify = "$groupidentify"
 )
 
-// events makes the events of the record that was read. The first is the record's own.
-func (s *converter) events() ([]hogapi.Event, error) {
+// Events makes the events of the record that was read. The first is the record's own.
+func (s *converter) Events() ([]hogapi.Event, error) {
 	name, err := s.eventType()
 	if err != nil {
 		return nil, err
@@ -51,7 +51,7 @@ func (s *converter) events() ([]hogapi.Event, error) {
 	if err := s.readUser(); err != nil {
 		return nil, err
 	}
-	ev := hogapi.Event{Name: s.renamed(name), DistinctID: person, Timestamp: at, UUID: s.id()}
+	ev := hogapi.Event{Name: s.renamed(name), DistinctID: person, Timestamp: at, UUID: s.ID(true)}
 	if user != "" && device != "" && user != device {
 		ev.AnonymousID = device
 	}

@@ -164,7 +164,7 @@ func (s *converter) addGroups(list groupList, at time.Time) (generated []hogapi.
 
 // groupRow makes the events of a row of Amplitude's own $groupidentify.
 func (s *converter) groupRow(list groupList, at time.Time) (made []hogapi.Event, err error) {
-	id := s.id()
+	id := s.ID(true)
 	for i, g := range list.all {
 		ev := g.event(at)
 		if ev.UUID = id; i > 0 && id != uuid.Nil {

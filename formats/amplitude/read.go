@@ -62,9 +62,8 @@ func (s *converter) Begin() {
 	s.props.Begin()
 }
 
-// read reads a row. It adds the members that keep their names to props.
-func (s *converter) read(raw []byte) error {
-	s.Begin()
+// Read reads a row. It adds the members that keep their names to props.
+func (s *converter) Read(raw []byte) error {
 	twice, err := jsonb.ObjectWithin(raw, s.visit, "event_properties", s.visitOwn)
 	switch {
 	case err != nil:

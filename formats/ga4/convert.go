@@ -19,6 +19,7 @@ const prefix = "ga4_"
 // converter makes events of rows. One goroutine at a time may use it.
 type converter struct {
 	options Options
+	raw     []byte
 	row     row
 	visit   jsonb.Visitor // of row, bound once
 	params  params
@@ -41,11 +42,14 @@ func newConverter(o Options) *converter {
 	return c
 }
 
-// Convert makes the event of a row.
-func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
-	if err := c.read(raw); err != nil {
-		return nil, err
-	}
+// Read reads a row.
+func (c *converter) Read(raw []byte) error {
+	c.raw = raw
+	return jsonb.Object(raw, c.visit)
+}
+
+// Events makes the event of the row.
+func (c *converter) Events() ([]hogapi.Event, error) {
 	if !record.IsText(c.row.name) {
 		return nil, record.Want("event_name", "a text", c.row.name)
 	}
@@ -62,7 +66,7 @@ func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
 		return nil, err
 	}
 	c.event.UUID = c.uuid()
-	if err := c.identify(raw); err != nil {
+	if err := c.identify(); err != nil {
 		return nil, err
 	}
 	if err := c.addColumns(name); err != nil {
@@ -72,20 +76,18 @@ func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
 	return []hogapi.Event{c.event}, nil
 }
 
-// ID is the uuid of a row, which may be damaged.
-func (c *converter) ID(raw []byte) uuid.UUID {
-	if c.read(raw) != nil || c.addParams() != nil {
+// ID is the uuid of the row.
+func (c *converter) ID(isWhole bool) uuid.UUID {
+	if !isWhole || c.addParams() != nil {
 		return uuid.Nil
 	}
 	return c.uuid()
 }
 
-// Begin forgets the row before.
-func (c *converter) Begin() { c.row.Begin() }
-
-func (c *converter) read(raw []byte) error {
-	c.Begin()
-	return jsonb.Object(raw, c.visit)
+// Begin forgets the row.
+func (c *converter) Begin() {
+	c.raw = nil
+	c.row.Begin()
 }
 
 func nameOf(name string) string {
@@ -119,14 +121,14 @@ func (c *converter) uuid() uuid.UUID {
 	return uuid.NewSHA1(space, b)
 }
 
-func (c *converter) identify(raw []byte) error {
+func (c *converter) identify() error {
 	c.isPersonless = false
 	hasID, err := record.Identify(&c.event, "user_id", c.row.userID, "user_pseudo_id", c.row.pseudoID)
 	switch {
 	case err != nil:
 		return err
 	case !hasID:
-		return c.personless(raw)
+		return c.personless()
 	}
 	if c.event.AnonymousID != "" {
 		c.out.Keep(prefix, "user_pseudo_id", c.row.pseudoID)
@@ -135,13 +137,13 @@ func (c *converter) identify(raw []byte) error {
 }
 
 // personless makes the event one of nobody.
-func (c *converter) personless(raw []byte) error {
+func (c *converter) personless() error {
 	if !c.options.Personless {
 		return hogapi.Skip(SkipNoID)
 	}
 	id := c.event.UUID
 	if id == uuid.Nil {
-		digest := c.digests.Of(raw)
+		digest := c.digests.Of(c.raw)
 		id = uuid.NewSHA1(space, digest[:])
 	}
 	c.event.DistinctID, c.isPersonless = "ga4-"+id.String(), true

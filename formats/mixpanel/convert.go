@@ -58,9 +58,8 @@ func (s *converter) Begin() {
 	s.props.Begin()
 }
 
-// read reads a record. It adds the properties that keep their names to props.
-func (s *converter) read(raw []byte) error {
-	s.Begin()
+// Read reads a record. It adds the properties that keep their names to props.
+func (s *converter) Read(raw []byte) error {
 	twice, err := jsonb.ObjectWithin(raw, s.record.Visit, "properties", s.visitInner)
 	switch {
 	case err != nil:
@@ -113,7 +112,8 @@ func (s *converter) drop(key, value []byte) {
 // ownName is the name of a property that cannot keep its own.
 func ownName(name string) string { return "$mixpanel_" + strings.TrimPrefix(name, "$") }
 
-func (s *converter) event() ([]hogapi.Event, error) {
+// Events makes the event of the record that was read.
+func (s *converter) Events() ([]hogapi.Event, error) {
 	if !record.IsObject(s.properties) {
 		return nil, errors.New("properties: want an object: a line of Mixpanel's export has event and properties")
 	}
@@ -139,7 +139,7 @@ func (s *converter) event() ([]hogapi.Event, error) {
 		name = "$pageview"
 	}
 	return []hogapi.Event{{
-		Name: name, DistinctID: ids.distinct, AnonymousID: ids.anonymous, Timestamp: at, UUID: s.uuid(),
+		Name: name, DistinctID: ids.distinct, AnonymousID: ids.anonymous, Timestamp: at, UUID: s.ID(true),
 		RawProperties: s.finish(name),
 	}}, nil
 }

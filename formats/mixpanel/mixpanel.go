@@ -81,24 +81,11 @@ var namespace = uuid.UUID([]byte("posthog_mixpanel"))
 
 var wholeNamespace = uuid.MustParse("6d1f8f0c-2a51-5b0a-9a3e-0f2f7f1a9c44")
 
-// Convert makes the event of a record.
-func (s *converter) Convert(raw []byte) ([]hogapi.Event, error) {
-	if err := s.read(raw); err != nil {
-		return nil, err
-	}
-	return s.event()
-}
-
-// ID is the uuid of a record, also of one that is rejected.
-func (s *converter) ID(raw []byte) uuid.UUID {
-	if s.read(raw) != nil {
+// ID is a uuid that is derived from $insert_id, and is zero without it.
+func (s *converter) ID(isWhole bool) uuid.UUID {
+	if !isWhole {
 		return uuid.Nil
 	}
-	return s.uuid()
-}
-
-// uuid is derived from $insert_id, and is zero without it.
-func (s *converter) uuid() uuid.UUID {
 	insert, err := record.ID("$insert_id", s.insertID)
 	if err != nil || insert == "" {
 		return uuid.Nil

@@ -59,7 +59,8 @@ func (t *ZoneTest) Add(raw []byte) {
 		t.s, t.Offsets, t.days = newConverter(Options{}), map[time.Duration]int64{}, map[daysOffset]int64{}
 	}
 	t.Records++
-	if t.s.read(raw) != nil {
+	t.s.Begin()
+	if t.s.Read(raw) != nil {
 		return
 	}
 	if bytes.HasPrefix(t.s.distinctID, []byte(`"`+devicePrefix)) {

@@ -53,26 +53,23 @@ func newConverter(o Options) *converter {
 	return c
 }
 
-// Begin forgets the row before.
+// Begin forgets the row.
 func (c *converter) Begin() {
 	c.row.Begin()
 	c.set, c.setOnce = nil, nil
 }
 
+// Read reads a row.
+func (c *converter) Read(raw []byte) error { return jsonb.Object(raw, c.visit) }
+
 // ID is the uuid of a row, also of a damaged one.
-func (c *converter) ID(raw []byte) uuid.UUID {
-	c.Begin()
-	_ = jsonb.Object(raw, c.visit)
+func (c *converter) ID(bool) uuid.UUID {
 	id, _ := uuidOf(c.row.uuid)
 	return id
 }
 
-// Convert makes the event of a row.
-func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
-	c.Begin()
-	if err := jsonb.Object(raw, c.visit); err != nil {
-		return nil, err
-	}
+// Events makes the event of the row.
+func (c *converter) Events() ([]hogapi.Event, error) {
 	ev, err := c.event()
 	if err != nil {
 		return nil, err

@@ -35,22 +35,17 @@ func newConverter(o Options) *converter {
 	return c
 }
 
-// Begin forgets the call before.
+// Begin forgets the call.
 func (c *converter) Begin() { c.call.Begin() }
 
-// ID is the uuid of a call with a messageId, also of a damaged one.
-func (c *converter) ID(raw []byte) uuid.UUID {
-	c.Begin()
-	_ = jsonb.Object(raw, c.visit)
-	return uuidOf(c.call.messageID)
-}
+// Read reads a call.
+func (c *converter) Read(raw []byte) error { return jsonb.Object(raw, c.visit) }
 
-// Convert makes the event of a call.
-func (c *converter) Convert(raw []byte) ([]hogapi.Event, error) {
-	c.Begin()
-	if err := jsonb.Object(raw, c.visit); err != nil {
-		return nil, err
-	}
+// ID is the uuid of a call with a messageId, also of a damaged one.
+func (c *converter) ID(bool) uuid.UUID { return uuidOf(c.call.messageID) }
+
+// Events makes the event of the call.
+func (c *converter) Events() ([]hogapi.Event, error) {
 	kind, err := c.call.kindOf()
 	if c.kind = kind; err != nil {
 		return nil, err

@@ -13,9 +13,10 @@ import (
 
 // Converter makes events of records. One goroutine at a time uses it.
 type Converter interface {
-	Convert(raw []byte) ([]hogapi.Event, error)
-	ID(raw []byte) uuid.UUID // also of a record that is rejected
-	Begin()                  // forgets the record before
+	Read(raw []byte) error
+	Events() ([]hogapi.Event, error) // of the record that was read
+	ID(isWhole bool) uuid.UUID       // of that record; Read has failed if it is not whole
+	Begin()                          // forgets the record
 }
 
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
@@ -26,7 +27,7 @@ func Format[C Converter](name, options string, fault error, newConverter func() 
 	}
 	pool := sync.Pool{New: func() any { return newConverter() }}
 	free := func(c C) {
-		c.Begin() // so that it holds no part of the record
+		c.Begin() // it holds no part of the record
 		pool.Put(c)
 	}
 	return hogapi.Format{
@@ -37,12 +38,15 @@ func Format[C Converter](name, options string, fault error, newConverter func() 
 			}
 			c, _ := pool.Get().(C)
 			defer free(c)
-			return c.Convert(raw)
+			if err := c.Read(raw); err != nil {
+				return nil, err
+			}
+			return c.Events()
 		},
 		ID: func(raw []byte) uuid.UUID {
 			c, _ := pool.Get().(C)
 			defer free(c)
-			return c.ID(raw)
+			return c.ID(c.Read(raw) == nil)
 		},
 	}
 }
