@@ -2,7 +2,6 @@ package lines
 
 import (
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -34,7 +33,7 @@ type handle struct {
 	shut   func()      // closes the file once; every call returns when that is done
 	forget func() bool // stops watching the context
 	begun  fs.FileInfo // at opening
-	head   [sha256.Size]byte
+	head   string      // digest of its beginning
 }
 
 // openHandle opens a file. The end of ctx closes it, also during the opening.
@@ -63,7 +62,7 @@ func (h *handle) begin() (err error) {
 		h.at, _ = h.file.(io.ReaderAt)
 	}
 	if h.at != nil {
-		h.head, err = headDigest(h.at, min(buffer, h.begun.Size()))
+		h.head, err = h.headDigest()
 	}
 	return err
 }
@@ -102,7 +101,7 @@ func (h *handle) checkWhole(read int64) error {
 	}
 	head := h.head
 	if !now.ModTime().Equal(h.begun.ModTime()) {
-		if head, err = headDigest(h.at, min(buffer, h.begun.Size())); err != nil {
+		if head, err = h.headDigest(); err != nil {
 			return err
 		}
 	}
@@ -112,11 +111,6 @@ func (h *handle) checkWhole(read int64) error {
 	return nil
 }
 
-func headDigest(r io.ReaderAt, most int64) (sum [sha256.Size]byte, err error) {
-	head := make([]byte, most)
-	n, err := r.ReadAt(head, 0)
-	if err != nil && !errors.Is(err, io.EOF) {
-		return sum, err
-	}
-	return sha256.Sum256(head[:n]), nil
+func (h *handle) headDigest() (string, error) {
+	return digestUpTo(h.from(0), min(buffer, h.begun.Size()))
 }

@@ -67,17 +67,9 @@ func adviceFor(head []byte) error {
 
 func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	if kind == isGzip {
-		m, err := newMembers(packed)
-		if err != nil {
-			return nil, err // not a nil *members in the interface
-		}
-		return m, nil
+		return newMembers(packed)
 	}
-	f, err := newFrames(packed)
-	if err != nil {
-		return nil, err
-	}
-	return f, nil
+	return newFrames(packed)
 }
 
 type frames struct {
@@ -88,7 +80,7 @@ type frames struct {
 
 const mostWindow = 8 << 20
 
-func newFrames(packed io.Reader) (*frames, error) {
+func newFrames(packed io.Reader) (unpacker, error) {
 	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
 	if err != nil {
 		return nil, err
@@ -134,7 +126,7 @@ type members struct {
 	good   int64 // bytes covered by valid checksums
 }
 
-func newMembers(packed *bufio.Reader) (*members, error) {
+func newMembers(packed *bufio.Reader) (unpacker, error) {
 	z, err := gzip.NewReader(packed)
 	if err != nil {
 		return nil, err
