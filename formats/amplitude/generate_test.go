@@ -184,35 +184,29 @@ func (g *generator) name(row map[string]any) (name, skip string) {
 
 // person sets the ids, and returns the kinds of the event's id and of the one that is linked to it.
 func (g *generator) person(row map[string]any) (kind, linked string) {
-	n := g.IntN(500)
-	row["user_id"], row["device_id"] = nil, nil
-	switch k := g.IntN(100); {
-	case k < 2:
-		return "", ""
-	case k < 4:
-		row["user_id"], row["device_id"] = " ", ""
-		return "", ""
-	case k < 30:
-		row["device_id"] = fmt.Sprintf("dev-%d", n)
-		return "dev", ""
-	case k < 33:
-		row["user_id"], row["device_id"] = "", fmt.Sprintf("dev-%d", n)
-		return "dev", ""
-	case k < 36:
-		row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", n), "   "
-		return "user", ""
-	case k < 41:
-		row["user_id"] = fmt.Sprintf("user-%d", n)
-		return "user", ""
-	case k < 43:
-		row["user_id"], row["device_id"] = 100_000+n, fmt.Sprintf("dev-%d", n)
-		return "digits", "dev"
-	case k < 48: // a device of several users
-		row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", g.IntN(500)), fmt.Sprintf("dev-%d", n/100)
-		return "user", "dev"
+	n, k := g.IntN(500), g.IntN(100)
+	user, device := fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
+	for _, c := range []struct {
+		below        int
+		user, device any
+		kind, linked string
+	}{
+		{2, nil, nil, "", ""},
+		{4, " ", "", "", ""},
+		{30, nil, device, "dev", ""},
+		{33, "", device, "dev", ""},
+		{36, user, "   ", "user", ""},
+		{41, user, nil, "user", ""},
+		{43, 100_000 + n, device, "digits", "dev"},
+		{48, fmt.Sprintf("user-%d", g.IntN(500)), fmt.Sprintf("dev-%d", n/100), "user", "dev"}, // a device of several users
+		{100, user, device, "user", "dev"},
+	} {
+		if k < c.below {
+			row["user_id"], row["device_id"] = c.user, c.device
+			return c.kind, c.linked
+		}
 	}
-	row["user_id"], row["device_id"] = fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
-	return "user", "dev"
+	panic("not reached")
 }
 
 func kindOf(id string) string {

@@ -3,6 +3,7 @@ package mixpanel_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"strconv"
 	"strings"
 	"testing"
@@ -113,48 +114,34 @@ func (g *generator) twice(at time.Time) (isFirst, isSecond bool) {
 
 // person sets the ids, and returns the kinds of the event's id and of the one that is linked to it.
 func (g *generator) person(p map[string]any) (kind, linked string) {
-	n := g.IntN(500)
-	user, device := fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n)
-	switch k := g.IntN(100); {
-	case k < 3: // a server without any id
-		if g.Percent(50) {
-			p["distinct_id"] = ""
+	n, k := g.IntN(500), g.IntN(100)
+	user, device, digits := fmt.Sprintf("user-%d", n), fmt.Sprintf("dev-%d", n), strconv.Itoa(100_000+n)
+	type ids = map[string]any
+	for _, c := range []struct {
+		below        int
+		ids          ids
+		kind, linked string
+	}{
+		{1, nil, "", ""}, // a server without any id
+		{3, ids{"distinct_id": ""}, "", ""},
+		{13, ids{"distinct_id": "$device:" + device, "$device_id": device}, "$device", ""},    // simplified merge, before the login
+		{33, ids{"distinct_id": user, "$user_id": user, "$device_id": device}, "user", "dev"}, // after the login
+		{38, ids{"distinct_id": device, "$device_id": device}, "dev", ""},                     // legacy, before the login
+		{41, ids{"distinct_id": 100_000 + n}, "digits", ""},
+		{44, ids{"distinct_id": digits}, "digits", ""},
+		{47, ids{"distinct_id": digits, "$distinct_id_before_identity": "before-1"}, "digits", ""}, // digits are no device
+		{50, ids{"distinct_id": fmt.Sprintf("A1-%dF", n), "$distinct_id_before_identity": fmt.Sprintf("before-%d", n)}, "before", ""},
+		{53, ids{"distinct_id": "$device:" + device, "$distinct_id_before_identity": fmt.Sprintf("before-%d", n)}, "before", ""},
+		{56, ids{"$user_id": user}, "user", ""},
+		{59, ids{"$device_id": device, "distinct_id": ""}, "dev", ""},
+		{100, ids{"distinct_id": user}, "user", ""},
+	} {
+		if k < c.below {
+			maps.Copy(p, c.ids)
+			return c.kind, c.linked
 		}
-		return "", ""
-	case k < 13: // simplified merge, before the login
-		p["distinct_id"], p["$device_id"] = "$device:"+device, device
-		return "$device", ""
-	case k < 33: // after the login
-		p["distinct_id"], p["$user_id"], p["$device_id"] = user, user, device
-		return "user", "dev"
-	case k < 38: // legacy, before the login
-		p["distinct_id"], p["$device_id"] = device, device
-		return "dev", ""
-	case k < 41:
-		p["distinct_id"] = 100_000 + n
-		return "digits", ""
-	case k < 44:
-		p["distinct_id"] = strconv.Itoa(100_000 + n)
-		return "digits", ""
-	case k < 47: // digits are no device
-		p["distinct_id"], p["$distinct_id_before_identity"] = strconv.Itoa(100_000+n), "before-1"
-		return "digits", ""
-	case k < 50:
-		p["distinct_id"], p["$distinct_id_before_identity"] = fmt.Sprintf("A1-%dF", n), fmt.Sprintf("before-%d", n)
-		return "before", ""
-	case k < 53:
-		p["distinct_id"], p["$distinct_id_before_identity"] = "$device:"+device, fmt.Sprintf("before-%d", n)
-		return "before", ""
-	case k < 56:
-		p["$user_id"] = user
-		return "user", ""
-	case k < 59:
-		p["$device_id"], p["distinct_id"] = device, ""
-		return "dev", ""
-	default:
-		p["distinct_id"] = user
-		return "user", ""
 	}
+	panic("not reached")
 }
 
 func kindOf(id string) string {
