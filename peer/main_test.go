@@ -55,7 +55,7 @@ var app = sync.OnceValues(func() (*server, error) {
 // start returns the app in its initial state. When the test ends, the app must have noted nothing strange.
 func start(t *testing.T) *server {
 	t.Helper()
-	readService(t)
+	readFiles(t, "service/*.py")
 	s, err := app()
 	if errors.Is(err, errMissing) {
 		t.Skip(err)
@@ -70,10 +70,10 @@ func start(t *testing.T) *server {
 	return s
 }
 
-// readService reads the app's files, so that Go's test cache depends on them: it does not see the files that a child process reads.
-func readService(t *testing.T) {
+// readFiles reads files, so that Go's test cache depends on them: it does not see the files that a child process reads.
+func readFiles(t *testing.T, pattern string) {
 	t.Helper()
-	files, err := filepath.Glob("service/*.py")
+	files, err := filepath.Glob(pattern)
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	for _, file := range files {

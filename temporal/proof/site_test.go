@@ -193,6 +193,20 @@ func (s *site) hogworker(args ...string) (string, error) {
 	return string(out), err
 }
 
+func (s *site) tell(args ...string) string {
+	s.t.Helper()
+	text, err := s.hogworker(args...)
+	require.NoError(s.t, err, text)
+	return text
+}
+
+func (s *site) refused(why string, args ...string) {
+	s.t.Helper()
+	text, err := s.hogworker(args...)
+	require.Error(s.t, err)
+	require.Contains(s.t, text, why)
+}
+
 // files calls each for every file of the site: the database with its journals, logs, states.
 func (s *site) files(each func(name string, content []byte)) {
 	require.NoError(s.t, filepath.WalkDir(s.dir, func(path string, d os.DirEntry, err error) error {
