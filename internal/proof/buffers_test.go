@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
 	"net/http"
 	"sync"
@@ -104,15 +103,8 @@ func testBuffers(t *testing.T, status int, plain bool) {
 	})
 	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(500), hogapitest.CutAfter(), hogapitest.CutBefore())
 	wires := map[uuid.UUID]json.RawMessage{}
-	receipt, err := client.Import(t.Context(), hogapi.SourceFunc("bulky", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for i := range n {
-				if !yield(bulkyEvent(i+1), nil) {
-					return
-				}
-			}
-		}
-	}), &hogapi.ImportOptions{
+	source := testevents.Altered(testevents.Source(n), func(ev *hogapi.Event) { *ev = bulkyEvent(int(ev.Position.Offset)) })
+	receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{
 		ID: "buffers", MaxRejectShare: -1, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, NoCompression: plain, Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxBytes: 2 << 20}},
 		Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
 			wires[r.UUID] = r.Event

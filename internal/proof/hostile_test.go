@@ -186,16 +186,9 @@ func TestCancelWithoutTheSourcesHelp(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		ctx, cancel := context.WithCancel(t.Context())
-		endless := hogapi.SourceFunc("endless", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-			return func(yield func(hogapi.Event, error) bool) {
-				for i := 1; ; i++ {
-					if i == 1000 {
-						cancel()
-					}
-					if i == 100_000 || !yield(testevents.Event(i), nil) {
-						return
-					}
-				}
+		endless := testevents.Altered(testevents.Source(100_000), func(ev *hogapi.Event) {
+			if ev.Position.Offset == 1000 {
+				cancel()
 			}
 		})
 		receipt, err := server.Client(t).Import(ctx, endless, &hogapi.ImportOptions{

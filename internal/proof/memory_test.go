@@ -11,7 +11,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -230,15 +229,14 @@ func TestMemoryOfALargeFile(t *testing.T) {
 		size = 8 << 20
 	}
 	for name, form := range map[string]struct {
-		kind string
-		zip  bool
-		line string
+		kind, begin, line, end string
+		zip                    bool
 	}{
-		"zipped false":     {"", false, aLine},
-		"zipped true":      {"", true, aLine},
-		"lines of records": {"records", true, aLine},
-		"array":            {"records", false, aLine},
-		"CSV":              {"records", false, aRow},
+		"zipped false":     {line: aLine},
+		"zipped true":      {line: aLine, zip: true},
+		"lines of records": {kind: "records", line: aLine, zip: true},
+		"array":            {"records", "[", aLine + ",", "]", false},
+		"CSV":              {kind: "records", begin: "event,distinct_id,timestamp,n,path\n", line: aRow},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -248,16 +246,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 				pipe = filepath.Join(t.TempDir(), "e.jsonl")
 				require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 				return startChild(t, task{Do: "large file", Kind: form.kind, URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
-			}, func() {
-				switch name {
-				case "array":
-					n = writeLines(t, pipe, "[", form.line+",", "]", size, form.zip)
-				case "CSV":
-					n = writeLines(t, pipe, "event,distinct_id,timestamp,n,path\n", form.line, "", size, form.zip)
-				default:
-					n = writeLines(t, pipe, "", form.line, "", size, form.zip)
-				}
-			})
+			}, func() { n = writeLines(t, pipe, form.begin, form.line, form.end, size, form.zip) })
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
 			require.EqualValues(t, n, r.Receipt.Acknowledged)
@@ -336,53 +325,29 @@ func writeLines(t *testing.T, pipe, begin, line, end string, size int64, zip boo
 	return n
 }
 
-// hostileEvents are streams that would fill the memory of a careless import.
-var hostileEvents = map[string]func(i int) hogapi.Event{
-	"huge events": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
-		ev.Properties = map[string]any{"text": noise(i, 700_000)}
-		return ev
-	},
-	"bad events of 1 MB": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
-		ev.Properties = map[string]any{"text": noise(i, 1_000_000)}
-		return ev
-	},
-	"bad records of 1 MB": func(i int) hogapi.Event {
-		return hogapi.BadEvent(hogapi.Position{Offset: int64(i)}, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
-	},
-	"one position": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
+// hostile are streams that would fill the memory of a careless import.
+var hostile = map[string]struct {
+	n      int
+	change func(i int, ev *hogapi.Event)
+}{
+	"huge events":              {sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 700_000) }},
+	"bad events of 1 MB":       {sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 1_000_000) }},
+	"huge names of bad events": {sized(100, 400, 2000), func(i int, ev *hogapi.Event) { ev.Name = noise(i, 500_000) }},
+	"names":                    {sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) { ev.Name = "event " + strconv.Itoa(i) }},
+	"persons":                  {100_000, func(i int, ev *hogapi.Event) { ev.DistinctID = "person-" + strconv.Itoa(i) }},
+	"bad records of 1 MB": {sized(100, 400, 2000), func(i int, ev *hogapi.Event) {
+		*ev = hogapi.BadEvent(ev.Position, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
+	}},
+	"one position": {sized(5000, 10_000, 20_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Offset: int64(1 + i/5000)}
-		return ev
-	},
-	"long positions": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
+	}},
+	"long positions": {sized(5000, 20_000, 100_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: noise(i, 10_000)}
-		return ev
-	},
-	"names": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
-		ev.Name = "event " + strconv.Itoa(i)
-		return ev
-	},
-	"huge names of bad events": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
-		ev.Name = noise(i, 500_000)
-		return ev
-	},
-	"days": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
+	}},
+	"days": {sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) {
 		const days = 37_500 // a century
-		ev.Name = "event " + strconv.Itoa(i/days)
-		ev.Timestamp = time.Date(1900, 1, 1+i%days, 0, 0, 0, 0, time.UTC)
-		return ev
-	},
-	"persons": func(i int) hogapi.Event {
-		ev := testevents.Event(i)
-		ev.DistinctID = "person-" + strconv.Itoa(i)
-		return ev
-	},
+		ev.Name, ev.Timestamp = "event "+strconv.Itoa(i/days), time.Date(1900, 1, 1+i%days, 0, 0, 0, 0, time.UTC)
+	}},
 }
 
 func noise(i, size int) string {
@@ -398,16 +363,7 @@ func noise(i, size int) string {
 }
 
 func importHostile(w task) (report childReport) {
-	events := hostileEvents[w.File]
-	source := hogapi.SourceFunc("hostile", func(_ context.Context, _ hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for i := range w.N {
-				if !yield(events(i+1), nil) {
-					return
-				}
-			}
-		}
-	})
+	source := testevents.Altered(testevents.Source(w.N), func(ev *hogapi.Event) { hostile[w.Kind].change(int(ev.Position.Offset), ev) })
 	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{MaxRejectShare: -1,
 		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
@@ -428,14 +384,11 @@ func importHostile(w task) (report childReport) {
 func TestMemoryOfHostileStreams(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
-	for name, n := range map[string]int{
-		"huge events": sized(80, 400, 2000), "bad events of 1 MB": sized(80, 400, 2000), "bad records of 1 MB": sized(100, 400, 2000),
-		"one position": sized(5000, 10_000, 20_000), "long positions": sized(5000, 20_000, 100_000), "names": sized(60_000, 120_000, 300_000), "huge names of bad events": sized(100, 400, 2000),
-		"days": sized(60_000, 120_000, 300_000), "persons": 100_000,
-	} {
+	for name, stream := range hostile {
+		n := stream.n
 		t.Run(name, func(t *testing.T) {
 			c, r := leastResident(t, func() *child {
-				return startChild(t, task{Do: "hostile", URL: serve(t, swallow{delay: 20 * time.Millisecond}), File: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
+				return startChild(t, task{Do: "hostile", URL: serve(t, swallow{delay: 20 * time.Millisecond}), Kind: name, N: n, State: t.TempDir()}, "GOMEMLIMIT=48MiB")
 			}, nil)
 			require.Empty(t, r.Error)
 			require.Equal(t, r.Receipt.Read, r.Receipt.Acknowledged+r.Receipt.Rejected+r.Receipt.Pending)
