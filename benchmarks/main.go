@@ -3,7 +3,6 @@
 // is missed.
 //
 //	go run -C benchmarks . [-rounds 5] [-n 1000000] [-latency 0s] [-only NAME,…] [-profile FOLDER]
-//	go run -C benchmarks . -adapt
 package main
 
 import (
@@ -13,7 +12,6 @@ import (
 	"io"
 	"os"
 	"strings"
-	"time"
 )
 
 // role is the variable that turns a process of this program into the sink or a client.
@@ -37,13 +35,8 @@ func run(out io.Writer, args []string) error {
 	flags.DurationVar(&p.latency, "latency", 0, "how long the sink waits before it answers")
 	only := flags.String("only", "", "names of clients, joined by commas; default all")
 	flags.StringVar(&p.profiles, "profile", "", "a folder for CPU profiles, one for each client")
-	adapt := flags.Bool("adapt", false, "one Capture through sinks of 0, 50, 500, 50 and 0 ms instead")
-	stage := flags.Duration("stage", 5*time.Second, "how long each of these lasts")
 	if err := flags.Parse(args); err != nil {
 		return err
-	}
-	if *adapt {
-		return runAdapt(out, *stage)
 	}
 	if *only != "" {
 		p.only = strings.Split(*only, ",")
@@ -58,8 +51,6 @@ type job struct {
 	File    string // of the events, for an import
 	Folder  string // for files that a client writes
 	Profile string
-	Stages  []time.Duration // of the sink's latency, for -adapt
-	Stage   time.Duration
 }
 
 const sinkTask = "sink"
@@ -71,9 +62,6 @@ func runTask(task string) error {
 	var j job
 	if err := json.Unmarshal([]byte(task), &j); err != nil {
 		return err
-	}
-	if len(j.Stages) > 0 {
-		return adaptClient(os.Stdout, j)
 	}
 	c, err := findClient(j.Client)
 	if err != nil {

@@ -2,7 +2,6 @@ package main
 
 import (
 	"encoding/json"
-	"net/http/httptest"
 	"os"
 	"strings"
 	"testing"
@@ -71,39 +70,6 @@ func TestTargets(t *testing.T) {
 			require.Equal(t, row.fails, err != nil, "%v", err)
 		})
 	}
-}
-
-// A Capture that meets a slow and a fast sink loses nothing, and each stage is printed.
-func TestAdapt(t *testing.T) {
-	var out strings.Builder
-	require.NoError(t, run(&out, []string{"-adapt", "-stage", "80ms"}), out.String())
-	require.Equal(t, 2+4*len(latencies), strings.Count(out.String(), "\n"), out.String())
-}
-
-// A sink that is reset while a request is in flight does not reuse its body: the answer needs it.
-func TestSinkKeepsBodiesUnderWay(t *testing.T) {
-	s := &sink{arena: make([]byte, 1000)}
-	s.latency.Store(int64(50 * time.Millisecond))
-	send := func(id string) *httptest.ResponseRecorder {
-		w := httptest.NewRecorder()
-		s.take(w, httptest.NewRequest("POST", "/i/v1/analytics/events", strings.NewReader(`[{"uuid":"`+id+`"}]`)))
-		return w
-	}
-	const first, second = "00000000-0000-4000-8000-000000000001", "00000000-0000-4000-8000-000000000002"
-	answer := make(chan *httptest.ResponseRecorder)
-	go func() { answer <- send(first) }()
-	isLent := func() bool {
-		s.mu.Lock()
-		defer s.mu.Unlock()
-		return s.lent > 0
-	}
-	require.Eventually(t, isLent, time.Minute, time.Millisecond)
-	s.forget(nil, nil)
-	require.Contains(t, send(second).Body.String(), second)
-	require.Contains(t, (<-answer).Body.String(), first)
-	s.forget(nil, nil)
-	send(second)
-	require.Equal(t, len(`[{"uuid":""}]`)+len(second), s.used, "it begins at the beginning once nobody is left")
 }
 
 func TestEventSize(t *testing.T) {

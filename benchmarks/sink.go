@@ -37,7 +37,6 @@ type sink struct {
 	mu    sync.Mutex
 	arena []byte // holds the bodies; its pages stay with the process from one round to the next
 	used  int
-	lent  int // bodies in the arena that are being read or answered
 	kept  []kept
 	got   tally
 	sum   digest
@@ -47,6 +46,17 @@ type sink struct {
 type kept struct {
 	body []byte
 	gzip bool
+}
+
+func (k kept) plain() ([]byte, error) {
+	if !k.gzip {
+		return k.body, nil
+	}
+	reader, err := gzip.NewReader(bytes.NewReader(k.body))
+	if err != nil {
+		return nil, err
+	}
+	return io.ReadAll(reader)
 }
 
 const arenaSize = 768 << 20
@@ -90,20 +100,18 @@ func (s *sink) take(w http.ResponseWriter, r *http.Request) {
 		body, err = io.ReadAll(r.Body)
 	}
 	if err != nil {
-		s.giveBack(held)
 		http.Error(w, "the body was cut off", http.StatusBadRequest)
 		return
 	}
 	if wait := time.Duration(s.latency.Load()); wait > 0 {
 		<-time.After(wait)
 	}
-	zipped := r.Header.Get("Content-Encoding") == "gzip"
+	k := kept{body, r.Header.Get("Content-Encoding") == "gzip"}
+	s.keep(k, held, int(active))
 	if r.URL.Path == "/i/v1/analytics/events" {
-		answerV1(w, r, body, zipped)
-		s.keep(body, zipped, held, int(active))
+		answerV1(w, r, k)
 		return
 	}
-	s.keep(body, zipped, held, int(active))
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
@@ -117,43 +125,27 @@ func (s *sink) room(size int64) (body []byte, ok bool) {
 	}
 	body = s.arena[s.used : s.used+int(size)]
 	s.used += int(size)
-	s.lent++
 	return body, true
 }
 
-func (s *sink) giveBack(held bool) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if held {
-		s.lent--
-	}
-}
-
-func (s *sink) keep(body []byte, zipped, held bool, active int) {
+func (s *sink) keep(k kept, held bool, active int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.got.Requests++
-	s.got.Wire += int64(len(body))
+	s.got.Wire += int64(len(k.body))
 	s.got.Most = max(s.got.Most, active)
 	if held {
-		s.lent--
-		s.kept = append(s.kept, kept{body, zipped})
+		s.kept = append(s.kept, k)
 	} else {
-		s.count(kept{body, zipped})
+		s.count(k)
 	}
 }
 
 // count finds the uuids in a body. A body that cannot be read counts as no events, so that the sum differs.
 func (s *sink) count(k kept) {
-	text := k.body
-	if k.gzip {
-		reader, err := gzip.NewReader(bytes.NewReader(k.body))
-		if err != nil {
-			return
-		}
-		if text, err = io.ReadAll(reader); err != nil {
-			return
-		}
+	text, err := k.plain()
+	if err != nil {
+		return
 	}
 	for text := range uuids(text) {
 		if id, err := uuid.ParseBytes(text); err == nil {
@@ -185,13 +177,9 @@ func (s *sink) forget(http.ResponseWriter, *http.Request) {
 	s.restart()
 }
 
-// restart resets the counters. It must not reuse the bodies of requests in flight. These lie at the end of the used part of the arena:
-// beyond its middle, they are answered long before new bodies reach them.
+// restart resets the counters. No request is under way: the clients of a round have ended.
 func (s *sink) restart() {
-	s.got, s.sum, s.kept = tally{}, digest{}, s.kept[:0]
-	if s.lent == 0 || s.used > len(s.arena)/2 {
-		s.used = 0
-	}
+	s.got, s.sum, s.kept, s.used = tally{}, digest{}, s.kept[:0], 0
 	s.cpu = processorTime()
 }
 

@@ -4,8 +4,6 @@ import (
 	"bytes"
 	"io"
 	"net/http"
-
-	"github.com/klauspost/compress/gzip"
 )
 
 func uuids(text []byte) func(func([]byte) bool) {
@@ -25,17 +23,11 @@ func uuids(text []byte) func(func([]byte) bool) {
 }
 
 // answerV1 answers a request to capture v1: every event is accepted. It has to read the body for that, and the clients wait for it.
-func answerV1(w http.ResponseWriter, r *http.Request, body []byte, zipped bool) {
-	text := body
-	if zipped {
-		reader, err := gzip.NewReader(bytes.NewReader(body))
-		if err == nil {
-			text, err = io.ReadAll(reader)
-		}
-		if err != nil {
-			http.Error(w, `{"error":"request_decoding_error"}`, http.StatusBadRequest)
-			return
-		}
+func answerV1(w http.ResponseWriter, r *http.Request, k kept) {
+	text, err := k.plain()
+	if err != nil {
+		http.Error(w, `{"error":"request_decoding_error"}`, http.StatusBadRequest)
+		return
 	}
 	w.Header().Set("Content-Type", "application/json")
 	answer := []byte(`{"results":{`)

@@ -23,6 +23,7 @@ type page = pages.View[int]
 type list struct {
 	items    int
 	byCursor bool
+	prefetch int
 	latency  time.Duration
 	failures map[int]error
 	serve    func(at int, p *page) // changes a page
@@ -84,7 +85,7 @@ type walk = pages.Walk[int, *page]
 
 func (l *list) walk() walk {
 	w := walk{
-		Fetch: l.fetch, View: func(p *page) page { return *p }, Next: pages.ByOffset,
+		Prefetch: l.prefetch, Fetch: l.fetch, View: func(p *page) page { return *p }, Next: pages.ByOffset,
 		Refuse: func(context.Context) error { return nil },
 		Failed: func(n int, at pages.Place, err error) error { return &failure{n, at, err} },
 	}
@@ -94,12 +95,14 @@ func (l *list) walk() walk {
 	return w
 }
 
-// walks runs a test for both kinds of lists, with and without prefetch, in virtual time.
-func walks(t *testing.T, test func(t *testing.T, byCursor bool, prefetch int)) {
+// walks runs a test with both kinds of lists, with and without prefetch, in virtual time. Each page takes a second.
+func walks(t *testing.T, test func(t *testing.T, l *list)) {
 	for _, byCursor := range []bool{false, true} {
 		for _, prefetch := range []int{0, 1, 3} {
 			t.Run(fmt.Sprintf("by cursor %t, prefetch %d", byCursor, prefetch), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) { test(t, byCursor, prefetch) })
+				synctest.Test(t, func(t *testing.T) {
+					test(t, &list{byCursor: byCursor, prefetch: prefetch, latency: time.Second})
+				})
 			})
 		}
 	}

@@ -45,10 +45,8 @@ func TestEndBeforeTheCount(t *testing.T) {
 // An error of a page that is fetched ahead, after the end of the walk, does not show.
 func TestErrorBehindTheEnd(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &list{items: 6, latency: time.Second, failures: map[int]error{6: errCut, 8: errCut}, serve: func(_ int, p *page) { p.Count = 100 }}
-		w := l.walk()
-		w.Prefetch = 8
-		items, err := collect(w.All(t.Context()))
+		l := &list{items: 6, prefetch: 8, latency: time.Second, failures: map[int]error{6: errCut, 8: errCut}, serve: func(_ int, p *page) { p.Count = 100 }}
+		items, err := collect(l.walk().All(t.Context()))
 		require.Equal(t, upTo(6), items)
 		require.ErrorContains(t, err, "6 of 100 items")
 		require.NotErrorIs(t, err, errCut)
@@ -103,9 +101,9 @@ func TestRowsThatMove(t *testing.T) {
 		"pages fetched ahead":                  {3, [][]int{{5, 0, 1}, {6, 2, 3}, {6, 4, 5}}, "counted from 5 to 6"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			l := &list{items: 6, serve: func(at int, p *page) { p.Count, p.Items = tt.pages[at/pageSize][0], tt.pages[at/pageSize][1:] }}
+			l := &list{items: 6, prefetch: tt.prefetch, serve: func(at int, p *page) { p.Count, p.Items = tt.pages[at/pageSize][0], tt.pages[at/pageSize][1:] }}
 			w := l.walk()
-			w.Prefetch, w.ID = tt.prefetch, func(n *int) any { return *n }
+			w.ID = func(n *int) any { return *n }
 			items, err := collect(w.All(t.Context()))
 			require.Len(t, items, 6)
 			require.ErrorContains(t, err, tt.text)

@@ -20,12 +20,10 @@ var errCut = errors.New("the connection was cut")
 
 // Nothing is fetched before the range, and a sequence can be walked again.
 func TestEveryPageOnce(t *testing.T) {
-	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
+	walks(t, func(t *testing.T, l *list) {
 		for n := range 12 {
-			l := &list{items: n, byCursor: byCursor, latency: time.Second}
-			w := l.walk()
-			w.Prefetch = prefetch
-			seq := w.All(t.Context())
+			l.items, l.asked = n, nil
+			seq := l.walk().All(t.Context())
 			require.Empty(t, l.asked)
 			for range 2 {
 				l.asked = nil
@@ -40,10 +38,9 @@ func TestEveryPageOnce(t *testing.T) {
 
 // An error comes once, with the place of its page, and a walk that starts there reads the rest.
 func TestResumeAtAFailedPage(t *testing.T) {
-	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
-		l := &list{items: 9, byCursor: byCursor, latency: time.Second, failures: map[int]error{4: errCut}}
+	walks(t, func(t *testing.T, l *list) {
+		l.items, l.failures = 9, map[int]error{4: errCut}
 		w := l.walk()
-		w.Prefetch = prefetch
 		before, err := collect(w.All(t.Context()))
 		require.Equal(t, upTo(4), before)
 		var failed *failure
@@ -61,10 +58,9 @@ func TestResumeAtAFailedPage(t *testing.T) {
 
 // A prefetched page is delivered in its turn; a page that is not delivered has no effect.
 func TestDelivery(t *testing.T) {
-	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
-		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
+	walks(t, func(t *testing.T, l *list) {
+		l.items = 20
 		w := l.walk()
-		w.Prefetch = prefetch
 		var delivered []int
 		w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*page] {
 			got := l.fetch(ctx, at)
@@ -83,7 +79,7 @@ func TestDelivery(t *testing.T) {
 		}
 		require.Equal(t, []int{0, 2, 4}, delivered)
 		require.Zero(t, l.now, "no fetch is left when the walk is over")
-		if prefetch == 0 {
+		if l.prefetch == 0 {
 			require.Len(t, l.asked, 3, "a page is fetched when it is asked for and not before")
 		}
 	})
@@ -91,10 +87,9 @@ func TestDelivery(t *testing.T) {
 
 // An ended context ends the walk, even if pages are prefetched.
 func TestEndedContext(t *testing.T) {
-	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
-		l := &list{items: 20, byCursor: byCursor, latency: time.Second}
+	walks(t, func(t *testing.T, l *list) {
+		l.items = 20
 		w := l.walk()
-		w.Prefetch = prefetch
 		ctx, cancel := context.WithCancelCause(t.Context())
 		defer cancel(nil)
 		n := 0
@@ -112,15 +107,13 @@ func TestEndedContext(t *testing.T) {
 
 // A page without items that has a next one is not the end.
 func TestEmptyPageGoesOn(t *testing.T) {
-	walks(t, func(t *testing.T, byCursor bool, prefetch int) {
-		l := &list{items: 8, byCursor: byCursor, serve: func(at int, p *page) {
+	walks(t, func(t *testing.T, l *list) {
+		l.items, l.serve = 8, func(at int, p *page) {
 			if p.Count = 4; at == 0 || at == 4 {
 				p.Items = nil
 			}
-		}}
-		w := l.walk()
-		w.Prefetch = prefetch
-		items, err := collect(w.All(t.Context()))
+		}
+		items, err := collect(l.walk().All(t.Context()))
 		require.NoError(t, err)
 		require.Equal(t, []int{2, 3, 6, 7}, items)
 	})
@@ -197,11 +190,9 @@ func TestMemoryOfCursors(t *testing.T) {
 func TestPrefetch(t *testing.T) {
 	read := func(t *testing.T, prefetch int) (took time.Duration, l *list) {
 		synctest.Test(t, func(t *testing.T) {
-			l = &list{items: 50 * pageSize, latency: 50 * time.Millisecond}
-			w := l.walk()
-			w.Prefetch = prefetch
+			l = &list{items: 50 * pageSize, prefetch: prefetch, latency: 50 * time.Millisecond}
 			start := time.Now()
-			items, err := collect(w.All(t.Context()))
+			items, err := collect(l.walk().All(t.Context()))
 			require.NoError(t, err)
 			require.Equal(t, upTo(50*pageSize), items)
 			require.Len(t, l.asked, 50)
@@ -222,11 +213,9 @@ func TestPrefetch(t *testing.T) {
 // With a cursor only the next page can be prefetched, while the reader works.
 func TestCursorPrefetch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		l := &list{items: 10 * pageSize, byCursor: true, latency: 50 * time.Millisecond}
-		w := l.walk()
-		w.Prefetch = 5
+		l := &list{items: 10 * pageSize, byCursor: true, prefetch: 5, latency: 50 * time.Millisecond}
 		start := time.Now()
-		for _, err := range w.Pages(t.Context()) {
+		for _, err := range l.walk().Pages(t.Context()) {
 			require.NoError(t, err)
 			time.Sleep(50 * time.Millisecond) // the reader's work
 		}
@@ -241,14 +230,12 @@ func TestHostileCounts(t *testing.T) {
 	for _, count := range []int{huge, huge - 1, -huge - 1, -1, 0} {
 		for _, offset := range []int{huge, huge/2 + 1, 3, huge - 3} {
 			synctest.Test(t, func(t *testing.T) {
-				l := &list{items: 4, serve: func(at int, p *page) {
+				l := &list{items: 4, prefetch: 3, serve: func(at int, p *page) {
 					if p.Count = count; at == 0 {
 						p.Link = fmt.Sprintf("?offset=%d", offset)
 					}
 				}}
-				w := l.walk()
-				w.Prefetch = 3
-				items, err := collect(w.All(t.Context()))
+				items, err := collect(l.walk().All(t.Context()))
 				require.Equal(t, count > 4, err != nil, "%v", err)
 				require.Equal(t, []int{0, 1}, items[:2])
 				require.LessOrEqual(t, len(l.asked), 5)
@@ -260,7 +247,7 @@ func TestHostileCounts(t *testing.T) {
 // Links that leap and then creep do not keep the walk busy with the pages between.
 func TestHostileSteps(t *testing.T) {
 	const far = int(^uint(0)>>1) / 4
-	l := &list{items: 4, serve: func(at int, p *page) {
+	l := &list{items: 4, prefetch: 3, serve: func(at int, p *page) {
 		switch p.Count = 4 * far; at {
 		case 0:
 			p.Link = fmt.Sprintf("?offset=%d", far)
@@ -268,9 +255,7 @@ func TestHostileSteps(t *testing.T) {
 			p.Link = fmt.Sprintf("?offset=%d", far+1)
 		}
 	}}
-	w := l.walk()
-	w.Prefetch = 3
-	items, err := collect(w.All(t.Context()))
+	items, err := collect(l.walk().All(t.Context()))
 	require.ErrorContains(t, err, "2 of")
 	require.Equal(t, []int{0, 1}, items)
 }
