@@ -3,15 +3,12 @@
 package faults
 
 import (
-	"bufio"
-	"compress/gzip"
 	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -19,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/faults/importer"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // D10. A process with a limit of 64 MiB imports a large file. The limit covers all memory that the system counts; beyond it, the process
@@ -41,7 +39,7 @@ func TestLargeFileInLittleMemory(t *testing.T) {
 			defer server.Close()
 			folder := t.TempDir()
 			file := filepath.Join(folder, "e.jsonl")
-			n := writeLargeFile(t, file, size, zip)
+			n := testevents.WriteLines(t, file, "", testevents.Line, "", size, zip)
 			c := newImportChild(t, importer.Task{URL: server.URL, File: file, Folder: folder, Rate: hogapi.Unpaced, Cgroup: group}, "GOMEMLIMIT=48MiB")
 			require.NoError(t, c.Run(), "%s", c.out.String())
 			r := c.report(t)
@@ -51,29 +49,6 @@ func TestLargeFileInLittleMemory(t *testing.T) {
 			t.Logf("%d MiB, %d events in %v; %.1f %% of the processor time for the garbage collector", size>>20, n, r.Took, 100*r.GCShare)
 		})
 	}
-}
-
-func writeLargeFile(t *testing.T, path string, size int64, zip bool) (n int) {
-	t.Helper()
-	f, err := os.Create(path)
-	require.NoError(t, err)
-	defer func() { require.NoError(t, f.Close()) }()
-	var to io.Writer = f
-	if zip {
-		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, z.Close()) }()
-		to = z
-	}
-	w := bufio.NewWriterSize(to, 1<<18)
-	defer func() { require.NoError(t, w.Flush()) }()
-	agent := strings.Repeat("Mozilla/5.0 (X11; Linux x86_64) ", 3)
-	for written := int64(0); written < size; n++ {
-		line, err := fmt.Fprintf(w, `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":%q,"tags":["one","two","three"],"price":12.75}}`+"\n", n%50_000, n, n, agent)
-		require.NoError(t, err)
-		written += int64(line)
-	}
-	return n
 }
 
 // newControlGroup makes a control group with limits of memory, in version 1 or 2 of control groups.

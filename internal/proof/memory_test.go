@@ -4,9 +4,7 @@ package proof_test
 
 import (
 	"bufio"
-	"bytes"
 	"cmp"
-	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -232,10 +230,10 @@ func TestMemoryOfALargeFile(t *testing.T) {
 		kind, begin, line, end string
 		zip                    bool
 	}{
-		"zipped false":     {line: aLine},
-		"zipped true":      {line: aLine, zip: true},
-		"lines of records": {kind: "records", line: aLine, zip: true},
-		"array":            {"records", "[", aLine + ",", "]", false},
+		"zipped false":     {line: testevents.Line},
+		"zipped true":      {line: testevents.Line, zip: true},
+		"lines of records": {kind: "records", line: testevents.Line, zip: true},
+		"array":            {"records", "[", testevents.Line + ",", "]", false},
 		"CSV":              {kind: "records", begin: "event,distinct_id,timestamp,n,path\n", line: aRow},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -246,7 +244,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 				pipe = filepath.Join(t.TempDir(), "e.jsonl")
 				require.NoError(t, syscall.Mkfifo(pipe, 0o600))
 				return startChild(t, task{Do: "large file", Kind: form.kind, URL: serve(t, swallow{}), File: pipe, State: filepath.Join(t.TempDir(), "state")})
-			}, func() { n = writeLines(t, pipe, form.begin, form.line, form.end, size, form.zip) })
+			}, func() { n = testevents.WriteLines(t, pipe, form.begin, form.line, form.end, size, form.zip) })
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
 			require.EqualValues(t, n, r.Receipt.Acknowledged)
@@ -289,41 +287,7 @@ func importLargeFile(w task) childReport {
 	return report
 }
 
-const (
-	aLine = `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)","referrer":"https://search.example/?q=historical+import","tags":["one","two","three"],"price":12.75}}` + "\n"
-	aRow  = "page viewed,person-%d,2001-02-03T04:05:06.789Z,%d,\"/some/page/%d, of which there are many, and with a long path\"\n"
-)
-
-// writeLines writes lines into a pipe, between begin and end, until their plain text has the given size.
-func writeLines(t *testing.T, pipe, begin, line, end string, size int64, zip bool) (n int) {
-	t.Helper()
-	f, err := os.OpenFile(pipe, os.O_WRONLY, 0)
-	require.NoError(t, err)
-	defer f.Close()
-	var w io.Writer = f
-	if zip {
-		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
-		require.NoError(t, err)
-		defer func() { require.NoError(t, z.Close()) }()
-		w = z
-	}
-	_, err = io.WriteString(w, begin)
-	require.NoError(t, err)
-	var b bytes.Buffer
-	for written := int64(0); written < size; {
-		b.Reset()
-		for b.Len() < 1<<18 {
-			fmt.Fprintf(&b, line, n%50_000, n, n)
-			n++
-		}
-		_, err := w.Write(b.Bytes())
-		require.NoError(t, err)
-		written += int64(b.Len())
-	}
-	_, err = io.WriteString(w, end)
-	require.NoError(t, err)
-	return n
-}
+const aRow = "page viewed,person-%d,2001-02-03T04:05:06.789Z,%d,\"/some/page/%d, of which there are many, and with a long path\"\n"
 
 // hostile are streams that would fill the memory of a careless import.
 var hostile = map[string]struct {

@@ -10,8 +10,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"net/http"
+	"os"
 	"strings"
 	"time"
 
@@ -246,4 +248,39 @@ func RequireRejects(t T, content []byte, want int) (offsets []int64) {
 	}
 	require.Len(t, seen, want)
 	return offsets
+}
+
+// Line is one for WriteLines, of about a third of a kilobyte.
+const Line = `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001-02-03T04:05:06.789Z","properties":{"n":%d,"path":"/some/page/%d","agent":"Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko)","referrer":"https://search.example/?q=historical+import","tags":["one","two","three"],"price":12.75}}` + "\n"
+
+// WriteLines writes lines into a file or a pipe, between begin and end, until their plain text has the given size. It
+// returns their number. A line is formatted with a number below 50,000 and twice its own.
+func WriteLines(t T, path, begin, line, end string, size int64, zip bool) (n int) {
+	t.Helper()
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	require.NoError(t, err)
+	defer f.Close()
+	var w io.Writer = f
+	if zip {
+		z, err := gzip.NewWriterLevel(f, gzip.BestSpeed)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, z.Close()) }()
+		w = z
+	}
+	_, err = io.WriteString(w, begin)
+	require.NoError(t, err)
+	var b bytes.Buffer
+	for written := int64(0); written < size; {
+		b.Reset()
+		for b.Len() < 1<<18 {
+			fmt.Fprintf(&b, line, n%50_000, n, n)
+			n++
+		}
+		_, err := w.Write(b.Bytes())
+		require.NoError(t, err)
+		written += int64(b.Len())
+	}
+	_, err = io.WriteString(w, end)
+	require.NoError(t, err)
+	return n
 }
