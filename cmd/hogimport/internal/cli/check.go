@@ -7,9 +7,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"runtime/debug"
-	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -72,10 +70,7 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.in.check(ctx); err != nil {
 		return err
 	}
-	paths, err := c.in.paths()
-	if err != nil {
-		return err
-	}
+	paths := c.in.paths()
 	for _, out := range []output{reportAt(c.report, "check"), listAt(c.list)} {
 		if err := out.check(paths); err != nil {
 			return err
@@ -112,7 +107,7 @@ func (c *check) run(ctx context.Context) error {
 		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
 	}
 	c.askProject(ctx, &p, found.begun)
-	c.explain(ctx, &p, options)
+	c.explain(ctx, &p, paths, options)
 	said, findings := p.Summary()
 	other, advice := "", ""
 	if p.Report.Good == 0 {
@@ -150,10 +145,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if err != nil {
 		return err
 	}
-	format, err := c.in.format()
-	if err != nil {
-		return err
-	}
+	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
 	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
 	meter, records := c.meter(), int64(0)
@@ -167,11 +159,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
-		source, err := c.in.files()
-		if err != nil {
-			return err
-		}
-		p.Report.CheckReport, err = hogapi.Check(ctx, counting{source, seen}, options)
+		p.Report.CheckReport, err = hogapi.Check(ctx, counting{c.in.files(nil), seen}, options)
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
 		if p.Rate > 0 {
@@ -258,17 +246,10 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	return c.in.writeLeftOut(ctx, c.list, p.Report.Skipped)
 }
 
-// explain adds the places of records, if the files can be read again.
-func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
-	paths, err := c.in.paths()
-	canReadAgain := err == nil && !slices.ContainsFunc(paths, func(path string) bool {
-		info, err := os.Stat(path)
-		return err != nil || !info.Mode().IsRegular() // such as a pipe, which would block
-	})
-	if canReadAgain {
-		p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
-	}
-	if canReadAgain && p.Report.Skipped > 0 {
+// explain adds the places of records.
+func (c *check) explain(ctx context.Context, p *page.Check, paths []string, options hogapi.ImportOptions) {
+	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
+	if p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
 		p.Skipped = first.places()
 	}
@@ -276,8 +257,8 @@ func (c *check) explain(ctx context.Context, p *page.Check, options hogapi.Impor
 
 // cutRecords leaves out events at or after --until, as cut does.
 func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([]byte) ([]hogapi.Event, error) {
-	until, err := in.until()
-	if err != nil || until.IsZero() {
+	until := in.until()
+	if until.IsZero() {
 		return convert
 	}
 	return func(record []byte) ([]hogapi.Event, error) {

@@ -178,7 +178,7 @@ func TestAReportOverwritesNothingElse(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 3, nil)
-	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes").Code)
+	p.Ends(t, 0, "run", "e.jsonl", "--yes")
 	files := map[string]string{
 		"a.jsonl.gz": "\x1f\x8b", "page.html": "<!DOCTYPE html>\n<title>Mine</title>", "check.html": anEarlierPage, "empty": "",
 		"verify.html": strings.Replace(anEarlierPage, "Check", "Verification", 1),
@@ -226,8 +226,7 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	p.Events(t, "e.jsonl", 9000, nil)
-	before := p.Run(t, "check", "e.jsonl")
-	says(t, before.Stdout, "Nothing has been sent so far.", "OK: The project has no events in these days")
+	p.Run(t, "check", "e.jsonl").Out(t, "Nothing has been sent so far.", "OK: The project has no events in these days")
 
 	p.Until(t, func() bool { return server.Ledger().Len() > 6000 }, os.Kill, "run", "e.jsonl", "--yes", "--rate", "2000")
 	killed := p.Ends(t, 0, "check", "e.jsonl", "--report", "report.html", "--max-rejects", "3%")
@@ -243,14 +242,14 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	assert.NotContains(t, page, "--until")
 	assert.Contains(t, page, ">This import</th>")
 
-	require.Equal(t, 0, p.Run(t, "run", "--state", "hogimport-state/e", "--max-rejects", "3%", "--rate", "none").Code)
+	p.Ends(t, 0, "run", "--state", "hogimport-state/e", "--max-rejects", "3%", "--rate", "none")
 	complete := p.Run(t, "check", "e.jsonl")
 	says(t, complete.Stdout, "An import of these files is complete: hogimport-state/e (9,000 acknowledged).")
 	assert.NotContains(t, complete.Stdout, "Ready")
 	says(t, complete.Stdout, "They are of hogimport-state/e: compare them with hogimport verify")
 	assert.NotContains(t, complete.Stdout, "hogimport run")
 	assert.Contains(t, complete.Stdout, "    hogimport verify --state hogimport-state/e --report verify.html\n")
-	require.Equal(t, 0, p.Run(t, "verify").Code)
+	p.Ends(t, 0, "verify")
 	verified := p.Run(t, "check", "e.jsonl")
 	says(t, verified.Stdout, "They are of hogimport-state/e, which is verified")
 	assert.NotContains(t, verified.Stdout, "What to do next")
@@ -301,6 +300,5 @@ func TestCheckSaysThatTheProjectWasNotAsked(t *testing.T) {
 	r := p.Run(t, "check", "e.jsonl")
 	says(t, r.Stdout, "Note: The project was not asked Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID")
 	p.Env = append(p.Env, "POSTHOG_PERSONAL_API_KEY=phx_x", "POSTHOG_PROJECT_ID=1", "POSTHOG_HOST=nowhere")
-	r = p.Run(t, "check", "e.jsonl")
-	says(t, r.Stdout, `Note: The project could not be asked --host "nowhere" is neither a region nor a URL`)
+	p.Run(t, "check", "e.jsonl").Out(t, `Note: The project could not be asked --host "nowhere" is neither a region nor a URL`)
 }

@@ -1,15 +1,19 @@
 package cli_test
 
 import (
+	"archive/zip"
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -38,16 +42,11 @@ func exporter(t *testing.T, handler http.HandlerFunc) (*clitest.Program, *atomic
 	return p, &requests
 }
 
-// noonOf is a time of a day, in milliseconds.
-func noonOf(day string) int64 {
-	at, _ := time.Parse(time.DateOnly, day)
-	return at.Add(12 * time.Hour).UnixMilli()
-}
-
 func dayOfEvents(w http.ResponseWriter, r *http.Request) {
 	day := r.URL.Query().Get("from_date")
+	at, _ := time.Parse(time.DateOnly, day)
 	for i := range 500 {
-		fmt.Fprintf(w, `{"event":"seen","properties":{"time":%d,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", noonOf(day), i, day, i)
+		fmt.Fprintf(w, `{"event":"seen","properties":{"time":%d,"distinct_id":"u-%d","$insert_id":"%s-%d"}}`+"\n", at.UnixMilli(), i, day, i)
 	}
 }
 
@@ -65,20 +64,16 @@ func TestFetch(t *testing.T) {
 	t.Parallel()
 	p, requests := exporter(t, dayOfEvents)
 	args := []string{"fetch", "mixpanel", "--from", "2024-02-28", "--to", "2024-03-01", "export"}
-	r := p.Run(t, args...)
+	r := p.Ends(t, 0, args...)
 	requireNoSecret(t, r)
-	require.Zero(t, r.Code, r.Stderr)
 	assert.Regexp(t, `^export has 1,500 events in 3 files, \d+\.\d KB\.\nNext:\n    hogimport check export/mixpanel-\*\.json\.gz --format mixpanel --report \\\n`+
 		`      check\.html --left-out left-out\.txt\n$`, r.Stdout)
 	says(t, r.Stderr, "0 of 3 days, 0 bytes, at 2024-02-28")
 
-	r = p.Run(t, args...)
-	require.Zero(t, r.Code, r.Stderr)
-	says(t, r.Stderr, "3 of 3 days are there already.")
+	p.Ends(t, 0, args...).Err(t, "3 of 3 days are there already.")
 	assert.EqualValues(t, 3, requests.Load())
 
-	r = p.Run(t, append(args, "--json", "--log", "json")...)
-	require.Zero(t, r.Code, r.Stderr)
+	r = p.Ends(t, 0, append(args, "--json", "--log", "json")...)
 	var out map[string]any
 	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &out))
 	assert.EqualValues(t, 1500, out["events"])
@@ -91,8 +86,7 @@ func TestFetch(t *testing.T) {
 func TestFetchWithoutAnEvent(t *testing.T) {
 	t.Parallel()
 	p, _ := exporter(t, func(http.ResponseWriter, *http.Request) {})
-	r := p.Run(t, "fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export")
-	require.Zero(t, r.Code, r.Stderr)
+	r := p.Ends(t, 0, "fetch", "mixpanel", "--from", "2024-03-01", "--to", "2024-03-01", "export")
 	assert.Contains(t, r.Stdout, "There is no event in all of the range: check the dates, the project and\n--export-host.")
 }
 
@@ -190,28 +184,23 @@ func contents(t *testing.T, dir string) map[string]string {
 func TestFetchKilled(t *testing.T) {
 	t.Parallel()
 	events := march(4000)
-	m := newMixpanel(vendortest.MixpanelOptions{Events: events, Unlimited: true})
-	a := newAmplitude(vendortest.AmplitudeOptions{Events: events, MaxBytes: 12 << 10})
-	for vendor, c := range map[string]struct {
-		server http.Handler
-		script *vendortest.Script
-		log    *vendortest.Log
-		isIn   func(vendortest.Event) bool
-		kills  int
-	}{"mixpanel": {m, &m.Script, &m.Log, inMixpanel(m), 8}, "amplitude": {a, &a.Script, &a.Log, inAmplitude(a), 25}} {
-		t.Run(vendor, func(t *testing.T) {
+	for kills, at := range map[int]atVendor{
+		8:  atMixpanel(vendortest.MixpanelOptions{Events: events, Unlimited: true}),
+		25: atAmplitude(vendortest.AmplitudeOptions{Events: events, MaxBytes: 12 << 10}),
+	} {
+		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
-			p := vendorProgram(t, c.server)
-			args := append([]string{"fetch", vendor}, vendorRange...)
+			p := vendorProgram(t, at.server)
+			args := append([]string{"fetch", at.name}, vendorRange...)
 			p.Ends(t, 0, append(args, "whole")...)
-			undisturbed := len(c.log.All())
+			undisturbed := len(at.log.All())
 			for range 100 {
-				c.script.Next(vendortest.Fault{Pause: 4 * time.Millisecond}) // so that a kill finds it under way
+				at.script.Next(vendortest.Fault{Pause: 4 * time.Millisecond}) // so that a kill finds it under way
 			}
 			folder := filepath.Join(p.Dir, "killed")
-			random := rand.New(rand.NewPCG(18, uint64(c.kills)))
+			random := rand.New(rand.NewPCG(18, uint64(kills)))
 			done, underWay, have := 0, 0, map[string]string{}
-			for done < c.kills {
+			for done < kills {
 				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(150))*time.Millisecond)
 				cmd := p.Command(ctx, t, append(args, "killed")...) // killed with -9 when the context ends
 				_ = cmd.Run()
@@ -232,9 +221,9 @@ func TestFetchKilled(t *testing.T) {
 			require.Positive(t, underWay, "some kills were within a part")
 			t.Logf("killed %d times, %d times within a part", done, underWay)
 			p.Ends(t, 0, append(args, "killed")...)
-			requireExport(t, folder, events, c.isIn)
+			requireExport(t, folder, events, at.isIn)
 			// At most one answer is lost to a kill, and a range that is too large may be tried again.
-			assert.LessOrEqual(t, len(c.log.All()), 2*(undisturbed+done))
+			assert.LessOrEqual(t, len(at.log.All()), 2*(undisturbed+done))
 		})
 	}
 }
@@ -267,7 +256,204 @@ func TestFetchInterrupted(t *testing.T) {
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 1)
 
 	isSlow.Store(false)
-	r = p.Run(t, args...)
-	require.Zero(t, r.Code, r.Stderr)
+	r = p.Ends(t, 0, args...)
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 3)
+}
+
+const exportKey = "k3y-0123456789abcdef"
+
+// vendorProgram is a program with the keys of a vendor's server in its environment.
+func vendorProgram(t *testing.T, handler http.Handler) *clitest.Program {
+	t.Helper()
+	server := httptest.NewServer(handler)
+	t.Cleanup(server.Close)
+	p := clitest.New(t, nil)
+	p.Env = []string{
+		"HOGIMPORT_EXPORT_HOST=" + server.URL,
+		"MIXPANEL_SERVICE_ACCOUNT=importer", "MIXPANEL_SERVICE_ACCOUNT_SECRET=" + exportSecret, "MIXPANEL_PROJECT_ID=77",
+		"AMPLITUDE_API_KEY=" + exportKey, "AMPLITUDE_SECRET_KEY=" + exportSecret,
+	}
+	return p
+}
+
+// march are 12 days of events: some offline, some twice, some without an id.
+func march(count int) []vendortest.Event {
+	return vendortest.Generate(vendortest.GenerateOptions{
+		From: time.Date(2024, 2, 25, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 3, 8, 0, 0, 0, 0, time.UTC),
+		Count: count, Offline: 0.05, Duplicated: 0.03, NoID: 0.02, Seed: 18,
+	})
+}
+
+func newMixpanel(o vendortest.MixpanelOptions) *vendortest.Mixpanel {
+	o.ServiceUser, o.ServiceSecret, o.ProjectID = "importer", exportSecret, "77"
+	return vendortest.NewMixpanel(o)
+}
+
+func newAmplitude(o vendortest.AmplitudeOptions) *vendortest.Amplitude {
+	o.APIKey, o.SecretKey = exportKey, exportSecret
+	return vendortest.NewAmplitude(o)
+}
+
+// records are the lines of all files of an export, by the beginning of their $insert_id.
+func records(t *testing.T, dir string) map[string]int {
+	t.Helper()
+	ids := map[string]int{}
+	read := func(r io.Reader) {
+		lines := json.NewDecoder(r)
+		for lines.More() {
+			var record struct {
+				ID         string `json:"$insert_id"`
+				Properties struct {
+					ID string `json:"$insert_id"`
+				} `json:"properties"`
+			}
+			require.NoError(t, lines.Decode(&record))
+			ids[(strings.TrimPrefix(record.ID, "ajs-") + record.Properties.ID)[:8]]++
+		}
+	}
+	unpacked := func(r io.Reader) io.Reader {
+		z, err := gzip.NewReader(r)
+		require.NoError(t, err)
+		return z
+	}
+	paths, err := filepath.Glob(filepath.Join(dir, "[am]*"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		f, err := os.Open(path)
+		require.NoError(t, err)
+		if strings.HasSuffix(path, ".gz") {
+			read(unpacked(f))
+		} else {
+			info, err := f.Stat()
+			require.NoError(t, err)
+			archive, err := zip.NewReader(f, info.Size())
+			require.NoError(t, err)
+			for _, member := range archive.File {
+				r, err := member.Open()
+				require.NoError(t, err)
+				read(unpacked(r))
+			}
+		}
+		require.NoError(t, f.Close())
+	}
+	return ids
+}
+
+// requireExport requires that the files have exactly the records of a range, as often as the vendor has them.
+func requireExport(t *testing.T, dir string, events []vendortest.Event, isIn func(vendortest.Event) bool) {
+	t.Helper()
+	want := map[string]int{}
+	for _, e := range events {
+		if isIn(e) {
+			want[e.ID[:8]] += max(e.Copies, 1)
+		}
+	}
+	require.NotEmpty(t, want)
+	require.Equal(t, want, records(t, dir))
+}
+
+var vendorRange = []string{"--from", "2024-02-27", "--to", "2024-03-06"}
+
+// atVendor is a server of a vendor, and how to tell which of its events are in vendorRange.
+type atVendor struct {
+	name   string
+	server http.Handler
+	script *vendortest.Script
+	log    *vendortest.Log
+	isIn   func(vendortest.Event) bool
+}
+
+func atMixpanel(o vendortest.MixpanelOptions) atVendor {
+	m := newMixpanel(o)
+	return atVendor{"mixpanel", m, &m.Script, &m.Log, func(e vendortest.Event) bool { return m.Day(e) >= "2024-02-27" && m.Day(e) <= "2024-03-06" }}
+}
+
+func atAmplitude(o vendortest.AmplitudeOptions) atVendor {
+	a := newAmplitude(o)
+	return atVendor{"amplitude", a, &a.Script, &a.Log, func(e vendortest.Event) bool { return a.Hour(e) >= "20240227T00" && a.Hour(e) <= "20240306T23" }}
+}
+
+// Every record of the range is there once, after any failure on the way, and no day or hour is taken twice.
+func TestFetchFromVendors(t *testing.T) {
+	t.Parallel()
+	pacific, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	many, few := march(4000), march(30)
+	for name, c := range map[string]struct {
+		at       atVendor
+		args     []string
+		faults   map[string][]vendortest.Fault
+		requests int // of Amplitude at least
+		says     string
+	}{
+		"mixpanel":                {atMixpanel(vendortest.MixpanelOptions{Events: many}), nil, nil, 9, ""},
+		"mixpanel, by three days": {atMixpanel(vendortest.MixpanelOptions{Events: many}), []string{"--days", "3"}, nil, 4, ""},
+		"mixpanel, an old project": {
+			atMixpanel(vendortest.MixpanelOptions{Events: many, Zone: pacific}), []string{"--zone", "US/Pacific"}, nil, 9, "",
+		},
+		"mixpanel with faults": {atMixpanel(vendortest.MixpanelOptions{Events: many}), nil, map[string][]vendortest.Fault{
+			"2024-02-27": {{Cut: vendortest.CutLine}, {Cut: vendortest.CutTerminated}},
+			"2024-02-28": {{Cut: vendortest.CutBody}, {Cut: vendortest.CutConnection}},
+			"2024-02-29": {{Cut: vendortest.CutEmpty}, {Cut: vendortest.CutLine, At: 1}},
+			"2024-03-01": {{Status: 500, Text: "sorry"}, {Status: 503, RetryAfter: 2 * time.Second}},
+			"2024-03-02": {{Status: 429, RetryAfter: time.Second}, {Cut: vendortest.CutTerminated, At: 1}},
+			"2024-03-03": {{Pause: 20 * time.Millisecond}},
+			"2024-03-04": {{Cut: vendortest.CutTerminated, At: 0.0001}, {Cut: vendortest.CutBody, At: 0.999}},
+		}, 9 + 12, ""},
+		"amplitude":                      {atAmplitude(vendortest.AmplitudeOptions{Events: many}), nil, nil, 9, ""},
+		"amplitude, too large for a day": {atAmplitude(vendortest.AmplitudeOptions{Events: many, MaxBytes: 12 << 10}), nil, nil, 9 * 3, ""},
+		"amplitude, small files":         {atAmplitude(vendortest.AmplitudeOptions{Events: many, PartRows: 7}), nil, nil, 9, ""},
+		"amplitude, days without events": {atAmplitude(vendortest.AmplitudeOptions{Events: few}), nil, nil, 9, "Files without an event: "},
+		"amplitude with faults": {atAmplitude(vendortest.AmplitudeOptions{Events: many}), nil, map[string][]vendortest.Fault{
+			"20240227T05": {{Cut: vendortest.CutBody}},
+			"20240228T05": {{Cut: vendortest.CutConnection}},
+			"20240229T05": {{Cut: vendortest.CutEmpty}},
+			"20240301T05": {{Status: 500, Text: "sorry"}, {Status: 503, RetryAfter: 2 * time.Second}},
+			"20240302T05": {{Status: 504}, {Status: 504}, {Status: 504}},
+			"20240303T05": {{Status: 429, RetryAfter: time.Second}},
+			"20240304T05": {{Cut: vendortest.CutBody}, {Cut: vendortest.CutBody, At: 0.99}, {Cut: vendortest.CutBody, At: 0.01}},
+		}, 9 + 12, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			for unit, faults := range c.faults {
+				c.at.script.On(unit, faults...)
+			}
+			p := vendorProgram(t, c.at.server)
+			r := p.Ends(t, 0, slices.Concat([]string{"fetch", c.at.name, "export"}, vendorRange, c.args)...).Out(t, c.says)
+			requireNoSecret(t, r)
+			events := many
+			if c.says != "" {
+				events = few
+			}
+			requireExport(t, filepath.Join(p.Dir, "export"), events, c.at.isIn)
+			all := c.at.log.All()
+			assert.GreaterOrEqual(t, len(all), c.requests)
+			assert.Zero(t, c.at.script.Left())
+			assert.Empty(t, c.at.log.Twice())
+			if c.at.name == "mixpanel" {
+				assert.Len(t, all, c.requests)
+				assert.LessOrEqual(t, c.at.log.Most(time.Second), 3)
+				for _, asked := range all {
+					assert.Equal(t, 1, asked.Together)
+					assert.Empty(t, asked.Error)
+				}
+			}
+		})
+	}
+}
+
+// Any pattern for the files in the folder imports the fetched files, also one that no shell has
+// expanded.
+func TestFetchedFilesByPattern(t *testing.T) {
+	t.Parallel()
+	events := march(300)
+	for _, pattern := range []string{"export/*", "export/mixpanel-*.json.gz", "exp*/*"} {
+		server, p := clitest.Serve(t)
+		p.Env = append(p.Env, vendorProgram(t, newMixpanel(vendortest.MixpanelOptions{Events: events})).Env...)
+		p.Ends(t, 0, "fetch", "mixpanel", "--days", "31", "--from", "2024-02-20", "--to", "2024-03-10", "export")
+		p.Ends(t, 0, "run", pattern, "--format", "mixpanel", "--yes")
+		want := slices.DeleteFunc(slices.Clone(events), func(e vendortest.Event) bool { return e.User+e.Device == "" })
+		require.Equal(t, len(want), server.Ledger().Unique())
+	}
 }

@@ -111,10 +111,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 		}
 		defer lock.Close()
 	}
-	source, err := s.source()
-	if err != nil {
-		return err
-	}
+	source := s.source()
 	if isNew {
 		if err := a.agreeToFix(ctx, r, s, source, client, options); err != nil {
 			return err
@@ -216,16 +213,12 @@ func (s *state) lastFix() *state {
 }
 
 // source is the files of the import, or for a fix the rejects through the mapping.
-func (s *state) source() (hogapi.Source, error) {
+func (s *state) source() hogapi.Source {
 	in := &s.kept.Input
 	if s.kept.Rejects == "" {
 		return in.source(s.dir)
 	}
-	format, err := in.format()
-	if err != nil {
-		return nil, err
-	}
-	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, format.Convert)), nil
+	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, in.format().Convert))
 }
 
 // folder is the state folder of the import, also where this is that of a fix.

@@ -134,7 +134,7 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	assert.NotContains(t, check("--sort"), unsorted)
 
 	p.Events(t, "live.jsonl", 3, nil)
-	require.Equal(t, 0, p.Run(t, "run", "live.jsonl", "--yes").Code)
+	p.Ends(t, 0, "run", "live.jsonl", "--yes")
 	said = check()
 	assert.Contains(t, said, live)
 	assert.Contains(t, said, "--set-policy set-once")
@@ -172,7 +172,7 @@ func TestTheProtocolIsChosen(t *testing.T) {
 	for _, protocol := range []string{"v1", "batch"} {
 		server, p := clitest.Serve(t)
 		p.Events(t, "events.jsonl", 10, nil)
-		require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--yes", "--protocol", protocol).Code)
+		p.Ends(t, 0, "run", "events.jsonl", "--yes", "--protocol", protocol)
 		for _, request := range server.Ledger().Requests() {
 			assert.Equal(t, protocol, request.Protocol)
 		}
@@ -218,7 +218,7 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 			assert.Equal(t, `{"mine":1}`, string(content), "%s %s", command, name) //nolint:testifylint // each byte
 		}
 	}
-	require.Equal(t, 0, p.Run(t, "run", "e.jsonl", "--yes", "--state", "s").Code)
+	p.Ends(t, 0, "run", "e.jsonl", "--yes", "--state", "s")
 	before := p.Read(t, "s", "receipt.json")
 	p.Ends(t, 2, "trial", "e.jsonl", "--yes", "--state", "s", "--project-key", hogapitest.DefaultProjectKey)
 	after := p.Read(t, "s", "receipt.json")
@@ -332,4 +332,76 @@ func TestTheFormatOfAPatternIsThatOfItsFiles(t *testing.T) {
 	says(t, p.Ends(t, 0, "check", "export/*").Stdout, "hogimport run export/* --format jsonl --yes")
 	p.Write(t, "export/notes.txt", "x")
 	says(t, p.Ends(t, 2, "check", "export/*").Stderr, "the format of the files is not named")
+}
+
+// Times of a project in Pacific time look like UTC, and would be stored 8 hours wrong: run says so before it sends.
+func TestLocalTimesAreNamedBeforeTheyAreSent(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	export(t, p.Dir, "e.json", 300, 0, pacific(t))
+	args := []string{"run", "e.json", "--format", "mixpanel", "--rate", "none", "--yes", "--state"}
+	said := func(args ...string) string {
+		r := p.Ends(t, 0, args...)
+		return clitest.Words(r.Stderr)
+	}
+	refused := p.Ends(t, 2, append(args, "none")...)
+	says(t, refused.Stderr, "hogimport: the times look local, not UTC: most events would be stored at the wrong hour. Nothing was sent",
+		"give --zone America/Los_Angeles, which fits, or another zone with these clocks; or --zone UTC to send the times as they are")
+	assert.Empty(t, server.Calls(ops.Capture))
+	assert.NoFileExists(t, filepath.Join(p.Dir, "none/import.json"))
+
+	const local = "hogimport: warning: the times look local, not UTC"
+	text := said(append(args, "utc", "--zone", "UTC")...)
+	assert.Contains(t, text, local, "it is said all the same")
+	assert.NotContains(t, said(append(args, "utc", "--zone", "UTC")...), local, "once it is sent it is too late")
+
+	text = said(append(args, "right", "--zone", "US/Pacific")...)
+	assert.NotContains(t, text, "warning: the times", "US/Pacific has the clocks of Los Angeles")
+	assert.NotContains(t, text, "--zone")
+	assert.Contains(t, said(append(args, "other", "--zone", "Asia/Tokyo")...), "warning: the times do not fit Asia/Tokyo")
+
+	lines := said(append(args, "json", "--log", "json", "--zone", "UTC")...)
+	var warned bool
+	for line := range strings.SplitSeq(strings.ReplaceAll(lines, "} {", "}\n{"), "\n") {
+		var fields struct{ Level, Msg string }
+		require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
+		warned = warned || fields.Level == "WARN" && strings.Contains(fields.Msg, "look local")
+	}
+	assert.True(t, warned, lines)
+}
+
+func TestFilesWhoseZoneCannotBeTested(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	mixpanelExport(t, p, 30)
+	run := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none"}
+	p.Run(t, append(run, "--state", "a")...).Err(t, "warning: the time zone could not be tested")
+	r := p.Run(t, append(run, "--state", "b", "--zone", "US/Pacific")...)
+	assert.NotContains(t, r.Stderr, "warning")
+}
+
+// export writes a Mixpanel export of n events, 7 hours apart, in the time of a zone as if it were
+// UTC. Every bad-th record has no time; 0: every record has one.
+func export(t *testing.T, dir, name string, n, bad int, zone *time.Location) {
+	t.Helper()
+	var b bytes.Buffer
+	at := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range n {
+		arrived := at.Add(time.Duration(i) * 7 * time.Hour)
+		_, ahead := arrived.In(zone).Zone()
+		stamp := fmt.Sprintf(`"time":%d,`, arrived.Unix()+int64(ahead))
+		if bad > 0 && i%bad == 0 {
+			stamp = ""
+		}
+		fmt.Fprintf(&b, `{"event":"%s","properties":{%s"distinct_id":"user-%d","$insert_id":"id%06d","plan":"pro <b>","mp_processing_time_ms":%d}}`+"\n",
+			[]string{"Sign up", "Search", "<script>alert(1)</script>"}[i%3], stamp, i%19, i, arrived.UnixMilli()+700)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
+}
+
+func pacific(t *testing.T) *time.Location {
+	t.Helper()
+	zone, err := time.LoadLocation("America/Los_Angeles")
+	require.NoError(t, err)
+	return zone
 }

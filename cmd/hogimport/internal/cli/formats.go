@@ -140,8 +140,8 @@ func guess(ctx context.Context, path string) string {
 
 // otherFormat is the format that the files look like, where it is not the one that was given.
 func (in *input) otherFormat(ctx context.Context) string {
-	paths, err := in.paths()
-	if err != nil || len(paths) == 0 {
+	paths := in.paths()
+	if len(paths) == 0 {
 		return ""
 	}
 	found := guess(ctx, paths[0])

@@ -45,8 +45,7 @@ func (f knownFile) moved() knownFile {
 func (s *state) finder() func(file knownFile) (i int, isChanged bool) {
 	files, areKnown := s.kept.Files, s.kept.Files != nil
 	if !areKnown { // the state is of an older release
-		paths, _ := s.kept.Input.paths()
-		for _, path := range paths {
+		for _, path := range s.kept.Input.paths() {
 			files = append(files, knownFile{Path: absolute(path)})
 		}
 	}

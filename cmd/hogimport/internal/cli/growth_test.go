@@ -52,7 +52,7 @@ func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 		assert.Contains(t, status(), "verify")
 		p.Ends(t, 0, "verify")
 		assert.NotContains(t, status(), "Next", "verified, until it grows")
-		require.Equal(t, 0, p.Run(t, run...).Code)
+		p.Ends(t, 0, run...)
 		assert.NotContains(t, status(), "Next", "a run that sends nothing changes nothing")
 	}
 	assert.Regexp(t, `complete +400 +0 +0 +0 +400\n`, status())
@@ -76,7 +76,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 			month(t, p, "x/2024-01.jsonl", 50)
 			month(t, p, "x/2024-02.jsonl", 50)
 			run := append([]string{"run", "[xy]/20*.jsonl", "--yes", "--rate", "none"}, c.args...)
-			require.Equal(t, 0, p.Run(t, run...).Code)
+			p.Ends(t, 0, run...)
 			month(t, p, c.more, 60)
 			r := p.Ends(t, 0, run...)
 			says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
@@ -90,7 +90,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 				ids[own.ID]++
 			}
 			assert.Len(t, ids, 2, "each is found by its own name")
-			require.Equal(t, 0, p.Run(t, run...).Code)
+			p.Ends(t, 0, run...)
 			assert.Equal(t, 160, server.Ledger().Len())
 			all, err := filepath.Glob(filepath.Join(p.Dir, "hogimport-state/*"))
 			require.NoError(t, err)
@@ -112,19 +112,19 @@ func TestFilesThatChange(t *testing.T) {
 	month(t, p, "x/2024-03.jsonl", 50)
 	p.Ends(t, 0, run...).Err(t, "New since then: x/2024-03.jsonl. Run the same command again for them.")
 	assert.Equal(t, 4050, server.Ledger().Unique())
-	require.Equal(t, 0, p.Run(t, run...).Code)
+	p.Ends(t, 0, run...)
 	assert.Equal(t, 4100, server.Ledger().Unique())
 
 	month(t, p, "x/2024-03.jsonl", 80) // the last file
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "Longer than when it was imported: 2024-03.jsonl.")
-	require.Equal(t, 0, p.Run(t, run...).Code)
+	p.Ends(t, 0, run...)
 	assert.Equal(t, 4130, server.Ledger().Unique())
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "An import of these files is complete")
 
 	month(t, p, "x/2024-02.jsonl", 60)
 	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. Added records are not imported.")
 	p.Ends(t, 2, run...).Err(t, "x/2024-02.jsonl has changed since the import in hogimport-state/x: added records would not be sent")
-	require.Equal(t, 0, p.Run(t, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes").Code, "it can be left out")
+	p.Ends(t, 0, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes")
 	assert.Equal(t, 4130, server.Ledger().Unique())
 }
 

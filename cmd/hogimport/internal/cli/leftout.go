@@ -53,14 +53,11 @@ type leftOutList struct {
 
 // writeLeftOut reads the files once more and writes each record that is left out, of which there must be so many.
 func (in *input) writeLeftOut(ctx context.Context, path string, want int64) error {
-	paths, err := in.paths()
-	if err != nil {
-		return err
-	}
+	paths := in.paths()
 	l := &leftOutList{in: in, places: lineFinder{paths: paths}}
 	defer l.places.close()
 	temp := path + durable.TempEnding
-	err = l.create(ctx, temp)
+	err := l.create(ctx, temp)
 	if err == nil && l.n != want {
 		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", page.Predicate(l.n, "record", "are left out"), progress.Number(want)),
 			todo: "let nothing write to the files, and check again"}
@@ -104,15 +101,8 @@ func (l *leftOutList) create(ctx context.Context, path string) (err error) {
 }
 
 func (l *leftOutList) read(ctx context.Context) error {
-	source, err := l.source()
-	if err != nil {
-		return err
-	}
-	until, err := l.in.until()
-	if err != nil {
-		return err
-	}
-	for ev, err := range source.Events(ctx, hogapi.Position{}) {
+	until := l.in.until()
+	for ev, err := range l.source().Events(ctx, hogapi.Position{}) {
 		if err != nil {
 			return checkFault(err)
 		}
@@ -139,13 +129,10 @@ func (l *leftOutList) read(ctx context.Context) error {
 }
 
 // source is the files as a check reads them. It notes each record, and why it is left out.
-func (l *leftOutList) source() (hogapi.Source, error) {
-	format, err := l.in.format()
-	if err != nil {
-		return nil, err
-	}
+func (l *leftOutList) source() hogapi.Source {
+	format := l.in.format()
 	if format.Convert == nil {
-		return hogapi.JSONLinesFile(l.places.paths...), nil
+		return hogapi.JSONLinesFile(l.places.paths...)
 	}
 	convert := l.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
@@ -160,7 +147,7 @@ func (l *leftOutList) source() (hogapi.Source, error) {
 		}
 		return events, err
 	}
-	return hogapi.FileSource(format, l.places.paths...), nil
+	return hogapi.FileSource(format, l.places.paths...)
 }
 
 // placeText is where a record is, for people: with the number of its line, where that can be had soon.

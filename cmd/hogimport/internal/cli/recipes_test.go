@@ -23,18 +23,13 @@ var (
 	exported   = regexp.MustCompile(`([A-Z_]+)=…|([A-Z_]+)=ph[cx]_…|([A-Z_]+)=[0-9a-z]+`)
 )
 
-// year are events of all of 2023: some offline, some twice, some without an id.
-func year() []vendortest.Event {
-	return vendortest.Generate(vendortest.GenerateOptions{
-		From: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2023, 12, 10, 0, 0, 0, 0, time.UTC),
-		Count: 3000, Offline: 0.02, Duplicated: 0.03, NoID: 0.02, Seed: 7,
-	})
-}
-
 // The recipes lead from the vendor's keys to a verified import: their commands are run word for word, by a shell.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
-	events := year()
+	events := vendortest.Generate(vendortest.GenerateOptions{
+		From: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2023, 12, 10, 0, 0, 0, 0, time.UTC),
+		Count: 3000, Offline: 0.02, Duplicated: 0.03, NoID: 0.02, Seed: 7,
+	}) // some offline, some twice, some without an id
 	for name, vendor := range map[string]http.Handler{
 		"mixpanel.md":  newMixpanel(vendortest.MixpanelOptions{Events: events}),
 		"amplitude.md": newAmplitude(vendortest.AmplitudeOptions{Events: events}),

@@ -159,11 +159,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	if err != nil {
 		return err
 	}
-	source, err := s.source()
-	if err != nil {
-		return err
-	}
-	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
+	receipt, err := a.send(ctx, client, s, s.source(), options, r.metrics)
 	if err == nil {
 		err = read()
 	}
@@ -199,9 +195,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 		return nil, false, err
 	}
 	asked := r.input
-	if asked.Files, err = r.input.paths(); err != nil {
-		return nil, false, err
-	}
+	asked.Files = r.input.paths()
 	dir, more, err := a.choose(ctx, r, &asked)
 	if err != nil {
 		return nil, false, err

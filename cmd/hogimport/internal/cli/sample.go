@@ -45,7 +45,7 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 	if in.Format == "mixpanel" {
 		s.zone = new(mixpanel.ZoneTest)
 	}
-	first.Source, err = in.filesSeen(func(record []byte, err error) {
+	first.Source = in.files(func(record []byte, err error) {
 		if skip, ok := errors.AsType[*hogapi.SkipError](err); ok {
 			first.reason = skip.Reason
 		}
@@ -53,13 +53,10 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 			s.zone.Add(record)
 		}
 	})
-	if err != nil {
-		return s, err
-	}
 	options.MaxRejects = 0 // of all records, not of a sample
 	s.report, err = hogapi.Check(ctx, first, &options)
 	s.isAll = !first.isCut
-	s.paths, _ = in.paths()
+	s.paths = in.paths()
 	packed, plain := sizes(ctx, s.paths)
 	s.bytes = packed
 	switch {
@@ -214,7 +211,11 @@ func short(name string) string {
 
 // tooMuch is the error where too much of a sample would be rejected.
 func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
-	f := &fault{code: codeRejects, text: s.tooMuchText(), err: err,
+	text := "too much of this would be rejected; nothing was sent"
+	if s.report.Good+s.report.Rejected == 0 {
+		text = "all of this would be left out; nothing was sent"
+	}
+	f := &fault{code: codeRejects, text: text, err: err,
 		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "?"}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
@@ -229,13 +230,6 @@ func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	step.Command = "hogimport check " + commandLine(shown)
 	f.next = []page.Step{step}
 	return f
-}
-
-func (s sample) tooMuchText() string {
-	if r := s.report; r.Good == 0 && r.Rejected == 0 {
-		return "all of this would be left out; nothing was sent"
-	}
-	return "too much of this would be rejected; nothing was sent"
 }
 
 // isNothing reports whether all records of a sample are left out, so that an import would be complete at once.

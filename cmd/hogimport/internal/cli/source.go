@@ -194,10 +194,7 @@ func (in *input) check(ctx context.Context) error {
 // checkFormat settles the format and checks all that depends on it.
 func (in *input) checkFormat(ctx context.Context) error {
 	if in.Format == "" && len(in.Files) > 0 {
-		paths, err := in.paths()
-		if err != nil {
-			return err
-		}
+		paths := in.paths()
 		byName := formatByName(paths[0])
 		if !slices.ContainsFunc(paths, func(path string) bool { return formatByName(path) != byName }) {
 			in.Format = byName
@@ -222,10 +219,10 @@ func (in *input) checkFormat(ctx context.Context) error {
 	if in.Links && in.Format == "jsonl" {
 		return usageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
 	}
-	if _, err := in.until(); err != nil {
-		return err
+	if in.Until != "" && in.until().IsZero() {
+		return usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 	}
-	_, err := in.format()
+	_, err := in.newFormat()
 	return err
 }
 
@@ -239,9 +236,17 @@ func (in *input) gate() hogapi.GateOptions {
 	return hogapi.GateOptions{PersonPolicy: personPolicies[in.SetPolicy].gate}
 }
 
-// format makes events of the records of the files. Its Convert is nil for jsonl, where each line is
-// an event.
-func (in *input) format() (hogapi.Format, error) {
+// format makes events of the records of the files. Its Convert is nil for jsonl, where each line is an event.
+// The input must have passed check, or checkFormat.
+func (in *input) format() hogapi.Format {
+	format, err := in.newFormat()
+	if err != nil {
+		panic(err)
+	}
+	return format
+}
+
+func (in *input) newFormat() (hogapi.Format, error) {
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil {
 		return hogapi.Format{}, usageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
@@ -256,16 +261,10 @@ func (in *input) format() (hogapi.Format, error) {
 	return v.make(in, personPolicies[in.SetPolicy].vendor, zone)
 }
 
-// files is the source of the files in their own order.
-func (in *input) files() (hogapi.Source, error) { return in.filesSeen(nil) }
-
-// filesSeen is the source of the files, which shows each record, and the error of its conversion, unless seen is nil or
-// lines are events.
-func (in *input) filesSeen(seen func(record []byte, err error)) (hogapi.Source, error) {
-	format, err := in.format()
-	if err != nil {
-		return nil, err
-	}
+// files is the source of the files in their own order. It shows each record, and the error of its conversion, unless
+// seen is nil or lines are events.
+func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
+	format := in.format()
 	if convert := format.Convert; convert != nil && seen != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
 			events, err := convert(record)
@@ -273,35 +272,27 @@ func (in *input) filesSeen(seen func(record []byte, err error)) (hogapi.Source, 
 			return events, err
 		}
 	}
-	paths, err := in.paths()
-	if err != nil {
-		return nil, err
-	}
 	if format.Convert == nil {
-		return in.cut(hogapi.JSONLinesFile(paths...)), nil
+		return in.cut(hogapi.JSONLinesFile(in.paths()...))
 	}
-	return in.cut(hogapi.FileSource(format, paths...)), nil
+	return in.cut(hogapi.FileSource(format, in.paths()...))
 }
 
 // source returns the files, sorted and after the links if that was asked for. It sorts in a folder
 // below dir.
-func (in *input) source(dir string) (hogapi.Source, error) {
-	source, err := in.files()
-	if err != nil {
-		return nil, err
-	}
+func (in *input) source(dir string) hogapi.Source {
+	source := in.files(nil)
 	if in.Sort {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
 	}
 	if in.Links {
 		source = hogapi.Concat(&linkSource{Source: formats.Links(source)}, source)
 	}
-	return source, nil
+	return source
 }
 
 // paths are the files that the patterns match, in the order given.
-func (in *input) paths() ([]string, error) {
-	var paths []string
+func (in *input) paths() (paths []string) {
 	seen := map[string]bool{}
 	for _, pattern := range in.Files {
 		found, err := filepath.Glob(pattern)
@@ -316,7 +307,7 @@ func (in *input) paths() ([]string, error) {
 			}
 		}
 	}
-	return paths, nil
+	return paths
 }
 
 // withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them: as a shell does.
@@ -327,22 +318,20 @@ func withoutHidden(pattern string, found []string) []string {
 	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 }
 
-func (in *input) until() (time.Time, error) {
-	if in.Until == "" {
-		return time.Time{}, nil
-	}
+// until is the time of --until, or zero.
+func (in *input) until() time.Time {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, in.Until); err == nil {
-			return at, nil
+			return at
 		}
 	}
-	return time.Time{}, usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+	return time.Time{}
 }
 
 // cut leaves out events at or after --until.
 func (in *input) cut(source hogapi.Source) hogapi.Source {
-	until, err := in.until()
-	if err != nil || until.IsZero() {
+	until := in.until()
+	if until.IsZero() {
 		return source
 	}
 	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {

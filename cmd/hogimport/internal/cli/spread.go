@@ -42,14 +42,10 @@ type taken struct {
 // newSpread reads all files, to know how many events each day has. Seen is called now and then.
 func newSpread(ctx context.Context, in *input, id string, most int64, seen func(events int64)) (*spread, error) {
 	s := &spread{id: id}
-	var err error
-	s.files, err = in.filesSeen(func(record []byte, _ error) {
+	s.files = in.files(func(record []byte, _ error) {
 		const enough = 2000
 		s.raw = append(s.raw[:0], record[:min(enough, len(record))]...)
 	})
-	if err != nil {
-		return nil, err
-	}
 	counts := map[int64]int64{}
 	for ev, err := range s.files.Events(ctx, hogapi.Position{}) {
 		if err != nil {

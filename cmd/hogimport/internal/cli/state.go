@@ -217,11 +217,7 @@ func onlyState(dir string) (string, error) {
 func findState(ctx context.Context, dir string, files []string) (*state, error) {
 	if dir == "" && len(files) > 0 {
 		in := input{Files: files}
-		paths, err := in.paths()
-		if err != nil {
-			return nil, err
-		}
-		if named := filepath.Join(stateRoot, stateName(paths)); isStarted(named) {
+		if named := filepath.Join(stateRoot, stateName(in.paths())); isStarted(named) {
 			dir = named
 		}
 	}

@@ -25,7 +25,7 @@ func TestStatus(t *testing.T) {
 
 	p.Events(t, "a.jsonl", 30_000, nil)
 	p.Events(t, "b.jsonl", 100, nil)
-	require.Equal(t, 0, p.Run(t, "run", "b.jsonl", "--yes").Code)
+	p.Ends(t, 0, "run", "b.jsonl", "--yes")
 	cmd := p.Command(t.Context(), t, "run", "a.jsonl", "--yes", "--rate", "500")
 	require.NoError(t, cmd.Start())
 	is := func() string {

@@ -41,7 +41,7 @@ func TestCheckSuggestsCommandsThatWork(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	p.Events(t, "other.jsonl", 10, nil)
-	require.Equal(t, 0, p.Run(t, "run", "other.jsonl", "--yes").Code, "another import, which verify must not take")
+	p.Ends(t, 0, "run", "other.jsonl", "--yes")
 	host := strings.TrimPrefix(p.Env[0], "POSTHOG_HOST=")
 	p.Env = append(p.Env, "POSTHOG_HOST=", "POSTHOG_PROJECT_ID=")
 
@@ -252,8 +252,8 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 		require.Equal(t, whole, kept, want)
 	}
 	list := filepath.Join(p.Dir, "list")
-	require.Equal(t, 0, p.Run(t, "check", b, "--format", "mixpanel", "--left-out", "list").Code)
-	require.Equal(t, 0, p.Run(t, "check", a, b, "--format", "mixpanel", "--left-out", "list").Code, "an earlier list is replaced")
+	p.Ends(t, 0, "check", b, "--format", "mixpanel", "--left-out", "list")
+	p.Ends(t, 0, "check", a, b, "--format", "mixpanel", "--left-out", "list")
 	before := listed(t, list)
 	require.Len(t, before, 86)
 	assert.NoFileExists(t, list+durable.TempEnding)

@@ -71,7 +71,7 @@ func chosen(sample []taken) []taken {
 
 func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID string, list []taken) ([]storedRow, error) {
 	rows := make([]storedRow, len(list))
-	paths, _ := t.in.paths() // which were read a moment ago
+	paths := t.in.paths()
 	place := map[string]int{}
 	values := allTimeOf(importID)
 	var names []string

@@ -88,18 +88,11 @@ func (u *undo) run(ctx context.Context) error {
 		}
 		request.SubmissionID = id
 	}
-	client, err := u.client(&u.project, false, true, hogapi.WithLogger(u.logger()))
+	client, here, err := u.clientOf(ctx, &u.project, of, false)
 	if err != nil {
 		return err
 	}
-	here := u.targetOf(client, &u.project)
-	if err := of.check(here, &u.project); err != nil {
-		return err
-	}
 	d := deletion{ImportID: request.ImportID, Project: here.Project}
-	if err := of.checkProject(ctx, client, here); err != nil {
-		return err
-	}
 	if d.Events, err = client.DataDeletions.Preview(ctx, request); err != nil {
 		return u.failed(err, d)
 	}
@@ -155,18 +148,13 @@ func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogap
 		if err != nil {
 			break // it is only known that there are no events
 		}
-		if isOf(earlier, request) {
+		if earlier.Status == hogapi.DataDeletionStatusCompleted && strings.Contains(earlier.Query, "'"+request.ImportID+"'") { // its query has the id, quoted
 			d.Request = &earlier
 			return u.done(d)
 		}
 	}
 	return &fault{code: codeCannot, text: "the project has no events of the import " + d.ImportID,
 		todo: "check --project-id, --host and the import's id. Events can arrive hours after an import: check again later"}
-}
-
-// isOf reports whether a deletion is of an import: its query has the id, quoted.
-func isOf(d hogapi.DataDeletion, request hogapi.DataDeletionRequest) bool {
-	return d.Status == hogapi.DataDeletionStatusCompleted && strings.Contains(d.Query, "'"+request.ImportID+"'")
 }
 
 func (u *undo) done(d deletion) error {

@@ -48,7 +48,7 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	project := server.Project(hogapitest.DefaultProject)
 	p, folder, _ := imported(t, server)
-	require.Equal(t, 0, p.Run(t, "undo", "--yes").Code)
+	p.Ends(t, 0, "undo", "--yes")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
 	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))

@@ -91,21 +91,11 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{s.runFirst()}}
 	}
-	client, err := v.client(&v.project, v.resend, true, hogapi.WithLogger(v.logger()))
+	client, here, err := v.clientOf(ctx, &v.project, s, v.resend)
 	if err != nil {
 		return err
 	}
-	here := v.targetOf(client, &v.project)
-	if err := s.check(here, &v.project); err != nil {
-		return err
-	}
-	if err := s.checkProject(ctx, client, here); err != nil {
-		return err
-	}
-	source, err := v.source(ctx, s)
-	if err != nil {
-		return err
-	}
+	source := v.source(ctx, s)
 	result, err := v.look(ctx, client, s, receipt, source)
 	if err != nil && result == nil {
 		return v.failed(err)
@@ -168,10 +158,10 @@ func (v *verify) openState(ctx context.Context, files []string) (*state, error) 
 }
 
 // source is the source of the import, or nil if its files are gone.
-func (v *verify) source(ctx context.Context, s *state) (hogapi.Source, error) {
+func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 	if err := s.kept.Input.check(ctx); err != nil {
 		v.warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).text)
-		return nil, nil
+		return nil
 	}
 	return s.source()
 }

@@ -83,7 +83,7 @@ func TestVerifyShowsTheLastCount(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	export(t, p.Dir, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
-	require.Equal(t, 0, p.Run(t, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none").Code)
+	p.Ends(t, 0, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none")
 	r := p.Ends(t, 0, "verify")
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
 	require.Len(t, lines, 2, "the first count and the last one: %s", r.Stderr)
@@ -273,6 +273,6 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	}
 	at(server.URL(), hogapitest.DefaultProject)
 	assert.Equal(t, 5, p.Run(t, "run", "events.jsonl").Code, "it is not there any more")
-	require.Equal(t, 0, p.Run(t, "run", "events.jsonl", "--moved-host", host(moved.URL)+"="+begun).Code)
-	require.Equal(t, 0, p.Run(t, "verify").Code)
+	p.Ends(t, 0, "run", "events.jsonl", "--moved-host", host(moved.URL)+"="+begun)
+	p.Ends(t, 0, "verify")
 }

@@ -5,7 +5,6 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"net/http/httptest"
@@ -34,29 +33,22 @@ func days(from, to string) string {
 
 func hours(start, end string) string { return "/api/2/export?start=" + start + "&end=" + end }
 
-// ask is a request without a network, so that time can be virtual. It reports whether the connection broke off.
-func ask(h http.Handler, path, user, password string, encodings ...string) (w *httptest.ResponseRecorder, isCut bool) {
+// ask is a request without a network, so that time can be virtual.
+func ask(h http.Handler, path, user, password string, encodings ...string) *httptest.ResponseRecorder {
 	r := httptest.NewRequest(http.MethodGet, path, nil)
 	if user != "" {
 		r.SetBasicAuth(user, password)
 	}
 	r.Header["Accept-Encoding"] = encodings
-	w = httptest.NewRecorder()
-	defer func() {
-		if p := recover(); p == http.ErrAbortHandler { //nolint:errorlint // as net/http compares it
-			isCut = true
-		} else if p != nil {
-			panic(p)
-		}
-	}()
+	w := httptest.NewRecorder()
 	h.ServeHTTP(w, r)
-	return w, false
+	return w
 }
 
 // mixpanel asks for records with the project's secret.
 func mixpanel(t *testing.T, m *vendortest.Mixpanel, from, to string) (records []map[string]any) {
 	t.Helper()
-	w, _ := ask(m, days(from, to), "secret", "")
+	w := ask(m, days(from, to), "secret", "")
 	require.Equal(t, 200, w.Code, w.Body)
 	return decoded(t, w.Body)
 }
@@ -92,7 +84,7 @@ func ids(records []map[string]any) (ids []string) {
 // amplitude asks for records, and the names of their files.
 func amplitude(t *testing.T, a *vendortest.Amplitude, start, end string) (records []map[string]any, names []string) {
 	t.Helper()
-	w, _ := ask(a, hours(start, end), "key", "secret")
+	w := ask(a, hours(start, end), "key", "secret")
 	if w.Code == 404 {
 		return nil, nil
 	}
@@ -145,7 +137,7 @@ func TestMixpanelDays(t *testing.T) {
 		all := mixpanel(t, m, "2023-12-31", "2024-01-10")
 		require.Len(t, all, total, "both days are part of the range")
 		require.Len(t, m.Log.Twice(), 11)
-		w, _ := ask(m, days("2023-12-31", "2024-01-10"), "secret", "", "gzip")
+		w := ask(m, days("2023-12-31", "2024-01-10"), "secret", "", "gzip")
 		again := decoded(t, strings.NewReader(unpacked(t, w.Body)))
 		require.NotEqual(t, all, again)
 		require.Equal(t, ids(all), ids(again))
@@ -230,7 +222,7 @@ func TestRefusals(t *testing.T) {
 			{a, hours("20240101T00", "20240102T20"), "key", "secret", 400, "20000 bytes"},
 			{a, hours("20240103T01", "20240103T02"), "key", "secret", 404, "not found"}, // not ready
 		} {
-			w, _ := ask(c.vendor, c.path, c.user, c.password)
+			w := ask(c.vendor, c.path, c.user, c.password)
 			require.Equal(t, c.status, w.Code, c.path)
 			require.Contains(t, w.Body.String(), c.text, c.path)
 		}
@@ -246,75 +238,12 @@ func TestRefusals(t *testing.T) {
 	})
 }
 
-func TestMixpanelFaults(t *testing.T) {
-	m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Unlimited: true})
-	path := days("2024-01-02", "2024-01-03")
-	last := func(text string) string { return text[strings.LastIndex(strings.TrimSuffix(text, "\n"), "\n")+1:] }
-	for _, c := range []struct {
-		fault    vendortest.Fault
-		encoding string
-		isCut    bool
-		isNoGzip bool
-		last     string // a regular expression
-	}{
-		{vendortest.Fault{Cut: vendortest.CutLine, At: 0.3}, "", false, false, `^\{"event":[^\n]*[^}\n]$`},
-		{vendortest.Fault{Cut: vendortest.CutLine, At: 0.3}, "gzip", false, false, `^\{"event":[^\n]*[^}\n]$`},
-		{vendortest.Fault{Cut: vendortest.CutTerminated}, "", false, false, "^terminated early\n$"},
-		{vendortest.Fault{Cut: vendortest.CutTerminated}, "gzip", false, false, "^terminated early\n$"},
-		{vendortest.Fault{Cut: vendortest.CutBody}, "gzip", false, true, ""},
-		{vendortest.Fault{Cut: vendortest.CutConnection}, "gzip", true, true, ""},
-		{vendortest.Fault{Cut: vendortest.CutEmpty}, "", false, false, "^$"},
-	} {
-		m.Script.On("2024-01-03", c.fault)
-		require.NotEmpty(t, mixpanel(t, m, "2024-01-02", "2024-01-02"), "the fault is for another day")
-		require.Equal(t, 1, m.Script.Left())
-		w, isCut := ask(m, path, "secret", "", c.encoding)
-		require.Zero(t, m.Script.Left())
-		require.Equal(t, []any{200, c.isCut}, []any{w.Code, isCut}, c.fault)
-		text := w.Body.String()
-		switch {
-		case c.isNoGzip:
-			z, err := gzip.NewReader(w.Body)
-			require.NoError(t, err)
-			_, err = io.ReadAll(z)
-			require.ErrorIs(t, err, io.ErrUnexpectedEOF, c.fault)
-			continue
-		case c.encoding != "":
-			text = unpacked(t, w.Body)
-		}
-		require.Regexp(t, c.last, last(text), c.fault)
-		require.False(t, json.Valid([]byte(last(text))), c.fault)
-	}
-	for want, f := range map[string]vendortest.Fault{
-		"429 3 ": {Status: 429, RetryAfter: 3 * time.Second}, "429  ": {Status: 429}, "500  oops": {Status: 500, Text: "oops"}, "200": {},
-	} {
-		m.Script.Next(f)
-		w, _ := ask(m, path, "secret", "")
-		require.True(t, strings.HasPrefix(fmt.Sprintf("%d %s %s", w.Code, w.Header().Get("Retry-After"), w.Body), want), want)
-	}
-	require.Equal(t, []string{"2024-01-02 8 times"}, m.Log.Twice(), "an answer that was cut does not count as given")
-}
-
-func TestAmplitudeFaults(t *testing.T) {
-	a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events})
-	a.Script.Next(vendortest.Fault{Cut: vendortest.CutBody, At: 0.9}, vendortest.Fault{Cut: vendortest.CutConnection})
-	for _, want := range []bool{false, true} {
-		w, isCut := ask(a, hours("20240101T00", "20240101T05"), "key", "secret")
-		require.Equal(t, want, isCut)
-		_, err := zip.NewReader(bytes.NewReader(w.Body.Bytes()), int64(w.Body.Len()))
-		require.ErrorIs(t, err, zip.ErrFormat)
-	}
-	records, _ := amplitude(t, a, "20240101T00", "20240101T05")
-	require.NotEmpty(t, records)
-	require.Empty(t, a.Log.Twice())
-}
-
 func TestLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret"})
 		requireStatus := func(want int) {
 			t.Helper()
-			w, _ := ask(m, days("1999-12-01", "1999-12-01"), "secret", "")
+			w := ask(m, days("1999-12-01", "1999-12-01"), "secret", "")
 			require.Equal(t, want, w.Code)
 		}
 		for range 3 {
@@ -335,21 +264,6 @@ func TestLimits(t *testing.T) {
 		requireStatus(200)
 		require.Equal(t, 5, m.Log.Most(time.Second))
 		require.Equal(t, 63, m.Log.Most(time.Hour))
-	})
-}
-
-// The bytes of a slow answer arrive one after the other, and end when the client leaves. Its requests overlap.
-func TestSlowAnswers(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret"})
-		m.Script.Next(vendortest.Fault{Pause: time.Minute}, vendortest.Fault{Pause: time.Minute})
-		for range 2 {
-			go ask(m, days("1999-12-01", "1999-12-01"), "secret", "")
-		}
-		synctest.Wait()
-		require.Empty(t, m.Log.All())
-		time.Sleep(10 * time.Minute)
-		require.Equal(t, 2, m.Log.All()[1].Together)
 	})
 }
 
