@@ -149,7 +149,7 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
 	if o.Rate == Unpaced {
 		room.Events = cmp.Or(d.MaxInFlight, unpacedInFlight)
-		l.MostBatchItems = max(unpacedBatch, l.BatchItems)
+		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, unpacedBatch)
 	} else {
 		l.Rate = cmp.Or(o.Rate, defaultRate)
 		room.Events = cmp.Or(d.MaxInFlight, min(max(2*l.Rate, 10), unpacedInFlight))

@@ -278,3 +278,19 @@ func TestCloseAtALowRate(t *testing.T) {
 		})
 	}
 }
+
+// Slow answers make batches larger, but never larger than the limit of the caller, paced or not.
+func TestMaxBatchEventsHoldsWithoutAPace(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
+		imported(t, server.Client(t), numbered(50_000), &hogapi.ImportOptions{
+			ID: "limited", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 100}},
+		})
+		largest := 0
+		for _, r := range server.Ledger().Requests() {
+			largest = max(largest, r.Events)
+		}
+		assert.Equal(t, 100, largest)
+	})
+}
