@@ -84,7 +84,7 @@ func (q *quickstart) importProcess(ctx context.Context, folder string, total, ki
 	killed := false
 	for lines := json.NewDecoder(pipe); lines.Decode(&last) == nil; {
 		part := float64(last.Acknowledged) / float64(total)
-		q.bar(part, fmt.Sprintf("%s of %s events", count(last.Acknowledged), count(total)))
+		q.part(part, fmt.Sprintf("%s of %s events", count(last.Acknowledged), count(total)))
 		if killAt >= 0 && last.Acknowledged >= killAt && !killed {
 			killed = cmd.Process.Kill() == nil
 		}
@@ -190,5 +190,5 @@ func (q *quickstart) verify(ctx context.Context, source hogapi.Source, receipt h
 }
 
 func (q *quickstart) counted(p hogapi.VerifyProgress) {
-	q.bar(float64(p.Seen)/float64(max(p.Acked, 1)), p.String())
+	q.part(float64(p.Seen)/float64(max(p.Acked, 1)), p.String())
 }

@@ -31,7 +31,7 @@ func main() {
 
 // quickstart is the state that the steps share.
 type quickstart struct {
-	*screen
+	screen
 
 	client *hogapi.Client
 	fake   *hogapitest.Server // nil for the real service
@@ -47,8 +47,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	q := &quickstart{screen: newScreen(out)}
-	defer q.clear()
+	q := &quickstart{screen: screen{out: out}}
 	var err error
 	switch q.client, q.fake, err = demo.Connect(out, hogapitest.WithPolls(2)); {
 	case err != nil:
@@ -121,7 +120,7 @@ func (q *quickstart) createAndBackfill(ctx context.Context, to hogapi.Destinatio
 		if err != nil {
 			return err
 		}
-		q.bar(state.Progress, fmt.Sprintf("%d runs completed", state.Completed))
+		q.part(state.Progress, fmt.Sprintf("%d runs completed", state.Completed))
 		last = state
 	}
 	q.done("backfilled %s to %s: %d runs completed, %d failed", week.Start, week.End, last.Completed, last.Failed)

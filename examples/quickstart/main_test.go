@@ -4,7 +4,6 @@ import (
 	"context"
 	"iter"
 	"os"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -39,8 +38,6 @@ func TestWithoutKeys(t *testing.T) {
 	} {
 		assert.Contains(t, out, want)
 	}
-	assert.NotContains(t, out, "\x1b", "no terminal, no colour")
-	assert.NotContains(t, out, "\r")
 }
 
 func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
@@ -54,28 +51,17 @@ func TestNothingIsDoneInTheRealServiceWithoutYes(t *testing.T) {
 func TestAnImportThatTheServiceRefusesIsAnError(t *testing.T) {
 	server := hogapitest.New()
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(401)))
-	q := &quickstart{screen: newScreen(t.Output()), client: server.Client(t), fake: server}
+	q := &quickstart{screen: screen{out: t.Output()}, client: server.Client(t), fake: server}
 	require.ErrorContains(t, q.importPastEvents(t.Context()), "the import process: exit status 1")
 	assert.Zero(t, server.Ledger().Len())
 }
 
 func TestADifferenceBetweenBothSidesIsAnError(t *testing.T) {
-	q := &quickstart{screen: newScreen(t.Output()), fake: hogapitest.New()}
+	q := &quickstart{screen: screen{out: t.Output()}, fake: hogapitest.New()}
 	t.Cleanup(q.fake.Close)
 	source := hogapi.SourceFunc("one", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) { yield(hogapi.Event{UUID: uuid.New()}, nil) }
 	})
 	err := q.compare(t.Context(), source, hogapi.Receipt{Acknowledged: 1})
 	require.ErrorContains(t, err, "the service holds 0 events, 1 are missing")
-}
-
-func TestATerminalHasABar(t *testing.T) {
-	for colour, want := range map[bool]string{true: "\r\x1b[K   \x1b[36m███\x1b[0m░", false: "\r\x1b[K   ███░"} {
-		var out strings.Builder
-		s := &screen{out: &out, terminal: true, colour: colour}
-		s.bar(0.1, "some")
-		s.done("all")
-		assert.Contains(t, out.String(), want)
-		assert.Regexp(t, `\r\x1b\[K   \S*✓`, out.String(), "the bar is removed")
-	}
 }
