@@ -45,26 +45,14 @@ func (c *sqlCheckpoint) Open(ctx context.Context) (state []byte, err error) {
 		return nil, fmt.Errorf("another process holds the checkpoint %q until %s", c.id, free)
 	}
 	c.owner = rand.Text()
-	return state, c.write(ctx, state, c.owner, time.Now().Add(hold))
+	return state, c.Save(ctx, state)
 }
 
-// Save replaces the state.
+// Save replaces the state if the row's version is still the known one.
 func (c *sqlCheckpoint) Save(ctx context.Context, state []byte) error {
-	return c.write(ctx, state, c.owner, time.Now().Add(hold))
-}
-
-// Close gives up the row.
-func (c *sqlCheckpoint) Close() error {
-	const free = `UPDATE import_checkpoints SET owner = '', held_until = 0 WHERE id = ? AND version = ? AND owner = ?`
-	_, err := c.db.ExecContext(context.Background(), free, c.id, c.version, c.owner)
-	return err
-}
-
-// write replaces the row if its version is still the known one.
-func (c *sqlCheckpoint) write(ctx context.Context, state []byte, owner string, until time.Time) error {
 	const swap = `UPDATE import_checkpoints SET version = version + 1, owner = ?, held_until = ?, state = ?
 		WHERE id = ? AND version = ?`
-	result, err := c.db.ExecContext(ctx, swap, owner, until.Unix(), state, c.id, c.version)
+	result, err := c.db.ExecContext(ctx, swap, c.owner, time.Now().Add(hold).Unix(), state, c.id, c.version)
 	if err != nil {
 		return err
 	}
@@ -73,4 +61,11 @@ func (c *sqlCheckpoint) write(ctx context.Context, state []byte, owner string, u
 	}
 	c.version++
 	return nil
+}
+
+// Close gives up the row.
+func (c *sqlCheckpoint) Close() error {
+	const free = `UPDATE import_checkpoints SET owner = '', held_until = 0 WHERE id = ? AND version = ? AND owner = ?`
+	_, err := c.db.ExecContext(context.Background(), free, c.id, c.version, c.owner)
+	return err
 }

@@ -9,6 +9,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"io"
@@ -48,21 +49,14 @@ func command(out io.Writer) *cobra.Command {
 	}
 	root.SetOut(out)
 	flags := root.PersistentFlags()
-	flags.StringVar(&t.address, "address", env("TEMPORAL_ADDRESS", client.DefaultHostPort), "host and port of Temporal")
-	flags.StringVar(&t.namespace, "namespace", env("TEMPORAL_NAMESPACE", client.DefaultNamespace), "of Temporal")
+	flags.StringVar(&t.address, "address", cmp.Or(os.Getenv("TEMPORAL_ADDRESS"), client.DefaultHostPort), "host and port of Temporal")
+	flags.StringVar(&t.namespace, "namespace", cmp.Or(os.Getenv("TEMPORAL_NAMESPACE"), client.DefaultNamespace), "of Temporal")
 	root.AddCommand(t.worker(), t.start(), t.follow(), t.rate(), t.status(),
 		t.ask("pause", "Send nothing more until resume", hogtemporal.Pause, "import %q: pauses within seconds. Continue with: hogworker resume %[1]s\n"),
 		t.ask("resume", "Continue an import that is paused or stopped", hogtemporal.Resume, "import %q: resumes\n"),
 		t.ask("cancel", "End an import; what was sent stays", hogtemporal.Cancel,
 			"import %q: ends; what was sent stays, and a start with the same ID sends it with the same uuids\n"))
 	return root
-}
-
-func env(name, otherwise string) string {
-	if v := os.Getenv(name); v != "" {
-		return v
-	}
-	return otherwise
 }
 
 func (t *tool) dial(ctx context.Context, identity string) (client.Client, error) {
