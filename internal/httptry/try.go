@@ -9,9 +9,13 @@ package httptry
 import (
 	"context"
 	"errors"
+	"io"
 	"net"
 	"net/http"
 	"net/http/httptrace"
+	"net/url"
+	"strings"
+	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
@@ -120,5 +124,86 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 func closeBody(req *http.Request) {
 	if req.Body != nil {
 		_ = req.Body.Close()
+	}
+}
+
+// writeWatch knows from the transport's trace whether a request can have reached the network. It also ends
+// a try that the transport repeats by itself: net/http does so on another connection after a GOAWAY, a
+// refused stream or a connection that was closed, even for a create, and without end. The replay class and
+// the retry policy decide whether and when a request is repeated.
+type writeWatch struct {
+	asked, got, wrote atomic.Bool
+	reused            atomic.Bool // the connection had served another request before
+	replayed          func()
+}
+
+func (w *writeWatch) trace() *httptrace.ClientTrace {
+	return &httptrace.ClientTrace{
+		GetConn: func(string) { w.asked.Store(true) },
+		GotConn: func(c httptrace.GotConnInfo) {
+			if w.wrote.Load() {
+				w.replayed()
+			}
+			w.got.Store(true)
+			w.reused.Store(c.Reused)
+		},
+		WroteHeaders: func() { w.wrote.Store(true) },
+	}
+}
+
+// once keeps the transport from writing a body a second time: after the header has been written, it returns
+// no further copy of the body.
+func (w *writeWatch) once(req *http.Request) *http.Request {
+	if open := req.GetBody; open != nil {
+		req.GetBody = func() (io.ReadCloser, error) {
+			if w.wrote.Load() {
+				return nil, errReset
+			}
+			return open()
+		}
+	}
+	return req
+}
+
+// unsent requires proof: the transport traces and never got a connection, or the error says that it could
+// not dial. A transport that does not trace and fails otherwise may have sent the request.
+func (w *writeWatch) unsent(err error) bool {
+	if w.got.Load() {
+		return false
+	}
+	var op *net.OpError
+	return w.asked.Load() || errors.As(err, &op) && op.Op == "dial"
+}
+
+// MaxRedirects is how many redirects are followed in one try.
+const MaxRedirects = 3
+
+// OriginOf is scheme, host and port, normalised for comparison.
+func OriginOf(u *url.URL) string {
+	port := u.Port()
+	if port == "" {
+		port = map[string]string{"http": "80", "https": "443"}[strings.ToLower(u.Scheme)]
+	}
+	return strings.ToLower(u.Scheme) + "://" + net.JoinHostPort(strings.ToLower(u.Hostname()), port)
+}
+
+// followSameOrigin follows only redirects that keep method, body and origin: some servers once answered 307
+// for the older prefix.
+func followSameOrigin(next *http.Request, via []*http.Request) error {
+	status := next.Response.StatusCode
+	sameWay := status == http.StatusTemporaryRedirect || status == http.StatusPermanentRedirect
+	if sameWay && len(via) <= MaxRedirects && OriginOf(next.URL) == OriginOf(via[0].URL) && next.URL.User == nil {
+		next.URL.Host = via[0].URL.Host // for another spelling net/http drops the key
+		key := via[0].Header.Get("Authorization")
+		next.Header.Set("Authorization", key) //nolint:gosec // the same origin, checked above
+		return nil
+	}
+	return http.ErrUseLastResponse
+}
+
+// dropBadLocation removes a Location that is not a URL: http.Client would return an error that quotes it.
+func dropBadLocation(resp *http.Response, base *url.URL) {
+	if _, err := base.Parse(resp.Header.Get("Location")); err != nil {
+		resp.Header.Del("Location")
 	}
 }

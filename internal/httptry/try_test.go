@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptrace"
 	"net/url"
@@ -249,4 +250,95 @@ func TestNoURL(t *testing.T) {
 	require.NoError(t, NoURL(nil))
 	inner := &url.Error{Op: "Get", URL: home, Err: errCut}
 	require.Equal(t, errCut, NoURL(&url.Error{Op: "Get", URL: home, Err: inner}))
+}
+
+// A request counts as unsent only with proof.
+func TestUnsentNeedsAProof(t *testing.T) {
+	dial := &net.OpError{Op: "dial", Err: errors.New("refused")}
+	for name, tt := range map[string]struct {
+		watch  func(*writeWatch)
+		err    error
+		unsent bool
+	}{
+		"no trace, some error":         {func(*writeWatch) {}, errCut, false},
+		"no trace, could not dial":     {func(*writeWatch) {}, dial, true},
+		"no trace, a read failed":      {func(*writeWatch) {}, &net.OpError{Op: "read", Err: errCut}, false},
+		"asked for a connection":       {func(w *writeWatch) { w.asked.Store(true) }, errCut, true},
+		"got one":                      {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, errCut, false},
+		"got one, then could not dial": {func(w *writeWatch) { w.asked.Store(true); w.got.Store(true) }, dial, false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w writeWatch
+			tt.watch(&w)
+			require.Equal(t, tt.unsent, w.unsent(tt.err))
+		})
+	}
+}
+
+func TestOriginOf(t *testing.T) {
+	for text, want := range map[string]string{
+		"https://Host/x":    "https://host:443",
+		"http://host":       "http://host:80",
+		"HTTPS://host:8443": "https://host:8443",
+		"http://[::1]:9/":   "http://[::1]:9",
+		"http://[::1]/":     "http://[::1]:80",
+	} {
+		u, err := url.Parse(text)
+		require.NoError(t, err)
+		require.Equal(t, want, OriginOf(u))
+	}
+}
+
+// redirects answers with a redirect until its requests have reached the place.
+type redirects struct {
+	status int
+	to     string
+	seen   []*http.Request
+}
+
+func (r *redirects) RoundTrip(req *http.Request) (*http.Response, error) {
+	r.seen = append(r.seen, req)
+	if req.URL.Path == "/place/" {
+		return answers(201, "{}")(req)
+	}
+	return answers(r.status, "", "Location", r.to)(req)
+}
+
+// Only a 307 or 308 within the origin is followed, and with the key.
+func TestFollowSameOrigin(t *testing.T) {
+	for to, same := range map[string]bool{
+		"/place/": true, "https://home.test/place/": true, "HTTPS://HOME.TEST:443/place/": true,
+		"http://home.test/place/": false, "https://other.test/place/": false, "https://user:word@home.test/place/": false,
+		"https://home.test:x/": false, "": false,
+	} {
+		for _, status := range []int{300, 301, 302, 303, 307, 308} {
+			base, plan := &redirects{status: status, to: to}, Plan{}
+			r := planned(t, &plan, home)
+			r.Header.Set("Authorization", "Bearer key")
+			resp, err := NewClients(&http.Client{Transport: base}, nil).API().Do(r) //nolint:bodyclose // it is in memory
+			require.NoError(t, err)
+			if !same || status < 307 {
+				require.Equal(t, status, resp.StatusCode, to)
+				require.Len(t, base.seen, 1)
+				continue
+			}
+			require.Equal(t, 201, resp.StatusCode, to)
+			require.Len(t, base.seen, 2)
+			require.Equal(t, "home.test", base.seen[1].URL.Host)
+			require.Equal(t, "Bearer key", base.seen[1].Header.Get("Authorization"))
+		}
+	}
+}
+
+// A circle of redirects ends. The client for events follows nothing, not even within its origin: its key is in the body.
+func TestFollowedRedirectsEnd(t *testing.T) {
+	base := &redirects{status: 308, to: "/things/"}
+	clients := NewClients(&http.Client{Transport: base}, nil)
+	for want, client := range map[int]*http.Client{1 + MaxRedirects: clients.API(), 1: clients.Capture()} {
+		base.seen = nil
+		resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory
+		require.NoError(t, err)
+		require.Equal(t, 308, resp.StatusCode)
+		require.Len(t, base.seen, want)
+	}
 }

@@ -9,6 +9,7 @@ import (
 	"context"
 	"crypto/sha256"
 	"errors"
+	"fmt"
 	"iter"
 )
 
@@ -149,4 +150,130 @@ func (w Walk[T, P]) All(ctx context.Context) iter.Seq2[T, error] {
 			}
 		}
 	}
+}
+
+// lookahead fetches pages ahead, up to the count and at most Prefetch at the same time. Without
+// prefetch, and for pages not planned, it fetches on request.
+type lookahead[T, P any] struct {
+	ctx     context.Context //nolint:containedctx // lives as long as one walk
+	walk    Walk[T, P]
+	pending map[Place]chan Fetched[P]
+	last    Place // the furthest place planned
+}
+
+func newLookahead[T, P any](ctx context.Context, w Walk[T, P]) *lookahead[T, P] {
+	return &lookahead[T, P]{ctx: ctx, walk: w, pending: map[Place]chan Fetched[P]{}, last: w.Start}
+}
+
+// plan starts fetching the pages after the one at a place: its next page and, for offset lists,
+// further pages at the same step, up to the count.
+func (l *lookahead[T, P]) plan(count int, at, next Place) {
+	to, step := next, next.Offset-at.Offset
+	for range l.walk.Prefetch {
+		if len(l.pending) < l.walk.Prefetch && (to.Offset > l.last.Offset || to.Cursor != l.last.Cursor) {
+			l.start(to)
+		}
+		if step <= 0 || to.Offset >= max(count, 0)-step { // not to.Offset+step, which a hostile link could overflow
+			return
+		}
+		to.Offset += step
+	}
+}
+
+func (l *lookahead[T, P]) start(to Place) {
+	l.last = to
+	result := make(chan Fetched[P], 1)
+	l.pending[to] = result
+	go func() {
+		got := Fetched[P]{Err: errNotReturned}
+		defer func() { result <- got }()
+		got = l.walk.Fetch(l.ctx, to)
+	}()
+}
+
+// errNotReturned is the result of a fetch in which a function of the caller ended the goroutine, as
+// a failing test does, or panicked. It keeps readers of the result from waiting forever.
+var errNotReturned = errors.New("a function of the caller did not return (runtime.Goexit)")
+
+// take returns the page at a place, fetching it now unless a fetch is under way.
+func (l *lookahead[T, P]) take(ctx context.Context, at Place) (P, error) {
+	result, ok := l.pending[at]
+	if !ok || ctx.Err() != nil { // an ended context ends the walk, even if the page is already there
+		return l.walk.Fetch(ctx, at).deliver()
+	}
+	delete(l.pending, at)
+	return (<-result).deliver()
+}
+
+// stop waits for fetches under way, so that a walk that ends early leaves no goroutine.
+func (l *lookahead[T, P]) stop() {
+	for _, result := range l.pending {
+		<-result
+	}
+}
+
+// tally compares the rows that a walk has seen with the counts of its pages.
+type tally struct {
+	start, pages, seen int
+	least, most, last  int  // counts of the pages
+	anyOrder           bool // with prefetch, a later page may show an earlier state of the list
+	hasMoved           bool // a row may have moved past the walk
+	ids                map[any]bool
+}
+
+// add notes the next page. Its ids are nil for rows without ids.
+func (t *tally) add(items, count int, ids []any) {
+	if t.pages++; t.pages == 1 {
+		t.least, t.most, t.last = count, count, count
+	}
+	t.seen += items
+	t.least, t.most = min(t.least, count), max(t.most, count)
+	t.hasMoved = t.hasMoved || count < t.last || t.anyOrder && t.least < t.most
+	t.last = count
+	for _, id := range ids {
+		t.hasMoved = t.hasMoved || t.ids[id]
+		t.ids[id] = true
+	}
+}
+
+// check runs at the end of a walk. Equal counts prove nothing if one of them fell: a created row
+// makes up for a deleted one.
+func (t *tally) check() error {
+	switch {
+	case t.hasMoved || t.least < t.most && t.most-t.start > t.seen:
+		return fmt.Errorf("rows were created or deleted during the walk (the list counted from %d to %d), "+
+			"so others have moved and may have been passed over: begin again", t.least, t.most)
+	case t.most-t.start > t.seen:
+		return fmt.Errorf("the list ended after %d of %d items: the service cut it short, "+
+			"or rows were created and deleted during the walk", t.seen, t.most-t.start)
+	}
+	return nil
+}
+
+// resume returns the place to continue at: the start, if rows have moved.
+func (t *tally) resume() Place {
+	if t.hasMoved || t.least < t.most {
+		return Place{Offset: t.start}
+	}
+	return Place{Offset: t.start + t.seen}
+}
+
+// Circle detects, in little memory, that a walk visits a place again: it remembers one place, and
+// replaces it each time the walk has doubled in length.
+type Circle[P comparable] struct {
+	place    P
+	steps    int
+	nextMark int
+}
+
+// IsClosedBy notes a place, and reports whether the walk has returned to an earlier one.
+func (c *Circle[P]) IsClosedBy(p P) bool {
+	if c.steps > 0 && p == c.place {
+		return true
+	}
+	if c.steps == c.nextMark {
+		c.place, c.nextMark = p, 2*c.steps+1
+	}
+	c.steps++
+	return false
 }
