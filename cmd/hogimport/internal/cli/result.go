@@ -155,21 +155,3 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	joined := all - r.Skips[formats.SkipSharedDevice]
 	return joined > 0, all, joined
 }
-
-// watchLinks shows the joining of ids, and keeps how many pairs there are.
-func (w *watcher) watchLinks(source hogapi.Source) {
-	switch l := source.(type) {
-	case *linkSource:
-		l.begun = func() { w.meter.Phase("finding pairs of ids") }
-		l.ended = func(all, joined int64) {
-			if joined >= 0 {
-				w.meter.Say(counted(joined, "pair") + " of ids joined first.")
-			}
-			w.keep(func(k *kept) { k.Links = all })
-		}
-	case interface{ Unwrap() []hogapi.Source }:
-		for _, inner := range l.Unwrap() {
-			w.watchLinks(inner)
-		}
-	}
-}

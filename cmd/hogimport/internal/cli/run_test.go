@@ -8,7 +8,6 @@ import (
 	"net/http"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -255,29 +254,12 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
 }
 
-type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.Write(p)
-}
-
-func (o *output) String() string {
-	o.mu.Lock()
-	defer o.mu.Unlock()
-	return o.text.String()
-}
-
 func TestMetricsAreServedWhileItRuns(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 6000, func(i int) bool { return i == 3 })
 	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000", "--metrics", ":0")
-	out := &output{}
+	out := new(clitest.Output)
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
 	address := regexp.MustCompile(`Metrics are at (http://127\.0\.0\.1:\d+/metrics)\.`)

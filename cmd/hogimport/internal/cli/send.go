@@ -50,8 +50,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		meter.Say("Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 		stop()
 	})()
-	w.watchSorting(source)
-	w.watchLinks(source)
+	w.watch(source)
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.total(), w.update
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
@@ -194,8 +193,8 @@ func (s *state) checkEmpty() error {
 	return nil
 }
 
-// watchSorting shows how far a sorting is, and keeps how many records it has found.
-func (w *watcher) watchSorting(source hogapi.Source) {
+// watch shows the sorting of events and the joining of ids, and keeps how many records and pairs they find.
+func (w *watcher) watch(source hogapi.Source) {
 	switch s := source.(type) {
 	case *formats.SortedSource:
 		s.OnProgress = func(p formats.SortProgress) {
@@ -208,9 +207,17 @@ func (w *watcher) watchSorting(source hogapi.Source) {
 				w.keep(func(k *kept) { k.Total, k.IsExact = p.Read, true })
 			}
 		}
+	case *linkSource:
+		s.begun = func() { w.meter.Phase("finding pairs of ids") }
+		s.ended = func(all, joined int64) {
+			if joined >= 0 {
+				w.meter.Say(counted(joined, "pair") + " of ids joined first.")
+			}
+			w.keep(func(k *kept) { k.Links = all })
+		}
 	case interface{ Unwrap() []hogapi.Source }:
 		for _, inner := range s.Unwrap() {
-			w.watchSorting(inner)
+			w.watch(inner)
 		}
 	}
 }

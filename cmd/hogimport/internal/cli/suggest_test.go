@@ -82,8 +82,8 @@ func TestCheckOnATerminalSuggestsARunThatAsks(t *testing.T) {
 	p.Events(t, "e.jsonl", 20, nil)
 	assert.Contains(t, p.Run(t, "check", "e.jsonl").Stdout, "hogimport run e.jsonl --format jsonl --yes\n")
 	s := startOnTerminal(t, p, "check", "e.jsonl")
-	require.Equal(t, 0, s.exit(), s.shown())
-	assert.Contains(t, s.shown(), "hogimport run e.jsonl --format jsonl\r\n")
+	require.Equal(t, 0, s.exit(), s.String())
+	assert.Contains(t, s.String(), "hogimport run e.jsonl --format jsonl\r\n")
 }
 
 // The flags of run can be copied, and check and trial ignore some of them.

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -37,11 +36,10 @@ func dropRoot(cmd *exec.Cmd) {
 
 // terminal is the program on a terminal.
 type terminal struct {
-	cmd *exec.Cmd
-	tty *os.File
+	clitest.Output // all that it shows
 
-	mu   sync.Mutex
-	text bytes.Buffer
+	cmd  *exec.Cmd
+	tty  *os.File
 	done chan struct{}
 }
 
@@ -66,21 +64,9 @@ func startOnTerminalOf(t *testing.T, columns uint16, p *clitest.Program, args ..
 	return s
 }
 
-func (s *terminal) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *terminal) shown() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
-
 func (s *terminal) until(t *testing.T, text string) {
 	t.Helper()
-	require.Eventually(t, func() bool { return strings.Contains(s.shown(), text) }, time.Minute, time.Millisecond, "%q does not come", text)
+	require.Eventually(t, func() bool { return strings.Contains(s.String(), text) }, time.Minute, time.Millisecond, "%q does not come", text)
 }
 
 func (s *terminal) keys(t *testing.T, keys string) {
@@ -102,19 +88,19 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 	s := startOnTerminal(t, p, "run", "events.jsonl", "--rate", "1500")
 	s.until(t, "[y/N]")
 	assert.Zero(t, server.Ledger().Len(), "nothing is sent before the answer")
-	assert.Contains(t, s.shown(), "Checked the first 5,000 records: 5,000 good, 0 rejected")
-	assert.Contains(t, clitest.Words(s.shown()), "Send the records of 1 file to ", "it gives no number that it does not know")
+	assert.Contains(t, s.String(), "Checked the first 5,000 records: 5,000 good, 0 rejected")
+	assert.Contains(t, clitest.Words(s.String()), "Send the records of 1 file to ", "it gives no number that it does not know")
 	s.keys(t, "y\n")
 	s.until(t, "s left\x1b")
-	assert.Regexp(t, `\r\[=+ +\] \d+%, [\d,]+ acknowledged, [\d,]+/s, about \d+s left`, s.shown())
+	assert.Regexp(t, `\r\[=+ +\] \d+%, [\d,]+ acknowledged, [\d,]+/s, about \d+s left`, s.String())
 	s.keys(t, "\x03")
 	s.until(t, "Finishing what is under way")
-	require.Equal(t, 4, s.exit(), s.shown())
+	require.Equal(t, 4, s.exit(), s.String())
 
 	s = startOnTerminal(t, p, "run", "events.jsonl", "--rate", "none")
-	require.Equal(t, 0, s.exit(), s.shown())
-	assert.NotContains(t, s.shown(), "[y/N]", "it asks once")
-	assert.Contains(t, s.shown(), "Continuing the import")
+	require.Equal(t, 0, s.exit(), s.String())
+	assert.NotContains(t, s.String(), "[y/N]", "it asks once")
+	assert.Contains(t, s.String(), "Continuing the import")
 	clitest.RequireWhole(t, server, ids)
 }
 
@@ -126,8 +112,8 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 		s := startOnTerminal(t, p, "run", "events.jsonl")
 		s.until(t, "[y/N]")
 		s.keys(t, keys)
-		assert.Equal(t, code, s.exit(), "%q: %s", keys, s.shown())
-		assert.Contains(t, s.shown(), "nothing was sent")
+		assert.Equal(t, code, s.exit(), "%q: %s", keys, s.String())
+		assert.Contains(t, s.String(), "nothing was sent")
 		assert.Zero(t, server.Ledger().Len())
 		r := p.Run(t, "run", "events.jsonl")
 		assert.Equal(t, 2, r.Code, "nothing was agreed to")
@@ -142,11 +128,11 @@ func TestOnATerminalItSaysWhyItWaits(t *testing.T) {
 	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, time.Millisecond)
 	server.SetDown(true)
 	s.until(t, "acknowledged, waiting for ")
-	assert.Regexp(t, `waiting for \d+s, since \d\d:\d\d:\d\d UTC: `, s.shown())
+	assert.Regexp(t, `waiting for \d+s, since \d\d:\d\d:\d\d UTC: `, s.String())
 	server.SetDown(false)
-	require.Equal(t, 0, s.exit(), s.shown())
+	require.Equal(t, 0, s.exit(), s.String())
 	clitest.RequireWhole(t, server, ids)
-	for line := range strings.FieldsFuncSeq(s.shown(), func(r rune) bool { return r == '\r' || r == '\n' }) {
+	for line := range strings.FieldsFuncSeq(s.String(), func(r rune) bool { return r == '\r' || r == '\n' }) {
 		assert.LessOrEqual(t, len([]rune(strings.TrimSuffix(line, "\x1b[K"))), 80, line)
 	}
 }
@@ -157,7 +143,7 @@ func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	export(t, p.Dir, "e.json", 300, 0, pacific(t))
 	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
 	s.until(t, "[y/N]")
-	said := clitest.Words(s.shown())
+	said := clitest.Words(s.String())
 	assert.Regexp(t, `The times look local, not UTC.* add --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, said)
 	s.keys(t, "\n")
 	assert.Equal(t, 1, s.exit())
@@ -187,7 +173,7 @@ func TestNarrowTerminals(t *testing.T) {
 		} {
 			s := startOnTerminalOf(t, columns, p, args...)
 			code := s.exit()
-			said := s.shown()
+			said := s.String()
 			assert.Equal(t, args[0] == "check" || code != 0, color.MatchString(said), "%v", args)
 			_, said, _ = strings.Cut("\n"+strings.NewReplacer("\r\n", "\n", "\x1b[K", "").Replace(color.ReplaceAllString(said, "")), "\n")
 			for line := range strings.SplitSeq(said, "\n") {
@@ -200,8 +186,8 @@ func TestNarrowTerminals(t *testing.T) {
 	p.Env = append(p.Env, "NO_COLOR=1")
 	s := startOnTerminal(t, p, "check", "an export with a long name.jsonl")
 	s.exit()
-	assert.Contains(t, s.shown(), "Warning")
-	assert.NotRegexp(t, color, s.shown())
+	assert.Contains(t, s.String(), "Warning")
+	assert.NotRegexp(t, color, s.String())
 }
 
 // Ctrl-C while the first records are read: nothing was begun, so nothing continues.

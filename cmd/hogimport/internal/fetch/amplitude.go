@@ -29,9 +29,7 @@ type Amplitude struct {
 const amplitudeDelay = 2 * time.Hour
 
 func (a Amplitude) plan() (export, error) {
-	base, err := baseOf("Amplitude", a.Host, a.Region, map[string]string{
-		"us": "amplitude.com", "eu": "analytics.eu.amplitude.com",
-	})
+	base, err := baseOf("Amplitude", a.Host, a.Region, region{"us", "amplitude.com"}, region{"eu", "analytics.eu.amplitude.com"})
 	switch {
 	case err != nil:
 		return export{}, err

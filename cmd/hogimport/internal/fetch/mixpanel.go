@@ -43,9 +43,8 @@ const (
 )
 
 func (m Mixpanel) plan() (export, error) {
-	base, err := baseOf("Mixpanel", m.Host, m.Region, map[string]string{
-		"us": "data.mixpanel.com", "eu": "data-eu.mixpanel.com", "in": "data-in.mixpanel.com",
-	})
+	base, err := baseOf("Mixpanel", m.Host, m.Region,
+		region{"us", "data.mixpanel.com"}, region{"eu", "data-eu.mixpanel.com"}, region{"in", "data-in.mixpanel.com"})
 	switch {
 	case err != nil:
 		return export{}, err

@@ -28,7 +28,7 @@ func TestHosts(t *testing.T) {
 		"http://10.0.0.1": "", "http://example.com": "", "http://localhost.example.com": "", "ftp://localhost": "",
 		"https://": "", "https://ann@example.com": "", "https://example.com/path": "", "https://example.com?a=b": "", "example.com": "", "https://%zz": "",
 	} {
-		base, err := baseOf("v", host, "", nil)
+		base, err := baseOf("v", host, "")
 		if want == "" {
 			requireProblem(t, KindOptions, err, "host of the export")
 			continue

@@ -120,17 +120,20 @@ func HostFlag(host string) string {
 	return "--region"
 }
 
-// baseOf is the service in a region, or a host that stands for it.
-func baseOf(vendor, host, region string, hosts map[string]string) (*url.URL, error) {
+// A region is one in which a service keeps data, and its host there.
+type region struct{ name, host string }
+
+// baseOf is the service in a region, by default the first one, or a host that stands for it.
+func baseOf(vendor, host, wanted string, regions ...region) (*url.URL, error) {
 	if host == "" {
-		if region == "" {
-			region = "us"
+		var names []string
+		for _, r := range regions {
+			if wanted == "" || strings.EqualFold(wanted, r.name) {
+				return &url.URL{Scheme: "https", Host: r.host}, nil
+			}
+			names = append(names, r.name)
 		}
-		name, isKnown := hosts[strings.ToLower(region)]
-		if !isKnown {
-			return nil, optionsProblem(fmt.Sprintf("%s has no region %q", vendor, region), "give one of "+regionNames(hosts))
-		}
-		return &url.URL{Scheme: "https", Host: name}, nil
+		return nil, optionsProblem(fmt.Sprintf("%s has no region %q", vendor, wanted), "give one of "+strings.Join(names, ", "))
 	}
 	base, err := url.Parse(host)
 	switch {
@@ -140,14 +143,4 @@ func baseOf(vendor, host, region string, hosts map[string]string) (*url.URL, err
 		return &url.URL{Scheme: base.Scheme, Host: base.Host}, nil
 	}
 	return nil, optionsProblem("the host of the export would get the key unencrypted", "give one with https://")
-}
-
-func regionNames(hosts map[string]string) string {
-	var names []string
-	for _, name := range []string{"us", "eu", "in"} {
-		if hosts[name] != "" {
-			names = append(names, name)
-		}
-	}
-	return strings.Join(names, ", ")
 }
