@@ -62,7 +62,7 @@ func TestProtocolIsAskedOnce(t *testing.T) {
 			assert.EqualValues(t, 100, receipt.Acknowledged)
 			requireWhole(t, server, 100)
 			for _, r := range server.Ledger().Requests() {
-				assert.Equal(t, test.want == hogapi.ProtocolV1, r.V1 != nil)
+				assert.Equal(t, string(test.want), r.Protocol)
 			}
 			assert.Empty(t, server.Breaches())
 		}))

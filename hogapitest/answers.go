@@ -8,7 +8,6 @@ import (
 	"strconv"
 )
 
-// answer is the service's response.
 type answer struct {
 	status int
 	header http.Header
@@ -37,10 +36,8 @@ func answered(serve func() answer) (a answer) {
 	return serve()
 }
 
-// object is a JSON object that is about to be sent.
 type object = map[string]any
 
-// reply is a JSON answer.
 func reply(status int, v any) answer {
 	return answer{status, http.Header{"Content-Type": {"application/json"}}, toJSON(v)}
 }
@@ -85,9 +82,7 @@ func forbidden(detail string) answer {
 	return failure(http.StatusForbidden, "authentication_error", "permission_denied", detail, "")
 }
 
-func serverError() answer {
-	return failure(http.StatusInternalServerError, "server_error", "error", "A server error occurred.", "")
-}
+func serverError() answer { return usual(http.StatusInternalServerError, noProtocol) }
 
 func throttled(retryAfter string) answer {
 	detail := "Request was throttled."
@@ -101,47 +96,44 @@ func throttled(retryAfter string) answer {
 	return a
 }
 
+var (
+	usualTexts = map[int]string{
+		http.StatusBadRequest:            unparsable,
+		http.StatusUnauthorized:          "API key is not valid: unknown",
+		http.StatusRequestEntityTooLarge: "maximum event size exceeded",
+		http.StatusTooManyRequests:       "rate limited",
+		http.StatusServiceUnavailable:    "transient error, please retry",
+	}
+	usualFailures = map[int][3]string{ // type, code and detail
+		http.StatusUnauthorized:    {"authentication_error", "authentication_failed", badKey},
+		http.StatusPaymentRequired: {"server_error", "payment_required", "Payment required."},
+		http.StatusForbidden:       {"authentication_error", "permission_denied", "You do not have permission to perform this action."},
+		http.StatusNotFound:        {"invalid_request", "not_found", "Not found."},
+		http.StatusConflict:        {"server_error", "conflict", "Conflict."},
+		http.StatusTooManyRequests: {"throttled_error", "throttled", "Request was throttled."},
+	}
+)
+
 // usual is the service's own answer with a status, for scripts without a body.
 func usual(status int, p protocol) answer {
-	if p == protocolV1 {
-		return usualV1(status)
-	}
-	if p == protocolBatch {
-		switch status {
-		case http.StatusOK:
-			return reply(status, object{"status": "Ok"})
-		case http.StatusBadRequest:
-			return text(status, "failed to parse request: missing field `event`")
-		case http.StatusUnauthorized:
-			return text(status, "API key is not valid: unknown")
-		case http.StatusRequestEntityTooLarge:
-			return text(status, "maximum event size exceeded")
-		case http.StatusTooManyRequests:
-			return text(status, "rate limited")
-		case http.StatusServiceUnavailable:
-			return text(status, "transient error, please retry")
-		}
-		return text(status, http.StatusText(status))
-	}
 	switch {
-	case status == http.StatusUnauthorized:
-		return failure(status, "authentication_error", "authentication_failed", badKey, "")
-	case status == http.StatusPaymentRequired:
-		return failure(status, "server_error", "payment_required", "Payment required.", "")
-	case status == http.StatusForbidden:
-		return forbidden("You do not have permission to perform this action.")
-	case status == http.StatusNotFound:
-		return notFound("Not found.")
-	case status == http.StatusConflict:
-		return failure(status, "server_error", "conflict", "Conflict.", "")
-	case status == http.StatusTooManyRequests:
-		return throttled("")
-	case status >= 500:
-		return failure(status, "server_error", "error", "A server error occurred.", "")
-	case status >= 400:
-		return failure(status, "validation_error", "invalid_input", http.StatusText(status), "")
+	case p == protocolV1:
+		return usualV1(status)
+	case p == protocolBatch && status == http.StatusOK:
+		return reply(status, object{"status": "Ok"})
+	case p == protocolBatch:
+		return text(status, or(usualTexts[status], http.StatusText(status)))
+	case status < 400:
+		return answer{status: status, header: http.Header{}}
 	}
-	return answer{status: status, header: http.Header{}}
+	f, known := usualFailures[status]
+	switch {
+	case !known && status >= 500:
+		f = [3]string{"server_error", "error", "A server error occurred."}
+	case !known:
+		f = [3]string{"validation_error", "invalid_input", http.StatusText(status)}
+	}
+	return failure(status, f[0], f[1], f[2], "")
 }
 
 // htmlPage is an answer of a gateway in front of the service.

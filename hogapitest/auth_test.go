@@ -64,19 +64,16 @@ func TestPrefixesAndSlashes(t *testing.T) {
 			"/api/environments/12345/dashboards/", "/api/environments/12345/dashboards", "/api/projects/12345/dashboards/",
 			"/api/projects/@current/dashboards",
 		} {
-			status, _ := w.call("GET", path, "")
-			assert.Equal(t, 200, status, path)
+			w.want(200, "GET", path, "")
 		}
-		status, _ := w.call("GET", "/api/projects/12345/dashboards//", "")
-		assert.Equal(t, 404, status)
+		w.want(404, "GET", "/api/projects/12345/dashboards//", "")
 	})
 }
 
 func TestOwnProjectAndKeys(t *testing.T) {
 	w := inProcess(t, hogapitest.WithProject("9"), hogapitest.WithPersonalKey("phx_mine"), hogapitest.WithProjectKey("phc_mine"))
 	w.key = "phx_mine"
-	status, _ := w.call("GET", "/api/projects/9/dashboards/", "")
-	assert.Equal(t, 200, status)
+	w.want(200, "GET", "/api/projects/9/dashboards/", "")
 	w.refused(404, "not_found", "GET", "/api/projects/12345/dashboards/", "")
 	w.key = hogapitest.DefaultPersonalKey
 	w.refused(401, "authentication_failed", "GET", "/api/projects/9/dashboards/", "")
@@ -126,22 +123,17 @@ func TestErasOfTheEndpoints(t *testing.T) {
 			run := w.project().AddRun(id, hogapitest.Run{Created: now})
 			export := "/batch_exports/" + id.String()
 
-			status, action := w.call("POST", export+"/backfill/", body)
-			assert.Equal(t, test.action, status)
-			if status == 200 {
+			action := w.want(test.action, "POST", export+"/backfill/", body)
+			if test.action == 200 {
 				assert.Equal(t, id.String()+"-Backfill-2026-03-04T00:00:00Z-2026-03-04T02:00:00Z", action["backfill_id"], "no UUID")
 			} else {
 				assert.Equal(t, "Endpoint not found.", action["detail"])
 			}
-			status, _ = w.call("POST", export+"/backfills/", body)
-			assert.Equal(t, test.resource, status)
-			status, retried := w.call("POST", export+"/runs/"+run.String()+"/retry/", "")
-			assert.Equal(t, test.retry, status)
+			w.want(test.resource, "POST", export+"/backfills/", body)
+			retried := w.want(test.retry, "POST", export+"/runs/"+run.String()+"/retry/", "")
 			assert.Contains(t, retried["backfill_id"], "-Backfill-")
-			status, _ = w.call("GET", export+"/logs/", "")
-			assert.Equal(t, test.exportLogs, status)
-			status, _ = w.call("GET", export+"/runs/"+run.String()+"/logs/", "")
-			assert.Equal(t, test.runLg, status)
+			w.want(test.exportLogs, "GET", export+"/logs/", "")
+			w.want(test.runLg, "GET", export+"/runs/"+run.String()+"/logs/", "")
 			assert.Empty(t, w.Unknown())
 		})
 	}

@@ -96,14 +96,12 @@ func (b *backfill) proceed(now time.Time) {
 	b.current.BackfillID, b.current.NoEnd = b.ID, b.noEnd
 }
 
-// proceed begins the runs that are due.
 func (e *export) proceed(now time.Time) {
 	for _, b := range e.backfills {
 		b.proceed(now)
 	}
 }
 
-// running is a live run of an interval.
 func (e *export) running(x span) *run {
 	for _, r := range e.runs {
 		if r.live() && x.equal(span{r.Start, r.End}) {
@@ -164,7 +162,6 @@ func (s *Server) createBackfill(r *request) answer {
 	return reply(http.StatusCreated, object{"backfill_id": b.workflow})
 }
 
-// backfill checks a request for a backfill and begins it.
 func (s *Server) backfill(r *request) *backfill {
 	e := r.export()
 	c := readFields(r.body)

@@ -53,8 +53,7 @@ func TestBoundsOfBackfills(t *testing.T) {
 			if test.end == "" {
 				body = fmt.Sprintf(`{"start_at":%s}`, test.start)
 			}
-			status, got := w.call("POST", "/batch_exports/"+export.String()+"/"+action+"/", body)
-			require.Equal(t, test.status, status, got)
+			got := w.want(test.status, "POST", "/batch_exports/"+export.String()+"/"+action+"/", body)
 			if test.attr != "" {
 				assert.Equal(t, test.attr, got["attr"])
 			}
@@ -66,16 +65,15 @@ func TestBoundsOfBackfills(t *testing.T) {
 func (w *wire) hours(export fmt.Stringer, from, to int) string {
 	w.t.Helper()
 	body := fmt.Sprintf(`{"start_at":"2026-03-04T%02d:00:00Z","end_at":"2026-03-04T%02d:00:00Z"}`, from, to)
-	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfills/", body)
-	require.Equal(w.t, 201, status, made)
-	return made["backfill_id"].(string)
+	return w.want(201, "POST", "/batch_exports/"+export.String()+"/backfills/", body)["backfill_id"].(string)
 }
 
 func TestBackfillOneRunAfterAnother(t *testing.T) {
 	w := inProcess(t, hogapitest.WithPolls(1))
 	export := w.project().AddExport(hogapitest.Export{})
-	id := w.hours(export, 0, 3)
-	path := "/batch_exports/" + export.String() + "/backfills/" + id + "/"
+	w.project().FailNextRuns(1, "no such bucket")
+	id := w.want(201, "POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2026-03-04T00:00:00Z","end_at":"2026-03-04T03:30:00Z"}`)["backfill_id"]
+	path := fmt.Sprintf("/batch_exports/%s/backfills/%s/", export, id)
 
 	want := []struct {
 		status   string
@@ -97,6 +95,9 @@ func TestBackfillOneRunAfterAnother(t *testing.T) {
 	assert.Equal(t, 3000.0, got["total_records_count"])
 	assert.Equal(t, "2026-03-04T12:00:00Z", got["finished_at"])
 	assert.Equal(t, 12345.0, got["team"])
+	runs := results(w.get("/batch_exports/%s/runs/", export))
+	assert.Equal(t, []any{"Completed", "Completed", "Failed"}, pluck(runs, "status"), "the half hour is dropped, and a failed run ends nothing")
+	assert.Equal(t, []any{nil, nil, "no such bucket"}, pluck(runs, "latest_error"))
 }
 
 func TestBackfillWithNothingToExport(t *testing.T) {
@@ -127,8 +128,7 @@ func TestBackfillGoesOnAfterACancelledRun(t *testing.T) {
 	export := w.project().AddExport(hogapitest.Export{})
 	w.hours(export, 0, 2)
 	run := w.project().Runs(export)[0].ID
-	status, _ := w.call("POST", "/batch_exports/"+export.String()+"/runs/"+run.String()+"/cancel/", "")
-	require.Equal(t, 200, status)
+	w.want(200, "POST", "/batch_exports/"+export.String()+"/runs/"+run.String()+"/cancel/", "")
 	assert.Len(t, w.project().Runs(export), 2)
 }
 
@@ -136,8 +136,7 @@ func TestCancelOfBackfills(t *testing.T) {
 	w := inProcess(t)
 	export := w.project().AddExport(hogapitest.Export{})
 	path := "/batch_exports/" + export.String() + "/backfills/" + w.hours(export, 0, 5) + "/"
-	status, body := w.call("POST", path+"cancel/", "")
-	assert.Equal(t, 200, status)
+	body := w.want(200, "POST", path+"cancel/", "")
 	assert.Equal(t, map[string]any{"cancelled": true}, body)
 	assert.Equal(t, "Cancelled", w.get("%s", path)["status"])
 	runs := w.project().Runs(export)
@@ -178,8 +177,7 @@ func TestRowsThatComeLate(t *testing.T) {
 func TestBackfillFromTheBeginning(t *testing.T) {
 	w := inProcess(t, hogapitest.WithOldService())
 	export := w.project().AddExport(hogapitest.Export{})
-	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfill/", `{"start_at":null,"end_at":"2026-03-04T00:00:00Z","name":"is not read"}`)
-	require.Equal(t, 200, status, made)
+	w.want(200, "POST", "/batch_exports/"+export.String()+"/backfill/", `{"start_at":null,"end_at":"2026-03-04T00:00:00Z","name":"is not read"}`)
 	runs := results(w.get("/batch_exports/%s/runs/", export))
 	require.Len(t, runs, 1)
 	assert.Nil(t, runs[0]["data_interval_start"])
@@ -192,8 +190,7 @@ func TestDaysKeepTheirHourInTheirZone(t *testing.T) {
 	w := inProcess(t, hogapitest.WithPolls(1))
 	export := w.project().AddExport(hogapitest.Export{Interval: "day", Timezone: "Europe/Berlin"})
 	// Clocks go forward on 30 March 2025.
-	status, made := w.call("POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2025-03-29","end_at":"2025-04-01"}`)
-	require.Equal(t, 201, status, made)
+	w.want(201, "POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2025-03-29","end_at":"2025-04-01"}`)
 	for range 4 {
 		w.get("/batch_exports/%s/runs/", export)
 	}
@@ -205,10 +202,12 @@ func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
 	w := inProcess(t)
 	export := w.project().AddExport(hogapitest.Export{})
 	w.hours(export, 0, 3)
-	status, _ := w.call("DELETE", "/batch_exports/"+export.String()+"/", "")
-	require.Equal(t, 204, status)
+	w.want(204, "DELETE", "/batch_exports/"+export.String()+"/", "")
 	runs := w.project().Runs(export)
 	require.Len(t, runs, 1)
 	assert.Equal(t, hogapiStatus("Cancelled"), runs[0].Status)
 	assert.True(t, w.project().Exports()[0].Deleted)
+	for _, method := range []string{"GET", "DELETE"} {
+		w.refused(404, "not_found", method, "/batch_exports/"+export.String()+"/", "")
+	}
 }

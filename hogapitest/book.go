@@ -3,6 +3,7 @@ package hogapitest
 import (
 	"encoding/binary"
 	"hash/maphash"
+	"math"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,8 +29,24 @@ type ledgerBook struct {
 	full     []event
 	dropped  []StoredEvent
 	requests []CaptureRequest
-	names    []string
-	nameOf   map[string]int32
+	names    interned
+}
+
+type interned struct {
+	texts  []string
+	number map[string]int32
+}
+
+func (t *interned) text(s string) int32 {
+	n, ok := t.number[s]
+	if !ok {
+		if t.number == nil {
+			t.number = map[string]int32{}
+		}
+		n = int32(len(t.texts))
+		t.texts, t.number[s] = append(t.texts, s), n
+	}
+	return n
 }
 
 var seed = maphash.MakeSeed()
@@ -47,62 +64,40 @@ func hashed(parts ...string) uint64 {
 	return h.Sum64()
 }
 
-// begin opens the record of a request and returns its number.
-func (b *ledgerBook) begin(v *visit, r CaptureRequest, project *Project) int {
+func (b *ledgerBook) begin(v *visit, r CaptureRequest, project *Project) {
 	r.Number, r.At, r.Protocol = len(b.requests)+1, v.call.At, v.route.protocol.String()
 	if project != nil {
 		r.Project = project.id
 	}
 	b.requests = append(b.requests, r)
 	v.ledger = r.Number
-	return r.Number
 }
 
-// commit stores an event, or notes that it was dropped.
 func (b *ledgerBook) commit(request int, e *event, dropped string) {
 	if e.minted {
 		e.notes |= UUIDMinted
 	}
 	if dropped != "" {
-		b.dropped = append(b.dropped, StoredEvent{
-			UUID: e.uuid, Event: e.name, DistinctID: e.distinctID, Timestamp: e.timestamp, Time: e.at,
-			Historical: e.historical, Notes: e.notes, Request: request, Reason: dropped,
-		})
+		d := e.stored()
+		d.Request, d.Reason, d.Properties, d.Raw = request, dropped, nil, nil
+		b.dropped = append(b.dropped, d)
 		return
 	}
 	b.requests[request-1].Stored++
 	b.rows = append(b.rows, row{
 		uuid: e.uuid, identity: hashed(e.name, e.distinctID, e.timestamp), content: e.content, distinct: hashed(e.distinctID),
-		name: b.name(e.name), day: int32(floorDay(e.at)), request: int32(request), notes: e.notes, historical: e.historical,
+		name: b.names.text(e.name), day: int32(floorDay(e.at)), request: int32(request), notes: e.notes, historical: e.historical,
 	})
 	if !b.compact {
 		b.full = append(b.full, *e)
 	}
 }
 
-// settle writes down how a request was answered.
 func (b *ledgerBook) settle(request, status int, delivered bool) {
 	if request > 0 {
 		b.requests[request-1].Status, b.requests[request-1].Delivered = status, delivered
 	}
 }
 
-func (b *ledgerBook) name(s string) int32 {
-	if n, ok := b.nameOf[s]; ok {
-		return n
-	}
-	if b.nameOf == nil {
-		b.nameOf = map[string]int32{}
-	}
-	n := int32(len(b.names))
-	b.names, b.nameOf[s] = append(b.names, s), n
-	return n
-}
-
-func floorDay(t time.Time) int64 {
-	day := t.Unix() / 86400
-	if t.Unix() < 0 && t.Unix()%86400 != 0 {
-		day--
-	}
-	return day
-}
+// floorDay is the UTC day since 1970.
+func floorDay(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / 86400)) }

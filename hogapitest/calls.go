@@ -78,7 +78,6 @@ func (s *Server) MaxInFlight(op hogapi.Op) int {
 	return s.gauge(op).most
 }
 
-// gauge counts the calls under way.
 type gauge struct{ now, most int }
 
 func (s *Server) gauge(op hogapi.Op) *gauge {

@@ -108,7 +108,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 		why = "over quota"
 	}
 	tooBig := false
-	commit := s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
+	s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
 	fitting := b.events[:0]
 	for _, e := range b.events {
 		if e.tooBig {
@@ -122,16 +122,21 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 		}
 	}
 	for i := range fitting[:v.fault.stored(len(fitting))] {
-		s.ledger.commit(commit, &fitting[i], why)
-		if why == "" {
-			s.duties.stored(v, fitting[i].job)
-			s.table.add(project.id, &fitting[i], s.ledger.compact)
-		}
+		s.keep(v, &fitting[i], project, why)
 	}
 	if tooBig {
 		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", maxEventBytes))
 	}
 	return s.accepted(v)
+}
+
+// keep commits an event of a project, or notes why it was dropped.
+func (s *Server) keep(v *visit, e *event, project *Project, dropped string) {
+	s.ledger.commit(v.ledger, e, dropped)
+	if dropped == "" {
+		s.duties.stored(v, e.job)
+		s.table.add(project.id, e, s.ledger.compact)
+	}
 }
 
 // accepted is the answer to a batch that was taken, or dropped in silence.

@@ -99,7 +99,6 @@ func (s *Server) getDashboard(r *request) answer {
 	return notFound("Not found.")
 }
 
-// tile is a tile with all of its keys.
 func (s *Server) tile(i int, given map[string]any) object {
 	o := object{"id": i + 1, "insight": nil, "text": nil, "layouts": object{}, "color": nil, "order": i, "last_refresh": nil, "is_cached": false}
 	if s.era >= E3 {

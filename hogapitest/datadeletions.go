@@ -9,16 +9,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-
-	"github.com/hogapi/hogapi"
-)
-
-// The operations of data deletions.
-const (
-	opDeletionsList    hogapi.Op = "data_deletions.list"
-	opDeletionsCreate  hogapi.Op = "data_deletions.create"
-	opDeletionsGet     hogapi.Op = "data_deletions.get"
-	opDeletionsPreview hogapi.Op = "data_deletions.preview"
 )
 
 const (
@@ -145,7 +135,6 @@ func (s *Server) createDeletion(r *request) answer {
 	return reply(http.StatusCreated, d.json())
 }
 
-// readDeletion reads the query and its variables.
 func readDeletion(c checker) *DataDeletion {
 	d := &DataDeletion{Variables: json.RawMessage(`{}`)}
 	c.require("query")

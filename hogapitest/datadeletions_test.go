@@ -8,7 +8,6 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -46,24 +45,20 @@ func deleting(t *testing.T, options ...hogapitest.Option) *wire {
 func TestDataDeletions(t *testing.T) {
 	w := deleting(t)
 	const path = "/data_deletion_requests/"
-	status, out := w.call("POST", path+"preview/", deletion(deletionQuery, "", deletionOf))
-	assert.Equal(t, 200, status, out)
+	out := w.want(200, "POST", path+"preview/", deletion(deletionQuery, "", deletionOf))
 	assert.Equal(t, map[string]any{"count": 13.0}, out)
 
-	status, out = w.call("POST", path, deletion(deletionQuery, submission, deletionOf))
-	require.Equal(t, 201, status, out)
+	out = w.want(201, "POST", path, deletion(deletionQuery, submission, deletionOf))
 	for _, name := range []string{"id", "status", "query", "variables", "submission_id", "count", "created_by_id", "created_by_staff", "created_at", "updated_at", "approved_at", "stats_calculated_at"} {
 		assert.Contains(t, out, name)
 	}
 	assert.Equal(t, []any{"pending", deletionQuery, submission, nil}, []any{out["status"], out["query"], out["submission_id"], out["count"]})
 	id := out["id"].(string)
 
-	status, again := w.call("POST", path, deletion(deletionQuery, submission, deletionOf)) // the same once more
-	assert.Equal(t, 200, status)
+	again := w.want(200, "POST", path, deletion(deletionQuery, submission, deletionOf)) // the same once more
 	assert.Equal(t, out, again)
 	for _, other := range []string{deletion(deletionQuery+" AND event = 'e1'", submission, deletionOf), deletion(deletionQuery, submission, strings.Replace(deletionOf, `"value":"job"`, `"value":"b"`, 1))} {
-		status, again = w.call("POST", path, other)
-		assert.Equal(t, 409, status)
+		again = w.want(409, "POST", path, other)
 		assert.Contains(t, again["detail"], "already used")
 	}
 	assert.Equal(t, []any{id}, pluck(results(w.get("%s", path)), "id"))
@@ -100,23 +95,19 @@ func TestRefusedDataDeletions(t *testing.T) {
 		{deletion(long, submission, ""), "query", "smaller than"},
 		{strings.Replace(deletion("SELECT uuid FROM events", submission, ""), "{", `{"name":"a",`, 1), "name", "not accepted"},
 	} {
-		status, out := w.call("POST", "/data_deletion_requests/", test.body)
-		assert.Equal(t, 400, status, test.body)
+		out := w.want(400, "POST", "/data_deletion_requests/", test.body)
 		assert.Equal(t, test.attr, out["attr"], test.body)
 		assert.Contains(t, fmt.Sprint(out["detail"]), test.says)
 	}
-	for n := range 6 {
-		status, out := w.call("POST", "/data_deletion_requests/", deletion("SELECT uuid FROM events", uuid.NewString(), ""))
-		if n < 5 {
-			require.Equal(t, 201, status)
-			continue
-		}
-		assert.Equal(t, 409, status)
-		assert.Contains(t, out["detail"], "maximum number")
+	more := func(status int) map[string]any {
+		return w.want(status, "POST", "/data_deletion_requests/", deletion("SELECT uuid FROM events", uuid.NewString(), ""))
 	}
+	for range 5 {
+		more(201)
+	}
+	assert.Contains(t, more(409)["detail"], "maximum number")
 	w.project().SetDataDeletion(w.project().DataDeletions()[0].ID, "failed") // makes room
-	status, _ := w.call("POST", "/data_deletion_requests/", deletion("SELECT uuid FROM events", uuid.NewString(), ""))
-	assert.Equal(t, 201, status)
+	more(201)
 	w.Script("data_deletions.preview", hogapitest.RateLimit("60"))
 	w.refused(429, "throttled", "POST", "/data_deletion_requests/preview/", deletion("SELECT uuid FROM events", "", ""))
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/hogapi/hogapi/integration"
 )
 
-// kindFor is the kind of integration that a type of destination takes.
 var kindFor = map[string]integration.Kind{
 	"AwsS3": "aws-s3", "S3Compatible": "s3-compatible", "Snowflake": "snowflake", "Postgres": "postgresql", "Redshift": "aws-redshift",
 	"BigQuery": "google-cloud-service-account", "Databricks": "databricks", "AzureBlob": "azure-blob",
@@ -51,7 +50,6 @@ func (p *Project) checkNewest(c checker, before, d destination, sent bool) {
 	}
 }
 
-// checkValues checks a config's values as the newest era does.
 func (p *Project) checkValues(c checker, before, d destination) {
 	if d.kind == "AwsS3" || d.kind == "S3Compatible" {
 		for _, name := range []string{"bucket_name", "region", "prefix"} {
@@ -74,7 +72,6 @@ func (p *Project) checkValues(c checker, before, d destination) {
 	}
 }
 
-// checkCopy checks how Redshift copies from a bucket.
 func (p *Project) checkCopy(c checker, value any) {
 	fail := func(detail string) { c.fail("config", "invalid_input", detail) }
 	inputs, ok := value.(map[string]any)
@@ -108,7 +105,6 @@ func (p *Project) checkCopy(c checker, value any) {
 	}
 }
 
-// fileTypes are the destinations that write files.
 var fileTypes = map[string]bool{"S3": true, "AwsS3": true, "S3Compatible": true, "AzureBlob": true}
 
 // checkCompression holds the codec to the file format, in every era.

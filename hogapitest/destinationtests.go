@@ -43,7 +43,6 @@ var (
 	testedInE2 = map[string]bool{"S3": true, "BigQuery": true, "Snowflake": true}
 )
 
-// stepsOf are the steps of a type in the server's era.
 func (s *Server) stepsOf(kind string) []testStep {
 	if (s.era == E2) != testedInE2[kind] && (s.era == E2 || kind == "S3") {
 		return nil

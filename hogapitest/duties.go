@@ -161,7 +161,7 @@ func (d *duties) answered(v *visit, status int, delivered bool) {
 	}
 	results := map[uuid.UUID]string{}
 	for _, one := range v.results {
-		results[one.UUID] = one.Result.Result
+		results[one.uuid] = one.Result.Result
 	}
 	complete := delivered && status == 200 && v.fault.bodyBytes == whole && v.results != nil
 	for i := range r.events {

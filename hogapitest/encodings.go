@@ -14,7 +14,6 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// decoder unpacks a body.
 type decoder func(packed io.Reader) (io.Reader, error)
 
 // decoders are the encodings of capture v1, except br: this module depends on no brotli library.

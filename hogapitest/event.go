@@ -42,6 +42,14 @@ type event struct {
 	job        string // $import_job_id
 }
 
+// stored is the event as the ledger shows it.
+func (e *event) stored() StoredEvent {
+	return StoredEvent{
+		UUID: e.uuid, Event: e.name, DistinctID: e.distinctID, Timestamp: e.timestamp, Time: e.at,
+		Properties: e.properties, Raw: e.raw, Historical: e.historical, Notes: e.notes,
+	}
+}
+
 // The service's error texts. It answers unparsable for most causes, since the last shape that it tries is a single event.
 const (
 	unparsable   = "failed to parse request: missing field `event`"
@@ -72,7 +80,6 @@ func known(raw json.RawMessage, names map[string]string) (fields, error) {
 	return f, nil
 }
 
-// named are fields with one name each.
 func named(names ...string) map[string]string {
 	m := map[string]string{}
 	for _, name := range names {

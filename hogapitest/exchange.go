@@ -36,7 +36,7 @@ type visit struct {
 	ledger int // number of the capture request, from 1
 
 	v1      *v1Request    // of capture v1, once it has arrived
-	results []EventResult // that are answered
+	results []eventResult // that are answered
 }
 
 // errLost says that the connection ends here.
@@ -134,7 +134,6 @@ func (v *visit) act(ctx context.Context, body []byte) answer {
 	return a
 }
 
-// service is the service's own part.
 func (v *visit) service(ctx context.Context, body []byte) answer {
 	s := v.server
 	switch {
@@ -148,31 +147,27 @@ func (v *visit) service(ctx context.Context, body []byte) answer {
 	return s.manage(ctx, v, body)
 }
 
-// hasV1 reports whether the server serves capture v1.
 func (s *Server) hasV1() bool { return !s.noV1 && s.era >= E3 }
 
-// shortBody is the longest body that may be a probe.
-const shortBody = 4096
-
-// short reads a body ahead if it is short, and puts it back.
+// short reads a body ahead if it may be a probe, and puts it back.
 func short(r *http.Request) []byte {
-	if r.Body == nil || r.ContentLength <= 0 || r.ContentLength > shortBody || !strings.Contains(r.URL.Path, "/i/v1/") {
+	const longest = 4096
+	if r.Body == nil || r.ContentLength <= 0 || r.ContentLength > longest || !strings.Contains(r.URL.Path, "/i/v1/") {
 		return nil
 	}
 	body, err := io.ReadAll(r.Body)
-	r.Body = io.NopCloser(io.MultiReader(bytes.NewReader(body), failing{err}))
+	rest := io.Reader(bytes.NewReader(body))
+	if err != nil {
+		rest = io.MultiReader(rest, failing{err})
+	}
+	r.Body = io.NopCloser(rest)
 	return body
 }
 
 // failing is a reader that ends as another did.
 type failing struct{ err error }
 
-func (f failing) Read([]byte) (int, error) {
-	if f.err == nil {
-		return 0, io.EOF
-	}
-	return 0, f.err
-}
+func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // httpRequest is the request in the form that handlers take.
 func (v *visit) httpRequest(ctx context.Context, body []byte) *http.Request {
@@ -188,13 +183,10 @@ func (v *visit) httpRequest(ctx context.Context, body []byte) *http.Request {
 	return r
 }
 
-// handled runs a handler and records its answer.
 func handled(h http.Handler, r *http.Request) answer {
 	rec := &recorder{header: http.Header{}}
 	h.ServeHTTP(rec, r)
-	if rec.status == 0 {
-		rec.status = http.StatusOK
-	}
+	rec.WriteHeader(http.StatusOK)
 	return answer{rec.status, rec.header, rec.body.Bytes()}
 }
 
@@ -206,11 +198,7 @@ type recorder struct {
 
 func (r *recorder) Header() http.Header { return r.header }
 
-func (r *recorder) WriteHeader(status int) {
-	if r.status == 0 {
-		r.status = status
-	}
-}
+func (r *recorder) WriteHeader(status int) { r.status = or(r.status, status) }
 
 func (r *recorder) Write(p []byte) (int, error) {
 	r.WriteHeader(http.StatusOK)

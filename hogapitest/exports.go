@@ -79,7 +79,6 @@ func one[T any](list []*T, id string, of func(*T) uuid.UUID) *T {
 	return nil
 }
 
-// export is the export of a request's path.
 func (r *request) export() *export {
 	e := one(r.project.exports, r.params["id"], func(e *export) uuid.UUID { return e.ID })
 	if e.Deleted {
@@ -107,7 +106,6 @@ func (s *Server) createExport(r *request) answer {
 	return reply(http.StatusCreated, e.json(s))
 }
 
-// newExport reads and checks the body of a new export.
 func (s *Server) newExport(r *request) *export {
 	e, c := r.project.newExport(r.now), readFields(r.body)
 	c.require("name", "destination", "interval")

@@ -60,8 +60,7 @@ func TestCreateRefuses(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			w := inProcess(t, hogapitest.WithEra(test.era))
-			status, body := w.call("POST", "/batch_exports/", test.body)
-			require.Equal(t, 400, status, body)
+			body := w.want(400, "POST", "/batch_exports/", test.body)
 			assert.Equal(t, test.code, body["code"])
 			if test.attr != "" {
 				assert.Equal(t, "validation_error", body["type"])
@@ -89,8 +88,7 @@ func TestCreateAccepts(t *testing.T) {
 		{hogapitest.E3, with(`,"model":"hogql","hogql_query":"select 1","incremental_mode":"MERGE","primary_key":["id"],"what_is_this":1`)},
 	} {
 		w := inProcess(t, hogapitest.WithEra(test.era))
-		status, body := w.call("POST", "/batch_exports/", test.body)
-		assert.Equal(t, 201, status, body)
+		w.want(201, "POST", "/batch_exports/", test.body)
 	}
 }
 
@@ -132,19 +130,16 @@ func TestPatch(t *testing.T) {
 		})
 		path := "/batch_exports/" + id.String() + "/"
 
-		status, got := w.call("PATCH", path, `{"paused":false,"end_at":null,"destination":{"type":"S3","config":{"prefix":"new/"}}}`)
-		require.Equal(t, 200, status, got)
+		got := w.want(200, "PATCH", path, `{"paused":false,"end_at":null,"destination":{"type":"S3","config":{"prefix":"new/"}}}`)
 		assert.Equal(t, false, got["paused"])
 		assert.Nil(t, got["end_at"])
 		assert.Equal(t, "Export", got["name"], "absent keeps")
 		config := w.project().Exports()[0].Config
 		assert.Equal(t, map[string]any{"bucket_name": "b", "region": "r", "prefix": "new/", "aws_secret_access_key": "s"}, config)
 
-		status, got = w.call("PATCH", path, `{"offset_hour":4}`)
-		require.Equal(t, 200, status, got)
+		got = w.want(200, "PATCH", path, `{"offset_hour":4}`)
 		assert.Equal(t, 4.0, got["offset_hour"])
-		status, got = w.call("PATCH", path, `{"offset_hour":null,"timezone":null}`)
-		require.Equal(t, 200, status, got)
+		got = w.want(200, "PATCH", path, `{"offset_hour":null,"timezone":null}`)
 		assert.Nil(t, got["offset_hour"])
 		assert.Equal(t, "UTC", got["timezone"], "null resets")
 
@@ -167,8 +162,7 @@ func TestPut(t *testing.T) {
 	read := w.get("%s", path)
 	config := read["destination"].(map[string]any)["config"].(map[string]any)
 	assert.NotContains(t, config, "aws_secret_access_key")
-	status, got := w.call("PUT", path, `{"name":"b","interval":"day","destination":{"type":"S3","config":{"bucket_name":"b","region":"r","prefix":"p"}}}`)
-	require.Equal(t, 200, status, got)
+	got := w.want(200, "PUT", path, `{"name":"b","interval":"day","destination":{"type":"S3","config":{"bucket_name":"b","region":"r","prefix":"p"}}}`)
 	assert.Equal(t, "day", got["interval"])
 	assert.NotNil(t, got["end_at"], "what is not sent keeps its value")
 

@@ -17,7 +17,7 @@ type Fault struct {
 	acted   bool // the service acts before instead
 	handler http.HandlerFunc
 	results func(i int, e StoredEvent) Result // v1: for each event
-	alter   func([]EventResult) []EventResult // v1: the results as they are answered
+	alter   func([]eventResult) []eventResult // v1: the results as they are answered
 	keep    int                               // capture: how many events are stored before instead is answered; all is -1
 
 	header     http.Header   // added to the answer

@@ -89,37 +89,31 @@ func TestEachFault(t *testing.T) {
 	}
 }
 
-func TestRateLimitHeader(t *testing.T) {
+func TestHeadersOfFaults(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
-		w.Script(ops.BatchExportsCreate, hogapitest.RateLimit("Wed, 04 Mar 2026 12:00:07 GMT"), hogapitest.RateLimit(""))
-		w.Script(ops.Capture, hogapitest.RateLimit("3"))
-		a, _ := w.creating()
-		assert.Equal(t, "Wed, 04 Mar 2026 12:00:07 GMT", a.Header.Get("Retry-After"))
-		a, _ = w.creating()
-		assert.Empty(t, a.Header.Values("Retry-After"))
-		a = w.batch(historical(event(1)))
-		assert.Equal(t, 429, a.StatusCode)
-		assert.Equal(t, "3", a.Header.Get("Retry-After"))
-		assert.Equal(t, "rate limited", a.text)
-		assert.Zero(t, w.Ledger().Len())
-	})
-}
-
-func TestHeaderOfAFault(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
-		plain := hogapitest.Status(307)
-		w.Script(ops.BatchExportsCreate, plain.WithHeader("Location", "https://evil.example/"), plain, hogapitest.Slow(0).WithHeader("X-Mine", "yes"))
 		w.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
-		a, err := w.creating()
-		require.NoError(t, err)
-		assert.Equal(t, "https://evil.example/", a.Header.Get("Location"))
-		a, err = w.creating()
-		require.NoError(t, err)
-		assert.Empty(t, a.Header.Values("Location"), "the first fault has not changed the second")
-		a, err = w.creating()
-		require.NoError(t, err)
-		assert.Equal(t, "yes", a.Header.Get("X-Mine"))
-		assert.Equal(t, 201, a.StatusCode)
+		plain, date := hogapitest.Status(307), "Wed, 04 Mar 2026 12:00:07 GMT"
+		for _, test := range []struct {
+			fault       hogapitest.Fault
+			status      int
+			name, value string
+		}{
+			{hogapitest.RateLimit(date), 429, "Retry-After", date},
+			{hogapitest.RateLimit(""), 429, "Retry-After", ""},
+			{plain.WithHeader("Location", "https://evil.example/"), 307, "Location", "https://evil.example/"},
+			{plain, 307, "Location", ""}, // WithHeader has not changed it
+			{hogapitest.Slow(0).WithHeader("X-Mine", "yes"), 201, "X-Mine", "yes"},
+		} {
+			w.Script(ops.BatchExportsCreate, test.fault)
+			a, err := w.creating()
+			require.NoError(t, err)
+			assert.Equal(t, test.status, a.StatusCode)
+			assert.Equal(t, test.value, a.Header.Get(test.name), test.fault)
+		}
+		w.Script(ops.Capture, hogapitest.RateLimit("3"))
+		a := w.batch(historical(event(1)))
+		assert.Equal(t, []any{429, "3", "rate limited"}, []any{a.StatusCode, a.Header.Get("Retry-After"), a.text})
+		assert.Zero(t, w.Ledger().Len())
 	})
 }
 

@@ -42,7 +42,6 @@ func (c checker) fail(attr, code, detail string) { refuse(invalid(c.prefix+attr,
 
 func (c checker) has(name string) bool { _, ok := c.fields[name]; return ok }
 
-// require fails for fields that are absent.
 func (c checker) require(names ...string) {
 	for _, name := range names {
 		if !c.has(name) {

@@ -78,7 +78,6 @@ func (s *Server) listFileDownloads(r *request) answer {
 	return offsetPage(s, r, newest, func(d *fileDownload) object { return object{"id": d.ID, "status": d.Status} })
 }
 
-// fileDownload is the one of a request's path.
 func (r *request) fileDownload() *fileDownload {
 	return one(r.project.downloads, r.params["id"], func(d *fileDownload) uuid.UUID { return d.ID })
 }
@@ -121,7 +120,6 @@ func (s *Server) cancelFileDownload(r *request) answer {
 	return success(object{"status": d.Status})
 }
 
-// fileRequest is the body of a request for a file download.
 type fileRequest struct {
 	model            hogapi.Model
 	compression      string

@@ -69,7 +69,7 @@ type answer struct {
 	text string
 }
 
-// send makes a request of a full path with any body.
+// send makes a request of a full path with any body. Headers replace earlier ones; an empty value removes one.
 func (w *wire) send(method, path string, body []byte, header ...string) (answer, error) {
 	r, err := http.NewRequest(method, w.origin+path, bytes.NewReader(body))
 	require.NoError(w.t, err)
@@ -77,7 +77,9 @@ func (w *wire) send(method, path string, body []byte, header ...string) (answer,
 		r.Header.Set("Authorization", "Bearer "+w.key)
 	}
 	for i := 0; i < len(header); i += 2 {
-		r.Header.Set(header[i], header[i+1])
+		if r.Header.Del(header[i]); header[i+1] != "" {
+			r.Header.Set(header[i], header[i+1])
+		}
 	}
 	resp, err := w.http.Do(r)
 	if err != nil {
@@ -103,19 +105,24 @@ func (w *wire) call(method, path, body string) (int, map[string]any) {
 	return a.StatusCode, out
 }
 
+// want makes a call that must be answered with a status.
+func (w *wire) want(status int, method, path, body string) map[string]any {
+	w.t.Helper()
+	got, out := w.call(method, path, body)
+	require.Equal(w.t, status, got, "%s %s: %v", method, path, out)
+	return out
+}
+
 // get makes a GET that must succeed.
 func (w *wire) get(format string, args ...any) map[string]any {
 	w.t.Helper()
-	status, out := w.call("GET", fmt.Sprintf(format, args...), "")
-	require.Equal(w.t, 200, status, out)
-	return out
+	return w.want(200, "GET", fmt.Sprintf(format, args...), "")
 }
 
 // refused makes a call that must fail with a status and a code, and returns the detail.
 func (w *wire) refused(status int, code, method, path, body string) string {
 	w.t.Helper()
-	got, out := w.call(method, path, body)
-	require.Equal(w.t, status, got, out)
+	out := w.want(status, method, path, body)
 	require.Equal(w.t, code, out["code"])
 	require.Contains(w.t, out, "attr")
 	require.NotEmpty(w.t, out["type"])

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"fmt"
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,18 +15,21 @@ import (
 // and LIMIT.
 // Names of functions and their numbers of arguments are held to the service's own table.
 
-// hogFunction is how many arguments a function takes; most of 0 is any number.
+// hogFunction is how many arguments a function takes, with a most of 0 for any number, and the type of its result, by default String.
 type hogFunction struct {
 	least, most int
 	aggregate   bool
+	returns     string
 }
 
+const hogTime = "DateTime64(6, 'UTC')"
+
 var hogFunctions = map[string]hogFunction{
-	"count": {0, 1, true}, "uniqExact": {1, 0, true}, "countDistinct": {1, 1, true}, "min": {1, 1, true}, "max": {1, 1, true},
-	"sum": {1, 1, true}, "unhex": {1, 1, false}, "reverse": {1, 1, false}, "reinterpretAsUInt64": {1, 1, false},
-	"substring": {3, 3, false}, "replaceAll": {3, 3, false},
-	"toDate": {1, 1, false}, "toTimeZone": {2, 2, false}, "toDateTime": {1, 2, false}, "toString": {1, 2, false},
-	"toUUID": {1, 1, false}, "toYYYYMM": {1, 1, false}, "toStartOfDay": {1, 2, false},
+	"count": {0, 1, true, "UInt64"}, "uniqExact": {1, 0, true, "UInt64"}, "countDistinct": {1, 1, true, "UInt64"}, "sum": {1, 1, true, "UInt64"},
+	"min": {1, 1, true, hogTime}, "max": {1, 1, true, hogTime}, "unhex": {1, 1, false, ""}, "reverse": {1, 1, false, ""},
+	"reinterpretAsUInt64": {1, 1, false, "UInt64"}, "substring": {3, 3, false, ""}, "replaceAll": {3, 3, false, ""},
+	"toDate": {1, 1, false, "Date"}, "toTimeZone": {2, 2, false, hogTime}, "toDateTime": {1, 2, false, hogTime}, "toString": {1, 2, false, ""},
+	"toUUID": {1, 1, false, "UUID"}, "toYYYYMM": {1, 1, false, ""}, "toStartOfDay": {1, 2, false, ""},
 }
 
 // hogColumns are the columns of events that the fake has, in addition to their properties.
@@ -42,105 +46,142 @@ func (f hogFunction) arity(name string, e Era) (least, most int) {
 	return f.least, f.most
 }
 
-// hogError is why a query is refused.
 type hogError struct{ code, detail string }
-
-func (e *hogError) Error() string { return e.detail }
 
 func hogFail(code, format string, args ...any) { panic(&hogError{code, fmt.Sprintf(format, args...)}) }
 
+// hogToken is a word, a name in quotes, a number, a text or a sign.
+type hogToken struct {
+	kind hogKind
+	text string // without quotes
+}
+
+type hogKind int
+
+// The kinds are the groups of hogLexer.
+const (
+	hogEnd hogKind = iota // blanks and comments too
+	hogWord
+	hogNumber
+	hogText
+	hogName // in backticks or double quotes: never a keyword
+	hogSign
+)
+
+// A quote inside a text is doubled, or has a backslash.
+var hogLexer = regexp.MustCompile(`^(?s:[ \t\r\n\f\v]+|--[^\n]*|/\*.*?\*/|` +
+	`([A-Za-z_$][A-Za-z_$0-9]*)|([0-9][0-9.]*)|('(?:[^'\\]|\\.|'')*')|(` + "`(?:[^`\\\\]|\\\\.|``)*`" + `|"(?:[^"\\]|\\.|"")*")|(!=|<>|<=|>=|==|[(){}\[\],.=<>*]))`)
+
+func hogTokens(text string) (list []hogToken) {
+	for text != "" {
+		at := hogLexer.FindStringSubmatchIndex(text)
+		switch {
+		case at == nil && strings.HasPrefix(text, "/*"):
+			hogFail("hogql_syntax_error", "unterminated comment")
+		case at == nil && strings.ContainsAny(text[:1], "'`\""):
+			hogFail("hogql_syntax_error", "unterminated text")
+		case at == nil:
+			hogFail("hogql_syntax_error", "token recognition error at: '%c'", text[0])
+		}
+		for kind := hogWord; kind <= hogSign; kind++ {
+			if from := at[2*kind]; from >= 0 {
+				list = append(list, hogToken{kind, hogUnquoted(kind, text[from:at[2*kind+1]])})
+			}
+		}
+		text = text[at[1]:]
+	}
+	return list
+}
+
+func hogUnquoted(kind hogKind, text string) string {
+	switch {
+	case text == "<>":
+		return "!="
+	case text == "==":
+		return "="
+	case kind != hogText && kind != hogName:
+		return text
+	}
+	quote := text[:1]
+	return strings.NewReplacer(`\\`, `\`, `\`, ``, quote+quote, quote).Replace(text[1 : len(text)-1])
+}
+
 // hogParser reads a query token by token. It panics with a hogError.
 type hogParser struct {
-	tokens  []hogToken
-	era     Era
-	values  map[string]any
-	aliases map[string]hogNode
-	table   string         // the name that events has in the query
-	zone    *time.Location // the project's
-	from    *hogQuery      // the inner query; nil selects from events
+	tokens []hogToken
+	era    Era
+	values map[string]any
+	zone   *time.Location // the project's
+	reads  []string       // the columns of events that the query reads
 }
 
-// parseHogQL reads a query.
 func parseHogQL(text string, values map[string]any, era Era, zone *time.Location) *hogQuery {
 	p := &hogParser{tokens: hogTokens(text), era: era, values: values, zone: zone}
-	return p.query()
+	q := p.query()
+	if len(p.tokens) > 0 {
+		hogFail("hogql_syntax_error", "mismatched input %q", p.tokens[0].text)
+	}
+	q.reads = p.reads
+	return q
 }
 
-// query reads all tokens.
 func (p *hogParser) query() *hogQuery {
-	p.aliases, p.table = map[string]hogNode{}, tableName(p.tokens)
-	p.from = p.subquery()
-	q := &hogQuery{from: p.from}
+	q := &hogQuery{}
+	var aliases []string
 	p.expect("SELECT")
-	for more := true; more; more = p.accept(",") {
-		node, name := p.column()
-		q.columns, q.names = append(q.columns, node), append(q.names, name)
-	}
+	p.list(func() {
+		q.names = append(q.names, p.peek().text)
+		q.columns, aliases = append(q.columns, p.expression(0)), append(aliases, p.alias())
+	})
 	p.expect("FROM")
-	if q.from == nil && !p.is("events") {
+	if p.accept("(") {
+		q.from = p.query()
+		p.expect(")")
+	} else if !p.accept("events") {
 		hogFail("hogql_query_error", "Unknown table %q.", p.next().text)
 	}
-	p.next()
-	p.alias()
+	table := cmp.Or(p.alias(), "events")
 	if p.accept("WHERE") {
-		q.where = conjuncts(p.condition())
+		q.where = conjuncts(p.expression(0))
 	}
-	if p.accept("GROUP") {
-		p.expect("BY")
-		for more := true; more; more = p.accept(",") {
-			q.groups = append(q.groups, p.expression())
-		}
+	if p.acceptBy("GROUP") {
+		p.list(func() { q.groups = append(q.groups, p.expression(0)) })
 	}
 	if p.accept("HAVING") {
-		q.having = conjuncts(p.condition())
+		q.having = conjuncts(p.expression(0))
 	}
-	if p.accept("ORDER") {
-		p.expect("BY")
-		for more := true; more; more = p.accept(",") {
-			by := hogOrder{by: p.expression()}
-			by.down = p.accept("DESC")
-			_ = by.down || p.accept("ASC")
-			q.order = append(q.order, by)
-		}
+	if p.acceptBy("ORDER") {
+		p.list(func() {
+			q.order, q.down = append(q.order, p.expression(0)), append(q.down, p.accept("DESC"))
+			p.accept("ASC")
+		})
 	}
 	if p.accept("LIMIT") {
-		n, err := strconv.Atoi(p.next().text)
-		if err != nil || n < 1 {
+		q.limit, _ = strconv.Atoi(p.next().text)
+		if q.limit < 1 {
 			hogFail("hogql_syntax_error", "LIMIT takes a number.")
 		}
-		q.limit = n
 	}
 	if p.is("OFFSET") || p.is(",") && q.limit > 0 {
 		hogFail("hogql_query_error", "OFFSET is not supported for personal API keys: page by a key.")
 	}
-	if len(p.tokens) > 0 {
-		hogFail("hogql_syntax_error", "mismatched input %q", p.tokens[0].text)
-	}
+	p.resolve(q, table, aliases)
 	q.check()
 	return q
 }
 
-// subquery reads the query in parentheses after FROM, and leaves one token in its place.
-func (p *hogParser) subquery() *hogQuery {
-	depth, from := 0, -1
-	for i, t := range p.tokens {
-		switch {
-		case t == hogToken{hogSign, "("}:
-			depth++
-			if depth == 1 && i > 0 && p.tokens[i-1].kind == hogWord && strings.EqualFold(p.tokens[i-1].text, "FROM") {
-				from = i
-			}
-		case t == hogToken{hogSign, ")"}:
-			depth--
-			if depth == 0 && from >= 0 {
-				inner := *p
-				inner.tokens = p.tokens[from+1 : i]
-				p.tokens = slices.Concat(p.tokens[:from], p.tokens[i:])
-				return inner.query()
-			}
-		}
+func (p *hogParser) list(item func()) {
+	for more := true; more; more = p.accept(",") {
+		item()
 	}
-	return nil
+}
+
+func (p *hogParser) acceptBy(word string) bool {
+	if !p.accept(word) {
+		return false
+	}
+	p.expect("BY")
+	return true
 }
 
 // reserved are the words that end an expression, and so are no alias.
@@ -150,107 +191,70 @@ func isReserved(t hogToken) bool {
 	return t.kind == hogWord && slices.Contains(reserved, strings.ToUpper(t.text))
 }
 
-// tableName finds the alias of events, which columns before it may use.
-func tableName(tokens []hogToken) string {
-	for i, t := range tokens {
-		if t.kind != hogWord || !strings.EqualFold(t.text, "FROM") {
-			continue
-		}
-		p := &hogParser{tokens: tokens[min(i+2, len(tokens)):]}
-		return cmp.Or(p.alias(), "events")
-	}
-	return "events"
-}
-
 // alias reads an optional name, with AS or without.
 func (p *hogParser) alias() string {
 	as := p.accept("AS")
 	t := p.peek()
-	if !as && (isReserved(t) || t.kind != hogWord && t.kind != hogName) {
+	isName := t.kind == hogWord || t.kind == hogName
+	if !as && (isReserved(t) || !isName) {
 		return ""
 	}
-	if t.kind != hogWord && t.kind != hogName {
+	if !isName {
 		hogFail("hogql_syntax_error", "mismatched input %q", t.text)
 	}
 	return p.next().text
 }
 
-// column reads one column of the result.
-func (p *hogParser) column() (hogNode, string) {
-	from := p.peek()
-	node := p.expression()
-	name := p.alias()
-	if name == "" {
-		return node, cmp.Or(node.text, from.text)
-	}
-	p.aliases[name] = node
-	return node, name
-}
+// hogLevels are the operators: those with a higher level bind first.
+var hogLevels = map[string]int{"OR": 1, "AND": 2, "=": 4, "!=": 4, "<": 4, "<=": 4, ">": 4, ">=": 4, "IN": 4, "NOT": 4, "BETWEEN": 4}
 
-// condition reads OR, and below it AND, NOT and comparisons.
-func (p *hogParser) condition() hogNode {
-	left := p.both()
-	for p.accept("OR") {
-		left = operator("OR", left, p.both())
-	}
-	return left
-}
-
-func (p *hogParser) both() hogNode {
-	left := p.comparison()
-	for p.accept("AND") {
-		left = operator("AND", left, p.comparison())
-	}
-	return left
-}
-
-func operator(text string, args ...hogNode) hogNode {
-	return hogNode{kind: hogOperator, text: text, args: args}
-}
-
-func (p *hogParser) comparison() hogNode {
+// expression reads operators above a level, and their operands.
+func (p *hogParser) expression(level int) (left hogNode) {
 	if p.accept("NOT") {
-		return operator("NOT", p.comparison())
+		left = operator("NOT", p.expression(3))
+	} else {
+		left = p.operand()
 	}
-	if p.accept("(") {
-		inner := p.condition()
-		p.expect(")")
-		return inner
+	for {
+		t := p.peek()
+		text := strings.ToUpper(t.text)
+		above := hogLevels[text]
+		if above <= level || t.kind != hogWord && t.kind != hogSign {
+			return left
+		}
+		p.next()
+		switch text {
+		case "NOT":
+			p.expect("IN")
+			left = operator("NOT", operator("IN", append([]hogNode{left}, p.arguments()...)...))
+		case "IN":
+			left = operator("IN", append([]hogNode{left}, p.arguments()...)...)
+		case "BETWEEN":
+			low := p.expression(above)
+			p.expect("AND")
+			left = operator("AND", operator(">=", left, low), operator("<=", left, p.expression(above)))
+		default:
+			left = operator(text, left, p.expression(above))
+		}
 	}
-	left := p.expression()
-	switch {
-	case p.accept("BETWEEN"):
-		low := p.expression()
-		p.expect("AND")
-		return operator("AND", operator(">=", left, low), operator("<=", left, p.expression()))
-	case p.accept("IN"):
-		return operator("IN", append([]hogNode{left}, p.arguments()...)...)
-	case p.accept("NOT"):
-		p.expect("IN")
-		return operator("NOT", operator("IN", append([]hogNode{left}, p.arguments()...)...))
-	}
-	sign := p.next()
-	if sign.kind != hogSign || !slices.Contains([]string{"=", "!=", "<", "<=", ">", ">="}, sign.text) {
-		hogFail("hogql_syntax_error", "mismatched input %q", sign.text)
-	}
-	return operator(sign.text, left, p.expression())
 }
 
-// arguments reads expressions in parentheses.
 func (p *hogParser) arguments() (list []hogNode) {
 	p.expect("(")
-	for !p.accept(")") {
-		if len(list) > 0 {
-			p.expect(",")
-		}
-		list = append(list, p.expression())
+	if !p.accept(")") {
+		p.list(func() { list = append(list, p.expression(0)) })
+		p.expect(")")
 	}
 	return list
 }
 
-func (p *hogParser) expression() hogNode {
+func (p *hogParser) operand() hogNode {
 	token := p.next()
 	switch {
+	case token == hogToken{hogSign, "("}:
+		inner := p.expression(0)
+		p.expect(")")
+		return inner
 	case token.kind == hogText:
 		return hogNode{kind: hogConstant, value: token.text}
 	case token.kind == hogNumber:
@@ -262,8 +266,8 @@ func (p *hogParser) expression() hogNode {
 	case token == hogToken{hogSign, "{"}:
 		name := p.path(p.next().text)
 		p.expect("}")
-		value, ok := p.values[name]
-		if !ok || value == nil {
+		value := p.values[name]
+		if value == nil {
 			hogFail("hogql_query_error", "Unresolved placeholder: {%s}", name)
 		}
 		return hogNode{kind: hogConstant, value: value}
@@ -272,51 +276,28 @@ func (p *hogParser) expression() hogNode {
 	case token.kind == hogWord && p.is("("):
 		return p.call(token.text)
 	}
-	return p.field(token.text)
-}
-
-// field reads a column, with the table's name or without, or an alias.
-func (p *hogParser) field(name string) hogNode {
-	if name == p.table && p.accept(".") {
-		name = p.next().text
-	} else if aliased, ok := p.aliases[name]; ok && !p.is(".") { // which hides a column of its name, as in ClickHouse
-		return aliased
-	}
-	if p.from != nil && slices.Contains(p.from.names, name) {
-		return hogNode{text: name}
-	}
-	name = p.path(name)
-	if p.from != nil || !slices.Contains(hogColumns, name) && !strings.HasPrefix(name, "properties.") {
-		hogFail("hogql_query_error", "Unable to resolve field: %s", name)
-	}
-	return hogNode{text: name}
+	return hogNode{text: p.path(token.text)}
 }
 
 // path reads any number of .name or ['name'] after a name.
 func (p *hogParser) path(name string) string {
-	parts := []string{name}
 	for p.is(".") || p.is("[") {
 		bracket := p.next().text == "["
-		parts = append(parts, p.next().text)
+		name += "." + p.next().text
 		if bracket {
 			p.expect("]")
 		}
 	}
-	return strings.Join(parts, ".")
+	return name
 }
 
-// call reads a call. One of constants is a constant.
 func (p *hogParser) call(name string) hogNode {
-	node := hogNode{kind: hogCall, text: name}
 	if name == "count" && len(p.tokens) > 1 && strings.EqualFold(p.tokens[1].text, "DISTINCT") {
 		p.tokens = slices.Concat(p.tokens[:1], p.tokens[2:])
-		node.text = "uniqExact"
+		name = "uniqExact"
 	}
-	node.args = p.arguments()
+	node := hogNode{kind: hogCall, text: name, args: p.arguments()}
 	p.checkCall(node)
-	if !hogFunctions[node.text].aggregate && len(node.columns()) == 0 {
-		return hogNode{kind: hogConstant, text: name, value: node.eval(hogGroup{zone: p.zone})}
-	}
 	return node
 }
 
@@ -337,6 +318,49 @@ func (p *hogParser) checkCall(node hogNode) {
 		want += " to " + strconv.Itoa(most)
 	}
 	hogFail("hogql_query_error", "Function '%s' expects %s arguments, found %d", node.text, want, n)
+}
+
+// resolve finds the columns and aliases of a query that has been read. Calls of constants become constants.
+func (p *hogParser) resolve(q *hogQuery, table string, given []string) {
+	aliases := map[string]hogNode{}
+	resolved := func(n hogNode) hogNode { return p.resolved(n, q.from, table+".", aliases) }
+	for i, alias := range given {
+		q.columns[i] = resolved(q.columns[i])
+		q.names[i] = cmp.Or(alias, q.columns[i].text, q.names[i])
+		if alias != "" {
+			aliases[alias] = q.columns[i]
+		}
+	}
+	for _, list := range [][]hogNode{q.where, q.groups, q.having, q.order} {
+		for i := range list {
+			list[i] = resolved(list[i])
+		}
+	}
+}
+
+func (p *hogParser) resolved(n hogNode, from *hogQuery, table string, aliases map[string]hogNode) hogNode {
+	if n.kind == hogColumn {
+		if aliased, ok := aliases[n.text]; ok { // it hides a column of its name, as in ClickHouse
+			return aliased
+		}
+		n.text = strings.TrimPrefix(n.text, table)
+		switch {
+		case from != nil && slices.Contains(from.names, n.text):
+		case from == nil && (slices.Contains(hogColumns, n.text) || strings.HasPrefix(n.text, "properties.")):
+			p.reads = append(p.reads, n.text)
+		default:
+			hogFail("hogql_query_error", "Unable to resolve field: %s", n.text)
+		}
+		return n
+	}
+	n.args = slices.Clone(n.args)
+	for i := range n.args {
+		n.args[i] = p.resolved(n.args[i], from, table, aliases)
+	}
+	if n.kind == hogCall && !hogFunctions[n.text].aggregate && len(n.columns()) == 0 {
+		return hogNode{kind: hogConstant, text: n.text, value: n.eval(hogGroup{zone: p.zone})}
+	}
+	return n
 }
 
 func (p *hogParser) peek() hogToken {

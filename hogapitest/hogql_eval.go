@@ -16,9 +16,6 @@ import (
 	"github.com/google/uuid"
 )
 
-// hogDate is a day, as text.
-type hogDate string
-
 // hogGroup is some rows of the table, which an expression is about.
 type hogGroup struct {
 	table *eventTable
@@ -29,8 +26,8 @@ type hogGroup struct {
 
 // hogSub is the result of a query that another one selects from.
 type hogSub struct {
-	query *hogQuery
-	rows  []hogGroup
+	names []string
+	rows  [][]any
 }
 
 func (g hogGroup) one(i int32) hogGroup {
@@ -48,7 +45,6 @@ func holds(conditions []hogNode, group hogGroup) bool {
 	return true
 }
 
-// eval is the value of an expression for a group, or nil.
 func (n hogNode) eval(group hogGroup) any {
 	switch n.kind {
 	case hogConstant:
@@ -109,14 +105,8 @@ func (n hogNode) operate(group hogGroup) any {
 		return order == 0 && !outOfBounds(n, group, left)
 	case "!=":
 		return order != 0
-	case "<":
-		return order < 0
-	case "<=":
-		return order <= 0
-	case ">":
-		return order > 0
 	}
-	return order >= 0
+	return strings.Contains(n.text, []string{"<", "=", ">"}[order+1])
 }
 
 // outOfBounds is the service's rule for look-ups by a uuid of version 7: it searches 3 days around the time in the uuid only.
@@ -131,17 +121,12 @@ func outOfBounds(n hogNode, group hogGroup, left any) bool {
 
 func (n hogNode) different(group hogGroup) any {
 	seen := map[string]struct{}{}
-	ids := map[uuid.UUID]struct{}{}
 	var key []byte
 	for _, i := range group.rows {
-		if group.sub == nil && len(n.args) == 1 && n.args[0].kind == hogColumn && n.args[0].text == "uuid" {
-			ids[group.table.rows[i].id] = struct{}{}
-			continue
-		}
 		key = hogKey(key[:0], n.args, group.one(i))
 		seen[string(key)] = struct{}{}
 	}
-	return float64(len(seen) + len(ids))
+	return float64(len(seen))
 }
 
 // sum adds up numbers: whole ones of 64 bits wrap.
@@ -194,8 +179,6 @@ func hogKey(key []byte, nodes []hogNode, group hogGroup) []byte {
 		case string:
 			key = append(strconv.AppendInt(key, int64(len(v)), 10), ':')
 			key = append(key, v...)
-		case hogDate:
-			key = append(key, v...)
 		case uuid.UUID:
 			key = append(key, v[:]...)
 		case time.Time:
@@ -216,7 +199,7 @@ func (g hogGroup) column(name string) any {
 		return nil
 	}
 	if g.sub != nil {
-		return g.sub.query.columns[slices.Index(g.sub.query.names, name)].eval(g.sub.rows[g.rows[0]])
+		return g.sub.rows[g.rows[0]][slices.Index(g.sub.names, name)]
 	}
 	r := &g.table.rows[g.rows[0]]
 	switch name {
@@ -256,19 +239,17 @@ func hogApply(name string, args []any, zone *time.Location) any {
 		at = at.In(zone)
 	}
 	switch {
-	case name == "toTimeZone" && isTime:
+	case (name == "toTimeZone" || name == "toDateTime") && isTime:
 		return at
 	case name == "toDate" && isTime:
 		if at.Unix() < 0 { // days begin with 1970
 			at = time.Unix(0, 0).UTC()
 		}
-		return hogDate(at.Format(time.DateOnly))
+		return at.Format(time.DateOnly)
 	case name == "toStartOfDay" && isTime:
 		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
 	case name == "toYYYYMM" && isTime:
 		return float64(at.Year()*100 + int(at.Month()))
-	case name == "toDateTime" && isTime:
-		return at
 	case name == "toDateTime" && isText:
 		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
 			if t, err := time.ParseInLocation(layout, text, zone); err == nil {
@@ -328,36 +309,31 @@ func hogZone(name string) *time.Location {
 
 // compareHog orders two values of one type. UUIDs have an order of their own, which is not that of their texts.
 func compareHog(a, b any) int {
-	switch a := a.(type) {
-	case string:
-		if b, ok := b.(string); ok {
-			return cmp.Compare(a, b)
-		}
-	case hogDate:
-		switch b := b.(type) {
-		case hogDate:
-			return cmp.Compare(a, b)
-		case string:
-			return cmp.Compare(string(a), b)
-		}
-	case float64:
-		if b, ok := b.(float64); ok {
-			return cmp.Compare(a, b)
-		}
-	case time.Time:
-		if b, ok := b.(time.Time); ok {
-			return a.Compare(b)
-		}
-	case uuid.UUID:
-		switch b := b.(type) {
-		case uuid.UUID:
-			return cmp.Or(bytes.Compare(a[8:], b[8:]), bytes.Compare(a[:8], b[:8]))
-		case string: // a text compared with a UUID is read as one
-			id, err := uuid.Parse(b)
+	if _, isUUID := a.(uuid.UUID); isUUID {
+		if text, ok := b.(string); ok { // a text compared with a UUID is read as one
+			id, err := uuid.Parse(text)
 			if err != nil {
 				hogFail("type_mismatch", "Cannot parse UUID from %q", b)
 			}
-			return compareHog(a, id)
+			b = id
+		}
+	}
+	switch b := b.(type) {
+	case string:
+		if a, ok := a.(string); ok {
+			return cmp.Compare(a, b)
+		}
+	case float64:
+		if a, ok := a.(float64); ok {
+			return cmp.Compare(a, b)
+		}
+	case time.Time:
+		if a, ok := a.(time.Time); ok {
+			return a.Compare(b)
+		}
+	case uuid.UUID:
+		if a, ok := a.(uuid.UUID); ok {
+			return cmp.Or(bytes.Compare(a[8:], b[8:]), bytes.Compare(a[:8], b[:8]))
 		}
 	}
 	hogFail("type_mismatch", "There is no supertype for %T, %T", a, b)

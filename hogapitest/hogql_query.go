@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -35,12 +36,10 @@ func (n hogNode) key() string {
 	return n.text + "(" + strings.Join(parts, ",") + ")"
 }
 
-// aggregates reports whether the expression holds an aggregate function.
 func (n hogNode) aggregates() bool {
 	return n.kind == hogCall && hogFunctions[n.text].aggregate || slices.ContainsFunc(n.args, hogNode.aggregates)
 }
 
-// columns are the columns that the expression reads.
 func (n hogNode) columns() []string {
 	if n.kind == hogColumn {
 		return []string{n.text}
@@ -52,7 +51,6 @@ func (n hogNode) columns() []string {
 	return list
 }
 
-// hogQuery is a query that has been read.
 type hogQuery struct {
 	from    *hogQuery // nil: events
 	columns []hogNode
@@ -60,18 +58,22 @@ type hogQuery struct {
 	where   []hogNode // all of them hold
 	groups  []hogNode
 	having  []hogNode
-	order   []hogOrder
-	limit   int // 0 without LIMIT
+	order   []hogNode
+	down    []bool   // of order
+	limit   int      // 0 without LIMIT
+	reads   []string // columns of events
 }
 
-type hogOrder struct {
-	by   hogNode
-	down bool
+func operator(text string, args ...hogNode) hogNode {
+	return hogNode{kind: hogOperator, text: text, args: args}
 }
 
 // conjuncts are the parts of a condition that all have to hold.
 func conjuncts(n hogNode) []hogNode {
-	if n.kind == hogOperator && n.text == "AND" {
+	switch {
+	case n.kind != hogOperator:
+		hogFail("illegal_type_of_column_for_filter", "Illegal type of column for filter: %s", n.text)
+	case n.text == "AND":
 		return append(conjuncts(n.args[0]), conjuncts(n.args[1])...)
 	}
 	return []hogNode{n}
@@ -79,10 +81,8 @@ func conjuncts(n hogNode) []hogNode {
 
 // check refuses aggregates and columns in the wrong places, as ClickHouse does.
 func (q *hogQuery) check() {
-	for _, n := range slices.Concat(q.where, q.groups) {
-		if n.aggregates() {
-			hogFail("hogql_query_error", "Aggregate function is found in WHERE or GROUP BY.")
-		}
+	if slices.ContainsFunc(slices.Concat(q.where, q.groups), hogNode.aggregates) {
+		hogFail("hogql_query_error", "Aggregate function is found in WHERE or GROUP BY.")
 	}
 	if !q.grouped() {
 		if len(q.having) > 0 {
@@ -90,11 +90,8 @@ func (q *hogQuery) check() {
 		}
 		return
 	}
-	for _, n := range slices.Concat(q.columns, q.having) {
+	for _, n := range slices.Concat(q.columns, q.having, q.order) {
 		q.checkGrouped(n)
-	}
-	for _, o := range q.order {
-		q.checkGrouped(o.by)
 	}
 }
 
@@ -116,16 +113,11 @@ func (q *hogQuery) checkGrouped(n hogNode) {
 	}
 }
 
-// reads are the columns that the query reads anywhere.
-func (q *hogQuery) reads() (list []string) {
-	if q.from != nil {
-		return q.from.reads()
-	}
-	for _, n := range slices.Concat(q.columns, q.where, q.groups, q.having) {
-		list = append(list, n.columns()...)
-	}
-	for _, o := range q.order {
-		list = append(list, o.by.columns()...)
+func (q *hogQuery) types() [][2]string {
+	list := make([][2]string, len(q.columns))
+	for i, column := range q.columns {
+		kind := map[string]string{"timestamp": hogTime, "uuid": "UUID"}[column.text]
+		list[i] = [2]string{q.names[i], cmp.Or(kind, hogFunctions[column.text].returns, "String")}
 	}
 	return list
 }

@@ -17,28 +17,24 @@ const (
 // run answers the query over the events of a project. The rows are in the columns' order.
 func (q *hogQuery) run(project string, scope hogGroup) (rows [][]any, hasMore bool) {
 	limit := min(cmp.Or(q.limit, hogDefaultRows), hogRows)
-	groups := q.result(project, scope, limit)
-	rows = [][]any{}
-	for _, g := range groups[:min(limit, len(groups))] {
-		row := make([]any, len(q.columns))
-		for i, column := range q.columns {
-			row[i] = shownHog(column.eval(g))
+	rows, hasMore = q.result(project, scope, limit)
+	for _, row := range rows {
+		for i := range row {
+			row[i] = shownHog(row[i])
 		}
-		rows = append(rows, row)
 	}
-	return rows, len(groups) > limit
+	return rows, hasMore
 }
 
-// result is all rows of the result, and where they are in the order of the uuids more than the limit.
-func (q *hogQuery) result(project string, scope hogGroup, limit int) []hogGroup {
+// result is as many rows of the result as the limit says, and whether there are more.
+func (q *hogQuery) result(project string, scope hogGroup, limit int) (rows [][]any, hasMore bool) {
 	var kept []int32
 	if q.from == nil {
 		kept = q.kept(project, scope, limit)
 	} else {
-		inner := cmp.Or(q.from.limit, math.MaxInt32)
-		rows := q.from.result(project, scope, inner)
-		scope.sub = &hogSub{q.from, rows[:min(inner, len(rows))]}
-		for i := range scope.sub.rows {
+		inner, _ := q.from.result(project, scope, cmp.Or(q.from.limit, math.MaxInt32))
+		scope.sub = &hogSub{q.from.names, inner}
+		for i := range inner {
 			if holds(q.where, scope.one(int32(i))) {
 				kept = append(kept, int32(i))
 			}
@@ -48,7 +44,19 @@ func (q *hogQuery) result(project string, scope hogGroup, limit int) []hogGroup 
 	if len(q.order) > 0 {
 		groups = q.sorted(groups)
 	}
-	return groups
+	rows = [][]any{}
+	for _, g := range groups[:min(limit, len(groups))] {
+		rows = append(rows, q.values(q.columns, g))
+	}
+	return rows, len(groups) > limit
+}
+
+func (q *hogQuery) values(nodes []hogNode, g hogGroup) []any {
+	row := make([]any, len(nodes))
+	for i, n := range nodes {
+		row[i] = n.eval(g)
+	}
+	return row
 }
 
 // kept are the rows that WHERE leaves. Where the result is in the order of the uuids, only as many are looked at as it may hold.
@@ -93,7 +101,6 @@ func (q *hogQuery) kept(project string, scope hogGroup, limit int) (kept []int32
 	return kept
 }
 
-// textOfUUID reports whether the expression is toString(uuid).
 func (n hogNode) textOfUUID() bool {
 	return n.kind == hogCall && n.text == "toString" && len(n.args) == 1 && n.args[0].kind == hogColumn && n.args[0].text == "uuid"
 }
@@ -109,7 +116,7 @@ func (n hogNode) bounds() bool {
 
 // byUUID reports whether the result is in the order of the uuids, one row for each or for each of its copies.
 func (q *hogQuery) byUUID() bool {
-	return len(q.order) == 1 && !q.order[0].down && q.order[0].by.textOfUUID() && len(q.having) == 0 &&
+	return len(q.order) == 1 && !q.down[0] && q.order[0].textOfUUID() && len(q.having) == 0 &&
 		(!q.grouped() || len(q.groups) == 1 && q.groups[0].textOfUUID() && !slices.ContainsFunc(q.columns, hogNode.aggregates))
 }
 
@@ -161,7 +168,6 @@ func (n hogNode) ofDay(scope, row hogGroup) (from, to bool) {
 	return n.eval(at.one(0)) == true, n.eval(at.one(1)) == true
 }
 
-// group makes one group for each row of the result.
 func (q *hogQuery) group(kept []int32, scope hogGroup) (groups []hogGroup) {
 	if !q.grouped() {
 		for i := range kept {
@@ -192,21 +198,14 @@ func (q *hogQuery) group(kept []int32, scope hogGroup) (groups []hogGroup) {
 }
 
 func (q *hogQuery) sorted(groups []hogGroup) []hogGroup {
-	type keyed struct {
-		group hogGroup
-		by    []any
-	}
-	list := make([]keyed, len(groups))
+	keys, order := make([][]any, len(groups)), make([]int, len(groups))
 	for i, g := range groups {
-		list[i].group = g
-		for _, o := range q.order {
-			list[i].by = append(list[i].by, o.by.eval(g))
-		}
+		keys[i], order[i] = q.values(q.order, g), i
 	}
-	slices.SortStableFunc(list, func(a, b keyed) int {
-		for i, o := range q.order {
-			c := compareOrder(a.by[i], b.by[i])
-			if o.down {
+	slices.SortStableFunc(order, func(a, b int) int {
+		for i, down := range q.down {
+			c := compareOrder(keys[a][i], keys[b][i])
+			if down {
 				c = -c
 			}
 			if c != 0 {
@@ -215,10 +214,11 @@ func (q *hogQuery) sorted(groups []hogGroup) []hogGroup {
 		}
 		return 0
 	})
-	for i := range list {
-		groups[i] = list[i].group
+	sorted := make([]hogGroup, len(groups))
+	for i, at := range order {
+		sorted[i] = groups[at]
 	}
-	return groups
+	return sorted
 }
 
 // compareOrder puts nil last.

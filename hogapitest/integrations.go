@@ -68,17 +68,18 @@ type kindOfIntegration struct {
 	shows  string
 	under  string // where it begins with "name", the same again is refused; else it is overwritten
 	titled string // in the refusal of a wrong kind
+	lacks  string // the refusal where a needed key is missing, if it does not name the key
 }
 
 var integrationKinds = map[integration.Kind]kindOfIntegration{
 	"aws-s3":                       {needs: "name", shows: "name aws_role_arn", under: "name", titled: "an AWS S3"},
 	"s3-compatible":                {needs: "name aws_access_key_id aws_secret_access_key endpoint_url", shows: "name endpoint_url", under: "name", titled: "an AWS S3"},
-	"snowflake":                    {needs: "name account user", shows: "name account user authentication_type", under: "name", titled: "a Snowflake"},
+	"snowflake":                    {needs: "name account user", shows: "name account user authentication_type", under: "name", titled: "a Snowflake", lacks: "Name, account, and user must be provided"},
 	"aws-redshift":                 {needs: "user", shows: "name aws_role_arn user groups auto_create workgroup_arn host port ssl_mode ssl_root_cert", under: "name host port user", titled: "a Redshift"},
 	"postgresql":                   {needs: "host port user password", shows: "host port user ssl_mode ssl_root_cert", under: "host port user", titled: "a PostgreSQL"},
-	"databricks":                   {needs: "server_hostname client_id client_secret", shows: "server_hostname", under: "server_hostname", titled: "a Databricks"},
-	"azure-blob":                   {needs: "connection_string", under: "connection_string", titled: "an Azure Blob"},
-	"google-cloud-service-account": {needs: "service_account_email project_id", shows: "project_id service_account_email", under: "service_account_email project_id private_key_id", titled: "a Google Cloud service account"},
+	"databricks":                   {needs: "server_hostname client_id client_secret", shows: "server_hostname", under: "server_hostname", titled: "a Databricks", lacks: "Server hostname, client ID, and client secret must be provided"},
+	"azure-blob":                   {needs: "connection_string", under: "connection_string", titled: "an Azure Blob", lacks: "Connection string must be provided"},
+	"google-cloud-service-account": {needs: "service_account_email project_id", shows: "project_id service_account_email", under: "service_account_email project_id private_key_id", titled: "a Google Cloud service account", lacks: "Service account email and project ID must be provided"},
 }
 
 // friendly are the names of keys in the service's refusals.
@@ -115,7 +116,6 @@ func (s *Server) listIntegrations(r *request) answer {
 	return offsetPage(s, r, listed, (*Integration).json)
 }
 
-// integration is the one of a request's path.
 func (r *request) integration() *Integration {
 	id, _ := strconv.Atoi(r.params["id"])
 	x := r.project.integration(id)
@@ -215,20 +215,9 @@ func (x *Integration) problem() string {
 		}
 	}
 	for _, name := range needs {
-		if has(name) {
-			continue
+		if !has(name) {
+			return or(kind.lacks, fmt.Sprintf("%s is required for %s integration", or(friendly[name], name), x.Kind))
 		}
-		switch string(x.Kind) {
-		case "snowflake":
-			return "Name, account, and user must be provided"
-		case "databricks":
-			return "Server hostname, client ID, and client secret must be provided"
-		case "azure-blob":
-			return "Connection string must be provided"
-		case "google-cloud-service-account":
-			return "Service account email and project ID must be provided"
-		}
-		return fmt.Sprintf("%s is required for %s integration", or(friendly[name], name), x.Kind)
 	}
 	return x.serverProblem(has)
 }

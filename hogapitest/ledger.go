@@ -16,11 +16,7 @@ import (
 // Ledger lists the events that capture has stored, every commit in order. The service stores duplicates too, and may
 // collapse them much later.
 type Ledger struct {
-	rows     []row
-	full     []event // in addition to rows, unless the ledger is compact
-	dropped  []StoredEvent
-	requests []CaptureRequest
-	names    []string
+	ledgerBook
 
 	byUUID func() []int32 // the rows by uuid, then by commit
 }
@@ -69,25 +65,6 @@ type CaptureRequest struct {
 	Delivered  bool
 	At         time.Time
 	Protocol   string // "batch" or "v1"
-
-	V1 *V1Request // nil on batch
-}
-
-// V1Request holds the headers and fields of a request to capture v1, as sent.
-type V1Request struct {
-	ID        uuid.UUID
-	Attempt   int
-	Timestamp string // PostHog-Request-Timestamp
-	CreatedAt string
-	Encoding  string        // Content-Encoding, or empty
-	SDK       string        // PostHog-Sdk-Info
-	Results   []EventResult // as answered, in order; nil where a script answered instead
-}
-
-// EventResult is the result of one event.
-type EventResult struct {
-	UUID uuid.UUID
-	Result
 }
 
 // String names the request without its key.
@@ -105,8 +82,8 @@ func (r CaptureRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.St
 func (s *Server) Ledger() *Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	b := &s.ledger
-	l := &Ledger{rows: slices.Clip(b.rows), full: slices.Clip(b.full), dropped: slices.Clip(b.dropped), requests: slices.Clone(b.requests), names: slices.Clip(b.names)}
+	l := &Ledger{ledgerBook: s.ledger} // which only appends, but for its requests
+	l.requests = slices.Clone(l.requests)
 	l.byUUID = sync.OnceValue(l.sort)
 	return l
 }
@@ -128,11 +105,11 @@ func (l *Ledger) Len() int { return len(l.rows) }
 // Event returns a commit by its number, from 0.
 func (l *Ledger) Event(i int) StoredEvent {
 	r := l.rows[i]
-	e := StoredEvent{Commit: i, UUID: r.uuid, Event: l.names[r.name], Historical: r.historical, Notes: r.notes, Request: int(r.request)}
+	e := StoredEvent{UUID: r.uuid, Event: l.names.texts[r.name], Historical: r.historical, Notes: r.notes}
 	if i < len(l.full) {
-		f := l.full[i]
-		e.DistinctID, e.Timestamp, e.Time, e.Properties, e.Raw = f.distinctID, f.timestamp, f.at, f.properties, f.raw
+		e = l.full[i].stored()
 	}
+	e.Commit, e.Request = i, int(r.request)
 	return e
 }
 
@@ -163,7 +140,6 @@ func (l *Ledger) Last() iter.Seq[StoredEvent] {
 	}
 }
 
-// groups are the rows of each uuid.
 func (l *Ledger) groups() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
 		order := l.byUUID()
@@ -274,7 +250,7 @@ func (l *Ledger) Counts() map[EventDay]int {
 	counts := map[EventDay]int{}
 	for group := range l.groups() {
 		r := l.rows[group[len(group)-1]]
-		counts[EventDay{l.names[r.name], time.Unix(int64(r.day)*86400, 0).UTC().Format(time.DateOnly)}]++
+		counts[EventDay{l.names.texts[r.name], time.Unix(int64(r.day)*86400, 0).UTC().Format(time.DateOnly)}]++
 	}
 	return counts
 }

@@ -77,7 +77,6 @@ func (l *listener) setDown(h http.Handler, down bool) {
 	}
 }
 
-// host is the address of the socket, empty without a socket.
 func (l *listener) host() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -119,7 +118,6 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	v.send(w, a)
 }
 
-// send writes the answer to a socket.
 func (v *visit) send(w http.ResponseWriter, a answer) {
 	if !v.whole(a) {
 		breakOff(w, a, v.fault.arriving(len(a.body)))
@@ -136,7 +134,6 @@ func (v *visit) send(w http.ResponseWriter, a answer) {
 	_, _ = w.Write(a.body)
 }
 
-// reset ends the connection with an RST.
 func reset(w http.ResponseWriter) {
 	conn, _, err := http.NewResponseController(w).Hijack()
 	if err != nil {

@@ -54,8 +54,7 @@ func TestNewestAgeRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			for _, path := range []string{"/batch_exports/", "/batch_exports/run_test_step_new/"} {
-				status, body := w.call("POST", path, tt.body)
-				require.Equal(t, 400, status, body)
+				body := w.want(400, "POST", path, tt.body)
 				assert.Equal(t, tt.attr, body["attr"])
 				assert.Contains(t, body["detail"], tt.says)
 			}
@@ -63,10 +62,8 @@ func TestNewestAgeRefuses(t *testing.T) {
 	}
 	assert.Empty(t, p.Exports())
 
-	status, made := w.call("POST", "/batch_exports/", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":"%d"}`, s3)))
-	require.Equal(t, 201, status, made)
-	status, made = w.call("POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
-	require.Equal(t, 201, status, made)
+	made := w.want(201, "POST", "/batch_exports/", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":"%d"}`, s3)))
+	made = w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
 	config := made["destination"].(map[string]any)["config"].(map[string]any)
 	assert.Equal(t, false, config["legacy_parquet_extension"], "a new export has the new names")
 }
@@ -101,8 +98,7 @@ func TestNewestAgeOnUpdates(t *testing.T) {
 	id := p.AddExport(hogapitest.Export{Interval: "week"})
 	path := "/batch_exports/" + id.String() + "/"
 	w.refused(500, "error", "PATCH", path, `{"offset_hour":3}`)
-	status, body := w.call("PATCH", path, `{"interval":"week","offset_hour":3}`)
-	require.Equal(t, 200, status, body)
+	body := w.want(200, "PATCH", path, `{"interval":"week","offset_hour":3}`)
 	assert.Equal(t, 0.0, body["offset_day"], "the other becomes 0")
 	w.refused(400, "invalid_choice", "PATCH", path, `{"destination":{"type":"S3","config":{}}}`)
 }
@@ -124,8 +120,8 @@ func TestDestinationTestsAnswer(t *testing.T) {
 
 func TestIntegrationsAnswer(t *testing.T) {
 	w := inProcess(t, hogapitest.WithMember())
-	post := func(kind, config string) (int, map[string]any) {
-		return w.call("POST", "/integrations/", fmt.Sprintf(`{"kind":%q,"config":%s}`, kind, config))
+	post := func(status int, kind, config string) map[string]any {
+		return w.want(status, "POST", "/integrations/", fmt.Sprintf(`{"kind":%q,"config":%s}`, kind, config))
 	}
 	for _, tt := range []struct{ kind, config, says string }{
 		{"aws-s3", `{"aws_role_arn":"arn:r"}`, "A name is required for aws-s3 integration"},
@@ -138,15 +134,9 @@ func TestIntegrationsAnswer(t *testing.T) {
 		{"databricks", `{}`, "Server hostname, client ID, and client secret must be provided"},
 		{"slack", `{}`, "Kind not supported"},
 	} {
-		status, body := post(tt.kind, tt.config)
-		assert.Equal(t, 400, status)
-		assert.Contains(t, body["detail"], tt.says)
+		assert.Contains(t, post(400, tt.kind, tt.config)["detail"], tt.says)
 	}
-	status, body := post("postgresql", `{"host":"h","port":"5432","user":"u","password":"p"}`)
-	require.Equal(t, 201, status, body)
-	assert.NotContains(t, body["config"], "password")
-	status, body = post("postgresql", `{"host":"h","port":5432,"user":"u","password":"q"}`)
-	assert.Equal(t, 403, status)
-	assert.Contains(t, body["detail"], "requires project admin access")
+	assert.NotContains(t, post(201, "postgresql", `{"host":"h","port":"5432","user":"u","password":"p"}`)["config"], "password")
+	assert.Contains(t, post(403, "postgresql", `{"host":"h","port":5432,"user":"u","password":"q"}`)["detail"], "requires project admin access")
 	w.refused(405, "method_not_allowed", "PATCH", "/integrations/1/", "{}")
 }

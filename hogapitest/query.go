@@ -6,14 +6,8 @@ import (
 	"slices"
 	"strings"
 	"time"
-
-	"github.com/hogapi/hogapi"
 )
 
-// opQuery is the operation of queries.
-const opQuery hogapi.Op = "query.run"
-
-// queryBody is the request's body.
 type queryBody struct {
 	Query struct {
 		Kind      string         `json:"kind"`
@@ -62,7 +56,6 @@ func refuseHog(with func(*hogError) answer) {
 	}
 }
 
-// cachedAnswer is an earlier answer to a query.
 type cachedAnswer struct {
 	at   time.Time
 	body object
@@ -82,14 +75,13 @@ func refreshes(mode any) (forced, ok bool) {
 	return false, false
 }
 
-// runQuery reads the query and answers it from the table.
 func (s *Server) runQuery(r *request, body *queryBody) object {
 	zone := s.zone
 	if convert := body.Query.Modifiers.Convert; convert != nil && !*convert {
 		zone = time.UTC
 	}
 	parsed := parseHogQL(body.Query.Query, body.Query.Values, s.era, s.zone)
-	if s.ledger.compact && slices.ContainsFunc(parsed.reads(), func(name string) bool {
+	if s.ledger.compact && slices.ContainsFunc(parsed.reads, func(name string) bool {
 		return strings.HasPrefix(name, "properties.") && name != "properties."+importID
 	}) {
 		refuse(invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID))
@@ -112,24 +104,4 @@ func (s *Server) queryRefused(e *hogError) answer {
 		code = "invalid_input"
 	}
 	return invalid("", code, e.detail)
-}
-
-// types are name and type of each column.
-func (q *hogQuery) types() [][2]string {
-	list := make([][2]string, len(q.columns))
-	for i, column := range q.columns {
-		kind := "String"
-		switch column.text {
-		case "count", "uniqExact", "countDistinct", "sum", "reinterpretAsUInt64":
-			kind = "UInt64"
-		case "toDate":
-			kind = "Date"
-		case "min", "max", "timestamp", "toTimeZone", "toDateTime":
-			kind = "DateTime64(6, 'UTC')"
-		case "uuid", "toUUID":
-			kind = "UUID"
-		}
-		list[i] = [2]string{q.names[i], kind}
-	}
-	return list
 }

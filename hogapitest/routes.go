@@ -71,12 +71,12 @@ var routes = []route{
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
-	{op: opDeletionsList, method: "GET", pattern: split("/data_deletion_requests"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).listDeletions)},
-	{op: opDeletionsCreate, method: "POST", pattern: split("/data_deletion_requests"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).createDeletion)},
-	{op: opDeletionsPreview, method: "POST", pattern: split("/data_deletion_requests/preview"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).previewDeletion)},
-	{op: opDeletionsGet, method: "GET", pattern: split("/data_deletion_requests/{id}"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).getDeletion)},
+	{op: ops.DataDeletionsList, method: "GET", pattern: split("/data_deletion_requests"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).listDeletions)},
+	{op: ops.DataDeletionsCreate, method: "POST", pattern: split("/data_deletion_requests"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).createDeletion)},
+	{op: ops.DataDeletionsPreview, method: "POST", pattern: split("/data_deletion_requests/preview"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).previewDeletion)},
+	{op: ops.DataDeletionsGet, method: "GET", pattern: split("/data_deletion_requests/{id}"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).getDeletion)},
 
-	{op: opQuery, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
+	{op: ops.Query, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
 	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true, protocol: protocolBatch},
 	{op: ops.Capture, method: "POST", pattern: split("/i/v1/analytics/events"), root: true, protocol: protocolV1, since: E3},

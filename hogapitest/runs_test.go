@@ -46,8 +46,7 @@ func TestHiddenWindow(t *testing.T) {
 		w.refused(404, "not_found", "POST", detail+"retry/", "")
 		w.refused(404, "not_found", "POST", detail+"cancel/", "")
 		assert.Equal(t, old.String(), w.get("%s?after=-9d", detail)["id"])
-		status, _ := w.call("POST", detail+"retry/?after=-9d", "")
-		assert.Equal(t, 201, status)
+		w.want(201, "POST", detail+"retry/?after=-9d", "")
 	})
 }
 
@@ -72,8 +71,7 @@ func TestUnknownExportHasNoRuns(t *testing.T) {
 	run := w.project().AddRun(export, hogapitest.Run{})
 	other := w.project().AddExport(hogapitest.Export{})
 	w.refused(404, "not_found", "GET", "/batch_exports/"+other.String()+"/runs/"+run.String()+"/", "")
-	status, _ := w.call("DELETE", "/batch_exports/"+export.String()+"/", "")
-	require.Equal(t, 204, status)
+	w.want(204, "DELETE", "/batch_exports/"+export.String()+"/", "")
 	assert.Len(t, results(w.get("/batch_exports/%s/runs/", export)), 1, "runs outlive their export")
 }
 
@@ -130,11 +128,9 @@ func TestCancelOfRuns(t *testing.T) {
 		export := w.project().AddExport(hogapitest.Export{})
 		run := w.project().AddRun(export, hogapitest.Run{Status: "Starting"})
 		path := "/batch_exports/" + export.String() + "/runs/" + run.String() + "/cancel/"
-		status, body := w.call("POST", path, `{"status":"Completed"}`)
-		assert.Equal(t, 200, status)
+		body := w.want(200, "POST", path, `{"status":"Completed"}`)
 		assert.Equal(t, map[string]any{"cancelled": true}, body)
-		status, body = w.call("POST", path, "")
-		assert.Equal(t, again, status)
+		body = w.want(again, "POST", path, "")
 		if again == 400 {
 			assert.Equal(t, "Cannot cancel a run that is in 'Cancelled' status", body["detail"])
 		}
@@ -148,8 +144,7 @@ func TestRetry(t *testing.T) {
 	run := p.AddRun(export, hogapitest.Run{Status: "Failed", Error: "e", End: now.Add(-day)})
 	path := "/batch_exports/" + export.String() + "/runs/" + run.String() + "/"
 
-	status, body := w.call("POST", path+"retry/", `{"status":"Starting"}`)
-	require.Equal(t, 201, status, body)
+	body := w.want(201, "POST", path+"retry/", `{"status":"Starting"}`)
 	assert.Equal(t, export.String()+"-Backfill-2026-03-03T11:00:00Z-2026-03-03T12:00:00Z", body["backfill_id"])
 	w.refused(500, "error", "POST", path+"retry/", "") // the same interval is under way
 
@@ -163,13 +158,11 @@ func TestRetry(t *testing.T) {
 	assert.Equal(t, row["id"], runs[0]["backfill"])
 	assert.NotEqual(t, row["id"], body["backfill_id"], "no direct join")
 	assert.Equal(t, "Completed", row["status"])
-	status, _ = w.call("POST", path+"retry/", "")
-	assert.Equal(t, 201, status, "any run can be retried, and again")
+	w.want(201, "POST", path+"retry/", "")
 
 	plain := p.AddExport(hogapitest.Export{})
 	w.hours(plain, 0, 1)
 	live := p.Runs(plain)[0].ID
-	status, _ = w.call("POST", "/batch_exports/"+plain.String()+"/runs/"+live.String()+"/retry/", "")
-	assert.Equal(t, 201, status, "a backfill of one interval is no retry")
+	w.want(201, "POST", "/batch_exports/"+plain.String()+"/runs/"+live.String()+"/retry/", "")
 	assert.Len(t, p.Runs(plain), 1, "which joins the run")
 }

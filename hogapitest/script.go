@@ -8,14 +8,12 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// script holds the faults for the requests of one operation.
 type script struct {
 	faults []Fault
 	used   bool // the fault in front has been met at least once
 	chaos  *chaos
 }
 
-// chaos is a seeded source of random faults.
 type chaos struct {
 	random *rand.Rand
 	rate   float64

@@ -14,12 +14,12 @@ import (
 // eventTable holds the events as queries see them: as capture stored them, or as a test changed them. An event is in it once for each
 // commit until the copies are merged.
 type eventTable struct {
-	rows   []tableRow
-	texts  []string // of names, distinct ids and import ids
-	number map[string]int32
-	cells  map[cellKey]*cell
-	hold   bool
-	held   []int32 // stored, and not yet to be seen
+	interned // names, distinct ids and import ids
+
+	rows  []tableRow
+	cells map[cellKey]*cell
+	hold  bool
+	held  []int32 // stored, and not yet to be seen
 }
 
 // tableRow is one copy of an event.
@@ -34,25 +34,11 @@ type tableRow struct {
 // cellKey is where a row is found: no query looks into cells that it cannot want.
 type cellKey struct{ project, job, name, day int32 }
 
-// cell holds the numbers of its rows.
 type cell struct {
 	rows   []int32
 	sorted bool // by uuid, then in the order of arrival
 }
 
-func (t *eventTable) text(s string) int32 {
-	if n, ok := t.number[s]; ok {
-		return n
-	}
-	if t.number == nil {
-		t.number = map[string]int32{}
-	}
-	n := int32(len(t.texts))
-	t.texts, t.number[s] = append(t.texts, s), n
-	return n
-}
-
-// add takes a copy of an event that a project has got.
 func (t *eventTable) add(project string, e *event, compact bool) {
 	r := tableRow{id: e.uuid, who: t.text(e.distinctID), key: cellKey{project: t.text(project), job: t.text(e.job), name: t.text(e.name)}}
 	if !compact {
@@ -156,19 +142,16 @@ func (t *eventTable) pick(project, job string, n int) []int32 {
 	}
 	var taken []int32
 	for _, k := range keys {
-		c := t.cells[k]
-		c.rows = slices.DeleteFunc(c.rows, func(i int32) bool {
+		for _, i := range t.cells[k].rows {
 			if ids[t.rows[i].id] {
 				taken = append(taken, i)
-				return true
 			}
-			return false
-		})
+		}
 	}
+	t.remove(taken)
 	return taken
 }
 
-// remove takes rows out of their cells.
 func (t *eventTable) remove(rows []int32) {
 	gone := map[int32]bool{}
 	touched := map[cellKey]bool{}

@@ -29,7 +29,9 @@ type transport struct{ server *Server }
 
 func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	ctx := r.Context()
-	defer closeBody(r)
+	if r.Body != nil {
+		defer r.Body.Close()
+	}
 	if ctx.Err() != nil {
 		return nil, context.Cause(ctx)
 	}
@@ -44,21 +46,23 @@ func (t transport) RoundTrip(r *http.Request) (*http.Response, error) {
 	return v.response(r, a), nil
 }
 
-// exchange is the request's way there and back.
 func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 	ctx, trace := r.Context(), hooksOf(r)
 	host := hostPort(r)
+	failed := func(op, call string, err syscall.Errno) error {
+		return &net.OpError{Op: op, Net: "tcp", Addr: addr(host), Err: os.NewSyscallError(call, err)}
+	}
 	trace.GetConn(host)
 	if v.fault.cut == cutDial {
 		if err := pause(ctx, v.fault.delay); err != nil {
 			return answer{}, err
 		}
-		return answer{}, &net.OpError{Op: "dial", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("connect", syscall.ECONNREFUSED)}
+		return answer{}, failed("dial", "connect", syscall.ECONNREFUSED)
 	}
 	trace.GotConn(httptrace.GotConnInfo{})
 	trace.WroteHeaders()
 	if v.fault.cut == cutSend {
-		err := &net.OpError{Op: "write", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("write", syscall.EPIPE)}
+		err := failed("write", "write", syscall.EPIPE)
 		trace.WroteRequest(httptrace.WroteRequestInfo{Err: err})
 		return answer{}, err
 	}
@@ -73,7 +77,7 @@ func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 		return answer{}, io.ErrUnexpectedEOF
 	}
 	if errors.Is(err, errLost) {
-		return answer{}, &net.OpError{Op: "read", Net: "tcp", Addr: addr(host), Err: os.NewSyscallError("read", syscall.ECONNRESET)}
+		return answer{}, failed("read", "read", syscall.ECONNRESET)
 	}
 	if err != nil {
 		return answer{}, err
@@ -90,7 +94,6 @@ func (v *visit) whole(a answer) bool {
 	return v.fault.cleanEnd || v.fault.arriving(len(a.body)) == len(a.body)
 }
 
-// response is the answer as net/http would hand it over.
 func (v *visit) response(r *http.Request, a answer) *http.Response {
 	resp := &http.Response{
 		Status:     strconv.Itoa(a.status) + " " + http.StatusText(a.status),
@@ -105,10 +108,9 @@ func (v *visit) response(r *http.Request, a answer) *http.Response {
 		return resp
 	}
 	a.header.Set("Content-Length", strconv.Itoa(len(a.body)))
-	body := &responseBody{ctx: r.Context(), data: bytes.NewReader(a.body)}
+	body := &responseBody{ctx: r.Context(), data: bytes.NewReader(a.body), end: io.EOF}
 	if !v.whole(a) {
-		body.data = bytes.NewReader(a.body[:v.fault.arriving(len(a.body))])
-		body.end = io.ErrUnexpectedEOF
+		body.data, body.end = bytes.NewReader(a.body[:v.fault.arriving(len(a.body))]), io.ErrUnexpectedEOF
 	}
 	resp.Body = body
 	return resp
@@ -118,7 +120,7 @@ func (v *visit) response(r *http.Request, a answer) *http.Response {
 type responseBody struct {
 	ctx    context.Context
 	data   *bytes.Reader
-	end    error // in place of io.EOF
+	end    error
 	closed bool
 }
 
@@ -130,7 +132,7 @@ func (b *responseBody) Read(p []byte) (int, error) {
 		return 0, context.Cause(b.ctx)
 	}
 	n, err := b.data.Read(p)
-	if err == io.EOF && b.end != nil {
+	if err != nil {
 		err = b.end
 	}
 	return n, err
@@ -159,21 +161,9 @@ func readRequest(ctx context.Context, r *http.Request) ([]byte, error) {
 	return body, nil
 }
 
-func closeBody(r *http.Request) {
-	if r.Body != nil {
-		_ = r.Body.Close()
-	}
-}
-
 func hostPort(r *http.Request) string {
-	port := r.URL.Port()
-	if port == "" {
-		port = map[string]string{"http": "80"}[r.URL.Scheme]
-	}
-	if port == "" {
-		port = "443"
-	}
-	return net.JoinHostPort(r.URL.Hostname(), port)
+	port := map[string]string{"http": "80", "https": "443"}[r.URL.Scheme]
+	return net.JoinHostPort(r.URL.Hostname(), or(r.URL.Port(), port))
 }
 
 type addr string
@@ -183,24 +173,8 @@ func (a addr) String() string { return string(a) }
 
 // hooksOf returns the request's trace with every hook callable.
 func hooksOf(r *http.Request) *httptrace.ClientTrace {
-	all := &httptrace.ClientTrace{}
-	if set := httptrace.ContextClientTrace(r.Context()); set != nil {
-		*all = *set
-	}
-	if all.GetConn == nil {
-		all.GetConn = func(string) {}
-	}
-	if all.GotConn == nil {
-		all.GotConn = func(httptrace.GotConnInfo) {}
-	}
-	if all.WroteHeaders == nil {
-		all.WroteHeaders = func() {}
-	}
-	if all.WroteRequest == nil {
-		all.WroteRequest = func(httptrace.WroteRequestInfo) {}
-	}
-	if all.GotFirstResponseByte == nil {
-		all.GotFirstResponseByte = func() {}
-	}
-	return all
+	return httptrace.ContextClientTrace(httptrace.WithClientTrace(r.Context(), &httptrace.ClientTrace{
+		GetConn: func(string) {}, GotConn: func(httptrace.GotConnInfo) {}, WroteHeaders: func() {},
+		WroteRequest: func(httptrace.WroteRequestInfo) {}, GotFirstResponseByte: func() {},
+	}))
 }

@@ -72,7 +72,6 @@ func (s *Server) readV1(h http.Header, body []byte) *v1Request {
 	return r
 }
 
-// authorize reads the project key.
 func (r *v1Request) authorize(h http.Header) {
 	value, there := header(h, "Authorization")
 	if !there {
@@ -93,7 +92,6 @@ var v1Headers = []string{
 	"PostHog-Sdk-Info", "PostHog-Attempt", "PostHog-Request-Id", "PostHog-Request-Timestamp", "Content-Type", "User-Agent",
 }
 
-// readHeader reads the headers that every request must have.
 func (r *v1Request) readHeader(h http.Header) {
 	value := map[string]string{}
 	var missing []string

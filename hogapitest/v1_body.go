@@ -65,7 +65,6 @@ func textV1(f fields, name string) string {
 	return text
 }
 
-// read takes an event apart.
 func (e *v1Event) read(raw json.RawMessage) {
 	f := knownV1(raw, v1EventFields)
 	e.raw, e.fields = raw, f

@@ -16,6 +16,11 @@ type Result struct {
 	Stored  bool // although Result or Absent says otherwise: only ok and warning are stored anyway
 }
 
+type eventResult struct {
+	uuid uuid.UUID
+	Result
+}
+
 // Results answers each event of a request to capture v1 by a script: i is its index in the batch. Events that the service drops by its own
 // rules stay dropped. The function runs while others wait, so it must not call the server; it sees the event before it is stored, so
 // Commit and Request are 0. Other operations, and /batch/, are served as usual.
@@ -27,16 +32,16 @@ func Results(of func(i int, e StoredEvent) Result) Fault {
 
 // ForeignResult lets the service act, and adds the result of a uuid that was not sent.
 func ForeignResult() Fault {
-	return altered("ForeignResult", func(list []EventResult) []EventResult {
-		return append(list, EventResult{uuid.New(), Result{Result: "ok"}})
+	return altered("ForeignResult", func(list []eventResult) []eventResult {
+		return append(list, eventResult{uuid.New(), Result{Result: "ok"}})
 	})
 }
 
 // DoubledResults lets the service act, and answers with every key twice: its result first, then "drop".
 func DoubledResults() Fault {
-	return altered("DoubledResults", func(list []EventResult) []EventResult {
+	return altered("DoubledResults", func(list []eventResult) []eventResult {
 		for _, r := range list {
-			list = append(list, EventResult{r.UUID, Result{Result: "drop", Details: "rejected"}})
+			list = append(list, eventResult{r.uuid, Result{Result: "drop", Details: "rejected"}})
 		}
 		return list
 	})
@@ -44,22 +49,21 @@ func DoubledResults() Fault {
 
 // HugeResults lets the service act, and answers with at least n bytes, the most of them results of uuids that were not sent.
 func HugeResults(n int) Fault {
-	return altered(fmt.Sprintf("HugeResults(%d)", n), func(list []EventResult) []EventResult {
+	return altered(fmt.Sprintf("HugeResults(%d)", n), func(list []eventResult) []eventResult {
 		const line = len(`"00000000-0000-4000-8000-000000000001":{"result":"ok"},`)
 		for range n/line + 1 {
-			list = append(list, EventResult{uuid.New(), Result{Result: "ok"}})
+			list = append(list, eventResult{uuid.New(), Result{Result: "ok"}})
 		}
 		return list
 	})
 }
 
-func altered(name string, alter func([]EventResult) []EventResult) Fault {
+func altered(name string, alter func([]eventResult) []eventResult) Fault {
 	f := fault(name)
 	f.alter = alter
 	return f
 }
 
-// captureV1 serves a request that has been read.
 func (s *Server) captureV1(v *visit) answer {
 	r := v.v1
 	if r.refusal != nil {
@@ -85,41 +89,29 @@ func (s *Server) captureV1(v *visit) answer {
 	return answerResults(list)
 }
 
-// storeV1 commits the events of a good batch.
-func (s *Server) storeV1(v *visit, r *v1Request) []EventResult {
+func (s *Server) storeV1(v *visit, r *v1Request) []eventResult {
 	project, unknown := s.projectOf(r.token), ""
 	if project == nil {
 		unknown = "unknown key"
 	}
-	sdk, _ := header(v.call.Header, "PostHog-Sdk-Info")
-	number := s.ledger.begin(v, CaptureRequest{
-		APIKey: r.token, Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events),
-		V1: &V1Request{ID: r.id, Attempt: r.attempt, Timestamp: r.stamp, CreatedAt: r.created, Encoding: r.encoding, SDK: sdk},
-	}, project)
+	s.ledger.begin(v, CaptureRequest{APIKey: r.token, Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events)}, project)
 	keep := v.fault.stored(len(r.events))
-	list := make([]EventResult, 0, len(r.events))
+	list := make([]eventResult, 0, len(r.events))
 	for i := range r.events {
 		e := &r.events[i]
 		result := v.resultOf(i, e)
 		switch {
 		case result.Result != "ok" && result.Result != "warning" && !result.Stored || result.Absent && !result.Stored:
 			if result.Result == "drop" {
-				s.ledger.commit(number, &e.event, or(result.Details, "drop"))
+				s.keep(v, &e.event, nil, or(result.Details, "drop"))
 			}
 		case i >= keep, e.name == "$$heatmap", e.name == "$$client_ingestion_warning": // not stored, or not as events
 		default:
-			s.ledger.commit(number, &e.event, unknown)
-			if unknown == "" {
-				s.duties.stored(v, e.job)
-				s.table.add(project.id, &e.event, s.ledger.compact)
-			}
+			s.keep(v, &e.event, project, unknown)
 		}
 		if !result.Absent {
-			list = append(list, EventResult{e.uuid, result})
+			list = append(list, eventResult{e.uuid, result})
 		}
-	}
-	if v.fault.instead == nil && v.fault.alter == nil && !s.ledger.compact {
-		s.ledger.requests[number-1].V1.Results = list
 	}
 	return list
 }
@@ -138,10 +130,7 @@ func (v *visit) resultOf(i int, e *v1Event) Result {
 	if v.fault.results == nil {
 		return own
 	}
-	scripted := v.fault.results(i, StoredEvent{
-		UUID: e.uuid, Event: e.name, DistinctID: e.distinctID, Timestamp: e.timestamp, Time: e.at,
-		Properties: e.properties, Raw: e.raw, Historical: e.historical, Notes: e.notes,
-	})
+	scripted := v.fault.results(i, e.stored())
 	if scripted.Result == "" {
 		scripted.Result, scripted.Details = own.Result, own.Details
 	}
@@ -149,7 +138,7 @@ func (v *visit) resultOf(i int, e *v1Event) Result {
 }
 
 // answerResults writes the results in their order. Retry-After is there only where one says retry.
-func answerResults(list []EventResult) answer {
+func answerResults(list []eventResult) answer {
 	var b bytes.Buffer
 	header := http.Header{"Content-Type": {"application/json"}}
 	b.WriteString(`{"results":{`)
@@ -157,7 +146,7 @@ func answerResults(list []EventResult) answer {
 		if i > 0 {
 			b.WriteByte(',')
 		}
-		fmt.Fprintf(&b, `"%s":{"result":%s`, r.UUID, toJSON(r.Result.Result))
+		fmt.Fprintf(&b, `"%s":{"result":%s`, r.uuid, toJSON(r.Result.Result))
 		if r.Details != "" {
 			fmt.Fprintf(&b, `,"details":%s`, toJSON(r.Details))
 		}

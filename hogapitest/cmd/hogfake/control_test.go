@@ -1,12 +1,8 @@
 package main
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
-	"net/http"
-	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -15,28 +11,12 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// posted is the answer to a POST with a key.
-func posted(t *testing.T, url, key, body string) (int, string) {
-	t.Helper()
-	r, err := http.NewRequest("POST", url, bytes.NewReader([]byte(body)))
-	require.NoError(t, err)
-	if key != "" {
-		r.Header.Set("Authorization", "Bearer "+key)
-	}
-	resp, err := http.DefaultClient.Do(r)
-	require.NoError(t, err)
-	defer resp.Body.Close()
-	text, err := io.ReadAll(resp.Body)
-	require.NoError(t, err)
-	return resp.StatusCode, strings.TrimSpace(string(text))
-}
-
 // A test can control a fake in another process like one in its own.
 func TestControl(t *testing.T) {
 	url, end := start(t, "-compact")
 	defer end()
 	count := func() string {
-		_, text := posted(t, url+"/api/projects/"+hogapitest.DefaultProject+"/query/", hogapitest.DefaultPersonalKey,
+		_, text, _ := call(t, "POST", url+"/api/projects/"+hogapitest.DefaultProject+"/query/", hogapitest.DefaultPersonalKey,
 			`{"query":{"kind":"HogQLQuery","query":"SELECT count() AS n, uniqExact(uuid) AS u FROM events WHERE properties.$import_job_id = 'job' AND timestamp < toDateTime('2025-06-01T00:00:00Z')"},"refresh":"force_blocking"}`)
 		var out struct{ Results [][]int }
 		if json.Unmarshal([]byte(text), &out) != nil || out.Results == nil {
@@ -45,11 +25,11 @@ func TestControl(t *testing.T) {
 		return fmt.Sprint(out.Results[0])
 	}
 	send := func(n string) {
-		status, text := posted(t, url+"/batch/", "", `{"api_key":"`+hogapitest.DefaultProjectKey+`","batch":[{"event":"e","distinct_id":"d","timestamp":"2025-01-02","uuid":"00000000-0000-4000-8000-00000000000`+n+`","properties":{"$import_job_id":"job"}}]}`)
+		status, text, _ := call(t, "POST", url+"/batch/", "", `{"api_key":"`+hogapitest.DefaultProjectKey+`","batch":[{"event":"e","distinct_id":"d","timestamp":"2025-01-02","uuid":"00000000-0000-4000-8000-00000000000`+n+`","properties":{"$import_job_id":"job"}}]}`)
 		require.Equal(t, 200, status, text)
 	}
 	act := func(action string) map[string]any {
-		status, text := posted(t, url+"/hogfake/"+action, "", "")
+		status, text, _ := call(t, "POST", url+"/hogfake/"+action, "", "")
 		require.Equal(t, 200, status, text)
 		var out map[string]any
 		require.NoError(t, json.Unmarshal([]byte(text), &out))
@@ -80,7 +60,7 @@ func TestControl(t *testing.T) {
 	state := act("state")
 	assert.Equal(t, []any{4.0, 3.0, 1.0, 0.0, []any{}}, []any{state["commits"], state["unique"], state["duplicates"], state["dropped"], state["breaches"]})
 	for _, action := range []string{"nothing", "move?n=1&by=x", "release?n=x", "add?at=x", "fail?status=1"} {
-		status, _ := posted(t, url+"/hogfake/"+action, "", "")
+		status, _, _ := call(t, "POST", url+"/hogfake/"+action, "", "")
 		assert.Equal(t, 400, status, action)
 	}
 }

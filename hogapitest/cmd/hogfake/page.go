@@ -4,14 +4,11 @@ import (
 	"bytes"
 	"cmp"
 	_ "embed"
-	"fmt"
 	"html/template"
 	"maps"
 	"net/http"
-	"regexp"
 	"slices"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -29,14 +26,13 @@ type page struct {
 var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
-	"number": number, "time": clock, "state": state, "size": size, "path": withoutKeys,
+	"number": number, "time": clock, "state": state, "size": size,
 }).Parse(pageText))
 
 const (
 	newestRuns  = 8 // shown of each export
 	newestCalls = 25
-	mostRows    = 62 // of days; more are shown as months, or as years
-	mostNames   = 6  // of events that have a column
+	mostNames   = 50 // of events
 )
 
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
@@ -58,7 +54,7 @@ type view struct {
 	Refresh  bool
 	Totals   []total
 	Projects []project
-	Events   matrix
+	Events   []*eventRow
 	Calls    []hogapitest.Call
 }
 
@@ -108,74 +104,32 @@ func (p page) view(refresh bool) view {
 		{"events", unique}, {"stored again", ledger.Len() - unique}, {"dropped", len(ledger.Dropped())},
 		{"capture requests", len(ledger.Requests())}, {"calls", len(calls)},
 	}
-	v.Events = newMatrix(ledger.Counts())
+	v.Events = eventRows(ledger.Counts())
 	slices.Reverse(calls)
 	v.Calls = calls[:min(len(calls), newestCalls)]
 	return v
 }
 
-// matrix counts events by time and name.
-type matrix struct {
-	Step  string // Day, Month or Year
-	Names []string
-	Rows  []matrixRow
-	Total []int
+// eventRow counts the events of one name.
+type eventRow struct {
+	Name, First, Last string // and their days
+	Count             int
 }
 
-type matrixRow struct {
-	When   string
-	Counts []int
-}
-
-// newMatrix counts days, or longer steps where there are too many of them, newest first. The names with the fewest events share
-// the last column.
-func newMatrix(counts map[hogapitest.EventDay]int) matrix {
-	m := matrix{Step: "Day"}
-	for _, step := range []struct {
-		name   string
-		length int
-	}{{"Day", 10}, {"Month", 7}, {"Year", 4}} {
-		whens := map[string]bool{}
-		for day := range counts {
-			whens[cut(day.Day, step.length)] = true
-		}
-		m.Step = step.name
-		m.Rows = nil
-		for _, when := range slices.Sorted(maps.Keys(whens)) {
-			m.Rows = append(m.Rows, matrixRow{When: when})
-		}
-		slices.Reverse(m.Rows)
-		if len(m.Rows) <= mostRows {
-			break
-		}
-	}
-	byName := map[string]int{}
+// eventRows counts by name, the most frequent first.
+func eventRows(counts map[hogapitest.EventDay]int) []*eventRow {
+	byName := map[string]*eventRow{}
 	for day, n := range counts {
-		byName[day.Event] += n
-	}
-	m.Names = slices.SortedFunc(maps.Keys(byName), func(a, b string) int { return cmp.Or(cmp.Compare(byName[b], byName[a]), cmp.Compare(a, b)) })
-	column := map[string]int{}
-	for i, name := range m.Names {
-		column[name] = min(i, mostNames)
-	}
-	if len(m.Names) > mostNames {
-		m.Names = append(m.Names[:mostNames:mostNames], fmt.Sprintf("%d others", len(byName)-mostNames))
-	}
-	m.Total = make([]int, len(m.Names)+1)
-	for i := range m.Rows {
-		m.Rows[i].Counts = make([]int, len(m.Names)+1) // the last one is the sum
-	}
-	for day, n := range counts {
-		i := slices.IndexFunc(m.Rows, func(r matrixRow) bool { return strings.HasPrefix(day.Day, r.When) })
-		for _, line := range [][]int{m.Rows[i].Counts, m.Total} {
-			line[column[day.Event]] += n
-			line[len(m.Names)] += n
+		r := byName[day.Event]
+		if r == nil {
+			r = &eventRow{Name: day.Event, First: day.Day, Last: day.Day}
+			byName[day.Event] = r
 		}
+		r.Count, r.First, r.Last = r.Count+n, min(r.First, day.Day), max(r.Last, day.Day)
 	}
-	return m
+	rows := slices.SortedFunc(maps.Values(byName), func(a, b *eventRow) int { return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.Name, b.Name)) })
+	return rows[:min(len(rows), mostNames)]
 }
-
-func cut(text string, n int) string { return text[:min(len(text), n)] }
 
 // number groups the digits by three.
 func number(n int) string {
@@ -205,10 +159,5 @@ func state(s hogapi.RunStatus) string {
 	}
 	return "live"
 }
-
-// aKey is a key that a program put into a path; older ones have no prefix.
-var aKey = regexp.MustCompile(`(?i)ph[a-z]_\w*|\w{33,}`)
-
-func withoutKeys(path string) string { return aKey.ReplaceAllString(path, "[key]") }
 
 func size(f hogapitest.File) string { return number(len(f.Content)) + " bytes" }
