@@ -3,7 +3,6 @@ package main
 import (
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -11,10 +10,8 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // The harness counts later requests in its next test: no request may come after a reset, and the reset must not wait for anything.
@@ -141,20 +138,6 @@ func TestNoLimitOfTriesUnlessAsked(t *testing.T) {
 	})
 }
 
-func TestBatchTooLargeIsHalved(t *testing.T) {
-	inBubble(t, func(r *rig) {
-		r.answers(413, 200, 413, 200, 413)
-		r.send(4, time.Minute, `"flush_at":10`)
-		var sizes []int
-		for _, got := range r.got() {
-			sizes = append(sizes, len(got.events))
-		}
-		if fmt.Sprint(sizes) != "[4 2 2 1 1]" {
-			r.Errorf("events of the requests: %v", sizes)
-		}
-	})
-}
-
 func TestPlainWhenCompressionIsOff(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.send(1, 0, `"enable_compression":false`)
@@ -163,26 +146,6 @@ func TestPlainWhenCompressionIsOff(t *testing.T) {
 			r.Errorf("Content-Encoding %q", got)
 		}
 	})
-}
-
-// The adapter must open the age gate: with the default, an importer refuses the live events of the harness.
-func TestLiveEventsNeedAnOpenGate(t *testing.T) {
-	client, err := hogapi.NewClient(hogapi.WithCaptureURL("http://127.0.0.1:8191"), hogapi.WithProjectAPIKey("phc_test_key"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	capture, err := client.NewCapture(&hogapi.CaptureOptions{ID: "gate"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	live := hogapi.Event{Name: "test_event", DistinctID: "test_user", Timestamp: time.Now(), Position: hogapi.Position{Offset: 1}}
-	refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), live))
-	if !refused || refusal.Reason != reasons.TooYoung {
-		t.Errorf("a live event: %v", refusal)
-	}
-	if _, err := capture.Close(t.Context()); err != nil {
-		t.Error(err)
-	}
 }
 
 // The program works over real connections.

@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -47,8 +46,7 @@ func TestRefusals(t *testing.T) {
 				if len(test.authorization) > 1 {
 					header = []string{"Authorization", test.authorization}
 				}
-				a, err := w.send(test.method, path, nil, header...)
-				require.NoError(t, err)
+				a := w.sent(test.method, path, nil, header...)
 				assert.Equal(t, test.status, a.StatusCode)
 				assert.JSONEq(t, test.body, a.text)
 				assert.Equal(t, "application/json", a.Header.Get("Content-Type"))
@@ -93,8 +91,7 @@ func TestDeprecationOfEnvironments(t *testing.T) {
 		{hogapitest.E2, "/api/environments/12345", ""},
 	} {
 		w := inProcess(t, hogapitest.WithEra(test.era))
-		a, err := w.send("GET", test.prefix+"/dashboards/", nil)
-		require.NoError(t, err)
+		a := w.sent("GET", test.prefix+"/dashboards/", nil)
 		assert.Equal(t, test.want, a.Header.Get("Deprecation"))
 		if test.want != "" {
 			assert.Equal(t, "Fri, 31 Jul 2026 00:00:00 GMT", a.Header.Get("Sunset"))
@@ -148,12 +145,10 @@ func TestEmptyBodies(t *testing.T) {
 		{"GET", w.prefix + "/app_metrics/" + id.String() + "/"}, {"GET", export + "/logs/"}, {"GET", export + "/runs/" + live.String() + "/logs/"}, {"POST", export + "/pause/"}, {"POST", export + "/unpause/"},
 		{"POST", export + "/runs/" + live.String() + "/cancel/"}, {"POST", export + "/runs/" + live.String() + "/retry/"},
 	} {
-		a, err := w.send(call[0], call[1], nil)
-		require.NoError(t, err)
+		a := w.sent(call[0], call[1], nil)
 		assert.Equal(t, 200, a.StatusCode, call)
 		assert.Empty(t, a.text, call)
 	}
-	a, err := w.send("GET", export+"/", nil)
-	require.NoError(t, err)
+	a := w.sent("GET", export+"/", nil)
 	assert.True(t, json.Valid([]byte(a.text)), "the others have one")
 }

@@ -69,8 +69,7 @@ func (w *wire) hours(export fmt.Stringer, from, to int) string {
 }
 
 func TestBackfillOneRunAfterAnother(t *testing.T) {
-	w := inProcess(t, hogapitest.WithPolls(1))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithPolls(1))
 	w.project().FailNextRuns(1, "no such bucket")
 	id := w.want(201, "POST", "/batch_exports/"+export.String()+"/backfills/", `{"start_at":"2026-03-04T00:00:00Z","end_at":"2026-03-04T03:30:00Z"}`)["backfill_id"]
 	path := fmt.Sprintf("/batch_exports/%s/backfills/%s/", export, id)
@@ -101,8 +100,7 @@ func TestBackfillOneRunAfterAnother(t *testing.T) {
 }
 
 func TestBackfillWithNothingToExport(t *testing.T) {
-	w := inProcess(t)
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t)
 	w.project().SetRecords(export, func(time.Time, time.Time) int { return 0 })
 	id := w.hours(export, 0, 3)
 	assert.Equal(t, "Completed", w.get("/batch_exports/%s/backfills/%s/", export, id)["status"])
@@ -110,8 +108,7 @@ func TestBackfillWithNothingToExport(t *testing.T) {
 }
 
 func TestBackfillJoinsARunningInterval(t *testing.T) {
-	w := inProcess(t, hogapitest.WithPolls(1))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithPolls(1))
 	live := w.project().AddRun(export, hogapitest.Run{Status: "Running", Start: now.Truncate(day), End: now.Truncate(day).Add(time.Hour)})
 	id := w.hours(export, 0, 2)
 	assert.Len(t, w.project().Runs(export), 1)
@@ -124,8 +121,7 @@ func TestBackfillJoinsARunningInterval(t *testing.T) {
 }
 
 func TestBackfillGoesOnAfterACancelledRun(t *testing.T) {
-	w := inProcess(t)
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t)
 	w.hours(export, 0, 2)
 	run := w.project().Runs(export)[0].ID
 	w.want(200, "POST", "/batch_exports/"+export.String()+"/runs/"+run.String()+"/cancel/", "")
@@ -133,8 +129,7 @@ func TestBackfillGoesOnAfterACancelledRun(t *testing.T) {
 }
 
 func TestCancelOfBackfills(t *testing.T) {
-	w := inProcess(t)
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t)
 	path := "/batch_exports/" + export.String() + "/backfills/" + w.hours(export, 0, 5) + "/"
 	body := w.want(200, "POST", path+"cancel/", "")
 	assert.Equal(t, map[string]any{"cancelled": true}, body)
@@ -147,8 +142,7 @@ func TestCancelOfBackfills(t *testing.T) {
 }
 
 func TestListOfBackfills(t *testing.T) {
-	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
 	for i := range 60 {
 		w.hours(export, i%7, 8)
 	}
@@ -165,8 +159,7 @@ func TestListOfBackfills(t *testing.T) {
 }
 
 func TestRowsThatComeLate(t *testing.T) {
-	w := inProcess(t, hogapitest.WithLateRows(2))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithLateRows(2))
 	path := "/batch_exports/" + export.String() + "/backfills/" + w.hours(export, 0, 1) + "/"
 	for range 2 {
 		w.refused(404, "not_found", "GET", path, "")
@@ -175,8 +168,7 @@ func TestRowsThatComeLate(t *testing.T) {
 }
 
 func TestBackfillFromTheBeginning(t *testing.T) {
-	w := inProcess(t, hogapitest.WithOldService())
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithOldService())
 	w.want(200, "POST", "/batch_exports/"+export.String()+"/backfill/", `{"start_at":null,"end_at":"2026-03-04T00:00:00Z","name":"is not read"}`)
 	runs := results(w.get("/batch_exports/%s/runs/", export))
 	require.Len(t, runs, 1)
@@ -199,8 +191,7 @@ func TestDaysKeepTheirHourInTheirZone(t *testing.T) {
 }
 
 func TestDeleteEndsWhatIsUnderWay(t *testing.T) {
-	w := inProcess(t)
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t)
 	w.hours(export, 0, 3)
 	w.want(204, "DELETE", "/batch_exports/"+export.String()+"/", "")
 	runs := w.project().Runs(export)

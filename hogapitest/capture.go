@@ -108,7 +108,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 		why = "over quota"
 	}
 	tooBig := false
-	s.ledger.begin(v, CaptureRequest{APIKey: b.token, Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
+	s.ledger.begin(v, CaptureRequest{Historical: b.historical, Gzip: zipped, Events: len(b.events)}, project)
 	fitting := b.events[:0]
 	for _, e := range b.events {
 		if e.tooBig {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"net"
 	"net/http"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -236,7 +235,7 @@ func TestCallsPrintNoKey(t *testing.T) {
 	assert.Equal(t, "dashboards.list GET /api/projects/12345/dashboards/: 200", calls[0].String())
 	printed := ""
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		printed += fmt.Sprintf(verb, calls) + fmt.Sprintf(verb, &calls[1]) + fmt.Sprintf(verb, struct{ C hogapitest.Call }{calls[1]}) + fmt.Sprintf(verb, w.Ledger().Requests())
+		printed += fmt.Sprintf(verb, calls) + fmt.Sprintf(verb, &calls[1]) + fmt.Sprintf(verb, struct{ C hogapitest.Call }{calls[1]})
 	}
 	encoded, err := calls[0].MarshalJSON()
 	require.NoError(t, err)
@@ -291,57 +290,36 @@ func (f *told) Helper()                      {}
 func (f *told) Cleanup(fn func())            { f.cleanups = append(f.cleanups, fn) }
 func (f *told) Errorf(s string, args ...any) { f.errors = append(f.errors, fmt.Sprintf(s, args...)) }
 func (f *told) Fatalf(s string, args ...any) { f.Errorf("fatal: "+s, args...) }
-func (f *told) end() {
-	for _, fn := range f.cleanups {
-		fn()
-	}
-}
 
 func TestClientEndsWithAVerdict(t *testing.T) {
-	s := hogapitest.New()
-	test := &told{}
-	client := s.Client(test)
-	require.NotNil(t, client)
-	s.Script(ops.RunsGet, hogapitest.CutAfter())
-	h := &http.Client{Transport: s.Transport()}
-	for _, path := range []string{"/api/projects/1/unheard/of/", "/batch/", "/api/projects/1/dashboards/?key=" + hogapitest.DefaultPersonalKey} {
-		r, err := http.NewRequest("POST", "https://fake.example"+path, strings.NewReader("{}"))
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+hogapitest.DefaultPersonalKey)
-		resp, err := h.Do(r)
-		require.NoError(t, err)
-		_ = resp.Body.Close()
+	verdict := func(use func(w *wire), options ...hogapi.Option) []string {
+		test, w := &told{}, inProcess(t)
+		w.Client(test, options...)
+		use(w)
+		for _, end := range test.cleanups {
+			end()
+		}
+		return test.errors
 	}
-	assert.Empty(t, test.errors)
-	test.end()
 	assert.Equal(t, []string{
 		"hogapitest: a scripted fault was not met: runs.get: CutAfter",
 		"hogapitest: the fake knows no such endpoint: POST /api/projects/1/unheard/of/",
 		"hogapitest: POST /batch/: the personal API key was sent to capture",
 		"hogapitest: POST /api/projects/1/dashboards/: the personal API key is in the URL",
-	}, test.errors)
-
-	good := &told{}
-	hogapitest.New().Client(good)
-	good.end()
-	assert.Empty(t, good.errors)
-
-	spread := &told{}
-	s = hogapitest.New()
-	s.Client(spread)
-	for _, host := range []string{"app.hogapitest.example", "evil.example", s.URL()[len("http://"):]} {
-		r, err := http.NewRequest("GET", "https://"+host+"/api/projects/12345/dashboards/", nil)
-		require.NoError(t, err)
-		r.Header.Set("Authorization", "Bearer "+hogapitest.DefaultPersonalKey)
-		resp, err := (&http.Client{Transport: s.Transport()}).Do(r)
-		require.NoError(t, err)
-		_ = resp.Body.Close()
-	}
-	spread.cleanups[0]()
-	assert.Equal(t, []string{"hogapitest: a personal API key was sent to several hosts: app.hogapitest.example, evil.example"}, spread.errors)
-
-	bad := &told{}
-	hogapitest.New().Client(bad, hogapi.WithProject("../1"))
-	require.Len(t, bad.errors, 1)
-	assert.Contains(t, bad.errors[0], "fatal: hogapitest:")
+	}, verdict(func(w *wire) {
+		w.Script(ops.RunsGet, hogapitest.CutAfter())
+		for _, path := range []string{"/api/projects/1/unheard/of/", "/batch/", "/api/projects/1/dashboards/?key=" + hogapitest.DefaultPersonalKey} {
+			w.sent("POST", path, []byte("{}"))
+		}
+	}))
+	assert.Empty(t, verdict(func(*wire) {}))
+	assert.Equal(t, []string{"hogapitest: a personal API key was sent to several hosts: app.hogapitest.example, evil.example"}, verdict(func(w *wire) {
+		for _, host := range []string{"app.hogapitest.example", "evil.example", w.URL()[len("http://"):]} {
+			w.origin = "https://" + host
+			w.get("/dashboards/")
+		}
+	}))
+	bad := verdict(func(*wire) {}, hogapi.WithProject("../1"))
+	require.Len(t, bad, 1)
+	assert.Contains(t, bad[0], "fatal: hogapitest:")
 }

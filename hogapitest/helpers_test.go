@@ -50,15 +50,17 @@ func over(t *testing.T, options []hogapitest.Option, test func(t *testing.T, w *
 }
 
 func inProcess(t *testing.T, options ...hogapitest.Option) *wire {
-	return driven(t, hogapitest.New(append([]hogapitest.Option{hogapitest.WithClock(fixedClock)}, options...)...))
-}
-
-// driven drives a server in process.
-func driven(t testing.TB, s *hogapitest.Server) *wire {
+	s := hogapitest.New(append([]hogapitest.Option{hogapitest.WithClock(fixedClock)}, options...)...)
 	return &wire{
 		Server: s, t: t, origin: "https://fake.example", http: &http.Client{Transport: s.Transport()},
 		key: hogapitest.DefaultPersonalKey, prefix: "/api/projects/" + hogapitest.DefaultProject,
 	}
+}
+
+// withExport is a server with a batch export.
+func withExport(t *testing.T, options ...hogapitest.Option) (*wire, uuid.UUID) {
+	w := inProcess(t, options...)
+	return w, w.project().AddExport(hogapitest.Export{})
 }
 
 func (w *wire) project() *hogapitest.Project { return w.Project(hogapitest.DefaultProject) }
@@ -90,14 +92,21 @@ func (w *wire) send(method, path string, body []byte, header ...string) (answer,
 	return answer{resp, string(raw)}, err
 }
 
+// sent is send for a request that must be answered.
+func (w *wire) sent(method, path string, body []byte, header ...string) answer {
+	w.t.Helper()
+	a, err := w.send(method, path, body, header...)
+	require.NoError(w.t, err)
+	return a
+}
+
 // call makes a request below the project's prefix, and decodes a JSON answer.
 func (w *wire) call(method, path, body string) (int, map[string]any) {
 	w.t.Helper()
 	if !strings.HasPrefix(path, "/api/") {
 		path = w.prefix + path
 	}
-	a, err := w.send(method, path, []byte(body))
-	require.NoError(w.t, err)
+	a := w.sent(method, path, []byte(body))
 	var out map[string]any
 	if a.text != "" {
 		require.NoError(w.t, json.Unmarshal([]byte(a.text), &out), a.text)
@@ -150,9 +159,7 @@ func pluck(list []map[string]any, key string) []any {
 func (w *wire) batch(body string, header ...string) answer {
 	w.t.Helper()
 	w.key = ""
-	a, err := w.send("POST", "/batch/", []byte(body), header...)
-	require.NoError(w.t, err)
-	return a
+	return w.sent("POST", "/batch/", []byte(body), header...)
 }
 
 // historical is a capture body with the flag.

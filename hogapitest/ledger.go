@@ -3,8 +3,6 @@ package hogapitest
 import (
 	"cmp"
 	"encoding/json"
-	"fmt"
-	"io"
 	"iter"
 	"slices"
 	"sync"
@@ -52,10 +50,9 @@ const (
 	PersonDisabled                  // v1: an illegal distinct id; the answer says person_processing_disabled
 )
 
-// CaptureRequest is one request to capture with a valid batch. It prints without its key.
+// CaptureRequest is one request to capture with a valid batch.
 type CaptureRequest struct {
-	Number     int // from 1
-	APIKey     string
+	Number     int    // from 1
 	Project    string // empty for a key that nobody has
 	Historical bool   // the request's flag
 	Gzip       bool
@@ -66,17 +63,6 @@ type CaptureRequest struct {
 	At         time.Time
 	Protocol   string // "batch" or "v1"
 }
-
-// String names the request without its key.
-func (r CaptureRequest) String() string {
-	return fmt.Sprintf("capture request %d: %d of %d events, status %d, delivered %t", r.Number, r.Stored, r.Events, r.Status, r.Delivered)
-}
-
-// Format writes String under every verb.
-func (r CaptureRequest) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, r.String()) }
-
-// MarshalJSON is String for JSON.
-func (r CaptureRequest) MarshalJSON() ([]byte, error) { return json.Marshal(r.String()) }
 
 // Ledger returns the events that are stored now.
 func (s *Server) Ledger() *Ledger {

@@ -53,8 +53,7 @@ func TestLogs(t *testing.T) {
 }
 
 func TestRunsWriteLogs(t *testing.T) {
-	w := inProcess(t, hogapitest.WithPolls(1))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithPolls(1))
 	w.project().FailNextRuns(1, "no such bucket")
 	w.project().AddRun(export, hogapitest.Run{Status: "Running"})
 	w.get("/batch_exports/%s/runs/", export)
@@ -65,16 +64,14 @@ func TestRunsWriteLogs(t *testing.T) {
 }
 
 func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
-	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
 	for _, path := range []string{"/batch_exports/" + export.String() + "/logs/", "/app_metrics/1/error_details/?error_type=E"} {
 		assert.Equal(t, "This action does not support Personal API Key access", w.refused(403, "permission_denied", "GET", path, ""))
 	}
 }
 
 func TestAppMetricsOfAnExport(t *testing.T) {
-	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
-	export := w.project().AddExport(hogapitest.Export{})
+	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
 	for i, status := range []string{"Failed", "Completed", "Completed"} {
 		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Created: now.Add(-time.Duration(i) * day)})
 	}

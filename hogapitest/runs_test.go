@@ -52,8 +52,7 @@ func TestHiddenWindow(t *testing.T) {
 
 func TestStatusFilter(t *testing.T) {
 	for era, want := range map[hogapitest.Era]int{hogapitest.E2: 3, hogapitest.E3: 2} {
-		w := inProcess(t, hogapitest.WithEra(era))
-		export := w.project().AddExport(hogapitest.Export{})
+		w, export := withExport(t, hogapitest.WithEra(era))
 		for _, status := range []string{"Failed", "Completed", "FailedBilling"} {
 			w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Error: "e"})
 		}
@@ -79,8 +78,7 @@ func TestShapeOfARun(t *testing.T) {
 	spec := []string{"id", "status", "records_completed", "latest_error", "data_interval_start", "data_interval_end", "cursor", "created_at", "finished_at", "last_updated_at", "records_total_count", "batch_export"}
 	middle := append(spec, "backfill", "bytes_exported")
 	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: middle, hogapitest.E3: append(middle, "records_failed", "batch_export_on_demand")} {
-		w := inProcess(t, hogapitest.WithEra(era))
-		export := w.project().AddExport(hogapitest.Export{})
+		w, export := withExport(t, hogapitest.WithEra(era))
 		run := w.project().AddRun(export, hogapitest.Run{FromStart: true, Extra: map[string]any{"cursor": "c"}})
 		got := w.get("/batch_exports/%s/runs/%s/", export, run)
 		var keys []string
@@ -124,8 +122,7 @@ func TestEachReadMovesALiveRun(t *testing.T) {
 
 func TestCancelOfRuns(t *testing.T) {
 	for era, again := range map[hogapitest.Era]int{hogapitest.E1: 500, hogapitest.E2: 400, hogapitest.E3: 400} {
-		w := inProcess(t, hogapitest.WithEra(era))
-		export := w.project().AddExport(hogapitest.Export{})
+		w, export := withExport(t, hogapitest.WithEra(era))
 		run := w.project().AddRun(export, hogapitest.Run{Status: "Starting"})
 		path := "/batch_exports/" + export.String() + "/runs/" + run.String() + "/cancel/"
 		body := w.want(200, "POST", path, `{"status":"Completed"}`)

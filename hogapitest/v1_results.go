@@ -94,7 +94,7 @@ func (s *Server) storeV1(v *visit, r *v1Request) []eventResult {
 	if project == nil {
 		unknown = "unknown key"
 	}
-	s.ledger.begin(v, CaptureRequest{APIKey: r.token, Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events)}, project)
+	s.ledger.begin(v, CaptureRequest{Historical: r.historical, Gzip: r.encoding == "gzip", Events: len(r.events)}, project)
 	keep := v.fault.stored(len(r.events))
 	list := make([]eventResult, 0, len(r.events))
 	for i := range r.events {

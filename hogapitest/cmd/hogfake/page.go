@@ -27,13 +27,16 @@ var pageText string
 
 var pageTemplate = template.Must(template.New("page").Funcs(template.FuncMap{
 	"number": number, "time": clock, "state": state, "size": size,
+	"runs": newest[hogapitest.Run], "backfills": newest[hogapitest.Backfill], "calls": newest[hogapitest.Call],
 }).Parse(pageText))
 
-const (
-	newestRuns  = 8 // shown of each export
-	newestCalls = 25
-	mostNames   = 50 // of events
-)
+const mostNames = 50 // of events
+
+// newest reverses a list that is its own, and cuts it.
+func newest[T any](most int, list []T) []T {
+	slices.Reverse(list)
+	return list[:min(len(list), most)]
+}
 
 func (p page) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	var b bytes.Buffer
@@ -53,7 +56,7 @@ type view struct {
 
 	Refresh  bool
 	Totals   []total
-	Projects []project
+	Projects []*hogapitest.Project
 	Events   []*eventRow
 	Calls    []hogapitest.Call
 }
@@ -63,50 +66,27 @@ type total struct {
 	Count int
 }
 
-type project struct {
-	*hogapitest.Project
-
-	Exports []export
-}
-
-type export struct {
-	hogapitest.Export
-
-	Runs      []hogapitest.Run // newest first
-	AllRuns   int
-	Backfills []hogapitest.Backfill
-}
-
 func (p page) view(refresh bool) view {
 	v := view{
-		URL: p.url, Age: p.era.String(), Refresh: refresh,
+		URL: p.url, Age: p.era.String(), Refresh: refresh, Projects: p.fake.Projects(), Calls: p.fake.Calls(),
 		Project: hogapitest.DefaultProject, Key: hogapitest.DefaultPersonalKey, ProjectKey: hogapitest.DefaultProjectKey,
 	}
 	var exports, runs, backfills, integrations, downloads int
-	for _, from := range p.fake.Projects() {
-		shown := project{Project: from}
-		for _, e := range from.Exports() {
-			all := from.Runs(e.ID)
-			slices.Reverse(all)
-			x := export{Export: e, AllRuns: len(all), Runs: all[:min(len(all), newestRuns)], Backfills: from.Backfills(e.ID)}
-			slices.Reverse(x.Backfills)
-			shown.Exports = append(shown.Exports, x)
-			exports, runs, backfills = exports+1, runs+len(all), backfills+len(x.Backfills)
+	for _, p := range v.Projects {
+		for _, e := range p.Exports() {
+			exports, runs, backfills = exports+1, runs+len(p.Runs(e.ID)), backfills+len(p.Backfills(e.ID))
 		}
-		integrations += len(from.Integrations())
-		downloads += len(from.FileDownloads())
-		v.Projects = append(v.Projects, shown)
+		integrations += len(p.Integrations())
+		downloads += len(p.FileDownloads())
 	}
-	ledger, calls := p.fake.Ledger(), p.fake.Calls()
+	ledger := p.fake.Ledger()
 	unique := ledger.Unique()
 	v.Totals = []total{
 		{"exports", exports}, {"runs", runs}, {"backfills", backfills}, {"integrations", integrations}, {"file downloads", downloads},
 		{"events", unique}, {"stored again", ledger.Len() - unique}, {"dropped", len(ledger.Dropped())},
-		{"capture requests", len(ledger.Requests())}, {"calls", len(calls)},
+		{"capture requests", len(ledger.Requests())}, {"calls", len(v.Calls)},
 	}
 	v.Events = eventRows(ledger.Counts())
-	slices.Reverse(calls)
-	v.Calls = calls[:min(len(calls), newestCalls)]
 	return v
 }
 
