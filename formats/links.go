@@ -43,7 +43,6 @@ func Links(source hogapi.Source) hogapi.Source { return links{source} }
 
 type links struct{ source hogapi.Source }
 
-// Name implements hogapi.Source.
 func (l links) Name() string { return "links of " + l.source.Name() }
 
 // Unwrap returns the source that is read.
@@ -55,7 +54,6 @@ const linksKey = "links"
 // linksMemory is how many bytes of pairs are sorted in memory at once.
 const linksMemory = 8 << 20
 
-// Events implements hogapi.Source.
 func (l links) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
 		if err := l.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) }); err != nil {

@@ -53,7 +53,6 @@ func (f *file) Close() error {
 	return nil
 }
 
-// Read implements [fs.File].
 func (f *file) Read(p []byte) (n int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -62,7 +61,6 @@ func (f *file) Read(p []byte) (n int, err error) {
 	return n, err
 }
 
-// Seek implements [io.Seeker].
 func (f *file) Seek(offset int64, whence int) (int64, error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -79,7 +77,6 @@ func (f *file) Seek(offset int64, whence int) (int64, error) {
 	return offset, nil
 }
 
-// ReadAt implements [io.ReaderAt].
 func (f *file) ReadAt(p []byte, offset int64) (n int, err error) {
 	if offset < 0 {
 		return 0, f.failed(fs.ErrInvalid)

@@ -131,7 +131,6 @@ func (i *info) Sys() any                   { return nil }
 func (i *info) Type() fs.FileMode          { return i.Mode().Type() }
 func (i *info) Info() (fs.FileInfo, error) { return i, nil }
 
-// Mode implements [fs.FileInfo].
 func (i *info) Mode() fs.FileMode {
 	if i.isDir {
 		return fs.ModeDir | 0o555
@@ -150,18 +149,14 @@ type folder struct {
 	isRead  bool
 }
 
-// Stat implements [fs.File].
 func (d *folder) Stat() (fs.FileInfo, error) { return d.info, nil }
 
-// Close implements [fs.File].
 func (d *folder) Close() error { return nil }
 
-// Read implements [fs.File].
 func (d *folder) Read([]byte) (int, error) {
 	return 0, &fs.PathError{Op: "read", Path: d.name, Err: errors.New("is a directory")}
 }
 
-// ReadDir implements [fs.ReadDirFile].
 func (d *folder) ReadDir(n int) (list []fs.DirEntry, err error) {
 	if !d.isRead {
 		if d.entries, err = d.fsys.ReadDir(d.name); err != nil {

@@ -61,7 +61,6 @@ func clientOf(url string) *s3.Client {
 	})
 }
 
-// ServeHTTP implements http.Handler.
 func (s *storage) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	fault := s.fault

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/base64"
 	"encoding/json"
+	"reflect"
 	"strconv"
 	"time"
 )
@@ -100,24 +101,10 @@ func (e *Encoder) rare(dst []byte, v any, depth int) ([]byte, error) {
 	switch v := v.(type) {
 	case float32:
 		return finite(appendFloat(dst, float64(v), 32))
-	case int32:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case int16:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case int8:
-		return strconv.AppendInt(dst, int64(v), 10), nil
-	case uint:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
-	case uint64:
-		return strconv.AppendUint(dst, v, 10), nil
-	case uint32:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
-	case uint16:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
-	case uint8:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
-	case uintptr:
-		return strconv.AppendUint(dst, uint64(v), 10), nil
+	case int32, int16, int8:
+		return strconv.AppendInt(dst, reflect.ValueOf(v).Int(), 10), nil
+	case uint, uint64, uint32, uint16, uint8, uintptr:
+		return strconv.AppendUint(dst, reflect.ValueOf(v).Uint(), 10), nil
 	case map[string]string:
 		return mapped(e, dst, v, depth, appendString)
 	case map[string]int:

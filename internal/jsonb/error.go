@@ -28,26 +28,17 @@ const (
 	KindDuplicate                 // a key that occurs twice in an object
 )
 
+var kindTexts = [...]string{
+	KindUTF8: "bad UTF-8", KindNumber: "not a finite JSON number", KindSurrogate: "lone surrogate", KindDepth: "nested too deep",
+	KindSyntax: "bad JSON", KindType: "cannot be marshalled", KindDuplicate: "duplicate key",
+}
+
 // String returns a short text such as "bad UTF-8".
 func (k Kind) String() string {
-	switch k {
-	case KindUTF8:
-		return "bad UTF-8"
-	case KindNumber:
-		return "not a finite JSON number"
-	case KindSurrogate:
-		return "lone surrogate"
-	case KindDepth:
-		return "nested too deep"
-	case KindSyntax:
-		return "bad JSON"
-	case KindType:
-		return "cannot be marshalled"
-	case KindDuplicate:
-		return "duplicate key"
-	default:
+	if k == 0 || int(k) >= len(kindTexts) {
 		return "kind " + strconv.Itoa(int(k))
 	}
+	return kindTexts[k]
 }
 
 // Error describes a fault and its position in a value. Its text names keys, never values.

@@ -10,6 +10,12 @@ import (
 
 const hexDigits = "0123456789abcdef"
 
+// The characters with an escape of one letter, and the reverse.
+var (
+	escapes   = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '\b': 'b', '\f': 'f', '\n': 'n', '\r': 'r', '\t': 't'}
+	unescapes = [utf8.RuneSelf]byte{'"': '"', '\\': '\\', '/': '/', 'b': '\b', 'f': '\f', 'n': '\n', 'r': '\r', 't': '\t'}
+)
+
 // special marks the bytes of x that end a run of plain text: quotes, backslashes, control
 // characters and bytes outside ASCII. The lowest mark is exact; higher marks may be false.
 func special(x uint64) uint64 {
@@ -59,20 +65,9 @@ func appendSpecial(dst []byte, s string) ([]byte, error) {
 			continue
 		}
 		dst = append(dst, s[start:i]...)
-		switch c {
-		case '"', '\\':
-			dst = append(dst, '\\', c)
-		case '\b':
-			dst = append(dst, '\\', 'b')
-		case '\f':
-			dst = append(dst, '\\', 'f')
-		case '\n':
-			dst = append(dst, '\\', 'n')
-		case '\r':
-			dst = append(dst, '\\', 'r')
-		case '\t':
-			dst = append(dst, '\\', 't')
-		default:
+		if short := escapes[c]; short != 0 {
+			dst = append(dst, '\\', short)
+		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
 		start = i + 1
@@ -157,23 +152,18 @@ func scanEscape(data []byte) (size int, kind Kind) {
 	if len(data) < 2 {
 		return 0, KindSyntax
 	}
-	switch data[1] {
-	case '"', '\\', '/', 'b', 'f', 'n', 'r', 't':
+	if c := data[1]; c < utf8.RuneSelf && unescapes[c] != 0 {
 		return 2, 0
-	case 'u':
-		r := hex4(data)
-		switch {
-		case r < 0:
-			return 0, KindSyntax
-		case !utf16.IsSurrogate(r):
-			return 6, 0
-		case utf16.DecodeRune(r, hex4(data[6:])) == utf8.RuneError:
-			return 0, KindSurrogate
-		}
-		return 12, 0
-	default:
-		return 0, KindSyntax
 	}
+	switch r := hex4(data); {
+	case r < 0:
+		return 0, KindSyntax
+	case !utf16.IsSurrogate(r):
+		return 6, 0
+	case utf16.DecodeRune(r, hex4(data[6:])) == utf8.RuneError:
+		return 0, KindSurrogate
+	}
+	return 12, 0
 }
 
 // hex4 reads the escape \uXXXX at the start of data. Without an escape it returns a negative rune.
@@ -247,29 +237,18 @@ func appendUnescaped(dst, s []byte) []byte {
 			i++
 			continue
 		}
-		switch c := s[i+1]; c {
-		case 'b':
-			dst = append(dst, '\b')
-		case 'f':
-			dst = append(dst, '\f')
-		case 'n':
-			dst = append(dst, '\n')
-		case 'r':
-			dst = append(dst, '\r')
-		case 't':
-			dst = append(dst, '\t')
-		case 'u':
-			r := hex4(s[i:])
-			i += 4
-			if utf16.IsSurrogate(r) {
-				r = utf16.DecodeRune(r, hex4(s[i+2:]))
-				i += 6
-			}
-			dst = utf8.AppendRune(dst, r)
-		default:
-			dst = append(dst, c)
+		if c := s[i+1]; c != 'u' {
+			dst = append(dst, unescapes[c])
+			i += 2
+			continue
 		}
-		i += 2
+		r := hex4(s[i:])
+		i += 6
+		if utf16.IsSurrogate(r) {
+			r = utf16.DecodeRune(r, hex4(s[i:]))
+			i += 6
+		}
+		dst = utf8.AppendRune(dst, r)
 	}
 	return dst
 }

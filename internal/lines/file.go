@@ -67,7 +67,6 @@ type counter struct {
 	isAtEnd bool
 }
 
-// Read implements io.Reader.
 func (c *counter) Read(p []byte) (n int, err error) {
 	n, err = c.Reader.Read(p)
 	c.offset += int64(n)
@@ -323,7 +322,6 @@ const mostHashed = 1 << 20
 
 func newMegabyte() *megabyte { return &megabyte{hash: sha256.New()} }
 
-// Write implements io.Writer.
 func (b *megabyte) Write(p []byte) (int, error) {
 	if rest := mostHashed - b.n; rest > 0 {
 		b.hash.Write(p[:min(int64(len(p)), rest)])

@@ -88,7 +88,6 @@ func newFrames(packed io.Reader) (unpacker, error) {
 	return &frames{Decoder: d}, nil
 }
 
-// Read implements io.Reader.
 func (f *frames) Read(p []byte) (n int, err error) {
 	n, err = f.Decoder.Read(p)
 	f.read += int64(n)
@@ -139,7 +138,6 @@ func (m *members) checked() int64 { return m.good }
 
 func (m *members) close() {}
 
-// Read implements io.Reader.
 func (m *members) Read(p []byte) (n int, err error) {
 	for {
 		n, err = m.z.Read(p)

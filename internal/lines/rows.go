@@ -256,7 +256,6 @@ type tap struct {
 
 var errNoRowEnd = errors.New("the row has no end")
 
-// Read implements io.Reader.
 func (t *tap) Read(p []byte) (n int, err error) {
 	if len(t.kept)-t.taken > t.most {
 		return 0, errNoRowEnd
