@@ -2,8 +2,10 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/binary"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -83,17 +85,9 @@ func shares(table *tabwriter.Writer, what string, counts map[string]int64) {
 
 // bySize are the keys of counts, the largest first.
 func bySize(counts map[string]int64) []string {
-	keys := make([]string, 0, len(counts))
-	for key := range counts {
-		keys = append(keys, key)
-	}
-	slices.SortFunc(keys, func(a, b string) int {
-		if counts[a] != counts[b] {
-			return int(max(-1, min(1, counts[b]-counts[a])))
-		}
-		return strings.Compare(a, b)
+	return slices.SortedFunc(maps.Keys(counts), func(a, b string) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
 	})
-	return keys
 }
 
 // counted lists counts, the largest first.

@@ -77,16 +77,12 @@ func (f *folder) failed(name string, err error) error {
 
 func (f *folder) path(name string) string { return filepath.Join(f.dir, name) }
 
-func (f *folder) state() string { return f.path(memoryName) }
-
-func (f *folder) compared() string { return f.path(comparedName) }
-
 // load reads the memory of an earlier Verify of the same receipt.
 func (f *folder) load(into *memory) error {
 	if f.dir == "" {
 		return nil
 	}
-	raw, err := durable.Read(durable.OS{}, f.state())
+	raw, err := durable.Read(durable.OS{}, f.path(memoryName))
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
@@ -124,7 +120,7 @@ func (f *folder) save(m *memory) error {
 	if err := f.lock.Check(); err != nil {
 		return f.failed(lockName, err)
 	}
-	return f.failed(memoryName, durable.Replace(durable.OS{}, f.state(), raw))
+	return f.failed(memoryName, durable.Replace(durable.OS{}, f.path(memoryName), raw))
 }
 
 // scratch returns the folder for sorting uuids: Dir, or a temporary one.
@@ -143,7 +139,7 @@ func (f *folder) openCompared(look int) (found map[int]Found, err error) {
 	if f.dir == "" {
 		return found, nil
 	}
-	raw, err := durable.Read(durable.OS{}, f.compared())
+	raw, err := durable.Read(durable.OS{}, f.path(comparedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, f.failed(comparedName, err)
 	}
@@ -153,7 +149,7 @@ func (f *folder) openCompared(look int) (found map[int]Found, err error) {
 			found[c.Cell] = c.Found
 		}
 	}
-	f.log, err = durable.OpenLog(durable.OS{}, f.compared())
+	f.log, err = durable.OpenLog(durable.OS{}, f.path(comparedName))
 	return found, f.failed(comparedName, err)
 }
 
@@ -187,7 +183,7 @@ func (f *folder) forgetCompared() error {
 	if f.dir == "" {
 		return nil
 	}
-	if err := os.Remove(f.compared()); !errors.Is(err, fs.ErrNotExist) {
+	if err := os.Remove(f.path(comparedName)); !errors.Is(err, fs.ErrNotExist) {
 		return f.failed(comparedName, err)
 	}
 	return nil

@@ -3,6 +3,7 @@ package verify
 import (
 	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"time"
 
@@ -256,12 +257,7 @@ func (t *table) Index(k Key) int {
 
 // SortedOutside are the keys of the cells that no receipt has, in order.
 func (t *table) SortedOutside() []Key {
-	keys := make([]Key, 0, len(t.Outside))
-	for k := range t.Outside {
-		keys = append(keys, k)
-	}
-	slices.SortFunc(keys, Key.compare)
-	return keys
+	return slices.SortedFunc(maps.Keys(t.Outside), Key.compare)
 }
 
 // Window is a time of whole days, half open.

@@ -201,14 +201,6 @@ func isPlain[T string | []byte](text T) bool {
 	return true
 }
 
-// KeepLong adds a member under its name or, where that is taken, under the name with as many "_"
-// after it as are needed.
-func (o *Object) KeepLong(name string, value []byte) {
-	for !o.Add(name, value) {
-		name += "_"
-	}
-}
-
 // AddAll adds the members of some objects. Where a key is in several, the first value counts.
 func (o *Object) AddAll(objects ...[]byte) error {
 	for _, raw := range objects {

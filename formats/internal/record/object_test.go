@@ -132,10 +132,11 @@ func TestURLs(t *testing.T) {
 
 func TestObjectOfNames(t *testing.T) {
 	t.Parallel()
-	var o, inner Object
-	o.KeepLong("a", []byte("1"))
-	o.KeepLong("a", []byte("2"))
-	o.KeepLong("a", []byte("3"))
+	var o Properties
+	var inner Object
+	o.Keep("a", []byte("1"))
+	o.Keep("a", []byte("2"))
+	o.Keep("a", []byte("3"))
 	assert.True(t, o.AddText("é", "\"x\"\n"))
 	assert.True(t, o.Add("", []byte("[]")))
 	assert.False(t, o.Add("", []byte("[]")))

@@ -22,8 +22,12 @@ func (p *Properties) Begin() {
 	p.once.Begin()
 }
 
-// Keep adds a property under its name, with "_" after it where that is taken.
-func (p *Properties) Keep(name string, value []byte) { p.KeepLong(name, value) }
+// Keep adds a property under its name or, where that is taken, under the name with as many "_" after it as are needed.
+func (p *Properties) Keep(name string, value []byte) {
+	for !p.Add(name, value) {
+		name += "_"
+	}
+}
 
 // AddPerson adds a property of the person, to $set or $set_once by the policy.
 func (p *Properties) AddPerson(name string, value []byte) { p.person().Add(name, value) }

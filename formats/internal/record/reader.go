@@ -2,6 +2,7 @@ package record
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"sync"
 
@@ -74,14 +75,7 @@ func PersonText(policy formats.PersonProperties) string {
 
 // OptionsText joins the parts that are not empty.
 func OptionsText(separator string, parts ...string) string {
-	var b strings.Builder
-	for _, part := range parts {
-		if part != "" && b.Len() > 0 {
-			b.WriteString(separator)
-		}
-		b.WriteString(part)
-	}
-	return b.String()
+	return strings.Join(slices.DeleteFunc(parts, func(part string) bool { return part == "" }), separator)
 }
 
 // Fields are the variables for the members of a record that a converter knows, by their names. The

@@ -33,13 +33,7 @@ func IsEmpty(raw []byte) bool {
 	if IsNone(raw) {
 		return true
 	}
-	switch raw[0] {
-	case '"':
-		return len(raw) == len(`""`)
-	case '{', '[':
-		return len(bytes.TrimLeft(raw[1:], " \t\r\n")) == 1
-	}
-	return false
+	return (raw[0] == '{' || raw[0] == '[') && len(bytes.TrimLeft(raw[1:], " \t\r\n")) == 1
 }
 
 // IsText reports whether a raw value is a text.
