@@ -14,6 +14,7 @@ import (
 // Disk is the file system of this machine; its names are paths as programs use them.
 type Disk struct{}
 
+// Open implements fs.FS.
 func (Disk) Open(path string) (fs.File, error) {
 	file, err := os.Open(path) //nolint:gosec // the caller names its own files
 	if err != nil {
@@ -22,6 +23,7 @@ func (Disk) Open(path string) (fs.File, error) {
 	return file, nil
 }
 
+// Stat implements fs.StatFS.
 func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
 
 // handle is an open file as stored, before unpacking.
