@@ -227,6 +227,8 @@ func TestQuota(t *testing.T) {
 	w := inProcess(t)
 	w.SetQuota(hogapitest.QuotaSilent)
 	assert.JSONEq(t, `{"status":"Ok"}`, w.batch(historical(event(1))).text)
+	v1 := w.post(v1Batch(v1Event(1)))
+	assert.Equal(t, []any{402, "billing_limit_exceeded", ""}, []any{v1.StatusCode, v1.tag(t), v1.Header.Get("Retry-After")})
 	w.SetQuota(hogapitest.QuotaListed)
 	a := w.batch(historical(event(2)))
 	assert.Equal(t, 200, a.StatusCode)

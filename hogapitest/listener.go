@@ -91,26 +91,21 @@ func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		u.Scheme = "https"
 	}
 	v := s.arrive(r.Method, &u, r.Header, short(r))
+	var a answer
+	var body []byte
+	err := errLost
 	if v.fault.cut == cutDial || v.fault.cut == cutSend {
 		_ = pause(r.Context(), v.fault.delay)
-		v.leave(0, false)
-		reset(w)
-		return
+	} else if body, err = io.ReadAll(r.Body); err == nil {
+		a, err = v.serve(r.Context(), body)
 	}
-	body, err := io.ReadAll(r.Body)
 	if err != nil {
 		v.leave(0, false)
-		reset(w)
-		return
-	}
-	a, err := v.serve(r.Context(), body)
-	if err != nil {
-		v.leave(0, false)
+		sent := ""
 		if v.fault.cut == cutHeader {
-			cutOff(w, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n")
-			return
+			sent = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 		}
-		reset(w)
+		cutOff(w, sent)
 		return
 	}
 	// Recorded before it is sent, since the client may act on the answer at once.
@@ -134,21 +129,6 @@ func (v *visit) send(w http.ResponseWriter, a answer) {
 	_, _ = w.Write(a.body)
 }
 
-func reset(w http.ResponseWriter) {
-	conn, _, err := http.NewResponseController(w).Hijack()
-	if err != nil {
-		panic(http.ErrAbortHandler)
-	}
-	abort(conn)
-}
-
-func abort(conn net.Conn) {
-	if tcp, ok := conn.(*net.TCPConn); ok {
-		_ = tcp.SetLinger(0)
-	}
-	_ = conn.Close()
-}
-
 // breakOff announces the whole answer and ends the connection after n bytes of its body.
 func breakOff(w http.ResponseWriter, a answer, n int) {
 	var head strings.Builder
@@ -158,11 +138,14 @@ func breakOff(w http.ResponseWriter, a answer, n int) {
 	cutOff(w, head.String()+"\r\n"+string(a.body[:n]))
 }
 
-// cutOff sends some bytes and ends the connection, without an RST: the client must get them.
+// cutOff sends some bytes, which the client must get, and ends the connection. Without any it is reset.
 func cutOff(w http.ResponseWriter, sent string) {
 	conn, buffered, err := http.NewResponseController(w).Hijack()
 	if err != nil {
 		panic(http.ErrAbortHandler)
+	}
+	if tcp, ok := conn.(*net.TCPConn); ok && sent == "" {
+		_ = tcp.SetLinger(0)
 	}
 	_, _ = buffered.WriteString(sent)
 	_ = buffered.Flush()

@@ -72,17 +72,15 @@ func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 		return answer{}, err
 	}
 	a, err := v.serve(ctx, body)
-	if errors.Is(err, errLost) && v.fault.cut == cutHeader {
+	switch {
+	case errors.Is(err, errLost) && v.fault.cut == cutHeader:
 		trace.GotFirstResponseByte()
 		return answer{}, io.ErrUnexpectedEOF
-	}
-	if errors.Is(err, errLost) {
+	case errors.Is(err, errLost):
 		return answer{}, failed("read", "read", syscall.ECONNRESET)
-	}
-	if err != nil {
+	case err != nil:
 		return answer{}, err
-	}
-	if ctx.Err() != nil {
+	case ctx.Err() != nil:
 		return a, context.Cause(ctx)
 	}
 	trace.GotFirstResponseByte()

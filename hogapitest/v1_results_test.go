@@ -114,16 +114,6 @@ func TestWrongResults(t *testing.T) {
 	})
 }
 
-func TestV1Quotas(t *testing.T) {
-	w := inProcess(t)
-	w.SetQuota(hogapitest.QuotaSilent)
-	a := w.post(v1Batch(v1Event(1)))
-	assert.Equal(t, 402, a.StatusCode)
-	assert.Equal(t, "billing_limit_exceeded", a.tag(t))
-	assert.Empty(t, a.Header.Get("Retry-After"))
-
-}
-
 func TestV1Culprits(t *testing.T) {
 	w := inProcess(t)
 	w.RejectEvents(func(raw json.RawMessage) int {

@@ -46,7 +46,7 @@ func (s *Server) listWarnings(r *request) answer {
 			groups[key] = append(groups[key], w)
 		}
 	}
-	var rows []object
+	rows := []object{}
 	for key, all := range groups {
 		rows = append(rows, warningRow(key, all, samples))
 	}
@@ -56,7 +56,7 @@ func (s *Server) listWarnings(r *request) answer {
 		}
 		return cmp.Or(cmp.Compare(b["count"].(int), a["count"].(int)), cmp.Compare(a["type"].(string), b["type"].(string)))
 	})
-	return success(append([]object{}, rows[:min(limit, len(rows))]...))
+	return success(rows[:min(limit, len(rows))])
 }
 
 func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) bool {
@@ -69,26 +69,26 @@ func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) boo
 
 func warningRow(key [3]string, all []Warning, samples int) object {
 	slices.SortStableFunc(all, func(a, b Warning) int { return b.Raised.Compare(a.Raised) })
-	shown, hours := []object{}, []object{}
-	for i, w := range all {
+	hours := []object{}
+	for _, w := range all {
 		hour := stamp(w.Raised.Truncate(time.Hour))
 		if n := len(hours); n > 0 && hours[n-1]["timestamp"] == hour {
 			hours[n-1]["count"] = hours[n-1]["count"].(int) + 1
 		} else {
 			hours = append(hours, object{"timestamp": hour, "count": 1})
 		}
-		if i < samples {
-			sample := object{
-				"timestamp": stamp(w.Raised), "source": "ingestion", "pipeline_step": nil, "event_uuid": nil,
-				"distinct_id": nil, "person_id": nil, "group_key": nil, "details": w.Details,
-			}
-			maps.Copy(sample, w.Extra)
-			shown = append(shown, sample)
-		}
 	}
 	slices.Reverse(hours)
+	sample := func(w Warning) object {
+		o := object{
+			"timestamp": stamp(w.Raised), "source": "ingestion", "pipeline_step": nil, "event_uuid": nil,
+			"distinct_id": nil, "person_id": nil, "group_key": nil, "details": w.Details,
+		}
+		maps.Copy(o, w.Extra)
+		return o
+	}
 	return object{
 		"type": key[0], "category": key[1], "severity": key[2], "count": len(all), "last_seen": stamp(all[0].Raised),
-		"sparkline": hours, "samples": shown,
+		"sparkline": hours, "samples": shown(all[:min(samples, len(all))], sample),
 	}
 }
