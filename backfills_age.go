@@ -78,7 +78,6 @@ func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t Ba
 		want, consequence(e.Destination.Type)))
 }
 
-// startText formats the start of an interval.
 func startText(start time.Time) string {
 	if start.IsZero() {
 		return "beginning"

@@ -62,7 +62,6 @@ func (t *BackfillTicket) check() *outgoing.Refusal {
 	return BackfillRange{t.StartAt, t.EndAt}.check()
 }
 
-// name describes the backfill or the retry in errors.
 func (t *BackfillTicket) name() string {
 	if t.RetriedRun != uuid.Nil {
 		return fmt.Sprintf("the retry of run %s of export %s", t.RetriedRun, t.ExportID)
@@ -255,7 +254,6 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	return f
 }
 
-// look reads the changes and returns the new state.
 func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
 	runs := f.engine.Runs
 	done, err := f.engine.Look(ctx)
@@ -271,12 +269,10 @@ func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], e
 	return seen, nil
 }
 
-// Record reads the service's record.
 func (f *follower) Record(ctx context.Context, id uuid.UUID) (*Backfill, error) {
 	return f.client.Backfills.Get(ctx, f.ticket.ExportID, id, f.options...)
 }
 
-// Records lists the service's records.
 func (f *follower) Records(ctx context.Context) iter.Seq2[Backfill, error] {
 	return f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...)
 }
@@ -293,23 +289,19 @@ func (*follower) RecordFacts(row *Backfill) coverage.RecordFacts {
 	}
 }
 
-// Run reads a run.
 func (f *follower) Run(ctx context.Context, id uuid.UUID) (*Run, error) {
 	return f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
 }
 
-// Runs lists the runs of the export.
 func (f *follower) Runs(ctx context.Context) iter.Seq2[Run, error] {
 	return f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...)
 }
 
-// RunsWithin lists the runs of a span of time.
 func (f *follower) RunsWithin(ctx context.Context, of coverage.Span) iter.Seq2[Run, error] {
 	o := RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End}
 	return f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...)
 }
 
-// Fault classifies an error.
 func (*follower) Fault(err error) coverage.Fault {
 	return coverage.Fault{
 		NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: errors.Is(err, ErrNotFound), IsServer: errors.Is(err, ErrServer),

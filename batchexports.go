@@ -135,7 +135,6 @@ type BatchExportUpdateRequest struct {
 	IncrementalMode Opt[IncrementalMode] `json:"incremental_mode,omitzero"`
 }
 
-// wireExport is the form of a new export on the wire.
 type wireExport struct {
 	BatchExportRequest
 
@@ -165,7 +164,6 @@ func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
 	return &wireExport{BatchExportRequest: c, Destination: destination}, refusal
 }
 
-// body checks an update and makes the request's body.
 func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 	if reflect.ValueOf(u).IsZero() {
 		return nil, outgoing.Refuse("update", "", "at least one field that is not absent")
@@ -243,7 +241,6 @@ func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options .
 	return s.walk(o, options).All(ctx)
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetWalk[BatchExport] {
 	return walkByOffset[BatchExport](s.client, endpoint(ops.BatchExportsList), orDefault(o), func(row *BatchExport) any { return row.ID }, options)
 }

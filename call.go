@@ -132,7 +132,6 @@ func (r request) refuse(why *outgoing.Refusal) request {
 	return r
 }
 
-// refused returns a refusal as the caller's error, or nil.
 func refused(op Op, r *outgoing.Refusal) error {
 	if r == nil {
 		return nil
@@ -148,13 +147,11 @@ func (r request) check(ctx context.Context) error {
 	return refused(r.op.Name, r.refusal)
 }
 
-// with returns the request with another query.
 func (r request) with(query url.Values) request {
 	r.query = query
 	return r
 }
 
-// configOf applies the options of a call.
 func configOf(op Op, options []CallOption) (cfg callConfig, err error) {
 	for _, option := range options {
 		if option == nil {

@@ -151,7 +151,6 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 // Stats returns a snapshot of the progress so far.
 func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
 
-// checkContext refuses a nil context.
 func checkContext(ctx context.Context, op Op) error {
 	if ctx == nil {
 		return nilContext(op)
@@ -215,7 +214,6 @@ func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject)
 	}
 }
 
-// pipelineHooks report to logger and hooks.
 func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 	ctx := context.Background()
 	return pipeline.Hooks{
@@ -231,7 +229,6 @@ func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 	}
 }
 
-// receiptOf returns the receipt of a pipeline's result.
 func receiptOf(id, source string, r pipeline.Result) Receipt {
 	receipt := newReceipt(id, source, r.State)
 	receipt.Protocol, receipt.Finished = Protocol(r.Protocol), r.Finished
@@ -240,7 +237,6 @@ func receiptOf(id, source string, r pipeline.Result) Receipt {
 	return receipt
 }
 
-// statsOf returns the Stats of a pipeline's progress.
 func statsOf(p pipeline.Progress, total int64) Stats {
 	return Stats{
 		Read: p.Read, Acknowledged: p.Acknowledged, Rejected: p.Rejected, Unconfirmed: p.Unconfirmed, Skipped: p.Skipped,
@@ -252,7 +248,6 @@ func statsOf(p pipeline.Progress, total int64) Stats {
 	}
 }
 
-// observeBatch reports one request of an import to logger and hooks.
 func (c *core) observeBatch(ctx context.Context, path string, t delivery.Try) {
 	status, took, failure := t.Answer.Status, t.Answer.Duration, error(nil)
 	if status == 0 {

@@ -250,8 +250,6 @@ func Zstd() Encoder { return ownEncoder(delivery.Zstd) }
 // ownEncoder is an Encoder of this package, by its Content-Encoding.
 type ownEncoder string
 
-// Encoding implements Encoder.
 func (e ownEncoder) Encoding() string { return string(e) }
 
-// NewWriter implements Encoder.
 func (e ownEncoder) NewWriter() BodyWriter { return delivery.NewEncoder(string(e)) }

@@ -207,7 +207,6 @@ func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *Event
 	return out, sent, refusal
 }
 
-// note adds to one finding of a map.
 func note[K comparable](findings map[K]CheckFinding, key K, p Position, text string) {
 	f := findings[key]
 	f.add(p, text)

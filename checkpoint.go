@@ -68,16 +68,13 @@ func FileCheckpoint(path string) Checkpointer {
 
 type fileCheckpoint struct{ file *statefile.Checkpoint }
 
-// Open implements Checkpointer.
 func (c fileCheckpoint) Open(context.Context) ([]byte, error) {
 	state, err := c.file.Open()
 	return state, stateFileError(err)
 }
 
-// Save implements Checkpointer.
 func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.file.Save(state) }
 
-// Close implements Checkpointer.
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
@@ -104,7 +101,6 @@ type guarded struct {
 	core *core
 }
 
-// Save implements Checkpointer.
 func (g guarded) Save(ctx context.Context, state []byte) error {
 	return g.core.guard(func() error { return g.Checkpointer.Save(ctx, state) })
 }

@@ -153,7 +153,6 @@ func (s *DashboardsService) All(
 	return s.walk(o, options).All(ctx)
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
 	r := endpoint(ops.DashboardsList).refuse(selected.check()).with(selected.query())

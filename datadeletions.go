@@ -122,7 +122,6 @@ func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).All(ctx)
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offsetWalk[DataDeletion] {
 	selected := orDefault(o)
 	r := endpoint(ops.DataDeletionsList).refuse(selected.check())
@@ -137,7 +136,6 @@ func (s *DataDeletionsService) Get(ctx context.Context, id uuid.UUID, options ..
 	return fetchMatching(ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options, isAsked)
 }
 
-// dataDeletionPreview is the answer of Preview.
 type dataDeletionPreview struct {
 	Count *int64 `json:"count"`
 }

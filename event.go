@@ -41,7 +41,6 @@ type Event struct {
 	from  pipeline.Provenance
 }
 
-// fields returns the fields that are encoded.
 func (ev *Event) fields() wire.Fields {
 	return wire.Fields{
 		Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, UUID: ev.UUID,

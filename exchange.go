@@ -43,7 +43,6 @@ func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange
 	return x
 }
 
-// addKey adds one of the client's own keys.
 func (x *exchange) addKey(key string) {
 	x.Keys, x.apiKeys = append(x.Keys, key), append(x.apiKeys, key)
 }
@@ -72,7 +71,6 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	return &OutcomeUnknownError{CallInfo: x.op.info(x.Tries), Done: done, Err: err}
 }
 
-// failure returns the newest try's error.
 func (x *exchange) failure() error {
 	if x.Last.Status != 0 {
 		return x.apiError()

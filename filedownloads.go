@@ -131,7 +131,6 @@ type FileDownloadRequest struct {
 	HogQLModifiers json.RawMessage `json:"hogql_modifiers,omitzero"` // ModelHogQL only; an object
 }
 
-// longestDownload is the longest interval of one file download.
 const longestDownload = 7 * 24 * time.Hour
 
 func (r FileDownloadRequest) check() *outgoing.Refusal {
@@ -239,7 +238,6 @@ func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).All(ctx)
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offsetWalk[FileDownload] {
 	return walkByOffset[FileDownload](s.client, endpoint(ops.FileDownloadsList), orDefault(o), func(row *FileDownload) any { return row.ID }, options)
 }

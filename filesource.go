@@ -65,7 +65,6 @@ func FileSourceFS(fsys fs.FS, format Format, pathsOrPatterns ...string) Source {
 	return &formatSource{lineFiles{lines.NewFilesOf(fsys, paths)}, format, err}
 }
 
-// formatSource is the source of FileSource.
 type formatSource struct {
 	lineFiles
 
@@ -73,10 +72,8 @@ type formatSource struct {
 	unfit  error // not nil if there is nothing to read
 }
 
-// Name implements Source.
 func (s *formatSource) Name() string { return s.format.nameOf(s.lineFiles.Name()) }
 
-// hasGrown implements growingSource.
 func (s *formatSource) hasGrown(from string) bool {
 	files, ok := strings.CutPrefix(from, s.format.nameOf(""))
 	return ok && s.HasGrown(files)
@@ -90,10 +87,8 @@ func (s *formatSource) files() []string {
 	return s.lineFiles.files()
 }
 
-// longestRecord is the most bytes of a record of a format.
 const longestRecord = 8 << 20
 
-// Events implements Source.
 func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	if err := s.check(); err != nil {
 		return noEvents(err)
@@ -158,7 +153,6 @@ func (r *Record) line() lines.Line {
 	return l
 }
 
-// formatWalk converts records to events.
 type formatWalk struct {
 	format  Format
 	file    *lines.File // the file that equals counts in
@@ -176,7 +170,6 @@ func (w *formatWalk) passed(f *lines.File, l lines.Line) (enough bool) {
 	return w.equals.IsSettled()
 }
 
-// events implements lineFunc.
 func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	if f != w.file {
 		w.begin(f)
@@ -362,7 +355,6 @@ func (f Format) nameOf(files string) string {
 	return fmt.Sprintf("%s (%s): %s", f.Name, f.Options, files)
 }
 
-// check refuses a format that cannot be read.
 func (f Format) check() error {
 	bad := func(field, value, want string) error {
 		return &InputError{Op: ops.Import, Field: "Format." + field, Value: value, Want: want}

@@ -37,7 +37,6 @@ func newEventError(r *wire.Refusal) *EventError {
 	return e
 }
 
-// rejectError returns the error of a rejected event.
 func rejectError(r *statefile.Reject) *EventError {
 	e := newEventError(r.Refusal)
 	e.Position, e.Where = Position(r.Note.Position), r.Note.Where
@@ -126,7 +125,6 @@ func (o GateOptions) check(op Op) error {
 	return nil
 }
 
-// rules returns the gate's rules for the options.
 func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	return wire.Rules{
 		MinAge: o.MinAge, PersonPolicy: wire.PersonPolicy(o.PersonPolicy), StripHeatmaps: o.NoHeatmaps,

@@ -82,7 +82,6 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, run.files.close())
 }
 
-// importRun is one run of an import.
 type importRun struct {
 	source      Source
 	options     ImportOptions
@@ -146,7 +145,6 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 
 const progressInterval = 500 * time.Millisecond
 
-// events yields the events of the source.
 func (r *importRun) events(ctx context.Context, after wire.Position) iter.Seq2[*pipeline.Event, error] {
 	notes := &sourceNotes{
 		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,

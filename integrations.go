@@ -65,7 +65,6 @@ func (s *IntegrationsService) All(
 	return s.walk(o, options).All(ctx)
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *IntegrationsService) walk(
 	o *IntegrationListOptions, options []CallOption,
 ) offsetWalk[Integration] {
@@ -111,7 +110,6 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
-// integrationBody is a new integration on the wire.
 type integrationBody struct {
 	Kind   integration.Kind `json:"kind"`
 	Config map[string]any   `json:"config"`

@@ -51,13 +51,10 @@ import (
 // When the context ends, the file is closed, which also ends a blocked read of a pipe.
 func JSONLinesFile(paths ...string) Source { return &jsonLines{lineFiles{lines.NewFiles(paths)}} }
 
-// longestLine is the most bytes of a line.
 const longestLine = 1 << 20
 
-// jsonLines is the source of JSONLinesFile.
 type jsonLines struct{ lineFiles }
 
-// Events implements Source.
 func (s *jsonLines) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.walk(ctx, after, lines.Options{}, func() lineFunc { return newLineParser().events })
 }
@@ -74,13 +71,10 @@ type lineFunc func(f *lines.File, l lines.Line) ([]Event, error)
 // lineFiles is a source of files of lines, or of other records.
 type lineFiles struct{ *lines.Files }
 
-// files implements fileSource.
 func (s lineFiles) files() []string { return s.Paths() }
 
-// hasGrown implements growingSource.
 func (s lineFiles) hasGrown(from string) bool { return s.HasGrown(from) }
 
-// fingerprint implements fileSource.
 func (s lineFiles) fingerprint(at Position) lines.Fingerprint {
 	return s.Fingerprint(at.Key, at.Offset)
 }
@@ -146,7 +140,6 @@ func newLineParser() *lineParser {
 	return &lineParser{wire: wire.NewLineParser(statefile.CheckCorrected)}
 }
 
-// events implements lineFunc.
 func (p *lineParser) events(_ *lines.File, l lines.Line) ([]Event, error) {
 	p.made[0] = p.event(l)
 	return p.made[:], nil

@@ -127,7 +127,6 @@ func (o LogOptions) check() *outgoing.Refusal {
 	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages})
 }
 
-// set adds the options to a call's query.
 func (o LogOptions) set(q url.Values) {
 	if o.Limit > 0 {
 		q.Set("limit", strconv.Itoa(o.Limit))

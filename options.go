@@ -201,7 +201,6 @@ func WithInsecureHTTP() Option { return func(c *config) { c.IsInsecure = true } 
 // Options win over the environment, in any order. Without FromEnv no variable is read.
 func FromEnv() Option { return func(c *config) { c.ReadsEnv = true } }
 
-// readEnv reads the settings that no option has set from the environment.
 func (c *config) readEnv() {
 	set := func(name string, taken bool, option func(string) Option) {
 		if v := strings.TrimSpace(os.Getenv(name)); v != "" && !taken {
@@ -223,7 +222,6 @@ func (c *config) readEnv() {
 	})
 }
 
-// check validates the whole configuration and returns the origins.
 func (c *config) check() (api, capture *url.URL, err error) {
 	if c.ReadsEnv {
 		c.readEnv()

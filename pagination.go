@@ -125,7 +125,6 @@ func walkByOffset[T any](c *Client, r request, o ListOptions, id func(*T) any, o
 	}
 }
 
-// walkByCursor walks a list that is paged by cursor.
 func walkByCursor[T any](c *Client, r request, o CursorOptions, options []CallOption) cursorWalk[T] {
 	r = r.refuse(o.check())
 	cursor, _ := pages.Start(o.Cursor) // checked
@@ -157,7 +156,6 @@ func fetchPage[P any](c *Client, r request, options []CallOption) func(context.C
 	}
 }
 
-// failedAt returns the error of a walk over pages.
 func (r request) failedAt(page int, at pages.Place, err error) error {
 	return walkError(PageError{Op: r.op.Name, Page: page, Offset: at.Offset, Cursor: at.Cursor, Err: err})
 }
@@ -171,7 +169,6 @@ func walkError(e PageError) error {
 	return &e
 }
 
-// failedSeq returns a sequence of one error.
 func failedSeq[T any](err error) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		var none T

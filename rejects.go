@@ -84,7 +84,6 @@ type rejectFile struct{ file *statefile.Rejects }
 // checkpoint passes them.
 type hasRejectFile interface{ RejectFile() *statefile.Rejects }
 
-// RejectFile implements hasRejectFile.
 func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
@@ -119,7 +118,6 @@ type rejectedRecords struct {
 	parse func([]byte) ([]Event, error)
 }
 
-// Events implements Source.
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.walk(ctx, after, lines.Options{Holes: true, Longest: longestReject}, func() lineFunc {
 		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
@@ -127,14 +125,12 @@ func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[
 	})
 }
 
-// rejectsWalk converts the lines of a reject file to events.
 type rejectsWalk struct {
 	parse   func([]byte) ([]Event, error)
 	lines   *lineParser
 	entries statefile.Repeats
 }
 
-// events returns the events of a line.
 func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) []Event {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
@@ -156,7 +152,6 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 	return made
 }
 
-// made returns the events of a reject.
 func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Note) (events []Event) {
 	record := note.Whole()
 	if cut := note.Original; cut != nil {

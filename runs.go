@@ -152,7 +152,6 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	return o.CursorOptions.check()
 }
 
-// query returns the query that the service gets.
 func (o RunListOptions) query() url.Values {
 	q := url.Values{}
 	ordering := o.Ordering
@@ -268,7 +267,6 @@ func fromTheStart(err error) error {
 	return err
 }
 
-// walk returns the walk that List, Pages and All share.
 func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []CallOption) cursorWalk[Run] {
 	selected := orDefault(o)
 	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.query())

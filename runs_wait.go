@@ -135,7 +135,6 @@ func (r *Run) endedBadly() bool {
 	return !r.Status.goesOn()
 }
 
-// brief describes a run in a few words.
 func (r *Run) brief() string {
 	text := mask.Clean(string(r.Status))
 	if r.RecordsCompleted != nil {
@@ -147,7 +146,6 @@ func (r *Run) brief() string {
 	return text
 }
 
-// ending describes the end of a run.
 func (r *Run) ending() string {
 	text := fmt.Sprintf("run %s ended as %s", r.ID, mask.Clean(string(r.Status)))
 	if r.Status == RunStatusCompleted {
@@ -195,7 +193,6 @@ func (r *Run) mark() watch.Mark {
 	return watch.NewMark(r.Status, r.RecordsCompleted, r.RecordsTotalCount, r.RecordsFailed, r.BytesExported)
 }
 
-// runFacts returns the values of a run that a backfill needs.
 func runFacts(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
@@ -232,7 +229,6 @@ func (c RunCount) Failed() int {
 	return failed
 }
 
-// countedRun is a row that can be counted.
 type countedRun struct{ Run }
 
 func (r *countedRun) complete() error {

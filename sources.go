@@ -104,7 +104,6 @@ func canBeRead(source Source) bool {
 	return true
 }
 
-// filesOf returns the files that a source reads.
 func filesOf(s Source) []string {
 	if read, ok := unwrap[fileSource](s); ok {
 		return read.files()
@@ -129,7 +128,6 @@ type sourceNotes struct {
 
 type sourceNotesKey struct{}
 
-// in returns the context of a run.
 func (n *sourceNotes) in(ctx context.Context) context.Context {
 	return context.WithValue(ctx, sourceNotesKey{}, n)
 }
@@ -139,7 +137,6 @@ func readOnly(ctx context.Context, warn func(w Warning, text string)) context.Co
 	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
 }
 
-// savedState is the content of a checkpoint.
 type savedState = resume.Saved[wire.Position]
 
 const defaultVerifyArchives = 1 << 30
@@ -170,7 +167,6 @@ type mapSource struct {
 
 func (s mapSource) Name() string { return s.source.Name() }
 
-// Unwrap returns the source that is mapped.
 func (s mapSource) Unwrap() Source { return s.source }
 
 func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
@@ -252,7 +248,6 @@ func Concat(sources ...Source) Source { return &concat{slices.Clone(sources)} }
 
 type concat struct{ sources []Source }
 
-// Name implements Source.
 func (c *concat) Name() string {
 	names := make([]string, len(c.sources))
 	for i, s := range c.sources {
@@ -261,10 +256,8 @@ func (c *concat) Name() string {
 	return strings.Join(names, " + ")
 }
 
-// Unwrap returns the sources.
 func (c *concat) Unwrap() []Source { return c.sources }
 
-// files implements fileSource.
 func (c *concat) files() (all []string) {
 	for _, s := range c.sources {
 		all = append(all, filesOf(s)...)
@@ -272,7 +265,6 @@ func (c *concat) files() (all []string) {
 	return all
 }
 
-// fingerprint implements fileSource.
 func (c *concat) fingerprint(at Position) lines.Fingerprint {
 	i, inner, ok := c.inside(at)
 	if !ok {
@@ -297,7 +289,6 @@ func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
 	return n - 1, Position{Key: key, Offset: at.Offset}, true
 }
 
-// Events implements Source.
 func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	if err := c.check(); err != nil {
 		return noEvents(err)

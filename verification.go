@@ -229,7 +229,6 @@ func (v *Verification) canBeSentAgain(source Source) error {
 	return fmt.Errorf(op+"no event is known to be missing: the import is %q; verify with Source and Rejects, and Wait until it stands still", v.State)
 }
 
-// missingSource yields the missing events of a source.
 type missingSource struct {
 	source   Source
 	importID string
@@ -241,7 +240,6 @@ type missingSource struct {
 // Name implements Source. The name depends on the missing events: a checkpoint of other ones is of no use.
 func (s missingSource) Name() string { return s.source.Name() + ", " + s.missing.String() }
 
-// Unwrap returns the source of the events.
 func (s missingSource) Unwrap() Source { return s.source }
 
 // Events implements Source. It reads the source from its start after any position.

@@ -224,7 +224,6 @@ const queryTry = time.Minute
 
 type queryAnswer[T any] struct{ verify.Answer[T] }
 
-// decodeRows implements listed.
 func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
 	return a.Decode(ctx, body)
 }
@@ -232,7 +231,6 @@ func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
 // statusTooSlow is the status with which the service refuses a query that it expects to take too long.
 const statusTooSlow = 512
 
-// Fault classifies the error of a query.
 func (queries) Fault(err error) verify.Fault {
 	isInput := errors.As(err, new(*InputError))
 	f := verify.Fault{
