@@ -116,8 +116,7 @@ func (s *DataDeletionsService) Pages(ctx context.Context, o *ListOptions, option
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields the deletions of all pages. An error comes once, last, as a [*PageError] that says where to
-// resume.
+// All yields all deletions. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[DataDeletion, error] {
 	return s.walk(o, options).All(ctx)
 }
