@@ -173,8 +173,8 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 // order of the tickets. WatchOptions.Limit applies to all of them together. After an error, WaitAll still waits
 // for the others. It joins the errors; each names its export.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
-	if ctx == nil {
-		return nil, nilContext(ops.BackfillsGet)
+	if err := checkContext(ctx, ops.BackfillsGet); err != nil {
+		return nil, err
 	}
 	each := orDefault(o)
 	w, err := each.withDefaults(ops.BackfillsGet)

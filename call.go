@@ -141,10 +141,7 @@ func refused(op Op, r *outgoing.Refusal) error {
 
 // check returns an error if the request has bad input and must not be sent.
 func (r request) check(ctx context.Context) error {
-	if ctx == nil {
-		return nilContext(r.op.Name)
-	}
-	return refused(r.op.Name, r.refusal)
+	return cmp.Or(checkContext(ctx, r.op.Name), refused(r.op.Name, r.refusal))
 }
 
 func (r request) with(query url.Values) request {

@@ -151,13 +151,6 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 // Stats returns a snapshot of the progress so far.
 func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
 
-func checkContext(ctx context.Context, op Op) error {
-	if ctx == nil {
-		return nilContext(op)
-	}
-	return nil
-}
-
 var pipelineErrors = pipeline.Errors{
 	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
 	Rejected: func(r *statefile.Reject) error { return rejectError(r) },

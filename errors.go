@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -166,9 +167,12 @@ func (e *InputError) Error() string {
 	return b.String()
 }
 
-// nilContext refuses a nil context, on which every use would panic.
-func nilContext(op Op) error {
-	return refused(op, outgoing.Refuse("ctx", "nil", "a context, such as context.Background()"))
+// checkContext refuses a nil context, on which every use would panic.
+func checkContext(ctx context.Context, op Op) error {
+	if ctx == nil {
+		return refused(op, outgoing.Refuse("ctx", "nil", "a context, such as context.Background()"))
+	}
+	return nil
 }
 
 // Is matches ErrInvalid.

@@ -263,8 +263,8 @@ func (o RunListOptions) includes(r Run) bool {
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
-	if ctx == nil {
-		return nil, nilContext(ops.RunsList)
+	if err := checkContext(ctx, ops.RunsList); err != nil {
+		return nil, err
 	}
 	selected := orDefault(o)
 	if selected.Cursor != "" {
