@@ -84,15 +84,12 @@ type BackfillListOptions struct {
 // second time, also where a backfill overlaps with the schedule. On an object store, the new objects of an
 // interval replace the old ones.
 //
-// For the model events, the service chooses other events for an old interval than the schedule did. If a
-// backfill begins with such an interval, the error is an [*InputError] unless
-// BackfillOptions.AcceptRowsByTimestamp is set. If the range begins that early, Backfill first reads the
-// export. Backfills of other models need no option: persons are exported in their newest state, sessions are
-// chosen by their end, and a HogQL query chooses its rows itself, by the bounds if it uses them.
+// If a backfill of the model events begins with an old interval, the error is an [*InputError] unless
+// BackfillOptions.AcceptRowsByTimestamp is set. Backfills of other models need no option: persons are exported
+// in their newest state, sessions are chosen by their end, and a HogQL query chooses its rows itself.
 //
-// Backfill also reads the records of earlier backfills first, so that Wait does not take one of them for the
-// new backfill. This costs one call, or two on servers that keep no records of backfills. If it fails, Backfill
-// sends nothing.
+// Backfill first reads the records of earlier backfills, so that Wait does not take one of them for the new
+// backfill, and the export if the range may be old: one to three calls. If one fails, Backfill sends nothing.
 //
 // The call is not repeated if its outcome is unknown. Backfill then returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other

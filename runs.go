@@ -303,17 +303,11 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // Retry exports the interval of a run again, however the run ended. The service makes a new run; the old run
 // keeps its status. Follow the retry with [BackfillsService.Wait].
 //
-// The service does not compare the interval with earlier exports: records that the run wrote before it failed
-// arrive a second time, and on an object store the new objects of the interval replace the old ones.
-//
-// For the model events, the retry of an old interval would choose other rows than the run did. So it returns an
-// [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Without the option, Retry first reads the
-// run, and if the run is old also the export. Retries of other models need no option, as with
-// [BatchExportsService.Backfill].
-//
-// Retry also reads the records of earlier retries first, so that Wait does not take one of them for the new
-// retry. This costs one call, or two on servers that keep no records of backfills. If it fails, Retry sends
-// nothing.
+// As with [BatchExportsService.Backfill], records that the destination already has arrive a second time, the new
+// objects of the interval replace the old ones on an object store, and for an old interval of the model events
+// the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads the
+// records of earlier retries, and without the option the run and, if the run is old, the export. If one of
+// these calls fails, Retry sends nothing.
 //
 // The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the retry began. If the interval is being retried already,
