@@ -36,13 +36,10 @@ func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 		fmt.Fprintf(&text, `{"event":"visit","distinct_id":"%d","n":%d}`+"\n", i*7919%1013, i)
 	}
 	plain := text.Bytes()
-	gz := func() []byte {
-		var b bytes.Buffer
-		w, _ := gzip.NewWriterLevel(&b, gzip.BestSpeed)
-		_, _ = w.Write(plain)
-		_ = w.Close()
-		return b.Bytes()
-	}()
+	var gz bytes.Buffer
+	w, _ := gzip.NewWriterLevel(&gz, gzip.BestSpeed)
+	_, _ = w.Write(plain)
+	_ = w.Close()
 	encoder, err := zstd.NewWriter(nil, zstd.WithEncoderLevel(zstd.SpeedFastest))
 	require.NoError(t, err)
 	archive := func(content []byte) []byte {
@@ -59,7 +56,7 @@ func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 	for name, c := range map[string]struct {
 		content []byte
 		copies  int
-	}{"plain": {plain, 1}, "gz": {gz, 1}, "zst": {encoder.EncodeAll(plain, nil), 1}, "zip": {archive(plain), 2}, "gz in zip": {archive(gz), 2}} {
+	}{"plain": {plain, 1}, "gz": {gz.Bytes(), 1}, "zst": {encoder.EncodeAll(plain, nil), 1}, "zip": {archive(plain), 2}, "gz in zip": {archive(gz.Bytes()), 2}} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, c.content, 0o600))
 		packed, estimate := sizes(t.Context(), []string{path})

@@ -31,8 +31,8 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	}
 	before, found, err := s.progress()
 	was, hasRun := before, found
-	if found && !s.hasSentNothing() { // of this run nothing need be doubtful, and still the service may have events
-		w.doubtful = max(before.Doubtful, 1)
+	if found && !s.hasSentNothing() { // this run may have no unanswered event, and still the service may have events
+		w.unanswered = max(before.Unanswered, 1)
 	}
 	if _, missing := os.Stat(s.checkpoint()); err != nil || missing != nil {
 		before, found = snapshot{}, false // it begins
@@ -68,7 +68,7 @@ type watcher struct {
 	meter   *progress.Meter
 	metrics *metrics // nil: not asked for
 
-	doubtful int64 // events of earlier runs
+	unanswered int64 // events of earlier runs
 
 	mu    sync.Mutex // guards the fields below and state.kept
 	saved time.Time
@@ -101,12 +101,12 @@ func (w *watcher) update(stats hogapi.Stats) {
 func (w *watcher) end(r hogapi.Receipt, err error) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Doubtful: w.doubtful, Ended: isComplete}
+	p := snapshot{At: time.Now().UTC(), Read: r.Read, Acknowledged: r.Acknowledged, Rejected: r.Rejected, Unconfirmed: r.Unconfirmed, Skipped: r.Skipped, Unanswered: w.unanswered, Ended: isComplete}
 	if err != nil {
 		p.Ended = endedBy(err)
 	}
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](err); ok {
-		p.Doubtful = max(p.Doubtful, int64(unsettled.Count-unsettled.NeverSent))
+		p.Unanswered = max(p.Unanswered, int64(unsettled.Count-unsettled.NeverSent))
 	}
 	kept := errors.Join(w.state.saveReceipt(r), w.state.saveProgress(p))
 	if err == nil {
@@ -146,7 +146,7 @@ func endedBy(err error) string {
 // this import.
 func (s *state) hasSentNothing() bool {
 	p, found, err := s.progress()
-	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Doubtful == 0
+	return err == nil && found && p.Ended != "" && p.Acknowledged+p.Unconfirmed+p.Unanswered == 0
 }
 
 // wasInterrupted reports whether the last run was ended by Ctrl-C.

@@ -73,7 +73,7 @@ type snapshot struct {
 	Rejected     int64     `json:"rejected"`
 	Unconfirmed  int64     `json:"unconfirmed"`
 	Skipped      int64     `json:"skipped"`
-	Doubtful     int64     `json:"doubtful,omitempty"` // were sent, and no answer came
+	Unanswered   int64     `json:"doubtful,omitempty"` // were sent, and no answer came
 	Ended        string    `json:"ended,omitempty"`    // why the run has ended: "complete" or the reason; empty while it runs, or after a kill
 	WaitingFor   string    `json:"waiting_for,omitempty"`
 	Since        time.Time `json:"since,omitzero"` // it waits

@@ -256,20 +256,19 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		}
 		return s.saveVerified(receipt)
 	}
-	f := &fault{code: codeCannot, text: "not complete: " + stateWords(result)}
-	if result.State == hogapi.VerificationCompleteByCounts {
-		f.text = "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
-	}
-	f.next = v.next(s, result)
+	f := &fault{code: codeCannot, text: notComplete(result), next: v.next(s, result)}
 	if result.State == hogapi.VerificationMissing {
 		f.code = codeMissing
 	}
 	return f
 }
 
-func stateWords(v *hogapi.Verification) string {
+// notComplete says how far a verification is from complete.
+func notComplete(v *hogapi.Verification) string {
 	text := "the import is " + v.State.String()
 	switch {
+	case v.State == hogapi.VerificationCompleteByCounts:
+		return "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
 	case v.State == hogapi.VerificationMissing:
 		text = page.Count(v.MissingEvents) + " events are missing"
 	case v.State == hogapi.VerificationTooMany:
@@ -281,7 +280,7 @@ func stateWords(v *hogapi.Verification) string {
 	case v.State == hogapi.VerificationUnknown:
 		text = "it is not known whether all events are there"
 	}
-	return text
+	return "not complete: " + text
 }
 
 func (v *verify) failed(err error) error {

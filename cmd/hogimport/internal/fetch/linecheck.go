@@ -30,8 +30,8 @@ type lineCheck struct {
 	count int64 // lines that were whole
 }
 
-// aside is how far a time may be outside of the requested days, which can be days of any zone.
-const aside = 14 * time.Hour
+// zoneMargin is how far a time may be outside of the requested days, which can be days of any zone.
+const zoneMargin = 14 * time.Hour
 
 // read reads all lines, also of one text after the other.
 func (c *lineCheck) read(ctx context.Context, r io.Reader) error {
@@ -76,7 +76,7 @@ func (c *lineCheck) judge(line []byte, isLong bool) error {
 		}
 	}
 	if c.at != nil && !isLong {
-		if at := c.at(line); !at.IsZero() && (at.Before(c.from.Add(-aside)) || !at.Before(c.to.Add(aside))) {
+		if at := c.at(line); !at.IsZero() && (at.Before(c.from.Add(-zoneMargin)) || !at.Before(c.to.Add(zoneMargin))) {
 			return notWhole(fmt.Sprintf("line %d is an event of %s, which was not asked for", c.count+1, at.UTC().Format("2006-01-02 15:04 UTC")))
 		}
 	}
