@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -213,6 +214,30 @@ func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 		assert.Equal(t, []string{"0/1 a,b,c,d", "0/2 b,c,d", "1/1 b", "2/1 c,d"}, l.requests)
 		assert.Equal(t, map[uint64]int{0: 1}, l.settled)
 		assert.Equal(t, map[uint64]int{1: 1, 2: 1, 3: 1}, l.unconfirmed)
+	})
+}
+
+// A batch is held, and counts, as a whole until its last item is settled.
+func TestABatchIsHeldAsAWhole(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		budget, held := NewBudget(Held{10, 1000}), []int{}
+		cfg := newLedger().config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4}, func(r *Request) Answer {
+			held = append(held, budget.Held().Bytes)
+			if r.Len() == 1 {
+				return Answer{Verdict: Settled, Status: 200}
+			}
+			return Answer{Verdict: Each, Fates: []Fate{{Outcome: Accepted}, {Outcome: Accepted}, {Outcome: Again}, {Outcome: Accepted}}}
+		})
+		cfg.Budget = budget
+		s := New(t.Context(), cfg)
+		for i := range uint64(4) {
+			require.NoError(t, budget.Acquire(t.Context(), Held{1, 100}, Held{}))
+			s.Add(Item{Seq: i, Wire: make([]byte, 100)})
+		}
+		s.Close()
+		require.Len(t, held, 2)
+		assert.GreaterOrEqual(t, slices.Min(held), 400)
+		assert.Zero(t, budget.Held().Bytes)
 	})
 }
 

@@ -2,7 +2,10 @@ package httptry
 
 import (
 	"net/http"
+	"strings"
 	"testing"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/require"
 )
@@ -36,6 +39,25 @@ func TestParseErrorBody(t *testing.T) {
 		require.Equal(t, tt.want, got, tt.body)
 		require.Equal(t, tt.isOwn, got.IsOwn(), tt.body)
 	}
+}
+
+// FuzzErrorBody: of any body, the words are short, on one line and valid UTF-8.
+func FuzzErrorBody(f *testing.F) {
+	for _, body := range []string{
+		`{"type":"validation_error","code":"required","detail":"Wanted.","attr":"name"}`, `{"type":null,"code":7,"detail":{"a":["b"]},"attr":[]}`,
+		`{"detail":"a","detail":"b"}`, `["x"]`, `{"detail":`, "Forbidden\n", "<html>", "\xff\xfe", "{\"detail\":\"a\\nb\\u001b[31mc\\u2028\"}", strings.Repeat("\u00e4", 400),
+	} {
+		f.Add(uint16(400), "text/html", []byte(body))
+		f.Add(uint16(404), "", []byte(body))
+	}
+	f.Fuzz(func(t *testing.T, _ uint16, contentType string, body []byte) {
+		got := ParseErrorBody(contentType, body)
+		for _, text := range []string{got.Type, got.Code, got.Detail, got.Attr} {
+			require.Less(t, len(text), 510)
+			require.True(t, utf8.ValidString(text))
+			require.False(t, strings.ContainsFunc(text, unicode.IsControl), "%q", text)
+		}
+	})
 }
 
 // A page for people comes from something in front of the service.

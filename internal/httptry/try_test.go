@@ -130,6 +130,7 @@ func TestFactsOfARedirectAreKept(t *testing.T) {
 				facts := plan.TakeFacts()
 				require.False(t, facts.Unsent)
 				require.GreaterOrEqual(t, facts.Duration, 200*time.Millisecond)
+				require.LessOrEqual(t, facts.Duration, time.Second, "the redirect is within the limit of the try")
 			})
 		})
 	}

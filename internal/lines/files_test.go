@@ -383,3 +383,78 @@ func TestHoles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 3, good)
 }
+
+// Only the first line of a file can have a byte order mark: it is not taken off the first line that a resumed run reads.
+func TestByteOrderMarkAfterAResume(t *testing.T) {
+	t.Parallel()
+	const mark = "\xef\xbb\xbf"
+	content := mark + "a\n" + mark + "b\nc\n"
+	for _, path := range []string{write(t, "e", content), write(t, "e", zipped(t, content))} {
+		got, err := readFiles(t, path)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"e@5 a", "e@10 " + mark + "b", "e@12 c"}, got)
+		var rest []string
+		require.NoError(t, lines.NewFiles([]string{path}).Read(t.Context(), "e", 5, collect(&rest)))
+		assert.Equal(t, got[1:], rest)
+	}
+}
+
+// Zeros after the last member of a gzip file are padding, as gzip itself takes them.
+func TestGzipWithPadding(t *testing.T) {
+	t.Parallel()
+	for _, zeros := range []int{0, 1, 512, 200_000} { // more than a buffer
+		padding := strings.Repeat("\x00", zeros)
+		path := write(t, "e.gz", zipped(t, "a\n")+padding+zipped(t, "b\n")+padding)
+		for _, verify := range []int64{1 << 20, -1} { // before it is read, or while it is read
+			var got []string
+			w := collect(&got)
+			w.Verify = verify
+			require.NoError(t, lines.NewFiles([]string{path}).Read(t.Context(), "", 0, w), zeros)
+			assert.Equal(t, []string{"e.gz@2 a", "e.gz@4 b"}, got)
+		}
+	}
+}
+
+// recordsOf reads a text in any layout after a position: the records, where they end, and whether the reading failed.
+func recordsOf(t *testing.T, text string, after int64) (records []string, ends []int64, failed bool) {
+	t.Helper()
+	name := map[bool]string{true: "f"}[after > 0]
+	err := lines.NewFilesOf(fstest.MapFS{"f": {Data: []byte(text)}}, []string{"f"}).Read(t.Context(), name, after, lines.Walk{
+		Options: lines.Options{Layout: lines.Any, Longest: 8 << 20, Verify: 1 << 20},
+		Take: func(_ *lines.File, l lines.Line) bool {
+			records, ends = append(records, fmt.Sprintf("%s %v", l.Text, l.Fault)), append(ends, l.End)
+			return true
+		},
+	})
+	return records, ends, err != nil
+}
+
+// FuzzFiles: however bytes are laid out, reading them gives the same records again: packed, and from every position on.
+func FuzzFiles(f *testing.F) {
+	for _, seed := range []string{
+		"", "[", "[]", "{}{}", "a,b\n\"c\n", "[1,2,,3]", "{\"a\":\n1}", "\x00\x00\x00\x00\x00\x00", "{}\n{", "\xef\xbb\xbf[{}]", "a\tb\nc\td\n", "{\"a\":1}\r\n\r\n{}\n",
+		"a;b\n1;2\n\"x\ny\";3\n", "[\n{\"a\":1},\n{\"b\":[2]},\n]\n[]\n[{}]", "{\n  \"a\": 1\n}\n{\n}", "a,b\n1,2\nx\n3,4", "a\tb\r\n1\t2\r\n",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, content []byte) {
+		for _, packed := range []string{"\x1f\x8b", "PK", "\x28\xb5\x2f\xfd"} {
+			if strings.HasPrefix(string(content), packed) {
+				return
+			}
+		}
+		all, ends, failed := recordsOf(t, string(content), 0)
+		packed := zipped(t, string(content))
+		again, endsAgain, failedAgain := recordsOf(t, packed, 0)
+		require.Equal(t, failed, failedAgain)
+		require.Equal(t, all, again)
+		require.Equal(t, ends, endsAgain)
+		for i, end := range ends[:min(len(ends), 20)] {
+			for _, text := range []string{string(content), packed} {
+				rest, _, restFailed := recordsOf(t, text, end)
+				require.Equal(t, failed, restFailed, "after %d", end)
+				require.Equal(t, all[i+1:], append([]string{}, rest...), "after %d", end)
+			}
+		}
+	})
+}

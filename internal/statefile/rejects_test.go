@@ -73,6 +73,22 @@ func TestLines(t *testing.T) {
 	require.Error(t, file.AddAlone(&statefile.Reject{Event: json.RawMessage("{")}))
 }
 
+// FuzzRecord: any record is in its line byte for byte.
+func FuzzRecord(f *testing.F) {
+	for _, record := range []string{"no JSON", "\xff\n\x00", `{"a":"\ud800"}`, "\u2028\ufffd", `{"uuid":"` + oneID.String() + `","uuid":1}`} {
+		f.Add([]byte(record))
+	}
+	f.Fuzz(func(t *testing.T, record []byte) {
+		line, found := strings.CutSuffix(written(t, statefile.Line{UUID: oneID, Record: record}), "\n")
+		require.True(t, found)
+		require.NotContains(t, line, "\n")
+		id, note, err := statefile.ReadLine([]byte(line))
+		require.NoError(t, err)
+		require.Equal(t, oneID, id)
+		require.Equal(t, string(record), string(note.Record()))
+	})
+}
+
 func TestNoteOfAnEvent(t *testing.T) {
 	t.Parallel()
 	at, from := wire.Position{Key: "a", Offset: 1}, wire.Position{Key: "b", Offset: 2}
