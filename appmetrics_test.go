@@ -2,8 +2,6 @@ package hogapi
 
 import (
 	"encoding/json"
-	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"time"
@@ -134,35 +132,6 @@ func TestAppMetricsRefuseBadInput(t *testing.T) {
 	requireInputError(t, err, "Category")
 	assert.ErrorContains(t, err, `"onEvent"`)
 	assert.Zero(t, mock.GetTotalCallCount())
-}
-
-// The client sends each id from the list of historical exports unchanged, even if it holds slashes, dots or escapes.
-func TestHistoricalExportTakesEveryIDOfItsList(t *testing.T) {
-	for _, id := range []string{"j", "2024-03-01T00:00:00Z", "a/b", "../x", "50%", "a?b#c", "é ü", "%2e%2e", "...", "a.b"} {
-		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			listed, path, _ := strings.Cut(r.URL.EscapedPath(), "/historical_exports/")
-			require.Equal(t, "/api/projects/12345/app_metrics/7", listed)
-			if path == "" {
-				return answer(r, 200, toText(t, map[string]any{"results": []any{map[string]any{"job_id": id}}})), nil
-			}
-			asked, err := url.PathUnescape(strings.TrimSuffix(path, "/"))
-			require.NoError(t, err)
-			require.NotContains(t, strings.TrimSuffix(path, "/"), "/", "one segment")
-			return answer(r, 200, toText(t, map[string]any{"summary": map[string]any{"job_id": asked}})), nil
-		}))
-		jobs, err := client.AppMetrics.HistoricalExports(t.Context(), "7")
-		require.NoError(t, err)
-		one, err := client.AppMetrics.HistoricalExport(t.Context(), "7", jobs[0].JobID)
-		require.NoError(t, err, id)
-		require.Equal(t, id, one.Summary.JobID)
-	}
-}
-
-func toText(t *testing.T, v any) string {
-	t.Helper()
-	text, err := json.Marshal(v)
-	require.NoError(t, err)
-	return string(text)
 }
 
 func TestAppMetricsThatCannotBeRead(t *testing.T) {

@@ -31,8 +31,7 @@ func anHour() hogapi.BackfillRange {
 	return hogapi.BackfillRange{Start: hogapi.At(from), End: hogapi.At(to)}
 }
 
-// A program tries again on error, and the service starts each run up to 45 seconds after the request. Each attempt is judged by its own
-// run, not by the runs of earlier attempts.
+// A program that tries again on error judges each attempt by its own run, which the service may start 45 seconds later.
 func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
 	t.Parallel()
 	outcomes := []hogapitest.Outcome{
@@ -109,25 +108,6 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 	}
 }
 
-// The record of a retry is written a moment after the answer, which does not name it. The one of the retry before is there.
-func TestTheRecordOfAnEarlierRetryIsNotTaken(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithLateRows(3), hogapitest.WithPolls(1))
-		client, project, export := exported(t, s)
-		failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
-		project.NextRuns(hogapitest.Outcome{Status: "Failed"}, hogapitest.Outcome{})
-		for i := range 2 {
-			ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
-			require.NoError(t, err)
-			state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
-			require.Equal(t, i == 0, err != nil)
-			require.Len(t, state.Runs, 1)
-			require.NotNil(t, state.Backfill)
-			require.Equal(t, project.Runs(export)[i+1].BackfillID, state.Backfill.ID)
-		}
-	})
-}
-
 // Each ticket keeps its own record, however late it is followed.
 func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
 	for _, era := range []hogapitest.Era{hogapitest.E2, hogapitest.E3} {
@@ -150,23 +130,6 @@ func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
 			require.ErrorContains(t, err, "the first")
 		})
 	}
-}
-
-// Servers of the age of PostHog's API reference fail with 500 in the order of the intervals where a run has no start. Nothing that
-// follows a retry asks for that order there.
-func TestRetryIsFollowedWhereRunsHaveNoStart(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project, export := exported(t, s)
-		for i := range 220 {
-			project.AddRun(export, hogapitest.Run{FromStart: i%2 == 0, Created: time.Now().Add(-time.Duration(i+1) * time.Hour)})
-		}
-		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: time.Now().Add(-200 * time.Hour)})
-		ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Len(t, state.Runs, 1)
-	}, hogapitest.WithRunDelay(time.Second))
 }
 
 // So does a server with records: the runs that a backfill has joined are then found in the order of their creation.
@@ -193,32 +156,7 @@ func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
 	})
 }
 
-// A run of an interval without an end can be retried, and the retry followed.
-func TestRetryOfARunWithoutAnEnd(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project, export := exported(t, s)
-		from, _ := anHourOf(1, 0)
-		failed := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, NoEnd: true, Created: december})
-		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "again"})
-		for i := range 2 {
-			ticket, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
-			require.NoError(t, err)
-			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-			require.NotNil(t, state, "%v", err)
-			require.Len(t, state.Runs, 1)
-			require.InDelta(t, 1, state.Progress, 0)
-			if i == 0 {
-				require.ErrorContains(t, err, "again")
-				continue
-			}
-			require.NoError(t, err)
-			require.Equal(t, project.Runs(export)[2].ID, state.Runs[0].ID)
-		}
-	}, hogapitest.WithRunDelay(time.Second))
-}
-
-// The client reads the existing records once before the request, and the existing runs too if the server keeps no records. If it cannot
-// read them, it sends nothing.
+// The client reads the records once before the request, and the runs where there are no records. If it cannot, it sends nothing.
 func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 		client, project := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s)
@@ -290,50 +228,33 @@ func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 	}
 }
 
-// If the answer to a request is lost, its ticket tells whether the request has begun anything.
+// If the answer to a request is lost, its ticket tells that the request has begun something, and it is not sent twice.
 func TestFollowingAnUnknownOutcome(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault   hogapitest.Fault
-		happens bool
-	}{
-		"cut after the act":  {hogapitest.CutAfter(), true},
-		"cut before the act": {hogapitest.CutBefore(), false},
-		"failed":             {hogapitest.Status(500), false},
-	} {
-		t.Run(name, func(t *testing.T) {
-			flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
-				client, project, export := exported(t, s)
-				old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
-				op := ops.BatchExportsBackfill
-				if era == hogapitest.E3 {
-					op = ops.BackfillsCreate
-				}
-				s.Script(op, c.fault)
-				s.Script(ops.RunsRetry, c.fault)
-				for _, begin := range []func() (*hogapi.BackfillTicket, error){
-					func() (*hogapi.BackfillTicket, error) {
-						return client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-					},
-					func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old, anyAge) },
-				} {
-					ticket, err := begin()
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.NotNil(t, ticket)
-					require.True(t, ticket.OutcomeUnknown)
-					state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-					if c.happens {
-						require.NoError(t, err)
-						require.NotEmpty(t, state.Runs)
-						continue
-					}
-					require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-					require.Empty(t, state.Runs)
-				}
-				require.Len(t, s.Calls(op), 1, "never sent twice")
-				require.Len(t, s.Calls(ops.RunsRetry), 1, "never sent twice")
-			})
-		})
-	}
+	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
+		client, project, export := exported(t, s)
+		old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
+		op := ops.BatchExportsBackfill
+		if era == hogapitest.E3 {
+			op = ops.BackfillsCreate
+		}
+		s.Script(op, hogapitest.CutAfter())
+		s.Script(ops.RunsRetry, hogapitest.CutAfter())
+		for _, begin := range []func() (*hogapi.BackfillTicket, error){
+			func() (*hogapi.BackfillTicket, error) {
+				return client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
+			},
+			func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old, anyAge) },
+		} {
+			ticket, err := begin()
+			require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
+			require.True(t, ticket.OutcomeUnknown)
+			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+			require.NoError(t, err)
+			require.NotEmpty(t, state.Runs)
+		}
+		require.Len(t, s.Calls(op), 1)
+		require.Len(t, s.Calls(ops.RunsRetry), 1)
+	})
 }
 
 // A run that ended shortly before a retry is not taken for that retry: neither the retried run nor an earlier retry of it.
@@ -410,24 +331,22 @@ func TestRunsThatTheRecordCountsAndNobodyLists(t *testing.T) {
 		"never": {time.Hour, third, "its record counts 6 runs, but 5 are listed, and no run is shown from 1999-12-01T02:00:00Z to 1999-12-01T03:00:00Z"},
 		"none":  {time.Hour, "", "its record counts 6 runs, but 0 are listed"},
 	} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s, begin := hogapitest.New(hogapitest.WithPolls(1)), time.Now()
-				client := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: hiding(s, func(start string) bool {
-					return strings.HasPrefix(start, tt.hides) && time.Since(begin) < tt.hidden
-				})}))
-				export := defaultProject(s).AddExport(hogapitest.Export{})
-				state, err := backfilled(t, client, export, sixHours())
-				require.True(t, state.Done)
-				if tt.text == "" {
-					require.NoError(t, err)
-					require.Len(t, state.Runs, 6)
-					return
-				}
-				require.ErrorContains(t, err, tt.text)
-				require.Less(t, state.Progress, 1.0)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			s, begin := hogapitest.New(hogapitest.WithPolls(1)), time.Now()
+			client := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: hiding(s, func(start string) bool {
+				return strings.HasPrefix(start, tt.hides) && time.Since(begin) < tt.hidden
+			})}))
+			export := defaultProject(s).AddExport(hogapitest.Export{})
+			state, err := backfilled(t, client, export, sixHours())
+			require.True(t, state.Done)
+			if tt.text == "" {
+				require.NoError(t, err)
+				require.Len(t, state.Runs, 6)
+				return
+			}
+			require.ErrorContains(t, err, tt.text)
+			require.Less(t, state.Progress, 1.0)
+		}))
 	}
 }
 

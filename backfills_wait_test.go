@@ -31,11 +31,9 @@ func anHourOf(day, hour int) (from, to time.Time) {
 func flow(t *testing.T, f func(t *testing.T, s *hogapitest.Server, era hogapitest.Era), options ...hogapitest.Option) {
 	t.Helper()
 	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3} {
-		t.Run(era.String(), func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				f(t, hogapitest.New(append([]hogapitest.Option{hogapitest.WithEra(era)}, options...)...), era)
-			})
-		})
+		t.Run(era.String(), bubble(func(t *testing.T) {
+			f(t, hogapitest.New(append([]hogapitest.Option{hogapitest.WithEra(era)}, options...)...), era)
+		}))
 	}
 }
 
@@ -155,29 +153,6 @@ func TestRetryIsFollowedToItsEnd(t *testing.T) {
 	}
 }
 
-func TestBackfillIsCancelled(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New()
-		client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.Backfills.Create(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		cancelled := false
-		for state, err := range client.Backfills.Watch(t.Context(), ticket, nil) {
-			require.NoError(t, err)
-			if state.Completed == 2 && !cancelled {
-				cancelled = true
-				require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
-			}
-		}
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.ErrorAs(t, err, new(*hogapi.BackfillError))
-		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)
-		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
-		require.NotErrorIs(t, err, hogapi.ErrRunFailed)
-		require.Less(t, len(state.Runs), 6)
-	})
-}
-
 // A backfill that is cancelled before its first run was not empty.
 func TestBackfillIsCancelledAtOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -187,7 +162,10 @@ func TestBackfillIsCancelledAtOnce(t *testing.T) {
 		require.NoError(t, err)
 		require.NoError(t, client.Backfills.Cancel(t.Context(), export, uuid.MustParse(ticket.BackfillID)))
 		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+		require.ErrorAs(t, err, new(*hogapi.BackfillError))
+		require.Equal(t, hogapi.RunStatusCancelled, state.Backfill.Status)
 		require.ErrorIs(t, err, hogapi.ErrRunCancelled)
+		require.NotErrorIs(t, err, hogapi.ErrRunFailed)
 		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
 		require.Empty(t, state.Runs)
 	})
@@ -207,19 +185,6 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 		require.Greater(t, looks, 6)
 		require.LessOrEqual(t, len(s.Calls(ops.RunsList)), looks+1)
 	})
-}
-
-func TestBackfillFromTheBeginning(t *testing.T) {
-	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2} {
-		synctest.Test(t, func(t *testing.T) {
-			s := hogapitest.New(hogapitest.WithEra(era))
-			client, export := s.Client(t), defaultProject(s).AddExport(hogapitest.Export{})
-			state, err := backfilled(t, client, export, hogapi.BackfillRange{Start: hogapi.Beginning(), End: hogapi.At(december)})
-			require.NoError(t, err)
-			require.Len(t, state.Runs, 1)
-			require.Nil(t, state.Runs[0].DataIntervalStart)
-		})
-	}
 }
 
 // A failed look does not end a wait, and the next look sees the changes in between.
@@ -279,8 +244,7 @@ func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 
 // Here the service keeps no record of a backfill, and only the runs tell of it.
 
-// Dates are days of the export's own zone. Without the service's record only the runs say when such a range is covered, also in a
-// month with a day of 25 hours.
+// Dates are days of the export's own zone, also where only the runs say that a range is covered, and a day has 25 hours.
 func TestBackfillByDatesWithoutARecord(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithLateRows(1 << 30))
@@ -324,26 +288,24 @@ func late(project *hogapitest.Project, export uuid.UUID, runs map[int]hogapitest
 func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
 	from, to := anHourOf(1, 0)
 	for name, retry := range map[string]bool{"backfill": false, "retry": true} {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				s := hogapitest.New(hogapitest.WithOldService())
-				client, project, export := exported(t, s)
-				ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
-				old := hogapitest.Run{Status: "Failed", Start: from, End: to, Created: time.Now().Add(-4 * time.Second), Finished: time.Now().Add(-time.Second)}
-				if retry {
-					old.Finished = time.Now() // the ticket's time may be a little early
-				}
-				id := project.AddRun(export, old)
-				if retry {
-					ticket = &hogapi.BackfillTicket{ExportID: export, RetriedRun: id, RequestedAt: ticket.RequestedAt}
-				}
-				late(project, export, map[int]hogapitest.Run{33: {Start: from, End: to}})
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-				require.NoError(t, err)
-				require.Len(t, state.Runs, 1)
-				require.NotEqual(t, id, state.Runs[0].ID)
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			s := hogapitest.New(hogapitest.WithOldService())
+			client, project, export := exported(t, s)
+			ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
+			old := hogapitest.Run{Status: "Failed", Start: from, End: to, Created: time.Now().Add(-4 * time.Second), Finished: time.Now().Add(-time.Second)}
+			if retry {
+				old.Finished = time.Now() // the ticket's time may be a little early
+			}
+			id := project.AddRun(export, old)
+			if retry {
+				ticket = &hogapi.BackfillTicket{ExportID: export, RetriedRun: id, RequestedAt: ticket.RequestedAt}
+			}
+			late(project, export, map[int]hogapitest.Run{33: {Start: from, End: to}})
+			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
+			require.NoError(t, err)
+			require.Len(t, state.Runs, 1)
+			require.NotEqual(t, id, state.Runs[0].ID)
+		}))
 	}
 }
 
@@ -381,5 +343,43 @@ func TestUnknownEndIsNoSuccess(t *testing.T) {
 		require.Equal(t, 1, state.Failed)
 		_, err = client.Runs.Wait(t.Context(), export, id, over)
 		require.ErrorAs(t, err, new(*hogapi.RunError))
+	})
+}
+
+// A user's test of RetryFailed: the service asks it to slow down, and the connection is cut twice, once after the service has acted.
+func TestRetryFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		for _, id := range []string{"1", "2", "3"} {
+			project := server.Project(id)
+			export := project.AddExport(hogapitest.Export{})
+			before := time.Now().AddDate(0, 0, -4)
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: before})
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: before.Add(time.Hour)})
+		}
+		server.Script(ops.RunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
+
+		retried, err := RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Equal(t, 3, retried)
+		require.Len(t, server.Calls(ops.RunsRetry), 5, "three, one more for the 429 and one for the request that had no effect")
+		for _, id := range []string{"1", "2", "3"} {
+			runs := server.Project(id).Runs(server.Project(id).Exports()[0].ID)
+			require.Len(t, runs, 3, "each failed run is retried once")
+			require.Equal(t, hogapi.RunStatusCompleted, runs[2].Status)
+		}
+
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Zero(t, retried, "nothing is left to retry")
+
+		export := server.Project("2").Exports()[0].ID
+		server.Project("2").AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, -1, 0)})
+		server.Project("3").AddRun(server.Project("3").Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed})
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.ErrorContains(t, err, "project 2")
+		require.ErrorIs(t, err, hogapi.ErrInvalid, "too old")
+		require.Equal(t, 1, retried, "of the project after it")
 	})
 }

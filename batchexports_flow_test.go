@@ -72,48 +72,6 @@ func TestLifeOfAnExport(t *testing.T) {
 	}
 }
 
-// BackfillRange makes the form that each generation takes: the fake refuses the other one.
-func TestBackfillRangeSuitsTheServer(t *testing.T) {
-	berlin, err := time.LoadLocation("Europe/Berlin")
-	require.NoError(t, err)
-	for era, zone := range map[hogapitest.Era]*time.Location{hogapitest.E1: time.UTC, hogapitest.E2: time.UTC, hogapitest.E3: berlin} {
-		for interval, to := range map[hogapi.Interval]time.Time{
-			hogapi.IntervalHour: time.Date(2024, 3, 4, 0, 0, 0, 0, zone),
-			hogapi.IntervalDay:  time.Date(2024, 4, 3, 0, 0, 0, 0, zone),
-			hogapi.IntervalWeek: time.Date(2024, 3, 17, 0, 0, 0, 0, zone),
-		} {
-			server := hogapitest.New(hogapitest.WithEra(era))
-			client := server.Client(t)
-			id := server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Interval: interval, Timezone: zone.String()})
-			export, err := client.BatchExports.Get(t.Context(), id)
-			require.NoError(t, err)
-			covers, err := export.BackfillRange(time.Date(2024, 3, 3, 0, 0, 0, 0, zone), to)
-			require.NoError(t, err)
-			_, err = client.BatchExports.Backfill(t.Context(), id, covers, anyAge)
-			require.NoError(t, err, "%v %s", era, interval)
-		}
-	}
-}
-
-// Many entries have the same time, and there are more than a page holds: no entry is lost, and no entry comes twice.
-func TestAllLogsOfTheFake(t *testing.T) {
-	server := hogapitest.New()
-	client := server.Client(t)
-	project := server.Project(hogapitest.DefaultProject)
-	id := project.AddExport(hogapitest.Export{})
-	start := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
-	for i := range 1200 {
-		project.AddLog(id, hogapitest.LogEntry{Time: start.Add(time.Duration(i/7) * time.Millisecond), Message: "one of seven"})
-	}
-	n := 0
-	for _, err := range client.BatchExports.AllLogs(t.Context(), id, nil) {
-		require.NoError(t, err)
-		n++
-	}
-	assert.Equal(t, 1200, n)
-	assert.Len(t, server.Calls(ops.BatchExportsLogs), 4)
-}
-
 var andBackfill = &hogapi.UnpauseOptions{Backfill: true, AcceptRowsByTimestamp: true} // of an old server too
 
 // The backfill that an unpause starts can be followed like any other.
@@ -169,17 +127,6 @@ func TestUnpauseOfUnknownOutcome(t *testing.T) {
 	}
 }
 
-func TestUnpauseAfterAShortPause(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project := s.Client(t), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-10 * time.Minute)})
-		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
-		require.NoError(t, err)
-		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
-		require.ErrorIs(t, err, hogapi.ErrNoRuns)
-	})
-}
-
 // The end of the pause is read before it is lost.
 func TestUnpauseReadsFirst(t *testing.T) {
 	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList} {
@@ -193,62 +140,6 @@ func TestUnpauseReadsFirst(t *testing.T) {
 		require.Nil(t, ticket)
 		require.Empty(t, s.Calls(ops.BatchExportsUnpause))
 	}
-}
-
-func TestOneDashboardOnEachServer(t *testing.T) {
-	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3, hogapitest.E4} {
-		t.Run(era.String(), func(t *testing.T) {
-			server := hogapitest.New(hogapitest.WithEra(era))
-			project := server.Project(hogapitest.DefaultProject)
-			id := project.AddDashboard(hogapitest.Dashboard{Name: "Growth", Tiles: []map[string]any{{"insight": map[string]any{"id": 1}}, {}}})
-			hidden := project.AddDashboard(hogapitest.Dashboard{Name: "Hidden", Mode: hogapi.CreationModeUnlisted})
-			gone := project.AddDashboard(hogapitest.Dashboard{Deleted: true})
-			client, ctx := server.Client(t), t.Context()
-			d, err := client.Dashboards.Get(ctx, int64(id))
-			require.NoError(t, err)
-			assert.Equal(t, "Growth", *d.Name)
-			require.Len(t, d.Tiles, 2)
-			assert.JSONEq(t, `{"id":1}`, string(d.Tiles[0].Insight))
-			assert.Nil(t, d.Tiles[0].Text)
-			assert.NotNil(t, d.Tiles[1].Text)
-			d, err = client.Dashboards.Get(ctx, int64(hidden))
-			require.NoError(t, err)
-			assert.Equal(t, hogapi.CreationModeUnlisted, d.CreationMode)
-			for _, missing := range []int{gone, 77} {
-				_, err = client.Dashboards.Get(ctx, int64(missing))
-				require.ErrorIs(t, err, hogapi.ErrNotFound)
-			}
-			page, err := client.Dashboards.List(ctx, nil)
-			require.NoError(t, err)
-			assert.Equal(t, era < hogapitest.E4, page.Count == 2, "the newest leaves out unlisted ones")
-			page, err = client.Dashboards.List(ctx, &hogapi.DashboardListOptions{CreationMode: hogapi.CreationModeUnlisted})
-			require.NoError(t, err)
-			require.Len(t, page.Results, 1)
-			assert.EqualValues(t, hidden, page.Results[0].ID)
-		})
-	}
-}
-
-func TestIngestionWarningsOfAProject(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
-	project := server.Project(hogapitest.DefaultProject)
-	now := time.Now()
-	for _, age := range []time.Duration{time.Hour, 50 * time.Hour, 51 * time.Hour, 100 * 24 * time.Hour} {
-		project.AddWarning(hogapitest.Warning{Type: "invalid_event_uuid", Category: "event", Severity: "error", Raised: now.Add(-age), Details: map[string]any{"n": age.String()}})
-	}
-	project.AddWarning(hogapitest.Warning{Type: "cannot_merge_already_identified", Category: "merge", Extra: map[string]any{"distinct_id": "ann"}})
-	client := server.Client(t)
-	warnings, err := client.IngestionWarnings.List(t.Context(), &hogapi.IngestionWarningListOptions{Samples: 2})
-	require.NoError(t, err)
-	require.Len(t, warnings, 2)
-	assert.Equal(t, "invalid_event_uuid", warnings[0].Type)
-	assert.EqualValues(t, 3, warnings[0].Count, "those of 90 days")
-	assert.Len(t, warnings[0].Samples, 2)
-	assert.Equal(t, "ann", *warnings[1].Samples[0].DistinctID)
-	warnings, err = client.IngestionWarnings.List(t.Context(), &hogapi.IngestionWarningListOptions{Severity: hogapi.WarningSeverityError, Since: now.Add(-2 * time.Hour), Search: "invalid"})
-	require.NoError(t, err)
-	require.Len(t, warnings, 1)
-	assert.EqualValues(t, 1, warnings[0].Count)
 }
 
 // aged adds an export and its newest run, which failed days ago.
@@ -293,33 +184,31 @@ func TestOldEventsNeedAnOption(t *testing.T) {
 		"as old as time": {hogapitest.Export{}, 2000, "AcceptRowsByTimestamp"},
 	} {
 		for op, begin := range beginnings {
-			t.Run(name+" "+string(op), func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					s := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
-					client := s.Client(t)
-					export, run, covers := aged(t, defaultProject(s), tt.export, tt.days)
-					err := begin(t, client, export, run, covers, nil)
-					if tt.text == "" {
-						require.NoError(t, err)
-					} else {
-						bad, ok := errors.AsType[*hogapi.InputError](err)
-						require.True(t, ok, err)
-						require.Equal(t, op, bad.Op)
-						require.ErrorContains(t, err, tt.text)
-						require.ErrorContains(t, err, "ended in the last 5 days")
-						require.Empty(t, s.Calls(op))
-					}
-					exports, runs := len(s.Calls(ops.BatchExportsGet)), len(s.Calls(ops.RunsGet))
-					require.Equal(t, op == ops.RunsRetry, runs == 1, "a retry reads its run first")
-					require.Equal(t, tt.days > 5, exports == 1, "the export is read only where that may matter")
+			t.Run(name+" "+string(op), bubble(func(t *testing.T) {
+				s := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+				client := s.Client(t)
+				export, run, covers := aged(t, defaultProject(s), tt.export, tt.days)
+				err := begin(t, client, export, run, covers, nil)
+				if tt.text == "" {
+					require.NoError(t, err)
+				} else {
+					bad, ok := errors.AsType[*hogapi.InputError](err)
+					require.True(t, ok, err)
+					require.Equal(t, op, bad.Op)
+					require.ErrorContains(t, err, tt.text)
+					require.ErrorContains(t, err, "ended in the last 5 days")
+					require.Empty(t, s.Calls(op))
+				}
+				exports, runs := len(s.Calls(ops.BatchExportsGet)), len(s.Calls(ops.RunsGet))
+				require.Equal(t, op == ops.RunsRetry, runs == 1, "a retry reads its run first")
+				require.Equal(t, tt.days > 5, exports == 1, "the export is read only where that may matter")
 
-					if tt.text != "" {
-						require.NoError(t, begin(t, client, export, run, covers, anyAge))
-					}
-					require.Len(t, s.Calls(ops.BatchExportsGet), exports, "the option costs no read")
-					require.Len(t, s.Calls(ops.RunsGet), runs)
-				})
-			})
+				if tt.text != "" {
+					require.NoError(t, begin(t, client, export, run, covers, anyAge))
+				}
+				require.Len(t, s.Calls(ops.BatchExportsGet), exports, "the option costs no read")
+				require.Len(t, s.Calls(ops.RunsGet), runs)
+			}))
 		}
 	}
 }

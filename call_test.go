@@ -8,7 +8,6 @@ import (
 	"reflect"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -36,18 +35,6 @@ func newTestClient(t *testing.T, options ...Option) (*Client, *httpmock.MockTran
 	}, options...)...)
 	require.NoError(t, err)
 	return client, mock
-}
-
-func TestDoSendsWhatItIsToldTo(t *testing.T) {
-	client, mock := newTestClient(t)
-	mock.RegisterResponder("GET", testBase+"/insights/?limit=2", func(r *http.Request) (*http.Response, error) {
-		require.Equal(t, "Bearer "+testPersonalKey, r.Header.Get("Authorization"))
-		return httpmock.NewStringResponse(200, `{"count": 7}`), nil
-	})
-	var out struct{ Count int }
-	err := client.Do(context.Background(), Request{Method: "GET", Path: "/insights/", Query: map[string][]string{"limit": {"2"}}}, &out)
-	require.NoError(t, err)
-	require.Equal(t, 7, out.Count)
 }
 
 // Do refuses an output that it cannot decode into, and an unknown replay class, before it sends anything.
@@ -228,8 +215,7 @@ func TestUnsupportedIsNotNotFound(t *testing.T) {
 	}
 }
 
-// A caller who insists on /api/environments reads below /api/projects where the server no longer has it. Nothing is sent twice that
-// may have acted.
+// Calls of /api/environments read below /api/projects where the server no longer has it, and write nothing twice.
 func TestEnvironmentsThatAreGone(t *testing.T) {
 	const gone = "https://us.posthog.com/api/environments/12345/things/"
 	for name, tt := range map[string]struct {
@@ -330,28 +316,26 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 		}},
 	} {
 		for _, options := range [][]Option{nil, {WithTryTimeout(5 * time.Second)}} {
-			t.Run(name, func(t *testing.T) {
-				synctest.Test(t, func(t *testing.T) {
-					takes, tries := tt.takes, 0
-					transport := roundTrip(func(r *http.Request) (*http.Response, error) {
-						if r.Method == http.MethodGet {
-							return answer(r, 200, `{"steps":[{"name":"a","description":"","result":null}]}`), nil
-						}
-						tries++
-						select {
-						case <-time.After(takes):
-							return answer(r, 200, `{"id":1,"kind":"aws-s3","name":"a","result":{"status":"Passed","message":null}}`), nil
-						case <-r.Context().Done():
-							return nil, r.Context().Err()
-						}
-					})
-					client := newFakeClient(t, transport, options...)
-					require.NoError(t, tt.call(t, client))
-					takes = time.Hour
-					require.ErrorIs(t, tt.call(t, client), ErrOutcomeUnknown)
-					require.Equal(t, 2, tries, "one try each: it may have acted")
+			t.Run(name, bubble(func(t *testing.T) {
+				takes, tries := tt.takes, 0
+				transport := roundTrip(func(r *http.Request) (*http.Response, error) {
+					if r.Method == http.MethodGet {
+						return answer(r, 200, `{"steps":[{"name":"a","description":"","result":null}]}`), nil
+					}
+					tries++
+					select {
+					case <-time.After(takes):
+						return answer(r, 200, `{"id":1,"kind":"aws-s3","name":"a","result":{"status":"Passed","message":null}}`), nil
+					case <-r.Context().Done():
+						return nil, r.Context().Err()
+					}
 				})
-			})
+				client := newFakeClient(t, transport, options...)
+				require.NoError(t, tt.call(t, client))
+				takes = time.Hour
+				require.ErrorIs(t, tt.call(t, client), ErrOutcomeUnknown)
+				require.Equal(t, 2, tries, "one try each: it may have acted")
+			}))
 		}
 	}
 }

@@ -1,11 +1,12 @@
 package hogapi_test
 
 import (
-	"context"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"log/slog"
 	"math/bits"
+	"math/rand/v2"
 	"net/http"
 	"path/filepath"
 	"strings"
@@ -49,6 +50,7 @@ func TestPoisonIsFoundByHalving(t *testing.T) {
 				require.Len(t, rejects, 1)
 				assert.Equal(t, poison, rejects[0].UUID)
 				assert.Equal(t, status, rejects[0].Status)
+				require.ErrorContains(t, rejects[0].Err, fmt.Sprintf("the server answered %d: ", status))
 				assert.Equal(t, hogapi.Position{Offset: int64(n/2 + 1)}, rejects[0].Position)
 				parts := 1 // that have the event, each half of the one before
 				for from, to := 0, n; to-from > 1; parts++ {
@@ -136,8 +138,7 @@ func TestOutageIsWaitedOut(t *testing.T) {
 	})
 }
 
-// A service runs for months: with GiveUpAfter -1 its Capture outlives a host that is late, a long outage and a
-// foolish Retry-After. Meanwhile it holds no more than it may.
+// With GiveUpAfter -1 a Capture outlives a late host, a long outage and a foolish Retry-After, within its limits.
 func TestCaptureThatNeverGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -169,65 +170,122 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 	})
 }
 
-const wordsKey = "phc_CanaryProjectKey0123456789"
-
-// saying answers each batch with a status and a text.
-func saying(status int, contentType, text string) hogapitest.Fault {
-	return hogapitest.Always(hogapitest.Then(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", contentType)
-		w.WriteHeader(status)
-		_, _ = fmt.Fprint(w, text)
-	}))
+// The receipt and the rejects have the service's word for each event that is not simply accepted.
+func TestEachResultOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := fake(t)
+		words := []hogapitest.Result{
+			{}, {Result: "ok", Details: "person_processing_disabled"}, {Result: "warning"}, {Result: "drop", Details: "event_restriction_drop"}, {Result: "limited"}, {Absent: true},
+		}
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(_ int, e hogapitest.StoredEvent) hogapitest.Result { return words[e.Time.Second()-1] })))
+		var rejects []hogapi.Reject
+		receipt := imported(t, client, numbered(len(words)), &hogapi.ImportOptions{ID: "each", MaxRejectShare: -1, Rejects: keepRejects(&rejects)})
+		requireBalanced(t, receipt)
+		assert.EqualValues(t, []int64{3, 1, 2, 1}, []int64{receipt.Acknowledged, receipt.Rejected, receipt.Unconfirmed, receipt.Resent})
+		assert.Equal(t, map[hogapi.Warning]int64{"person_processing_disabled": 1, "warning": 1}, receipt.Warnings)
+		assert.Equal(t, map[hogapi.Reason]int64{"drop_event_restriction_drop": 1}, receipt.Rejects)
+		assert.Contains(t, receipt.String(), "rejected 1 + unconfirmed 2 + pending 0")
+		require.Len(t, rejects, 3)
+		for i, want := range []string{"event_restriction_drop", "a word that this release does not know: limited", "two answers did not name the event"} {
+			require.ErrorContains(t, rejects[i].Err, want)
+			assert.NotContains(t, string(rejects[i].Event), `"options"`, "a line of a file")
+		}
+		assert.Empty(t, server.Breaches())
+	})
 }
 
-// The service's reason for a refusal is in the reject, in the reject file and in the stop: on one line, bounded, and without keys.
-func TestTheServicesOwnWords(t *testing.T) {
-	const told = "the event is too odd"
-	for name, c := range map[string]struct {
-		status            int
-		contentType, text string
-	}{
-		"a text":           {400, "text/plain", told},
-		"a text with keys": {400, "text/plain", "no, " + wordsKey + " and phx_AnotherKey0123456789: " + told},
-		"control bytes":    {400, "text/plain", told + "\x1b[31m\r\nforged line\x00"},
-		"a long text":      {400, "text/plain", told + strings.Repeat(" very", 700)},
-		"413":              {413, "text/plain", told},
-		"JSON":             {400, "application/json", `{"type":"validation_error","code":"invalid","detail":"` + told + ` for ` + wordsKey + `"}`},
-		"401":              {401, "text/plain", told + " " + wordsKey},
-		"402":              {402, "application/json", `{"detail":"` + told + `"}`},
-		"403":              {403, "text/plain", told},
-		"404":              {404, "text/plain", told},
-		"503":              {503, "text/plain", told},
+// An untrustworthy answer acknowledges nothing and stops the import. The next run sends the events unchanged.
+func TestWrongAnswersOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	for name, fault := range map[string]hogapitest.Fault{
+		"an event that was not sent": hogapitest.ForeignResult(),
+		"keys twice":                 hogapitest.DoubledResults(),
+		"50 MB of results":           hogapitest.HugeResults(50 << 20),
+		"a page":                     hogapitest.Acted(hogapitest.HTML(200)),
+		"a word of /batch/":          hogapitest.Acted(hogapitest.Status(200, `{"status":"Ok"}`)),
+		"a list of results":          hogapitest.Acted(hogapitest.Status(200, `{"results":[]}`)),
+		"nothing":                    hogapitest.Acted(hogapitest.Status(200, "")),
 	} {
-		t.Run(name, bubble(func(t *testing.T) {
-			server := hogapitest.New(hogapitest.WithProjectKey(wordsKey))
-			server.Script(ops.Capture, saying(c.status, c.contentType, c.text))
-			client := server.Client(t)
-			requireWords := func(text string) {
-				require.Contains(t, text, fmt.Sprintf("answered %d: ", c.status))
-				require.Contains(t, text, told)
-				require.NotContains(t, text, "Canary")
-				require.NotContains(t, text, "phx_")
-				require.NotContains(t, text, "\n")
-				require.NotContains(t, text, "\x1b")
-				require.Less(t, len(text), 450)
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, client := fake(t)
+			server.Script(ops.Capture, fault)
+			folder := t.TempDir()
+			options := &hogapi.ImportOptions{
+				ID: "wrong", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "ckpt")),
+				Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")), Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			}
-			_, err := client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words"}) // without a handler it stops
-			requireWords(stopOf(t, err).Error())
-			if c.status != 400 && c.status != 413 {
-				return
+			receipt, err := client.Import(t.Context(), numbered(100), options)
+			assert.Equal(t, hogapi.StopNotService, stopOf(t, err).Reason, "%v", err)
+			assert.Zero(t, receipt.Acknowledged)
+			assert.Zero(t, receipt.Rejected+receipt.Unconfirmed)
+			receipt = imported(t, client, numbered(100), options)
+			assert.EqualValues(t, 100, receipt.Acknowledged)
+			assert.Empty(t, server.Ledger().Changed())
+			requireEach(t, server, 100)
+		})
+	}
+}
+
+// requireEach demands that the fake has n different events.
+func requireEach(t *testing.T, server *hogapitest.Server, n int) {
+	t.Helper()
+	require.Equal(t, n, server.Ledger().Unique())
+}
+
+// A small flush is one request, however many persons it is of.
+func TestSmallFlushIsOneRequest(t *testing.T) {
+	t.Parallel()
+	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
+		server := hogapitest.New()
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{Linger: time.Hour}}})
+		for round := range 3 {
+			for i := range 5 {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))
 			}
-			path := filepath.Join(t.TempDir(), "rejects")
-			file := hogapi.RejectFile(path)
-			_, err = client.Import(t.Context(), numbered(1), &hogapi.ImportOptions{ID: "words", MaxRejectShare: -1, Rejects: hogapi.RejectFunc(func(ctx context.Context, r hogapi.Reject) error {
-				requireWords(r.Err.Error())
-				assert.Equal(t, c.status, r.Status)
-				return file.Reject(ctx, r)
-			})})
-			require.NoError(t, err)
-			content := readFile(t, path)
-			_, note, _ := strings.Cut(strings.TrimSuffix(string(content), "\n"), `"$reject":`)
-			requireWords(note)
-		}))
+			require.NoError(t, capture.Flush(t.Context()))
+			assert.Len(t, server.Calls(ops.Capture), round+1)
+		}
+		assert.Empty(t, server.Calls(ops.Protocol), "it is known")
+		closed(t, capture)
+	}
+}
+
+// No request over capture v1 has more than 10 MiB, whatever the options allow. A batch that does not compress is halved.
+func TestSizesOfCaptureV1(t *testing.T) {
+	t.Parallel()
+	const n, each = 20, 800_000
+	source := altered(numbered(n), func(ev *hogapi.Event) {
+		noise := make([]byte, each/4*3)
+		_, _ = rand.NewChaCha8([32]byte{byte(ev.Position.Offset)}).Read(noise)
+		ev.Properties = map[string]any{"n": ev.Position.Offset, "noise": base64.StdEncoding.EncodeToString(noise)}
+	})
+	for name, test := range map[string]struct {
+		delivery hogapi.DeliveryOptions
+		refused  bool // a request is
+	}{
+		"plain": {delivery: hogapi.DeliveryOptions{NoCompression: true}},
+		"gzip":  {refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server, largest, refused := hogapitest.New(), 0, 0
+			client := server.Client(t, hogapi.WithHooks(hogapi.Hooks{OnBatch: func(b hogapi.BatchInfo) {
+				if b.StatusCode == 413 {
+					refused++
+					return
+				}
+				largest = max(largest, b.WireBytes)
+			}}))
+			test.delivery.Lanes, test.delivery.MaxBytes, test.delivery.MaxBatchBytes = 1, 64<<20, 18<<20
+			test.delivery.Linger = time.Hour // a batch is full, however slow the machine
+			receipt := imported(t, client, source, &hogapi.ImportOptions{ID: "sizes", Rate: hogapi.Unpaced, Delivery: test.delivery})
+			assert.EqualValues(t, n, receipt.Acknowledged)
+			assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
+			assert.Equal(t, n, server.Ledger().Unique())
+			assert.Equal(t, test.refused, refused > 0)
+			assert.LessOrEqual(t, largest, 10<<20)
+			assert.Greater(t, largest, 5<<20)
+		})
 	}
 }

@@ -5,7 +5,6 @@ import (
 	"compress/gzip"
 	"context"
 	"encoding/json"
-	"fmt"
 	"io"
 	"net/http"
 	"slices"
@@ -125,32 +124,6 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	}
 }
 
-// slowAlone is a transport that refuses each request that has an event "poison", and takes its time where that is the only event.
-type slowAlone struct{}
-
-// RoundTrip implements http.RoundTripper.
-func (slowAlone) RoundTrip(r *http.Request) (*http.Response, error) {
-	raw, err := io.ReadAll(r.Body)
-	_ = r.Body.Close()
-	if err != nil {
-		return nil, err
-	}
-	if raw, err = unzipped(raw); err != nil {
-		return nil, err
-	}
-	status := http.StatusOK
-	if bytes.Contains(raw, []byte(`"poison"`)) {
-		status = http.StatusBadRequest
-		if bytes.Count(raw, []byte(`"uuid":`)) == 1 {
-			time.Sleep(time.Minute)
-		}
-	}
-	time.Sleep(50 * time.Millisecond)
-	return &http.Response{
-		StatusCode: status, ProtoMajor: 1, ProtoMinor: 1, Header: http.Header{}, Request: r, Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
-	}, nil
-}
-
 // unzipped is a request's body without compression.
 func unzipped(body []byte) ([]byte, error) {
 	if !bytes.HasPrefix(body, []byte{0x1f, 0x8b}) {
@@ -163,52 +136,6 @@ func unzipped(body []byte) ([]byte, error) {
 	return io.ReadAll(z)
 }
 
-// A batch that is taken apart is held as a whole until its last event is settled, and counts as a whole.
-func TestMemoryOfBatchesThatAreAlmostSettled(t *testing.T) {
-	measuresMemory(t)
-	t.Parallel()
-	const most, mostBatch, each, lanes = 8 << 20, 4 << 20, 90, 8
-	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
-		t.Run(name, bubble(func(t *testing.T) {
-			client := hogapitest.New().Client(t, hogapi.WithHTTPClient(&http.Client{Transport: slowAlone{}}))
-			capture := newCapture(t, client, hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Rejects: ignoreRejects,
-				Delivery: hogapi.DeliveryOptions{NoCompression: plain, Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch, MaxBatchEvents: each, Lanes: lanes}},
-			})
-			for i := range 20_000 { // the lanes get their permits
-				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
-			}
-			require.NoError(t, capture.Flush(t.Context()))
-			counted, n := 0, 20_000
-			for lane := range lanes {
-				var ev hogapi.Event
-				for i := 0; ev.DistinctID == "" || hogapi.LaneOf(capture, ev) != lane; i++ {
-					ev = numberedEvent(1)
-					ev.DistinctID = fmt.Sprint("person-", i)
-				}
-				for i := range each {
-					n++
-					ev.UUID, ev.Name = numberedUUID(n), "fine"
-					ev.Properties = map[string]any{"text": strings.Repeat("a", 40<<10)}
-					if i == each-1 {
-						ev.Name = "poison"
-					}
-					require.NoError(t, capture.Enqueue(t.Context(), ev))
-				}
-				time.Sleep(5 * time.Second)
-				synctest.Wait()
-				counted = max(counted, capture.Stats().Bytes)
-			}
-			receipt := closed(t, capture)
-			t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
-			assert.Greater(t, counted, most/2)
-			assert.LessOrEqual(t, counted, most+mostBatch)
-			assert.EqualValues(t, lanes, receipt.Rejected)
-			assert.Zero(t, capture.Stats().Bytes)
-		}))
-	}
-}
-
 // measuresMemory skips a test of sizes where the race detector makes every size meaningless. Other tests run the same code.
 func measuresMemory(t *testing.T) {
 	t.Helper()
@@ -217,8 +144,7 @@ func measuresMemory(t *testing.T) {
 	}
 }
 
-// The events of one person share a lane, which sends one request at a time. The pace is kept all the same where answers take long,
-// and not exceeded, by either protocol.
+// The events of one person share a lane, which keeps the pace where answers take long, by either protocol.
 func TestOneBusyPersonKeepsThePace(t *testing.T) {
 	t.Parallel()
 	for name, c := range map[string]struct {

@@ -2,7 +2,6 @@ package hogapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"path/filepath"
 	"slices"
@@ -35,48 +34,6 @@ func (p *places) all() []hogapi.Position {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	return p.told
-}
-
-// A reject handler that is slower than the events come keeps something settled at all times. Flush and OnSettled do not wait for a rest.
-func TestSettledIsToldUnderSteadyLoad(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(20*time.Millisecond)))
-		server.RejectEvents(func(raw json.RawMessage) int {
-			var ev struct{ Properties struct{ N int } }
-			if json.Unmarshal(raw, &ev) != nil || ev.Properties.N%20 == 0 {
-				return 400
-			}
-			return 0
-		})
-		var settled places
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-			Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2000, MaxBatchEvents: 20}}, OnSettled: settled.tell,
-			Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-				time.Sleep(200 * time.Millisecond)
-				return nil
-			}),
-		})
-		ctx, stop := context.WithCancel(t.Context())
-		var producing sync.WaitGroup
-		producing.Go(func() {
-			var err error
-			for i := 1; err == nil; i++ {
-				err = capture.Enqueue(ctx, numberedEvent(i))
-			}
-		})
-		time.Sleep(2 * time.Second)
-		soon, cancel := context.WithTimeout(t.Context(), time.Minute)
-		defer cancel()
-		flushErr := capture.Flush(soon)
-		told := len(settled.all())
-		stop()
-		producing.Wait()
-		closed(t, capture)
-		require.NoError(t, flushErr)
-		assert.Greater(t, told, 5)
-	})
 }
 
 // offsets returns the offsets of the positions that OnSettled has received.
@@ -168,22 +125,6 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 			assert.IsIncreasing(t, settled.offsets(), "in order, and none twice") // some may be left out: they are settled with later ones
 		}))
 	}
-}
-
-// A flush that ends while OnSettled is told does not speak of unsettled events.
-func TestFlushThatEndsBeforeAllIsTold(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { time.Sleep(time.Minute) }})
-		ev := numberedEvent(1)
-		ev.Position = hogapi.Position{Offset: 1}
-		require.NoError(t, capture.Enqueue(t.Context(), ev))
-		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
-		defer cancel()
-		err := capture.Flush(ctx)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		require.ErrorContains(t, err, "before OnSettled was told of all")
-		closed(t, capture)
-	})
 }
 
 // Close with a context that has ended does not fail if all events are settled.

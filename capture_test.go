@@ -49,8 +49,7 @@ func (c lateContext) Done() <-chan struct{} {
 	return c.Context.Done()
 }
 
-// The official client loses the events that wait for a retry when it is closed. Close waits, or lists the unsettled events: it never
-// returns nil with something lost.
+// The official client loses the events that wait for a retry when it is closed. Close waits.
 func TestCloseDuringARetryWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
@@ -61,27 +60,6 @@ func TestCloseDuringARetryWait(t *testing.T) {
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 10, receipt.Acknowledged)
 		requireWhole(t, server, 10)
-	})
-	synctest.Test(t, func(t *testing.T) {
-		server, client := fake(t)
-		server.SetDown(true)
-		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
-		enqueue(t, capture, 10)
-		ctx, cancel := context.WithTimeout(t.Context(), 3*time.Second)
-		defer cancel()
-		begin := time.Now()
-		receipt, err := capture.Close(ctx)
-		assert.Equal(t, 3*time.Second, time.Since(begin))
-		var unsettled *hogapi.UnsettledError
-		require.ErrorAs(t, err, &unsettled)
-		require.ErrorIs(t, err, context.DeadlineExceeded)
-		assert.Equal(t, 10, unsettled.Count)
-		assert.Equal(t, hogapi.Position{Offset: 1}, unsettled.First)
-		assert.Equal(t, hogapi.Position{Offset: 10}, unsettled.Last)
-		assert.EqualValues(t, 10, receipt.Pending)
-		again, errAgain := capture.Close(t.Context())
-		assert.Equal(t, receipt, again)
-		assert.Equal(t, err, errAgain)
 	})
 }
 
@@ -295,8 +273,7 @@ func collect(t *testing.T, isSo func() bool) {
 	}
 }
 
-// A Capture that is garbage with events in it is reported as an error, to the client's logger or else to the default one, and tries
-// to send them. One that is empty or was closed is not reported.
+// A Capture that is garbage with events in it is logged as an error and tries to send them. An empty or closed one is not.
 func TestCaptureThatIsForgotten(t *testing.T) {
 	const words = "a Capture was garbage collected without Close"
 	before := slog.Default()

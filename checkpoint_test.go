@@ -88,8 +88,7 @@ func TestImportRefusesACheckpointInUse(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-// A checkpoint that is sound and of something else is refused clearly, stays as it is, and nothing is sent. It belongs to a project on a
-// host: with another key or host an import that is done, or half done, would send nothing there.
+// A sound checkpoint of another import, source, project or host is refused and stays as it is, and nothing is sent.
 func TestCheckpointOfSomethingElse(t *testing.T) {
 	t.Parallel()
 	version := func(other string) func(string) string {

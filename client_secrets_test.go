@@ -279,8 +279,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 
 var typeLine = regexp.MustCompile(`(?m)^type ([A-Z]\w*)(?:\[.*\])? (?:struct|map|\[\])`)
 
-// exportedTypes are the names of all exported types that can hold something, from the sources: a new one cannot be forgotten. A text,
-// a number or a function holds no more than its user has put there.
+// exportedTypes are the names of all exported types that can hold something, from the sources: a new one cannot be forgotten.
 func exportedTypes(t *testing.T) (names []string) {
 	t.Helper()
 	for _, below := range ourPackages {
@@ -418,8 +417,7 @@ func fill(v reflect.Value, raw bool) {
 	}
 }
 
-// Nothing that an import leaves behind has a key in it, though the service repeats both in every refusal: the checkpoint, the reject
-// file, the receipt, the progress, the hooks and the log.
+// Nothing that an import leaves behind has a key in it, though the service repeats both keys in every refusal.
 func TestNoSecretInFiles(t *testing.T) {
 	folder := t.TempDir()
 	var log, hooks, progress bytes.Buffer

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"bufio"
 	"context"
 	"errors"
 	"io"
@@ -9,8 +10,10 @@ import (
 	"net/http/httptrace"
 	"os"
 	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -151,6 +154,52 @@ func hangsDialing(r *http.Request) (*http.Response, error) {
 		trace.GetConn(r.URL.Host)
 	}
 	return hangs(r)
+}
+
+// bubble is a test in virtual time.
+func bubble(test func(t *testing.T)) func(t *testing.T) {
+	return func(t *testing.T) { synctest.Test(t, test) }
+}
+
+// loopback is a listener on this machine.
+func loopback(t *testing.T) net.Listener {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	return listener
+}
+
+// serve handles the connections of a listener until the test ends, or until stop, which waits for the handlers.
+func serve(t *testing.T, listener net.Listener, handle func(net.Conn)) (stop func()) {
+	t.Helper()
+	ctx, cancel := context.WithCancel(context.Background())
+	var serving sync.WaitGroup
+	serving.Go(func() {
+		for conn, err := listener.Accept(); err == nil; conn, err = listener.Accept() {
+			serving.Go(func() {
+				defer conn.Close()
+				defer context.AfterFunc(ctx, func() { _ = conn.Close() })()
+				handle(conn)
+			})
+		}
+	})
+	stop = sync.OnceFunc(func() {
+		cancel()
+		_ = listener.Close()
+		serving.Wait()
+	})
+	t.Cleanup(stop)
+	return stop
+}
+
+// readRequest reads a request with its body.
+func readRequest(r *bufio.Reader) bool {
+	req, err := http.ReadRequest(r)
+	if err != nil {
+		return false
+	}
+	_, err = io.Copy(io.Discard, req.Body)
+	return err == nil
 }
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }

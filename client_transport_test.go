@@ -25,8 +25,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// newServedClient returns a client of a real server on loopback, below a path prefix: an absolute path would miss it. It also returns the
-// transport, for settings that the client does not offer.
+// newServedClient returns a client of a real server, below a path prefix that an absolute path would miss, and its transport.
 func newServedClient(t testing.TB, handler http.Handler, options ...Option) (*Client, *http.Transport) {
 	t.Helper()
 	server := httptest.NewUnstartedServer(http.StripPrefix("/below", handler))
@@ -230,35 +229,6 @@ func TestTrapT15TimeoutOfTheUsersClientIsForOneTry(t *testing.T) {
 	})
 }
 
-// Redirects that are followed share the time of one try: each of them does not begin a new limit.
-func TestRedirectsAreWithinOneTry(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := newScript(func(r *http.Request) (*http.Response, error) {
-			select {
-			case <-r.Context().Done():
-				return nil, context.Cause(r.Context())
-			case <-time.After(4 * time.Second):
-				return answer(r, 307, "", "Location", r.URL.Path), nil
-			}
-		})
-		start := time.Now()
-		err := create(t.Context(), newFakeClient(t, s, WithTryTimeout(10*time.Second)))
-		require.ErrorIs(t, err, httptry.ErrTimeout)
-		require.Equal(t, 10*time.Second, time.Since(start))
-		require.EqualValues(t, 3, s.tries.Load())
-
-		// The next try has a whole limit again, and no limit includes the wait for the pace.
-		s = newScript(s.steps[0], s.steps[0], s.steps[0], answers(200, "{}"))
-		client := newFakeClient(t, s, WithTryTimeout(10*time.Second), WithPace(0.1, 1))
-		require.NoError(t, get(t.Context(), client))
-		require.EqualValues(t, 4, s.tries.Load())
-		start = time.Now()
-		require.NoError(t, get(t.Context(), client))
-		require.NoError(t, get(t.Context(), client))
-		require.GreaterOrEqual(t, time.Since(start), 10*time.Second, "one call in ten seconds")
-	})
-}
-
 // A server that speaks nothing newer than TLS 1.1 is not spoken to.
 func TestOldTLSIsRefused(t *testing.T) {
 	for version, says := range map[uint16]string{tls.VersionTLS11: "protocol version", tls.VersionTLS12: "certificate"} {
@@ -317,8 +287,7 @@ func openFiles(t *testing.T) int {
 	return len(entries)
 }
 
-// staleServer answers one request on each connection. The next one finds the connection closed, or on its first bytes, or once
-// it has been read.
+// staleServer answers one request on each connection. The next request finds it closed, or closes it.
 type staleServer struct {
 	address        string
 	batches, reads atomic.Int64 // requests of each kind that have begun to arrive
@@ -326,35 +295,21 @@ type staleServer struct {
 }
 
 func newStaleServer(t *testing.T, body string) *staleServer {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	listener := loopback(t)
 	s := &staleServer{address: listener.Addr().String()}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for n := 0; ; n++ {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() {
-				defer conn.Close()
-				r := bufio.NewReader(conn)
-				if !s.arrives(r) || !readRequest(r) {
-					return
-				}
-				_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n"+body)
-				if n%3 > 0 && s.arrives(r) {
-					s.stale.Add(1)
-					if n%3 == 2 {
-						readRequest(r)
-					}
-				}
-			})
+	var conns atomic.Int64
+	serve(t, listener, func(conn net.Conn) {
+		n, r := conns.Add(1)-1, bufio.NewReader(conn)
+		if !s.arrives(r) || !readRequest(r) {
+			return
 		}
-	})
-	t.Cleanup(func() {
-		_ = listener.Close()
-		serving.Wait()
+		_, _ = io.WriteString(conn, "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\nContent-Length: 15\r\n\r\n"+body)
+		if n%3 > 0 && s.arrives(r) {
+			s.stale.Add(1)
+			if n%3 == 2 {
+				readRequest(r)
+			}
+		}
 	})
 	return s
 }
@@ -373,18 +328,7 @@ func (s *staleServer) arrives(r *bufio.Reader) bool {
 	return true
 }
 
-func readRequest(r *bufio.Reader) bool {
-	req, err := http.ReadRequest(r)
-	if err != nil {
-		return false
-	}
-	_, err = io.Copy(io.Discard, req.Body)
-	return err == nil
-}
-
-// A server may close a connection while it is kept alive. That is not an error of a request that can be repeated, neither of a batch of
-// events nor of a read. Each repetition is a try that the hooks see: net/http repeats nothing by itself. A batch is sent again at once; a
-// read waits like any other.
+// A kept connection that ends under a batch or a read is no error: it is tried again, as a try that the hooks see.
 func TestStaleConnectionIsTriedAgain(t *testing.T) {
 	t.Parallel() // it waits before each second read
 	n := longer(8, 100, 2000)

@@ -89,9 +89,6 @@ func TestDashboardListsRefuseBadInput(t *testing.T) {
 		}
 	}
 	assert.Zero(t, mock.GetTotalCallCount())
-	mock.RegisterResponder("GET", testBase+"/dashboards/", httpmock.NewStringResponder(200, `{"count":0,"next":null,"previous":null,"results":[]}`))
-	_, err := client.Dashboards.List(t.Context(), nil)
-	require.NoError(t, err)
 }
 
 func TestDashboardDetail(t *testing.T) {
@@ -128,8 +125,6 @@ func TestDashboardDetail(t *testing.T) {
 		_, err = get(body)
 		require.ErrorAs(t, err, new(*DecodeError), body)
 	}
-	for _, id := range []int64{0, -1} {
-		_, err = client.Dashboards.Get(t.Context(), id)
-		requireInputError(t, err, "{id}")
-	}
+	_, err = client.Dashboards.Get(t.Context(), -1)
+	requireInputError(t, err, "{id}")
 }

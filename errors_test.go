@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/url"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -251,28 +250,6 @@ func TestHookEvents(t *testing.T) {
 	})
 	_, ok := CallInfoFrom(t.Context())
 	require.False(t, ok)
-}
-
-// An id never leaves its segment.
-func FuzzPathIDs(f *testing.F) {
-	for _, id := range []string{"", ".", "..", "a/b", "a?x", "a#x", "%2e%2e/x", "a\\b", "a b", "a\x00", "ä", "0190a0d0-0000-0000-0000-000000000000", "@current", strings.Repeat("a", 300)} {
-		f.Add(id)
-	}
-	f.Fuzz(func(t *testing.T, id string) {
-		s := newScript(answers(200, ""))
-		var path string
-		client := newFakeClient(t, roundTrip(func(r *http.Request) (*http.Response, error) {
-			path = r.URL.EscapedPath()
-			return s.RoundTrip(r)
-		}))
-		err := client.call(t.Context(), endpoint(ops.AppMetricsHistoricalExport, "7", id), nil)
-		if err != nil {
-			require.ErrorIs(t, err, ErrInvalid)
-			require.Zero(t, s.tries.Load())
-			return
-		}
-		require.Equal(t, "/api/projects/12345/app_metrics/7/historical_exports/"+url.PathEscape(id)+"/", path)
-	})
 }
 
 // An error names the thing that the caller asked for, in the caller's words.

@@ -12,16 +12,13 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // exampleClient is a client of a fake service with one project; your program makes its client with NewClient and its own key.
 func exampleClient(options ...hogapitest.Option) (*hogapi.Client, *hogapitest.Project) {
 	server := hogapitest.New(options...)
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
-	return client, server.Project(hogapitest.DefaultProject)
+	return clientOf(server, hogapitest.DefaultProject), server.Project(hogapitest.DefaultProject)
 }
 
 func ExampleBatchExportsService_Create() {
@@ -211,10 +208,7 @@ func ExampleBackfillsService_Watch() {
 	project := server.Project(hogapitest.DefaultProject)
 	project.AddExport(hogapitest.Export{Name: "hourly", Interval: hogapi.IntervalHour})
 	project.AddExport(hogapitest.Export{Name: "daily", Interval: hogapi.IntervalDay})
-	client, err := hogapi.NewClient(server.ClientOptions(project.ID())...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, project.ID())
 	ctx := context.Background()
 	from := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
 	to := map[string]time.Time{"daily": from.AddDate(0, 1, 0), "hourly": from.AddDate(0, 0, 1)}
@@ -251,10 +245,7 @@ func ExampleBackfillsService_Wait() {
 	project := server.Project(hogapitest.DefaultProject)
 	export := project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay})
 	project.FailNextRuns(1, "the bucket is gone")
-	client, err := hogapi.NewClient(server.ClientOptions(project.ID())...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, project.ID())
 	ctx := context.Background()
 	week := hogapi.BackfillRange{Start: hogapi.Date(2024, 5, 1), End: hogapi.Date(2024, 5, 8)}
 	ticket, err := client.BatchExports.Backfill(ctx, export, week, firstFill)
@@ -277,10 +268,7 @@ func ExampleRunsService_Watch() {
 	project := server.Project(hogapitest.DefaultProject)
 	export := project.AddExport(hogapitest.Export{})
 	run := project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusStarting})
-	client, err := hogapi.NewClient(server.ClientOptions(project.ID())...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, project.ID())
 	for run, err := range client.Runs.Watch(context.Background(), export, run, &hogapi.WatchOptions{Interval: time.Millisecond}) {
 		if err != nil {
 			log.Fatal(err)
@@ -296,4 +284,122 @@ func ExampleRunsService_Watch() {
 	// Running 333
 	// Running 666
 	// Completed 1000
+}
+
+// A new export to S3 needs an integration, which holds the credentials.
+func ExampleIntegrationsService_Create() {
+	client, _ := exampleClient()
+	ctx := context.Background()
+	access, err := client.Integrations.Create(ctx, integration.AwsS3{
+		Name:               "lake",
+		AWSAccessKeyID:     hogapi.NewSecret("AKIA…"),
+		AWSSecretAccessKey: hogapi.NewSecret("…"),
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	export, err := client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
+		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
+		Destination: hogapi.Destination{
+			Type:        destination.TypeAwsS3,
+			Integration: hogapi.Set(access.ID),
+			Config:      destination.S3{BucketName: hogapi.Set("lake"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
+		},
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(access.Kind, export.Destination.Integration)
+	// Output: aws-s3 1
+}
+
+func ExampleIntegrationsService_All() {
+	client, project := exampleClient()
+	project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
+	project.AddIntegration(hogapitest.Integration{Kind: "slack"})
+
+	only := &hogapi.IntegrationListOptions{Kind: integration.KindAwsS3}
+	for access, err := range client.Integrations.All(context.Background(), only) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(access.DisplayName, access.Config)
+	}
+	// Output: lake {"aws_role_arn":"arn:aws:iam::1:role/posthog","name":"lake"}
+}
+
+// The service keeps an integration that an export uses.
+func ExampleIntegrationsService_Delete() {
+	client, project := exampleClient()
+	id := int64(project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake"}}))
+	project.AddExport(hogapitest.Export{Name: "hourly", DestinationType: "AwsS3", Integration: int(id)})
+
+	err := client.Integrations.Delete(context.Background(), id)
+	fmt.Println(errors.Is(err, hogapi.ErrInvalid))
+	access, err := client.Integrations.Get(context.Background(), id)
+	fmt.Println(access.ID, err)
+	// Output:
+	// true
+	// 1 <nil>
+}
+
+// Testing a destination before the export is created finds the faults that its first run would have.
+func ExampleBatchExportsService_TestDestination() {
+	client, project := exampleClient()
+	id := project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
+	project.FailTestStep("Bucket exists", "no bucket of this name")
+
+	test, err := client.BatchExports.TestDestination(context.Background(), hogapi.BatchExportRequest{
+		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
+		Destination: hogapi.Destination{
+			Type:        destination.TypeAwsS3,
+			Integration: hogapi.Set(int64(id)),
+			Config:      destination.S3{BucketName: hogapi.Set("lack"), Region: hogapi.Set("eu-central-1"), Prefix: hogapi.Set("events/")},
+		},
+	})
+	switch {
+	case errors.Is(err, hogapi.ErrNoDestinationTest), errors.Is(err, hogapi.ErrUnsupported):
+		fmt.Println("not tested:", err)
+	case err != nil:
+		log.Fatal(err)
+	}
+	for _, step := range test.Steps {
+		fmt.Println(step.Name, step.Result.Status)
+	}
+	fmt.Println("ready:", test.Passed())
+	// Output:
+	// Assume role Passed
+	// Bucket exists Failed
+	// ready: false
+}
+
+// Counts of an export's runs work on every server.
+func ExampleRunsService_Counts() {
+	client, project := exampleClient()
+	export := project.AddExport(hogapitest.Export{})
+	project.AddRun(export, hogapitest.Run{})
+	project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed})
+
+	days, err := client.Runs.Counts(context.Background(), export, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, day := range days {
+		fmt.Println(day.Total(), "runs:", day.Completed(), "completed,", day.Failed(), "failed")
+	}
+	// Output: 2 runs: 1 completed, 1 failed
+}
+
+// Servers differ by age: an error that matches ErrUnsupported names an alternative.
+func ExampleAPIError_alternative() {
+	client, project := exampleClient()
+	export := project.AddExport(hogapitest.Export{})
+	_, err := client.AppMetrics.Get(context.Background(), export.String(), nil)
+	if unsupported, ok := errors.AsType[*hogapi.APIError](err); ok && errors.Is(err, hogapi.ErrUnsupported) {
+		fmt.Println(unsupported.Op)
+		fmt.Println(unsupported.Alternative[:len("Runs.Counts counts the runs of a batch export")])
+	}
+	// Output:
+	// app_metrics.get
+	// Runs.Counts counts the runs of a batch export
 }

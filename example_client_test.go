@@ -64,10 +64,7 @@ func ExampleClient_ForProject() {
 	server := hogapitest.New()
 	server.Project("1").AddExport(hogapitest.Export{Name: "to the lake"})
 	server.Project("2").AddExport(hogapitest.Export{Name: "to the warehouse"})
-	client, err := hogapi.NewClient(server.ClientOptions("1")...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, "1")
 	for _, id := range []string{"1", "2"} {
 		for export, err := range client.ForProject(id).BatchExports.All(context.Background(), nil) {
 			if err != nil {
@@ -87,10 +84,7 @@ func ExampleClient_Do() {
 	server.Handle("GET", "/insights/", http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fmt.Fprint(w, `{"count": 1, "results": [{"name": "Weekly users"}]}`)
 	}))
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	var insights hogapi.OffsetPage[struct{ Name string }]
 	if err := client.Do(context.Background(), hogapi.Request{Method: "GET", Path: "/insights/"}, &insights); err != nil {
 		log.Fatal(err)
@@ -156,12 +150,9 @@ func ExampleAPIError() {
 func ExampleOutcomeUnknownError() {
 	server := hogapitest.New()
 	server.Script(ops.BatchExportsCreate, hogapitest.CutAfter()) // the service acts, and its answer is lost
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	ctx := context.Background()
-	_, err = client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
+	_, err := client.BatchExports.Create(ctx, hogapi.BatchExportRequest{
 		Name: "nightly", Model: hogapi.ModelEvents, Interval: hogapi.IntervalDay,
 		Destination: hogapi.Destination{Type: destination.TypeNoOp, Config: destination.NoOp{}},
 	})
@@ -182,10 +173,7 @@ func ExamplePageError() {
 	for _, name := range []string{"e", "d", "c", "b", "a"} {
 		server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Name: name}) // the newest is listed first
 	}
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	walk := func(o *hogapi.ListOptions) error {
 		for page, err := range client.BatchExports.Pages(context.Background(), o) {
 			if err != nil {
@@ -201,7 +189,7 @@ func ExamplePageError() {
 		return nil
 	}
 	o := &hogapi.ListOptions{Limit: 2}
-	err = walk(o)
+	err := walk(o)
 	if broken, ok := errors.AsType[*hogapi.PageError](err); ok {
 		fmt.Println("broken off before item", broken.Offset)
 		o.Offset = broken.Offset

@@ -11,7 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/hogapitest"
 )
 
 // matomoVisits reads the answer of Matomo's Live.getLastVisitsDetails: an array of visits with their actions. The
@@ -52,12 +51,8 @@ const matomoAnswer = `[
 
 // A format of one's own is a function from a record to its events. This one reads visits of Matomo.
 func ExampleFormat() {
-	path := exampleFileOf(matomoAnswer)
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	path := exampleLines("events.jsonl", matomoAnswer)
+	client, server := importClient()
 	source := hogapi.FileSource(matomoVisits, path)
 	if _, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "matomo-2024"}); err != nil {
 		log.Fatal(err)

@@ -2,24 +2,25 @@ package hogapi_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"log"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/reasons"
 )
 
 // Past events of any origin are imported as a Source: events in a fixed order, each with its position.
 func ExampleClient_Import() {
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client, server := importClient()
 	begin := time.Date(2024, 2, 27, 9, 0, 0, 0, time.UTC)
 	source := hogapi.SourceFunc("sign-ups", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
@@ -67,11 +68,7 @@ func ExampleClient_Import() {
 
 // A Capture takes events that are pushed, from a queue for example. OnSettled says up to where they may be committed there.
 func ExampleClient_NewCapture() {
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client, _ := importClient()
 	var committed hogapi.Position
 	capture, err := client.NewCapture(&hogapi.CaptureOptions{
 		ID:        "orders-topic",
@@ -100,11 +97,7 @@ func ExampleClient_NewCapture() {
 
 // An event that can never be right is refused at once, with a reason.
 func ExampleCapture_Enqueue() {
-	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client, _ := importClient()
 	capture, err := client.NewCapture(&hogapi.CaptureOptions{})
 	if err != nil {
 		log.Fatal(err)
@@ -116,4 +109,231 @@ func ExampleCapture_Enqueue() {
 	// Output:
 	// hogapi: event refused: no_timestamp: timestamp: want the time of the event
 	// <nil>
+}
+
+// clientOf is a client of a project of a fake service. Your program makes its client with NewClient and its own key.
+func clientOf(server *hogapitest.Server, project string) *hogapi.Client {
+	client, err := hogapi.NewClient(server.ClientOptions(project)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	return client
+}
+
+// importClient is a client of a fake service, and the service.
+func importClient() (*hogapi.Client, *hogapitest.Server) {
+	server := hogapitest.New()
+	return clientOf(server, hogapitest.DefaultProject), server
+}
+
+// exampleLines makes a file of lines in a folder of its own.
+func exampleLines(name string, lines ...string) (path string) {
+	folder, err := os.MkdirTemp("", "hogapi-example-")
+	if err != nil {
+		log.Fatal(err)
+	}
+	path = filepath.Join(folder, name)
+	if err := os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	return path
+}
+
+// With a checkpoint, each run continues where the run before stopped, for any reason; the receipt covers all runs.
+func ExampleFileCheckpoint() {
+	client, server := importClient()
+	path := exampleLines("events.jsonl",
+		`{"event":"opened","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z"}`,
+		`{"event":"closed","distinct_id":"ann","timestamp":"2024-01-05T09:10:00Z"}`)
+	defer os.RemoveAll(filepath.Dir(path))
+
+	for range 2 { // the second run finds nothing left to do
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
+			ID: "doors-2024", Checkpoint: hogapi.FileCheckpoint(path + ".ckpt"),
+		})
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("acknowledged", receipt.Acknowledged)
+	}
+	fmt.Println("the service got", server.Ledger().Len())
+	// Output:
+	// acknowledged 2
+	// acknowledged 2
+	// the service got 2
+}
+
+// Rejects go to a file of lines, with the reason and the place of each. Corrected by hand, a line is imported with its uuid.
+func ExampleRejectFile() {
+	client, server := importClient()
+	path := exampleLines("events.jsonl",
+		`{"event":"","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z","uuid":"461fc531-6209-5996-b1b1-a8aa997a6516"}`,
+		`{"event":"closed","distinct_id":"ann","timestamp":"2024-01-05T09:10:00Z"}`)
+	rejects := filepath.Join(filepath.Dir(path), "rejects.jsonl")
+	defer os.RemoveAll(filepath.Dir(path))
+
+	ctx := context.Background()
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
+
+	line, err := os.ReadFile(rejects)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Print(string(line))
+	event, _, _ := strings.Cut(string(line), `,"$reject"`) // remove it, and correct the name
+	corrected := strings.Replace(event, `"event":""`, `"event":"opened"`, 1) + "}\n"
+	if err := os.WriteFile(rejects, []byte(corrected), 0o600); err != nil {
+		log.Fatal(err)
+	}
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, nil), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected, "the service holds", server.Ledger().Unique())
+	// Output:
+	// acknowledged 1 rejected 1
+	// {"uuid":"461fc531-6209-5996-b1b1-a8aa997a6516","event":"","timestamp":"2024-01-05T09:00:00Z","distinct_id":"ann","$reject":{"reason":"no_name","field":"event","want":"a name","position":{"key":"events.jsonl","offset":114},"where":"events.jsonl:1","import":"doors-2024"}}
+	// acknowledged 1 rejected 0 the service holds 2
+}
+
+// A corrected parser imports the records that made no event, with the uuids of their places.
+func ExampleRejectedRecords() {
+	client, server := importClient()
+	path := exampleLines("events.jsonl",
+		`{"event":"opened","distinct_id":"ann","timestamp":"2024-01-05T09:00:00Z"}`,
+		`closed,ann,2024-01-05T09:10:00Z`)
+	rejects := filepath.Join(filepath.Dir(path), "rejects.jsonl")
+	defer os.RemoveAll(filepath.Dir(path))
+
+	ctx := context.Background()
+	receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "doors-2024", Rejects: hogapi.RejectFile(rejects)})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected)
+
+	parse := func(record []byte) ([]hogapi.Event, error) {
+		fields := strings.Split(string(record), ",")
+		if len(fields) != 3 {
+			return nil, errors.New("want a name, a person and a time")
+		}
+		at, err := time.Parse(time.RFC3339, fields[2])
+		return []hogapi.Event{{Name: fields[0], DistinctID: fields[1], Timestamp: at}}, err
+	}
+	receipt, err = client.Import(ctx, hogapi.RejectedRecords(rejects, parse), &hogapi.ImportOptions{ID: "doors-2024-rejects"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected, "the service holds", server.Ledger().Unique())
+	// Output:
+	// acknowledged 1 rejected 1
+	// acknowledged 1 rejected 0 the service holds 2
+}
+
+// exampleFile writes lines of events, one of which is not JSON, and returns the file's path.
+func exampleFile() string {
+	return exampleLines("events.jsonl", `{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.50}}
+{"event":"order placed","distinct_id":"ben","timestamp":"2024-05-01T12:31:00+02:00","properties":{"price":7}}
+{"event":"order pla
+{"event":"order paid","distinct_id":"ann","timestamp":"2024-05-02T09:00:00+02:00"}
+`)
+}
+
+// Files of JSON lines are imported with a checkpoint, so that a second run continues, and with a file of rejects.
+func ExampleJSONLinesFile() {
+	client, server := importClient()
+	path := exampleFile()
+	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	options := hogapi.ImportOptions{
+		ID:         "shop-2024",
+		Checkpoint: hogapi.FileCheckpoint(path + ".checkpoint"),
+		Rejects:    hogapi.RejectFile(path + ".rejects"),
+	}
+	for range 2 { // the second run finds nothing to do, and returns the same receipt
+		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(path), &options)
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("acknowledged", receipt.Acknowledged, "rejected", receipt.Rejected, "the service holds", server.Ledger().Len())
+	}
+	// Output:
+	// acknowledged 3 rejected 1 the service holds 3
+	// acknowledged 3 rejected 1 the service holds 3
+}
+
+// Check reads a whole source before anything is sent: it needs no client.
+func ExampleCheck() {
+	path := exampleFile()
+	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	report, err := hogapi.Check(context.Background(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "shop-2024"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("good", report.Good, "rejected", report.Rejected)
+	fmt.Println(report.Oldest.UTC().Format(time.RFC3339), "to", report.Newest.UTC().Format(time.RFC3339))
+	for _, place := range report.Reasons[reasons.BadRecord].Examples {
+		fmt.Println("bad record at", place.Position)
+	}
+	// Output:
+	// good 3 rejected 1
+	// 2024-05-01T10:30:00Z to 2024-05-02T07:00:00Z
+	// bad record at events.jsonl@244
+}
+
+// Rows of a table are imported page after page. The key of a row is its position: a run that resumes reads on after it.
+func ExamplePagedSource() {
+	type order struct {
+		id     int64
+		person string
+		at     time.Time
+	}
+	placed := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
+	query := func(after int64) (rows []order) { // SELECT … FROM orders WHERE id > $1 ORDER BY id LIMIT 2
+		for id := after + 1; id <= min(after+2, 5); id++ {
+			rows = append(rows, order{id, "ann", placed.Add(time.Duration(id) * time.Hour)})
+		}
+		return rows
+	}
+
+	source := hogapi.PagedSource("orders", func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+		for _, row := range query(after.Offset) {
+			upTo = hogapi.Position{Offset: row.id}
+			events = append(events, hogapi.Event{Name: "order placed", DistinctID: row.person, Timestamp: row.at, Position: upTo})
+		}
+		return events, upTo, nil
+	})
+
+	client, _ := importClient()
+	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
+	fmt.Println(receipt.Acknowledged, receipt.First, "to", receipt.Last, err)
+	// Output: 5 1 to 5 <nil>
+}
+
+// A mapping changes the events of a source, or leaves some out on purpose. They keep their places.
+func ExampleMapSource() {
+	path := exampleFile()
+	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	source := hogapi.MapSource(hogapi.JSONLinesFile(path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+		if ev.DistinctID == "ben" {
+			return nil, hogapi.Skip("internal user")
+		}
+		ev.Name = "shop: " + ev.Name
+		return []hogapi.Event{ev}, nil
+	})
+	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "shop-2024"})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println("good", report.Good, "rejected", report.Rejected, "skipped", report.Skips)
+	for _, row := range report.Days {
+		fmt.Println(row.Day, row.Event, row.Events)
+	}
+	// Output:
+	// good 2 rejected 1 skipped map[internal user:1]
+	// 2024-05-01 shop: order placed 1
+	// 2024-05-02 shop: order paid 1
 }

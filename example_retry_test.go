@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log"
 	"time"
 
 	"github.com/google/uuid"
@@ -66,10 +65,7 @@ func ExampleRunsService_LatestFailed() {
 		export := server.Project(id).AddExport(hogapitest.Export{Name: "to the bucket"})
 		server.Project(id).AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed})
 	}
-	client, err := hogapi.NewClient(server.ClientOptions("1")...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, "1")
 	retried, err := RetryFailed(context.Background(), client, &hogapi.WatchOptions{Interval: time.Millisecond}, "1", "2", "3")
 	fmt.Println(retried, err)
 	// Output:

@@ -15,10 +15,7 @@ import (
 // Some hours after an import, Verify says whether all of it is there. A program exits with 0 only for complete.
 func ExampleClient_Verify() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	ctx := context.Background()
 	receipt, err := client.Import(ctx, numbered(3), &hogapi.ImportOptions{ID: "orders-1998"})
 	if err != nil {
@@ -87,10 +84,7 @@ func ExampleVerification_Missing() {
 // PostHog can delete the events of an import on an approved request, where that is enabled.
 func ExampleDataDeletionsService_Create() {
 	server := hogapitest.New(hogapitest.WithDataDeletions()) // your program: a personal key with the scope data_deletion:write
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	ctx := context.Background()
 	if _, err := client.Import(ctx, numbered(3), &hogapi.ImportOptions{ID: "orders-1998"}); err != nil {
 		log.Fatal(err)
@@ -114,10 +108,7 @@ func ExampleDataDeletionsService_Create() {
 // The queries of a receipt compare the events that the service has taken with the events in the project.
 func ExampleReceipt_CountQueries() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	if err != nil {
-		log.Fatal(err)
-	}
+	client := clientOf(server, hogapitest.DefaultProject)
 	receipt, err := client.Import(context.Background(), numbered(3), &hogapi.ImportOptions{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)

@@ -40,41 +40,23 @@ const (
 	cutAnswerBody  cutPoint = "closed within the answer's body"
 )
 
-// ledgerServer is a server of raw TCP that counts the requests it carries out, and ends each POST at its cut point. It answers GETs, so
-// POSTs meet connections that were used before.
+// ledgerServer counts the requests that it carries out, and ends each POST at its cut point. It answers GETs.
 type ledgerServer struct {
 	net.Listener
 
 	cut     cutPoint
-	stop    func() // once all clients have closed their connections
+	stop    func()
 	mu      sync.Mutex
 	commits map[int]int // by call
 }
 
 func newLedgerServer(t *testing.T, cut cutPoint) *ledgerServer {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
-	s := &ledgerServer{Listener: listener, cut: cut, commits: map[int]int{}}
-	var serving sync.WaitGroup
-	serving.Go(func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			serving.Go(func() { s.serve(conn.(*net.TCPConn)) })
-		}
-	})
-	s.stop = sync.OnceFunc(func() {
-		_ = listener.Close()
-		serving.Wait()
-	})
-	t.Cleanup(s.stop)
+	s := &ledgerServer{Listener: loopback(t), cut: cut, commits: map[int]int{}}
+	s.stop = serve(t, s, s.serve)
 	return s
 }
 
-func (s *ledgerServer) serve(conn *net.TCPConn) {
-	defer conn.Close()
+func (s *ledgerServer) serve(conn net.Conn) {
 	if s.cut == cutAccept {
 		return
 	}
@@ -105,7 +87,7 @@ func (s *ledgerServer) serve(conn *net.TCPConn) {
 		s.mu.Unlock()
 		switch s.cut {
 		case cutReset:
-			_ = conn.SetLinger(0)
+			_ = conn.(*net.TCPConn).SetLinger(0)
 		case cutStatusLine:
 			_, _ = io.WriteString(conn, head[:11])
 		case cutAnswerHead:
@@ -123,8 +105,7 @@ func (s *ledgerServer) serve(conn *net.TCPConn) {
 
 // refuseFirst makes the first try of every call dial an address that refuses.
 func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
-	closed, err := net.Listen("tcp", "127.0.0.1:0")
-	require.NoError(t, err)
+	closed := loopback(t)
 	require.NoError(t, closed.Close())
 	var refused atomic.Int64
 	dial := transport.DialContext
@@ -139,8 +120,7 @@ func refuseFirst(t *testing.T, transport *http.Transport) *atomic.Int64 {
 	return &refused
 }
 
-// No create, backfill or retry of a run is carried out twice, wherever its connection ends. No call that was carried out is reported as
-// one that was not. The client sends a call again if it provably was not sent.
+// No call is carried out twice or reported wrongly, wherever its connection ends. Unsent calls are sent again.
 func TestNothingIsCarriedOutTwice(t *testing.T) {
 	t.Parallel()
 	const workers = 64
@@ -209,8 +189,7 @@ func slicesOf(n int) []string {
 	return ids
 }
 
-// All creates succeed although the first try of each gets no connection, and each is carried out once. The network is made of pipes, so
-// the waits take no time.
+// All creates succeed although the first try of each gets no connection, and each is carried out once.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 	t.Parallel()
 	const calls, workers = 3000, 50 // half the retries that the budget has room for at the same time

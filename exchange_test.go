@@ -95,8 +95,7 @@ func TestDeleteThatFindsNothing(t *testing.T) {
 	})
 }
 
-// How a call ends that its context cuts off: the cause is visible, and a call that must not be repeated is of unknown outcome
-// as soon as anything was sent.
+// A call that its context cuts off names the cause, and is of unknown outcome as soon as anything was sent.
 func TestContextEndsACall(t *testing.T) {
 	reason := errors.New("the program is stopping")
 	ends := map[string]struct {
@@ -110,28 +109,24 @@ func TestContextEndsACall(t *testing.T) {
 		"before a try that is not sent": {fails(refusedDial), false, nil},
 	}
 	for name, tt := range ends {
-		t.Run(name, func(t *testing.T) {
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithCancelCause(t.Context())
-				time.AfterFunc(50*time.Millisecond, func() { cancel(reason) })
-				start := time.Now()
-				err := create(ctx, newFakeClient(t, newScript(tt.failure)))
-				require.Equal(t, 50*time.Millisecond, time.Since(start))
-				require.ErrorIs(t, err, context.Canceled)
-				require.ErrorIs(t, err, reason)
-				require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
-				if tt.is != nil {
-					require.ErrorIs(t, err, tt.is)
-				}
-			})
-			synctest.Test(t, func(t *testing.T) {
-				ctx, cancel := context.WithTimeout(t.Context(), 50*time.Millisecond)
-				defer cancel()
-				err := create(ctx, newFakeClient(t, newScript(tt.failure)))
-				require.ErrorIs(t, err, context.DeadlineExceeded)
-				require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
-			})
-		})
+		t.Run(name, bubble(func(t *testing.T) {
+			ctx, cancel := context.WithCancelCause(t.Context())
+			time.AfterFunc(50*time.Millisecond, func() { cancel(reason) })
+			start := time.Now()
+			err := create(ctx, newFakeClient(t, newScript(tt.failure)))
+			require.Equal(t, 50*time.Millisecond, time.Since(start))
+			require.ErrorIs(t, err, context.Canceled)
+			require.ErrorIs(t, err, reason)
+			require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
+			if tt.is != nil {
+				require.ErrorIs(t, err, tt.is)
+			}
+			ctx, end := context.WithTimeout(t.Context(), 50*time.Millisecond)
+			defer end()
+			err = create(ctx, newFakeClient(t, newScript(tt.failure)))
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			require.Equal(t, tt.unknown, errors.Is(err, ErrOutcomeUnknown))
+		}))
 	}
 	t.Run("before it begins", func(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
@@ -163,35 +158,6 @@ func TestAnswerThatIsNoJSON(t *testing.T) {
 		err = newFakeClient(t, newScript(answers(201, body))).call(t.Context(), endpoint(ops.BatchExportsCreate), &out)
 		require.ErrorIs(t, err, ErrOutcomeUnknown, body)
 		require.ErrorAs(t, err, &decode)
-	}
-}
-
-// JSON of another server, such as a portal before the network, decodes without an error. It is not an export or a run, and above all not
-// the end of a list.
-func TestAnswerOfSomethingElse(t *testing.T) {
-	for _, body := range []string{"null", "{}", `{"detail":"sign in first"}`, `{"results":null,"id":null}`} {
-		client := newFakeClient(t, newScript(answers(200, body)))
-		_, export := client.BatchExports.Get(t.Context(), exportA)
-		_, run := client.Runs.Get(t.Context(), exportA, runA)
-		_, backfill := client.Backfills.Get(t.Context(), exportA, runA)
-		_, page := client.BatchExports.List(t.Context(), nil)
-		calls := map[string]error{"export": export, "run": run, "backfill": backfill, "page": page}
-		for _, err := range client.Dashboards.All(t.Context(), nil) {
-			calls["walk by offset"] = err
-		}
-		for _, err := range client.Runs.All(t.Context(), exportA, nil) {
-			calls["walk by cursor"] = err
-		}
-		for _, err := range client.BatchExports.AllLogs(t.Context(), exportA, nil) {
-			calls["walk by time"] = err
-		}
-		_, calls["log"] = client.Runs.Logs(t.Context(), exportA, runA, nil)
-		_, calls["details"] = client.AppMetrics.ErrorDetails(t.Context(), "7", "E", nil)
-		_, calls["historical exports"] = client.AppMetrics.HistoricalExports(t.Context(), "7")
-		require.Len(t, calls, 10)
-		for name, err := range calls {
-			require.ErrorAs(t, err, new(*DecodeError), "%s of %s", name, body)
-		}
 	}
 }
 
@@ -239,8 +205,7 @@ func unpause(t *testing.T, client *Client) error {
 	return err
 }
 
-// A page for people with status 200, such as a portal's or that of a wrong base URL, is not a success, even for a call that needs only
-// the status.
+// A page for people with status 200 is not a success, even for a call that needs only the status.
 func TestPageIsNoSuccess(t *testing.T) {
 	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
 		client := newFakeClient(t, newScript(page))

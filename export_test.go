@@ -2,7 +2,6 @@ package hogapi
 
 import (
 	"context"
-	"hash/maphash"
 	"maps"
 	"net/http"
 	"slices"
@@ -10,11 +9,9 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/pipeline"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -49,27 +46,12 @@ func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
 // RaceDetector tells that everything takes some ten times as long, and several times the memory.
 var RaceDetector bool
 
-// FileCheckpointOn is FileCheckpoint on another file system.
-func FileCheckpointOn(fsys durable.FS, path string) Checkpointer {
-	return fileCheckpoint{statefile.NewCheckpoint(fsys, path)}
-}
-
-// RejectFileOn is RejectFile on another file system.
-func RejectFileOn(fsys durable.FS, path string) RejectHandler {
-	return rejectFile{statefile.NewRejects(fsys, path)}
-}
-
 // BadRecord returns the arguments that BadEvent received.
 func BadRecord(ev Event) (raw []byte, err error) {
 	if ev.bad == nil {
 		return nil, nil
 	}
 	return ev.bad.raw, ev.bad.err
-}
-
-// LaneOf is the number of the lane that an event goes to.
-func LaneOf(c *Capture, ev Event) int {
-	return int(maphash.String(c.pipeline.Seed, ev.DistinctID) % uint64(c.pipeline.Limits.Lanes))
 }
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.

@@ -3,11 +3,8 @@ package hogapi_test
 import (
 	"bytes"
 	"io"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,7 +15,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/ops"
 )
 
 func aDownload() hogapi.FileDownloadRequest {
@@ -119,91 +115,4 @@ func TestFileDownloadsOfAQuery(t *testing.T) {
 	assert.EqualValues(t, 1000, n)
 	_, err = client.FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{Model: hogapi.ModelHogQL, HogQLQuery: "SELECT event FROM events"})
 	require.NoError(t, err)
-}
-
-// Over real sockets, with a storage on another host that ignores Range and closes connections.
-func TestADownloadOverSockets(t *testing.T) {
-	content := bytes.Repeat([]byte("0123456789abcdef"), 64<<10)
-	var mu sync.Mutex
-	var seen []http.Header
-	storage := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		mu.Lock()
-		seen = append(seen, r.Header.Clone())
-		n := len(seen)
-		mu.Unlock()
-		if n > 2 {
-			http.ServeContent(w, r, "f.jsonl.gz", time.Time{}, bytes.NewReader(content))
-			return
-		}
-		w.Header().Set("Content-Length", "1048576") // and the connection ends in the middle
-		_, _ = w.Write(content[:300_000*n])
-		panic(http.ErrAbortHandler)
-	}))
-	defer storage.Close()
-	storage.Config.ErrorLog = nil
-
-	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
-	defer server.Close()
-	file := uuid.New()
-	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: content}}})
-	server.Script(ops.FileDownloadsDownload, hogapitest.Always(hogapitest.Status(302).WithHeader("Location", storage.URL+"/f?X-Amz-Signature=secret")))
-	client, err := hogapi.NewClient(
-		hogapi.WithBaseURL(server.URL()), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
-	)
-	require.NoError(t, err)
-	var got bytes.Buffer
-	size, err := client.FileDownloads.Download(t.Context(), id, file, &got, nil)
-	require.NoError(t, err)
-	assert.EqualValues(t, len(content), size)
-	assert.True(t, bytes.Equal(content, got.Bytes()))
-	require.Len(t, seen, 3)
-	assert.Empty(t, seen[0].Get("Range"))
-	for _, h := range seen {
-		h.Del("Range")
-		assert.Equal(t, http.Header{"Accept-Encoding": {"identity"}, "User-Agent": {"Go-http-client/1.1"}}, h)
-	}
-
-	server.ClearScript(ops.FileDownloadsDownload) // the fake's own storage, on the same socket
-	got.Reset()
-	server.Script(hogapitest.OpStorage, hogapitest.CutBody(500_000), hogapitest.Truncated())
-	_, err = client.FileDownloads.Download(t.Context(), id, file, &got, nil)
-	require.NoError(t, err)
-	assert.True(t, bytes.Equal(content, got.Bytes()))
-}
-
-// Events that were imported come back in a file.
-func TestImportedEventsCanBeDownloaded(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4))
-	client := server.Client(t)
-	_, err := client.Import(t.Context(), hogapi.JSONLinesFile(writeFile(t, "e.jsonl", strings.Repeat(goodRecord+"\n", 3))), &hogapi.ImportOptions{ID: "x"})
-	require.NoError(t, err)
-	download := aDownload()
-	download.File.Compression = ""
-	download.DataIntervalStart, download.DataIntervalEnd = time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC), time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)
-	id, err := client.FileDownloads.Create(t.Context(), download)
-	require.NoError(t, err)
-	done, err := client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
-	require.NoError(t, err)
-	var got strings.Builder
-	_, err = client.FileDownloads.Download(t.Context(), id, done.Files[0], &got, nil)
-	require.NoError(t, err)
-	assert.Equal(t, 3, strings.Count(got.String(), "\n"))
-
-	download.Exclude = []string{"e"}
-	id, err = client.FileDownloads.Create(t.Context(), download)
-	require.NoError(t, err)
-	done, err = client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
-	require.NoError(t, err)
-	assert.Equal(t, []uuid.UUID{}, done.Files, "no data is no error, and no file")
-}
-
-func TestADownloadFromAStorageThatIgnoresRanges(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithIgnoredRanges())
-	file := uuid.New()
-	id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{ID: file, Content: []byte("0123456789")}}})
-	var got strings.Builder
-	server.Script(hogapitest.OpStorage, hogapitest.CutBody(4), hogapitest.CutBody(2))
-	_, err := server.Client(t).FileDownloads.Download(t.Context(), id, file, &got, nil)
-	require.NoError(t, err)
-	assert.Equal(t, "0123456789", got.String())
 }

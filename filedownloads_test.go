@@ -111,10 +111,6 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 	requireInputError(t, err, "HogQLQuery")
 	_, err = client.FileDownloads.CountRows(t.Context(), CountRowsRequest{HogQLQuery: "SELECT", DataIntervalStart: day, DataIntervalEnd: day.AddDate(0, 0, 8)})
 	requireInputError(t, err, "DataIntervalEnd")
-	_, err = client.FileDownloads.Get(t.Context(), uuid.Nil)
-	requireInputError(t, err, "{id}")
-	_, err = client.FileDownloads.Download(t.Context(), downloadA, uuid.Nil, io.Discard, nil)
-	requireInputError(t, err, "{part}")
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, nil, nil)
 	requireInputError(t, err, "w")
 	_, err = client.FileDownloads.Download(t.Context(), downloadA, fileA, io.Discard, &DownloadOptions{Offset: -1})
@@ -264,22 +260,6 @@ func filesIn(t *testing.T, folder string) (paths []string) {
 		paths = append(paths, filepath.Join(folder, e.Name()))
 	}
 	return paths
-}
-
-func TestDownloadAllGivesUpOnAFileThatAlwaysChanges(t *testing.T) {
-	folder, n := t.TempDir(), 0
-	changes := func(r *http.Request) (*http.Response, error) {
-		n++
-		return cutAt(3, fileOf(fmt.Sprintf("%q", fmt.Sprint(n)), testContent), nil)(r)
-	}
-	_, err := newFakeClient(t, downloads(changes)).FileDownloads.DownloadAll(t.Context(), downloadA, folder, nil)
-	require.ErrorIs(t, err, ErrFileChanged)
-	assert.Equal(t, 4, n, "two tries, each of which saw two versions")
-	part := filepath.Join(folder, fileA.String()+".part")
-	assert.Equal(t, []string{part, part + ".size"}, filesIn(t, folder))
-	size, err := os.ReadFile(part + ".size")
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"synced":0,"size":0,"etag":""}`, string(size), "it is not continued")
 }
 
 func TestDownloadAllNeedsACompletedDownload(t *testing.T) {

@@ -3,14 +3,12 @@ package hogapi_test
 import (
 	"context"
 	"crypto/sha256"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -109,35 +107,6 @@ func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
 	m.requireRefused()
 }
 
-// A file may be moved while it is read, and another one take its name: the import reads it to its end, and no later run continues in
-// the other one.
-func TestFingerprintOfAFileThatIsMovedAway(t *testing.T) {
-	t.Parallel()
-	for _, first := range []int{0, 20, 90} {
-		t.Run(fmt.Sprint(first), func(t *testing.T) {
-			m := newMonthly(t)
-			m.write(linesOf(2023, 200))
-			moved := m.path + ".moved"
-			var move sync.Once
-			m.server.RejectEvents(func(json.RawMessage) int {
-				if m.server.Ledger().Len() >= first {
-					move.Do(func() {
-						assert.NoError(t, os.Rename(m.path, moved))
-						assert.NoError(t, os.WriteFile(m.path, []byte(linesOf(2024, 200)), 0o600))
-					})
-				}
-				return 0
-			})
-			imported(t, m.server.Client(t), hogapi.JSONLinesFile(m.path), &hogapi.ImportOptions{
-				ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt),
-				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 1, MaxInFlight: 2}},
-			})
-			assert.Equal(t, 200, m.server.Ledger().Unique())
-			m.requireRefused()
-		})
-	}
-}
-
 // killed saves no more after some saves, as if the process had ended there.
 type killed struct {
 	hogapi.Checkpointer
@@ -193,29 +162,6 @@ func TestFingerprintAmongManyFiles(t *testing.T) {
 			assert.EqualValues(t, files*lines, receipt.Acknowledged)
 			assert.Equal(t, files*lines, server.Ledger().Unique())
 		}))
-	}
-}
-
-// If the position is the first line of a file, the file before it may have grown or gone.
-func TestTheFileBeforeIsNotNeeded(t *testing.T) {
-	for name, change := range map[string]func(path string) error{
-		"grown":   func(path string) error { return os.WriteFile(path, []byte(linesOf(2023, 9)), 0o600) },
-		"removed": os.Remove,
-	} {
-		t.Run(name, func(t *testing.T) {
-			server := hogapitest.New()
-			first, second := writeFile(t, "a.jsonl", linesOf(2023, 2)), writeFile(t, "b.jsonl", linesOf(2024, 1))
-			checkpoint := hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))
-			run := func() hogapi.Receipt {
-				receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(first, second), &hogapi.ImportOptions{ID: "two", Checkpoint: checkpoint})
-				return receipt
-			}
-			run()
-			require.NoError(t, change(first))
-			require.NoError(t, os.WriteFile(second, []byte(linesOf(2024, 3)), 0o600))
-			assert.EqualValues(t, 5, run().Acknowledged)
-			assert.Equal(t, 5, server.Ledger().Unique())
-		})
 	}
 }
 

@@ -206,8 +206,7 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	}
 }
 
-// A gzip file over the limit is checked as it is read. Damage stops the import, which names the lines that may be wrong: the lines since
-// the last member with a right checksum, up to the last line that was sent, in this run or an earlier one.
+// Damage in a gzip file over the limit stops the import, which names the lines since the last right checksum.
 func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
 	t.Parallel()
 	const n, memberA, memberB = 900, 300, 700

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
-	"fmt"
 	"hash/maphash"
 	"iter"
 	"math"
@@ -63,8 +62,7 @@ func sourceOf(list ...Event) Source {
 	})
 }
 
-// Check reports each rule, with the origin of the fault and its remedy. It does not know the protocol, so a rule of capture v1 alone is a
-// warning.
+// Check reports each rule, with the origin of the fault and its remedy. A rule of capture v1 alone is a warning.
 func TestCheckReportsEachRule(t *testing.T) {
 	t.Parallel()
 	for _, rule := range wiretest.Rules {
@@ -163,34 +161,6 @@ func TestUUIDConflict(t *testing.T) {
 	assert.EqualValues(t, 3, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 3, report.Warnings[warnings.UUIDConflict].Count)
 	assert.Contains(t, report.String(), "warning, uuid_conflict: 3 (")
-}
-
-// G36: an id for which the service would guess a type other than text is refused when the import starts.
-func TestImportIDs(t *testing.T) {
-	for id, good := range map[string]bool{
-		"": false, "2024": false, "-1.5e3": false, "true": false, "False": false, "2024-03-01": false, "01/03/2024": false, "2024-03-01T10:00:00Z": false,
-		"hogapi-2024": true, "2024-mixpanel": true, "truest": true, "v1.2": true, "2024-03-01-mixpanel": true, "1e": true,
-	} {
-		_, err := Check(t.Context(), sourceOf(testEvent()), &ImportOptions{ID: id})
-		assert.Equal(t, good, err == nil, "%q: %v", id, err)
-		if !good {
-			require.ErrorIs(t, err, ErrInvalid)
-		}
-	}
-}
-
-// G20: a project has room for five group types.
-func TestCheckCountsGroupTypes(t *testing.T) {
-	var list []Event
-	for i := range 7 {
-		list = append(list, like(func(e *Event) {
-			e.Properties, e.RawProperties = nil, json.RawMessage(fmt.Sprintf(`{"$groups":{"type %d":"1"}}`, i))
-		}))
-	}
-	report, err := Check(t.Context(), sourceOf(list...), &ImportOptions{ID: "golden"})
-	require.NoError(t, err)
-	assert.EqualValues(t, 2, report.Warnings[warnings.GroupTypes].Count)
-	assert.Contains(t, report.String(), "warning, group_types: 2 (")
 }
 
 // The options reach the gate.

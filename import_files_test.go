@@ -20,8 +20,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Files that are added after the others belong to the same import; the files before need not exist any more. Files that come before, or
-// between them, belong to another import.
+// Files after the others belong to the same import, and those before may go. Files before or between are another import.
 func TestImportOfFilesThatBecomeMore(t *testing.T) {
 	t.Parallel()
 	line := func(day int) string {
@@ -236,8 +235,7 @@ func replaceBy(content string) func(t *testing.T, path string) {
 	}
 }
 
-// A file that is renamed or removed while it is read is read to its end, and its bad lines are named by their numbers, also in a run
-// that began in its middle.
+// A file that is renamed or removed while it is read is read to its end, and its bad lines keep their numbers.
 func TestFileThatIsRenamed(t *testing.T) {
 	t.Parallel()
 	for name, move := range map[string]func(path string) error{
@@ -279,26 +277,4 @@ func TestFileThatIsRenamed(t *testing.T) {
 			}
 		})
 	}
-}
-
-// A last line that is still being written ends the run with an error that says so. It is not a reject: once it is complete, the next run
-// takes it.
-func TestLastLineThatIsBeingWritten(t *testing.T) {
-	t.Parallel()
-	whole := linesOf(2023, 30)
-	path, checkpoint := filepath.Join(t.TempDir(), "events.jsonl"), checkpointOnly(t)
-	server := hogapitest.New()
-	run := func(content string) (hogapi.Receipt, error) {
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-		return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "growing", Checkpoint: checkpoint})
-	}
-	for _, cut := range []int{60, 60, 40, 10, 2} { // bytes that are missing
-		_, err := run(whole[:len(whole)-cut])
-		require.ErrorContains(t, err, "the last line (events.jsonl:30) is not finished")
-		assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
-	}
-	receipt, err := run(whole + linesOf(2024, 3)) // without a handler the first reject would stop it
-	require.NoError(t, err)
-	assert.EqualValues(t, 33, receipt.Acknowledged)
-	assert.Equal(t, 33, server.Ledger().Unique())
 }

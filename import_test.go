@@ -1,13 +1,11 @@
 package hogapi_test
 
 import (
+	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
-	"io"
-	"log"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"testing"
@@ -20,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // bubble is a test in virtual time.
@@ -118,14 +117,6 @@ func requireInputError(t *testing.T, err error) *hogapi.InputError {
 	return input
 }
 
-// countRejects counts the rejects that it is given.
-func countRejects(n *int) hogapi.RejectHandler {
-	return hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-		*n++
-		return nil
-	})
-}
-
 // refuseEvents has the fake refuse the events of which the number fits, as the service does: a short text.
 func refuseEvents(t *testing.T, server *hogapitest.Server, isBad func(n int) bool) {
 	server.RejectEvents(func(raw json.RawMessage) int {
@@ -160,10 +151,10 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 		t.Run(name, parallelBubble(func(t *testing.T) {
 			server, client := fake(t)
 			refuseEvents(t, server, tt.isBad)
-			rejects := 0
+			var rejects []hogapi.Reject
 			checkpoint := &memoryCheckpoint{}
 			options := hogapi.ImportOptions{
-				ID: "refused", Checkpoint: checkpoint, Rejects: countRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
+				ID: "refused", Checkpoint: checkpoint, Rejects: keepRejects(&rejects), MaxRejectShare: -1, Rate: hogapi.Unpaced,
 				Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 50}},
 			}
 			receipt, err := client.Import(t.Context(), numbered(tt.n), &options)
@@ -192,14 +183,13 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 			receipt = imported(t, client, numbered(tt.n), &options)
 			assert.EqualValues(t, tt.n, receipt.Acknowledged+receipt.Rejected)
 			if server.Ledger().Unique() < tt.n {
-				assert.Equal(t, tt.n-rejects, server.Ledger().Unique(), "only what was handed over is missing")
+				assert.Equal(t, tt.n-len(rejects), server.Ledger().Unique(), "only what was handed over is missing")
 			}
 		}))
 	}
 }
 
-// The service itself refuses few events; many refusals come from elsewhere. Until the service has accepted an event, no reject is
-// settled.
+// Until the service has accepted an event, no reject is settled: many refusals come from elsewhere.
 func TestAllRefusedByTheService(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
@@ -218,61 +208,6 @@ func TestAllRefusedByTheService(t *testing.T) {
 	})
 }
 
-// An http URL to a TLS port answers 400 to everything. Nothing is rejected, and the checkpoint stays at the start.
-func TestPlainHTTPToATLSPort(t *testing.T) {
-	t.Parallel()
-	nginx := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/html")
-		w.WriteHeader(http.StatusBadRequest)
-		_, _ = w.Write([]byte("<html>\r\n<head><title>400 The plain HTTP request was sent to HTTPS port</title></head>\r\n"))
-	}))
-	defer nginx.Close()
-	tls := httptest.NewUnstartedServer(http.NotFoundHandler())
-	tls.Config.ErrorLog = log.New(io.Discard, "", 0)
-	tls.StartTLS()
-	defer tls.Close()
-	for name, port := range map[string]*httptest.Server{"Go": tls, "nginx": nginx} {
-		for _, n := range []int{5, 3000} {
-			t.Run(name, func(t *testing.T) {
-				server := hogapitest.New()
-				path := filepath.Join(t.TempDir(), "ckpt")
-				options := hogapi.ImportOptions{ID: "tls", Checkpoint: hogapi.FileCheckpoint(path), Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-				wrong := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: &http.Transport{DisableKeepAlives: true}}),
-					hogapi.WithCaptureURL("http://"+port.Listener.Addr().String()))
-				receipt, err := wrong.Import(t.Context(), numbered(n), &options)
-				reason := stopOf(t, err).Reason
-				assert.Contains(t, []hogapi.StopReason{hogapi.StopNotService, hogapi.StopRefused, hogapi.StopTooManyRejects}, reason)
-				if reason != hogapi.StopTooManyRejects { // of the few events that there are
-					assert.Zero(t, receipt.Rejected)
-				}
-				assert.Zero(t, receipt.Acknowledged)
-				receipt = imported(t, server.Client(t), numbered(n), &options)
-				assert.EqualValues(t, n, receipt.Acknowledged)
-				requireWhole(t, server, n)
-			})
-		}
-	}
-}
-
-// A server without /environments is read below /projects; a write there is refused, and its error names the way out.
-func TestServerWithoutEnvironments(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		project := defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
-		client := s.Client(t, hogapi.WithAPIPath("/api/environments"))
-
-		got, err := client.BatchExports.Get(t.Context(), export)
-		require.NoError(t, err)
-		require.Equal(t, export, got.ID)
-
-		err = client.BatchExports.Pause(t.Context(), export)
-		require.ErrorIs(t, err, hogapi.ErrUnsupported)
-		require.ErrorContains(t, err, `WithAPIPath("/api/projects")`)
-		require.False(t, project.Exports()[0].Paused)
-		require.NoError(t, s.Client(t).BatchExports.Pause(t.Context(), export))
-	}, hogapitest.WithoutEnvironments())
-}
-
 // A wait that the service asks for and that is longer than the limit stops at once, instead of after the limit.
 func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"a second over the limit": 901 * time.Second, "a day": 24 * time.Hour, "a century": 876_600 * time.Hour} {
@@ -288,5 +223,132 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 			assert.Less(t, time.Since(begin), time.Second, name)
 			assert.Len(t, server.Calls(ops.Capture), 1)
 		})
+	}
+}
+
+// One question before the first event decides. Only the words of capture v1 mean capture v1.
+func TestProtocolIsAskedOnce(t *testing.T) {
+	t.Parallel()
+	for name, test := range map[string]struct {
+		options []hogapitest.Option
+		faults  []hogapitest.Fault
+		want    hogapi.Protocol
+		warned  int64
+		stop    hogapi.StopReason
+		asked   int
+	}{
+		"a server that has it":      {want: hogapi.ProtocolV1, asked: 1},
+		"one that has not":          {options: []hogapitest.Option{hogapitest.WithoutV1()}, want: hogapi.ProtocolBatch, asked: 1},
+		"a page":                    {faults: []hogapitest.Fault{hogapitest.HTML(200)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
+		"401":                       {faults: []hogapitest.Fault{hogapitest.Status(401)}, stop: hogapi.StopUnauthorized, asked: 1},
+		"an outage":                 {faults: []hogapitest.Fault{hogapitest.Repeat(5, hogapitest.Status(503))}, want: hogapi.ProtocolV1, asked: 6},
+		"a long outage":             {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Status(503))}, stop: hogapi.StopNoProgress},
+		"a host that never answers": {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Refuse())}, stop: hogapi.StopUnreachable},
+	} {
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New(test.options...)
+			client := server.Client(t)
+			server.Script(ops.Protocol, test.faults...)
+			receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "ask", Rate: hogapi.Unpaced})
+			if test.asked > 0 {
+				assert.Len(t, server.Calls(ops.Protocol), test.asked)
+			}
+			if test.stop != "" {
+				assert.Equal(t, test.stop, stopOf(t, err).Reason, "%v", err)
+				assert.Zero(t, receipt.Read)
+				assert.Zero(t, server.Ledger().Len())
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, test.want, receipt.Protocol)
+			assert.Equal(t, test.warned, receipt.Warnings[warnings.Protocol])
+			assert.EqualValues(t, 100, receipt.Acknowledged)
+			requireWhole(t, server, 100)
+			for _, r := range server.Ledger().Requests() {
+				assert.Equal(t, test.want == hogapi.ProtocolV1, r.V1 != nil)
+			}
+			assert.Empty(t, server.Breaches())
+		}))
+	}
+}
+
+// One import never mixes two protocols, even if the server changes.
+func TestImportKeepsItsProtocol(t *testing.T) {
+	t.Parallel()
+	checkpoint := &memoryCheckpoint{}
+	options := func(p hogapi.Protocol) *hogapi.ImportOptions {
+		return &hogapi.ImportOptions{ID: "keeps", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Protocol: p}}
+	}
+	imported(t, hogapitest.New().Client(t), numbered(10), options(hogapi.ProtocolAuto))
+
+	old := hogapitest.New(hogapitest.WithoutV1())
+	receipt, err := old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolAuto))
+	assert.Equal(t, hogapi.StopNotFound, stopOf(t, err).Reason, "it does not change to /batch/")
+	assert.Zero(t, old.Ledger().Len())
+	assert.Equal(t, hogapi.ProtocolV1, receipt.Protocol)
+
+	_, err = old.Client(t).Import(t.Context(), numbered(20), options(hogapi.ProtocolBatch))
+	input := requireInputError(t, err)
+	assert.Equal(t, "Delivery.Protocol", input.Field)
+	assert.Contains(t, input.Want, `"v1", which the import began with`)
+
+	newer := hogapitest.New()
+	receipt = imported(t, newer.Client(t), numbered(20), options(hogapi.ProtocolAuto))
+	assert.EqualValues(t, 20, receipt.Acknowledged)
+	assert.Equal(t, 10, newer.Ledger().Len())
+	assert.Empty(t, append(old.Calls(ops.Protocol), newer.Calls(ops.Protocol)...), "the checkpoint says it")
+}
+
+// A TryEnqueue that would have to wait for the answer takes nothing.
+func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := fake(t)
+		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
+		capture := newCapture(t, client, hogapi.CaptureOptions{})
+		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
+		time.Sleep(2 * time.Second) // virtual
+		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
+		receipt := closed(t, capture)
+		assert.EqualValues(t, 1, receipt.Acknowledged)
+	})
+}
+
+type plainGzip struct{}
+
+func (plainGzip) Encoding() string             { return "gzip" }
+func (plainGzip) NewWriter() hogapi.BodyWriter { return gzip.NewWriter(nil) }
+
+// Bodies are compressed as the options say, for /batch/ with gzip always.
+func TestEncoders(t *testing.T) {
+	t.Parallel()
+	for _, test := range []struct {
+		delivery hogapi.DeliveryOptions
+		want     string
+	}{
+		{hogapi.DeliveryOptions{}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Gzip()}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: plainGzip{}}, "gzip"},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd()}, "zstd"},
+		{hogapi.DeliveryOptions{NoCompression: true}, ""},
+		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), Protocol: hogapi.ProtocolBatch}, "gzip"},
+	} {
+		var encodings []string
+		server := hogapitest.New()
+		inner := server.Transport()
+		client := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: roundTrip(func(r *http.Request) (*http.Response, error) {
+			if r.ContentLength > 300 {
+				encodings = append(encodings, r.Header.Get("Content-Encoding"))
+			}
+			return inner.RoundTrip(r)
+		})}))
+		test.delivery.Lanes = 1
+		receipt := imported(t, client, numbered(500), &hogapi.ImportOptions{ID: "encoded", Rate: hogapi.Unpaced, Delivery: test.delivery})
+		assert.EqualValues(t, 500, receipt.Acknowledged)
+		requireWhole(t, server, 500)
+		require.NotEmpty(t, encodings)
+		for _, e := range encodings {
+			assert.Equal(t, test.want, e)
+		}
 	}
 }

@@ -4,7 +4,6 @@ package hogapi_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"io"
 	"os"
@@ -30,8 +29,7 @@ func pipe(t *testing.T) (path string) {
 	return path
 }
 
-// An import that reads a pipe returns soon after its context's end or a stop, also in the middle of a line. The pipe has no reader then:
-// later text in it belongs to another reader.
+// An import that reads a pipe returns soon after its context's end or a stop, and leaves later text to another reader.
 func TestSilentPipeHoldsUpNothing(t *testing.T) {
 	t.Parallel()
 	const n = 50
@@ -138,74 +136,4 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
 	assert.Empty(t, server.Calls())
-}
-
-// importFew imports a few events.
-func importFew(t *testing.T, server *hogapitest.Server, o hogapi.ImportOptions) error {
-	t.Helper()
-	o.ID = "own"
-	_, err := server.Client(t).Import(t.Context(), numbered(3), &o)
-	return err
-}
-
-// If its lock file is gone, an import may have a second owner: it saves nothing any more, and returns an error.
-func TestLockFileThatIsRemoved(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(lock string) error{
-		"removed":  os.Remove,
-		"replaced": func(lock string) error { return errors.Join(os.Remove(lock), os.WriteFile(lock, nil, 0o600)) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path := filepath.Join(t.TempDir(), "ckpt")
-			server := hogapitest.New()
-			var lost bool
-			server.RejectEvents(func(json.RawMessage) int {
-				if !lost { // after the first save, before the second
-					lost = true
-					assert.NoError(t, lose(path+".lock"))
-				}
-				return 0
-			})
-			err := importFew(t, server, hogapi.ImportOptions{Checkpoint: hogapi.FileCheckpoint(path)})
-			stop, isStop := errors.AsType[*hogapi.StopError](err)
-			require.True(t, isStop, "%v", err)
-			assert.Equal(t, hogapi.StopCheckpoint, stop.Reason)
-			require.ErrorContains(t, err, "somebody else may be an owner too")
-			second := hogapi.FileCheckpoint(path)
-			state, err := second.Open(t.Context())
-			require.NoError(t, err, "the second owner")
-			saved := savedReceipt(t, state)
-			assert.Zero(t, saved.Acknowledged, "as it was before the lock was lost")
-			require.NoError(t, second.Close())
-		})
-	}
-}
-
-// Rejects hold events: a file that others could read becomes private, and so do the folders that are made.
-func TestRejectFileIsPrivate(t *testing.T) {
-	t.Parallel()
-	above := t.TempDir()
-	folder := filepath.Join(above, "a", "b", "c")
-	fresh, old := filepath.Join(folder, "rejects"), writeFile(t, "rejects", `{"$reject":{}}`)
-	require.NoError(t, os.Chmod(old, 0o644))
-	for _, path := range []string{fresh, old} {
-		require.NoError(t, importFew(t, hogapitest.New(), hogapi.ImportOptions{Rejects: hogapi.RejectFile(path), Checkpoint: hogapi.FileCheckpoint(path + ".ckpt")}))
-		for _, name := range []string{path, path + ".lock", path + ".ckpt", path + ".ckpt.lock"} {
-			requireMode(t, name, 0o600)
-		}
-	}
-	for made := folder; made != above; made = filepath.Dir(made) {
-		requireMode(t, made, 0o700)
-	}
-	require.NoError(t, os.Chmod(old, 0o644))
-	require.NoError(t, hogapi.RejectFile(old).Reject(t.Context(), hogapi.Reject{Raw: []byte("bad")}))
-	requireMode(t, old, 0o600)
-}
-
-func requireMode(t *testing.T, name string, want os.FileMode) {
-	t.Helper()
-	info, err := os.Stat(name)
-	require.NoError(t, err)
-	require.Equal(t, want, info.Mode().Perm(), name)
 }

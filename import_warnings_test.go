@@ -3,7 +3,6 @@ package hogapi_test
 import (
 	"context"
 	"iter"
-	"log/slog"
 	"net/http"
 	"slices"
 	"strings"
@@ -20,8 +19,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// A batch warns when it spans more than a day, an event when it is more than a day older than one before it in its batch. A day
-// to the second warns of nothing.
+// A batch warns when it spans more than a day, an event when it is over a day older than one before it in its batch.
 func TestWarningsOfTime(t *testing.T) {
 	const size, hour = 3, 3600
 	batches := [][size]int{ // seconds after the first event
@@ -53,66 +51,6 @@ func TestWarningsOfTime(t *testing.T) {
 		again := imported(t, client, hogapi.SourceFunc("times", events), &options)
 		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
 	})
-}
-
-// A receipt counts each warning once for each event, however often the import was stopped.
-func TestWarningsAfterStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		const n = 400
-		_, client := fake(t)
-		checkpoint := &memoryCheckpoint{}
-		var receipt hogapi.Receipt
-		for stop := int64(50); stop <= n; stop += 50 {
-			ctx, cancel := context.WithCancel(t.Context())
-			var err error
-			receipt, err = client.Import(ctx, altered(numbered(n), func(ev *hogapi.Event) {
-				ev.DistinctID, ev.Name = "null", "$group_identify"
-				if ev.Position.Offset%2 == 0 {
-					ev.Timestamp = ev.Timestamp.Add(-72 * time.Hour)
-				}
-				if ev.Position.Offset == stop && stop < n {
-					cancel()
-				}
-			}), &hogapi.ImportOptions{ID: "warnings", Checkpoint: checkpoint, Rate: 100, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxInFlight: 30}}})
-			cancel()
-			assert.Equal(t, stop < n, err != nil)
-			requireBalanced(t, receipt)
-		}
-		assert.EqualValues(t, n, receipt.Acknowledged)
-		assert.EqualValues(t, n, receipt.Warnings[warnings.SuspectID])
-		assert.EqualValues(t, n, receipt.Warnings[warnings.GroupIdentify])
-		assert.Positive(t, receipt.Warnings[warnings.Backwards])
-		assert.LessOrEqual(t, receipt.Warnings[warnings.Backwards], int64(n/2))
-		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
-	})
-}
-
-// The receipt and the checkpoint count the gate's warnings, of any number of kinds. An import over /batch/ does not warn of events that
-// only capture v1 drops or changes.
-func TestReceiptCountsWhatTheGateWarnsOf(t *testing.T) {
-	t.Parallel()
-	source := altered(numbered(4), func(ev *hogapi.Event) {
-		switch ev.Position.Offset {
-		case 1:
-			ev.Name, ev.Set = "$exception", map[string]any{"plan": "pro"}
-		case 2:
-			ev.Properties = map[string]any{"$heatmap_data": 1, "$unset": []string{"plan"}}
-		case 3:
-			ev.DistinctID, ev.Properties = strings.Repeat("é", 150), map[string]any{"$lib": "web"}
-		}
-	})
-	for without, heatmap := range map[bool]hogapi.Warning{false: warnings.Heatmap, true: warnings.HeatmapStrip} {
-		server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
-		gate := hogapi.GateOptions{NoHeatmaps: without}
-		receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: "gate", Checkpoint: checkpoint, Gate: gate, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch}})
-		assert.EqualValues(t, 4, receipt.Acknowledged)
-		assert.Equal(t, map[hogapi.Warning]int64{warnings.Exception: 1, warnings.SetIgnored: 1, heatmap: 1, warnings.Unset: 1}, receipt.Warnings)
-		assert.Equal(t, receipt.Warnings, savedReceipt(t, checkpoint.State).Warnings)
-		assert.Contains(t, receipt.String(), "warning, unset: 1 ("+warnings.Unset.Advice()+")")
-		for ev := range server.Ledger().Events() {
-			assert.Equal(t, !without && strings.Contains(string(ev.Properties), "$unset"), strings.Contains(string(ev.Properties), "$heatmap_data"))
-		}
-	}
 }
 
 // A source without records may come from a failed dump: the import succeeds, with a warning.
@@ -149,8 +87,7 @@ type preflightTest struct {
 	want     []hogapi.Op
 }
 
-// The capture endpoint takes events for a key that nobody has, and drops them silently. So the import checks the key on every host before
-// the first event, unless that is turned off. Only a clear no stops the import. If it cannot know, it warns once.
+// The import checks the project key before the first event. Only a clear no stops it; any doubt is a warning.
 func TestPreflight(t *testing.T) {
 	t.Parallel()
 	region := func(r hogapi.Region) []hogapi.Option {
@@ -217,22 +154,4 @@ func (p preflightTest) run(t *testing.T) {
 	assert.Equal(t, http.StatusUnauthorized, stop.Status)
 	assert.NotContains(t, err.Error(), wrong)
 	assert.Equal(t, receipt.Read, receipt.Pending)
-}
-
-// If the key could not be checked, the import logs it once, for any number of events, and the receipts of later runs hold it too.
-func TestPreflightSaysOnceWhatItCannotKnow(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		server.Script(ops.Preflight, hogapitest.Status(404))
-		log := &lockedBuffer{}
-		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
-		checkpoint := &memoryCheckpoint{}
-		for range 2 { // the second time it is known
-			receipt := imported(t, client, numbered(600), &hogapi.ImportOptions{ID: "once", Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 10}}})
-			assert.EqualValues(t, 1, receipt.Warnings[warnings.KeyUnchecked])
-			assert.Contains(t, receipt.String(), "warning, key_not_checked: 1")
-		}
-		assert.Equal(t, 1, strings.Count(log.String(), "the project key could not be checked"))
-		assert.Contains(t, log.String(), "status=404")
-	})
 }

@@ -1,7 +1,6 @@
 package hogapi
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -80,11 +79,6 @@ func TestLogsRefuseBadInput(t *testing.T) {
 		for _, err := range client.BatchExports.AllLogs(t.Context(), testExportID, o) {
 			requireInputError(t, err, field)
 		}
-	}
-	_, err := client.BatchExports.Logs(t.Context(), uuid.Nil, nil)
-	requireInputError(t, err, "{id}")
-	for _, err := range client.BatchExports.AllLogs(t.Context(), uuid.Nil, nil) {
-		requireInputError(t, err, "{id}")
 	}
 	assert.Zero(t, mock.GetTotalCallCount())
 }
@@ -187,23 +181,6 @@ func TestAllLogsSayWhereToGoOn(t *testing.T) {
 		}
 	}
 	assert.Equal(t, entries, got)
-}
-
-func TestAllLogsEndWithTheContext(t *testing.T) {
-	client, mock := newTestClient(t)
-	logServer(t, mock, logLines(3, 2, 1))
-	ctx, cancel := context.WithCancel(t.Context())
-	defer cancel()
-	n := 0
-	for _, err := range client.BatchExports.AllLogs(ctx, testExportID, &LogOptions{Limit: 2}) {
-		if n++; n == 2 {
-			cancel()
-		}
-		if n > 2 {
-			require.ErrorIs(t, err, context.Canceled)
-		}
-	}
-	assert.Equal(t, 3, n)
 }
 
 func TestLogPageOfOldShapesKeepsErrors(t *testing.T) {

@@ -7,7 +7,6 @@ import (
 	"io"
 	"maps"
 	"net/http"
-	"net/http/httptest"
 	"net/url"
 	"os"
 	"strings"
@@ -17,7 +16,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -27,7 +25,6 @@ func good(options ...Option) []Option {
 }
 
 func TestNewClientRefuses(t *testing.T) {
-	personal := WithPersonalAPIKey(testPersonalKey)
 	for name, tt := range map[string]struct {
 		options []Option
 		says    string
@@ -39,10 +36,7 @@ func TestNewClientRefuses(t *testing.T) {
 		"project key as personal":     {good(WithPersonalAPIKey(testProjectKey)), "give it to WithProjectAPIKey"},
 		"personal key as project key": {good(WithProjectAPIKey(testPersonalKey)), "give it to WithPersonalAPIKey"},
 		"nil key source":              {good(WithPersonalKeySource(nil)), "a function, not nil"},
-		"region and own base URL":     {good(WithBaseURL("https://example.com")), "contradict"},
-		"API and capture differ":      {[]Option{personal, WithProject("1"), WithBaseURL("https://us.posthog.com"), WithCaptureURL("https://eu.i.posthog.com")}, "same region"},
 		"http":                        {good(WithRegion(""), WithBaseURL("http://example.com")), "https, since keys are sent there"},
-		"http capture":                {good(WithCaptureURL("http://example.com")), "capture URL"},
 		"user in URL":                 {good(WithRegion(""), WithBaseURL("https://user:s3cret@example.com")), "without user name"},
 		"API path with dots":          {good(WithAPIPath("/api/../x")), "API path"},
 		"nil HTTP client":             {good(WithHTTPClient(nil)), "a client, not nil"},
@@ -88,10 +82,9 @@ func TestOrigins(t *testing.T) {
 		options      []Option
 		api, capture string
 	}{
-		"US":              {[]Option{WithRegion(RegionUS)}, "https://us.posthog.com", "https://us.i.posthog.com"},
-		"own server":      {[]Option{WithBaseURL(" https://example.com/hog/ ")}, "https://example.com/hog", "https://example.com/hog"},
-		"own server, two": {[]Option{WithBaseURL("https://example.com:8443"), WithCaptureURL("https://events.example.com/in")}, "https://example.com:8443", "https://events.example.com/in"},
-		"insecure":        {[]Option{WithBaseURL("http://posthog.lan"), WithInsecureHTTP()}, "http://posthog.lan", "http://posthog.lan"},
+		"US":         {[]Option{WithRegion(RegionUS)}, "https://us.posthog.com", "https://us.i.posthog.com"},
+		"own server": {[]Option{WithBaseURL(" https://example.com/hog/ ")}, "https://example.com/hog", "https://example.com/hog"},
+		"insecure":   {[]Option{WithBaseURL("http://posthog.lan"), WithInsecureHTTP()}, "http://posthog.lan", "http://posthog.lan"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, err := NewClient(append(tt.options, WithProject("1"), WithPersonalAPIKey(testPersonalKey))...)
@@ -171,27 +164,6 @@ func with(m map[string]string, pairs ...string) map[string]string {
 		changed[pairs[i]] = pairs[i+1]
 	}
 	return changed
-}
-
-// The client keeps a proxy's path prefix, and can use the API's path of older servers.
-func TestPathPrefix(t *testing.T) {
-	var paths []string
-	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		paths = append(paths, r.URL.Path)
-		_, _ = io.WriteString(w, `{}`)
-	}))
-	defer server.Close()
-	transport := httptry.DefaultTransport()
-	defer transport.CloseIdleConnections()
-	for _, options := range [][]Option{
-		{WithBaseURL(server.URL + "/behind/a/proxy/")},
-		{WithBaseURL(server.URL), WithAPIPath("api/projects/")},
-		{WithBaseURL(server.URL + "/x"), WithAPIPath("/api/projects"), WithProject("@current")},
-	} {
-		client := newFakeClient(t, transport, append([]Option{WithRegion("")}, options...)...)
-		require.NoError(t, get(t.Context(), client))
-	}
-	require.Equal(t, []string{"/behind/a/proxy/api/projects/12345/things/", "/api/projects/12345/things/", "/x/api/projects/@current/things/"}, paths)
 }
 
 // A client for another project shares all but the project.

@@ -38,8 +38,7 @@ func stored(t *testing.T, server *hogapitest.Server) map[uuid.UUID]string {
 	return events
 }
 
-// A reject file is a source: with the corrected parser or mapping it gives exactly the rejects, each record with the uuid of its original
-// position. In the end the service holds the same events as if the first import had been right.
+// With the corrected parser or mapping, a reject file gives exactly the rejects, each with the uuid of its position.
 func TestRejectsAreImportedCorrected(t *testing.T) {
 	t.Parallel()
 	const n, unfit = 300, "2006-01-02 15:04:05Z" // no line may have such a time
@@ -269,8 +268,7 @@ func TestRejectFileRefusesAnotherFile(t *testing.T) {
 	}
 }
 
-// Each reject holds the bytes of its own line, although other lines fill the reader's buffer long before it is settled: a line that is
-// not an event, and a line on which a mapping fails or makes a bad event.
+// Each reject holds the bytes of its own line, although other lines fill the reader's buffer before it is settled.
 func TestRejectsHoldTheirOwnLine(t *testing.T) {
 	t.Parallel()
 	const n = 12_000

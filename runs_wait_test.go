@@ -10,7 +10,6 @@ import (
 	"time"
 
 	"github.com/google/uuid"
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/ops"
@@ -33,20 +32,6 @@ func seconds(n ...int) []time.Duration {
 		list = append(list, time.Duration(s)*time.Second)
 	}
 	return list
-}
-
-func TestWatchYieldsEachChange(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, p := play(t, showing("Starting", 0), showing("Running", 0), showing("Running", 0), showing("Running", 0), showing("Running", 7),
-			showing("Sleeping", 7), showing("Sleeping", 7), showing("Sleeping", 7), showing("Sleeping", 7), showing("Completed", 9), showing("Failed", 0))
-		var seen []string
-		for run, err := range client.Runs.Watch(t.Context(), exportA, runA, nil) {
-			require.NoError(t, err)
-			seen = append(seen, fmt.Sprint(run.Status, *run.RecordsCompleted))
-		}
-		require.Equal(t, []string{"Starting0", "Running0", "Running7", "Sleeping7", "Completed9"}, seen, "an unknown status goes on")
-		require.Equal(t, seconds(5, 5, 10, 20, 5, 5, 10, 20, 30), p.waits(), "the interval doubles up to its limit while nothing changes")
-	})
 }
 
 func TestWaitJudgesByTheStatus(t *testing.T) {
@@ -110,21 +95,6 @@ func TestWatchGivesUpWhereNothingCanPass(t *testing.T) {
 	require.Len(t, p.times, 1)
 }
 
-func TestWatchCanBeLeftAndBegunAgain(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		client, p := play(t, showing("Running", 1))
-		watch := client.Runs.Watch(t.Context(), exportA, runA, nil)
-		for range 2 {
-			for run, err := range watch {
-				require.NoError(t, err)
-				assert.Equal(t, RunStatusRunning, run.Status)
-				break
-			}
-		}
-		require.Len(t, p.times, 2)
-	})
-}
-
 func TestWatchRefusesBadInput(t *testing.T) {
 	client, mock := newTestClient(t)
 	ctx := t.Context()
@@ -135,8 +105,6 @@ func TestWatchRefusesBadInput(t *testing.T) {
 		_, err = client.Backfills.Wait(ctx, ticket, &o)
 		require.ErrorIs(t, err, ErrInvalid)
 	}
-	_, err := client.Runs.Wait(ctx, uuid.Nil, runA, nil)
-	require.ErrorIs(t, err, ErrInvalid)
 	for _, bad := range []*BackfillTicket{
 		nil, {}, {ExportID: exportA}, {ExportID: exportA, RequestedAt: time.Now()},
 		{ExportID: exportA, RequestedAt: time.Now(), StartAt: Date(2024, 1, 1)},

@@ -18,7 +18,6 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -133,8 +132,7 @@ func deadPort(t *testing.T) string {
 	return l.Addr().String()
 }
 
-// Before the first answer, a wrong set-up stops the import at once with a reason of its own. If the network may still come up, the import
-// waits. Nothing was sent, and the errors say so.
+// Before the first answer, a wrong set-up stops the import at once. If the network may still come up, the import waits.
 func TestHostThatWasNeverReached(t *testing.T) {
 	t.Parallel()
 	const patience = 200 * time.Millisecond
@@ -194,8 +192,7 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 	assert.EqualValues(t, unsettled.Count, receipt.Pending)
 }
 
-// By default an import waits half a minute for a host that was never reached. After any answer, including the preflight's, the limit is
-// GiveUpAfter.
+// An import waits half a minute for a host that was never reached. After any answer the limit is GiveUpAfter.
 func TestFirstAnswerIsWaitedFor(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -281,16 +278,6 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 	}
 }
 
-// If a host closes the connection without an answer, the error says so.
-func TestConnectionThatEndsWithoutAnAnswer(t *testing.T) {
-	t.Parallel()
-	host := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic(http.ErrAbortHandler) }))
-	defer host.Close()
-	client := hogapitest.New().Client(t, hogapi.WithHTTPClient(host.Client()), hogapi.WithCaptureURL(host.URL))
-	_, err := client.Import(t.Context(), numbered(10), &hogapi.ImportOptions{ID: "ends", Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxTries: 1}}})
-	require.ErrorContains(t, err, "were sent and the answer is unknown: stopped: no_progress: the connection was closed without an answer: EOF; failing since ")
-}
-
 // A server that wants a client certificate says so, in TLS 1.3 only after the request.
 func TestHostThatWantsAClientCertificate(t *testing.T) {
 	t.Parallel()
@@ -306,21 +293,4 @@ func TestHostThatWantsAClientCertificate(t *testing.T) {
 		require.ErrorContains(t, err, "if the server wants a client certificate, give WithHTTPClient one")
 		host.Close()
 	}
-}
-
-// A host that is silent from the start is noticed within half a minute: at the preflight.
-func TestStatsOfASilentHost(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server := hogapitest.New()
-		server.Script(ops.Preflight, hogapitest.Slow(time.Hour))
-		server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(time.Hour)))
-		ctx, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-		defer cancel()
-		var last hogapi.Stats
-		_, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{ID: "silent", OnProgress: func(s hogapi.Stats) { last = s }})
-		require.ErrorContains(t, err, "; the last error: the service did not answer within the time allowed for one try; failing since ")
-		require.ErrorContains(t, last.LastError, "did not answer")
-		server.ClearScript(ops.Capture)
-	})
 }

@@ -120,7 +120,6 @@ func TestVerifyNamesItsFiles(t *testing.T) {
 }
 
 // An import that did not reach the end of its source is not complete, though all that it sent is there.
-// The checkpoint knows whether it did, and so does the receipt of a later run.
 func TestAnUnfinishedImportIsNotComplete(t *testing.T) {
 	t.Parallel()
 	server, checkpoint := hogapitest.New(), &memoryCheckpoint{}
@@ -164,8 +163,7 @@ func TestVerifyTellsEventsOfEqualCountsApart(t *testing.T) {
 	assert.EqualValues(t, 500, v.ForeignEvents)
 }
 
-// Late arrival and late merges, as the service has them: still arriving, then complete, and never missing,
-// in a project with any time zone.
+// Late arrival and late merges are still arriving, then complete, and never missing, in any time zone.
 func TestVerifyLag(t *testing.T) {
 	t.Parallel()
 	const n = 60
