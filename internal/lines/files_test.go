@@ -152,6 +152,38 @@ func TestFingerprintOfFiles(t *testing.T) {
 	require.ErrorIs(t, files.Read(t.Context(), "e", 2, w), lines.ErrOtherFile)
 	w.Known = lines.Replaced
 	require.ErrorIs(t, files.Read(t.Context(), "e", 2, w), lines.ErrReplaced)
+
+	many := []string{write(t, "0", "a\nb\n"), write(t, "1", "c\nd\n"), write(t, "2", "e\nf\n")}
+	files = lines.NewFiles(many)
+	require.NoError(t, files.Read(t.Context(), "", 0, collect(&got))) // to the last
+	for i, path := range many {
+		w.Known = files.Fingerprint(strconv.Itoa(i), 2)
+		require.NoError(t, files.Read(t.Context(), strconv.Itoa(i), 2, w))
+		require.NoError(t, os.WriteFile(path, []byte("x\nb\n"), 0o600))
+		require.ErrorIs(t, files.Read(t.Context(), strconv.Itoa(i), 2, w), lines.ErrOtherFile)
+	}
+}
+
+// A file that loses its name while it is read is read to its end, and its lines keep their numbers.
+func TestFileThatLosesItsName(t *testing.T) {
+	t.Parallel()
+	for name, move := range map[string]func(path string) error{
+		"renamed":  func(path string) error { return os.Rename(path, path+".done") },
+		"removed":  os.Remove,
+		"replaced": func(path string) error { return os.Rename(write(t, "another", strings.Repeat("x\n", 500)), path) },
+	} {
+		path, last := write(t, "e", strings.Repeat("a\n", 100_000)), "" // more than is read at once
+		w := collect(new([]string))
+		w.Take = func(f *lines.File, l lines.Line) bool {
+			if last == "" {
+				assert.NoError(t, move(path))
+			}
+			last = f.Locate(l.Number)
+			return true
+		}
+		require.NoError(t, lines.NewFiles([]string{path}).Read(t.Context(), "e", 2*100, w), name)
+		assert.Equal(t, "e:100000", last, name)
+	}
 }
 
 func TestNameOfManyFiles(t *testing.T) {
@@ -382,6 +414,46 @@ func TestHoles(t *testing.T) {
 	good, _, err := readText(t, lines.Lines, "{\"a\":1}\n{"+strings.Repeat("\x00", 511)+"}\n{}\n")
 	require.NoError(t, err)
 	assert.Equal(t, 3, good)
+}
+
+// Damage that is found only while a packed file is read stops the reading, with the lines since the last right checksum,
+// also those that an earlier run read.
+func TestDamageIsNamed(t *testing.T) {
+	t.Parallel()
+	const n, size = 900, 5
+	line := func(i int) string { return fmt.Sprintf("%04d\n", i) }
+	member := func(from, to int) string { // not compressed: a wrong byte makes a wrong line
+		var packed bytes.Buffer
+		z, err := gzip.NewWriterLevel(&packed, gzip.NoCompression)
+		require.NoError(t, err)
+		for i := from; i < to; i++ {
+			_, err = z.Write([]byte(line(i)))
+			require.NoError(t, err)
+		}
+		require.NoError(t, z.Close())
+		return packed.String()
+	}
+	good := member(0, 300) + member(300, 700) + member(700, n)
+	for name, tt := range map[string]struct{ wrong, after, from, to int }{ // lines
+		"in the first member":    {100, 0, 0, 300},
+		"in the second":          {400, 0, 300, 700},
+		"in the last":            {899, 0, 700, n},
+		"before the place":       {400, 500, 300, 700},
+		"after the place":        {650, 200, 300, 700},
+		"all of it read earlier": {899, n, 700, n},
+	} {
+		path := write(t, "e.gz", strings.Replace(good, line(tt.wrong), "bad!\n", 1))
+		for _, limit := range []int64{-1, int64(len(good)) - 1} {
+			var got []string
+			w := collect(&got)
+			w.Verify = limit
+			err := lines.NewFiles([]string{path}).Read(t.Context(), map[bool]string{true: "e.gz"}[tt.after > 0], int64(tt.after*size), w)
+			require.ErrorContains(t, err, fmt.Sprintf("e.gz: line %d: the gzip file is cut off or damaged: gzip: invalid checksum; "+
+				"the lines that end at byte offsets %d to %d were read since the last checksum that is right, and may be wrong",
+				tt.to+1, (tt.from+1)*size, tt.to*size), name)
+			assert.Len(t, got, tt.to-tt.after, name)
+		}
+	}
 }
 
 // Only the first line of a file can have a byte order mark: it is not taken off the first line that a resumed run reads.

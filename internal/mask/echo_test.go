@@ -6,8 +6,10 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
 )
@@ -94,6 +96,19 @@ func TestError(t *testing.T) {
 	require.NotErrorIs(t, hidden, plain)
 	require.EqualError(t, hidden, `malformed answer "`+Redacted+`": cut off`)
 	require.Len(t, Error(errors.New(strings.Repeat("x", 1<<20)), nil).Error(), mostText)
+}
+
+// Hiding keys costs little, even in long texts and headers full of beginnings of escaped keys.
+func TestHidingIsCheap(t *testing.T) {
+	keys := []string{testPersonalKey, testProjectKey}
+	for _, begins := range []string{`\u00`, "%70%68", testPersonalKey[:LeastOfKey-1], testPersonalKey} {
+		text, begin := strings.Repeat(begins, 1<<20/len(begins)), time.Now()
+		many := slices.Repeat([]string{text[:64]}, len(text)/64)
+		kept := fmt.Sprint(Header(http.Header{"X-Many": many, "X-Request-Id": many}, keys))
+		require.LessOrEqual(t, len(kept), MostHeader+MostHeader/8)
+		require.NotContains(t, kept+Text(text, keys), testPersonalKey[:LeastOfKey])
+		require.Less(t, time.Since(begin), 3*time.Second, begins) // on a busy machine
+	}
 }
 
 func escaped(s string) string {

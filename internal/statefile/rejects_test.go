@@ -79,7 +79,7 @@ func FuzzRecord(f *testing.F) {
 		f.Add([]byte(record))
 	}
 	f.Fuzz(func(t *testing.T, record []byte) {
-		line, found := strings.CutSuffix(written(t, statefile.Line{UUID: oneID, Record: record}), "\n")
+		line, found := strings.CutSuffix(written(t, &statefile.Reject{UUID: oneID, Record: record}), "\n")
 		require.True(t, found)
 		require.NotContains(t, line, "\n")
 		id, note, err := statefile.ReadLine([]byte(line))
