@@ -6,6 +6,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -78,18 +79,12 @@ func TestHistoricalExports(t *testing.T) {
 		`{"results":[`+summaryJSON+`,{"created_at":"2024-03-01T00:00:00Z","created_by":null,"job_id":"k","payload":null,"status":"paused"}]}`))
 	list, err := client.AppMetrics.HistoricalExports(t.Context(), "7")
 	require.NoError(t, err)
-	require.Len(t, list, 2)
-	done := list[0]
-	assert.Equal(t, "j", done.JobID)
-	assert.Equal(t, "success", done.Status)
-	assert.Equal(t, time.Date(2024, 3, 1, 0, 1, 0, 0, time.UTC), *done.FinishedAt)
-	assert.InDelta(t, 60.5, *done.Duration, 0)
-	assert.Equal(t, int64(1), done.CreatedBy.ID)
-	assert.JSONEq(t, `{"a":[1]}`, string(done.Payload))
-	open := list[1]
-	assert.Nil(t, open.CreatedBy)
-	assert.Nil(t, open.FinishedAt)
-	assert.Nil(t, open.Duration)
+	begun := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	user := &User{ID: 1, UUID: uuid.MustParse("0190e0a2-0000-7000-8000-000000000001")}
+	assert.Equal(t, []HistoricalExport{
+		{CreatedAt: begun, CreatedBy: user, JobID: "j", Payload: json.RawMessage(`{"a":[1]}`), Status: "success", FinishedAt: new(begun.Add(time.Minute)), Duration: new(60.5)},
+		{CreatedAt: begun, JobID: "k", Payload: json.RawMessage("null"), Status: "paused"},
+	}, list)
 
 	mock.RegisterResponder("GET", testBase+"/app_metrics/7/historical_exports/j/", httpmock.NewStringResponder(200, `{"summary":`+summaryJSON+`,"metrics":`+seriesJSON+`,"errors":[]}`))
 	detail, err := client.AppMetrics.HistoricalExport(t.Context(), "7", "j")
@@ -139,8 +134,7 @@ func TestAppMetricsThatCannotBeRead(t *testing.T) {
 	for _, body := range []string{`{"metrics":{"dates":["soon"]}}`, `{"metrics":{"successes":"many"}}`, `{"errors":[{"last_seen":1}]}`, `<html>`} {
 		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
 		_, err := client.AppMetrics.Get(t.Context(), "7", nil)
-		var decode *DecodeError
-		require.ErrorAs(t, err, &decode)
+		decode := as[*DecodeError](t, err)
 		assert.Equal(t, body, string(decode.Body()))
 	}
 }

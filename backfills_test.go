@@ -223,18 +223,8 @@ func TestBackfillsAreReadAndCancelled(t *testing.T) {
 	page, err := client.Backfills.List(ctx, exportA, nil)
 	require.NoError(t, err)
 	require.Equal(t, []Backfill{want}, page.Results)
-	var seen []RunStatus
-	for b, err := range client.Backfills.All(ctx, exportA, nil) {
-		require.NoError(t, err)
-		seen = append(seen, b.Status)
-	}
-	require.Equal(t, []RunStatus{"Running", "Novel"}, seen)
-	pages := 0
-	for _, err := range client.Backfills.Pages(ctx, exportA, nil) {
-		require.NoError(t, err)
-		pages++
-	}
-	require.Equal(t, 2, pages)
+	require.Equal(t, []Backfill{want, {ID: runA, Status: "Novel"}}, walked(t, client.Backfills.All(ctx, exportA, nil)))
+	require.Len(t, walked(t, client.Backfills.Pages(ctx, exportA, nil)), 2)
 
 	mock.RegisterResponder("POST", backfillBPath+"cancel/", httpmock.NewStringResponder(200, `{"cancelled": true}`))
 	require.NoError(t, client.Backfills.Cancel(ctx, exportA, runB))
@@ -318,8 +308,7 @@ func TestBackfillRangeCheck(t *testing.T) {
 				require.NoError(t, err)
 				return
 			}
-			var input *InputError
-			require.ErrorAs(t, err, &input)
+			input := as[*InputError](t, err)
 			assert.Equal(t, tc.field, input.Field)
 		})
 	}

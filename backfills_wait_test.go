@@ -227,8 +227,7 @@ func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 					require.Equal(t, hogapi.RunStatusCompleted, state.Backfill.Status, "says the service")
 				}
 				if name == "both" {
-					var failed *hogapi.BackfillError
-					require.ErrorAs(t, err, &failed)
+					failed := as[*hogapi.BackfillError](t, err)
 					require.Same(t, state, failed.State)
 					require.ErrorContains(t, err, "2 of 6 runs did not complete with all records")
 					require.ErrorContains(t, err, "bucket is gone")

@@ -281,18 +281,10 @@ func TestBatchExportListsPageByOffset(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, 2, page.Count)
 	assert.Len(t, page.Results, 1)
-	pages := 0
-	for _, err := range client.BatchExports.Pages(t.Context(), &ListOptions{Limit: 1}) {
-		require.NoError(t, err)
-		pages++
-	}
-	assert.Equal(t, 2, pages)
-	var models []Model
-	for export, err := range client.BatchExports.All(t.Context(), &ListOptions{Limit: 1}) {
-		require.NoError(t, err)
-		models = append(models, export.Model)
-	}
-	assert.Equal(t, []Model{"", "quarks"}, models)
+	assert.Len(t, walked(t, client.BatchExports.Pages(t.Context(), &ListOptions{Limit: 1})), 2)
+	exports := walked(t, client.BatchExports.All(t.Context(), &ListOptions{Limit: 1}))
+	require.Len(t, exports, 2)
+	assert.Equal(t, []Model{"", "quarks"}, []Model{exports[0].Model, exports[1].Model})
 }
 
 // The client refuses a request that every server refuses, fails at or stores otherwise.

@@ -201,8 +201,7 @@ func TestUnsupportedIsNotNotFound(t *testing.T) {
 			client, mock := newTestClient(t)
 			mock.RegisterResponder("GET", testBase+"/app_metrics/7/", httpmock.NewStringResponder(tt.status, tt.body))
 			_, err := client.AppMetrics.Get(t.Context(), "7", nil)
-			var api *APIError
-			require.ErrorAs(t, err, &api)
+			api := as[*APIError](t, err)
 			assert.Equal(t, ops.AppMetricsGet, api.Op)
 			require.ErrorContains(t, err, tt.says)
 			assert.Equal(t, tt.unsupported, api.Alternative != "")
@@ -281,8 +280,7 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 			mock.RegisterResponder("GET", `=~/test/`, httpmock.NewStringResponder(200, `{"steps":[{"name":"A"}]}`))
 			err := write(client)
 			require.ErrorIs(t, err, ErrUnsupported, name)
-			var api *APIError
-			require.ErrorAs(t, err, &api)
+			api := as[*APIError](t, err)
 			if remedy == "" {
 				require.NotContains(t, api.Alternative, "WithAPIPath", name)
 				continue

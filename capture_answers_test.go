@@ -100,8 +100,7 @@ func TestAnswersThatStop(t *testing.T) {
 			if test.is != nil {
 				require.ErrorIs(t, err, test.is)
 			}
-			var unsettled *hogapi.UnsettledError
-			require.ErrorAs(t, err, &unsettled)
+			unsettled := as[*hogapi.UnsettledError](t, err)
 			assert.Equal(t, 3, unsettled.Count)
 			assert.Equal(t, numberedUUIDs(3), unsettledUUIDs(unsettled))
 			assert.EqualValues(t, 3, receipt.Pending)

@@ -4,13 +4,12 @@ import (
 	"bytes"
 	"compress/gzip"
 	"context"
-	"encoding/json"
+	"errors"
 	"io"
-	"net/http"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
-	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -76,24 +75,11 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			server := hogapitest.New()
 			server.Script(ops.Capture, slices.Repeat([]hogapitest.Fault{hogapitest.Slow(time.Minute)}, 8)...) // all lanes are full by then
 			server.Chaos(ops.Capture, 1, 1, hogapitest.Slow(20*time.Millisecond))
-			refused := map[string]bool{}
-			for i := 0; i < n; i += 20 {
-				refused[numberedUUID(i+1).String()] = true
-			}
-			server.RejectEvents(func(raw json.RawMessage) int {
-				_, rest, _ := strings.Cut(string(raw), `"uuid":"`)
-				if refused[rest[:36]] {
-					return http.StatusBadRequest
-				}
-				return 0
-			})
-			var rejects atomic.Int64
+			refuseEvents(t, server, every(20))
+			var rejects []hogapi.Reject
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
 				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: plain, Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch}},
-				Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-					rejects.Add(1)
-					return nil
-				}),
+				Rejects: keepRejects(&rejects),
 			})
 			counted := 0
 			ctx, cancel := context.WithCancel(t.Context())
@@ -114,8 +100,8 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			receipt := closed(t, capture)
 			cancel()
 			watching.Wait()
-			assert.EqualValues(t, n-len(refused), receipt.Acknowledged)
-			assert.EqualValues(t, len(refused), rejects.Load())
+			assert.EqualValues(t, n-n/20, receipt.Acknowledged)
+			assert.Len(t, rejects, n/20)
 			t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
 			assert.Greater(t, counted, most/2)
 			assert.LessOrEqual(t, counted, most+mostBatch)
@@ -219,4 +205,271 @@ func TestMaxBatchEventsHoldsWithoutAPace(t *testing.T) {
 		}
 		assert.Equal(t, 100, largest)
 	})
+}
+
+// places collects the positions that OnSettled receives.
+type places struct {
+	mu   sync.Mutex
+	told []hogapi.Position
+}
+
+func (p *places) tell(at hogapi.Position) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.told = append(p.told, at)
+}
+
+func (p *places) all() []hogapi.Position {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.told
+}
+
+// offsets returns the offsets of the positions that OnSettled has received.
+func (p *places) offsets() (all []int64) {
+	for _, at := range p.all() {
+		all = append(all, at.Offset)
+	}
+	return all
+}
+
+// Flush waits for the events before it and not for later ones, even if later ones are stuck in an outage.
+func TestFlushWaitsForNothingLater(t *testing.T) {
+	const outage = time.Minute
+	for name, c := range map[string]struct {
+		before, between, after []int64 // of the offsets, with a flush after each of the first two
+		first, second          []int64 // that the flushes have told
+	}{
+		"nothing":             {before: []int64{1}, first: []int64{1}, second: []int64{1}},
+		"without a position":  {[]int64{1}, []int64{0}, []int64{0}, []int64{1}, []int64{1}},
+		"of another position": {[]int64{1}, []int64{2}, []int64{3}, []int64{1}, []int64{1, 2}},
+		"of none at first":    {[]int64{0}, []int64{0, 2}, []int64{0, 3}, nil, []int64{2}},
+	} {
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.SlowAnswer(5*time.Second))
+			time.AfterFunc(time.Second, func() { server.SetDown(true) })
+			time.AfterFunc(outage, func() { server.SetDown(false) })
+			var settled places
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, OnSettled: settled.tell, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+			})
+			n, began := 0, time.Now()
+			add := func(offsets []int64) {
+				for _, offset := range offsets {
+					n++
+					require.NoError(t, capture.Enqueue(t.Context(), placed(n, offset)))
+				}
+			}
+			var flushing sync.WaitGroup
+			flush := func(told []int64, took func(time.Duration)) {
+				flushing.Go(func() {
+					assert.NoError(t, capture.Flush(t.Context()))
+					if len(told) > 0 { // later ones may have been settled with them
+						assert.GreaterOrEqual(t, settled.offsets()[len(settled.offsets())-1], told[len(told)-1])
+					} else {
+						assert.Empty(t, settled.offsets())
+					}
+					took(time.Since(began))
+				})
+				synctest.Wait()
+			}
+			add(c.before)
+			flush(c.first, func(d time.Duration) { assert.Equal(t, 5*time.Second, d) })
+			time.Sleep(2 * time.Second)
+			add(c.between)
+			flush(c.second, func(d time.Duration) {
+				assert.Equal(t, len(c.between) > 0, d > outage)
+			})
+			add(c.after)
+			flushing.Wait()
+			closed(t, capture)
+		}))
+	}
+}
+
+// Flush returns after OnSettled has received everything, also events settled long before or during a report.
+func TestFlushReturnsWhenAllIsTold(t *testing.T) {
+	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
+		t.Run(name, bubble(func(t *testing.T) {
+			var settled places
+			capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+				time.Sleep(slow)
+				settled.tell(at)
+			}})
+			require.NoError(t, err)
+			require.NoError(t, capture.Flush(t.Context()), "nothing to do")
+			for i := range 4 {
+				ev := numberedEvent(i + 1)
+				ev.Position = hogapi.Position{Offset: int64(i + 1)}
+				require.NoError(t, capture.Enqueue(t.Context(), ev))
+				time.Sleep(10 * time.Second)
+				if i%2 == 1 {
+					require.NoError(t, capture.Flush(t.Context()))
+					require.NotEmpty(t, settled.all())
+					assert.Equal(t, ev.Position, settled.all()[len(settled.all())-1])
+				}
+			}
+			closed(t, capture)
+			assert.IsIncreasing(t, settled.offsets(), "in order, and none twice") // some may be left out: they are settled with later ones
+		}))
+	}
+}
+
+// Close with a context that has ended does not fail if all events are settled.
+func TestCloseOfWhatIsSettledWithAnEndedContext(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 1}}})
+		enqueue(t, capture, 20)
+		require.NoError(t, capture.Flush(t.Context()))
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		begin := time.Now()
+		receipt, err := capture.Close(ctx)
+		require.NoError(t, err)
+		assert.Zero(t, time.Since(begin))
+		assert.EqualValues(t, 20, receipt.Acknowledged)
+	})
+}
+
+// brittle is a checkpoint that fails to save if failure is set.
+type brittle struct {
+	hogapi.Checkpointer
+
+	failure error
+}
+
+func (b *brittle) Save(ctx context.Context, state []byte) error {
+	if b.failure != nil {
+		return b.failure
+	}
+	return b.Checkpointer.Save(ctx, state)
+}
+
+// A run that ends before its first event reports the counts of the runs before it.
+func TestReceiptOfARunThatNeverBegan(t *testing.T) {
+	folder := t.TempDir()
+	client := hogapitest.New().Client(t)
+	checkpoint := &brittle{Checkpointer: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint"))}
+	options := hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects"))}
+	whole := imported(t, client, numbered(100), &options)
+	require.EqualValues(t, 100, whole.Acknowledged)
+
+	whole.Finished = false // of the runs below, which never begin
+	checkpoint.failure = errors.New("disk full")
+	receipt, err := client.Import(t.Context(), numbered(100), &options)
+	require.ErrorIs(t, err, checkpoint.failure)
+	receipt.Finished = false
+	assert.Equal(t, whole, receipt)
+
+	options.Rejects = hogapi.RejectFile(folder)
+	receipt, err = client.Import(t.Context(), numbered(100), &options)
+	require.Error(t, err, "the reject file is a folder")
+	receipt.Finished = false
+	assert.Equal(t, whole, receipt)
+}
+
+// A context that ends while the last answers are awaited stops the import, unless they come in time: then all is settled.
+func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
+	for name, c := range map[string]struct {
+		answer  time.Duration
+		pending int64
+	}{"answered in time": {1500 * time.Millisecond, 0}, "too late": {time.Minute, 100}} {
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			begin := time.Now()
+			receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
+				ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+			})
+			assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
+			assert.Equal(t, c.pending, receipt.Pending)
+			assert.EqualValues(t, 100, receipt.Acknowledged+receipt.Pending)
+			if c.pending == 0 {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorIs(t, err, context.DeadlineExceeded)
+			assert.Equal(t, hogapi.StopCanceled, stopOf(t, err).Reason)
+			require.ErrorAs(t, err, new(*hogapi.UnsettledError))
+		}))
+	}
+}
+
+// Close accounts for every event that it was given: it lists all unsettled events, however many.
+func TestCloseListsEverything(t *testing.T) {
+	t.Parallel()
+	for name, down := range map[string]bool{"down from the start": true, "down after some": false} {
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			const n = 25_000
+			server := hogapitest.New()
+			server.SetDown(down)
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{MaxBytes: 64 << 20, Linger: time.Hour}},
+			})
+			for i := range n {
+				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+				if i == 5000 && !down {
+					require.NoError(t, capture.Flush(t.Context()))
+					server.SetDown(true)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			defer cancel()
+			receipt, err := capture.Close(ctx)
+			unsettled := as[*hogapi.UnsettledError](t, err)
+			listed := unsettledUUIDs(unsettled)
+			require.Len(t, listed, unsettled.Count)
+			assert.EqualValues(t, unsettled.Count, receipt.Pending)
+			assert.EqualValues(t, n, receipt.Acknowledged+receipt.Pending)
+			assert.Equal(t, numberedUUIDs(n)[n-len(listed):], listed, "in their order")
+			assert.Equal(t, server.Ledger().Missing(numberedUUIDs(n)), listed, "each is stored or listed")
+			assert.Equal(t, hogapi.Position{Offset: int64(n - len(listed) + 1)}, unsettled.First)
+			assert.Equal(t, hogapi.Position{Offset: n}, unsettled.Last)
+			for range unsettled.Events() {
+				break // may be left early
+			}
+		}))
+	}
+}
+
+// Close tells events that were never sent from events that the service may have.
+func TestUnsettledEventsWereSentOrNot(t *testing.T) {
+	t.Parallel()
+	const n, batch = 30, 10
+	for name, tt := range map[string]struct {
+		faults    []hogapitest.Fault // of the first requests; later ones find nobody
+		neverSent int
+		says      string
+	}{
+		"refused dials":       {nil, n, "hogapi: 30 events are unsettled, from 1 to 30; none of them was sent: stopped: canceled"},
+		"no answer":           {[]hogapitest.Fault{hogapitest.Slow(time.Hour)}, n - batch, "30 events are unsettled, 20 of them never sent: "},
+		"the answer is lost":  {[]hogapitest.Fault{hogapitest.CutAfter()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
+		"503":                 {[]hogapitest.Fault{hogapitest.Status(503)}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
+		"cut while it writes": {[]hogapitest.Fault{hogapitest.CutSending()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
+		"the first is stored": {[]hogapitest.Fault{hogapitest.Slow(1), hogapitest.CutBefore()}, n - 2*batch, "hogapi: 20 events are unsettled, from 11 to 30; 10 were never sent, 10 were sent"},
+	} {
+		t.Run(name, parallelBubble(func(t *testing.T) {
+			server := hogapitest.New()
+			server.Script(ops.Capture, append(tt.faults, hogapitest.Always(hogapitest.Refuse()))...)
+			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: batch, NoPreflight: true}},
+			})
+			enqueue(t, capture, n)
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			_, err := capture.Close(ctx)
+			unsettled := as[*hogapi.UnsettledError](t, err)
+			assert.Equal(t, tt.neverSent, unsettled.NeverSent)
+			require.ErrorContains(t, err, tt.says)
+			events := slices.Collect(unsettled.Events())
+			require.Len(t, events, unsettled.Count)
+			for i, ev := range events {
+				assert.Equal(t, i < unsettled.Count-tt.neverSent, ev.Sent, "%d", i)
+			}
+			server.ClearScript(ops.Capture)
+		}))
+	}
 }

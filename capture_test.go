@@ -32,8 +32,7 @@ func TestCloseWithAnEndedContextSendsNothing(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		receipt, err := capture.Close(lateContext{ctx})
-		var unsettled *hogapi.UnsettledError
-		require.ErrorAs(t, err, &unsettled)
+		unsettled := as[*hogapi.UnsettledError](t, err)
 		require.ErrorIs(t, err, context.Canceled)
 		assert.Equal(t, 10, unsettled.Count)
 		assert.EqualValues(t, 10, receipt.Pending)
@@ -170,8 +169,7 @@ func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, client := fake(t)
 		_, err := client.Import(t.Context(), rejecting(3, every(2)), &hogapi.ImportOptions{ID: "bad"})
-		var refused *hogapi.EventError
-		require.ErrorAs(t, err, &refused)
+		refused := as[*hogapi.EventError](t, err)
 		assert.Equal(t, reasons.NoName, refused.Reason)
 		assert.Equal(t, hogapi.Position{Offset: 2}, refused.Position)
 		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
@@ -291,13 +289,10 @@ func TestCaptureThatIsForgotten(t *testing.T) {
 			server := hogapitest.New()
 			client := server.Client(t, options...)
 			capture := func(events int, closed bool) {
-				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Hour}}})
-				require.NoError(t, err)
-				for i := range events {
-					require.NoError(t, c.Enqueue(t.Context(), numberedEvent(i+1)))
-				}
+				c := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Hour}}})
+				enqueue(t, c, events)
 				if closed {
-					_, err = c.Close(t.Context())
+					_, err := c.Close(t.Context())
 					require.NoError(t, err)
 				}
 			}

@@ -95,19 +95,12 @@ func hostile(t *testing.T) map[string]func(io.Writer) {
 	return map[string]func(io.Writer){
 		"nothing":                 says(""),
 		"no HTTP":                 says("SSH-2.0-OpenSSH_9.2\r\n\r\n"),
-		"no status":               says("HTTP/1.1 \r\n\r\n"),
-		"status 000":              says("HTTP/1.1 000 Zero\r\n\r\n"),
 		"status 99999":            says("HTTP/1.1 99999 Many\r\n\r\n"),
-		"bad header":              says("HTTP/1.1 200 OK\r\n: x\r\n\r\n" + ok),
-		"negative length":         says(head + "Content-Length: -5\r\n\r\n" + ok),
-		"two lengths":             says(head + "Content-Length: 2\r\nContent-Length: 15\r\n\r\n" + ok),
 		"length past the end":     says(head + "Content-Length: 1000\r\n\r\n" + ok),
 		"length of an exabyte":    says(head + "Content-Length: 1152921504606846976\r\n\r\n" + ok),
 		"length before the end":   says(head + "Content-Length: 7\r\n\r\n" + ok),
-		"bad chunk":               says(head + "Transfer-Encoding: chunked\r\n\r\nzz\r\n" + ok),
 		"chunk of an exabyte":     says(head + "Transfer-Encoding: chunked\r\n\r\nfffffffffffffff\r\n" + ok),
 		"chunk without an end":    says(head + "Transfer-Encoding: chunked\r\n\r\nf\r\n" + ok + "\r\n"),
-		"unknown encoding":        says(head + "Transfer-Encoding: swallow\r\n\r\n" + ok),
 		"switches protocols":      says("HTTP/1.1 101 Switching Protocols\r\nUpgrade: x\r\nConnection: upgrade\r\n\r\n" + ok),
 		"informs forever":         forever("", "HTTP/1.1 103 Early Hints\r\nLink: </x>\r\n\r\n", 0),
 		"continues forever":       forever("", "HTTP/1.1 100 Continue\r\n\r\n", 0),
@@ -117,7 +110,6 @@ func hostile(t *testing.T) map[string]func(io.Writer) {
 		"millions of names":       func(w io.Writer) { manyHeaders(w) },
 		"trickled status line":    forever("", "H", 20*time.Millisecond),
 		"trickled headers":        forever("HTTP/1.1 200 OK\r\nX: ", "x", 20*time.Millisecond),
-		"trickled header lines":   forever("HTTP/1.1 200 OK\r\n", "A: b\r\n", 20*time.Millisecond),
 		"trickled body":           forever(head+"\r\n", " ", 20*time.Millisecond),
 		"endless body":            forever(head+"\r\n", "[", 0),
 		"endless blanks":          forever(head+"\r\n", " ", 0),
@@ -201,8 +193,7 @@ func requireBrokenWalk(t *testing.T, client *Client) {
 	n := 0
 	for _, err := range client.BatchExports.All(t.Context(), nil) {
 		n++
-		var page *PageError
-		require.ErrorAs(t, err, &page)
+		page := as[*PageError](t, err)
 		requireTyped(t, page.Err)
 	}
 	require.Equal(t, 1, n)

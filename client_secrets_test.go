@@ -10,7 +10,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"log/slog"
 	"net"
 	"net/http"
@@ -442,24 +441,18 @@ func TestNoSecretInFiles(t *testing.T) {
 			saved = e.Position
 		},
 	}))
-	source := SourceFunc("s", func(_ context.Context, after Position) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) {
-			for i := after.Offset + 1; i <= 20; i++ {
-				ev := testEvent()
-				ev.UUID, ev.Position = uuid.Nil, Position{Offset: i}
-				switch i % 5 {
-				case 1:
-					ev.Name = "refuse me"
-				case 2:
-					ev.DistinctID = "" // the gate does
-				}
-				if !yield(ev, nil) {
-					return
-				}
+	var events []Event
+	for i := range 20 {
+		events = append(events, like(func(ev *Event) { ev.UUID = uuid.Nil }, func(ev *Event) {
+			switch i % 5 {
+			case 1:
+				ev.Name = "refuse me"
+			case 2:
+				ev.DistinctID = "" // the gate does
 			}
-		}
-	})
-	receipt, err := client.Import(t.Context(), source, &ImportOptions{
+		}))
+	}
+	receipt, err := client.Import(t.Context(), sourceOf(events...), &ImportOptions{
 		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
 		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{NoCompression: true, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}},
 	})

@@ -5,6 +5,7 @@ import (
 	"context"
 	"errors"
 	"io"
+	"iter"
 	"net"
 	"net/http"
 	"net/http/httptrace"
@@ -54,6 +55,23 @@ func newFakeClient(t testing.TB, transport http.RoundTripper, options ...Option)
 	}, options...)...)
 	require.NoError(t, err)
 	return client
+}
+
+// walked is all that a walk gives, which must not fail.
+func walked[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
+	t.Helper()
+	for item, err := range seq {
+		require.NoError(t, err)
+		all = append(all, item)
+	}
+	return all
+}
+
+// as is the error of a type within an error.
+func as[T error](t *testing.T, err error) (found T) {
+	t.Helper()
+	require.ErrorAs(t, err, &found)
+	return found
 }
 
 // answer makes an answer; headers are pairs of name and value.

@@ -148,8 +148,7 @@ func TestTrapT09TrickledErrorBodyCostsASecond(t *testing.T) {
 			return resp, nil
 		})
 		err := get(t.Context(), newFakeClient(t, s))
-		var api *APIError
-		require.ErrorAs(t, err, &api)
+		api := as[*APIError](t, err)
 		require.Equal(t, 503, api.StatusCode)
 		require.InDelta(t, 4*time.Second+3*time.Second, time.Since(start), float64(100*time.Millisecond), "4 bodies and 3 waits of a second")
 		require.EqualValues(t, 4, closed.Load())

@@ -61,16 +61,10 @@ func TestDashboardListsKeepTheirQueryOnEveryPage(t *testing.T) {
 	page, err := client.Dashboards.List(t.Context(), o)
 	require.NoError(t, err)
 	assert.Equal(t, 2, page.Count)
-	var ids []int64
-	for p, err := range client.Dashboards.Pages(t.Context(), o) {
-		require.NoError(t, err)
-		ids = append(ids, p.Results[0].ID)
-	}
-	for d, err := range client.Dashboards.All(t.Context(), o) {
-		require.NoError(t, err)
-		ids = append(ids, d.ID)
-	}
-	assert.Equal(t, []int64{1, 2, 1, 2}, ids)
+	pages, all := walked(t, client.Dashboards.Pages(t.Context(), o)), walked(t, client.Dashboards.All(t.Context(), o))
+	require.Len(t, pages, 2)
+	require.Len(t, all, 2)
+	assert.Equal(t, []int64{1, 2, 1, 2}, []int64{pages[0].Results[0].ID, pages[1].Results[0].ID, all[0].ID, all[1].ID})
 }
 
 func TestDashboardListsRefuseBadInput(t *testing.T) {

@@ -115,13 +115,9 @@ func TestDataDeletionReads(t *testing.T) {
 		}
 		return 200, strings.Replace(deletionJSON(deletionID, "q", ""), `"pending"`, `"soon"`, 1)
 	})
-	n := 0
-	for d, err := range client.DataDeletions.All(t.Context(), nil) {
-		require.NoError(t, err)
-		assert.Equal(t, deletionID, d.ID.String())
-		n++
-	}
-	assert.Equal(t, 1, n)
+	all := walked(t, client.DataDeletions.All(t.Context(), nil))
+	require.Len(t, all, 1)
+	assert.Equal(t, deletionID, all[0].ID.String())
 	page, err := client.DataDeletions.List(t.Context(), nil)
 	require.NoError(t, err)
 	assert.Len(t, page.Results, 1)

@@ -157,8 +157,7 @@ func TestByName(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrNotFound, "of another kind")
 
 	_, err = client.BatchExports.ByName(t.Context(), "twice")
-	var several *hogapi.NameError
-	require.ErrorAs(t, err, &several)
+	several := as[*hogapi.NameError](t, err)
 	require.ElementsMatch(t, []string{one.String(), two.String()}, several.IDs)
 	require.NotErrorIs(t, err, hogapi.ErrNotFound)
 	require.ErrorContains(t, err, `2 have the name "twice": take one by its id, `)

@@ -48,8 +48,7 @@ func TestTrapT02RetryAfterOverTheCapIsAnErrorAtOnce(t *testing.T) {
 		t.Run(value, bubble(func(t *testing.T) {
 			s, start := newScript(answers(429, "", "Retry-After", value)), time.Now()
 			err := get(t.Context(), newFakeClient(t, s))
-			var api *APIError
-			require.ErrorAs(t, err, &api)
+			api := as[*APIError](t, err)
 			require.Greater(t, api.RetryAfter, time.Minute)
 			require.EqualValues(t, 1, s.tries.Load())
 			require.Zero(t, time.Since(start))
@@ -63,8 +62,7 @@ func TestTrapT03RetryAfterDoesNotOverflow(t *testing.T) {
 		t.Run(value[:min(len(value), 20)], bubble(func(t *testing.T) {
 			s := newScript(answers(429, "", "Retry-After", value))
 			err := get(t.Context(), newFakeClient(t, s))
-			var api *APIError
-			require.ErrorAs(t, err, &api)
+			api := as[*APIError](t, err)
 			require.Greater(t, api.RetryAfter, 200*365*24*time.Hour)
 			require.EqualValues(t, 1, s.tries.Load())
 		}))
@@ -122,8 +120,7 @@ func TestTrapT06HopelessWaitIsNotStarted(t *testing.T) {
 		require.Less(t, time.Since(start), 10*time.Millisecond)
 		require.ErrorIs(t, err, context.DeadlineExceeded)
 		require.ErrorIs(t, err, ErrRateLimited)
-		var api *APIError
-		require.ErrorAs(t, err, &api)
+		api := as[*APIError](t, err)
 		require.Equal(t, 30*time.Second, api.RetryAfter)
 		require.NoError(t, ctx.Err(), "the deadline is still to come")
 	})
@@ -284,8 +281,7 @@ func TestRedirects(t *testing.T) {
 					return
 				}
 				require.Len(t, got, 1)
-				var api *APIError
-				require.ErrorAs(t, err, &api)
+				api := as[*APIError](t, err)
 				require.Equal(t, status, api.StatusCode)
 				require.Contains(t, err.Error(), "not followed")
 				require.Equal(t, status != 307 && status != 308, errors.Is(err, ErrOutcomeUnknown), "only these two say that nothing was done")
@@ -344,8 +340,7 @@ func FuzzLocation(f *testing.F) {
 			return answer(r, status, "", "Location", to), nil
 		}))
 		err := create(t.Context(), client)
-		var api *APIError
-		require.ErrorAs(t, err, &api)
+		api := as[*APIError](t, err)
 		require.Equal(t, status, api.StatusCode)
 		require.LessOrEqual(t, tries, 1+httptry.MaxRedirects)
 		require.NotContains(t, err.Error(), "evil")

@@ -46,14 +46,6 @@ func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
 // RaceDetector tells that everything takes some ten times as long, and several times the memory.
 var RaceDetector bool
 
-// BadRecord returns the arguments that BadEvent received.
-func BadRecord(ev Event) (raw []byte, err error) {
-	if ev.bad == nil {
-		return nil, nil
-	}
-	return ev.bad.raw, ev.bad.err
-}
-
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
 func UUIDAt(p Position, importID string) uuid.UUID {
 	return wire.NewIdentity(importID, 0).At(wire.Position(p), 0)

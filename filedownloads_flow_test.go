@@ -58,10 +58,7 @@ func TestAFileDownloadToALocalFile(t *testing.T) {
 		for _, call := range server.Calls(hogapitest.OpStorage) {
 			assert.Empty(t, call.Header.Get("Authorization"))
 		}
-		for listed, err := range client.FileDownloads.All(ctx, nil) {
-			require.NoError(t, err)
-			assert.Equal(t, hogapi.FileDownload{ID: id, Status: "Completed"}, listed)
-		}
+		assert.Equal(t, []hogapi.FileDownload{{ID: id, Status: "Completed"}}, walked(t, client.FileDownloads.All(ctx, nil)))
 	})
 }
 

@@ -3,13 +3,13 @@ package hogapi_test
 import (
 	"bytes"
 	"compress/gzip"
-	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -153,9 +153,6 @@ func withWrongAmount(t *testing.T, packed []byte, event int) []byte {
 	return bytes.Replace(packed, amount, []byte(`"amount":99999`), 1)
 }
 
-// endOf is where the lines before an event end.
-func endOf(event int) int { return len(payments(0, event)) }
-
 // The import sends nothing of a damaged gzip file: it verifies the file's checksums before its first event, for any damage.
 func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	t.Parallel()
@@ -206,65 +203,122 @@ func TestNothingOfADamagedGzipFileIsSent(t *testing.T) {
 	}
 }
 
-// Damage in a gzip file over the limit stops the import, which names the lines since the last right checksum.
-func TestDamageInALargeGzipFileIsNamed(t *testing.T) {
-	t.Parallel()
-	const n, memberA, memberB = 900, 300, 700
-	good := storedMembers(t, payments(0, memberA), payments(memberA, memberB), payments(memberB, n))
-	for name, tt := range map[string]struct {
-		content     []byte
-		verify      int64
-		interrupted int // lines after which the first run ends; 0: there is one run
-		from, to    int // the lines that may be wrong
-	}{
-		"in the first member":       {withWrongAmount(t, good, 100), -1, 0, 0, memberA},
-		"in the second":             {withWrongAmount(t, good, 400), -1, 0, memberA, memberB},
-		"in the last":               {withWrongAmount(t, good, 899), -1, 0, memberB, n},
-		"just over the limit":       {withWrongAmount(t, good, 899), int64(len(good)) - 1, 0, memberB, n},
-		"found by the next run":     {withWrongAmount(t, good, 400), -1, 500, memberA, memberB},
-		"in what the next run read": {withWrongAmount(t, good, 650), -1, 200, memberA, memberB},
-		"all of it sent before":     {withWrongAmount(t, good, 899), -1, n, memberB, n},
+// linesOf makes lines of one length, in which years differ.
+func linesOf(year, n int) string {
+	var b strings.Builder
+	for i := range n {
+		fmt.Fprintf(&b, `{"event":"e","distinct_id":"p","timestamp":"%d-05-01T12:%02d:%02dZ"}`+"\n", year, i/60, i%60)
+	}
+	return b.String()
+}
+
+// monthly is an import of a file that changes between its runs.
+type monthly struct {
+	t          *testing.T
+	server     *hogapitest.Server
+	path, ckpt string
+}
+
+func newMonthly(t *testing.T) *monthly {
+	t.Helper()
+	return &monthly{t: t, server: hogapitest.New(), path: filepath.Join(t.TempDir(), "events.jsonl"), ckpt: filepath.Join(t.TempDir(), "ckpt")}
+}
+
+func (m *monthly) write(text string) {
+	m.t.Helper()
+	require.NoError(m.t, os.WriteFile(m.path, []byte(text), 0o600))
+}
+
+func (m *monthly) run() (hogapi.Receipt, error) {
+	return m.server.Client(m.t).Import(m.t.Context(), hogapi.JSONLinesFile(m.path),
+		&hogapi.ImportOptions{ID: "months", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(m.ckpt)})
+}
+
+func (m *monthly) requireRefused() {
+	m.t.Helper()
+	_, err := m.run()
+	var input *hogapi.InputError
+	require.ErrorAs(m.t, err, &input)
+	require.Equal(m.t, "checkpoint: begun with the source", input.Field)
+}
+
+// A run that cannot read its file forgets nothing: the next one still knows another file.
+func TestFingerprintOutlivesAFailedRun(t *testing.T) {
+	for name, spoil := range map[string]func(m *monthly){
+		"shorter":   func(m *monthly) { m.write(linesOf(2023, 30)) },
+		"missing":   func(m *monthly) { require.NoError(m.t, os.Remove(m.path)) },
+		"torn gzip": func(m *monthly) { m.write("\x1f\x8b\x08") },
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			server, client := fake(t)
-			options := hogapi.ImportOptions{ID: "large", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, VerifyArchiveBytes: tt.verify, Rate: hogapi.Unpaced}
-			source := hogapi.JSONLinesFile(writeFile(t, "large.jsonl.gz", string(tt.content)))
-			if tt.interrupted > 0 {
-				ctx, cancel := context.WithCancel(t.Context())
-				_, err := client.Import(ctx, cancelAfter(source, tt.interrupted, cancel, server), &options)
-				require.ErrorIs(t, err, context.Canceled)
-			}
-			receipt, err := client.Import(t.Context(), source, &options)
-			assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
-			first, last := endOf(tt.from+1), endOf(tt.to)
-			want := fmt.Sprintf("large.jsonl.gz: line %d: the gzip file is cut off or damaged: gzip: invalid checksum; "+
-				"the lines that end at byte offsets %d to %d were read since the last checksum that is right, and may be wrong", tt.to+1, first, last)
-			require.ErrorContains(t, err, want)
-			assert.EqualValues(t, tt.to, receipt.Acknowledged)
-			assert.Equal(t, tt.to, server.Ledger().Unique(), "nothing after the damage was sent")
-			assert.Len(t, server.Ledger().Find(hogapi.UUIDAt(hogapi.Position{Key: "large.jsonl.gz", Offset: int64(first)}, "large")), 1, "the first that may be wrong")
+			m := newMonthly(t)
+			m.write(linesOf(2023, 60))
+			_, err := m.run()
+			require.NoError(t, err)
+			spoil(m)
+			_, err = m.run()
+			require.Error(t, err)
+			m.write(linesOf(2024, 90)) // lines end where they did
+			m.requireRefused()
+			m.write(linesOf(2023, 90))
+			receipt, err := m.run()
+			require.NoError(t, err)
+			assert.EqualValues(t, 90, receipt.Acknowledged)
 		})
 	}
 }
 
-// cancelAfter cancels a context once so many events of a source were given and all but the last are stored.
-func cancelAfter(source hogapi.Source, n int, cancel func(), server *hogapitest.Server) hogapi.Source {
-	given := 0
-	return hogapi.SourceFunc(source.Name(), func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for ev, err := range source.Events(ctx, after) {
-				if !yield(ev, err) {
-					return
+// A checkpoint without a fingerprint learns it from the lines that are read and settled, not from a file that does not fit.
+func TestFingerprintIsLearnedFromWhatIsRead(t *testing.T) {
+	m := newMonthly(t)
+	m.write(linesOf(2023, 60))
+	_, err := m.run()
+	require.NoError(t, err)
+	raw := readFile(t, m.ckpt)
+	_, state, _ := strings.Cut(string(raw), "\n")
+	old := regexp.MustCompile(`"file":\{[^}]*\},`).ReplaceAllString(strings.TrimSuffix(state, "\n"), "")
+	require.Less(t, len(old), len(state)-20)
+	require.NoError(t, os.WriteFile(m.ckpt, fmt.Appendf(nil, "hogapi checkpoint, sha256 %x\n%s\n", sha256.Sum256([]byte(old)), old), 0o600))
+
+	m.write(strings.ReplaceAll(linesOf(2024, 90), `"p"`, `"another"`))
+	_, err = m.run()
+	require.ErrorContains(t, err, "no line begins at the offset")
+	m.write(linesOf(2023, 90))
+	receipt, err := m.run()
+	require.NoError(t, err)
+	assert.EqualValues(t, 90, receipt.Acknowledged)
+	m.write(linesOf(2024, 120))
+	m.requireRefused()
+}
+
+// A file stays the same file if it has grown, been packed or unpacked, or had an incomplete last line.
+func TestFingerprintsOfTheSameFile(t *testing.T) {
+	t.Parallel()
+	crlf := func(s string) string { return strings.ReplaceAll(s, "\n", "\r\n") }
+	const bom = "\xef\xbb\xbf"
+	for _, n := range []int{1, 59, 60, 90} { // about 4 KiB
+		now, later := linesOf(2023, n), linesOf(2023, n+30)
+		for name, contents := range map[string][2]string{
+			"grown":           {now, later},
+			"no newline":      {strings.TrimSuffix(now, "\n"), later},
+			"newline added":   {strings.TrimSuffix(now, "\n"), now},
+			"newline taken":   {now, strings.TrimSuffix(now, "\n")},
+			"byte order mark": {bom + now, bom + later},
+			"CRLF":            {crlf(now), crlf(later)},
+			"blank lines":     {"\n\r\n  \n" + now, "\n\r\n  \n" + later},
+			"gzip":            {zipped(now), zipped(later)},
+			"gzip members":    {zipped(now), zipped(now) + zipped(later[len(now):])},
+			"unpacked":        {zipped(now), later},
+			"packed":          {now, zipped(later)},
+		} {
+			t.Run(fmt.Sprint(name, " ", n), func(t *testing.T) {
+				m := newMonthly(t)
+				for _, content := range contents {
+					m.write(content)
+					receipt, err := m.run()
+					require.NoError(t, err)
+					assert.EqualValues(t, receipt.Acknowledged, m.server.Ledger().Unique())
 				}
-				if given++; given == n {
-					for server.Ledger().Unique() < n-1 {
-						time.Sleep(time.Millisecond)
-					}
-					cancel()
-					return
-				}
-			}
+			})
 		}
-	})
+	}
 }

@@ -1,7 +1,6 @@
 package hogapi_test
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"log/slog"
@@ -232,49 +231,5 @@ func replaceBy(content string) func(t *testing.T, path string) {
 	return func(t *testing.T, path string) {
 		assert.NoError(t, os.WriteFile(path+".new", []byte(content), 0o600))
 		assert.NoError(t, os.Rename(path+".new", path))
-	}
-}
-
-// A file that is renamed or removed while it is read is read to its end, and its bad lines keep their numbers.
-func TestFileThatIsRenamed(t *testing.T) {
-	t.Parallel()
-	for name, move := range map[string]func(path string) error{
-		"renamed":  func(path string) error { return os.Rename(path, path+".done") },
-		"removed":  os.Remove,
-		"replaced": func(path string) error { return os.Rename(writeFile(t, "another", linesOf(2024, 500)), path) },
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			path, checkpoint := filepath.Join(t.TempDir(), "events.jsonl"), checkpointOnly(t)
-			server := hogapitest.New()
-			var where []string
-			run := func(content string) (hogapi.Receipt, error) {
-				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-				return server.Client(t).Import(t.Context(), hogapi.JSONLinesFile(path), &hogapi.ImportOptions{
-					ID: "renamed", MaxRejectShare: -1, Checkpoint: checkpoint, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 5}},
-					Rejects: hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error {
-						where = append(where, r.Where)
-						return nil
-					}),
-				})
-			}
-			_, err := run(linesOf(2023, 50))
-			require.NoError(t, err)
-			server.RejectEvents(func(json.RawMessage) int {
-				if _, err := os.Stat(path + ".moved"); err != nil { // once
-					assert.NoError(t, os.WriteFile(path+".moved", nil, 0o600))
-					assert.NoError(t, move(path))
-				}
-				return 0
-			})
-			later := linesOf(2023, 200)[len(linesOf(2023, 100)):] // the bad lines come after the rename
-			receipt, err := run(linesOf(2023, 100) + strings.ReplaceAll(later, "\n", "\n\nbad\n"))
-			require.NoError(t, err)
-			assert.EqualValues(t, 200, receipt.Acknowledged)
-			require.Len(t, where, 100)
-			for i, w := range where {
-				assert.Equal(t, fmt.Sprintf("events.jsonl:%d", 100+3*i+3), w)
-			}
-		})
 	}
 }

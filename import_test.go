@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -101,20 +102,33 @@ func keepRejects(all *[]hogapi.Reject) hogapi.RejectHandler {
 	})
 }
 
+// as is the error of a type within an error.
+func as[T error](t *testing.T, err error) (found T) {
+	t.Helper()
+	require.ErrorAs(t, err, &found)
+	return found
+}
+
+// walked is all that a walk gives, which must not fail.
+func walked[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
+	t.Helper()
+	for item, err := range seq {
+		require.NoError(t, err)
+		all = append(all, item)
+	}
+	return all
+}
+
 // stopOf is why an import has stopped.
 func stopOf(t *testing.T, err error) *hogapi.StopError {
 	t.Helper()
-	var stop *hogapi.StopError
-	require.ErrorAs(t, err, &stop)
-	return stop
+	return as[*hogapi.StopError](t, err)
 }
 
 // requireInputError demands an error of the input.
 func requireInputError(t *testing.T, err error) *hogapi.InputError {
 	t.Helper()
-	var input *hogapi.InputError
-	require.ErrorAs(t, err, &input)
-	return input
+	return as[*hogapi.InputError](t, err)
 }
 
 // refuseEvents has the fake refuse the events of which the number fits, as the service does: a short text.

@@ -1,8 +1,6 @@
 package hogapi_test
 
 import (
-	"context"
-	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -30,25 +28,18 @@ func TestWarningsOfTime(t *testing.T) {
 		{72 * hour, 0, 72 * hour}, // wide; the second runs backwards
 		{0, 96 * hour, 90 * hour}, // wide
 	}
-	events := func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for i := int(after.Offset); i < size*len(batches); i++ {
-				ev := numberedEvent(i + 1)
-				ev.Timestamp = longAgo.Add(time.Duration(batches[i/size][i%size]) * time.Second)
-				if !yield(ev, nil) {
-					return
-				}
-			}
-		}
-	}
+	source := altered(numbered(size*len(batches)), func(ev *hogapi.Event) {
+		i := int(ev.Position.Offset) - 1
+		ev.Timestamp = longAgo.Add(time.Duration(batches[i/size][i%size]) * time.Second)
+	})
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
 		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: size}}}
-		receipt := imported(t, client, hogapi.SourceFunc("times", events), &options)
+		receipt := imported(t, client, source, &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
 		want := map[hogapi.Warning]int64{warnings.WideBatch: 4, warnings.Backwards: 3}
 		assert.Equal(t, want, receipt.Warnings)
-		again := imported(t, client, hogapi.SourceFunc("times", events), &options)
+		again := imported(t, client, source, &options)
 		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
 	})
 }

@@ -86,8 +86,7 @@ func TestLogsRefuseBadInput(t *testing.T) {
 // requireInputError wants a refusal of a field; blanks at its end only tell cases apart.
 func requireInputError(t *testing.T, err error, field string) {
 	t.Helper()
-	var input *InputError
-	require.ErrorAs(t, err, &input)
+	input := as[*InputError](t, err)
 	require.ErrorIs(t, err, ErrInvalid)
 	for len(field) > 0 && field[len(field)-1] == ' ' {
 		field = field[:len(field)-1]

@@ -185,8 +185,7 @@ func TestForProject(t *testing.T) {
 
 	for _, id := range []string{"", "..", "1/2", "a b", testPersonalKey, testProjectKey} {
 		err := get(t.Context(), client.ForProject(id))
-		var input *InputError
-		require.ErrorAs(t, err, &input)
+		input := as[*InputError](t, err)
 		require.Equal(t, "project", input.Field)
 		require.NotContains(t, err.Error()+client.ForProject(id).String(), "Canary")
 	}

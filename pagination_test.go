@@ -73,8 +73,7 @@ func TestCallerEndsTheGoroutineOfAPrefetch(t *testing.T) {
 				}}
 				items, err := collect(begin(t.Context(), newFakeClient(t, l), walkOptions{prefetch: prefetch}))
 				require.Equal(t, upTo(4), items)
-				var broken *PageError
-				require.ErrorAs(t, err, &broken)
+				broken := as[*PageError](t, err)
 				require.ErrorContains(t, err, "Goexit")
 				require.Equal(t, 3, broken.Page)
 			}))
@@ -156,8 +155,7 @@ func TestListThatEndsBeforeItsCount(t *testing.T) {
 	for _, prefetch := range []int{0, 3} {
 		items, err := collect(walkers["offset"](t.Context(), newFakeClient(t, cut()), walkOptions{prefetch: prefetch}))
 		require.Equal(t, upTo(6), items, "what came is delivered")
-		var page *PageError
-		require.ErrorAs(t, err, &page)
+		page := as[*PageError](t, err)
 		require.ErrorContains(t, err, "6 of 9 items")
 		require.ErrorContains(t, err, "created and deleted")
 		require.Equal(t, 4, page.Page)

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -125,8 +127,7 @@ func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.Runs.List(context.Background(), exportA, &c.options)
-			var input *InputError
-			require.ErrorAs(t, err, &input)
+			input := as[*InputError](t, err)
 			assert.Equal(t, ops.RunsList, input.Op)
 			assert.Equal(t, c.field, input.Field)
 			assert.Contains(t, input.Want, c.want)
@@ -154,12 +155,9 @@ func TestRunsFilterStatusesHereToo(t *testing.T) {
 	require.Empty(t, page.Results)
 	require.NotNil(t, page.Next)
 	for range 2 { // the sequence can be walked again
-		var got []RunStatus
-		for run, err := range client.Runs.All(context.Background(), exportA, o) {
-			require.NoError(t, err)
-			got = append(got, run.Status)
-		}
-		require.Equal(t, []RunStatus{RunStatusFailed}, got)
+		runs := walked(t, client.Runs.All(t.Context(), exportA, o))
+		require.Len(t, runs, 1)
+		require.Equal(t, RunStatusFailed, runs[0].Status)
 	}
 }
 
@@ -232,8 +230,7 @@ func TestFailedRefusesWhatWouldHideTheNewestRuns(t *testing.T) {
 		"Statuses": {Statuses: []RunStatus{"FAILED"}},
 	} {
 		for _, err := range client.Runs.LatestFailed(t.Context(), exportA, &o) {
-			var input *InputError
-			require.ErrorAs(t, err, &input)
+			input := as[*InputError](t, err)
 			require.Equal(t, field, input.Field)
 		}
 	}
@@ -249,8 +246,7 @@ func TestFailedCanOnlyBeginAnew(t *testing.T) {
 		last = err
 	}
 	require.ErrorIs(t, last, ErrForbidden)
-	var failed *PageError
-	require.ErrorAs(t, last, &failed)
+	failed := as[*PageError](t, last)
 	require.Empty(t, failed.Cursor, "from there on the newest runs would not be known")
 }
 
@@ -280,11 +276,7 @@ func TestRunCountsAreExact(t *testing.T) {
 			n, status, created, start, end)
 	}
 	const day1, day2, day3 = "2024-05-01T00:00:00Z", "2024-05-02T00:00:00Z", "2024-05-03T00:00:00Z"
-	at := func(text string) time.Time {
-		parsed, err := time.Parse(time.RFC3339, text)
-		require.NoError(t, err)
-		return parsed
-	}
+	second := time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)
 	one, two := run(1, "Running", day1, day1, day2), run(2, "Completed", day2, day2, day3)
 	three := run(3, "Completed", day3, day2, day3)
 	noStart := `{"id":"0190e0a2-0000-7000-8000-000000000004","status":"Completed","created_at":"` + day1 + `","data_interval_end":"` + day2 + `"}`
@@ -296,10 +288,10 @@ func TestRunCountsAreExact(t *testing.T) {
 		"twice on a page":     {nil, []string{one + "," + one}, 1},
 		"again, on the next":  {nil, []string{one + "," + two, two + "," + three}, 3},
 		"again, with another": {nil, []string{one, run(1, "Completed", day1, day1, day2)}, 1},
-		"After":               {&RunListOptions{After: at(day2)}, []string{one + "," + two + "," + three}, 2},
-		"Before":              {&RunListOptions{Before: at(day2)}, []string{one + "," + two + "," + three}, 2},
-		"Start":               {&RunListOptions{Start: at(day2)}, []string{one + "," + two + "," + noStart}, 1},
-		"End":                 {&RunListOptions{End: at(day2)}, []string{one + "," + two}, 1},
+		"After":               {&RunListOptions{After: second}, []string{one + "," + two + "," + three}, 2},
+		"Before":              {&RunListOptions{Before: second}, []string{one + "," + two + "," + three}, 2},
+		"Start":               {&RunListOptions{Start: second}, []string{one + "," + two + "," + noStart}, 1},
+		"End":                 {&RunListOptions{End: second}, []string{one + "," + two}, 1},
 		"Statuses":            {&RunListOptions{Statuses: []RunStatus{RunStatusRunning}}, []string{one + "," + two}, 1},
 		"none":                {nil, []string{""}, 0},
 	} {
@@ -319,10 +311,6 @@ func TestRunCountsAreExact(t *testing.T) {
 
 // A server that reads times in the project's zone is asked for a day more on each side, and the rows outside are left out.
 func TestRunsAtTheEdgeOfAZone(t *testing.T) {
-	run := func(n int, status string, created, start time.Time) string {
-		return fmt.Sprintf(`{"id":"0190e0a2-0000-7000-8000-%012d","status":%q,"created_at":%q,"data_interval_start":%q,"data_interval_end":%q}`,
-			n, status, created.Format(time.RFC3339), start.Format(time.RFC3339), start.Add(time.Hour).Format(time.RFC3339))
-	}
 	begin := time.Date(2024, 5, 10, 0, 0, 0, 0, time.UTC)
 	for _, offset := range []time.Duration{-11 * time.Hour, 0, 14 * time.Hour} {
 		client, mock := newTestClient(t)
@@ -341,7 +329,7 @@ func TestRunsAtTheEdgeOfAZone(t *testing.T) {
 			for i := range 3 * 24 {
 				start := begin.Add(time.Duration(i-24) * time.Hour)
 				if end := start.Add(time.Hour); !start.Before(after) && (!end.After(before) || !byInterval && !start.After(before)) {
-					rows = append(rows, run(i, "Failed", start, start))
+					rows = append(rows, aRun(8*24+i, (8*24+i)*60, "Failed"))
 				}
 			}
 			slices.Reverse(rows)
@@ -357,11 +345,181 @@ func TestRunsAtTheEdgeOfAZone(t *testing.T) {
 			}
 			require.Equal(t, total, counted, "%v, %v", offset, o)
 		}
-		failed := 0
-		for _, err := range client.Runs.LatestFailed(t.Context(), exportA, &RunListOptions{After: begin, Before: end}) {
-			require.NoError(t, err)
-			failed++
-		}
-		require.Equal(t, 25, failed, offset)
+		require.Len(t, walked(t, client.Runs.LatestFailed(t.Context(), exportA, &RunListOptions{After: begin, Before: end})), 25, offset)
 	}
+}
+
+func showing(status RunStatus, completed int) step {
+	return answers(200, fmt.Sprintf(`{"id": "%s", "status": %q, "records_completed": %d, "latest_error": "no bucket\n"}`, runA, status, completed))
+}
+
+// play makes a client that meets the steps and does not retry.
+func play(t *testing.T, steps ...step) (*Client, *script) {
+	t.Helper()
+	s := newScript(steps...)
+	return newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 1})), s
+}
+
+func seconds(n ...int) []time.Duration {
+	var list []time.Duration
+	for _, s := range n {
+		list = append(list, time.Duration(s)*time.Second)
+	}
+	return list
+}
+
+func TestWaitJudgesByTheStatus(t *testing.T) {
+	for _, status := range runStatuses {
+		if !status.IsTerminal() {
+			continue
+		}
+		synctest.Test(t, func(t *testing.T) {
+			client, _ := play(t, showing("ContinuedAsNew", 0), showing(status, 3))
+			run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+			require.Equal(t, status, run.Status)
+			if status == RunStatusCompleted {
+				require.NoError(t, err)
+				return
+			}
+			failed := as[*RunError](t, err)
+			require.Same(t, run, failed.Run)
+			require.EqualError(t, err, fmt.Sprintf("hogapi: run %s ended as %s: no bucket ", runA, status))
+			require.Equal(t, status.IsFailure(), errors.Is(err, ErrRunFailed), status)
+			require.Equal(t, status == RunStatusCancelled, errors.Is(err, ErrRunCancelled), status)
+			require.NotErrorIs(t, err, ErrRecordsFailed)
+		})
+	}
+}
+
+func TestWaitUntil(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("FailedRetryable", 0), showing("Running", 1), showing("Running", 2), showing("Running", 3))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Until: func(r Run) bool { return *r.RecordsCompleted == 2 }})
+		require.NoError(t, err)
+		require.Equal(t, RunStatusRunning, run.Status)
+		require.Len(t, p.times, 3)
+	})
+}
+
+func TestWatchBearsFailuresThatCanPass(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, p := play(t, showing("Running", 1), answers(502, "<html>"), fails(errCut), answers(500, ""), fails(errCut),
+			showing("Running", 1), fails(errCut), fails(errCut), answers(429, `{"code":"throttled"}`, "Retry-After", "300"), showing("Completed", 2))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+		require.NoError(t, err, "failures count in a row")
+		require.Equal(t, RunStatusCompleted, run.Status)
+		require.GreaterOrEqual(t, p.waits()[8], 300*time.Second, "no sooner than the service asks for")
+	})
+}
+
+func TestWatchGivesUpWhereNothingCanPass(t *testing.T) {
+	for status, sentinel := range map[int]error{401: ErrUnauthorized, 403: ErrForbidden, 404: ErrNotFound, 400: ErrInvalid} {
+		synctest.Test(t, func(t *testing.T) {
+			client, p := play(t, showing("Running", 1), answers(status, `{"detail": "no"}`))
+			run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+			require.ErrorIs(t, err, sentinel)
+			require.NotNil(t, run)
+			require.Len(t, p.times, 2)
+		})
+	}
+	client, p := play(t, answers(200, "<html>"))
+	_, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+	require.ErrorAs(t, err, new(*DecodeError))
+	require.Len(t, p.times, 1)
+}
+
+func TestWatchRefusesBadInput(t *testing.T) {
+	client, mock := newTestClient(t)
+	ctx := t.Context()
+	ticket := &BackfillTicket{ExportID: exportA, StartAt: Date(2024, 1, 1), EndAt: Date(2024, 2, 1), RequestedAt: time.Now()}
+	for _, o := range []WatchOptions{{Interval: -1}, {MaxInterval: -1}, {MaxFailures: -1}, {Settle: -1}} {
+		_, err := client.Runs.Wait(ctx, exportA, runA, &o)
+		require.ErrorIs(t, err, ErrInvalid)
+		_, err = client.Backfills.Wait(ctx, ticket, &o)
+		require.ErrorIs(t, err, ErrInvalid)
+	}
+	for _, bad := range []*BackfillTicket{
+		nil, {}, {ExportID: exportA}, {ExportID: exportA, RequestedAt: time.Now()},
+		{ExportID: exportA, RequestedAt: time.Now(), StartAt: Date(2024, 1, 1)},
+		{RetriedRun: runA, RequestedAt: time.Now()}, {ExportID: exportA, RetriedRun: runA},
+	} {
+		state, err := client.Backfills.Wait(ctx, bad, nil)
+		require.ErrorIs(t, err, ErrInvalid)
+		require.Nil(t, state)
+	}
+	require.Zero(t, mock.GetTotalCallCount())
+}
+
+// The limit ends a wait, and the error says how the run was last seen.
+func TestWaitHasALimit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Running", "records_completed": 7, "latest_error": "SlowDown"}`, runA)))
+		looks, begin := 0, time.Now()
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, &WatchOptions{Limit: time.Minute, OnLook: func(i LookInfo) {
+			looks++
+			require.Equal(t, "run "+runA.String(), i.Of)
+			require.Equal(t, "Running, 7 records: SlowDown", i.State)
+		}})
+		require.Equal(t, time.Minute, time.Since(begin))
+		require.EqualValues(t, 7, *run.RecordsCompleted)
+		require.EqualError(t, err, "hogapi: stopped watching run "+runA.String()+", last seen as Running, 7 records: SlowDown: "+
+			"context deadline exceeded: WatchOptions.Limit of 1m0s is over")
+		require.Equal(t, 4, looks, "after 0, 5, 15 and 35 seconds")
+	})
+}
+
+// A run without a status could be watched forever.
+func TestNothingIsWatchedWithoutAStatus(t *testing.T) {
+	for _, status := range []string{"", `, "status": null`, `, "status": ""`} {
+		synctest.Test(t, func(t *testing.T) {
+			ctx, cancel := context.WithTimeout(t.Context(), time.Hour)
+			defer cancel()
+			answer := fmt.Sprintf(`{"id": "%s", "files": []%s}`, runA, status)
+			client, _ := play(t, answers(200, answer))
+			_, err := client.Runs.Wait(ctx, exportA, runA, nil)
+			require.ErrorContains(t, err, "it has no status")
+			_, err = client.Runs.List(ctx, exportA, nil)
+			require.Error(t, err)
+			_, err = client.Backfills.Get(ctx, exportA, runA)
+			require.ErrorContains(t, err, "it has no status")
+			_, err = client.FileDownloads.Wait(ctx, runA, nil)
+			require.ErrorContains(t, err, "it has no status")
+			require.ErrorAs(t, err, new(*DecodeError))
+		})
+	}
+}
+
+// A run has the status Completed even if some of its records failed.
+func TestWaitSaysThatRecordsFailed(t *testing.T) {
+	for failed, text := range map[int]string{0: "", 12: "hogapi: run " + runA.String() + " completed, but 12 records failed"} {
+		client, _ := play(t, answers(200, fmt.Sprintf(`{"id": "%s", "status": "Completed", "records_completed": 988, "records_failed": %d}`, runA, failed)))
+		run, err := client.Runs.Wait(t.Context(), exportA, runA, nil)
+		require.Equal(t, RunStatusCompleted, run.Status)
+		if text == "" {
+			require.NoError(t, err)
+			continue
+		}
+		require.EqualError(t, err, text)
+		require.ErrorIs(t, err, ErrRecordsFailed)
+		require.NotErrorIs(t, err, ErrRunFailed)
+		require.ErrorAs(t, err, new(*RunError))
+	}
+}
+
+// The client remembers a bounded number of a backfill's runs, however many the service shows.
+func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
+	var runs []string
+	for i := range 10 {
+		runs = append(runs, fmt.Sprintf(`{"id": "%s", "status": "Completed", "created_at": "2024-01-02T00:00:00Z", "data_interval_start": "2024-01-01T00:00:00Z", "data_interval_end": "2024-01-01T00:%02d:00Z"}`, uuid.New(), i+1))
+	}
+	client, _ := play(t, answers(200, `{"next": null, "results": [`+strings.Join(runs, ",")+`]}`))
+	day := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
+	ticket := BackfillTicket{ExportID: exportA, StartAt: At(day), EndAt: At(day.Add(time.Hour)), RequestedAt: day, Baseline: &BackfillBaseline{OfRuns: true}}
+	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
+	require.NoError(t, err)
+	f := newFollower(client, ticket, o, nil)
+	f.engine.Runs.Most = 3
+	_, err = f.look(t.Context())
+	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
+	require.Len(t, f.engine.Runs.Sorted(), 4)
 }

@@ -70,82 +70,63 @@ func TestSourcesWithoutAFunction(t *testing.T) {
 
 func TestPagedSource(t *testing.T) {
 	t.Parallel()
-	row := func(i int64) hogapi.Event { return hogapi.Event{Name: "a", Position: hogapi.Position{Offset: i}} }
 	own := hogapi.Event{Name: "a", UUID: uuid.MustParse("0190f5f4-35a0-7c3e-8d3f-7d8f2a1b6c01")}
 	at := func(i int64) hogapi.Position { return hogapi.Position{Offset: i} }
+	row := func(i int64) hogapi.Event { return hogapi.Event{Name: "a", Position: at(i)} }
 	broken := errors.New("broken")
+	bad := hogapi.BadEvent(hogapi.Position{}, nil, broken)
+	type events = []hogapi.Event
+	type positions = []hogapi.Position
 	type page struct {
-		events []hogapi.Event
+		events events
 		upTo   hogapi.Position
 		err    error
 	}
+	type pages = map[int64]page // by the offset that they are after
+	const notAfter, mixed = "has events, but its end (upTo) is not after it", "the page after the start has events with a Position and others without"
 	tests := []struct {
 		name  string
-		after hogapi.Position
-		pages map[hogapi.Position]page
-		want  []hogapi.Position
+		after int64
+		pages pages
+		want  positions
 		err   string
 	}{
-		{name: "nothing", pages: map[hogapi.Position]page{{}: {}}},
-		{
-			name: "two pages", want: []hogapi.Position{at(1), at(2), at(5)},
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1), row(2)}, upTo: at(2)}, at(2): {events: []hogapi.Event{row(5)}, upTo: at(5)}, at(5): {upTo: at(5)}},
-		},
-		{
-			name: "a page without events", want: []hogapi.Position{at(9)},
-			pages: map[hogapi.Position]page{{}: {upTo: at(5)}, at(5): {events: []hogapi.Event{row(9)}, upTo: at(10)}, at(10): {}},
-		},
-		{
-			name: "resumed", after: at(2), want: []hogapi.Position{at(3)},
-			pages: map[hogapi.Position]page{at(2): {events: []hogapi.Event{row(3)}, upTo: at(3)}, at(3): {}},
-		},
-		{
-			name: "uuids of their own", want: []hogapi.Position{at(7), at(7)},
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{own, own}, upTo: at(7)}, at(7): {}},
-		},
-		{
-			name: "a bad record", want: []hogapi.Position{at(7)},
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{hogapi.BadEvent(hogapi.Position{}, nil, broken)}, upTo: at(7)}, at(7): {}},
-		},
-		{
-			name: "an error", want: []hogapi.Position{at(1)}, err: "broken",
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(2)}, upTo: at(2), err: broken}},
-		},
-		{name: "no end", err: "the page after the start has events, but its end (upTo) is not after it", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}}}},
-		{name: "the same end", after: at(3), err: "the page after 3 has events, but its end", pages: map[hogapi.Position]page{at(3): {events: []hogapi.Event{row(4)}, upTo: at(3)}}},
-		{
-			name: "the same event again", want: []hogapi.Position{at(1)}, err: "the page after 1 has an event at that very position",
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1)}, upTo: at(1)}, at(1): {events: []hogapi.Event{row(1), row(2)}, upTo: at(2)}},
-		},
-		{
-			name: "a position for some", err: "the page after the start has events with a Position and others without",
-			pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{row(1), own, row(2)}, upTo: at(2)}},
-		},
-		{name: "no identity", err: "neither Position nor UUID", pages: map[hogapi.Position]page{{}: {events: []hogapi.Event{{Name: "a"}}, upTo: at(1)}}},
+		{"nothing", 0, pages{0: {}}, nil, ""},
+		{"two pages", 0, pages{0: {events{row(1), row(2)}, at(2), nil}, 2: {events{row(5)}, at(5), nil}, 5: {nil, at(5), nil}}, positions{at(1), at(2), at(5)}, ""},
+		{"a page without events", 0, pages{0: {nil, at(5), nil}, 5: {events{row(9)}, at(10), nil}, 10: {}}, positions{at(9)}, ""},
+		{"resumed", 2, pages{2: {events{row(3)}, at(3), nil}, 3: {}}, positions{at(3)}, ""},
+		{"uuids of their own", 0, pages{0: {events{own, own}, at(7), nil}, 7: {}}, positions{at(7), at(7)}, ""},
+		{"a bad record", 0, pages{0: {events{bad}, at(7), nil}, 7: {}}, positions{at(7)}, ""},
+		{"an error", 0, pages{0: {events{row(1)}, at(1), nil}, 1: {events{row(2)}, at(2), broken}}, positions{at(1)}, "broken"},
+		{"no end", 0, pages{0: {events: events{row(1)}}}, nil, "the page after the start " + notAfter},
+		{"the same end", 3, pages{3: {events{row(4)}, at(3), nil}}, nil, "the page after 3 " + notAfter},
+		{"the same event again", 0, pages{0: {events{row(1)}, at(1), nil}, 1: {events{row(1), row(2)}, at(2), nil}}, positions{at(1)}, "the page after 1 has an event at that very position"},
+		{"a position for some", 0, pages{0: {events{row(1), own, row(2)}, at(2), nil}}, nil, mixed},
+		{"no identity", 0, pages{0: {events{{Name: "a"}}, at(1), nil}}, nil, "neither Position nor UUID"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			source := hogapi.PagedSource("name", func(_ context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-				p, known := tt.pages[after]
+				p, known := tt.pages[after.Offset]
 				require.True(t, known, "no page after %s was expected", after)
 				return p.events, p.upTo, p.err
 			})
 			assert.Equal(t, "name", source.Name())
 			for range 2 { // a source can be read again
-				got, err := readSource(t.Context(), source, tt.after)
+				got, err := readSource(t.Context(), source, at(tt.after))
 				if tt.err == "" {
 					require.NoError(t, err)
 				} else {
 					require.ErrorContains(t, err, tt.err)
 				}
-				var positions []hogapi.Position
+				var read positions
 				for _, r := range got {
-					positions = append(positions, r.Position)
+					read = append(read, r.Position)
 				}
-				assert.Equal(t, tt.want, positions)
+				assert.Equal(t, tt.want, read)
 			}
-			for range source.Events(t.Context(), tt.after) {
+			for range source.Events(t.Context(), at(tt.after)) {
 				break
 			}
 		})
@@ -196,6 +177,7 @@ func TestFormatsThatPanic(t *testing.T) {
 	}
 }
 
+// wrapping is a source of a user that wraps another one, and says so.
 type wrapping struct{ hogapi.Source }
 
 func (w wrapping) Unwrap() hogapi.Source { return w.Source }
@@ -244,11 +226,7 @@ func TestRecordSource(t *testing.T) {
 	requireBalanced(t, receipt)
 	assert.Equal(t, stored(t, want), stored(t, got))
 
-	var all []hogapi.Event
-	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
-		require.NoError(t, err)
-		all = append(all, ev)
-	}
+	all := walked(t, source.Events(t.Context(), hogapi.Position{}))
 	for _, i := range []int{0, 5, 900, 3000, 5990, len(all) - 2} {
 		next := i + 1
 		for next < len(all) && all[next].Position == all[i].Position {
@@ -317,16 +295,11 @@ func TestConcat(t *testing.T) {
 	requireInputError(t, err)
 }
 
-// watched is a source of a user that wraps another one, and says so.
-type watched struct{ hogapi.Source }
-
-func (w watched) Unwrap() hogapi.Source { return w.Source }
-
 // wrappings are the ways to stand between a file and the import that keep the import's checks.
 var wrappings = map[string]func(hogapi.Source) hogapi.Source{
-	"Unwrap":    func(s hogapi.Source) hogapi.Source { return watched{s} },
+	"Unwrap":    func(s hogapi.Source) hogapi.Source { return wrapping{s} },
 	"MapSource": func(s hogapi.Source) hogapi.Source { return hogapi.MapSource(s, unchanged) },
-	"several":   func(s hogapi.Source) hogapi.Source { return watched{hogapi.MapSource(watched{s}, unchanged)} },
+	"several":   func(s hogapi.Source) hogapi.Source { return wrapping{hogapi.MapSource(wrapping{s}, unchanged)} },
 }
 
 func unchanged(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
