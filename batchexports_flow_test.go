@@ -192,8 +192,7 @@ func TestOldEventsNeedAnOption(t *testing.T) {
 				if tt.text == "" {
 					require.NoError(t, err)
 				} else {
-					bad, ok := errors.AsType[*hogapi.InputError](err)
-					require.True(t, ok, err)
+					bad := as[*hogapi.InputError](t, err)
 					require.Equal(t, op, bad.Op)
 					require.ErrorContains(t, err, tt.text)
 					require.ErrorContains(t, err, "ended in the last 5 days")

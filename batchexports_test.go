@@ -151,8 +151,7 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		return func(s *BatchExportsService) error {
 			c := testCreate
 			change(&c)
-			_, err := s.Create(ctx, c)
-			return err
+			return failed(s.Create(ctx, c))
 		}
 	}
 	update := func(u BatchExportUpdateRequest) func(*BatchExportsService) error {

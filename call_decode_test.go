@@ -33,23 +33,23 @@ func last[T any](seq iter.Seq2[T, error]) (err error) {
 func lists(ctx context.Context, c *Client) map[string]map[string]func() error {
 	return map[string]map[string]func() error{
 		"results": {
-			"exports":            func() error { _, err := c.BatchExports.List(ctx, nil); return err },
+			"exports":            func() error { return failed(c.BatchExports.List(ctx, nil)) },
 			"all exports":        func() error { return last(c.BatchExports.All(ctx, nil)) },
-			"runs":               func() error { _, err := c.Runs.List(ctx, exportA, nil); return err },
+			"runs":               func() error { return failed(c.Runs.List(ctx, exportA, nil)) },
 			"all runs":           func() error { return last(c.Runs.All(ctx, exportA, nil)) },
 			"failed runs":        func() error { return last(c.Runs.LatestFailed(ctx, exportA, nil)) },
 			"backfills":          func() error { return last(c.Backfills.All(ctx, exportA, nil)) },
 			"dashboards":         func() error { return last(c.Dashboards.All(ctx, nil)) },
-			"log":                func() error { _, err := c.BatchExports.Logs(ctx, exportA, nil); return err },
-			"log of a run":       func() error { _, err := c.Runs.Logs(ctx, exportA, runA, nil); return err },
+			"log":                func() error { return failed(c.BatchExports.Logs(ctx, exportA, nil)) },
+			"log of a run":       func() error { return failed(c.Runs.Logs(ctx, exportA, runA, nil)) },
 			"whole log":          func() error { return last(c.BatchExports.AllLogs(ctx, exportA, nil)) },
-			"historical exports": func() error { _, err := c.AppMetrics.HistoricalExports(ctx, "7"); return err },
+			"historical exports": func() error { return failed(c.AppMetrics.HistoricalExports(ctx, "7")) },
 		},
 		"result": {
-			"error details": func() error { _, err := c.AppMetrics.ErrorDetails(ctx, "7", "E", nil); return err },
+			"error details": func() error { return failed(c.AppMetrics.ErrorDetails(ctx, "7", "E", nil)) },
 		},
 		"errors": {
-			"metrics": func() error { _, err := c.AppMetrics.Get(ctx, "7", nil); return err },
+			"metrics": func() error { return failed(c.AppMetrics.Get(ctx, "7", nil)) },
 		},
 	}
 }
@@ -222,11 +222,8 @@ func TestLargeAnswersAreRead(t *testing.T) {
 func TestDecodingEndsWithTheContext(t *testing.T) {
 	body := `{"results":[` + strings.Repeat(`{"id":"`+runA.String()+`"},`, 9999) + `{"id":"` + runA.String() + `"}]}`
 	for _, call := range []func(context.Context, *Client) error{
-		func(ctx context.Context, c *Client) error { _, err := c.Runs.List(ctx, exportA, nil); return err },
-		func(ctx context.Context, c *Client) error {
-			_, err := c.BatchExports.Create(ctx, hostileExport())
-			return err
-		},
+		func(ctx context.Context, c *Client) error { return failed(c.Runs.List(ctx, exportA, nil)) },
+		func(ctx context.Context, c *Client) error { return failed(c.BatchExports.Create(ctx, hostileExport())) },
 	} {
 		ctx, cancel := context.WithCancel(t.Context())
 		s := newScript(func(r *http.Request) (*http.Response, error) {

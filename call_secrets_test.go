@@ -133,7 +133,6 @@ func TestKeysInTheWrongPlace(t *testing.T) {
 		}
 		other := client.ForProject(key)
 		check("client", other)
-		failed := func(_ any, err error) error { return err }
 		for name, err := range map[string]error{
 			"project of a call": get(ctx, other),
 			"path":              client.Do(ctx, Request{Method: "GET", Path: "/" + key + "/"}, nil),
@@ -295,8 +294,7 @@ func TestUndecodableAnswerKeepsNoKey(t *testing.T) {
 		if err == nil {
 			continue
 		}
-		decode, ok := errors.AsType[*DecodeError](err)
-		require.True(t, ok)
+		decode := as[*DecodeError](t, err)
 		require.LessOrEqual(t, len(decode.Body()), httptry.MaxErrorBody)
 		require.Less(t, len(err.Error()), 1000)
 		requireNoKeyInside(t, "the error", err)

@@ -29,12 +29,7 @@ const (
 func newTestClient(t *testing.T, options ...Option) (*Client, *httpmock.MockTransport) {
 	t.Helper()
 	mock := httpmock.NewMockTransport()
-	client, err := NewClient(append([]Option{
-		WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey),
-		WithHTTPClient(&http.Client{Transport: mock}),
-	}, options...)...)
-	require.NoError(t, err)
-	return client, mock
+	return newFakeClient(t, mock, options...), mock
 }
 
 // Do refuses an output that it cannot decode into, and an unknown replay class, before it sends anything.
@@ -69,20 +64,19 @@ func TestAnswerOfAnotherID(t *testing.T) {
 		get         func(*Client) error
 		good, wrong string
 	}{
-		"dashboard":   {func(c *Client) error { _, err := c.Dashboards.Get(ctx, 5); return err }, `{"id":5}`, `{"id":7}`},
-		"integration": {func(c *Client) error { _, err := c.Integrations.Get(ctx, 5); return err }, `{"id":5}`, `{"id":7}`},
-		"export":      {func(c *Client) error { _, err := c.BatchExports.Get(ctx, asked); return err }, `{"id":"ID"}`, ""},
+		"dashboard":   {func(c *Client) error { return failed(c.Dashboards.Get(ctx, 5)) }, `{"id":5}`, `{"id":7}`},
+		"integration": {func(c *Client) error { return failed(c.Integrations.Get(ctx, 5)) }, `{"id":5}`, `{"id":7}`},
+		"export":      {func(c *Client) error { return failed(c.BatchExports.Get(ctx, asked)) }, `{"id":"ID"}`, ""},
 		"update": {func(c *Client) error {
-			_, err := c.BatchExports.Update(ctx, asked, BatchExportUpdateRequest{Name: Set("n")})
-			return err
+			return failed(c.BatchExports.Update(ctx, asked, BatchExportUpdateRequest{Name: Set("n")}))
 		}, `{"id":"ID"}`, ""},
-		"run":      {func(c *Client) error { _, err := c.Runs.Get(ctx, exportA, asked); return err }, `{"id":"ID","status":"Running"}`, ""},
-		"backfill": {func(c *Client) error { _, err := c.Backfills.Get(ctx, exportA, asked); return err }, `{"id":"ID","status":"Running"}`, ""},
+		"run":      {func(c *Client) error { return failed(c.Runs.Get(ctx, exportA, asked)) }, `{"id":"ID","status":"Running"}`, ""},
+		"backfill": {func(c *Client) error { return failed(c.Backfills.Get(ctx, exportA, asked)) }, `{"id":"ID","status":"Running"}`, ""},
 		"file download": {
-			func(c *Client) error { _, err := c.FileDownloads.Get(ctx, asked); return err }, `{"status":"Running"}`, `{"id":"ID","status":"Running"}`,
+			func(c *Client) error { return failed(c.FileDownloads.Get(ctx, asked)) }, `{"status":"Running"}`, `{"id":"ID","status":"Running"}`,
 		},
 		"historical export": {
-			func(c *Client) error { _, err := c.AppMetrics.HistoricalExport(ctx, "1", "job"); return err },
+			func(c *Client) error { return failed(c.AppMetrics.HistoricalExport(ctx, "1", "job")) },
 			`{"summary":{"job_id":"job","status":"success"}}`, `{"summary":{"job_id":"another","status":"success"}}`,
 		},
 	} {
@@ -261,14 +255,12 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 	for name, write := range map[string]func(*Client) error{
 		"pause": func(c *Client) error { return c.BatchExports.Pause(t.Context(), fileA) },
 		"integration": func(c *Client) error {
-			_, err := c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"})
-			return err
+			return failed(c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "r"}))
 		},
 		"backfill": func(c *Client) error {
-			_, err := c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)}, anyAge)
-			return err
+			return failed(c.Backfills.Create(t.Context(), fileA, BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 1, 2)}, anyAge))
 		},
-		"test": func(c *Client) error { _, err := c.BatchExports.TestDestination(t.Context(), testCreate); return err },
+		"test": func(c *Client) error { return failed(c.BatchExports.TestDestination(t.Context(), testCreate)) },
 		"Do":   func(c *Client) error { return c.Do(t.Context(), Request{Method: "POST", Path: "/things/"}, nil) },
 	} {
 		for path, remedy := range map[string]string{
@@ -300,18 +292,12 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 func TestSlowCallsHaveLongerTries(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
-		call  func(*testing.T, *Client) error
+		call  func(*Client) error
 	}{
-		"integration": {55 * time.Second, func(t *testing.T, c *Client) error {
-			t.Helper()
-			_, err := c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"})
-			return err
+		"integration": {55 * time.Second, func(c *Client) error {
+			return failed(c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"}))
 		}},
-		"test": {115 * time.Second, func(t *testing.T, c *Client) error {
-			t.Helper()
-			_, err := c.BatchExports.TestDestination(t.Context(), testCreate)
-			return err
-		}},
+		"test": {115 * time.Second, func(c *Client) error { return failed(c.BatchExports.TestDestination(t.Context(), testCreate)) }},
 	} {
 		for _, options := range [][]Option{nil, {WithTryTimeout(5 * time.Second)}} {
 			t.Run(name, bubble(func(t *testing.T) {
@@ -329,9 +315,9 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 					}
 				})
 				client := newFakeClient(t, transport, options...)
-				require.NoError(t, tt.call(t, client))
+				require.NoError(t, tt.call(client))
 				takes = time.Hour
-				require.ErrorIs(t, tt.call(t, client), ErrOutcomeUnknown)
+				require.ErrorIs(t, tt.call(client), ErrOutcomeUnknown)
 				require.Equal(t, 2, tries, "one try each: it may have acted")
 			}))
 		}

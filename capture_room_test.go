@@ -293,15 +293,13 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
 		t.Run(name, bubble(func(t *testing.T) {
 			var settled places
-			capture, err := hogapitest.New().Client(t).NewCapture(&hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+			capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
 				time.Sleep(slow)
 				settled.tell(at)
 			}})
-			require.NoError(t, err)
 			require.NoError(t, capture.Flush(t.Context()), "nothing to do")
 			for i := range 4 {
-				ev := numberedEvent(i + 1)
-				ev.Position = hogapi.Position{Offset: int64(i + 1)}
+				ev := placed(i+1, int64(i+1))
 				require.NoError(t, capture.Enqueue(t.Context(), ev))
 				time.Sleep(10 * time.Second)
 				if i%2 == 1 {

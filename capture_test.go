@@ -100,9 +100,7 @@ func TestEnqueueTakesAllOrNone(t *testing.T) {
 		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 3, Linger: time.Hour}}})
 		bad := placed(2, 1)
 		bad.Name = ""
-		refusal, refused := errors.AsType[*hogapi.EventError](capture.Enqueue(t.Context(), placed(1, 1), bad))
-		require.True(t, refused)
-		assert.Equal(t, reasons.NoName, refusal.Reason)
+		assert.Equal(t, reasons.NoName, as[*hogapi.EventError](t, capture.Enqueue(t.Context(), placed(1, 1), bad)).Reason)
 		require.ErrorIs(t, capture.Enqueue(t.Context(), placed(1, 1), placed(2, 2)), hogapi.ErrInvalid, "two records")
 		require.NoError(t, capture.TryEnqueue(placed(1, 1), placed(2, 1)))
 		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)

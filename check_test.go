@@ -18,18 +18,6 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-func events(list ...hogapi.Event) hogapi.Source {
-	return hogapi.SourceFunc("list", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for _, ev := range list {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-		}
-	})
-}
-
 func TestCheckCountsAndSendsNothing(t *testing.T) {
 	report, err := hogapi.Check(t.Context(), numbered(25_000), &hogapi.ImportOptions{ID: "check"})
 	require.NoError(t, err)
@@ -46,20 +34,25 @@ func TestCheckCountsAndSendsNothing(t *testing.T) {
 }
 
 func TestCheckFinds(t *testing.T) {
-	at := func(i int, change func(*hogapi.Event)) hogapi.Event {
-		ev := numberedEvent(i)
-		change(&ev)
-		return ev
-	}
-	report, err := hogapi.Check(t.Context(), events(
-		numberedEvent(100_000),
-		at(2, func(e *hogapi.Event) { e.UUID = numberedUUID(100_000) }), // double, and backwards by over a day
-		at(3, func(e *hogapi.Event) { e.Name = "" }),
-		at(4, func(e *hogapi.Event) { e.DistinctID = "null" }),
-		at(5, func(e *hogapi.Event) { e.UUID, e.Position = uuid.Nil, hogapi.Position{} }),
-		at(6, func(e *hogapi.Event) { e.Timestamp = time.Now() }),
-		hogapi.BadEvent(hogapi.Position{Offset: 7}, []byte("{"), errors.New("line 7 is no JSON")),
-	), &hogapi.ImportOptions{ID: "check"})
+	source := altered(numbered(7), func(e *hogapi.Event) {
+		switch e.Position.Offset {
+		case 1:
+			*e = numberedEvent(100_000)
+		case 2:
+			e.UUID = numberedUUID(100_000) // double, and backwards by over a day
+		case 3:
+			e.Name = ""
+		case 4:
+			e.DistinctID = "null"
+		case 5:
+			e.UUID, e.Position = uuid.Nil, hogapi.Position{}
+		case 6:
+			e.Timestamp = time.Now()
+		case 7:
+			*e = hogapi.BadEvent(e.Position, []byte("{"), errors.New("line 7 is no JSON"))
+		}
+	})
+	report, err := hogapi.Check(t.Context(), source, &hogapi.ImportOptions{ID: "check"})
 	assert.Equal(t, hogapi.StopTooManyRejects, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "hogapi: check: too_many_rejects: 4 of 7 records were rejected, more than MaxRejectShare (0.01); the first: ")
 	assert.EqualValues(t, 7, report.Read)
@@ -120,20 +113,9 @@ func TestAClockThatWasAhead(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var ahead time.Duration
 		clock := func() time.Time { return time.Now().Add(ahead) }
-		young := func(i int) hogapi.Event {
-			ev := numberedEvent(i)
+		source := altered(numbered(5), func(ev *hogapi.Event) {
+			ahead = []time.Duration{0, 365 * 24 * time.Hour, 0, -365 * 24 * time.Hour, 0}[ev.Position.Offset-1]
 			ev.Timestamp = time.Now().Add(-time.Hour)
-			return ev
-		}
-		source := hogapi.SourceFunc("s", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-			return func(yield func(hogapi.Event, error) bool) {
-				for i, a := range []time.Duration{0, 365 * 24 * time.Hour, 0, -365 * 24 * time.Hour, 0} {
-					ahead = a
-					if !yield(young(i+1), nil) {
-						return
-					}
-				}
-			}
 		})
 		var refused []hogapi.Reason
 		server := hogapitest.New()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/http/httptrace"
 	"os"
+	"slices"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -49,10 +50,7 @@ func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) {
 // newFakeClient is a client over a transport of the test.
 func newFakeClient(t testing.TB, transport http.RoundTripper, options ...Option) *Client {
 	t.Helper()
-	client, err := NewClient(append([]Option{
-		WithRegion(RegionUS), WithProject("12345"), WithPersonalAPIKey(testPersonalKey), WithProjectAPIKey(testProjectKey),
-		WithHTTPClient(&http.Client{Transport: transport}),
-	}, options...)...)
+	client, err := NewClient(append(good(WithHTTPClient(&http.Client{Transport: transport})), options...)...)
 	require.NoError(t, err)
 	return client
 }
@@ -66,6 +64,9 @@ func walked[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
 	}
 	return all
 }
+
+// failed is the error of a call, whatever it returned with it.
+func failed(_ any, err error) error { return err }
 
 // as is the error of a type within an error.
 func as[T error](t *testing.T, err error) (found T) {
@@ -153,11 +154,7 @@ func onceCalls() map[string]func(context.Context, *Client) error {
 			continue
 		}
 		calls[string(op)] = func(ctx context.Context, c *Client) error {
-			var ids []uuid.UUID
-			for range strings.Count(row.Path, "{") {
-				ids = append(ids, uuid.New())
-			}
-			return c.call(ctx, endpointByID(op, ids...), nil)
+			return c.call(ctx, endpointByID(op, slices.Repeat([]uuid.UUID{uuid.New()}, strings.Count(row.Path, "{"))...), nil)
 		}
 	}
 	return calls

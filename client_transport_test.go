@@ -15,6 +15,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"testing/iotest"
 	"testing/synctest"
 	"time"
 
@@ -28,8 +29,7 @@ import (
 // newServedClient returns a client of a real server, below a path prefix that an absolute path would miss, and its transport.
 func newServedClient(t testing.TB, handler http.Handler, options ...Option) (*Client, *http.Transport) {
 	t.Helper()
-	server := httptest.NewUnstartedServer(http.StripPrefix("/below", handler))
-	server.Start()
+	server := httptest.NewServer(http.StripPrefix("/below", handler))
 	t.Cleanup(server.Close)
 	transport := httptry.DefaultTransport()
 	t.Cleanup(transport.CloseIdleConnections)
@@ -188,14 +188,10 @@ func (c countedClose) Close() error {
 func cutBody(status int, body string) step {
 	return func(r *http.Request) (*http.Response, error) {
 		resp := answer(r, status, body)
-		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(body[:len(body)/2]), errReader{io.ErrUnexpectedEOF}))
+		resp.Body = io.NopCloser(io.MultiReader(strings.NewReader(body[:len(body)/2]), iotest.ErrReader(io.ErrUnexpectedEOF)))
 		return resp, nil
 	}
 }
-
-type errReader struct{ err error }
-
-func (r errReader) Read([]byte) (int, error) { return 0, r.err }
 
 // An answer that broke off was handed over as a success.
 func TestTrapT13AnswerThatBreaksOffIsTriedAgain(t *testing.T) {

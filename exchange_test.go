@@ -208,19 +208,13 @@ func TestReply(t *testing.T) {
 	require.Zero(t, reply)
 }
 
-func unpause(t *testing.T, client *Client) error {
-	t.Helper()
-	_, err := client.BatchExports.Unpause(t.Context(), exportA, nil)
-	return err
-}
-
 // A page for people with status 200 is not a success, even for a call that needs only the status.
 func TestPageIsNoSuccess(t *testing.T) {
 	for _, page := range []step{answers(200, "\n<!DOCTYPE html><p>Sign in"), answers(200, "Sign in", "Content-Type", "text/html; charset=utf-8")} {
 		client := newFakeClient(t, newScript(page))
 		calls := map[string]error{
 			"pause":   client.BatchExports.Pause(t.Context(), exportA),
-			"unpause": unpause(t, client),
+			"unpause": failed(client.BatchExports.Unpause(t.Context(), exportA, nil)),
 			"delete":  client.BatchExports.Delete(t.Context(), exportA),
 			"cancel":  client.Runs.Cancel(t.Context(), exportA, runA),
 		}
@@ -273,8 +267,7 @@ func TestCallThatWasReadIsSent(t *testing.T) {
 
 		s = newScript(fails(errCut), refuses)
 		err = get(t.Context(), newFakeClient(t, s))
-		transport, ok := errors.AsType[*TransportError](err)
-		require.True(t, ok)
+		transport := as[*TransportError](t, err)
 		require.True(t, transport.Sent)
 		require.Equal(t, 4, transport.Tries)
 		require.NotContains(t, err.Error(), "nothing was sent")
@@ -298,8 +291,7 @@ func TestSuccessThatIsCut(t *testing.T) {
 	} {
 		_, err := newFakeClient(t, newScript(tt.answered)).BatchExports.Create(t.Context(), hostileExport())
 		require.ErrorIs(t, err, ErrOutcomeUnknown, name)
-		unknown, ok := errors.AsType[*OutcomeUnknownError](err)
-		require.True(t, ok)
+		unknown := as[*OutcomeUnknownError](t, err)
 		require.Equal(t, tt.done, unknown.Done, name)
 		require.Equal(t, tt.done, strings.Contains(err.Error(), "it was carried out, but its answer could not be read"), err.Error())
 		require.Equal(t, !tt.done, strings.Contains(err.Error(), "outcome unknown"), err.Error())

@@ -210,33 +210,28 @@ func testEvent() Event {
 
 // goldenEvents are events in every form. Their encoding on the wire must never change.
 func goldenEvents() []Event {
-	with := func(change func(*Event)) Event {
-		ev := testEvent()
-		change(&ev)
-		return ev
-	}
 	return []Event{
 		testEvent(),
-		with(func(e *Event) { e.Properties = nil }),
-		with(func(e *Event) { e.Properties = map[string]any{"distinct_id": "user-1", "$lib": "own"} }),
-		with(func(e *Event) { e.DistinctID, e.Properties = "", map[string]any{"distinct_id": "only here"} }),
-		with(func(e *Event) {
+		like(func(e *Event) { e.Properties = nil }),
+		like(func(e *Event) { e.Properties = map[string]any{"distinct_id": "user-1", "$lib": "own"} }),
+		like(func(e *Event) { e.DistinctID, e.Properties = "", map[string]any{"distinct_id": "only here"} }),
+		like(func(e *Event) {
 			e.DistinctID, e.Properties, e.RawProperties = "", nil, json.RawMessage(`{"distinct_id": 12345678901234567890}`)
 		}),
-		with(func(e *Event) {
+		like(func(e *Event) {
 			e.Properties, e.RawProperties = nil, json.RawMessage(` { "big": 9007199254740993, "long": 0.1234567890123456789012345678901234567890, "zero": -0.0, "exp": 1E+2, "text": "\u00e9\/" } `)
 		}),
-		with(func(e *Event) {
+		like(func(e *Event) {
 			e.Properties = map[string]any{"quote": `"\`, "html": "<&>", "line": "\u2028", "control": "\x00\x1f\x7f", "euro": "€ 𝄞"}
 		}),
-		with(func(e *Event) {
+		like(func(e *Event) {
 			e.Properties = map[string]any{"min": int64(math.MinInt64), "max": uint64(math.MaxUint64), "f": 1e21, "small": 1e-7, "f32": float32(0.1), "n": json.Number("12345678901234567890.5")}
 		}),
-		with(func(e *Event) {
+		like(func(e *Event) {
 			e.Set, e.SetOnce = map[string]any{"email": "a@example.com"}, map[string]any{"first": true}
 		}),
-		with(func(e *Event) { e.Timestamp = time.Unix(-1, 500_000_000) }),
-		with(func(e *Event) { e.UUID, e.Position = uuid.Nil, Position{Key: "events.jsonl", Offset: 4711} }),
+		like(func(e *Event) { e.Timestamp = time.Unix(-1, 500_000_000) }),
+		like(func(e *Event) { e.UUID, e.Position = uuid.Nil, Position{Key: "events.jsonl", Offset: 4711} }),
 		Identify("user-1", testTime, map[string]any{"plan": "pro"}),
 		GroupIdentify("company", "acme", testTime, nil),
 		Alias("user-1", "device-9", testTime),
@@ -309,8 +304,7 @@ func TestRunbook(t *testing.T) {
 		`{"version":2,"import":"one","source":"other"}`,
 	} {
 		_, err := resume.Read[Position]([]byte(raw), resume.Of{Import: "one", Target: "target", Source: "file"})
-		var refusal *statefile.UnfitError
-		require.ErrorAs(t, err, &refusal)
+		refusal := as[*statefile.UnfitError](t, err)
 		assert.Contains(t, first, "`"+refusal.Field+"`")
 	}
 }

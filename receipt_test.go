@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
 	"regexp"
 	"strings"
@@ -27,14 +26,13 @@ import (
 // Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
 func TestReceiptHasARowForEachReject(t *testing.T) {
 	t.Parallel()
-	at := longAgo
 	source := eventsOf(
 		numberedEvent(1),
-		hogapi.Event{DistinctID: "ann", Timestamp: at},
+		hogapi.Event{DistinctID: "ann", Timestamp: longAgo},
 		hogapi.Event{Name: "signup", DistinctID: "ann"},
 		hogapi.Event{Name: "signup", DistinctID: "ann"},
 		hogapi.BadEvent(hogapi.Position{}, []byte("bad"), errors.New("no JSON")),
-		hogapi.Event{Name: "poison", DistinctID: "ann", Timestamp: at},
+		hogapi.Event{Name: "poison", DistinctID: "ann", Timestamp: longAgo},
 		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
 		hogapi.SkippedEvent(hogapi.Position{}, "internal user"),
 		hogapi.SkippedEvent(hogapi.Position{}, ""),
@@ -101,10 +99,10 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			good, bad := numberedEvent(1), numberedEvent(2)
 			good.Name = text
 			bad.Timestamp, bad.DistinctID = time.Time{}, text
-			key := func(i int64) hogapi.Position { return hogapi.Position{Key: text, Offset: i} }
 			source := func() hogapi.Source {
-				return pushed(key, good, bad, hogapi.SkippedEvent(hogapi.Position{}, text),
-					hogapi.BadEvent(hogapi.Position{}, []byte(text), error(&hogapi.EventError{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text})))
+				return altered(eventsOf(good, bad, hogapi.SkippedEvent(hogapi.Position{}, text),
+					hogapi.BadEvent(hogapi.Position{}, []byte(text), error(&hogapi.EventError{Reason: hogapi.Reason(text), Field: text, Value: text, Want: text}))),
+					func(ev *hogapi.Event) { ev.Position.Key, ev.UUID = text, uuid.Nil })
 			}
 			var progress []string
 			options := hogapi.ImportOptions{ID: "tame", MaxRejectShare: -1, Rejects: ignoreRejects, OnProgress: func(s hogapi.Stats) { progress = append(progress, s.String()) }}
@@ -133,20 +131,6 @@ func TestPrintedTextsAreTame(t *testing.T) {
 			requireTame(t, err.Error(), 0)
 		})
 	}
-}
-
-// pushed is a source of events at the positions that at returns.
-func pushed(at func(i int64) hogapi.Position, events ...hogapi.Event) hogapi.Source {
-	return hogapi.SourceFunc("pushed", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for i, ev := range events {
-				ev.Position, ev.UUID = at(int64(i)+1), uuid.Nil
-				if !yield(ev, nil) {
-					return
-				}
-			}
-		}
-	})
 }
 
 // Over all runs, the receipt names each event that has the uuid of another event. It does not name an event that is given again.

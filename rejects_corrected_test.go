@@ -2,7 +2,6 @@ package hogapi_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -66,7 +65,6 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 		at, err := time.Parse(unfit, line.Timestamp)
 		return []hogapi.Event{{Name: line.Event, DistinctID: line.DistinctID, Timestamp: at, RawProperties: line.Properties}}, err
 	}
-	asIs := func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
 	type mapping = func(hogapi.Event) ([]hogapi.Event, error)
 	for name, tt := range map[string]struct {
 		content         string
@@ -81,15 +79,15 @@ func TestRejectsAreImportedCorrected(t *testing.T) {
 		},
 		"a mapping that failed": {
 			content: right.String(), rejected: n / 4,
-			right: asIs,
+			right: unchanged,
 			wrong: func(ev hogapi.Event) ([]hogapi.Event, error) {
 				if ev.Timestamp.Hour()%4 == 1 {
 					return nil, errors.New("a branch that was forgotten")
 				}
-				return asIs(ev)
+				return unchanged(ev)
 			},
 			corrected: func(rejects string) hogapi.Source {
-				return hogapi.MapSource(hogapi.RejectedRecords(rejects, nil), asIs)
+				return hogapi.MapSource(hogapi.RejectedRecords(rejects, nil), unchanged)
 			},
 		},
 		"refused by the service": {
@@ -165,14 +163,10 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 	t.Parallel()
 	record := func(n int) string { return fmt.Sprintf(`{"id":%d,"more":%q}`, n, strings.Repeat("\"", n)) }
 	sizes := []int{3 << 19, 5 << 20, 17 << 19} // 3, 10 and 17 MiB of text
-	var plain, packed bytes.Buffer
+	var plain bytes.Buffer
 	for _, n := range sizes {
 		plain.WriteString(record(n) + "\n")
 	}
-	w := gzip.NewWriter(&packed)
-	_, err := w.Write(plain.Bytes())
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
 	fails := func([]byte) ([]hogapi.Event, error) { return nil, errors.New("not yet") }
 	converts := func(record []byte) ([]hogapi.Event, error) {
 		var of struct{ ID int }
@@ -181,7 +175,7 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		}
 		return []hogapi.Event{{Name: "e", DistinctID: fmt.Sprint(of.ID), Timestamp: time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)}}, nil
 	}
-	for name, content := range map[string][]byte{"e.json": plain.Bytes(), "e.json.gz": packed.Bytes()} {
+	for name, content := range map[string][]byte{"e.json": plain.Bytes(), "e.json.gz": []byte(zipped(plain.String()))} {
 		folder := t.TempDir()
 		file := filepath.Join(folder, name)
 		require.NoError(t, os.WriteFile(file, content, 0o600))
@@ -195,8 +189,7 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		require.EqualValues(t, 3, receipt.Rejected)
 		again, second := run("second", hogapi.RejectedRecords(path, fails))
 		require.EqualValues(t, 3, again.Rejected)
-		text := readFile(t, second)
-		for i, line := range strings.Split(strings.TrimSpace(string(text)), "\n") {
+		for i, line := range strings.Split(strings.TrimSpace(string(readFile(t, second))), "\n") {
 			var of struct {
 				Reject struct {
 					Raw      string
@@ -217,8 +210,7 @@ func TestRejectsThatAreTooLarge(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, content[:len(content)/2], 0o600))
 		gone, third := run("gone", hogapi.RejectedRecords(second, converts))
 		assert.EqualValues(t, []int64{2, 1}, []int64{gone.Acknowledged, gone.Rejected}, name)
-		text = readFile(t, third)
-		assert.Contains(t, string(text), "cannot be read there")
+		assert.Contains(t, string(readFile(t, third)), "cannot be read there")
 	}
 }
 
@@ -228,9 +220,8 @@ func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
 	path, checkpoint := filepath.Join(t.TempDir(), "rejects.jsonl"), checkpointOnly(t)
 	source := eventsOf(hogapi.Event{DistinctID: "a"}, hogapi.Event{DistinctID: "b"}, hogapi.Event{DistinctID: "c"})
 	run := func() {
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source,
+		receipt := imported(t, hogapitest.New().Client(t), source,
 			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
-		require.NoError(t, err)
 		assert.EqualValues(t, 3, receipt.Rejected)
 	}
 	run()
@@ -244,9 +235,8 @@ func TestRejectFileKeepsAnUnfinishedLine(t *testing.T) {
 	// It is rejected as a source, unless a later line has all of it: a crash has torn it then.
 	for more, want := range map[string][2]int64{"": {3, 0}, string(content[bytes.LastIndexByte(content, '\n')+1:]) + "}\n": {3, 1}} {
 		require.NoError(t, os.WriteFile(path, append(after, more...), 0o600))
-		receipt, err := hogapitest.New().Client(t).Import(t.Context(), hogapi.RejectedRecords(path, nil),
+		receipt := imported(t, hogapitest.New().Client(t), hogapi.RejectedRecords(path, nil),
 			&hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path + ".new")})
-		require.NoError(t, err)
 		assert.Equal(t, want, [2]int64{receipt.Rejected, receipt.Skips["torn by a crash"]}, more)
 	}
 }
@@ -256,14 +246,12 @@ func TestRejectFileRefusesAnotherFile(t *testing.T) {
 	for name, content := range map[string]string{
 		"text": "my notes", "binary": "\x7fELF\x02\n\x00\x00\x00", "events": `{"event":"a","distinct_id":"b","timestamp":"2024-05-01T10:30:00Z"}` + "\n",
 	} {
-		path := filepath.Join(t.TempDir(), "file")
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o640))
+		path := writeFile(t, "file", content)
 		_, err := hogapitest.New().Client(t).Import(t.Context(), eventsOf(hogapi.Event{DistinctID: "a"}),
 			&hogapi.ImportOptions{ID: "x", MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 		require.ErrorAs(t, err, new(*hogapi.InputError), name)
 		require.ErrorContains(t, err, "a reject file", name)
-		after := readFile(t, path)
-		assert.Equal(t, content, string(after), name)
+		assert.Equal(t, content, string(readFile(t, path)), name)
 		assert.NoFileExists(t, path+".lock", name)
 	}
 }

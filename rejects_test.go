@@ -85,25 +85,17 @@ func TestRejectFileDestroysNothing(t *testing.T) {
 	run := func(id string, checkpoint hogapi.Checkpointer) {
 		imported(t, client, bad, &hogapi.ImportOptions{ID: id, MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: hogapi.RejectFile(path)})
 	}
-	lines := func() int {
-		content := readFile(t, path)
-		return bytes.Count(content, []byte(`"raw":"bad"`))
-	}
+	lines := func() int { return bytes.Count(readFile(t, path), []byte(`"raw":"bad"`)) }
 	checkpoint := hogapi.FileCheckpoint(path + ".ckpt")
 	run("one", nil)
 	run("one", nil)
 	assert.Equal(t, 2, lines(), "without a checkpoint each run adds its own")
 	run("two", checkpoint)
 	assert.Equal(t, 3, lines(), "a new import keeps the rejects of others")
-	f, err := os.OpenFile(path, os.O_APPEND|os.O_WRONLY, 0)
-	require.NoError(t, err)
-	_, err = f.WriteString(`{"note":"of somebody"}`)
-	require.NoError(t, err)
-	require.NoError(t, f.Close())
+	require.NoError(t, os.WriteFile(path, append(readFile(t, path), `{"note":"of somebody"}`...), 0o600))
 	run("two", checkpoint)
 	assert.Equal(t, 3, lines(), "with a checkpoint none comes twice")
-	content := readFile(t, path)
-	assert.Contains(t, string(content), `{"note":"of somebody"}`+"\n")
+	assert.Contains(t, string(readFile(t, path)), `{"note":"of somebody"}`+"\n")
 }
 
 // The working folder may be a link.

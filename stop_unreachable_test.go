@@ -267,8 +267,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 			assert.Less(t, seen[firstSeen].FailingSince.Sub(begin), 62*time.Second, "within the time of one try")
 
 			seen = nil
-			_, err = client.Import(t.Context(), numbered(100), &options) // until the fault is over
-			require.NoError(t, err)
+			imported(t, client, numbered(100), &options) // until the fault is over
 			assert.True(t, slices.ContainsFunc(seen, func(s hogapi.Stats) bool { return s.LastError != nil }))
 			last = seen[len(seen)-1]
 			require.NoError(t, last.LastError)

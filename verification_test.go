@@ -281,8 +281,7 @@ func TestDataDeletionFlow(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	client, ctx := server.Client(t), t.Context()
 	importInto(t, client, spread(20))
-	_, err := client.Import(ctx, numbered(5), &hogapi.ImportOptions{ID: "hogapi-kept"})
-	require.NoError(t, err)
+	imported(t, client, numbered(5), &hogapi.ImportOptions{ID: "hogapi-kept"})
 	request := hogapi.DataDeletionRequest{ImportID: verifiedID}
 	count, err := client.DataDeletions.Preview(ctx, request)
 	require.NoError(t, err)
@@ -303,10 +302,9 @@ func TestDataDeletionFlow(t *testing.T) {
 	assert.Equal(t, hogapi.DataDeletionStatusApproved, got.Status)
 	assert.EqualValues(t, 20, *got.Count)
 	project.SetDataDeletion(first.ID, "completed")
-	for d, err := range client.DataDeletions.All(ctx, nil) {
-		require.NoError(t, err)
-		assert.Equal(t, hogapi.DataDeletionStatusCompleted, d.Status)
-	}
+	all := walked(t, client.DataDeletions.All(ctx, nil))
+	require.Len(t, all, 1)
+	assert.Equal(t, hogapi.DataDeletionStatusCompleted, all[0].Status)
 	count, err = client.DataDeletions.Preview(ctx, request)
 	require.NoError(t, err)
 	assert.Zero(t, count)
