@@ -27,7 +27,7 @@ type roundTrip func(*http.Request) (*http.Response, error)
 func (f roundTrip) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
 
 func anHour() hogapi.BackfillRange {
-	from, to := anHourOf(1, 0)
+	from, to := anHourOf(0)
 	return hogapi.BackfillRange{Start: hogapi.At(from), End: hogapi.At(to)}
 }
 
@@ -43,7 +43,7 @@ func TestEachAttemptIsJudgedByItsOwnRun(t *testing.T) {
 			t.Run(fmt.Sprint(what, " after ", delay), func(t *testing.T) {
 				flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {
 					client, project, export := exported(t, s)
-					from, to := anHourOf(1, 0)
+					from, to := anHourOf(0)
 					retried := project.AddRun(export, hogapitest.Run{Status: "Failed", Start: from, End: to, Finished: time.Now(), Error: "attempt 0"})
 					project.NextRuns(outcomes...)
 					for i, outcome := range outcomes {
@@ -144,7 +144,7 @@ func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
 		})
 		client, project := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: failing})), defaultProject(s)
 		export := project.AddExport(hogapitest.Export{})
-		from, to := anHourOf(1, 0)
+		from, to := anHourOf(0)
 		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run", Polls: 30})
 		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Minute)})
 		ticket, err := client.Backfills.Create(t.Context(), export, anHour(), anyAge)
@@ -203,7 +203,7 @@ func TestARecordThatNeverComes(t *testing.T) {
 
 // A run that the retry has joined is also found after it has finished, even if its interval lacks an end or a start.
 func TestJoinedRunIsFoundAfterwards(t *testing.T) {
-	from, to := anHourOf(1, 0)
+	from, to := anHourOf(0)
 	for name, run := range map[string]hogapitest.Run{
 		"whole": {Start: from, End: to}, "no end": {Start: from, NoEnd: true}, "no start": {FromStart: true, End: to},
 	} {

@@ -22,8 +22,8 @@ var december = time.Date(1999, 12, 1, 0, 0, 0, 0, time.UTC)
 // anyAge is for flows of old intervals, and of servers that always choose by timestamp.
 var anyAge = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
 
-func anHourOf(day, hour int) (from, to time.Time) {
-	from = december.AddDate(0, 0, day-1).Add(time.Duration(hour) * time.Hour)
+func anHourOf(hour int) (from, to time.Time) { // of the first of December
+	from = december.Add(time.Duration(hour) * time.Hour)
 	return from, from.Add(time.Hour)
 }
 
@@ -107,7 +107,7 @@ func TestBackfillOfNothing(t *testing.T) {
 func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 		client, project, export := exported(t, s)
-		from, to := anHourOf(1, 3)
+		from, to := anHourOf(3)
 		project.NextRuns(hogapitest.Outcome{Polls: 30})
 		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
 		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
@@ -264,7 +264,7 @@ func TestBackfillThatStopsHalfway(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
 		client, project, export := exported(t, s)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(december), EndAt: hogapi.At(december.Add(2 * time.Hour)), RequestedAt: time.Now()}
-		from, to := anHourOf(1, 0)
+		from, to := anHourOf(0)
 		project.AddRun(export, hogapitest.Run{Start: from, End: to})
 		start := time.Now()
 		state, err := client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Settle: 10 * time.Minute})
@@ -285,7 +285,7 @@ func late(project *hogapitest.Project, export uuid.UUID, runs map[int]hogapitest
 
 // Without a record the first look may come before the first run. Wait does not mistake a run that was over before the request for it.
 func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
-	from, to := anHourOf(1, 0)
+	from, to := anHourOf(0)
 	for name, retry := range map[string]bool{"backfill": false, "retry": true} {
 		t.Run(name, bubble(func(t *testing.T) {
 			s := hogapitest.New(hogapitest.WithOldService())
@@ -313,8 +313,8 @@ func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
 		client, project, export := exported(t, s)
-		from, middle := anHourOf(1, 0)
-		_, to := anHourOf(1, 1)
+		from, middle := anHourOf(0)
+		_, to := anHourOf(1)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
 		project.NextRuns(hogapitest.Outcome{Status: "Failed"})
 		project.AddRun(export, hogapitest.Run{Status: "Running", Start: middle, End: to, Created: time.Now().Add(-time.Minute)})
@@ -330,7 +330,7 @@ func TestUnknownEndIsNoSuccess(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := hogapitest.New(hogapitest.WithOldService())
 		client, project, export := exported(t, s)
-		from, to := anHourOf(1, 0)
+		from, to := anHourOf(0)
 		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
 		id := project.AddRun(export, hogapitest.Run{Status: "Abandoned", Start: from, End: to})
 		over := &hogapi.WatchOptions{Until: func(r hogapi.Run) bool { return r.Status == "Abandoned" }}

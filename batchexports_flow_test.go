@@ -154,19 +154,13 @@ func aged(t *testing.T, project *hogapitest.Project, e hogapitest.Export, days i
 // beginnings are the calls that begin an export of old events, each without and with the option.
 var beginnings = map[hogapi.Op]func(t *testing.T, c *hogapi.Client, export, run uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error{
 	ops.RunsRetry: func(t *testing.T, c *hogapi.Client, export, run uuid.UUID, _ hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
-		t.Helper()
-		_, err := c.Runs.Retry(t.Context(), export, run, o)
-		return err
+		return failed(c.Runs.Retry(t.Context(), export, run, o))
 	},
 	ops.BatchExportsBackfill: func(t *testing.T, c *hogapi.Client, export, _ uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
-		t.Helper()
-		_, err := c.BatchExports.Backfill(t.Context(), export, r, o)
-		return err
+		return failed(c.BatchExports.Backfill(t.Context(), export, r, o))
 	},
 	ops.BackfillsCreate: func(t *testing.T, c *hogapi.Client, export, _ uuid.UUID, r hogapi.BackfillRange, o *hogapi.BackfillOptions) error {
-		t.Helper()
-		_, err := c.Backfills.Create(t.Context(), export, r, o)
-		return err
+		return failed(c.Backfills.Create(t.Context(), export, r, o))
 	},
 }
 

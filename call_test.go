@@ -292,12 +292,14 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 func TestSlowCallsHaveLongerTries(t *testing.T) {
 	for name, tt := range map[string]struct {
 		takes time.Duration
-		call  func(*Client) error
+		call  func(context.Context, *Client) error
 	}{
-		"integration": {55 * time.Second, func(c *Client) error {
-			return failed(c.Integrations.Create(t.Context(), integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"}))
+		"integration": {55 * time.Second, func(ctx context.Context, c *Client) error {
+			return failed(c.Integrations.Create(ctx, integration.AwsS3{Name: "n", AWSRoleARN: "arn:aws:iam::1:role/r"}))
 		}},
-		"test": {115 * time.Second, func(c *Client) error { return failed(c.BatchExports.TestDestination(t.Context(), testCreate)) }},
+		"test": {115 * time.Second, func(ctx context.Context, c *Client) error {
+			return failed(c.BatchExports.TestDestination(ctx, testCreate))
+		}},
 	} {
 		for _, options := range [][]Option{nil, {WithTryTimeout(5 * time.Second)}} {
 			t.Run(name, bubble(func(t *testing.T) {
@@ -315,9 +317,9 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 					}
 				})
 				client := newFakeClient(t, transport, options...)
-				require.NoError(t, tt.call(client))
+				require.NoError(t, tt.call(t.Context(), client))
 				takes = time.Hour
-				require.ErrorIs(t, tt.call(client), ErrOutcomeUnknown)
+				require.ErrorIs(t, tt.call(t.Context(), client), ErrOutcomeUnknown)
 				require.Equal(t, 2, tries, "one try each: it may have acted")
 			}))
 		}

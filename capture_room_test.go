@@ -45,8 +45,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 	server, client := fake(t)
 	server.Script(ops.Capture, hogapitest.Always(hogapitest.Slow(40*time.Second)))
 	options.Delivery.Protocol = hogapi.ProtocolBatch
-	capture, err := client.NewCapture(&options)
-	require.NoError(t, err)
+	capture := newCapture(t, client, options)
 	for i := range most {
 		require.NoError(t, capture.TryEnqueue(numberedEvent(i+1)))
 	}

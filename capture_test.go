@@ -320,10 +320,7 @@ func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
 	calls := map[string]func(c *hogapi.Capture) error{
 		"Enqueue": func(c *hogapi.Capture) error { return c.Enqueue(t.Context(), numberedEvent(3)) },
 		"Flush":   func(c *hogapi.Capture) error { return c.Flush(t.Context()) },
-		"Close": func(c *hogapi.Capture) error {
-			_, err := c.Close(t.Context())
-			return err
-		},
+		"Close":   func(c *hogapi.Capture) error { return failed(c.Close(t.Context())) },
 	}
 	for name, call := range calls {
 		t.Run(name, func(t *testing.T) {

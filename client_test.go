@@ -65,7 +65,7 @@ func walked[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
 	return all
 }
 
-// failed is the error of a call, whatever it returned with it.
+// failed is the error of a call. Its other result does not matter.
 func failed(_ any, err error) error { return err }
 
 // as is the error of a type within an error.

@@ -141,11 +141,8 @@ func TestPagedSource(t *testing.T) {
 
 // A checkpoint recognizes a source by its name, so each has one.
 func TestSourceWithoutAName(t *testing.T) {
-	read := func(context.Context, hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-		return nil, hogapi.Position{}, nil
-	}
-	server := hogapitest.New()
-	_, err := server.Client(t).Import(t.Context(), hogapi.PagedSource("", read), &hogapi.ImportOptions{ID: "x"})
+	server, client := fake(t)
+	_, err := client.Import(t.Context(), hogapi.SourceFunc("", numbered(1).Events), &hogapi.ImportOptions{ID: "x"})
 	require.ErrorContains(t, err, "source.Name: want a name that stays the same for every run")
 	require.Empty(t, server.Calls(ops.Capture))
 }
@@ -323,8 +320,7 @@ func TestWrappedFilesAreRecognized(t *testing.T) {
 				require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 				source := wrap(hogapi.JSONLinesFile(path))
 				assert.Contains(t, source.Name(), "events.jsonl")
-				_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)})
-				return err
+				return failed(server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "wrapped", Checkpoint: hogapi.FileCheckpoint(checkpoint)}))
 			}
 			require.NoError(t, run(linesOf(2023, 5)))
 			assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, run(linesOf(2024, 9))).Field)

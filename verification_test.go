@@ -18,8 +18,8 @@ import (
 )
 
 // givenBy reads a source, and returns its error.
-func givenBy(source hogapi.Source, after hogapi.Position) (ids []uuid.UUID, err error) {
-	for ev, err := range source.Events(context.Background(), after) {
+func givenBy(source hogapi.Source) (ids []uuid.UUID, err error) {
+	for ev, err := range source.Events(context.Background(), hogapi.Position{}) {
 		if err != nil {
 			return ids, err
 		}
@@ -41,7 +41,7 @@ func TestMissingSaysWhyItIsEmpty(t *testing.T) {
 		"not known which 2 events are missing":      (&hogapi.Verification{State: hogapi.VerificationMissing, MissingEvents: 2}).Missing(numbered(3)),
 		`the import is "complete with unconfirmed"`: (&hogapi.Verification{State: hogapi.VerificationCompleteUnconfirmed}).Missing(numbered(3)),
 	} {
-		got, err := givenBy(missing, hogapi.Position{})
+		got, err := givenBy(missing)
 		require.ErrorContains(t, err, want)
 		assert.Empty(t, got)
 		server := hogapitest.New()
@@ -57,8 +57,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	server := hogapitest.New()
 	client, path := server.Client(t), filepath.Join(t.TempDir(), "import.ckpt")
 	again := func(source hogapi.Source) error {
-		_, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(path)})
-		return err
+		return failed(client.Import(t.Context(), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(path)}))
 	}
 	require.NoError(t, again(numbered(5)))
 	first := &hogapi.Verification{ID: verifiedID, State: hogapi.VerificationMissing, MissingEvents: 1, MissingIDs: []uuid.UUID{numberedUUID(2)}}
@@ -66,7 +65,7 @@ func TestMissingRefusesAnotherCheckpoint(t *testing.T) {
 	require.NoError(t, os.Remove(path))
 	require.NoError(t, again(first.Missing(numbered(5))))
 	require.NoError(t, again(first.Missing(numbered(5))), "the same is continued")
-	_, err := givenBy(first.Missing(numbered(1)), hogapi.Position{})
+	_, err := givenBy(first.Missing(numbered(1)))
 	require.ErrorContains(t, err, "1 of the 1 missing events were not found")
 	other := *first
 	other.MissingIDs = []uuid.UUID{numberedUUID(1)}
@@ -225,7 +224,7 @@ func TestVerifyUnconfirmed(t *testing.T) {
 	assert.Equal(t, hogapi.VerificationMissing, v.State)
 	notThere := sortedIDs(uuidOf(3), uuidOf(7), uuidOf(11), uuidOf(15))
 	assert.Equal(t, notThere, v.MissingIDs, "%v", v)
-	missing, err := givenBy(v.Missing(source), hogapi.Position{})
+	missing, err := givenBy(v.Missing(source))
 	require.NoError(t, err)
 	assert.ElementsMatch(t, notThere, missing)
 

@@ -417,7 +417,7 @@ func TestHoles(t *testing.T) {
 }
 
 // Damage that is found only while a packed file is read stops the reading, with the lines since the last right checksum,
-// also those that an earlier run read.
+// also lines that an earlier run read.
 func TestDamageIsNamed(t *testing.T) {
 	t.Parallel()
 	const n, size = 900, 5

@@ -133,7 +133,7 @@ func TestRefusedValuesAreShown(t *testing.T) {
 	}
 }
 
-// A record that made no event keeps a uuid that can be read, with whatever fault. It keeps no uuid that is invalid or may belong to
+// A record that made no event keeps a uuid that can be read, with any fault. It keeps no uuid that is invalid or may belong to
 // another record.
 func TestSalvageUUID(t *testing.T) {
 	t.Parallel()
