@@ -1,6 +1,9 @@
 package ingest
 
 import (
+	"bytes"
+	"cmp"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
@@ -9,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -72,3 +76,143 @@ func (v1) refusal(r answer) Reason {
 	}
 	return ""
 }
+
+// Errors of an answer of capture v1 that cannot be trusted.
+var (
+	errNoResults = errors.New("the answer has no results")
+	errForeign   = errors.New("the answer names an event that was not sent")
+)
+
+// allOK reports whether an answer is, byte for byte, the service's usual one: it has taken all events and
+// has no details about them.
+func allOK(body []byte, ids [][]byte) bool {
+	rest, ok := bytes.CutPrefix(body, []byte(`{"results":{`))
+	for i, id := range ids {
+		ok = ok && len(rest) > len(id)+2 && rest[0] == '"' && bytes.Equal(rest[1:1+len(id)], id)
+		if !ok {
+			return false
+		}
+		if rest, ok = bytes.CutPrefix(rest[1+len(id):], []byte(`":{"result":"ok"}`)); ok && i < len(ids)-1 {
+			rest, ok = bytes.CutPrefix(rest, []byte(","))
+		}
+	}
+	return ok && string(rest) == "}}"
+}
+
+// readFates reads the fate of each event from a success. The ids are of the sent events, in the order of the
+// request, as canonical text in lower case.
+func readFates(body []byte, ids [][]byte) ([]delivery.Fate, error) {
+	r := v1Results{ids: ids, fates: make([]delivery.Fate, len(ids))}
+	found := false
+	within, err := jsonb.ObjectWithin(body, func(key, value []byte) {
+		found = found || string(key) == "results" && value[0] == '{'
+	}, "results", r.take)
+	switch {
+	case err != nil:
+		return nil, err
+	case within != nil:
+		return nil, within
+	case !found:
+		return nil, errNoResults
+	case r.isForeign:
+		return nil, errForeign
+	}
+	return r.fates, nil
+}
+
+// v1Results are read into the fates of the sent events.
+type v1Results struct {
+	ids       [][]byte
+	fates     []delivery.Fate
+	next      int            // the service answers in the order of the request
+	places    map[string]int // made for an answer in another order
+	isForeign bool
+}
+
+// take reads the result of one event.
+func (r *v1Results) take(id, value []byte) {
+	i := r.next
+	if i >= len(r.ids) || !bytes.Equal(r.ids[i], id) {
+		if r.places == nil {
+			r.places = make(map[string]int, len(r.ids))
+			for place, id := range r.ids {
+				r.places[string(id)] = place
+			}
+		}
+		var sent bool
+		if i, sent = r.places[string(id)]; !sent {
+			r.isForeign = true
+			return
+		}
+	}
+	r.next = i + 1
+	r.fates[i] = fateOf(value)
+}
+
+var plainOK = []byte(`{"result":"ok"}`)
+
+// fateOf reads one result. An unknown word makes the fate unconfirmed.
+func fateOf(value []byte) delivery.Fate {
+	if bytes.Equal(value, plainOK) {
+		return delivery.Fate{Outcome: delivery.Accepted}
+	}
+	var said struct{ Result, Details string }
+	err := jsonb.Object(value, func(key, value []byte) {
+		switch string(key) {
+		case "result":
+			said.Result = textOf(value)
+		case "details":
+			said.Details = textOf(value)
+		}
+	})
+	switch {
+	case err != nil || said.Result == "":
+		return delivery.Fate{Outcome: delivery.Unconfirmed, Reason: "a result that says nothing"}
+	case said.Result == "ok":
+		return delivery.Fate{Outcome: delivery.Accepted, Reason: said.Details}
+	case said.Result == "warning":
+		return delivery.Fate{Outcome: delivery.Accepted, Reason: cmp.Or(said.Details, "warning")}
+	case said.Result == "drop":
+		return delivery.Fate{Outcome: delivery.Rejected, Reason: cmp.Or(said.Details, "no_reason")}
+	case said.Result == "retry":
+		return delivery.Fate{Outcome: delivery.Again, Reason: said.Details}
+	}
+	return delivery.Fate{Outcome: delivery.Unconfirmed, Reason: said.Result}
+}
+
+func textOf(value []byte) (s string) {
+	_ = json.Unmarshal(value, &s) // another type is no word
+	return s
+}
+
+// v1Error is the endpoint's answer to a request that it refuses as a whole.
+type v1Error struct {
+	Tag         string `json:"error"` // empty: the answer is not of this endpoint
+	Description string `json:"error_description"`
+}
+
+// parseV1Error reads an error.
+func parseV1Error(body []byte) (e v1Error) {
+	if json.Unmarshal(body, &e) != nil {
+		return v1Error{}
+	}
+	return e
+}
+
+// isEmptyBatch reports whether the endpoint has answered a request without events. No other endpoint gives
+// this answer.
+func (e v1Error) isEmptyBatch() bool { return e.Tag == "empty_batch" }
+
+// isAboutRequest reports whether the service refuses the request regardless of its events. Other refusals
+// can be about one event.
+func (e v1Error) isAboutRequest() bool {
+	switch e.Tag {
+	case "missing_required_headers", "invalid_header_value", "invalid_query_param", "missing_query_params",
+		"empty_body", "empty_batch", "invalid_batch", "request_decoding_error":
+		return true
+	}
+	return false
+}
+
+// isQuota reports whether the plan's limit is reached.
+func (e v1Error) isQuota() bool { return e.Tag == "billing_limit_exceeded" }

@@ -2,12 +2,15 @@ package wire
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 	"unicode/utf16"
 	"unicode/utf8"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Limits of an event.
@@ -179,4 +182,91 @@ func checkUUID(id uuid.UUID) *Refusal {
 		return &Refusal{Reason: ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
 	}
 	return nil
+}
+
+// Names of events and properties that the service acts on.
+const (
+	EventIdentify        = "$identify"
+	EventAlias           = "$create_alias"
+	EventGroupIdentify   = "$groupidentify"
+	eventMerge           = "$merge_dangerously"
+	eventGroupIdentified = "$group_identify" // the spelling in PostHog's API reference; the service acts on $groupidentify only
+)
+
+// Names and values that the service treats specially.
+const (
+	eventException  = "$exception"
+	eventFlagCalled = "$feature_flag_called"
+	prefixAI        = "$ai_"
+	cookielessID    = "$posthog_cookieless"
+	previousPath    = "$prev_pageview_pathname"
+	renamedPath     = "import_prev_pageview_pathname" // see Rules.StripHeatmaps
+)
+
+// isMerge reports whether events with this name may merge persons.
+func isMerge(name string) bool {
+	return name == EventIdentify || name == EventAlias || name == eventMerge
+}
+
+// isIdentity reports whether events with this name only serve to change persons or groups.
+func isIdentity(name string) bool {
+	return isMerge(name) || name == EventGroupIdentify || name == "$set"
+}
+
+// suspectIDs are the ids, by length, that capture v1 takes for placeholders, in any case and with
+// or without blanks around them.
+var suspectIDs = func() (byLength [64][]string) {
+	for _, id := range []string{
+		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
+		"id", "nan", "none",
+		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]",
+		"00000000-0000-0000-0000-000000000000",
+	} {
+		byLength[len(id)] = append(byLength[len(id)], id)
+	}
+	return byLength
+}()
+
+// isSuspectID reports whether an id is a placeholder that broken tracking code sends.
+func isSuspectID(id string) bool {
+	if id[0] == '"' || id[0] == '\'' {
+		return isPlaceholder(id)
+	}
+	id = strings.TrimSpace(id)
+	isSame := func(suspect string) bool { return strings.EqualFold(id, suspect) }
+	return len(id) < len(suspectIDs) && slices.ContainsFunc(suspectIDs[len(id)], isSame)
+}
+
+// isPlaceholder reports whether the service refuses to merge a person with this id. It ignores case
+// for some ids only, also compares them in quotes, and never trims.
+func isPlaceholder(id string) bool {
+	if strings.TrimSpace(id) == "" {
+		return true
+	}
+	if last := len(id) - 1; last > 0 && (id[0] == '"' || id[0] == '\'') && id[0] == id[last] {
+		id = id[1:last]
+	}
+	switch strings.ToLower(id) {
+	case "anonymous", "guest", "distinctid", "distinct_id", "id", "not_authenticated", "email",
+		"undefined", "true", "false":
+		return true
+	}
+	switch id {
+	case "[object Object]", "NaN", "None", "none", "null", "0":
+		return true
+	}
+	return false
+}
+
+// shown returns a refused value for an error: short, on one line, and without keys.
+func shown(value string) string {
+	const most = 64
+	if len(value) > 4*most {
+		value = value[:4*most]
+	}
+	value = mask.Clean(mask.Keys(value))
+	if utf8.RuneCountInString(value) > most {
+		value = string([]rune(value)[:most]) + "…"
+	}
+	return value
 }

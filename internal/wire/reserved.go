@@ -1,5 +1,11 @@
 package wire
 
+import (
+	"strconv"
+
+	"github.com/hogapi/hogapi/internal/jsonb"
+)
+
 // Reserved holds the event's own properties that matter to the gate, as raw JSON. Absent properties
 // are empty.
 type Reserved struct {
@@ -135,4 +141,116 @@ func (s *Reserved) reset() {
 	} {
 		*field = (*field)[:0]
 	}
+}
+
+const maxGroupKey = 400 // UTF-16 units
+
+// checkReserved refuses values of reserved properties for which the service drops the event or the
+// whole batch, or stores the event without its effect.
+func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
+	s, name := e.seen, f.Name
+	switch {
+	case len(s.processProfile) > 0 && !isBool(s.processProfile):
+		return badReserved("$process_person_profile", "true or false")
+	case string(s.processProfile) == "false" && isMerge(name):
+		return badReserved("$process_person_profile", "no false on an event that changes persons: the service drops it")
+	case len(s.cookieless) > 0 && string(s.cookieless) != "false" && !(string(s.cookieless) == "true" && e.gate.isLive(f.Timestamp)):
+		return badReserved("$cookieless_mode", "no value or false: the service drops cookieless events that are some days old")
+	case len(s.set) > 0 && s.set[0] != '{':
+		return badReserved("$set", "an object")
+	case len(s.setOnce) > 0 && s.setOnce[0] != '{':
+		return badReserved("$set_once", "an object")
+	case len(s.groups) > 0 && s.groups[0] != '{' && string(s.groups) != "null":
+		return badReserved("$groups", "an object of group types and keys")
+	case name == EventGroupIdentify:
+		return e.checkGroup()
+	case isMerge(name):
+		return e.checkMerge(name, person)
+	}
+	return nil
+}
+
+func badReserved(field, want string) *Refusal {
+	return &Refusal{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
+}
+
+// checkGroup checks an event that sets group properties.
+func (e *Encoder) checkGroup() *Refusal {
+	s := e.seen
+	isNumber := isNonZero(s.groupKey)
+	switch {
+	case !isFilledText(s.groupType):
+		return badReserved("$group_type", "a text")
+	case !isNumber && !isFilledText(s.groupKey):
+		return badReserved("$group_key", "a text of at most 400 characters")
+	case len(s.groupKey) > maxGroupKey && textLength(s.groupKey) > maxGroupKey:
+		return badReserved("$group_key", "at most 400 characters, counted in UTF-16: the service drops the event")
+	case len(s.groupSet) > 0 && s.groupSet[0] != '{' && string(s.groupSet) != "null":
+		return badReserved("$group_set", "an object")
+	}
+	if isNumber {
+		e.warn |= groupKeyNumber
+	}
+	if string(s.processProfile) == "false" {
+		e.warn |= groupUnchanged
+	}
+	return nil
+}
+
+// checkMerge checks an event that merges persons.
+func (e *Encoder) checkMerge(name, person string) *Refusal {
+	s := e.seen
+	for _, id := range []struct {
+		key string
+		raw []byte
+	}{{"$anon_distinct_id", s.anonID}, {"alias", s.alias}} {
+		if len(id.raw) > 0 && id.raw[0] != '"' && string(id.raw) != "null" {
+			return badReserved(id.key, "a text: the service drops the event")
+		}
+	}
+	field, raw := "alias", s.alias
+	switch {
+	case name == EventIdentify:
+		field, raw = "$anon_distinct_id", s.anonID
+		if len(raw) == 0 {
+			return nil
+		}
+	case !isFilledText(raw):
+		return badReserved("alias", "the other id, a text")
+	case name == eventMerge && !e.gate.rules.AllowMergeDangerously:
+		return &Refusal{Reason: ReasonDangerousMerge, Field: "event", Value: name,
+			Want: "GateOptions.AllowMergeDangerously: it merges persons of today for good, also identified ones"}
+	}
+	other := "null" // the service makes this text of null
+	if raw[0] == '"' {
+		other, _ = jsonb.Unquote(raw) // cannot fail: it was read
+	}
+	if isPlaceholder(other) || isPlaceholder(person) {
+		return &Refusal{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
+				": the service refuses the merge and stores an event without its effect"}
+	}
+	if refusal := e.gate.distinctID(other); refusal != nil { // the service would change it
+		refusal.Field = "properties." + field
+		return refusal
+	}
+	if other == person {
+		e.warn |= selfMerge
+	}
+	return nil
+}
+
+func isBool(raw []byte) bool { return string(raw) == "true" || string(raw) == "false" }
+
+func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
+
+func isNonZero(raw []byte) bool {
+	n, err := strconv.ParseFloat(string(raw), 64)
+	return err == nil && n != 0
+}
+
+// textLength counts the UTF-16 units of a raw string.
+func textLength(raw []byte) int {
+	text, _ := jsonb.Unquote(raw)
+	return lengthUTF16(text)
 }
