@@ -232,7 +232,7 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"a second over the limit": 901 * time.Second, "a day": 24 * time.Hour, "a century": 876_600 * time.Hour} {
 		synctest.Test(t, func(t *testing.T) {
 			server := hogapitest.New()
-			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(fmt.Sprint(int(wait.Seconds())))))
+			server.Script(ops.Capture, hogapitest.Always(hogapitest.RateLimit(fmt.Sprint(int64(wait.Seconds())))))
 			begin := time.Now()
 			onePerson := altered(numbered(10), func(ev *hogapi.Event) { ev.DistinctID = "ann" }) // and so one request at a time
 			_, err := server.Client(t).Import(t.Context(), onePerson, &hogapi.ImportOptions{ID: "limited"})
