@@ -360,14 +360,6 @@ func play(t *testing.T, steps ...step) (*Client, *script) {
 	return newFakeClient(t, s, WithRetryPolicy(RetryPolicy{MaxTries: 1})), s
 }
 
-func seconds(n ...int) []time.Duration {
-	var list []time.Duration
-	for _, s := range n {
-		list = append(list, time.Duration(s)*time.Second)
-	}
-	return list
-}
-
 func TestWaitJudgesByTheStatus(t *testing.T) {
 	for _, status := range runStatuses {
 		if !status.IsTerminal() {

@@ -57,7 +57,7 @@ func TestRefusals(t *testing.T) {
 }
 
 func TestPrefixesAndSlashes(t *testing.T) {
-	over(t, nil, func(t *testing.T, w *wire) {
+	over(t, nil, func(_ *testing.T, w *wire) {
 		for _, path := range []string{
 			"/api/environments/12345/dashboards/", "/api/environments/12345/dashboards", "/api/projects/12345/dashboards/",
 			"/api/projects/@current/dashboards",

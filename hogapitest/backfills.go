@@ -289,8 +289,9 @@ func (e *export) intervalAfter(t time.Time) time.Time {
 		return t.Add(5 * time.Minute)
 	case "every 15 minutes":
 		return t.Add(15 * time.Minute)
+	default:
+		return t.Add(time.Hour)
 	}
-	return t.Add(time.Hour)
 }
 
 func (s *Server) listBackfills(r *request) answer {

@@ -281,14 +281,15 @@ func (p *hogParser) operand() hogNode {
 
 // path reads any number of .name or ['name'] after a name.
 func (p *hogParser) path(name string) string {
+	parts := []string{name}
 	for p.is(".") || p.is("[") {
 		bracket := p.next().text == "["
-		name += "." + p.next().text
+		parts = append(parts, p.next().text)
 		if bracket {
 			p.expect("]")
 		}
 	}
-	return name
+	return strings.Join(parts, ".")
 }
 
 func (p *hogParser) call(name string) hogNode {

@@ -61,8 +61,8 @@ func TestNewestAgeRefuses(t *testing.T) {
 	}
 	assert.Empty(t, p.Exports())
 
-	made := w.want(201, "POST", "/batch_exports/", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":"%d"}`, s3)))
-	made = w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
+	w.want(201, "POST", "/batch_exports/", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":"%d"}`, s3)))
+	made := w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
 	config := made["destination"].(map[string]any)["config"].(map[string]any)
 	assert.Equal(t, false, config["legacy_parquet_extension"], "a new export has the new names")
 }

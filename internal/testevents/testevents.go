@@ -257,7 +257,7 @@ const Line = `{"event":"page viewed","distinct_id":"person-%d","timestamp":"2001
 // returns their number. A line is formatted with a number below 50,000 and twice its own.
 func WriteLines(t T, path, begin, line, end string, size int64, zip bool) (n int) {
 	t.Helper()
-	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600)
+	f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE, 0o600) //nolint:gosec // a path of the test
 	require.NoError(t, err)
 	defer f.Close()
 	var w io.Writer = f

@@ -9,6 +9,7 @@ import (
 	"encoding/json"
 	"hash/maphash"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -84,11 +85,11 @@ func (r *Refusal) Fault() string {
 
 // Error describes all faults.
 func (r *Refusal) Error() string {
-	text := r.Fault()
+	faults := []string{r.Fault()}
 	for _, other := range r.Also {
-		text += "; also " + other.Fault()
+		faults = append(faults, other.Fault())
 	}
-	return text
+	return strings.Join(faults, "; also ")
 }
 
 // Unwrap returns the cause.
