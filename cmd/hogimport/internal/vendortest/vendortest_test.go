@@ -181,7 +181,7 @@ func TestAmplitudeHours(t *testing.T) {
 
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		time.Sleep(january.Add(50 * time.Hour).Sub(time.Now())) // the bubble begins with the year 2000
+		time.Sleep(time.Until(january.Add(50 * time.Hour))) // the bubble begins with the year 2000
 		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{
 			Secret: "secret", ServiceUser: "robot", ServiceSecret: "word", ProjectID: "7", Events: events, Unlimited: true,
 		})
