@@ -46,7 +46,8 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 		request := must(http.NewRequestWithContext(ctx, bad.method, s.API+"/api/projects/1"+bad.path, strings.NewReader(bad.body)))(t)
 		request.Header.Set("Authorization", "Bearer "+admin)
 		request.Header.Set("Content-Type", "application/json")
-		answer := must(http.DefaultClient.Do(request))(t)
+		answer, err := http.DefaultClient.Do(request)
+		require.NoError(t, err)
 		body := must(io.ReadAll(answer.Body))(t)
 		require.NoError(t, answer.Body.Close())
 		if bad.status != 0 {
@@ -61,7 +62,8 @@ func TestTheAppNotesWhatIsStrange(t *testing.T) {
 	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	leaking := &http.Client{Transport: withKey{}}
 	request := must(http.NewRequestWithContext(ctx, http.MethodGet, s.API+"/api/projects/1/file_download_batch_exports/"+id.String()+"/download/", nil))(t)
-	answer := must(leaking.Do(request))(t)
+	answer, err := leaking.Do(request)
+	require.NoError(t, err)
 	require.NoError(t, answer.Body.Close())
 	require.Equal(t, http.StatusBadRequest, answer.StatusCode)
 	notes := s.strange(t)
