@@ -100,7 +100,7 @@ func TestBodyOfATryIsReadLate(t *testing.T) {
 			l := newLedger()
 			var bodies []io.ReadCloser // of the first tries
 			var wants []string
-			s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4, NoCompression: plain}, func(r *Request) Answer {
+			s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4, Linger: time.Minute, NoCompression: plain}, func(r *Request) Answer {
 				body := r.Body.Open()
 				if r.Try == 1 {
 					var items []string
@@ -193,7 +193,7 @@ func TestAnswersForEachItem(t *testing.T) {
 func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := newLedger()
-		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4}, func(r *Request) Answer {
+		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4, Linger: time.Minute}, func(r *Request) Answer {
 			if r.Try == 2 && r.Len() == 3 {
 				return Answer{Verdict: Split, Status: 413, TooLarge: true}
 			}
@@ -221,7 +221,7 @@ func TestMissingItemOfAHalvedRequestIsSentOnce(t *testing.T) {
 func TestABatchIsHeldAsAWhole(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		budget, held := NewBudget(Held{10, 1000}), []int{}
-		cfg := newLedger().config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4}, func(r *Request) Answer {
+		cfg := newLedger().config(Limits{Lanes: 1, BatchItems: 4, MostBatchItems: 4, Linger: time.Minute}, func(r *Request) Answer {
 			held = append(held, budget.Held().Bytes)
 			if r.Len() == 1 {
 				return Answer{Verdict: Settled, Status: 200}
