@@ -36,7 +36,7 @@ func (s *Server) manage(ctx context.Context, v *visit, body []byte) answer {
 }
 
 func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
-	if v.route.method == "" && !v.known || !v.route.exists(s.era) || s.noEnvironments && v.params["prefix"] == "environments" {
+	if v.route.method == "" && !v.known || !v.route.exists(s.era) {
 		return notFound("Endpoint not found.")
 	}
 	if v.route.method == "" {

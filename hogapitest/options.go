@@ -47,9 +47,6 @@ func WithOldService() Option { return WithEra(E1) }
 // WithMember makes the user of the personal keys a plain member of the projects, who may not change or delete integrations.
 func WithMember() Option { return func(s *Server) { s.member = true } }
 
-// WithoutEnvironments makes the server know the paths below /api/projects only.
-func WithoutEnvironments() Option { return func(s *Server) { s.noEnvironments = true } }
-
 // WithEmptyBodies leaves out the bodies that PostHog's API reference does not list: of actions, logs and app metrics.
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
@@ -71,9 +68,6 @@ func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true 
 // WithDataDeletions enables requests to delete events, which are answered 403 without it, as in most projects. Their rates (10 an hour, 5
 // previews a minute) are not limited: [RateLimit] scripts that.
 func WithDataDeletions() Option { return func(s *Server) { s.dataDeletions = true } }
-
-// WithIgnoredRanges makes the storage of files ignore Range: each answer is the whole file.
-func WithIgnoredRanges() Option { return func(s *Server) { s.ignoreRanges = true } }
 
 // WithRunDelay sets how long after a request, or after the run before it, a backfill's or a retry's next run begins. The
 // default is at once.

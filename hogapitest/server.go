@@ -53,14 +53,12 @@ type settings struct {
 	project           string
 	personalKey       string
 	projectKey        string
-	noEnvironments    bool
 	member            bool
 	emptyBodies       bool
 	workingLogs       bool
 	polls             int
 	fileDownloadLimit int
 	hogqlExports      bool
-	ignoreRanges      bool
 	lateRows          int
 	runDelay          time.Duration
 	noV1              bool

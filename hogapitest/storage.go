@@ -77,7 +77,7 @@ func (s *Server) serveFile(r *request) answer {
 	size := len(f.content)
 	a := answer{http.StatusOK, http.Header{"Content-Type": {"binary/octet-stream"}, "ETag": {f.etag}, "Accept-Ranges": {"bytes"}}, f.content}
 	from, ranged := strings.CutPrefix(r.header.Get("Range"), "bytes=")
-	if !ranged || s.ignoreRanges {
+	if !ranged {
 		return a
 	}
 	n, err := strconv.Atoi(strings.TrimSuffix(from, "-"))
