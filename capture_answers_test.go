@@ -19,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -142,7 +143,7 @@ func TestCaptureThatNeverGivesUp(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
-		log := &lockedBuffer{}
+		log := &testevents.Output{}
 		client := server.Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
 		server.SetDown(true)
 		capture := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{MaxInFlight: 100}}})

@@ -1,13 +1,11 @@
 package hogapi_test
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"log/slog"
 	"runtime"
 	"strings"
-	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -18,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/reasons"
 )
@@ -242,24 +241,6 @@ func TestForProjectRefusesToImport(t *testing.T) {
 	assert.Empty(t, server.Calls(ops.Capture))
 }
 
-// lockedBuffer takes a log.
-type lockedBuffer struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (b *lockedBuffer) Write(p []byte) (int, error) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.Write(p)
-}
-
-func (b *lockedBuffer) String() string {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	return b.text.String()
-}
-
 // collect runs the garbage collector until something is so.
 func collect(t *testing.T, isSo func() bool) {
 	t.Helper()
@@ -276,7 +257,7 @@ func TestCaptureThatIsForgotten(t *testing.T) {
 	defer slog.SetDefault(before)
 	for name, own := range map[string]bool{"the client's logger": true, "the default": false} {
 		t.Run(name, func(t *testing.T) {
-			log, standard := &lockedBuffer{}, &lockedBuffer{}
+			log, standard := &testevents.Output{}, &testevents.Output{}
 			slog.SetDefault(slog.New(slog.NewTextHandler(standard, nil)))
 			var options []hogapi.Option
 			if own {

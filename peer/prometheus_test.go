@@ -15,7 +15,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"sync/atomic"
 	"syscall"
 	"testing"
@@ -25,6 +24,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // A real Prometheus scrapes hogimport while it imports, through an outage, and loads the alerts of the recipe.
@@ -83,22 +83,8 @@ func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func(
 	return proxy.URL, func() { isUp.Store(true) }
 }
 
-type said struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (s *said) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
-}
-
-func (s *said) String() string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.String()
-}
+// said is the output of a program that is watched.
+type said struct{ testevents.Output }
 
 // find waits until the output matches a pattern, and returns its first group.
 func (s *said) find(t *testing.T, pattern string) string {

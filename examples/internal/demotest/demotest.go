@@ -4,13 +4,12 @@ package demotest
 import (
 	"context"
 	"io"
-	"strings"
-	"sync"
 	"testing"
 
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 const (
@@ -40,21 +39,9 @@ func RunAt(t *testing.T, server *hogapitest.Server, program Program, args ...str
 	for _, name := range []string{"POSTHOG_HOST", "POSTHOG_REGION", "POSTHOG_PROJECT_ID", personalKey, projectKey} {
 		t.Setenv(name, values[name])
 	}
-	var out screen
+	var out testevents.Output
 	err := program(t.Context(), &out, args)
-	return out.text.String(), err
-}
-
-// screen collects the output of several goroutines.
-type screen struct {
-	mu   sync.Mutex
-	text strings.Builder
-}
-
-func (s *screen) Write(p []byte) (int, error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.text.Write(p)
+	return out.String(), err
 }
 
 // Service returns the environment of a program that takes the server for the real service.

@@ -1,7 +1,6 @@
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"io"
@@ -11,7 +10,6 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -20,25 +18,24 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// output collects the command's output while it runs.
+// output is the command's output, with the address in it.
 type output struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-	url  chan string
+	testevents.Output
+
+	url chan string
 }
 
 func (o *output) Write(p []byte) (int, error) {
-	o.mu.Lock()
-	defer o.mu.Unlock()
 	if url := regexp.MustCompile(`http://127\.0\.0\.1:\d+`).Find(p); url != nil {
 		select {
 		case o.url <- string(url):
 		default:
 		}
 	}
-	return o.text.Write(p)
+	return o.Output.Write(p)
 }
 
 // start runs the command and returns its address and a function that ends it, as Ctrl-C does.
@@ -55,7 +52,7 @@ func start(t *testing.T, args ...string) (url string, end func() string) {
 	return url, func() string {
 		cancel()
 		require.NoError(t, <-done)
-		return out.text.String()
+		return out.String()
 	}
 }
 

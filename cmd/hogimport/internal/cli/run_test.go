@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -259,7 +260,7 @@ func TestMetricsAreServedWhileItRuns(t *testing.T) {
 	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 6000, func(i int) bool { return i == 3 })
 	cmd := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "2000", "--metrics", ":0")
-	out := new(clitest.Output)
+	out := new(testevents.Output)
 	cmd.Stdout, cmd.Stderr = out, out
 	require.NoError(t, cmd.Start())
 	address := regexp.MustCompile(`Metrics are at (http://127\.0\.0\.1:\d+/metrics)\.`)

@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // dropRoot has a command run as nobody, where the test runs as root, who may write everywhere.
@@ -36,7 +37,7 @@ func dropRoot(cmd *exec.Cmd) {
 
 // terminal is the program on a terminal.
 type terminal struct {
-	clitest.Output // all that it shows
+	testevents.Output // all that it shows
 
 	cmd  *exec.Cmd
 	tty  *os.File
