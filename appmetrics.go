@@ -181,8 +181,8 @@ type ErrorDetailsOptions struct {
 	JobID    string // of a historical export
 }
 
-// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch
-// exports: [Client.AppMetrics]. Ids are strings, since the service takes numbers and UUIDs.
+// AppMetricsService reads the metrics of apps, which are plugin configurations, and of batch exports:
+// [Client.AppMetrics]. Ids are strings, since the service has both numbers and UUIDs.
 //
 // Servers since about the middle of 2026 do not have it: calls return [ErrUnsupported]. [RunsService.Counts]
 // counts the runs of a batch export on every server.
@@ -203,8 +203,8 @@ func (s *AppMetricsService) Get(
 
 // ErrorDetails returns the newest occurrences of one type of error, by the name in [MetricError].
 //
-// GET /app_metrics/{id}/error_details/, scope plugin:read; older servers answer [ErrForbidden] to
-// every personal key.
+// GET /app_metrics/{id}/error_details/, scope plugin:read. [ErrUnsupported] on every known server: those that
+// have it allow it to no personal API key.
 func (s *AppMetricsService) ErrorDetails(
 	ctx context.Context, id, errorType string, o *ErrorDetailsOptions, options ...CallOption,
 ) ([]MetricErrorDetail, error) {

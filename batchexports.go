@@ -231,7 +231,7 @@ func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).One(ctx)
 }
 
-// Pages yields the pages of the list. An error comes once, last, as a [*PageError] that says where to resume.
+// Pages yields the pages of List. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
 	return s.walk(o, options).Pages(ctx)
 }
@@ -294,7 +294,7 @@ func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options .
 
 // UnpauseOptions are the options of [BatchExportsService.Unpause].
 type UnpauseOptions struct {
-	// Backfill also exports the data of the time since the export was paused. The default is false.
+	// Backfill also exports the data since the export was paused. The default is false.
 	Backfill bool
 	// AcceptRowsByTimestamp allows a backfill that begins with an old interval: see [BackfillOptions]. The default
 	// is false.
@@ -307,8 +307,7 @@ type UnpauseOptions struct {
 // With UnpauseOptions.Backfill, Unpause returns the ticket of the backfill, for [BackfillsService.Wait].
 // Without it, or if the export was not paused, the ticket is nil. The backfill covers the complete intervals
 // from the pause until now, so it has no runs if the pause was shorter than an interval. If the pause began too
-// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: as with
-// [BatchExportsService.Backfill], the service would choose other events than the schedule does.
+// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see [BackfillOptions].
 //
 // For a backfill, Unpause first reads the export and its earlier backfills or runs, in two or three calls; if
 // that fails, it sends nothing. The call is not repeated if its outcome is unknown: Unpause then returns the
@@ -333,14 +332,14 @@ func (s *BatchExportsService) Unpause(ctx context.Context, id uuid.UUID, o *Unpa
 
 // Logs returns one page of the log of an export, newest entry first.
 //
-// GET /batch_exports/{id}/logs/, scope batch_export:read; older servers answer [ErrForbidden] to
-// every personal key.
+// GET /batch_exports/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older servers, where no personal
+// API key may read logs.
 func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
 // AllLogs yields the log of an export from the newest entry to the oldest. It neither loses nor repeats entries
-// if several have the time at which a page ends; if all entries of a page have the same microsecond, it ends
+// if several have the time at which a page ends. If all entries of a page have the same microsecond, it ends
 // with an error. An error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to
 // PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {

@@ -88,11 +88,11 @@ func WithQuery(q url.Values) CallOption {
 // the fields that PostHog's API reference lists for them, although the service reads few of them.
 func WithBody(body any) CallOption { return func(c *callConfig) { c.body = body } }
 
-// Reply is the raw answer of a call.
+// Reply is the raw answer of a call: on success as it came, on failure cut at 64 KiB, with keys redacted.
 type Reply struct {
 	StatusCode int
-	Header     http.Header // on success as it came; on failure cut at 64 KiB, with keys redacted
-	Body       []byte      // on success as it came; on failure cut at 64 KiB, with keys redacted
+	Header     http.Header
+	Body       []byte
 }
 
 // WithReply fills *r with the raw answer, on success and on failure. If no answer came, *r is empty; if the

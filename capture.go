@@ -23,19 +23,19 @@ import (
 // process loses them. If that must not happen, use [Client.Import], which resumes from a checkpoint, or take
 // the events from a queue and commit only the positions that OnSettled reports.
 //
-// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1. The Capture then waits until an
-// outage ends, however long it lasts. When it holds MaxInFlight events or MaxBytes, Enqueue waits and
-// TryEnqueue returns [ErrFull]. Stats.FailingSince and Stats.LastError say since when and why sending fails. By
-// default, a Capture stops for good after 15 minutes of failures, or after 30 s if it has never reached the
-// host. A failure that a retry cannot fix, such as a wrong key or the plan's limit, stops every Capture:
-// Enqueue then returns the [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
+// In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1: the Capture then waits for the end
+// of every outage. When it holds MaxInFlight events or MaxBytes, Enqueue waits and TryEnqueue returns
+// [ErrFull]. Stats.FailingSince and Stats.LastError say since when and why sending fails. By default, a Capture
+// stops for good after 15 minutes of failures, or after 30 s if it has never reached the host. A failure that a
+// retry cannot fix, such as a wrong key or the plan's limit, stops any Capture: Enqueue then returns the
+// [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
 //
 // A Capture is for past events only: every request is marked as a historical migration. No event that Enqueue
-// has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled. A
-// Capture is safe for concurrent use.
+// has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled.
 //
-// End it with Close. If a Capture is garbage collected without Close, it logs the number of events that it
-// still holds as an error, to the client's logger or else to [slog.Default], and tries to send them.
+// A Capture is safe for concurrent use. End it with Close. If it is garbage collected without Close, it tries
+// to send the events that it still holds, and logs their number as an error, to the client's logger or else to
+// [slog.Default].
 type Capture struct {
 	id       string
 	pipeline *pipeline.Pipeline
@@ -63,7 +63,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	return capture, nil
 }
 
-// Enqueue takes all events of one record, or returns an error and takes no event. It encodes the events before
+// Enqueue takes all events of one record, or takes no event and returns an error. It encodes the events before
 // it returns, so later changes of their maps have no effect. It waits while the buffer is full.
 //
 // The events share one Position; some may leave it empty. OnSettled receives it once all events of the record

@@ -31,7 +31,7 @@ type CaptureOptions struct {
 	// refusals as errors, and the Capture stops at the first event that the service refuses.
 	Rejects RejectHandler
 	// OnSettled is called with the position up to which every event is settled, so that a program can commit the
-	// offsets of its queue. The call for an event comes after at most Tuning.Linger and the time of its request.
+	// offsets of its queue. An event waits for this call at most for Tuning.Linger and the time of its request.
 	// The calls come in order and do not overlap. OnSettled must not call the Capture. A panic in it is caught and
 	// logged. Records without a Position are not reported.
 	OnSettled func(Position)
@@ -44,7 +44,7 @@ type CaptureOptions struct {
 // DeliveryOptions control the requests that send events. Zero fields take the default.
 type DeliveryOptions struct {
 	// GiveUpAfter is how long requests may fail before the import stops; a Retry-After that would last longer
-	// stops it at once. It can be resumed then. Set -1 to never give up. The default is 15 minutes.
+	// stops it at once. The import can then be resumed. Set -1 to never give up. The default is 15 minutes.
 	GiveUpAfter time.Duration
 	// NoCompression sends plain JSON. The default is false.
 	NoCompression bool
@@ -62,21 +62,19 @@ type Tuning struct {
 	// Lanes is the largest number of requests at the same time, 1 to 64. Events of one distinct id share a lane.
 	// The default is 8.
 	Lanes int
-	// MaxBatchEvents is the largest number of events in a request, 1 to 10,000. The default is 1,000, or the
-	// events of a quarter of a second at the Rate if these are fewer; if answers take long, it grows up to 10,000,
-	// or 5,000 when unpaced.
+	// MaxBatchEvents is the largest number of events in a request, 1 to 10,000. The default is 1,000, or a quarter
+	// of the Rate if that is less; while answers take long, it grows up to 10,000, or to 5,000 when unpaced.
 	MaxBatchEvents int
 	// MaxBatchBytes is the largest size of a request in bytes before compression, 900,000 to 18 MiB. Plain
 	// requests to capture v1 have at most 9 MiB. The default is 4 MiB.
 	MaxBatchBytes int
 	// MaxBatchSpan is the longest time between the timestamps of two events in a request. The default is no limit.
 	MaxBatchSpan time.Duration
-	// Linger is the longest time that an event waits for further events to fill its request. The default is 250
-	// ms.
+	// Linger is the longest time that an event waits for its request to fill. The default is 250 ms.
 	Linger time.Duration
 	// MaxInFlight is the largest number of events that are read and not yet committed: after a kill, the next run
-	// sends them again. A single record may have more events. The default is the events of two seconds at the Rate
-	// (2,000 at the default rate), from 10 to 32,768, or 32,768 when unpaced.
+	// sends them again. A single record may have more events. The default is twice the Rate (2,000 at the default
+	// rate), but at least 10 and at most 32,768; when unpaced, it is 32,768.
 	MaxInFlight int
 	// MaxBytes is the largest number of bytes of events in memory, at least 900,000; when it is reached, reading
 	// waits. Compressed bodies and refused events count too, and can exceed it by about one request. The default

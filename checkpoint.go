@@ -16,8 +16,8 @@ import (
 )
 
 // Checkpointer keeps the state of an import between its runs. Import opens a Checkpointer, owns it until it
-// closes it, and calls its methods one at a time. The state is JSON of up to about 300 KB, which only this
-// package reads.
+// closes it, and calls its methods one at a time. The state is JSON, which only this package reads. It has at
+// most about 500 KB, or more if the names of events are long.
 type Checkpointer interface {
 	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once if
 	// somebody else is the owner.
@@ -39,7 +39,7 @@ func (c *core) importTarget() string {
 	return hex.EncodeToString(sum[:16])
 }
 
-// continues returns the protocol of an import: the saved one, if a run before has chosen it.
+// continues returns the protocol of an import: the saved one, if an earlier run has chosen it.
 func continues(s *savedState, asked Protocol) (Protocol, error) {
 	if s == nil || s.Protocol == "" {
 		return asked, nil
@@ -53,12 +53,12 @@ func continues(s *savedState, asked Protocol) (Protocol, error) {
 
 // FileCheckpoint returns a Checkpointer that keeps the state of an import in a file. It makes the folder if it
 // does not exist, and replaces the whole file each time. After a crash of the process or the machine, the file
-// holds the newest saved state. An import refuses a file that is cut off, empty or changed with an *InputError,
-// and also a file that is not regular or has hard links, which would keep an old state.
+// holds the newest saved state. With an *InputError, an import refuses a file that is cut off, empty or
+// changed, and a file that is not regular or has hard links, which would keep an old state.
 //
 // One import at a time owns the file, by a lock on the file path.lock. Another import gets [ErrHeld] at once,
 // even if it opens the file by a symbolic link. The lock ends with the process, also after a kill; the lock
-// file remains. Do not remove it: without its lock file, an import stops at its next save, since somebody else
+// file remains. Do not remove it: an import without its lock file stops at its next save, since somebody else
 // may own the checkpoint by then. On systems without such locks (neither Unix nor Windows), remove the lock
 // file of a killed process by hand. The folder must be on a local disk, or on a file system with the same locks
 // and syncs.

@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client calls the service. Make one with [NewClient]: the zero value is not usable. A Client is safe for
-// concurrent use and needs no Close.
+// Client makes the calls for one project of the service. Make one with [NewClient]: the zero value is not
+// usable. A Client is safe for concurrent use and needs no Close.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -60,8 +60,8 @@ type core struct {
 // service is the underlying type of all services.
 type service struct{ client *Client }
 
-// NewClient returns a client with the given options. It checks all of them at once and reports every problem
-// in one joined error, each an [*InputError]. It sends nothing.
+// NewClient returns a client with the given options, and sends nothing. Its error joins an [*InputError] for
+// each problem with the options.
 func NewClient(options ...Option) (*Client, error) {
 	cfg := config{clock: time.Now}
 	for _, option := range options {
@@ -109,9 +109,9 @@ func newProjectClient(c *core, project string) *Client {
 }
 
 // ForProject returns a client for another project that shares everything else: keys, connections, retry budget,
-// pace and hooks. The new client cannot import: events go to the project of the project API key, so an import
-// needs a client that was made with the key of its project. If the id is malformed, the calls of the new client
-// return an [*InputError].
+// pace and hooks. The new client cannot import, because events go to the project of the project API key: for an
+// import, make a client with the key of its project. If the id is malformed, the calls of the new client return
+// an [*InputError].
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }

@@ -54,14 +54,15 @@ const (
 
 // DataDeletionRequest selects the events of one import for deletion.
 type DataDeletionRequest struct {
-	// ImportID is the ID of the import. It finds events by their $import_job_id, so it does not find events of
-	// the import that had an $import_job_id of their own.
+	// ImportID is the ID of the import. The service finds its events by their $import_job_id, but not the events
+	// that had an $import_job_id of their own.
 	ImportID string
-	// From and Until bound the time of the events, Until not included. Zero times select all events of the
-	// import, also events that are now under another day.
+	// From and Until bound the time of the events; Until is not included. Zero times select all events of the
+	// import, including events that are now under another day.
 	From, Until time.Time
 	// SubmissionID identifies the request: however often it is sent, it is one deletion. To delete events again
-	// after another import, set another one. By default it is derived from the other fields.
+	// after another import with the same ID, set another SubmissionID. By default it is derived from the other
+	// fields.
 	SubmissionID uuid.UUID
 }
 
@@ -93,15 +94,13 @@ func (r DataDeletionRequest) submission() uuid.UUID {
 
 // DataDeletionsService asks PostHog to delete events: [Client.DataDeletions].
 //
-// This SDK cannot delete events. PostHog can remove them on an approved request, where that is enabled;
-// merged persons and changed properties stay. Try a test project first.
-//
-// A request selects events of the project by the ID of their import. PostHog's staff approve each request, and
-// it runs later; it cannot be cancelled here. Merges of persons, the effects of $set on them, properties of
-// groups, data that destinations and webhooks have passed on, and bills stay. Events that arrive after the
-// deletion stay too, so wait until the import is complete or stands still. If deletion is not enabled for a
-// project, the error is [ErrForbidden]; on older servers it is [ErrUnsupported]. Then ask PostHog's support,
-// with the import's ID, the project and the range of time.
+// This package cannot delete events itself. A request selects the events of an import by its ID. PostHog's
+// staff must approve each request; it runs later, and cannot be cancelled here. So import into a test project
+// first. Merges of persons, the effects of $set on them, properties of groups, data that destinations and
+// webhooks have passed on, and bills stay. Events that arrive after the deletion stay too, so wait until the
+// import is complete or no more events arrive. If deletion is not enabled for a project, the error is
+// [ErrForbidden]; on older servers it is [ErrUnsupported]. Then ask PostHog's support, with the import's ID,
+// the project and the range of time.
 type DataDeletionsService service
 
 // List returns one page of deletions.
@@ -164,10 +163,9 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 	return *preview.Count, nil
 }
 
-// Create asks PostHog to delete the events of one import for good: look at [DataDeletionsService.Preview]
-// first. The same request is one deletion, however often it is sent: the answer is then the first deletion,
-// which may be completed. Each project can have 5 open requests, and the service takes 10 an hour. See
-// [DataDeletionsService] for the data that stays.
+// Create asks PostHog to delete the events of one import for good: call [DataDeletionsService.Preview] first.
+// If the same request was sent before, the answer is that deletion, which may be completed. Each project can
+// have 5 open requests, and the service takes 10 an hour. See [DataDeletionsService] for the data that stays.
 //
 // POST /data_deletion_requests/, scope data_deletion:write. [ErrInvalid] if too many are open, and if the
 // same SubmissionID belongs to another query or to another user's request.

@@ -278,10 +278,10 @@ const testTry = 2 * time.Minute
 // their order and stops at the first that fails. A step that fails is a result, not an error: see
 // [DestinationTest.Passed]. With an error, the steps before it have their results.
 //
-// A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if its
-// outcome is unknown: some steps create a table or a volume with a name that ends in _test, and remove it. The
-// error is [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the
-// server tests no destinations, and [ErrInvalid] for an export that it would refuse to create.
+// A step may last at least two minutes, also with a shorter [WithTryTimeout]. It is not repeated if its outcome
+// is unknown: some steps create a table or a volume with a name that ends in _test, and remove it. The error is
+// [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the server
+// tests no destinations, and [ErrInvalid] for an export that it would refuse to create.
 //
 // GET /batch_exports/test/, scope batch_export:read, then for each step POST
 // /batch_exports/run_test_step_new/, scope batch_export:write.

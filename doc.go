@@ -1,5 +1,6 @@
-// Package hogapi is an unofficial client for a part of PostHog's API: batch exports and their runs, app metrics,
-// dashboards, and the import of past events. It is not affiliated with PostHog.
+// Package hogapi is an unofficial client for a part of PostHog's API: batch exports and their runs, app
+// metrics, dashboards, and the import of past events. It is not affiliated with PostHog. In this documentation,
+// "the service" is PostHog, in its cloud or self-hosted.
 //
 //	client, err := hogapi.NewClient(hogapi.WithRegion(hogapi.RegionEU), hogapi.WithProject("12345"),
 //		hogapi.WithPersonalAPIKey(os.Getenv("POSTHOG_PERSONAL_API_KEY")))
@@ -44,8 +45,8 @@
 //
 // The packages destination and integration have the configs of destinations and of their credentials. Package
 // formats, and the packages below it, read the exports of other vendors. The packages ops, reasons and warnings
-// have constants for operations, reject reasons and warnings. Package hogapitest is a fake of the service for
-// tests.
+// have constants for operations, reasons of rejects, and warnings. Package hogapitest is a fake of the service
+// for tests.
 //
 // # Lists
 //
@@ -76,8 +77,8 @@
 // nothing, and import into a test project. An import promises:
 //
 //   - Each event of the source is acknowledged at least once, handed to the reject handler, or skipped on
-//     purpose. Otherwise the import ends with an error. With a checkpoint the next run resumes there, also
-//     after a kill.
+//     purpose. Otherwise the import ends with an error. With a checkpoint, the next run resumes where this one
+//     ended, also after a kill.
 //   - An import that rejects too much ends with an error, even if everything else was sent. [RejectedRecords]
 //     reads the rejects again, for an import after a correction.
 //   - An event has the same uuid, name, distinct id, timestamp and properties each time it is sent, in

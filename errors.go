@@ -30,8 +30,8 @@ var (
 	// does not match, and neither does ErrUnsupported.
 	ErrNotFound = errors.New("hogapi: not found")
 	// ErrUnsupported means that the server does not have the operation, because it is too old or too new, or that
-	// it refuses the operation to every personal API key. If there is another way, [APIError.Alternative] names
-	// it.
+	// it refuses the operation to every personal API key. [APIError.Alternative] names another way, if there is
+	// one.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid matches a 400, a 422, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")

@@ -48,8 +48,8 @@ func (ev *Event) fields() wire.Fields {
 	}
 }
 
-// fill fills in the event as a pipeline takes it. trusting means that it comes straight from a source that
-// notes the reserved properties while it reads: no code of the user ran in between.
+// fill sets e to the event in the form of a pipeline. trusting means that the event comes straight from a
+// source that notes the reserved properties while it reads: no code of the user ran in between.
 func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 	*e = pipeline.Event{Provenance: ev.from, Fields: ev.fields(), Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin)}
 	if trusting {
@@ -98,9 +98,9 @@ func (b *badRecord) refusal() *wire.Refusal {
 }
 
 // BadEvent returns the event of a record that cannot be converted, such as a line that is not JSON. The import
-// gives it to the reject handler, with raw and err, and continues. If err is an [*EventError], it sets the
-// reason. If the record has a uuid of its own, set the event's UUID: the reject keeps it, so that the corrected
-// record is the same event.
+// gives it to the reject handler, with raw and err, and continues. The reason of the reject is that of err, if
+// err is an [*EventError]. If the record has a uuid, set it as the event's UUID: the reject keeps it, so that
+// the corrected record is the same event.
 func BadEvent(p Position, raw []byte, err error) Event {
 	return Event{Position: p, bad: &badRecord{raw: raw, err: err}}
 }

@@ -19,7 +19,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// FileDownload is an export on demand, without a destination and a schedule: one run writes files, which the
+// FileDownload is an export on demand, without a destination or a schedule: one run writes files, which the
 // service keeps for a while.
 type FileDownload struct {
 	ID     uuid.UUID `json:"id"` // of the run
@@ -198,17 +198,17 @@ func (c *rowCount) complete() error {
 	return nil
 }
 
-// FileDownloadsService exports data on demand to files, and downloads them: [Client.FileDownloads]. Servers
-// older than May 2026 do not have it: calls return [ErrUnsupported].
+// FileDownloadsService exports data on demand to files, and downloads the files: [Client.FileDownloads].
+// Servers older than May 2026 do not have it: calls return [ErrUnsupported].
 type FileDownloadsService service
 
-// Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait].
-// There is no way to delete one: the service removes the files after a while.
+// Create starts a file download and returns its id. Follow it with [FileDownloadsService.Wait]. A file download
+// cannot be deleted: the service removes its files after a while.
 //
 // POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means that other
 // downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
 // the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: after an
-// [*OutcomeUnknownError], check the list, newest first, before trying again.
+// [*OutcomeUnknownError], look for the file download in the list before you try again.
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check())
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
@@ -255,8 +255,8 @@ func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ..
 }
 
 // Cancel ends a file download that is under way. For a download that is over, the error is [ErrInvalid]. If the
-// service accepts the call but the download still runs, the error is [ErrOutcomeUnknown]: look at it with Get,
-// and cancel it again. The call is not repeated if its outcome is unknown.
+// service accepts the call but the download still runs, the error is [ErrOutcomeUnknown]: call Get, and cancel
+// the download again if it still runs. The call is not repeated if its outcome is unknown.
 //
 // POST /file_download_batch_exports/{id}/cancel/, scope batch_export:write.
 func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options ...CallOption) error {

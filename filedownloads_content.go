@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrFileChanged means that the storage has another file than the one of which the writer has a part.
+// ErrFileChanged means that the storage no longer has the file of which the writer has a part.
 var ErrFileChanged = errors.New("hogapi: the file has changed since its download began")
 
 // DownloadOptions say where a download resumes: take them from the [*DownloadError] of the earlier call.
@@ -32,9 +32,9 @@ type DownloadOptions struct {
 	ETag string // "" if not known
 }
 
-// DownloadError is a file that was not downloaded as a whole. The writer has its first Offset bytes: to resume,
-// call Download again with the Offset, Size and ETag of the error. If the error is [ErrFileChanged], start
-// again at Offset 0, in an empty writer.
+// DownloadError is the error of a download that did not reach the end of its file. The writer has the first
+// Offset bytes: to resume, call Download again with the Offset, Size and ETag of the error. If the error is
+// [ErrFileChanged], start again at Offset 0, with an empty writer.
 type DownloadError struct {
 	File   uuid.UUID
 	Offset int64  // bytes that the writer has, including earlier calls
@@ -64,9 +64,9 @@ func (e *DownloadError) Unwrap() error { return e.Err }
 // size. The file is an id of FileDownload.Files. A download that is cut off resumes where it stopped. If
 // nothing more arrives in as many tries as RetryPolicy.MaxTries, the error is a [*DownloadError] that says
 // where to resume. A try ends when no byte has arrived for the time of [WithTryTimeout]; the download as a
-// whole has no limit, so give ctx a deadline. A file that is not whole is always an error. If a storage marks
-// its answer as gzip, Download writes it as it comes: a file of another compression has then been packed on its
-// way.
+// whole has no limit, so give ctx a deadline. A file that is not whole is always an error. Download unpacks
+// nothing: it writes an answer that is marked as gzip as it comes, and refuses other encodings. (DownloadAll
+// takes gzip only if its Extension is empty or ends in .gz.)
 //
 // The service answers with a signed URL of its storage, which anybody may read from for a while.
 // It is used once, without the client's keys and headers, and neither logged nor put into errors.
@@ -118,8 +118,8 @@ type FolderOptions struct {
 	// .part.size, .tmp or .lock. The default is no extension.
 	Extension string
 
-	// MaxBytes is the most bytes that one call writes, or -1 for no limit. Beyond it the call returns an error,
-	// and another call continues. The default is 256 GiB.
+	// MaxBytes is the largest number of bytes that one call writes, or -1 for no limit. After that the call
+	// returns an error, and another call continues. The default is 256 GiB.
 	MaxBytes int64
 }
 
@@ -127,12 +127,12 @@ type FolderOptions struct {
 // and returns their paths in the order of FileDownload.Files. The name of a file is its id and
 // FolderOptions.Extension. Until the file is whole and synced to disk, its name ends in ".part".
 //
-// After an error or a crash, call DownloadAll again: it does not download whole files again, and it continues a
-// ".part" file where that was last synced. A ".part.size" file holds this offset, and the size and ETag of the
-// file: if the storage has another file now, the download starts again. DownloadAll returns the paths of the
-// whole files with every error. The last 256 MiB of a disk, or its last twentieth, stay free. A file that has
-// one of these names and is not regular, such as a symbolic link, or that no download has left there, is an
-// error and stays as it is.
+// After an error or a crash, call DownloadAll again: it keeps whole files, and continues a ".part" file where
+// that was last synced. A ".part.size" file holds this offset, and the size and ETag of the file: if the
+// storage has another file now, the download of the file starts again. DownloadAll returns the paths of the
+// whole files with every error. On the disk, 256 MiB stay free, or a twentieth of a small disk. If a file with
+// one of these names is not regular, such as a symbolic link, or was not left by a download, DownloadAll
+// returns an error and does not change it.
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets [ErrHeld].
 // Two file downloads can be in one folder as long as the service gives each file an id of its own; equal ids

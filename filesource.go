@@ -20,8 +20,8 @@ import (
 )
 
 // FileSource returns a source that reads files of a format, in the given order. A path may be a pattern of
-// [path/filepath.Match]. Its files are read in the order of their names, with the numbers in names compared by
-// value. FileSource itself looks up the files of a pattern, once.
+// [path/filepath.Match]. FileSource looks up the files of a pattern once; they are read in the order of their
+// names, with numbers in names compared by value.
 //
 // Files may be packed with gzip, zstd or zip, under any name. A zip file may hold plain, gzip and zstd files,
 // which are read in the order of their names. The format's [Layout] says how a file is divided into records. A
@@ -31,8 +31,8 @@ import (
 // ([Format.ID]). Without such an id, it is derived from the import's ID, the record, the number of equal
 // records before it, and the number of the event in the record. Whitespace in a record and the order of its
 // keys do not matter. So the same records give the same uuids if their file is packed in another way or has
-// another path. Equal records count only in the same file and within about a second. Equal records in different
-// files are one event: [Check] counts them as DoubleUUIDs.
+// another path. Only equal records of one file that are at most about a second apart are counted. Equal records
+// in different files are one event: [Check] counts them as DoubleUUIDs.
 //
 // A position is the path of the file, below the folder that all files share, and the byte offset after the
 // record in the unpacked text; in a zip file the path is "archive.zip!/member". [JSONLinesFile] describes how

@@ -19,8 +19,8 @@ import (
 
 // ImportOptions are the options of an import.
 type ImportOptions struct {
-	// ID names the import. It is required, and it must stay the same for all runs of the import: uuids of events
-	// are derived from it, so the same ID with the same source sends the same events. Other data needs another ID,
+	// ID names the import. It is required, and it must be the same in all runs of the import: uuids of events are
+	// derived from it, so the same ID with the same source sends the same events. Other data needs another ID,
 	// even if its files have the same names: otherwise different events would share uuids.
 	ID string
 	// Checkpoint keeps the state of the import between its runs. Without it, every run starts at the beginning.
@@ -28,10 +28,10 @@ type ImportOptions struct {
 	// Rejects takes the events that the gate or the service refuses. Without it, the first such event stops the
 	// import.
 	Rejects RejectHandler
-	// MaxRejectShare is the largest share of rejects among the records that are not skipped. The import compares
-	// the counts of all its runs with it after the first 1,000 records and at the end, if there are at least two
-	// rejects. It also stops if the first 100 records, or all records of a shorter source, are rejects. The reason
-	// of such a stop is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
+	// MaxRejectShare is the largest share of rejects among the records of all runs that are not skipped. The
+	// import checks it after the first 1,000 records and at the end, if there are at least two rejects. It also
+	// stops if the first 100 records, or all records of a shorter source, are rejects. The reason of such a stop
+	// is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
 	MaxRejectShare float64
 	// MaxRejects is the largest number of rejects in all runs of the import. One more stops it at once. The
 	// default is no limit.
@@ -44,8 +44,7 @@ type ImportOptions struct {
 	// Rate is the largest number of events per second; [Unpaced] sets no limit. The default is 1,000, the rate of
 	// the service's own importer.
 	Rate int
-	// Total is the number of events in the source, which Stats repeats for a display of the progress. The default,
-	// 0, means that it is not known.
+	// Total is the number of events in the source, for Stats.Total. The default, 0, means that it is not known.
 	Total int64
 	// OnProgress is called twice a second and once at the end. The calls do not overlap. A panic in it is caught
 	// and logged.

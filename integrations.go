@@ -86,18 +86,18 @@ func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...Call
 // AWS whether the credentials are valid.
 const integrationTry = time.Minute
 
-// Create makes an integration. With some vendors, the service first checks the credentials. That takes time, so
-// a try may last at least 60 seconds, also with a shorter [WithTryTimeout].
+// Create makes an integration. With some vendors, the service first checks the credentials. So a try may last
+// at least 60 seconds, also with a shorter [WithTryTimeout].
 //
 // If there is already such an integration, the result depends on the kind. AWS (except a Redshift server),
 // S3-compatible storage and Snowflake are stored by Name: a second one is [ErrInvalid] with "already exists".
-// To replace credentials there, create an integration with another name, update the exports to its id and
-// delete the old one. All other kinds are stored by the target that they connect to and are overwritten: the
-// answer has the same id, every export that uses it gets the new credentials, and the key's user must be an
+// To replace credentials there, create an integration with another name, set its id in the exports, and delete
+// the old one. All other kinds are stored by the target that they connect to, and are overwritten: the answer
+// has the same id, and every export that uses it gets the new credentials. For that, the key's user must be an
 // admin of the project, or else the error is [ErrForbidden].
 //
-// The call is not repeated if its outcome is unknown: after an [*OutcomeUnknownError], check the
-// list of the kind before trying again.
+// The call is not repeated if its outcome is unknown: after an [*OutcomeUnknownError], look for the integration
+// in the list before you try again.
 //
 // POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
 func (s *IntegrationsService) Create(ctx context.Context, request integration.Request, options ...CallOption) (*Integration, error) {

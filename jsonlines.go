@@ -20,16 +20,16 @@ import (
 //
 //	{"event":"order placed","distinct_id":"ann","timestamp":"2024-05-01T12:30:00+02:00","properties":{"price":12.5}}
 //
-// A line may also have a uuid, $set and $set_once. Any other key makes it a bad record, unless its value is
-// null. Exceptions are sent_at, which is not sent, and "$reject", which [RejectFile] writes and which a
+// A line may also have a uuid, $set and $set_once. Any other key makes it a bad record, except if its value is
+// null, and except for sent_at, which is not sent, and for "$reject", which [RejectFile] writes and which a
 // complete event may keep. The distinct_id may be in the properties instead, and may be a whole number. Times
 // are in RFC 3339, with an offset. Properties are sent as they are, with all digits of their numbers, and with
 // the properties that [Client.Import] adds.
 //
 // Files may be packed with gzip, zstd or zip, which is recognized by their content: see [FileSource]. Blank
 // lines, a byte order mark and CRLF are allowed. A line that makes no event, or has more than 1 MiB, becomes a
-// [BadEvent] that names the line and has its uuid if that can be read; the import continues. The following stop
-// the import, with the name of the file and the number of the line:
+// [BadEvent] that names the line and has its uuid if that can be read; the import continues. The following
+// faults stop the import, with the name of the file and the number of the line:
 //
 //   - a file that cannot be read to its end
 //   - a file that was cut or rewritten while it was read

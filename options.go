@@ -67,8 +67,8 @@ func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 func WithCaptureURL(u string) Option { return func(c *config) { c.CaptureURL = u } }
 
 // WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has deprecated.
-// If the server does not have that path for a GET, the GET is tried once below [DefaultAPIPath]. Other calls
-// are not: their [ErrUnsupported] names this option as the remedy.
+// If the server does not have that path, a GET is tried once below [DefaultAPIPath]. Other calls are not: their
+// [ErrUnsupported] names this option as the remedy.
 func WithAPIPath(path string) Option { return func(c *config) { c.APIPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".

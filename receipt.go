@@ -125,9 +125,9 @@ type DayCount struct {
 	Rejected     int64  `json:"rejected"`
 	Unconfirmed  int64  `json:"unsure,omitempty"` // unconfirmed events: they may have arrived
 
-	// Digest is a digest of the uuids of the acknowledged and unconfirmed events, independent of their order: the
-	// number of uuids, the sum of the numbers that the 17th to 24th hexadecimal digits of each uuid make, and the
-	// sum of the numbers that the last eight digits make. It may be empty in a receipt of another release.
+	// Digest is a digest of the uuids of the acknowledged and unconfirmed events, independent of their order. It
+	// has the number of uuids and two sums of 32-bit numbers: of the hexadecimal digits 17 to 24 of each uuid, and
+	// of its last eight digits. It may be empty in a receipt of another release.
 	Digest string `json:"digest,omitempty"`
 }
 

@@ -16,7 +16,7 @@ import (
 )
 
 // Reject is an event that the gate or the service refused, or a record that made no event. The service does not
-// have it, except possibly if its reason is [reasons.Unconfirmed]. The import does not send it again.
+// have it, unless its reason is [reasons.Unconfirmed]: then it may. The import does not send it again.
 type Reject struct {
 	Event json.RawMessage // as it was, or would have been, sent; nil if there is no event
 	// Raw is the record of the source if it made no event or a mapping changed it, or the properties if they are
@@ -58,8 +58,8 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 //   - reason, field, value, want, detail, also (further faults) and status: why it was refused
 //   - position and where: the record in its source
 //   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping changed it.
-//     Of a record over 16 MiB it has the first 4 KiB, and original has the file, byte offset, length and
-//     SHA-256 of the record, which RejectedRecords reads there
+//     Of a record over 16 MiB, raw has the first 4 KiB, and original has the file, byte offset, length and
+//     SHA-256: RejectedRecords reads the record from that file
 //   - left_out: the parts that the line lacks because JSON cannot hold them
 //   - import: the ID of the import
 //
@@ -68,12 +68,12 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 //
 // Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the file may
 // have the last lines twice, with the same uuid and position; RejectedRecords skips the second. If the last
-// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line and, if a
-// crash cut it off, writes its reject again. RejectedRecords skips a line that a later line repeats and
-// completes. A file that is not a reject file is refused with an *InputError.
+// line has no newline, since a crash cut it off or somebody edited it, the next run ends the line. If a crash
+// cut it off, the run also writes its reject again, and RejectedRecords skips the incomplete line. A file that
+// is not a reject file is refused with an *InputError.
 //
-// One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. A Capture, and a
-// handler that wraps this one, open, write and sync the file for each reject.
+// One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. In a Capture, or
+// within another handler, it opens, writes and syncs the file for each reject.
 func RejectFile(path string) RejectHandler {
 	return rejectFile{statefile.NewRejects(durable.OS{}, path)}
 }
@@ -94,15 +94,15 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 }
 
 // RejectedRecords returns a source of the records in a reject file: each rejected record once, with its uuid
-// and position, so that it stays the same event when it is corrected.
+// and position, so that a corrected record stays the same event.
 //
 // If a line has the source's record (raw), the record is parsed again: by parse or, if parse is nil, as a line
 // of [JSONLinesFile]. Any other line is the event itself. To correct an event by hand, edit the line and remove
 // "$reject" from it; then the line is sent as it is.
 //
 // To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to lines without
-// "$reject", nor to events that the earlier mapping made and the service refused. If the import that rejected a
-// record had a mapping, the record is rejected again without one.
+// "$reject", nor to events that the earlier mapping made and the service refused. A record of an import with a
+// mapping is rejected again if this import has none.
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {

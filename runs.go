@@ -208,7 +208,7 @@ func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOp
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields the pages of the list. An error comes once, last, as a [*PageError] that says where to resume.
+// Pages yields the pages of List. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
 }
@@ -303,11 +303,10 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // Retry exports the interval of a run again, however the run ended. The service makes a new run; the old run
 // keeps its status. Follow the retry with [BackfillsService.Wait].
 //
-// As with [BatchExportsService.Backfill], records that the destination already has arrive a second time, the new
-// objects of the interval replace the old ones on an object store, and for an old interval of the model events
-// the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads the
-// records of earlier retries, and without the option the run and, if the run is old, the export. If one of
-// these calls fails, Retry sends nothing.
+// [BatchExportsService.Backfill] describes the effects on the destination. For an old interval of the model
+// events, the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads
+// the records of earlier retries and, without this option, the run and, if the run is old, the export. If one
+// of these calls fails, Retry sends nothing.
 //
 // The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the retry began. If the interval is being retried already,
@@ -342,8 +341,8 @@ func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []
 // the export instead, with After and Before set to the time of the run. LogOptions.After also applies to the
 // creation of the run: for an older run the error is [ErrNotFound].
 //
-// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read; older servers
-// answer [ErrForbidden] to every personal key.
+// GET /batch_exports/{batch_export_id}/runs/{id}/logs/, scope batch_export:read. [ErrUnsupported] on older
+// servers, where no personal API key may read logs.
 func (s *RunsService) Logs(ctx context.Context, exportID, runID uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
 	return s.client.logs(ctx, endpointByID(ops.RunsLogs, exportID, runID).with(allRuns()), o, options...)
 }

@@ -23,8 +23,8 @@ import (
 // Sentinels for errors.Is: the end of a run or a backfill that did not export everything.
 var (
 	ErrRunFailed     = errors.New("hogapi: the run failed")                        // FailedBilling, TimedOut and Terminated too
-	ErrRunCancelled  = errors.New("hogapi: the run was cancelled")                 // somebody wanted it
-	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // newer servers count them
+	ErrRunCancelled  = errors.New("hogapi: the run was cancelled")                 // by request
+	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // only newer servers count them
 )
 
 // WatchOptions control how often Watch and Wait look at the state, and when they stop. Zero fields take the
@@ -159,16 +159,16 @@ func (r *Run) ending() string {
 
 // Watch yields a run at once, and then after each change of its status or its counts until it is over. Its
 // Status says how it ended; [RunsService.Wait] returns an error for it. Watch repeats a look that failed with a
-// temporary error. Its error comes once, last, with the last state of the run. To watch the run again later,
-// only the two ids are needed.
+// temporary error. An error of Watch comes once, last, with the last state of the run. To watch the run again
+// later, only the two ids are needed.
 func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return watch.Values(s.watch(ctx, exportID, runID, o, options))
 }
 
 // Wait waits until the run is over. The error is nil only if the run completed with all of its records, or is
-// still running and WatchOptions.Until accepts that. After any other end it is a [*RunError], even if the run
-// completed but some of its records failed ([ErrRecordsFailed]; only newer servers count them). Wait returns
-// the last state of the run with every error; the state is nil if it was never read.
+// still running and WatchOptions.Until accepts that. After any other end it is a [*RunError], also if the run
+// completed but some of its records failed ([ErrRecordsFailed]). Wait returns the last state of the run with
+// every error; the state is nil if it was never read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := watch.Last(s.watch(ctx, exportID, runID, o, options))
 	if err == nil && run.endedBadly() {
@@ -251,8 +251,8 @@ func (o RunListOptions) includes(r Run) bool {
 }
 
 // Counts counts the runs of an export by the day of their creation in UTC, the oldest day first. Days without
-// runs are left out. It replaces [AppMetricsService.Get], which newer servers do not have, and works on every
-// server. Each run counts once, with the status that it had when it was first read: a retried run stays Failed,
+// runs are left out. It works on every server, and replaces [AppMetricsService.Get], which newer servers do not
+// have. Each run counts once, with the status that it had when it was first read: a retried run stays Failed,
 // and its retry counts as a run of its own. A run outside of After, Before, Start and End does not count,
 // although Counts asks for a day more on each side, since old servers read times in the project's zone. A run
 // without a status or a created_at is a [*DecodeError].

@@ -117,8 +117,8 @@ func readsFiles(s Source) bool {
 }
 
 // sourceNotes carry facts between a run of an import and the sources of this package. They are in the context,
-// because it passes every source that wraps these, also a function without Unwrap, and belongs to one run: a
-// source can be read by several at once.
+// because it reaches sources within any other source, even a function without Unwrap, and belongs to one run:
+// several runs can read a source at once.
 type sourceNotes struct {
 	isCheck        bool        // nothing is sent
 	verifyArchives int64       // see ImportOptions.VerifyArchiveBytes
@@ -213,14 +213,14 @@ func (s mapSource) mapped(ev Event) []Event {
 // PagedSource returns a source that calls read for one page after another, such as rows of a table or answers
 // of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
 // before; a run that resumes begins with the position of an event. read returns the events after that position,
-// oldest first, and the position where the next page begins. At the end, it returns no events and the zero
-// position, or the position that it was given. An error ends the import, and so does a position that comes
+// oldest first, and the position where the next page begins. At the end, it returns no events, with the zero
+// position or the position that it was given. An error ends the import, and so does a position that comes
 // again.
 //
 // Every event needs a Position from which read can continue, such as the unique key of its row. The query must
 // order rows by the Position: by the key or, if keys are not in the order of time, by time and key, with both
-// in the Position. A query that continues after an id but orders by time skips rows, which this package cannot
-// notice. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
+// in the Position. A query that continues after an id but orders by time skips rows, and this package cannot
+// notice it. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
 // They then get upTo, and the page is one record, which is read again after a stop.
 //
 //	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
@@ -239,8 +239,8 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 
 // Concat returns a source that reads several sources, one after another. So one import, with one ID, one
 // checkpoint and one receipt, sends the events of all. An event has the same uuid as in an import of its source
-// alone with the same ID. Sources that derive uuids from positions must not share positions: so only one of
-// them may be a [JSONLinesFile] with a file of a given base name.
+// alone with the same ID. Sources that derive uuids from positions must not share positions: for example, two
+// [JSONLinesFile] sources must not have files of the same base name.
 //
 // A position of the returned source is the position in the inner source, with the number of that source before
 // the key, such as "2:a.jsonl".

@@ -18,9 +18,9 @@ import (
 
 // VerifyOptions are the options of [Client.Verify].
 type VerifyOptions struct {
-	// Source is the source that was imported; it must yield the same events as for [Client.Import]. With it,
-	// Verify can name the missing events. Verify reads it only if counts or digests differ or digests are absent.
-	// The default is no source: Verify compares counts and digests only.
+	// Source is the source that was imported; it must yield the same events as for [Client.Import]. Verify reads
+	// it only if counts or digests differ or digests are absent. The default is no source: Verify compares counts
+	// and digests only, and names no missing event.
 	Source Source
 	// Gate must be the same as in the options of the import.
 	Gate GateOptions
@@ -38,7 +38,7 @@ type VerifyOptions struct {
 	// events too. The first pause is a minute; it doubles each time, up to half an hour. The default is false:
 	// Verify looks once.
 	Wait bool
-	// Patience is how long after the last acknowledgement an absent event is not called missing. The service
+	// Patience is the time after the last acknowledgement in which no event is called missing. The service
 	// promises no time. The default is 24 h.
 	Patience time.Duration
 	// OnProgress is called after each query and after each 100,000 events of the source. A panic in it is caught
@@ -64,7 +64,7 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 // says that the service has queued an event; only Verify shows that the event is there. Historical events
 // appear after minutes to hours.
 //
-// Verify compares by cell, a cell being one day in UTC and one name. Equal counts do not prove that the events
+// Verify compares by cell: the events of one name on one day in UTC. Equal counts do not prove that the events
 // are the same, so the query also computes a digest of the uuids, and a cell is complete if it has the digest
 // of the receipt ([DayCount.Digest]). Verify sends one query at a time: one for each month, or smaller ones if
 // the service needs too long. It waits while the service is busy.
