@@ -1,6 +1,6 @@
-// Package formats serves the formats of all vendors: it sorts the events of files by time, and
-// makes the links between the ids of a person. The formats themselves are in the folders below, a
-// package each; [generic] reads any table by a map of its columns.
+// Package formats has functions for the formats of all vendors: it sorts the events of files by time, and links
+// the ids of a person. The formats themselves are in the folders below, one package for each; [generic] reads
+// any table by a map of its columns.
 //
 //	source := formats.Sorted(hogapi.FileSource(amplitude.Format(nil), "export.zip"), "work")
 //	receipt, err := client.Import(ctx, hogapi.Concat(formats.Links(source), source), options)

@@ -1,5 +1,5 @@
-// Command hogimport moves the history of another analytics tool into PostHog, without a program of your own:
-// it checks files, imports them resumably, and verifies that everything has arrived.
+// Command hogimport moves the history of another analytics tool to PostHog, without a program of your own: it
+// downloads the history, checks the files, imports them resumably, and verifies that all events have arrived.
 //
 // Install it with
 //

@@ -6,11 +6,10 @@
 // answers with a zip file of gzip files of JSON lines, one or more for each hour: give it to
 // [hogapi.FileSource] as it is. The files of the exports to S3 and GCS have the same rows.
 //
-// The range of an export is of server_upload_time, and both of its hours are included. A file of
-// one hour has events of other days: of telephones that were offline, and late ones. So files are
-// not in order of event time: use formats.Sorted where the order matters, and import years in one
-// go rather than by upload time. An hour that is in two exports makes no duplicates, since uuids
-// are Amplitude's.
+// The range of an export is by server_upload_time, and includes both of its hours. The file of an hour can have
+// events of other days, for example from phones that were offline. So files are not in the order of event
+// times: use formats.Sorted if the order matters, and import all years at once. An hour that is in two exports
+// makes no duplicates, since uuids are Amplitude's.
 //
 // # Mapping
 //
@@ -54,37 +53,35 @@
 //	every other field, unless empty          $amplitude_ and the name            such as $amplitude_language;
 //	                                                                             amplitude_id: $amplitude_id
 //
-// Where an event property has the name that a field is mapped to, the property stays, and the field
-// is named as one that is not mapped. The properties historical_migration and analytics_source are
-// added. The values that the table puts into $browser, $os, $device_type, $geoip_…_name,
-// $current_url, $pathname, $referrer and $referring_domain are sent as person properties too.
+// If an event property already has the name that a field is mapped to, the property stays, and the field gets
+// the name of a field without a mapping. The properties historical_migration and analytics_source are added.
+// The values that the table puts into $browser, $os, $device_type, $geoip_…_name, $current_url, $pathname,
+// $referrer and $referring_domain are sent as person properties too.
 //
-// Whether os_name is the operating system is decided by its name, and for unknown names by
-// platform: empty or Web is the web.
+// The name in os_name decides whether it is an operating system or a browser. For unknown names the platform
+// decides: an empty one, or Web, is the web.
 //
 // # Identity
 //
-// The uuid is Amplitude's uuid. A row with another text there gets a uuid of that text, a row
-// without it one of device_id and $insert_id, and a row without both one of its content: see
-// [hogapi.FileSource].
+// The uuid is Amplitude's uuid. If the text there is not a uuid, the uuid is derived from the text. Without the
+// field, it is derived from device_id and $insert_id or, without these, from the row: see [hogapi.FileSource].
 //
-// An event with both user_id and device_id has the device as [hogapi.Event.AnonymousID], so that
-// formats.Links can join the visitor before the login to the user. Each $identify that it makes is
-// an event of its own, also on PostHog's bill. Devices of two users occur, also within a minute:
-// Links leaves them out. Rows of Amplitude's own $identify are sent as events of that name, which
-// join nobody.
+// An event with both user_id and device_id has the device as [hogapi.Event.AnonymousID], so that formats.Links
+// can join the visitor before the login to the user. Each $identify that it makes is an event of its own, also
+// on PostHog's bill. Some devices have two users, even within a minute: Links leaves them out. Rows of
+// Amplitude's own $identify are sent as events of that name, and join no ids.
 //
 // Rows of the table of merged Amplitude IDs are skipped: they name only Amplitude's own numbers for
 // users.
 //
 // # Groups
 //
-// A row of Amplitude's own $groupidentify becomes one such event for each of its groups, and
-// nothing else of the row is sent. With Options.Groups an event with group_properties makes one
-// more for each group that has any: an event of its own, also on PostHog's bill. It has the time of
-// the event, and a uuid that is derived from type, key, properties and time. Amplitude exports the
-// state of the group at the event, so most of them change nothing: where groups have changed
-// little, leave the option out and send each group once, with [hogapi.GroupIdentify].
+// A row of Amplitude's own $groupidentify becomes one such event for each of its groups, and nothing else of
+// the row is sent. With Options.Groups, an event with group_properties makes one more $groupidentify event for
+// each group that has any, also on PostHog's bill. It has the time of the event, and a uuid that is derived
+// from type, key, properties and time. Amplitude exports the state of the group at the event, so most of these
+// events change nothing: if groups have changed little, leave the option out and send each group once, with
+// [hogapi.GroupIdentify].
 //
 // # Skipped and rejected
 //

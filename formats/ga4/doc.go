@@ -1,4 +1,4 @@
-// Package ga4 makes events of the rows that Google Analytics 4 exports to BigQuery.
+// Package ga4 converts the rows that Google Analytics 4 exports to BigQuery to events.
 //
 //	source := hogapi.FileSource(ga4.Format(nil), "export/events-*.json.gz")
 //
@@ -45,8 +45,8 @@
 // ga_session_id stays under its own name: PostHog's $session_id must be a UUIDv7. event_date is
 // kept too: it is the day in the property's time zone, by which Google's reports count.
 //
-// Where a name is taken by another value, the prefix ga4_ is put before it: params come first, and
-// a second param of the same key is kept so. A param distinct_id always gets it.
+// If another value has the name already, the name gets the prefix ga4_: params come first, and a second param
+// of the same key is kept in this way. A param distinct_id always gets the prefix.
 //
 // Dropped: nulls, empty texts, empty objects and (not set) in columns, but not in params; of each
 // row event_bundle_sequence_id, event_server_timestamp_offset, event_previous_timestamp and the
@@ -54,17 +54,17 @@
 //
 // # Skipped and rejected
 //
-// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless Options.Personless keeps them,
-// and the names of Options.Skip ([SkipName]). All other events are kept, including the events that Google makes
-// itself. Rejected are rows without a name, with a time that is not one, and with params of another shape.
+// Skipped are rows of visitors without consent, which have no id ([SkipNoID]), unless Options.Personless keeps
+// them, and the names of Options.Skip ([SkipName]). All other events are kept, including the events that Google
+// makes itself. Rejected are rows without a name, without a valid time, or with params of another shape.
 //
 // # Identity
 //
 // GA4 gives no ids to rows. Since the middle of 2024 rows have batch_page_id, batch_ordering_id and
 // batch_event_index: the uuid is then derived from these, stream_id, both user ids, time, name,
-// event_bundle_sequence_id and params, so that it is the same in all forms and in tables of
-// different age. Older rows get one as [hogapi.FileSource] says, which differs between the forms:
-// import a day from one form of export.
+// event_bundle_sequence_id and params, so that it is the same in all forms and in tables of different age.
+// Older rows get one as [hogapi.FileSource] says. It differs between the forms, so import a day from one form
+// of export only.
 //
 // No event is generated. For a visitor who became a user, formats.Links makes the $identify events.
 package ga4

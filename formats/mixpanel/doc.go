@@ -2,11 +2,10 @@
 //
 // # Files
 //
-// The export API (https://data.mixpanel.com/api/2.0/export, in the EU https://data-eu.mixpanel.com)
-// answers with JSON lines, an object of event and properties each. Save the answer as it is, packed
-// or not. Both from_date and to_date are included: they are days of UTC for projects made since
-// 2023, and of the project's time zone before. An export can end in the middle of a line: that line
-// is rejected, and the day is to be downloaded again.
+// The export API (https://data.mixpanel.com/api/2.0/export, in the EU https://data-eu.mixpanel.com) answers
+// with JSON lines, an object of event and properties each. Save the answer as it is, packed or not. Both
+// from_date and to_date are included: they are days of UTC for projects made since 2023, and of the project's
+// time zone before. An export can end in the middle of a line: that line is rejected. Download the day again.
 //
 // # Mapping
 //
@@ -30,8 +29,8 @@
 //	everything else                             its own name and value             also $import, $is_reshuffled,
 //	                                                                               $warehouse_…
 //
-// Where a record has a property of PostHog's name too, that one stays, and the other keeps
-// Mixpanel's name. The properties historical_migration and analytics_source are added.
+// If a record already has a property of PostHog's name, that property stays, and the other one keeps Mixpanel's
+// name. The properties historical_migration and analytics_source are added.
 //
 // Person properties are $browser, $browser_version, $os, $os_version, $device, $device_type,
 // $current_url, $referrer, $referring_domain, the place, and $initial_referrer,
@@ -40,28 +39,26 @@
 //
 // # Identity
 //
-// The uuid is UUIDv5 of $insert_id in the namespace that PostHog's own importer uses, and name,
-// distinct id and day are the same too: an event that both have imported is one event. A record
-// without $insert_id gets a uuid of its content: see [hogapi.FileSource].
+// The uuid is UUIDv5 of $insert_id in the namespace that PostHog's own importer uses, and name, distinct id and
+// day are the same too: an event that both have imported is one event. The uuid of a record without $insert_id
+// is derived from its content: see [hogapi.FileSource].
 //
-// Mixpanel itself takes two records for one where name, distinct_id, time and $insert_id agree.
-// There are exports in which one $insert_id is on several events. PostHog keeps them apart where
-// their names, persons or days differ, and Check warns of them. Where events of one name, person
-// and day would be lost, set Options.WholeKey.
+// To Mixpanel, two records are the same if name, distinct_id, time and $insert_id are equal. In some exports,
+// several events have one $insert_id. PostHog keeps them apart if their names, persons or days differ, and
+// Check warns of them. If events of one name, person and day would be lost, set Options.WholeKey.
 //
 // An event with both $user_id and $device_id has the device as [hogapi.Event.AnonymousID], so that
-// formats.Links can join the visitor before the login to the user. Where the distinct_id of
-// visitors is "$device:" and the device, as in projects with simplified ID merge, set
-// Options.DevicePrefix: else the links meet nobody. [CheckZone] counts such records. Each $identify
-// that it makes is an event of its own, also on PostHog's bill. An event $create_alias of Mixpanel
-// merges in PostHog as well.
+// formats.Links can join the visitor before the login to the user. If the distinct_id of visitors is "$device:"
+// and the device, as in projects with simplified ID merge, set Options.DevicePrefix: otherwise the links have
+// no effect. [CheckZone] counts such records. Each $identify that it makes is an event of its own, also on
+// PostHog's bill. A $create_alias event of Mixpanel merges persons in PostHog too.
 //
 // # Local time
 //
-// Projects made before 2023 export the local time of the project as if it were UTC. [CheckZone]
-// compares it with the time of Mixpanel's servers. For such a project set Options.Zone. An hour
-// that the clocks show twice is read by when the event arrived. An event in an hour that they skip
-// is rejected: the zone is another one.
+// Projects made before 2023 export the local time of the project as if it were UTC. [CheckZone] compares it
+// with the time of Mixpanel's servers. For such a project set Options.Zone. If the clocks show an hour twice,
+// the time of arrival decides. An event in an hour that the clocks skip is rejected, because the zone must be
+// wrong.
 //
 // # Skipped and rejected
 //

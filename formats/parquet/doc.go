@@ -1,6 +1,5 @@
-// Package parquet reads Parquet files for formats: a row is a record, which is given to a format as
-// a JSON object of its columns. It is a module of its own, since it needs
-// github.com/parquet-go/parquet-go.
+// Package parquet reads Parquet files for formats: a row is a record, which is given to a format as a JSON
+// object of its columns. It is a separate module, since it needs github.com/parquet-go/parquet-go.
 //
 //	options := &parquet.Options{Columns: posthogexport.Columns()}
 //	source := parquet.FileSource(posthogexport.Format(nil), options, "export/*.parquet")
@@ -19,10 +18,10 @@
 //	maps                          objects with an array key_value
 //	nulls                         null
 //
-// A row with a text that is not UTF-8 is a reject. All compressions within a file are read but LZO.
+// A row with a text that is not UTF-8 is a reject. Every compression within a file can be read, except LZO.
 //
-// Only the columns of Options.Columns are read, a page of each at a time: files of 1 GiB take less
-// than 256 MiB, if their pages have the usual size of about a megabyte. Files must lie on a disk;
-// unpack a file that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's
-// exports only says how the file is compressed within.
+// Only the columns of Options.Columns are read, a page of each at a time: a file of 1 GiB takes less than 256
+// MiB of memory, if its pages have the usual size of about a megabyte. Files must be on a disk; unpack a file
+// that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how the
+// file is compressed inside.
 package parquet

@@ -1,10 +1,10 @@
-// Package posthogexport makes events of the rows that PostHog's own batch exports write, to import
-// them into another project.
+// Package posthogexport converts the rows that PostHog's own batch exports write to events, for an import into
+// another project.
 //
 //	source := hogapi.FileSource(posthogexport.Format(nil), "export/*.jsonl.gz")
 //
-// It was written from PostHog's documentation and code: no file of a real export was at hand. Read
-// the report of [hogapi.Check] for yours before you import it, and tell us of differences.
+// It was written from PostHog's documentation and code, without a file of a real export. Read the report of
+// [hogapi.Check] on your files before you import them, and report differences.
 //
 // # Files
 //
@@ -29,7 +29,7 @@
 //	ip                            $ip
 //	other columns                 properties of their own names
 //
-// Where a name is taken by another value, the prefix posthog_ is put before it.
+// If another value has the name already, the name gets the prefix posthog_.
 //
 // Dropped: person_id and person_properties, which are the project's state at the time of the
 // export; created_at, _inserted_at, team_id and site_url; set and set_once, which the properties

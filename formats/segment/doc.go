@@ -1,4 +1,4 @@
-// Package segment makes events of the calls that Segment and RudderStack write to files.
+// Package segment converts the calls that Segment and RudderStack write to files to events.
 //
 //	source := hogapi.FileSource(segment.Format(&segment.Options{GroupType: "company"}), "segment-logs/*/*.gz")
 //
@@ -49,20 +49,18 @@
 //	other members of the context  context                 in one object, as they were
 //	other members of the call     their own names
 //
-// A property of the call goes before one of the context: the value of the context then stays in
-// context. Where a name is taken by another value, the prefix segment_ is put before it; a property
-// distinct_id always gets it.
+// A property of the call takes precedence over one of the context, which then stays in the property context. If
+// another value has the name already, the name gets the prefix segment_; a property distinct_id always gets it.
 //
-// Dropped: _metadata, integrations, projectId, version, writeKey, receivedAt, and the times that
-// are not used; nulls and empty texts of the context and of the call, but not of its properties.
-// The user agent is not taken apart.
+// Dropped: _metadata, integrations, projectId, version, writeKey, receivedAt, and the times that are not used;
+// nulls and empty texts of the context and of the call, but not of its properties. The user agent is not
+// parsed.
 //
 // # Skipped and rejected
 //
-// Skipped are calls without userId and anonymousId ([SkipNoID]), without any time ([SkipNoTime]),
-// and group calls where Options.NoGroups says so ([SkipGroup]). Rejected are calls of another type,
-// with a time that cannot be read, a group call without a group type, an alias call without
-// previousId, and lines that are not JSON.
+// Skipped are calls without userId and anonymousId ([SkipNoID]), without any time ([SkipNoTime]), and group
+// calls if Options.NoGroups is set ([SkipGroup]). Rejected are calls of another type, with a time that cannot
+// be read, a group call without a group type, an alias call without previousId, and lines that are not JSON.
 //
 // # Identity
 //
@@ -70,10 +68,9 @@
 // it is derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its
 // own: cut history and live events by time.
 //
-// An identify call merges its anonymousId into its userId, as it did live, at its place in the
-// file. formats.Links makes such events for the other calls, and sends them first. Traits of the
-// context of other calls than identify are the state of a user at that time: they stay in the
-// event's context.
+// An identify call merges its anonymousId into its userId, as it did live, at its place in the file.
+// formats.Links makes such events for the other calls, and sends them first. In calls other than identify, the
+// traits of the context are the state of the user at that time: they stay in the event's context.
 //
 // A call is at most one event. PostHog does not bill events that are older than 48 hours
 // when it is imported: see [hogapi.Client.Import].

@@ -1,5 +1,5 @@
-// Package lines reads lines from one text, from a file in any form, or from several files in order.
-// It needs bounded memory for texts of any size, and knows the end offset of each line.
+// Package lines reads lines from one text, from a file in any form, or from several files in order. Its memory
+// is bounded for texts of any size. Each line has the offset of its end.
 package lines
 
 import (

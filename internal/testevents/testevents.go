@@ -1,6 +1,6 @@
-// Package testevents has the events that the tests of an import share, the sources that give them, a
-// checkpoint in memory, and the demands on every receipt. It is for tests only: it and internal/proof are
-// the only packages below internal that import the root.
+// Package testevents has the events that the tests of an import share, sources of these events, a checkpoint in
+// memory, and the checks of every receipt. It is for tests only: it and internal/proof are the only packages
+// below internal that import the root.
 package testevents
 
 import (

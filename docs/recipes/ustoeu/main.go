@@ -4,8 +4,8 @@
 //	ustoeu ID FOLDER FILE…
 //
 // The project is that of hogapi.FromEnv: POSTHOG_REGION, POSTHOG_PROJECT_ID, POSTHOG_PROJECT_API_KEY, and
-// POSTHOG_PERSONAL_API_KEY with the scope query:read. The ID names the import for good. The folder keeps its place
-// and its rejects: the same command continues after a stop or a kill.
+// POSTHOG_PERSONAL_API_KEY with the scope query:read. The ID names the import and must not change. The folder
+// keeps the position and the rejects of the import: the same command continues after a stop or a kill.
 package main
 
 import (

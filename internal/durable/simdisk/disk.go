@@ -1,6 +1,6 @@
-// Package simdisk is a disk that forgets. It keeps the promises of POSIX and no others: a crash drops,
-// tears and reorders all changes that are not synced, contents of files and entries of folders each for
-// themselves. It lives in memory and serves tests of a loss of power.
+// Package simdisk simulates a disk in memory, for tests of a loss of power. It keeps only the promises of
+// POSIX: a crash drops, tears and reorders all changes that are not synced, the contents of files independently
+// of the entries of folders.
 package simdisk
 
 import (

@@ -1,6 +1,7 @@
-// Command rehearse plays a release on this machine: it packs the work tree as module versions into a file-system module
-// proxy and shows that a program outside can `go get`, build and run it, and that its commands can be installed. With -nested
-// it does the same for the nested modules that hold an importable package or a command.
+// Command rehearse rehearses a release on this machine: it packs the work tree as module versions into a
+// file-system module proxy, and shows that another program can `go get`, build and run it, and that its
+// commands can be installed. With -nested it does the same for the nested modules that hold an importable
+// package or a command.
 package main
 
 import (

@@ -1,5 +1,6 @@
-// Command sabotage shows that the tests bite. For each patch in internal/sabotage it copies the work tree, takes a guard
-// away and demands that the tests which the patch names fail, after they passed on the untouched copy.
+// Command sabotage shows that the tests can fail. For each patch in internal/sabotage it copies the work tree
+// and runs the tests that the patch names. Then it applies the patch, which removes a guard, and requires that
+// these tests fail.
 package main
 
 import (

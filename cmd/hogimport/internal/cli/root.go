@@ -1,4 +1,4 @@
-// Package cli has the commands of hogimport, a file each.
+// Package cli has the commands of hogimport, one in each file.
 package cli
 
 import (

@@ -1,7 +1,7 @@
-// Package page writes the reports of hogimport as HTML pages. A page is one file: it has its style and its
-// charts in it, no script, and a Content-Security-Policy by which a browser loads nothing. It is made for
-// light and dark screens, for phones, and for printing. All texts of a customer are escaped; characters
-// that are not visible are shown by their code, and PostHog's keys are left out.
+// Package page writes the reports of hogimport as HTML pages. A page is one file with its style and charts. It
+// has no script, and its Content-Security-Policy keeps a browser from loading anything. It fits light and dark
+// screens, phones and paper. Texts from files are escaped: invisible characters are shown as codes, and
+// PostHog's keys are left out.
 package page
 
 import (
