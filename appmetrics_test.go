@@ -128,13 +128,3 @@ func TestAppMetricsRefuseBadInput(t *testing.T) {
 	assert.ErrorContains(t, err, `"onEvent"`)
 	assert.Zero(t, mock.GetTotalCallCount())
 }
-
-func TestAppMetricsThatCannotBeRead(t *testing.T) {
-	client, mock := newTestClient(t)
-	for _, body := range []string{`{"metrics":{"dates":["soon"]}}`, `{"metrics":{"successes":"many"}}`, `{"errors":[{"last_seen":1}]}`, `<html>`} {
-		mock.RegisterNoResponder(httpmock.NewStringResponder(200, body))
-		_, err := client.AppMetrics.Get(t.Context(), "7", nil)
-		decode := as[*DecodeError](t, err)
-		assert.Equal(t, body, string(decode.Body()))
-	}
-}

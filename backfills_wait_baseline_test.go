@@ -108,54 +108,6 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 	}
 }
 
-// Each ticket keeps its own record, however late it is followed.
-func TestTicketsOfTwoRetriesAreToldApart(t *testing.T) {
-	for _, era := range []hogapitest.Era{hogapitest.E2, hogapitest.E3} {
-		synctest.Test(t, func(t *testing.T) {
-			s := hogapitest.New(hogapitest.WithEra(era), hogapitest.WithPolls(1))
-			client, project, export := exported(t, s)
-			failed := project.AddRun(export, hogapitest.Run{Status: "Failed"})
-			project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "the first"}, hogapitest.Outcome{})
-			first, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
-			require.NoError(t, err)
-			for range 4 { // which moves its run on
-				_, err = client.Runs.List(t.Context(), export, nil)
-				require.NoError(t, err)
-			}
-			second, err := client.Runs.Retry(t.Context(), export, failed, anyAge)
-			require.NoError(t, err)
-			_, err = client.Backfills.Wait(t.Context(), second, nil)
-			require.NoError(t, err)
-			_, err = client.Backfills.Wait(t.Context(), first, nil)
-			require.ErrorContains(t, err, "the first")
-		})
-	}
-}
-
-// So does a server with records: the runs that a backfill has joined are then found in the order of their creation.
-func TestJoinedRunsAreFoundWhereTheOrderByIntervalFails(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithRunDelay(time.Second))
-		failing := roundTrip(func(r *http.Request) (*http.Response, error) {
-			if r.URL.Query().Get("ordering") == "data_interval_start" {
-				return &http.Response{StatusCode: 500, Header: http.Header{}, Body: http.NoBody, Request: r}, nil
-			}
-			return s.Transport().RoundTrip(r)
-		})
-		client, project := s.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: failing})), defaultProject(s)
-		export := project.AddExport(hogapitest.Export{})
-		from, to := anHourOf(0)
-		project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run", Polls: 30})
-		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Minute)})
-		ticket, err := client.Backfills.Create(t.Context(), export, anHour(), anyAge)
-		require.NoError(t, err)
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.ErrorContains(t, err, "of the joined run")
-		require.Len(t, state.Runs, 1)
-		require.Equal(t, joined, state.Runs[0].ID)
-	})
-}
-
 // The client reads the records once before the request, and the runs where there are no records. If it cannot, it sends nothing.
 func TestBaselineIsReadBeforeTheRequest(t *testing.T) {
 	flow(t, func(t *testing.T, s *hogapitest.Server, era hogapitest.Era) {

@@ -187,19 +187,6 @@ func TestFollowingReadsOnlyWhatIsNew(t *testing.T) {
 	})
 }
 
-// A failed look does not end a wait, and the next look sees the changes in between.
-func TestBackfillIsFollowedThroughAnOutage(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, export := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})), defaultProject(s).AddExport(hogapitest.Export{})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		s.Script(ops.RunsList, hogapitest.Status(503), hogapitest.CutBefore(), hogapitest.RateLimit("90"))
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Equal(t, 6, state.Completed)
-	})
-}
-
 // The error of a wait tells failed runs from cancelled runs and from failed records.
 func TestBackfillErrorTellsFailedFromCancelled(t *testing.T) {
 	for name, c := range map[string]struct {
@@ -273,55 +260,6 @@ func TestBackfillThatStopsHalfway(t *testing.T) {
 		require.InDelta(t, 0.5, state.Progress, 0.001)
 		require.GreaterOrEqual(t, time.Since(start), 10*time.Minute)
 		require.NotErrorIs(t, err, hogapi.ErrNoRuns)
-	})
-}
-
-// late adds runs to an old service that makes nothing by itself, each so many seconds from now.
-func late(project *hogapitest.Project, export uuid.UUID, runs map[int]hogapitest.Run) {
-	for seconds, run := range runs {
-		time.AfterFunc(time.Duration(seconds)*time.Second, func() { project.AddRun(export, run) })
-	}
-}
-
-// Without a record the first look may come before the first run. Wait does not mistake a run that was over before the request for it.
-func TestRunsThatWereOverAreNotMistaken(t *testing.T) {
-	from, to := anHourOf(0)
-	for name, retry := range map[string]bool{"backfill": false, "retry": true} {
-		t.Run(name, bubble(func(t *testing.T) {
-			s := hogapitest.New(hogapitest.WithOldService())
-			client, project, export := exported(t, s)
-			ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
-			old := hogapitest.Run{Status: "Failed", Start: from, End: to, Created: time.Now().Add(-4 * time.Second), Finished: time.Now().Add(-time.Second)}
-			if retry {
-				old.Finished = time.Now() // the ticket's time may be a little early
-			}
-			id := project.AddRun(export, old)
-			if retry {
-				ticket = &hogapi.BackfillTicket{ExportID: export, RetriedRun: id, RequestedAt: ticket.RequestedAt}
-			}
-			late(project, export, map[int]hogapitest.Run{33: {Start: from, End: to}})
-			state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-			require.NoError(t, err)
-			require.Len(t, state.Runs, 1)
-			require.NotEqual(t, id, state.Runs[0].ID)
-		}))
-	}
-}
-
-// A run that was under way may end before its interval's turn comes. The interval then gets a run of its own, which counts.
-func TestBackfillDoesNotEndWithAJoinedRunThatEndedEarly(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		s := hogapitest.New(hogapitest.WithOldService())
-		client, project, export := exported(t, s)
-		from, middle := anHourOf(0)
-		_, to := anHourOf(1)
-		ticket := &hogapi.BackfillTicket{ExportID: export, StartAt: hogapi.At(from), EndAt: hogapi.At(to), RequestedAt: time.Now()}
-		project.NextRuns(hogapitest.Outcome{Status: "Failed"})
-		project.AddRun(export, hogapitest.Run{Status: "Running", Start: middle, End: to, Created: time.Now().Add(-time.Minute)})
-		late(project, export, map[int]hogapitest.Run{61: {Start: from, End: middle}, 122: {Start: middle, End: to}})
-		state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-		require.Equal(t, 2, state.Completed)
 	})
 }
 

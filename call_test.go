@@ -32,7 +32,7 @@ func newTestClient(t *testing.T, options ...Option) (*Client, *httpmock.MockTran
 	return newFakeClient(t, mock, options...), mock
 }
 
-// Do refuses an output that it cannot decode into, and an unknown replay class, before it sends anything.
+// Do refuses an output that it cannot decode into, an unknown replay class and a body that is no JSON, before it sends anything.
 func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 	client, mock := newTestClient(t)
 	var none *struct{ ID int }
@@ -40,6 +40,7 @@ func TestDoRefusesWhatItCannotCarryOut(t *testing.T) {
 		requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/"}, out), "out")
 	}
 	requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Replay: ReplayNever + 1}, nil), "Replay")
+	requireInputError(t, client.Do(t.Context(), Request{Method: "POST", Path: "/insights/", Body: func() {}}, nil), "body")
 	require.Zero(t, mock.GetTotalCallCount())
 }
 

@@ -208,25 +208,6 @@ func TestHundredLoneRefusalsStop(t *testing.T) {
 	}
 }
 
-// Until the service has accepted an event, no reject is settled: many refusals come from elsewhere.
-func TestAllRefusedByTheService(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		server, client := fake(t)
-		refuseEvents(t, server, every(1))
-		options := hogapi.ImportOptions{ID: "refused", Checkpoint: &memoryCheckpoint{}, Rejects: ignoreRejects, Rate: hogapi.Unpaced}
-		options.Delivery.Protocol = hogapi.ProtocolBatch
-		receipt, err := client.Import(t.Context(), numbered(30), &options)
-		stop := tooMany(t, err)
-		assert.ErrorContains(t, stop, "30 of 30 records were rejected")
-		assert.ErrorContains(t, stop, "the first of this run: event refused: answer_400: event: the server answered 400: failed to parse request")
-		assert.EqualValues(t, 30, receipt.Rejected)
-		refuseEvents(t, server, func(int) bool { return false })
-		receipt = imported(t, client, numbered(30), &options)
-		assert.EqualValues(t, 30, receipt.Acknowledged, "it began at the start again")
-	})
-}
-
 // A wait that the service asks for and that is longer than the limit stops at once, instead of after the limit.
 func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 	for name, wait := range map[string]time.Duration{"a second over the limit": 901 * time.Second, "a day": 24 * time.Hour, "a century": 876_600 * time.Hour} {
@@ -242,52 +223,6 @@ func TestTooLongRetryAfterStopsAtOnce(t *testing.T) {
 			assert.Less(t, time.Since(begin), time.Second, name)
 			assert.Len(t, server.Calls(ops.Capture), 1)
 		})
-	}
-}
-
-// One question before the first event decides. Only the words of capture v1 mean capture v1.
-func TestProtocolIsAskedOnce(t *testing.T) {
-	t.Parallel()
-	for name, test := range map[string]struct {
-		options []hogapitest.Option
-		faults  []hogapitest.Fault
-		want    hogapi.Protocol
-		warned  int64
-		stop    hogapi.StopReason
-		asked   int
-	}{
-		"a server that has it":      {want: hogapi.ProtocolV1, asked: 1},
-		"one that has not":          {options: []hogapitest.Option{hogapitest.WithoutV1()}, want: hogapi.ProtocolBatch, asked: 1},
-		"a page":                    {faults: []hogapitest.Fault{hogapitest.HTML(200)}, want: hogapi.ProtocolBatch, warned: 1, asked: 1},
-		"401":                       {faults: []hogapitest.Fault{hogapitest.Status(401)}, stop: hogapi.StopUnauthorized, asked: 1},
-		"an outage":                 {faults: []hogapitest.Fault{hogapitest.Repeat(5, hogapitest.Status(503))}, want: hogapi.ProtocolV1, asked: 6},
-		"a long outage":             {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Status(503))}, stop: hogapi.StopNoProgress},
-		"a host that never answers": {faults: []hogapitest.Fault{hogapitest.Always(hogapitest.Refuse())}, stop: hogapi.StopUnreachable},
-	} {
-		t.Run(name, parallelBubble(func(t *testing.T) {
-			server := hogapitest.New(test.options...)
-			client := server.Client(t)
-			server.Script(ops.Protocol, test.faults...)
-			receipt, err := client.Import(t.Context(), numbered(100), &hogapi.ImportOptions{ID: "ask", Rate: hogapi.Unpaced})
-			if test.asked > 0 {
-				assert.Len(t, server.Calls(ops.Protocol), test.asked)
-			}
-			if test.stop != "" {
-				assert.Equal(t, test.stop, stopOf(t, err).Reason, "%v", err)
-				assert.Zero(t, receipt.Read)
-				assert.Zero(t, server.Ledger().Len())
-				return
-			}
-			require.NoError(t, err)
-			assert.Equal(t, test.want, receipt.Protocol)
-			assert.Equal(t, test.warned, receipt.Warnings[warnings.Protocol])
-			assert.EqualValues(t, 100, receipt.Acknowledged)
-			requireWhole(t, server, 100)
-			for _, r := range server.Ledger().Requests() {
-				assert.Equal(t, string(test.want), r.Protocol)
-			}
-			assert.Empty(t, server.Breaches())
-		}))
 	}
 }
 
