@@ -137,7 +137,7 @@ func TestRejectsAlone(t *testing.T) {
 		}
 		b.Signal()
 		synctest.Wait()
-		require.ErrorContains(t, b.stopped, "100 of 100 records were rejected, every one of the first records; no place was saved")
+		require.ErrorContains(t, b.stopped, "100 of 100 records were rejected, every one of the first records; no position was saved")
 		b.end()
 		assert.Len(t, b.log, 100, "what is after them waits")
 		assert.NotContains(t, b.log, "save")

@@ -92,7 +92,7 @@ func (l *Limits) isOverShare(c ledger.Counts) bool {
 func (l *Limits) stop(c ledger.Counts, what string) error {
 	err := fmt.Errorf("%d of %d records were rejected, %s", c.Rejects(), c.Acknowledged+c.Rejects(), what)
 	if c.Acknowledged == 0 && l.hasShare() && !l.IsCheck {
-		err = fmt.Errorf("%w; no place was saved", err)
+		err = fmt.Errorf("%w; no position was saved", err)
 	}
 	switch {
 	case l.First == nil:

@@ -210,7 +210,7 @@ func (e *importError) soFar() string {
 	if unsettled, ok := errors.AsType[*hogapi.UnsettledError](e.err); ok && unsettled.Count > 0 {
 		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
 	}
-	return text + "; the place is in " + e.state.dir
+	return text + "; the position is in " + e.state.dir
 }
 
 func (e *importError) afterRejects(begun bool) string {

@@ -28,8 +28,8 @@ type fetchFlags struct {
 const fetchHelp = `Download the raw export of another tool, in complete parts.
 
 A part is read to its end before it gets its name in the folder, so every file
-there can be imported. Stopped by Ctrl-C, a crash or a kill, the same command
-downloads what is missing. Rate-limit waits are respected and shown.`
+there can be imported. After Ctrl-C, a crash or a kill, the same command
+downloads the missing parts. Rate limits are obeyed, and waits are shown.`
 
 const fetchExample = `  hogimport fetch mixpanel --from 2023-01-01 --to 2024-03-31 export
   hogimport fetch amplitude --region eu --from 2023-01-01 --to 2024-03-31 export`
@@ -55,8 +55,8 @@ func folderOnly(_ *cobra.Command, args []string) error {
 
 func (f *fetchFlags) bind(cmd *cobra.Command, regions string) {
 	flags := cmd.Flags()
-	flags.StringVar(&f.from, "from", "", "the first `DAY`, such as 2024-01-01; it is in the export")
-	flags.StringVar(&f.to, "to", "", "the last `DAY`; it is in the export too")
+	flags.StringVar(&f.from, "from", "", "the first `DAY` of the export, such as 2024-01-01")
+	flags.StringVar(&f.to, "to", "", "the last `DAY` of the export, included")
 	flags.StringVar(&f.region, "region", "us", "where the project's data is, a `REGION`: "+regions)
 	const most = 64
 	flags.Int64Var(&f.most, "max-gib", most, "the most `GIB` that one run downloads; 0: no limit")
@@ -108,8 +108,8 @@ were offline arrive up to 5 days later: --again downloads such days again.`,
 	flags.StringVar(&m.ServiceAccount, "service-account", "", "the `NAME` of a service account; or MIXPANEL_SERVICE_ACCOUNT")
 	flags.StringVar(&secretFile, "secret-file", "", "a `FILE` with the secret, of the service account or else of the project; better in the environment: MIXPANEL_SERVICE_ACCOUNT_SECRET, MIXPANEL_API_SECRET")
 	flags.StringVar(&m.Project, "mixpanel-project", "", "the `NUMBER` of the project; or MIXPANEL_PROJECT_ID")
-	flags.StringVar(&zone, "zone", "", "the time zone of a project made before 2023, such as `US/Pacific`: its days end then. Give it to check and run too")
-	flags.IntVar(&m.Days, "days", 1, "how many `DAYS` a file has: up to 31")
+	flags.StringVar(&zone, "zone", "", "the time zone of a project made before 2023, such as `US/Pacific`, in which its days end. Give it to check and run too")
+	flags.IntVar(&m.Days, "days", 1, "the number of `DAYS` in a file, up to 31")
 	flags.BoolVar(&isAgain, "again", false, "download again the days to which events may have been added since")
 	return cmd
 }
@@ -128,8 +128,9 @@ func newFetchAmplitudeCommand(a *app) *cobra.Command {
 		Use: "amplitude DIR", Short: "Download the events of an Amplitude project", Example: fetchAmplitudeExample, Args: folderOnly,
 		Long: fetchHelp + `
 
-The days are those of UTC on which events reached Amplitude, up to two hours ago.
-A day that is more than one answer may hold is taken in pieces, down to an hour.`,
+A day has the events that reached Amplitude on that day in UTC, up to two hours
+ago. A day that is too large for one answer is downloaded in pieces, down to an
+hour.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			v.Region, v.Host = f.region, f.host
 			if v.APIKey, err = a.secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {

@@ -15,14 +15,14 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-const fixHelp = `Import what an import has rejected, with a corrected mapping or after the reject
-file was corrected by hand: edit a line and remove "$reject" from it. Where a
-record made no event, the line has it in "raw": correct it there, and leave
-"$reject"; or write the whole event next to the uuid.
+const fixHelp = `Import the rejects of an import, with a corrected mapping or after the reject
+file was corrected by hand: edit a line and remove "$reject" from it. If a
+record made no event, the line has the record in "raw": correct it there and
+leave "$reject"; or write the whole event next to the uuid.
 
-Each event keeps the uuid that it had, so it is one event wherever it is
-corrected. What is rejected again is in a reject file of its own: run fix once
-more with a better mapping. Flags that are not given are those of the import.`
+Each event keeps its uuid, so a corrected event is the same event. Records that
+are rejected again are in a reject file of their own: run fix again with a
+better mapping. Flags that are not given are those of the import.`
 
 const fixExample = `  hogimport fix --state hogimport-state/export --zone US/Pacific
   hogimport fix --state hogimport-state/actions \

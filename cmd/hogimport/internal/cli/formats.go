@@ -17,15 +17,15 @@ import (
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
 
-Files may be packed with gzip, zstd or zip. Of files of an unknown form, --map
-says what their columns or members are, TARGET=SOURCE; --header names the
-columns of a table that has no header:
+Files may be packed with gzip, zstd or zip. For files of another form, --map
+gives the meaning of a column or member, TARGET=SOURCE; --header names the
+columns of a table that has no header. The targets are:
 
-  event person time     what every event needs; time without an offset is in
-                        --zone, and refused without one
+  event person time     required; a time without an offset is in --zone, and
+                        refused if there is no --zone
   uuid anonymous        an id of the event; another id of the person
   $set.NAME             a person property; also $set_once.NAME
-  NAME                  a property; in quotes ("time") if it is such a word
+  NAME                  a property; in quotes ("time") if it is another target
   *                     all members of an object become properties
   drop                  left out
 
@@ -37,12 +37,12 @@ bars are quoted ("a.b"). It can be followed by how it is read:
   |number                     a text that is a number
   |json                       a text that is JSON
 
-or is const:TEXT. Of several sources for one target the first that is not empty
-counts. What is not mapped stays a property of its own name; the columns event,
-distinct_id, timestamp, uuid and anonymous_id need no mapping.
+or is const:TEXT. Of several sources for one target, the first that is not empty
+counts. Other columns become properties with the same names; the columns event,
+distinct_id, timestamp, uuid and anonymous_id need no --map.
 
-A time is read whole, or its record is rejected. A time that the clocks of the
-zone skip is rejected; of one that they show twice the first counts.`
+A record is rejected if its time cannot be read to the end, or if the clocks of
+the zone skip it. Of a time that the clocks show twice, the first counts.`
 
 const formatsExample = `  hogimport run --format csv actions.csv --map event=action \
       --map person=user --map person=device --map 'time=when|unix'

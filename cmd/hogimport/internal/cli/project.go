@@ -38,7 +38,7 @@ type project struct {
 func (p *project) bindKey(cmd *cobra.Command) {
 	p.bindHost(cmd)
 	f := cmd.Flags()
-	f.StringVar(&p.captureHost, "capture-host", "", "the origin that takes events, where it is not that of --host: a `URL`")
+	f.StringVar(&p.captureHost, "capture-host", "", "the `URL` of the origin that takes events, if it is not that of --host")
 	f.StringVar(&p.key, "project-key", "", "the project API `KEY` (phc_…), or @FILE; better in the environment: POSTHOG_PROJECT_API_KEY")
 	f.StringVar(&p.keyFile, "project-key-file", "", "a `FILE` with the project API key")
 }

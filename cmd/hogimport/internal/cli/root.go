@@ -33,11 +33,12 @@ type app struct {
 	log  string // --log: "text" or "json"
 }
 
-const longHelp = `hogimport moves the history of another analytics tool into PostHog: it checks
-files, imports them resumably, and verifies that everything has arrived.
+const longHelp = `hogimport moves the history of another analytics tool to PostHog: it downloads
+the history, checks the files, imports them resumably, and verifies that all
+events have arrived.
 
-Each flag has an environment variable of its own, shown with it. The keys of the
-project are best given there: POSTHOG_PROJECT_API_KEY, POSTHOG_PERSONAL_API_KEY.`
+Each flag has an environment variable, which is shown next to it. Give keys in
+the environment: POSTHOG_PROJECT_API_KEY, POSTHOG_PERSONAL_API_KEY.`
 
 const exitHelp = `Exit codes:
   0  complete; rejects below the limit are named on the last line
@@ -83,7 +84,7 @@ func (a *app) end(err error) int {
 
 func newRoot(a *app) *cobra.Command {
 	root := &cobra.Command{
-		Use: "hogimport", Short: "Move the history of another analytics tool into PostHog",
+		Use: "hogimport", Short: "Move the history of another analytics tool to PostHog",
 		Long: longHelp + "\n\n" + exitHelp, Example: rootExample, Version: version(),
 		SilenceUsage: true, SilenceErrors: true,
 		PersistentPreRunE: func(cmd *cobra.Command, _ []string) error { return a.begin(cmd) },
@@ -96,7 +97,7 @@ func newRoot(a *app) *cobra.Command {
 		return usageError(fmt.Sprintf("%v", err), term.DidYouMean(cmd, err)+"see "+cmd.CommandPath()+" --help")
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
-	root.PersistentFlags().StringVar(&a.log, "log", "text", "how progress is written where there is no terminal: text or json, a `FORM` of lines")
+	root.PersistentFlags().StringVar(&a.log, "log", "text", "the `FORM` of progress, warnings and errors: text or json")
 	root.AddCommand(commands(a)...)
 	root.SuggestionsMinimumDistance = 2
 	completeValues(root)

@@ -34,10 +34,10 @@ type runFlags struct {
 
 const runHelp = `Import files: check the first records, ask once, and send them.
 
-It keeps its place in a state folder, ./hogimport-state/NAME. Stopped by Ctrl-C,
-a crash or a kill, the same command continues; no event is lost, and what is
-sent twice is stored once. Ctrl-C finishes what is under way; press it again to
-stop immediately.
+It keeps its position in a state folder, ./hogimport-state/NAME. After Ctrl-C, a
+crash or a kill, the same command continues; no event is lost, and an event that
+is sent twice is stored once. After Ctrl-C it finishes the requests under way;
+press it again to stop at once.
 
 It asks before it sends, on a terminal. Without one, --yes is required.`
 
@@ -69,13 +69,13 @@ func newRunCommand(a *app) *cobra.Command {
 func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	r.flags = f
-	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's place and its rejects; default: hogimport-state/NAME, after the files")
-	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: made of the files")
+	f.StringVar(&r.state, "state", "", "the `FOLDER` that keeps the import's position and rejects; default: hogimport-state/NAME, named after the files")
+	f.StringVar(&r.importID, "import-id", "", "the import's `NAME` in the project ($import_job_id); default: derived from the files")
 	f.StringVar(&r.rejects, "max-rejects", "1%", "stop when more is rejected: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
 	f.StringVar(&r.rate, "rate", "1000", "the most `EVENTS` per second, or none for no limit")
 	f.StringVar(&r.protocol, "protocol", "auto", "how events are sent, a `PROTOCOL`: auto, v1 or batch")
-	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when nothing gets through for this `TIME`")
-	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which is of this machine only")
+	f.DurationVar(&r.maxOutage, "max-outage", 15*time.Minute, "stop when requests have failed for this `TIME`")
+	f.StringVar(&r.metrics, "metrics", "", "serve the numbers of the run for Prometheus at an `ADDRESS`, such as :9464, which only this machine can reach")
 	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
 

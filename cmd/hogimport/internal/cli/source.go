@@ -42,7 +42,7 @@ type input struct {
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
-	f.StringArrayVar(&in.Map, "map", nil, "what a column or a path is: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	f.StringArrayVar(&in.Map, "map", nil, "the meaning of a column or a path: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
 	f.StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")

@@ -143,13 +143,13 @@ func TestHowFarAnImportGot(t *testing.T) {
 		kept kept
 		err  error
 	}{
-		"15 records are processed; the place is in D":                                                 {kept{}, errInterrupted},
-		"15 records are processed; the place is in D ":                                                {kept{Total: 15, IsExact: true}, errInterrupted},
-		"15 of 16 records are processed; the place is in D":                                           {kept{Total: 16, IsExact: true}, errInterrupted},
-		"15 of about 16 records are processed; the place is in D":                                     {kept{Total: 15, Links: 1}, errInterrupted},
-		"15 records are processed; the place is in D  ":                                               {kept{}, &hogapi.UnsettledError{}},
-		"15 records are processed, and 3 under way will be sent again; the place is in D":             {kept{}, &hogapi.UnsettledError{Count: 3}},
-		"15 of about 20 records are processed, and 1 under way will be sent again; the place is in D": {kept{Total: 20}, &hogapi.UnsettledError{Count: 1}},
+		"15 records are processed; the position is in D":                                                 {kept{}, errInterrupted},
+		"15 records are processed; the position is in D ":                                                {kept{Total: 15, IsExact: true}, errInterrupted},
+		"15 of 16 records are processed; the position is in D":                                           {kept{Total: 16, IsExact: true}, errInterrupted},
+		"15 of about 16 records are processed; the position is in D":                                     {kept{Total: 15, Links: 1}, errInterrupted},
+		"15 records are processed; the position is in D  ":                                               {kept{}, &hogapi.UnsettledError{}},
+		"15 records are processed, and 3 under way will be sent again; the position is in D":             {kept{}, &hogapi.UnsettledError{Count: 3}},
+		"15 of about 20 records are processed, and 1 under way will be sent again; the position is in D": {kept{Total: 20}, &hogapi.UnsettledError{Count: 1}},
 	} {
 		e := &importError{err: tt.err, state: &state{dir: "D", kept: tt.kept}, receipt: receipt}
 		assert.Equal(t, strings.TrimSpace(want), e.soFar())

@@ -279,7 +279,7 @@ func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	require.Equal(t, 4, r.Code, r.Stderr)
 	said := clitest.Words(r.Stderr)
 	assert.Contains(t, said, "Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
-	assert.Regexp(t, `of about 8,\d+ records are processed; the place is in hogimport-state/events`, said)
+	assert.Regexp(t, `of about 8,\d+ records are processed; the position is in hogimport-state/events`, said)
 	assert.Contains(t, said, "run the same command again: it continues where it stopped")
 	assert.Less(t, server.Ledger().Unique(), 8000)
 	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")

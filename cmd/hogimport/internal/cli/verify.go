@@ -39,13 +39,13 @@ func newVerifyCommand(a *app) *cobra.Command {
 	v := &verify{app: a}
 	cmd := &cobra.Command{
 		Use: "verify [FILES...]", Short: "Compare an import with what the project shows",
-		Long: `verify counts the events of an import in the project, by day and name, adds up
-their uuids, and compares both with what was sent. If they differ it reads the
-files again and names the events that are missing. Historical events can take
-minutes to hours to appear: run it again in a few hours if it says that events
-are still arriving. Nothing that can still arrive is called missing: that takes
-three checks over an hour or more, a day after the end of the import. Each run
-counts as one check; --wait makes them all.
+		Long: `verify counts the events of an import in the project, by day and name, computes
+digests of their uuids, and compares both with the receipt of the import. If
+they differ it reads the files again and names the missing events. Historical
+events can take minutes to hours to appear: run it again in a few hours if it
+says that events are still arriving. An event that can still arrive is never
+called missing: that takes three checks over at least an hour, and a day after
+the end of the import. Each run counts as one check; --wait makes them all.
 
 The personal API key needs the scope query:read. Files need to be named only if
 they were moved.
@@ -66,8 +66,8 @@ unknown, 5 the key or the project is wrong.`,
 	f.StringVar(&v.report, "report", "", "write an HTML page to a `FILE`")
 	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
 	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
-	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, also where their sums agree")
-	f.DurationVar(&v.patience, "patience", 24*time.Hour, "how much `TIME` after the end of the import events may take to arrive")
+	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, even if their digests are equal")
+	f.DurationVar(&v.patience, "patience", 24*time.Hour, "the `TIME` after the end of the import in which no event is called missing")
 	return cmd
 }
 
