@@ -112,7 +112,7 @@ func (s *BackfillsService) List(ctx context.Context, exportID uuid.UUID, o *Back
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields the pages of List. An error comes once, last, as a [*PageError] that says where to resume.
+// Pages yields the pages of List.
 func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[*CursorPage[Backfill], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
 }

@@ -46,8 +46,7 @@ type BatchExport struct {
 
 func (e *BatchExport) complete() error { return hasID(e.ID) }
 
-// Model is the kind of data that an export exports. The service may send values that this package does not
-// know.
+// Model is the kind of data that an export exports.
 type Model string
 
 // The known models. The last two need a newer server.
@@ -63,8 +62,7 @@ var models = []Model{ModelEvents, ModelPersons, ModelSessions, ModelHogQL}
 // IsKnown reports whether m is a model of this package.
 func (m Model) IsKnown() bool { return isKnown(m, models) }
 
-// Interval is the time between two runs of an export. The service may send values that this package does
-// not know.
+// Interval is the time between two runs of an export.
 type Interval string
 
 // The known intervals. Intervals below an hour need a feature of the plan.
@@ -231,7 +229,7 @@ func (s *BatchExportsService) List(ctx context.Context, o *ListOptions, options 
 	return s.walk(o, options).One(ctx)
 }
 
-// Pages yields the pages of List. An error comes once, last, as a [*PageError] that says where to resume.
+// Pages yields the pages of List.
 func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[*OffsetPage[BatchExport], error] {
 	return s.walk(o, options).Pages(ctx)
 }
@@ -338,10 +336,9 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 	return s.client.logs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }
 
-// AllLogs yields the log of an export from the newest entry to the oldest. It neither loses nor repeats entries
-// if several have the time at which a page ends. If all entries of a page have the same microsecond, it ends
-// with an error. An error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to
-// PageError.Before.
+// AllLogs yields the log of an export, newest entry first. It neither loses nor repeats entries if several have
+// the time at which a page ends. If all entries of a page have the same microsecond, it ends with an error. An
+// error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }

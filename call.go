@@ -139,7 +139,6 @@ func refused(op Op, r *outgoing.Refusal) error {
 	return &InputError{Op: op, Field: r.Field, Value: r.Value, Want: r.Want}
 }
 
-// check returns an error if the request has bad input and must not be sent.
 func (r request) check(ctx context.Context) error {
 	return cmp.Or(checkContext(ctx, r.op.Name), refused(r.op.Name, r.refusal))
 }
@@ -213,7 +212,6 @@ func nameProjects(err error, above string) {
 	}
 }
 
-// fetch carries out a request and returns its answer, a T.
 func fetch[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
 	var out T
 	if err := c.call(ctx, r, &out, options...); err != nil {
@@ -275,7 +273,6 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	return x, refused(r.op.Name, outgoing.SetHeader(header, cfg.header, key, c.core.userAgent, body != nil))
 }
 
-// target returns the URL of a request below a path of the API and the project.
 func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *outgoing.Refusal) {
 	if c.core.api == nil || c.core.personalKey == nil {
 		return nil, outgoing.Refuse("client", "", "a client with WithPersonalAPIKey and a region or base URL")

@@ -129,7 +129,6 @@ func compression(e Encoder) pipeline.Compression {
 	return pipeline.Compression{Encoding: e.Encoding(), NewWriter: func() delivery.Encoder { return e.NewWriter() }}
 }
 
-// limits returns the limits with every default filled in.
 func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	d := o.Delivery
 	l = delivery.Limits{

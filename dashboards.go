@@ -45,8 +45,7 @@ type Dashboard struct {
 
 func (d *Dashboard) complete() error { return hasID(d.ID) }
 
-// CreationMode is the way in which a dashboard was made. The service may send values that this package does not
-// know.
+// CreationMode is the way in which a dashboard was made.
 type CreationMode string
 
 // The known modes.
@@ -61,8 +60,7 @@ var creationModes = []CreationMode{
 	CreationModeDefault, CreationModeTemplate, CreationModeDuplicate, CreationModeUnlisted,
 }
 
-// RestrictionLevel says who may edit a dashboard. The service may send values that this package
-// does not know.
+// RestrictionLevel says who may edit a dashboard.
 type RestrictionLevel int
 
 // The known levels.
@@ -71,8 +69,7 @@ const (
 	RestrictionOnlyCollaboratorsCanEdit RestrictionLevel = 37
 )
 
-// PrivilegeLevel says whether the user of the key may view or edit a dashboard. The service may send values
-// that this package does not know.
+// PrivilegeLevel says whether the user of the key may view or edit a dashboard.
 type PrivilegeLevel int
 
 // The known levels.

@@ -37,8 +37,7 @@ func (d *DataDeletion) complete() error {
 	return cmp.Or(hasID(d.ID), hasText(string(d.Status), "status"))
 }
 
-// DataDeletionStatus is the progress of a deletion. The service may send values that this package does not
-// know.
+// DataDeletionStatus is the progress of a deletion.
 type DataDeletionStatus string
 
 // The known statuses.

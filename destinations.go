@@ -61,7 +61,6 @@ func (d *Destination) UnmarshalJSON(b []byte) error {
 	return nil
 }
 
-// configTypes has the type of the config of each kind of destination.
 var configTypes = map[destination.Type]reflect.Type{
 	destination.TypeS3:           reflect.TypeFor[destination.S3](),
 	destination.TypeAwsS3:        reflect.TypeFor[destination.S3](),
@@ -240,8 +239,7 @@ func (s *ranStep) complete() error {
 	return hasText(string(s.Result.Status), "status")
 }
 
-// DestinationTestStatus is the end of a step of a destination's test. The service may send values that this
-// package does not know.
+// DestinationTestStatus is the result of a step.
 type DestinationTestStatus string
 
 // The known statuses.

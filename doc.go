@@ -21,17 +21,16 @@
 //
 // # Contents
 //
-//   - [Client.BatchExports]: list, get, create, update, delete, pause, unpause and backfill exports; test their
-//     destinations; read their logs
-//   - [Client.Backfills]: wait for a backfill or a retry; on newer servers also list, get, create and cancel
+//   - [Client.BatchExports]: manage, pause and backfill batch exports, test their destinations, and read their
+//     logs
+//   - [Client.Backfills]: wait for backfills and retries; on newer servers also list, create and cancel
 //     backfills
-//   - [Client.Runs]: list, get, cancel, retry, watch and wait for runs; find the failed runs of intervals that
-//     are still not exported; read logs
-//   - [Client.Integrations]: list, get, create and delete the integrations that hold the credentials of destinations
-//   - [Client.AppMetrics]: read counts and errors of apps and of batch exports, and historical exports; older
-//     servers only
-//   - [Client.FileDownloads]: export data on demand, and download the files; a download resumes
-//   - [Client.Dashboards]: list and get dashboards
+//   - [Client.Runs]: list, retry, cancel and watch runs, and read their logs; find intervals that are not
+//     exported
+//   - [Client.Integrations]: manage the integrations that hold the credentials of destinations
+//   - [Client.AppMetrics]: on older servers, read the counts and errors of apps and of batch exports
+//   - [Client.FileDownloads]: export data on demand, and download the files
+//   - [Client.Dashboards]: read dashboards
 //   - [Client.IngestionWarnings]: list the warnings about events that the service dropped or changed on arrival
 //   - [Check] and [Client.Import]: check and send past events from a [Source], such as [JSONLinesFile],
 //     [FileSource] or [PagedSource]
@@ -41,7 +40,8 @@
 //   - [Client.Do]: call any other endpoint of the project
 //
 // The documentation of each method names its endpoint and the scope that the personal API key needs.
-// [Client.ForProject] makes a client for another project.
+// [Client.ForProject] makes a client for another project. The service may send other values than the constants
+// of types such as [Model] and [RunStatus]; they are kept.
 //
 // The packages destination and integration have the configs of destinations and of their credentials. Package
 // formats, and the packages below it, read the exports of other vendors. The packages ops, reasons and warnings
@@ -51,7 +51,7 @@
 // # Lists
 //
 // List returns one page; Pages iterates over pages and All over items. If an iteration cannot be completed, its
-// last value is an error, never a silent end. A [*PageError] says where to resume. Runs of any age are listed,
+// last value is an error, usually a [*PageError], which says where to resume. Runs of any age are listed,
 // although the service itself lists only the last 7 days by default.
 //
 // # Errors

@@ -89,7 +89,6 @@ type badRecord struct {
 // errNeedsMapping rejects a record of an import with a mapping that is now given without one.
 var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
 
-// refusal returns the reason of the reject.
 func (b *badRecord) refusal() *wire.Refusal {
 	if own, ok := errors.AsType[*EventError](b.err); ok {
 		return own.refusal()

@@ -183,7 +183,6 @@ func (x *exchange) reply() Reply {
 // completed is an answer that can check itself: other JSON, such as {} or null, decodes without an error.
 type completed interface{ complete() error }
 
-// listed is an answer that holds a list.
 type listed interface {
 	decodeRows(ctx context.Context, body []byte) error
 }

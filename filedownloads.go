@@ -183,7 +183,6 @@ func (r CountRowsRequest) check() *outgoing.Refusal {
 // slowestCount is longer than the 30 seconds after which the service gives up.
 const slowestCount = time.Minute
 
-// rowCount is the answer to a [CountRowsRequest].
 type rowCount struct {
 	Count *int64 `json:"count"`
 }

@@ -234,10 +234,8 @@ func (w *formatWalk) made(f *lines.File, l lines.Line) (made []Event) {
 	return made
 }
 
-// recordsAfter reads the records of a RecordSource.
 type recordsAfter func(ctx context.Context, after Position) iter.Seq2[Record, error]
 
-// records yields the events of all records after a position.
 func (w *formatWalk) records(ctx context.Context, read recordsAfter, after Position, yield func(Event, error) bool) error {
 	if err := w.format.check(); err != nil {
 		return err
@@ -347,7 +345,6 @@ const (
 	LayoutTSV  Layout = "tsv"  // one row a line, with fields separated by tabs, without quotes
 )
 
-// nameOf returns the name of a source of records in the format.
 func (f Format) nameOf(files string) string {
 	if f.Options == "" {
 		return f.Name + ": " + files

@@ -54,7 +54,7 @@ type WarningSample struct {
 	Details      json.RawMessage `json:"details"`
 }
 
-// WarningSeverity is the severity of a warning. The service may send values that this package does not know.
+// WarningSeverity is the severity of a warning.
 type WarningSeverity string
 
 // The known severities.

@@ -92,7 +92,6 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 	}
 }
 
-// walkAs yields the events of all records after a position.
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck

@@ -57,8 +57,7 @@ func (e *LogEntry) complete() error {
 	return nil
 }
 
-// LogLevel is the severity of a log entry. The service may send values that this package does not
-// know.
+// LogLevel is the severity of a log entry.
 type LogLevel string
 
 // The known log levels.
@@ -148,7 +147,6 @@ func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...
 	return fetch[LogPage](ctx, c, r.refuse(selected.check()).with(query), options)
 }
 
-// allLogs walks a log from the newest entry to the oldest, by Before.
 func (c *Client) allLogs(ctx context.Context, r request, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	selected := orDefault(o)
 	selected.Limit = cmp.Or(selected.Limit, mostLogs)

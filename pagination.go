@@ -199,7 +199,6 @@ func (e *NameError) Error() string {
 // Is matches ErrNotFound if nothing has the name.
 func (e *NameError) Is(target error) bool { return target == ErrNotFound && len(e.IDs) == 0 }
 
-// byName returns the only item of a list that has a name.
 func byName[T any](op Op, name string, list iter.Seq2[T, error], of func(*T) (id any, names []string)) (*T, error) {
 	if name == "" {
 		return nil, refused(op, outgoing.Refuse("name", "", "a name"))

@@ -14,8 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Stats is a snapshot of a running import: Read = Acknowledged + Rejected + Unconfirmed + Skipped +
-// Pending.
+// Stats is a snapshot of a running import. Its counts add up like the counts of a [Receipt].
 type Stats struct {
 	// Read is the number of events that the import has taken. This field and the next four include the events that
 	// earlier runs of a resumed import have settled.

@@ -31,7 +31,6 @@ type Reject struct {
 	note statefile.Note // further facts for a reject file
 }
 
-// newReject returns a reject as a handler of a user gets it.
 func newReject(r *statefile.Reject) Reject {
 	return Reject{
 		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: Position(r.Note.Position), Where: r.Note.Where, Status: r.Note.Status,

@@ -48,8 +48,7 @@ func (r *Run) span() coverage.Span {
 	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
 }
 
-// RunStatus is the state of a run or of a backfill. The service may send values that this package does not
-// know: see [RunStatus.IsKnown].
+// RunStatus is the state of a run or of a backfill.
 type RunStatus string
 
 // The statuses that a run can have.
@@ -208,13 +207,12 @@ func (s *RunsService) List(ctx context.Context, exportID uuid.UUID, o *RunListOp
 	return s.walk(exportID, o, options).One(ctx)
 }
 
-// Pages yields the pages of List. An error comes once, last, as a [*PageError] that says where to resume.
+// Pages yields the pages of List.
 func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[*CursorPage[Run], error] {
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields all runs that the options select. An error comes once, last, as a [*PageError] that says where to
-// resume.
+// All yields the selected runs. An error comes once, last, as a [*PageError] that says where to resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }
@@ -328,7 +326,6 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	return s.client.begin(ctx, r, ticket, options)
 }
 
-// checkAge refuses a retry of a run with too old an interval.
 func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []CallOption) error {
 	run, err := s.Get(ctx, t.ExportID, t.RetriedRun, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {

@@ -250,8 +250,8 @@ func (o RunListOptions) includes(r Run) bool {
 	return true
 }
 
-// Counts counts the runs of an export by the day of their creation in UTC, the oldest day first. Days without
-// runs are left out. It works on every server, and replaces [AppMetricsService.Get], which newer servers do not
+// Counts counts the runs of an export by the day of their creation in UTC, oldest day first. Days without runs
+// are left out. It works on every server, and replaces [AppMetricsService.Get], which newer servers do not
 // have. Each run counts once, with the status that it had when it was first read: a retried run stays Failed,
 // and its retry counts as a run of its own. A run outside of After, Before, Start and End does not count,
 // although Counts asks for a day more on each side, since old servers read times in the project's zone. A run

@@ -187,7 +187,6 @@ func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, 
 	}
 }
 
-// mapped returns the events that the mapping makes of one.
 func (s mapSource) mapped(ev Event) []Event {
 	ev.noted = nil // the mapping may change the properties
 	events, err := s.mapping(ev)

@@ -120,7 +120,6 @@ func (v *Verification) Complete() bool {
 	return v != nil && v.State == VerificationComplete && !v.Unfinished
 }
 
-// verification returns the result of a search in its public form.
 func (o VerifyOptions) verification(r Receipt, found *verify.Result, now time.Time) *Verification {
 	return &Verification{
 		ID: r.ID, State: verificationStates[found.State], CheckedAt: now.UTC(), Looks: found.Looks,
