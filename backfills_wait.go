@@ -157,10 +157,10 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 // [*BackfillError]. Wait returns the last state with every error.
 //
 // [ErrNoRuns] means that no run began: the range has no data to export or, on servers without records of
-// backfills, no run began within WatchOptions.Settle. If the record counts more runs than the service lists,
-// the error names the part of the range without a run. [ErrOutcomeUnknown] means that nothing shows that the
-// backfill began. If the outcome of the request was unknown, the request most likely had no effect. After any
-// other request, wait for the ticket again later.
+// backfills, no run was seen for the time WatchOptions.Settle. If the record counts more runs than the service
+// lists, the error names the part of the range without a run. [ErrOutcomeUnknown] means that nothing shows that
+// the backfill began. If the outcome of the request was unknown, the request most likely had no effect. After
+// any other request, wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	state, err := watch.Last(s.Watch(ctx, ticket, o, options...))
 	if err == nil {

@@ -48,7 +48,7 @@ type DeliveryOptions struct {
 	GiveUpAfter time.Duration
 	// NoCompression sends plain JSON. The default is false.
 	NoCompression bool
-	// Encoder compresses the bodies of requests to capture v1; requests to /batch/ always use gzip. The default is
+	// Encoder compresses the bodies of requests to capture v1; for /batch/ it is always gzip. The default is
 	// Gzip().
 	Encoder Encoder
 	// Protocol is the protocol of the requests. The default is ProtocolAuto: the import asks the server before the

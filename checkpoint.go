@@ -22,8 +22,8 @@ type Checkpointer interface {
 	// Open takes ownership and returns the saved state, or nil if nothing was saved yet. It fails at once if
 	// somebody else is the owner.
 	Open(ctx context.Context) (state []byte, err error)
-	// Save replaces the state. If it returns nil, the new state must survive a crash of the machine. If it returns
-	// an error, the old state must.
+	// Save replaces the state. If it returns nil, the new state must survive a crash of the machine; after an
+	// error, the old state must.
 	Save(ctx context.Context, state []byte) error
 	// Close gives up the ownership.
 	Close() error

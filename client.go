@@ -150,7 +150,7 @@ type Request struct {
 	Path   string     // below the project's prefix, such as "/insights/", with its final slash; no query
 	Query  url.Values // may be nil
 	Body   any        // marshalled as JSON; nil for no body
-	Replay Replay     // default: safe for GET and HEAD, otherwise never sent twice
+	Replay Replay     // default: ReplaySafe for GET and HEAD, otherwise ReplayNever
 }
 
 // Do calls any endpoint of the project with the authentication, retries and errors of all other calls. It

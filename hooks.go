@@ -6,7 +6,7 @@ import (
 )
 
 // Hooks are functions that observe calls and imports. Each may be nil. They must be safe for concurrent use.
-// Hooks of calls run between tries, on the goroutine of the call; with Prefetch, calls have several goroutines.
+// Hooks of calls run between tries, on the goroutine of the call or, with Prefetch, on several goroutines.
 // Hooks of an import run on the goroutines that send events and delay them, so they must be fast. A panic in a
 // hook is caught and logged.
 type Hooks struct {

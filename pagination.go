@@ -59,7 +59,7 @@ type ListOptions struct {
 
 // CursorOptions selects a part of a list that is paged by cursor.
 type CursorOptions struct {
-	Cursor   string // the start: from [CursorPage.NextCursor] or a PageError, or a page's Next as it is
+	Cursor   string // where to start: from [CursorPage.NextCursor] or a PageError, or a page's Next unchanged
 	MaxPages int    // a walk over more pages is an error; 0 means 10,000
 	Prefetch int    // 1 or more fetches the next page while the reader works on this one
 }

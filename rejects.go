@@ -39,8 +39,8 @@ func newReject(r *statefile.Reject) Reject {
 }
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
-// next run gives the reject to the handler again. After a crash, it also repeats the rejects since the last
-// checkpoint, with the same uuids. A handler must not call the Capture, which waits for it.
+// next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since
+// the last checkpoint, with the same uuids. A handler must not call the Capture, which waits for the handler.
 type RejectHandler interface {
 	Reject(ctx context.Context, r Reject) error
 }
@@ -101,7 +101,7 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 //
 // To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to lines without
 // "$reject", nor to events that the earlier mapping made and the service refused. A record of an import with a
-// mapping is rejected again if this import has none.
+// mapping is rejected again if this import has no mapping.
 //
 // Give the import of the rejects a checkpoint and a reject file of its own.
 func RejectedRecords(path string, parse func(record []byte) ([]Event, error)) Source {

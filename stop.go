@@ -16,8 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// StopReason is the reason why an import stopped. After each of them, the import can be resumed once the cause
-// is gone.
+// StopReason is the reason why an import stopped. Once its cause is gone, the import can be resumed.
 type StopReason string
 
 // Reasons of a stop.
