@@ -3,7 +3,6 @@ package hogapitest
 import (
 	"encoding/json"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -67,14 +66,4 @@ func (p *Project) AddEvent(e StoredEvent) {
 	added := &event{uuid: or(e.UUID, uuid.New()), name: e.Event, distinctID: e.DistinctID, at: or(e.Time, p.server.now()), properties: e.Properties}
 	added.job = asText(added.special()[importID])
 	p.server.table.add(p.id, added, false)
-}
-
-// ids are the uuids of some rows, each once.
-func (t *eventTable) ids(rows []int32) (list []uuid.UUID) {
-	for _, i := range rows {
-		if id := t.rows[i].id; !slices.Contains(list, id) {
-			list = append(list, id)
-		}
-	}
-	return list
 }

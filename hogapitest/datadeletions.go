@@ -1,7 +1,6 @@
 package hogapitest
 
 import (
-	"bytes"
 	"encoding/json"
 	"maps"
 	"net/http"
@@ -12,7 +11,7 @@ import (
 )
 
 const (
-	maxDeletionBytes = 100_000 // of a query, and of its variables
+	maxDeletionBytes = 100_000 // of a query
 	maxOpenDeletions = 5
 )
 
@@ -51,9 +50,9 @@ func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
 	d.Status, d.Updated = status, s.now()
 	switch status {
 	case "approved":
-		d.Approved, d.Count = d.Updated, len(s.selected(p, d.Query, d.Variables))
+		d.Approved, d.Count = d.Updated, len(s.selected(p, d.Query))
 	case "completed":
-		s.table.remove(s.selected(p, d.Query, d.Variables))
+		s.table.remove(s.selected(p, d.Query))
 	}
 }
 
@@ -118,7 +117,7 @@ func (s *Server) createDeletion(r *request) answer {
 	open := 0
 	for _, before := range r.project.deletions {
 		if before.SubmissionID == d.SubmissionID {
-			if before.Query != d.Query || !bytes.Equal(canonical(before.Variables), canonical(d.Variables)) {
+			if before.Query != d.Query {
 				return reply(http.StatusConflict, object{"detail": "This submission ID is already used by a different deletion request."})
 			}
 			return success(before.json())
@@ -145,50 +144,26 @@ func readDeletion(c checker) *DataDeletion {
 	if len(d.Query) > maxDeletionBytes {
 		c.fail("query", "invalid_input", "The query must be smaller than 100000 bytes.")
 	}
-	if d.Variables[0] != '{' {
-		c.fail("variables", "invalid_input", "Query variables must be a JSON object.")
-	}
-	if len(d.Variables) > maxDeletionBytes {
-		c.fail("variables", "invalid_input", "The query variables must be smaller than 100000 bytes.")
+	if string(d.Variables) != "{}" {
+		c.fail("variables", "invalid_input", "Query variables must be an empty JSON object: the fake takes no others.")
 	}
 	return d
 }
 
-// selectedOr are the rows that a request selects. It refuses the request where the query or a variable is wrong.
+// selectedOr are the rows that a request selects. It refuses the request where the query is wrong.
 func (s *Server) selectedOr(p *Project, d *DataDeletion) []int32 {
-	defer refuseHog(func(e *hogError) answer {
-		attr := "query"
-		if e.code == "variables" {
-			attr = e.code
-		}
-		return invalid(attr, "invalid_input", e.detail)
-	})
-	return s.selected(p, d.Query, d.Variables)
+	defer refuseHog(func(e *hogError) answer { return invalid("query", "invalid_input", e.detail) })
+	return s.selected(p, d.Query)
 }
 
 // selected are the rows of the events that a query selects, copies included. It panics with a hogError.
-func (s *Server) selected(p *Project, query string, variables json.RawMessage) []int32 {
-	var named map[string]struct {
-		CodeName   string `json:"code_name"`
-		VariableID string `json:"variableId"`
-		Value      any    `json:"value"`
-	}
-	if json.Unmarshal(variables, &named) != nil {
-		hogFail("variables", "The query variables are invalid.")
-	}
-	values := map[string]any{}
-	for _, v := range named {
-		if v.CodeName == "" || v.VariableID == "" {
-			hogFail("variables", "The query variables are invalid.")
-		}
-		values["variables."+v.CodeName] = v.Value
-	}
-	q := parseHogQL(query, values, s.era, s.zone)
+func (s *Server) selected(p *Project, query string) []int32 {
+	q := parseHogQL(query, nil, s.era, s.zone)
 	if len(q.columns) != 1 {
 		hogFail("query", "The HogQL query must select exactly one event UUID column.")
 	}
-	if q.types()[0][1] != "UUID" {
+	if q.columns[0].returns != "UUID" {
 		hogFail("query", "The selected column must contain event UUIDs.")
 	}
-	return q.kept(p.id, hogGroup{table: &s.table, zone: s.zone}, len(s.table.rows))
+	return q.selected(&s.table, p.id, s.zone)
 }

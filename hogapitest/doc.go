@@ -40,9 +40,8 @@
 // Like the service it refuses unknown functions, wrong numbers of arguments, unknown names, placeholders without a
 // value, and OFFSET. By default, queries see each event, and each copy of it, at once. Tests can change that with
 // [Server.HoldEvents], [Server.ReleaseEvents], [Server.MergeEvents], [Project.LoseEvents], [Project.MoveEvents] and
-// [Project.AddEvent], which do not change the ledger. The command hogfake accepts the same from another process,
-// below /hogfake/. Requests to delete events work with [WithDataDeletions]; [Project.SetDataDeletion] stands for
-// PostHog's staff.
+// [Project.AddEvent], which do not change the ledger. Requests to delete events work with [WithDataDeletions];
+// [Project.SetDataDeletion] stands for PostHog's staff.
 //
 // # Transports
 //

@@ -1,141 +1,189 @@
 package hogapitest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"math"
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 )
 
-// hogGroup is some rows of the table, which an expression is about.
-type hogGroup struct {
-	table *eventTable
-	rows  []int32
-	zone  *time.Location // the project's
-	sub   *hogSub        // of which the rows are, in place of the table
+// hogFunction is a function or an operator: how many arguments it takes, as the service's own table says, and the type of its result, by
+// default String. It has no value where an argument has none.
+type hogFunction struct {
+	least, most int
+	returns     string
+	apply       func(hogArgs) any
+	fold        func(rows iter.Seq[hogKey]) any // of an aggregate, in place of apply: the arguments of each row
+	level       int                             // of an operator: those with a higher level bind first
 }
 
-// hogSub is the result of a query that another one selects from.
-type hogSub struct {
-	names []string
-	rows  [][]any
+// hogKey holds the values of some expressions.
+type hogKey [4]any
+
+const hogTime = "DateTime64(6, 'UTC')"
+
+func operator(level, least, most int, apply func(hogArgs) any) hogFunction {
+	return hogFunction{level: level, least: least, most: most, apply: apply}
 }
 
-func (g hogGroup) one(i int32) hogGroup {
-	g.rows = []int32{i}
-	return g
+func comparison(holds func(order int) bool) hogFunction {
+	return operator(4, 2, 2, func(a hogArgs) any { return holds(compareHog(a.list[0], a.list[1])) })
 }
 
-// holds reports whether all conditions hold. One with NULL does not.
-func holds(conditions []hogNode, group hogGroup) bool {
-	for _, c := range conditions {
-		if c.eval(group) != true {
-			return false
+func aggregate(least, most int, returns string, fold func(rows iter.Seq[hogKey]) any) hogFunction {
+	return hogFunction{least: least, most: most, returns: returns, fold: fold}
+}
+
+func scalar(least, most int, returns string, apply func(hogArgs) any) hogFunction {
+	return hogFunction{least: least, most: most, returns: returns, apply: apply}
+}
+
+var hogFunctions = map[string]hogFunction{
+	"OR":  operator(1, 2, 2, func(a hogArgs) any { return a.list[0] == true || a.list[1] == true }),
+	"AND": operator(2, 2, 2, func(a hogArgs) any { return a.list[0] == true && a.list[1] == true }),
+	"NOT": operator(3, 1, 1, func(a hogArgs) any { return a.list[0] != true }),
+	"IN": operator(4, 1, math.MaxInt, func(a hogArgs) any {
+		return slices.ContainsFunc(a.list[1:], func(v any) bool { return compareHog(a.list[0], v) == 0 })
+	}),
+	"=":  comparison(func(order int) bool { return order == 0 }),
+	"!=": comparison(func(order int) bool { return order != 0 }),
+	"<":  comparison(func(order int) bool { return order < 0 }),
+	"<=": comparison(func(order int) bool { return order <= 0 }),
+	">":  comparison(func(order int) bool { return order > 0 }),
+	">=": comparison(func(order int) bool { return order >= 0 }),
+
+	"count": aggregate(0, 1, "UInt64", func(rows iter.Seq[hogKey]) any {
+		n := 0.0
+		for range rows {
+			n++
 		}
-	}
-	return true
-}
-
-func (n hogNode) eval(group hogGroup) any {
-	switch n.kind {
-	case hogConstant:
-		return n.value
-	case hogColumn:
-		return group.column(n.text)
-	case hogOperator:
-		return n.operate(group)
-	case hogCall:
-	}
-	switch n.text {
-	case "count":
-		return float64(len(group.rows))
-	case "uniqExact", "countDistinct":
-		return n.different(group)
-	case "min", "max":
-		return n.extreme(group)
-	case "sum":
-		return n.sum(group)
-	}
-	args := make([]any, len(n.args))
-	for i, arg := range n.args {
-		if args[i] = arg.eval(group); args[i] == nil {
-			return nil
+		return n
+	}),
+	"uniqExact": aggregate(1, len(hogKey{}), "UInt64", func(rows iter.Seq[hogKey]) any {
+		seen := map[hogKey]bool{}
+		for row := range rows {
+			seen[row] = true
 		}
-	}
-	return hogApply(n.text, args, group.zone)
-}
+		return float64(len(seen))
+	}),
+	"sum": aggregate(1, 1, "UInt64", sumHog),
+	"min": aggregate(1, 1, hogTime, func(rows iter.Seq[hogKey]) any { return extreme(rows, -1) }),
+	"max": aggregate(1, 1, hogTime, func(rows iter.Seq[hogKey]) any { return extreme(rows, 1) }),
 
-// operate is a condition: true, false or NULL.
-func (n hogNode) operate(group hogGroup) any {
-	left := n.args[0].eval(group)
-	switch n.text {
-	case "AND":
-		return left == true && n.args[1].eval(group) == true
-	case "OR":
-		return left == true || n.args[1].eval(group) == true
-	case "NOT":
-		if left == nil {
-			return nil
+	"toDate": scalar(1, 1, "Date", func(a hogArgs) any {
+		at := hogArg[time.Time](a, 0)
+		if at.Unix() < 0 { // days begin with 1970
+			at = time.Unix(0, 0).UTC()
 		}
-		return left != true
-	case "IN":
-		for _, arg := range n.args[1:] {
-			if operator("=", n.args[0], arg).eval(group) == true {
-				return true
+		return at.Format(time.DateOnly)
+	}),
+	"toTimeZone": scalar(1, 2, hogTime, func(a hogArgs) any { return hogArg[time.Time](a, 0).In(a.location()) }),
+	"toDateTime": scalar(1, 2, hogTime, func(a hogArgs) any {
+		if at, ok := a.list[0].(time.Time); ok {
+			return at.In(a.location())
+		}
+		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
+			if at, err := time.ParseInLocation(layout, hogArg[string](a, 0), a.location()); err == nil {
+				return at
 			}
 		}
-		return false
-	}
-	right := n.args[1].eval(group)
-	if left == nil || right == nil {
+		hogFail("illegal_type_of_argument", "Illegal type of argument: %q is not a time", a.list[0])
 		return nil
-	}
-	order := compareHog(left, right)
-	switch n.text {
-	case "=":
-		return order == 0 && !outOfBounds(n, group, left)
-	case "!=":
-		return order != 0
-	}
-	return strings.Contains(n.text, []string{"<", "=", ">"}[order+1])
+	}),
+	"toStartOfDay": scalar(1, 2, "", func(a hogArgs) any {
+		at := hogArg[time.Time](a, 0)
+		if len(a.list) == 2 {
+			at = at.In(a.location())
+		}
+		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
+	}),
+	"toString": scalar(1, 1, "", func(a hogArgs) any { return fmt.Sprint(shownHog(a.list[0])) }),
+	"replaceAll": scalar(3, 3, "", func(a hogArgs) any {
+		return strings.ReplaceAll(hogArg[string](a, 0), hogArg[string](a, 1), hogArg[string](a, 2))
+	}),
+	"substring": scalar(3, 3, "", func(a hogArgs) any {
+		text := hogArg[string](a, 0)
+		from := min(max(int(hogArg[float64](a, 1)), 1)-1, len(text))
+		return text[from:min(from+max(int(hogArg[float64](a, 2)), 0), len(text))]
+	}),
+	"unhex": scalar(1, 1, "", func(a hogArgs) any {
+		b, err := hex.DecodeString(hogArg[string](a, 0))
+		if err != nil {
+			hogFail("illegal_type_of_argument", "Illegal type of argument: %q is not hexadecimal", a.list[0])
+		}
+		return string(b)
+	}),
+	"reverse": scalar(1, 1, "", func(a hogArgs) any {
+		b := []byte(hogArg[string](a, 0))
+		slices.Reverse(b)
+		return string(b)
+	}),
+	"reinterpretAsUInt64": scalar(1, 1, "UInt64", func(a hogArgs) any {
+		var b [8]byte
+		copy(b[:], hogArg[string](a, 0))
+		return binary.LittleEndian.Uint64(b[:])
+	}),
 }
 
-// outOfBounds is the service's rule for look-ups by a uuid of version 7: it searches 3 days around the time in the uuid only.
-func outOfBounds(n hogNode, group hogGroup, left any) bool {
-	id, ok := left.(uuid.UUID)
-	if !ok || group.sub != nil || id.Version() != 7 || n.args[0].kind != hogColumn || n.args[1].kind != hogConstant {
-		return false
+// arity is that of the function in an era.
+func (f hogFunction) arity(name string, e Era) (least, most int) {
+	switch {
+	case name == "toDateTime" && e == E1:
+		return 1, 1
+	case name == "toTimeZone" && e < E4:
+		return 2, 2
 	}
-	made := time.UnixMilli(int64(id[0])<<40 | int64(id[1])<<32 | int64(id[2])<<24 | int64(id[3])<<16 | int64(id[4])<<8 | int64(id[5]))
-	return group.table.rows[group.rows[0]].at.Sub(made).Abs() > 72*time.Hour
+	return f.least, f.most
 }
 
-func (n hogNode) different(group hogGroup) any {
-	seen := map[string]struct{}{}
-	var key []byte
-	for _, i := range group.rows {
-		key = hogKey(key[:0], n.args, group.one(i))
-		seen[string(key)] = struct{}{}
-	}
-	return float64(len(seen))
+// hogArgs are the arguments of a call, and the project's time zone.
+type hogArgs struct {
+	list []any
+	zone *time.Location
 }
 
-// sum adds up numbers: whole ones of 64 bits wrap.
-func (n hogNode) sum(group hogGroup) any {
+func hogArg[T any](a hogArgs, i int) T {
+	v, ok := a.list[i].(T)
+	if !ok {
+		hogFail("illegal_type_of_argument", "Illegal type %T of argument %d: want %T", a.list[i], i+1, v)
+	}
+	return v
+}
+
+// hogZones has one pointer for each name: times of two would be two keys.
+var hogZones sync.Map
+
+// location is the zone that the second argument names, by default the project's.
+func (a hogArgs) location() *time.Location {
+	if len(a.list) < 2 {
+		return a.zone
+	}
+	name := hogArg[string](a, 1)
+	zone, err := time.LoadLocation(name)
+	if err != nil {
+		hogFail("hogql_query_error", "Unknown time zone %v", name)
+	}
+	one, _ := hogZones.LoadOrStore(name, zone)
+	return one.(*time.Location)
+}
+
+// sumHog adds up numbers: whole ones of 64 bits wrap.
+func sumHog(rows iter.Seq[hogKey]) any {
 	var whole uint64
 	var float float64
 	isWhole := false
-	for _, i := range group.rows {
-		switch v := n.args[0].eval(group.one(i)).(type) {
+	for row := range rows {
+		switch v := row[0].(type) {
 		case nil:
 		case uint64:
 			whole, isWhole = whole+v, true
@@ -152,192 +200,41 @@ func (n hogNode) sum(group hogGroup) any {
 }
 
 // extreme is the least or greatest value; of no rows it is the beginning of time.
-func (n hogNode) extreme(group hogGroup) any {
-	var best any = time.Unix(0, 0).UTC()
-	first := true
-	for _, i := range group.rows {
-		v := n.args[0].eval(group.one(i))
-		if v == nil {
-			continue
+func extreme(rows iter.Seq[hogKey], sign int) (best any) {
+	for row := range rows {
+		if row[0] != nil && (best == nil || compareHog(row[0], best)*sign > 0) {
+			best = row[0]
 		}
-		if first {
-			best, first = v, false
-		}
-		if c := compareHog(v, best); n.text == "min" && c < 0 || n.text == "max" && c > 0 {
-			best = v
-		}
+	}
+	if best == nil {
+		best = time.Unix(0, 0).UTC()
 	}
 	return best
 }
 
-// hogKey appends the values of some expressions, so that different values differ.
-func hogKey(key []byte, nodes []hogNode, group hogGroup) []byte {
-	for _, node := range nodes {
-		switch v := node.eval(group).(type) {
-		case nil:
-			key = append(key, 0)
-		case string:
-			key = append(strconv.AppendInt(key, int64(len(v)), 10), ':')
-			key = append(key, v...)
-		case uuid.UUID:
-			key = append(key, v[:]...)
-		case time.Time:
-			key = strconv.AppendInt(key, v.UnixMicro(), 10)
-		case float64:
-			key = strconv.AppendUint(key, math.Float64bits(v), 16)
-		default:
-			key = fmt.Append(key, v)
-		}
-		key = append(key, ';')
-	}
-	return key
-}
-
-// column is the value of the group's first row.
-func (g hogGroup) column(name string) any {
-	if len(g.rows) == 0 {
-		return nil
-	}
-	if g.sub != nil {
-		return g.sub.rows[g.rows[0]][slices.Index(g.sub.names, name)]
-	}
-	r := &g.table.rows[g.rows[0]]
-	switch name {
-	case "event":
-		return g.table.texts[r.key.name]
-	case "uuid":
-		return r.id
-	case "distinct_id":
-		return g.table.texts[r.who]
-	case "timestamp":
-		return r.at.In(g.zone)
-	case "properties": // JSON as text
-		return cmp.Or(string(r.properties), "{}")
-	case "properties." + importID:
-		if job := g.table.texts[r.key.job]; job != "" {
-			return job
-		}
-		return nil
-	}
-	if r.properties == nil {
-		return nil
-	}
-	key := strings.TrimPrefix(name, "properties.")
-	for _, m := range slices.Backward(members(r.properties)) {
-		if m.key == key && !isNull(m.value) {
-			return asText(m.value)
-		}
-	}
-	return nil
-}
-
-func hogApply(name string, args []any, zone *time.Location) any {
-	at, isTime := args[0].(time.Time)
-	text, isText := args[0].(string)
-	if len(args) == 2 {
-		zone = hogZone(fmt.Sprint(args[1]))
-		at = at.In(zone)
-	}
-	switch {
-	case (name == "toTimeZone" || name == "toDateTime") && isTime:
-		return at
-	case name == "toDate" && isTime:
-		if at.Unix() < 0 { // days begin with 1970
-			at = time.Unix(0, 0).UTC()
-		}
-		return at.Format(time.DateOnly)
-	case name == "toStartOfDay" && isTime:
-		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
-	case name == "toYYYYMM" && isTime:
-		return float64(at.Year()*100 + int(at.Month()))
-	case name == "toDateTime" && isText:
-		for _, layout := range []string{time.RFC3339Nano, time.DateTime, time.DateOnly} {
-			if t, err := time.ParseInLocation(layout, text, zone); err == nil {
-				return t
-			}
-		}
-	case name == "toString":
-		return fmt.Sprint(shownHog(args[0]))
-	case name == "replaceAll" && isText:
-		return strings.ReplaceAll(text, fmt.Sprint(args[1]), fmt.Sprint(args[2]))
-	case name == "substring" && isText:
-		from, length := wholeHog(args[1]), wholeHog(args[2])
-		if from < 1 || length < 0 {
-			break // which the fake does not know
-		}
-		from = min(from-1, len(text))
-		return text[from:min(from+length, len(text))]
-	case name == "unhex" && isText:
-		if b, err := hex.DecodeString(text); err == nil {
-			return string(b)
-		}
-	case name == "reverse" && isText:
-		b := []byte(text)
-		slices.Reverse(b)
-		return string(b)
-	case name == "reinterpretAsUInt64" && isText:
-		var b [8]byte
-		copy(b[:], text)
-		return binary.LittleEndian.Uint64(b[:])
-	case name == "toUUID" && isText:
-		if id, err := uuid.Parse(text); err == nil {
-			return id
-		}
-	}
-	hogFail("illegal_type_of_argument", "Illegal type of argument of function %s", name)
-	return nil
-}
-
-func wholeHog(v any) int {
-	n, ok := v.(float64)
-	if !ok {
-		hogFail("illegal_type_of_argument", "Illegal type %T, a number is needed", v)
-	}
-	return int(n)
-}
-
-func hogZone(name string) *time.Location {
-	if name == "UTC" {
-		return time.UTC
-	}
-	zone, err := time.LoadLocation(name)
-	if err != nil {
-		hogFail("hogql_query_error", "Unknown time zone %v", name)
-	}
-	return zone
-}
-
-// compareHog orders two values of one type. UUIDs have an order of their own, which is not that of their texts.
+// compareHog orders two values of one type; NULL is the last. It knows no uuids: their order is not that of their texts, and the service
+// looks for one of version 7 only near the time in it.
 func compareHog(a, b any) int {
-	if _, isUUID := a.(uuid.UUID); isUUID {
-		if text, ok := b.(string); ok { // a text compared with a UUID is read as one
-			id, err := uuid.Parse(text)
-			if err != nil {
-				hogFail("type_mismatch", "Cannot parse UUID from %q", b)
-			}
-			b = id
-		}
-	}
-	switch b := b.(type) {
+	switch a := a.(type) {
+	case nil:
+		return map[bool]int{false: 1}[b == nil]
 	case string:
-		if a, ok := a.(string); ok {
+		if b, ok := b.(string); ok {
 			return cmp.Compare(a, b)
 		}
 	case float64:
-		if a, ok := a.(float64); ok {
+		if b, ok := b.(float64); ok {
 			return cmp.Compare(a, b)
 		}
 	case time.Time:
-		if a, ok := a.(time.Time); ok {
+		if b, ok := b.(time.Time); ok {
 			return a.Compare(b)
 		}
-	case uuid.UUID:
-		if a, ok := a.(uuid.UUID); ok {
-			return cmp.Or(bytes.Compare(a[8:], b[8:]), bytes.Compare(a[:8], b[:8]))
-		}
 	}
-	hogFail("type_mismatch", "There is no supertype for %T, %T", a, b)
-	return 0
+	if b != nil {
+		hogFail("type_mismatch", "There is no supertype for %T, %T; compare a uuid by toString(uuid)", a, b)
+	}
+	return -1
 }
 
 // shownHog is a value as an answer has it.
@@ -351,4 +248,175 @@ func shownHog(v any) any {
 		return json.Number(strconv.FormatFloat(v, 'f', -1, 64))
 	}
 	return v
+}
+
+// hogGroup is some rows of the table or of an inner query, which an expression is about.
+type hogGroup struct {
+	rows   []int32
+	column func(name string, row int32) any
+	zone   *time.Location // the project's
+}
+
+// each is every row of the group by itself.
+func (g hogGroup) each(yield func(hogGroup) bool) {
+	rows := g.rows
+	for i := range rows {
+		if g.rows = rows[i : i+1 : i+1]; !yield(g) {
+			return
+		}
+	}
+}
+
+// eval is the value of an expression for the group, or for its first row. NULL is nil.
+func (n *hogNode) eval(g hogGroup) any {
+	switch {
+	case n.value != nil:
+		return n.value
+	case n.call == nil:
+		if len(g.rows) == 0 {
+			return nil
+		}
+		return g.column(n.name, g.rows[0])
+	case n.call.fold != nil:
+		return n.call.fold(func(yield func(hogKey) bool) {
+			for row := range g.each {
+				if !yield(values(n.args, row)) {
+					return
+				}
+			}
+		})
+	}
+	args := make([]any, len(n.args))
+	for i, arg := range n.args {
+		if args[i] = arg.eval(g); args[i] == nil && n.name != "OR" {
+			return nil
+		}
+	}
+	return n.call.apply(hogArgs{args, g.zone})
+}
+
+func values(nodes []*hogNode, g hogGroup) (key hogKey) {
+	for i, n := range nodes {
+		key[i] = n.eval(g)
+	}
+	return key
+}
+
+// holds reports whether all conditions hold. One with NULL does not.
+func holds(conditions []*hogNode, g hogGroup) bool {
+	for _, n := range conditions {
+		if n.eval(g) != true {
+			return false
+		}
+	}
+	return true
+}
+
+// The service's limits of a result.
+const (
+	hogRows        = 50_000 // a larger LIMIT is cut to it silently
+	hogDefaultRows = 100    // without a LIMIT
+)
+
+// result is as many rows of the result as the limit says, in the columns' order, and whether there are more.
+func (q *hogQuery) result(t *eventTable, project string, zone *time.Location, limit int) (rows [][]any, hasMore bool) {
+	g := hogGroup{column: t.column(zone), zone: zone}
+	if q.from == nil {
+		g.rows = q.selected(t, project, zone)
+	} else {
+		inner, _ := q.from.result(t, project, zone, cmp.Or(q.from.limit, math.MaxInt32))
+		g.column = func(name string, row int32) any { return inner[row][slices.Index(q.from.names, name)] }
+		for i := range inner {
+			g.rows = append(g.rows, int32(i))
+		}
+		g.rows = q.kept(g)
+	}
+	groups := slices.DeleteFunc(q.grouping(g), func(g hogGroup) bool { return !holds(q.having, g) })
+	if len(q.order) > 0 {
+		q.sort(groups)
+	}
+	rows = [][]any{}
+	for _, g := range groups[:min(limit, len(groups))] {
+		row := make([]any, len(q.columns))
+		for i, n := range q.columns {
+			row[i] = n.eval(g)
+		}
+		rows = append(rows, row)
+	}
+	return rows, len(groups) > limit
+}
+
+// selected are the rows of a project's events that WHERE leaves. Days that a bound of the timestamp excludes are not looked at.
+func (q *hogQuery) selected(t *eventTable, project string, zone *time.Location) (kept []int32) {
+	from, until := int32(math.MinInt32), int32(math.MaxInt32)
+	for _, n := range q.where {
+		if len(n.args) != 2 || n.args[0].name != "timestamp" {
+			continue
+		}
+		at, _ := n.args[1].value.(time.Time)
+		switch day := int32(floorDay(at)); n.name[0] {
+		case '>':
+			from = max(from, day)
+		case '<':
+			until = min(until, day)
+		}
+	}
+	own := t.text(project)
+	for _, key := range t.keys() {
+		if key.project == own && from <= key.day && key.day <= until {
+			kept = append(kept, q.kept(hogGroup{t.cells[key], t.column(zone), zone})...)
+		}
+	}
+	return kept
+}
+
+func (q *hogQuery) kept(g hogGroup) (kept []int32) {
+	for row := range g.each {
+		if holds(q.where, row) {
+			kept = append(kept, row.rows[0])
+		}
+	}
+	return kept
+}
+
+func (q *hogQuery) grouping(g hogGroup) (groups []hogGroup) {
+	switch {
+	case !q.grouped():
+		return slices.Collect(g.each)
+	case len(q.groups) == 0: // one row, also of nothing
+		return []hogGroup{g}
+	}
+	at := map[hogKey]int{}
+	for row := range g.each {
+		key := values(q.groups, row)
+		if n, ok := at[key]; ok {
+			groups[n].rows = append(groups[n].rows, row.rows[0])
+			continue
+		}
+		at[key] = len(groups)
+		groups = append(groups, row)
+	}
+	return groups
+}
+
+func (q *hogQuery) sort(groups []hogGroup) {
+	type keyed struct {
+		key   hogKey
+		group hogGroup
+	}
+	list := make([]keyed, len(groups))
+	for i, g := range groups {
+		list[i] = keyed{values(q.order, g), g}
+	}
+	slices.SortStableFunc(list, func(a, b keyed) int {
+		for i, down := range q.down {
+			if c := compareHog(a.key[i], b.key[i]); c != 0 {
+				return map[bool]int{true: -c, false: c}[down]
+			}
+		}
+		return 0
+	})
+	for i := range list {
+		groups[i] = list[i].group
+	}
 }

@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"maps"
 	"slices"
@@ -10,12 +11,9 @@ import (
 
 type queryBody struct {
 	Query struct {
-		Kind      string         `json:"kind"`
-		Query     string         `json:"query"`
-		Values    map[string]any `json:"values"`
-		Modifiers struct {
-			Convert *bool `json:"convertToProjectTimezone"`
-		} `json:"modifiers"`
+		Kind   string         `json:"kind"`
+		Query  string         `json:"query"`
+		Values map[string]any `json:"values"`
 	} `json:"query"`
 	Refresh any `json:"refresh"`
 }
@@ -28,10 +26,7 @@ func (s *Server) query(r *request) answer {
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Query.Kind != "HogQLQuery" {
 		return invalid("query", "invalid_input", "The fake answers queries of the kind HogQLQuery.")
 	}
-	forced, ok := refreshes(body.Refresh)
-	if !ok {
-		return invalid("refresh", "invalid_input", "The fake answers at once: refresh is blocking, force_blocking or a mode of the cache.")
-	}
+	forced := body.Refresh == true || body.Refresh == "force_blocking"
 	key := r.project.id + string(toJSON(body.Query))
 	if kept, ok := s.answers[key]; ok && !forced && r.now.Sub(kept.at) < 24*time.Hour {
 		again := maps.Clone(kept.body)
@@ -61,37 +56,28 @@ type cachedAnswer struct {
 	body object
 }
 
-// refreshes reports whether a mode always runs the query.
-func refreshes(mode any) (forced, ok bool) {
-	if mode == nil {
-		mode = "blocking"
-	}
-	switch mode {
-	case true, "force_blocking":
-		return true, true
-	case false, "blocking", "force_cache", "lazy_async", "async_except_on_cache_miss":
-		return false, true
-	}
-	return false, false
-}
-
 func (s *Server) runQuery(r *request, body *queryBody) object {
-	zone := s.zone
-	if convert := body.Query.Modifiers.Convert; convert != nil && !*convert {
-		zone = time.UTC
+	q := parseHogQL(body.Query.Query, body.Query.Values, s.era, s.zone)
+	ofEvents := q
+	for ofEvents.from != nil {
+		ofEvents = ofEvents.from
 	}
-	parsed := parseHogQL(body.Query.Query, body.Query.Values, s.era, s.zone)
-	if s.ledger.compact && slices.ContainsFunc(parsed.reads, func(name string) bool {
-		return strings.HasPrefix(name, "properties.") && name != "properties."+importID
+	if s.ledger.compact && slices.ContainsFunc(ofEvents.reads, func(n *hogNode) bool {
+		return strings.HasPrefix(n.name, "properties.") && n.name != "properties."+importID
 	}) {
 		refuse(invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID))
 	}
-	rows, hasMore := parsed.run(r.project.id, hogGroup{table: &s.table, zone: zone})
+	rows, hasMore := q.result(&s.table, r.project.id, s.zone, min(cmp.Or(q.limit, hogDefaultRows), hogRows))
+	for _, row := range rows {
+		for i := range row {
+			row[i] = shownHog(row[i])
+		}
+	}
 	result := object{
-		"results": rows, "columns": parsed.names, "types": parsed.types(), "hogql": body.Query.Query, "clickhouse": "", "is_cached": false,
+		"results": rows, "columns": q.names, "types": q.types(), "hogql": body.Query.Query, "clickhouse": "", "is_cached": false,
 		"last_refresh": r.now.UTC(), "timings": []any{}, "error": nil,
 	}
-	if parsed.limit == 0 {
+	if q.limit == 0 {
 		result["hasMore"], result["limit"], result["offset"] = hasMore, hogDefaultRows, 0
 	}
 	return result

@@ -1,11 +1,11 @@
 package hogapitest
 
 import (
-	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
-	"sort"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -17,7 +17,7 @@ type eventTable struct {
 	interned // names, distinct ids and import ids
 
 	rows  []tableRow
-	cells map[cellKey]*cell
+	cells map[cellKey][]int32 // in the order of arrival
 	hold  bool
 	held  []int32 // stored, and not yet to be seen
 }
@@ -27,20 +27,16 @@ type tableRow struct {
 	id         uuid.UUID
 	at         time.Time // UTC, whole microseconds
 	key        cellKey
-	who        int32
+	name, who  int32
+	job        int32
 	properties json.RawMessage // nil in a compact ledger
 }
 
 // cellKey is where a row is found: no query looks into cells that it cannot want.
-type cellKey struct{ project, job, name, day int32 }
-
-type cell struct {
-	rows   []int32
-	sorted bool // by uuid, then in the order of arrival
-}
+type cellKey struct{ project, day int32 }
 
 func (t *eventTable) add(project string, e *event, compact bool) {
-	r := tableRow{id: e.uuid, who: t.text(e.distinctID), key: cellKey{project: t.text(project), job: t.text(e.job), name: t.text(e.name)}}
+	r := tableRow{id: e.uuid, key: cellKey{project: t.text(project)}, name: t.text(e.name), who: t.text(e.distinctID), job: t.text(e.job)}
 	if !compact {
 		r.properties = e.properties
 	}
@@ -60,16 +56,11 @@ func (r *tableRow) setTime(at time.Time) {
 }
 
 func (t *eventTable) show(i int32) {
-	key := t.rows[i].key
-	c := t.cells[key]
-	if c == nil {
-		if t.cells == nil {
-			t.cells = map[cellKey]*cell{}
-		}
-		c = &cell{}
-		t.cells[key] = c
+	if t.cells == nil {
+		t.cells = map[cellKey][]int32{}
 	}
-	c.rows, c.sorted = append(c.rows, i), false
+	key := t.rows[i].key
+	t.cells[key] = append(t.cells[key], i)
 }
 
 // release shows the oldest of the held rows; a negative n is all.
@@ -83,96 +74,97 @@ func (t *eventTable) release(n int) {
 	t.held = t.held[n:]
 }
 
-// inOrder returns a cell's rows by uuid, in the order of its lower-case text.
-func (t *eventTable) inOrder(c *cell) []int32 {
-	if !c.sorted {
-		slices.SortFunc(c.rows, func(a, b int32) int {
-			return cmp.Or(bytes.Compare(t.rows[a].id[:], t.rows[b].id[:]), cmp.Compare(a, b))
-		})
-		c.sorted = true
-	}
-	return c.rows
-}
-
-// after is the index of the first row with a uuid of at least the text, or above it.
-func (t *eventTable) after(rows []int32, text string, above bool) int {
-	return sort.Search(len(rows), func(i int) bool {
-		id := t.rows[rows[i]].id.String()
-		return id > text || !above && id == text
-	})
-}
-
 // merge leaves the last copy of each event: same uuid, distinct id, name and UTC day.
 func (t *eventTable) merge() {
 	type identity struct {
-		id  uuid.UUID
-		who int32
+		id        uuid.UUID
+		name, who int32
 	}
-	for _, c := range t.cells {
-		seen := make(map[identity]bool, len(c.rows))
-		rows := t.inOrder(c)
-		kept := rows[:0:0]
-		for _, i := range slices.Backward(rows) {
-			if id := (identity{t.rows[i].id, t.rows[i].who}); !seen[id] {
-				seen[id] = true
-				kept = append(kept, i)
-			}
+	for key, rows := range t.cells {
+		last := map[identity]int32{}
+		of := func(i int32) identity { return identity{t.rows[i].id, t.rows[i].name, t.rows[i].who} }
+		for _, i := range rows {
+			last[of(i)] = i
 		}
-		slices.Reverse(kept)
-		c.rows = kept
+		t.cells[key] = slices.DeleteFunc(rows, func(i int32) bool { return last[of(i)] != i })
 	}
 }
 
 // pick takes the rows of some events out of their cells: of every n-th uuid of an import that can be seen, spread over all of them.
 func (t *eventTable) pick(project, job string, n int) []int32 {
-	ids := map[uuid.UUID]bool{}
 	p, j := t.text(project), t.text(job)
-	keys := t.keys(func(k cellKey) bool { return k.project == p && k.job == j })
-	var all []uuid.UUID
-	for _, k := range keys {
-		for _, i := range t.inOrder(t.cells[k]) {
-			if id := t.rows[i].id; len(all) == 0 || all[len(all)-1] != id {
-				all = append(all, id)
-			}
+	var rows []int32
+	for _, k := range t.keys() {
+		if k.project == p {
+			rows = append(rows, t.cells[k]...)
 		}
 	}
+	rows = slices.DeleteFunc(rows, func(i int32) bool { return t.rows[i].job != j })
+	all := t.ids(rows)
 	n = min(n, len(all))
+	ids := map[uuid.UUID]bool{}
 	for i := range n {
 		ids[all[i*len(all)/n]] = true
 	}
-	var taken []int32
-	for _, k := range keys {
-		for _, i := range t.cells[k].rows {
-			if ids[t.rows[i].id] {
-				taken = append(taken, i)
-			}
-		}
-	}
-	t.remove(taken)
-	return taken
+	rows = slices.DeleteFunc(rows, func(i int32) bool { return !ids[t.rows[i].id] })
+	t.remove(rows)
+	return rows
 }
 
 func (t *eventTable) remove(rows []int32) {
-	gone := map[int32]bool{}
-	touched := map[cellKey]bool{}
+	gone, touched := map[int32]bool{}, map[cellKey]bool{}
 	for _, i := range rows {
 		gone[i], touched[t.rows[i].key] = true, true
 	}
 	for key := range touched {
-		c := t.cells[key]
-		c.rows = slices.DeleteFunc(c.rows, func(i int32) bool { return gone[i] })
+		t.cells[key] = slices.DeleteFunc(t.cells[key], func(i int32) bool { return gone[i] })
 	}
 }
 
-// keys are the cells that a query may want, in one order.
-func (t *eventTable) keys(wanted func(cellKey) bool) (list []cellKey) {
-	for k, c := range t.cells {
-		if len(c.rows) > 0 && wanted(k) {
-			list = append(list, k)
+// ids are the uuids of some rows, each once.
+func (t *eventTable) ids(rows []int32) (list []uuid.UUID) {
+	seen := map[uuid.UUID]bool{}
+	for _, i := range rows {
+		if id := t.rows[i].id; !seen[id] {
+			seen[id] = true
+			list = append(list, id)
 		}
 	}
-	slices.SortFunc(list, func(a, b cellKey) int {
-		return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(t.texts[a.name], t.texts[b.name]), cmp.Compare(a.job, b.job), cmp.Compare(a.project, b.project))
-	})
 	return list
+}
+
+// keys are the cells by day.
+func (t *eventTable) keys() []cellKey {
+	return slices.SortedFunc(maps.Keys(t.cells), func(a, b cellKey) int { return cmp.Or(cmp.Compare(a.day, b.day), cmp.Compare(a.project, b.project)) })
+}
+
+// column reads the columns of rows. Times are in the project's zone.
+func (t *eventTable) column(zone *time.Location) func(name string, row int32) any {
+	return func(name string, row int32) any {
+		r := &t.rows[row]
+		switch name {
+		case "event":
+			return t.texts[r.name]
+		case "uuid":
+			return r.id
+		case "distinct_id":
+			return t.texts[r.who]
+		case "timestamp":
+			return r.at.In(zone)
+		case "properties": // JSON as text
+			return cmp.Or(string(r.properties), "{}")
+		case "properties." + importID:
+			return orNull(t.texts[r.job])
+		}
+		if r.properties == nil {
+			return nil
+		}
+		key := strings.TrimPrefix(name, "properties.")
+		for _, m := range slices.Backward(members(r.properties)) {
+			if m.key == key && !isNull(m.value) {
+				return asText(m.value)
+			}
+		}
+		return nil
+	}
 }

@@ -94,11 +94,10 @@ export POSTHOG_PERSONAL_API_KEY=%[4]s
 export POSTHOG_PROJECT_API_KEY=%[5]s
 `
 
-// handler serves the page at the root, control below /hogfake/, and the fake everywhere else.
+// handler serves the page at the root, and the fake everywhere else.
 func handler(fake *hogapitest.Server, url string, era hogapitest.Era) http.Handler {
 	mux := http.NewServeMux()
 	mux.Handle("GET /{$}", page{fake, url, era})
-	mux.Handle("POST /hogfake/{action}", control{fake})
 	mux.Handle("/", fake)
 	return mux
 }
