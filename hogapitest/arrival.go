@@ -8,15 +8,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// HoldEvents makes events that capture stores from now on stay out of queries until [Server.ReleaseEvents]: the service shows them
-// minutes or hours after it has acknowledged them. The [Ledger] has them at once.
+// HoldEvents hides the events that capture stores from now on from queries, until [Server.ReleaseEvents]: the
+// service shows events minutes or hours after it has acknowledged them. The [Ledger] has them at once.
 func (s *Server) HoldEvents() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.hold = true
 }
 
-// ReleaseEvents shows the n oldest of the events that are held to queries. A negative n shows all, and holds no more.
+// ReleaseEvents shows the n oldest held events to queries. A negative n shows all events, and later events are
+// not held.
 func (s *Server) ReleaseEvents(n int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -26,23 +27,24 @@ func (s *Server) ReleaseEvents(n int) {
 	}
 }
 
-// MergeEvents merges the copies of each event that queries see, as the service does at some time: one uuid with the same name, distinct
-// id and UTC day. Until then count() counts each copy.
+// MergeEvents merges the copies of each event for queries, as the service does at some time. Copies have the
+// same uuid, name, distinct id and UTC day. Until they are merged, count() counts each copy.
 func (s *Server) MergeEvents() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.table.merge()
 }
 
-// LoseEvents hides n events of an import from queries, spread over all of it, and returns their uuids. The [Ledger]
-// still has them: they were acknowledged.
+// LoseEvents hides n events of an import from queries, spread over the whole import, and returns their uuids.
+// The [Ledger] still has them: they were acknowledged.
 func (p *Project) LoseEvents(importID string, n int) []uuid.UUID {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
 	return p.server.table.ids(p.server.table.pick(p.id, importID, n))
 }
 
-// MoveEvents shifts the time of n events of an import for queries, spread over all of it, and returns their uuids.
+// MoveEvents shifts the time of n events of an import for queries, spread over the whole import, and returns
+// their uuids.
 func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UUID {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -56,7 +58,8 @@ func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UU
 	return t.ids(rows)
 }
 
-// AddEvent shows queries an event that no request to capture sent: its UUID, Event, DistinctID, Time and Properties.
+// AddEvent adds an event that queries see, although no request to capture sent it. It uses the UUID, Event,
+// DistinctID, Time and Properties of e.
 func (p *Project) AddEvent(e StoredEvent) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()

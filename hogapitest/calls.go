@@ -51,7 +51,7 @@ func (c Call) LogValue() slog.Value { return slog.StringValue(c.String()) }
 // MarshalJSON is String for JSON.
 func (c Call) MarshalJSON() ([]byte, error) { return json.Marshal(c.String()) }
 
-// Calls returns the calls of some operations, by default all, in the order of their arrival.
+// Calls returns the calls of the given operations, by default of all, in the order of their arrival.
 func (s *Server) Calls(op ...hogapi.Op) []Call {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,7 +71,7 @@ func (s *Server) Unknown() []string {
 	return slices.Clone(s.strange)
 }
 
-// MaxInFlight is the greatest number of calls of an operation that were under way at one time.
+// MaxInFlight returns the largest number of calls of an operation that were under way at the same time.
 func (s *Server) MaxInFlight(op hogapi.Op) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()

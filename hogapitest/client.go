@@ -17,9 +17,9 @@ type TB interface {
 	Fatalf(format string, args ...any)
 }
 
-// Client returns a client of the default project with both keys, wired to the server in process. At the end of the test the server is
-// closed, and the test fails where a scripted fault was not met, a request asked for an endpoint that the fake lacks, or a key came
-// to a place where it does not belong. Options come after the server's own and win.
+// Client returns a client of the default project with both keys, connected to the server in process. The given
+// options override the server's own. At the end of the test, Client closes the server and fails the test for
+// the reasons that [Server.Verify] lists.
 func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
 	t.Helper()
 	client, err := hogapi.NewClient(append(s.ClientOptions(s.project), options...)...)
@@ -34,8 +34,8 @@ func (s *Server) Client(t TB, options ...hogapi.Option) *hogapi.Client {
 	return client
 }
 
-// ClientOptions are the options of a client for a project of the server, for programs that have no test: the origins, both keys
-// and the in-process transport.
+// ClientOptions returns the options of a client for a project of the server, for use outside of tests: the
+// origins, both keys and the in-process transport.
 func (s *Server) ClientOptions(project string) []hogapi.Option {
 	p := s.Project(project)
 	return []hogapi.Option{
@@ -49,8 +49,9 @@ func (s *Server) ClientOptions(project string) []hogapi.Option {
 	}
 }
 
-// Verify fails the test for scripted faults that no request met, for requests that the fake does not know, for duties of capture v1 that
-// were not kept (see [Server.Breaches]), and for keys that came to a place where they do not belong. [Server.Client] does so at the end of the test.
+// Verify fails the test if no request met a scripted fault, if a request asked for an endpoint that the fake
+// does not have, if a client broke a duty of capture v1 (see [Server.Breaches]), or if a key was sent to a
+// wrong place. [Server.Client] calls it at the end of the test.
 func (s *Server) Verify(t TB) {
 	t.Helper()
 	for _, f := range s.Unused() {

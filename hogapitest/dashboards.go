@@ -11,8 +11,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Dashboard is one dashboard of a project. Extra adds other keys to the answer or replaces a value,
-// with nil for null.
+// Dashboard is one dashboard of a project. Extra adds keys to the answer or replaces values; nil stands for
+// null.
 type Dashboard struct {
 	ID          int // numbered from 1 where it is 0
 	Name        string

@@ -18,7 +18,7 @@ const (
 // openDeletion are the statuses of which a project may have 5 at one time.
 var openDeletion = []string{"pending", "approved", "in_progress", "queued"}
 
-// DataDeletion shows a request to delete events.
+// DataDeletion is a request to delete events.
 type DataDeletion struct {
 	ID           uuid.UUID
 	Status       string // "pending" at first; also draft, approved, in_progress, queued, completed and failed
@@ -31,13 +31,13 @@ type DataDeletion struct {
 	Approved     time.Time // zero where it is not
 }
 
-// DataDeletions shows the project's requests to delete events, oldest first.
+// DataDeletions returns the project's requests to delete events, oldest first.
 func (p *Project) DataDeletions() []DataDeletion {
 	return seen(p, func() []*DataDeletion { return p.deletions }, func(d *DataDeletion) DataDeletion { return *d })
 }
 
-// SetDataDeletion changes a request's status, as PostHog's staff and jobs do. Approved counts the events; completed hides them
-// from queries. It panics for a request that the project does not have.
+// SetDataDeletion changes a request's status, as PostHog's staff and jobs do. The status "approved" counts the
+// events; "completed" hides them from queries. SetDataDeletion panics if the project does not have the request.
 func (p *Project) SetDataDeletion(id uuid.UUID, status string) {
 	s := p.server
 	s.mu.Lock()

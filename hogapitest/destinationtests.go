@@ -54,8 +54,8 @@ func (t testStep) json(result any) object {
 	return object{"name": t.name, "description": t.description, "result": result}
 }
 
-// FailTestStep makes a step of the tests of destinations end as Failed with a message, by its name such as "Bucket exists". An empty
-// message lets it pass again. It panics if no destination has a step of this name.
+// FailTestStep makes a step of the tests of destinations, such as "Bucket exists", fail with a message. With an
+// empty message, the step passes again. FailTestStep panics if no destination has a step of this name.
 func (p *Project) FailTestStep(name, message string) {
 	isKnown := func(steps []testStep) bool {
 		return slices.ContainsFunc(steps, func(s testStep) bool { return s.name == name })

@@ -8,31 +8,32 @@
 //		… call the program with client …
 //	}
 //
-// The server keeps state: a created export appears in lists, backfills make runs, runs come to an end, imported
-// events appear in the [Ledger]. It answers as the service does, including errors and oddities: the hidden window of
-// 7 days, config values that come back as strings, a 200 for discarded events. [WithEra] selects the generation of
-// the service.
+// The server keeps state: a created export appears in lists, backfills make runs, runs end, imported events
+// appear in the [Ledger]. It answers as the service does, including errors and oddities: lists that hide runs
+// older than 7 days, config values that come back as strings, a 200 for discarded events. [WithEra] selects the
+// generation of the service.
 //
 // # Runs
 //
-// No clock drives runs. Each answer that shows a live run moves it one step: Starting, Running with growing counts,
-// its outcome. A list moves each live run on its page, an export its live latest runs, a backfill its present run. So
-// a test that waits always ends after the same number of calls. See [WithPolls] and [Project.NextRuns]. Only
-// backfills, retries and [Project.AddRun] start runs: there is no schedule.
+// No clock drives runs. Each answer that shows a run that has not ended moves it one step: Starting, Running
+// with growing counts, its outcome. A list moves the runs on its page, an export its latest runs, a backfill
+// its current run. So a test that waits always ends after the same number of calls. See [WithPolls] and
+// [Project.NextRuns]. Only backfills, retries and [Project.AddRun] start runs: there is no schedule.
 //
 // # Faults
 //
-// [Server.Script] makes the next requests of an operation meet faults: a status, a rate limit, a lost connection
-// before or after the service acts, an answer that is slow, cut or not JSON. [Server.Chaos] does so at random from a
-// seed. [Server.Calls] tells the fault of each call.
+// [Server.Script] sets faults for the next requests of an operation: a status, a rate limit, a lost connection
+// before or after the service acts, an answer that is slow, cut or not JSON. [Server.Chaos] chooses them at
+// random from a seed. [Server.Calls] has the fault of each call.
 //
 // # Capture
 //
-// Events arrive by POST /batch/ or by capture v1, POST /i/v1/analytics/events; [WithoutV1] switches v1 off. Both
-// share one ledger and one operation, [ops.Capture]. An empty batch to v1 asks whether the server supports it; this
-// request is [ops.Protocol], so a script of capture meets only events. [Results] scripts the result of each event;
-// [ForeignResult], [DoubledResults] and [HugeResults] are wrong answers; [Acted] stores the events and then answers
-// as its inner fault does. [Server.Breaches] judges the duties of a client of v1 from its requests alone.
+// Events arrive by POST /batch/ or by capture v1, POST /i/v1/analytics/events; [WithoutV1] switches v1 off.
+// Both share one ledger and one operation, [ops.Capture]. An empty batch to v1 asks whether the server supports
+// it; this request is [ops.Protocol], so a script of capture meets only events. [Results] scripts the result of
+// each event; [ForeignResult], [DoubledResults] and [HugeResults] are wrong answers; [Acted] stores the events
+// and then answers as its inner fault does. [Server.Breaches] checks the duties of a client of v1 by its
+// requests alone.
 //
 // # Queries
 //
@@ -45,7 +46,7 @@
 //
 // # Transports
 //
-// [Server.Transport] carries requests in process: no sockets, no goroutines, so it works inside a [testing/synctest]
-// bubble. Time begins there in the year 2000: [WithTime] sets another time. [Server.URL] opens a loopback socket
-// instead.
+// [Server.Transport] carries requests in process: no sockets, no goroutines, so it works inside a
+// [testing/synctest] bubble. Time begins there in the year 2000; [WithTime] sets another time. [Server.URL]
+// opens a loopback socket instead.
 package hogapitest

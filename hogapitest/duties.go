@@ -8,7 +8,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// Breach is a duty of a client that a request did not keep.
+// Breach is a duty of the client that a request broke.
 type Breach struct {
 	Duty    Duty
 	Request uuid.UUID // the request's id; nil on /batch/
@@ -20,7 +20,7 @@ type Breach struct {
 	AfterRestart bool
 }
 
-// String is one line.
+// String describes the breach in one line.
 func (b Breach) String() string {
 	s := string(b.Duty) + ": " + b.Detail
 	if b.Request != uuid.Nil {
@@ -199,8 +199,8 @@ func (d *duties) stored(v *visit, job string) {
 	d.jobs[job] = v.route.protocol
 }
 
-// Breaches returns the duties of a client of capture v1 that the requests so far did not keep, up to 1000, also when
-// a script answered. Requests to /batch/ count only for [DutyProtocol].
+// Breaches returns the breaches of the duties of a client of capture v1 by all requests so far, up to 1000.
+// Requests that a script answered count too. Requests to /batch/ count only for [DutyProtocol].
 func (s *Server) Breaches() []Breach {
 	s.mu.Lock()
 	defer s.mu.Unlock()

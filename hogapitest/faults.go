@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Fault is one scripted departure from service as usual: see [Server.Script].
+// Fault is one scripted fault of the service: see [Server.Script].
 type Fault struct {
 	name string
 
@@ -53,8 +53,8 @@ func fault(name string) Fault {
 	return Fault{name: name, keep: whole, bodyBytes: whole, times: 1}
 }
 
-// Status answers with a status in place of the service, which does nothing. The body is text ([]byte or string), or any value
-// that is sent as JSON; without one the body is the service's own for that status.
+// Status answers with a status, and the service does nothing. The body is a []byte, a string, or any other
+// value, which is sent as JSON. By default it is the service's own body for the status.
 func Status(code int, body ...any) Fault {
 	f := fault(fmt.Sprintf("Status(%d)", code))
 	f.instead = func(p protocol) answer {
@@ -85,7 +85,7 @@ func custom(code int, body any, p protocol) answer {
 	return text(code, string(raw))
 }
 
-// WithHeader adds a header to the answer, whoever gives it: Status(503).WithHeader("Retry-After", "5").
+// WithHeader adds a header to the answer, as in Status(503).WithHeader("Retry-After", "5").
 func (f Fault) WithHeader(name, value string) Fault {
 	f.header = f.header.Clone()
 	if f.header == nil {
@@ -95,7 +95,8 @@ func (f Fault) WithHeader(name, value string) Fault {
 	return f
 }
 
-// RateLimit answers 429 "throttled" with a Retry-After header, and without one where it is empty. The service does nothing.
+// RateLimit answers 429 "throttled", with a Retry-After header unless retryAfter is empty. The service does
+// nothing.
 func RateLimit(retryAfter string) Fault {
 	f := fault(fmt.Sprintf("RateLimit(%s)", retryAfter))
 	f.instead = func(p protocol) answer {
@@ -118,14 +119,14 @@ func HTML(code int) Fault {
 	return f
 }
 
-// Refuse refuses the connection before a byte is sent. Over sockets the connection is there already: it is reset before the
-// request is read, and [Server.SetDown] is the true refusal.
+// Refuse refuses the connection before a byte is sent. Over sockets, it resets the connection before the
+// request is read; use [Server.SetDown] to refuse connections there.
 func Refuse() Fault { return lost("Refuse", cutDial) }
 
-// CutSending loses the connection while the request is being sent: nothing is done.
+// CutSending loses the connection while the request is being sent. The service does nothing.
 func CutSending() Fault { return lost("CutSending", cutSend) }
 
-// CutBefore loses the connection after the request has been sent and before the service acts: nothing is done.
+// CutBefore loses the connection after the request was sent. The service does nothing.
 func CutBefore() Fault { return lost("CutBefore", cutBefore) }
 
 // CutAfter loses the connection after the service has acted and before a byte of the answer.
@@ -147,14 +148,15 @@ func CutBody(n int) Fault {
 	return f
 }
 
-// Truncated lets the service act and delivers half of the answer's body under a length that fits: only the JSON is incomplete.
+// Truncated lets the service act and delivers half of the answer's body, with a Content-Length that fits: only
+// the JSON is incomplete.
 func Truncated() Fault {
 	f := fault("Truncated")
 	f.bodyBytes, f.cleanEnd = half, true
 	return f
 }
 
-// Slow waits before the service reads the request, then acts like the inner fault, if any.
+// Slow waits before the service reads the request, and then acts like the inner fault, if there is one.
 func Slow(d time.Duration, inner ...Fault) Fault {
 	f := within("Slow", d, inner)
 	f.delay = d
@@ -177,8 +179,9 @@ func within(name string, d time.Duration, inner []Fault) Fault {
 	return f
 }
 
-// PartialCommit stores the first n events of a capture batch, then answers with the status, as the service does when its queue
-// fails half-way. A negative n is half of the batch. On other operations the service does nothing.
+// PartialCommit stores the first n events of a capture batch and then answers with the status, as the service
+// does when its queue fails in the middle. A negative n stands for half of the batch. On other operations the
+// service does nothing.
 func PartialCommit(n, status int) Fault {
 	f := Status(status)
 	f.name = fmt.Sprintf("PartialCommit(%d, %d)", n, status)
@@ -196,20 +199,21 @@ func Acted(inner Fault) Fault {
 	return inner
 }
 
-// Then lets a handler of the test's own answer in place of the service. It gets the request with its body.
+// Then answers by a handler of the test, which gets the request with its body. The service does nothing.
 func Then(handler func(http.ResponseWriter, *http.Request)) Fault {
 	f := fault("Then")
 	f.handler = handler
 	return f
 }
 
-// Repeat is the fault for the next n requests.
+// Repeat applies a fault to the next n requests.
 func Repeat(n int, f Fault) Fault {
 	f.times = n
 	return f
 }
 
-// Always is the fault for every request from now on, until [Server.ClearScript]. Faults scripted after it are never met.
+// Always applies a fault to every request until [Server.ClearScript]. Faults that are scripted after it have no
+// effect.
 func Always(f Fault) Fault {
 	f.forever = true
 	return f

@@ -15,7 +15,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// FileDownload seeds an export on demand, and shows one. Zero values become one that has Completed.
+// FileDownload describes an export on demand, to add it or to read it. A zero FileDownload has the status
+// Completed.
 type FileDownload struct {
 	ID      uuid.UUID // a new one, where it is nil
 	Status  hogapi.RunStatus
@@ -43,8 +44,8 @@ type fileDownload struct {
 
 func (d *fileDownload) live() bool { return isLive(d.Status) }
 
-// AddFileDownload adds a file download. A live one (Starting, Running) moves on as it is read, to the outcome that
-// [Project.NextRuns] says.
+// AddFileDownload adds a file download. If its status is Starting or Running, each read moves it on, to the
+// outcome that [Project.NextRuns] has set.
 func (p *Project) AddFileDownload(x FileDownload) uuid.UUID {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -67,7 +68,7 @@ func (p *Project) addFileDownload(x FileDownload) {
 	p.downloads = append(p.downloads, d)
 }
 
-// FileDownloads shows the project's file downloads in the order of their making. Looking at them here moves nothing.
+// FileDownloads returns the project's file downloads in the order of their creation. It does not move them on.
 func (p *Project) FileDownloads() []FileDownload {
 	return seen(p, func() []*fileDownload { return p.downloads }, func(d *fileDownload) FileDownload { return d.FileDownload })
 }

@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/integration"
 )
 
-// Integration seeds an integration, and shows one. Zero values become one of the kind aws-s3.
+// Integration describes an integration, to add it or to read it. By default its kind is aws-s3.
 type Integration struct {
 	ID      int // the next free one, where it is 0
 	Kind    integration.Kind
@@ -38,7 +38,7 @@ func (p *Project) addIntegration(x Integration) *Integration {
 	return &x
 }
 
-// Integrations shows the project's integrations with their secrets, in the order of their making.
+// Integrations returns the project's integrations with their secrets, in the order of their creation.
 func (p *Project) Integrations() []Integration {
 	return seen(p, func() []*Integration { return p.integrations }, func(x *Integration) Integration { return *x })
 }

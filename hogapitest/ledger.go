@@ -14,15 +14,16 @@ import (
 	"github.com/google/uuid"
 )
 
-// Ledger lists the events that capture has stored, every commit in order. The service stores duplicates too, and may
-// collapse them much later.
+// Ledger lists the events that capture has stored, in the order in which they were stored. The service stores
+// duplicates too, and may merge them much later.
 type Ledger struct {
 	ledgerBook
 
 	byUUID func() []int32 // the rows by uuid, then by commit
 }
 
-// StoredEvent is one commit. A compact ledger knows the uuid, the name and the flags only.
+// StoredEvent is one commit: an event that was stored once. In a compact ledger it has only the uuid, the name
+// and the flags.
 type StoredEvent struct {
 	Commit     int // from 0
 	UUID       uuid.UUID
@@ -160,7 +161,7 @@ func (b *ledgerBook) settle(request, status int, delivered bool) {
 // floorDay is the UTC day since 1970.
 func floorDay(t time.Time) int64 { return int64(math.Floor(float64(t.Unix()) / 86400)) }
 
-// Ledger returns the events that are stored now.
+// Ledger returns the events that are stored at this moment.
 func (s *Server) Ledger() *Ledger {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -181,7 +182,7 @@ func (l *Ledger) sort() []int32 {
 	return order
 }
 
-// Len is how many commits there are, duplicates included.
+// Len returns the number of commits, including duplicates.
 func (l *Ledger) Len() int { return len(l.rows) }
 
 // Event returns a commit by its number, from 0.
@@ -195,7 +196,7 @@ func (l *Ledger) Event(i int) StoredEvent {
 	return e
 }
 
-// Events are all commits in order.
+// Events yields all commits in order.
 func (l *Ledger) Events() iter.Seq[StoredEvent] {
 	return func(yield func(StoredEvent) bool) {
 		for i := range l.rows {
@@ -206,7 +207,7 @@ func (l *Ledger) Events() iter.Seq[StoredEvent] {
 	}
 }
 
-// Last is the last commit of each uuid, in the order of these commits.
+// Last yields the last commit of each uuid, in the order of these commits.
 func (l *Ledger) Last() iter.Seq[StoredEvent] {
 	return func(yield func(StoredEvent) bool) {
 		var last []int32
@@ -257,7 +258,7 @@ func (l *Ledger) commits(id uuid.UUID) []int32 {
 	return order[from:to]
 }
 
-// Unique is how many uuids there are.
+// Unique returns the number of different uuids.
 func (l *Ledger) Unique() int {
 	n := 0
 	for range l.groups() {
@@ -266,7 +267,7 @@ func (l *Ledger) Unique() int {
 	return n
 }
 
-// Duplicates is how many commits came after the first of their uuid.
+// Duplicates returns the number of commits after the first one of each uuid.
 func (l *Ledger) Duplicates() int { return l.Len() - l.Unique() }
 
 // Missing returns the wanted uuids that are not stored.
@@ -304,8 +305,9 @@ func (l *Ledger) Changed() []Change {
 	return list
 }
 
-// Inversions counts the neighbours of one distinct id that were stored in the wrong order, judged by the last commit of each
-// uuid. Order lists the uuids in the right order; it may hold uuids that were not stored.
+// Inversions counts the consecutive events of one distinct id that were stored in the wrong order, by the last
+// commit of each uuid. The argument order lists the uuids in the right order; it may have uuids that were not
+// stored.
 func (l *Ledger) Inversions(order []uuid.UUID) int {
 	latest := map[uint64]int32{}
 	n := 0
@@ -327,7 +329,7 @@ func (l *Ledger) Inversions(order []uuid.UUID) int {
 // EventDay is an event name and a UTC day ("2006-01-02").
 type EventDay struct{ Event, Day string }
 
-// Counts is how many uuids there are for each event name and day.
+// Counts returns the number of uuids for each event name and day.
 func (l *Ledger) Counts() map[EventDay]int {
 	counts := map[EventDay]int{}
 	for group := range l.groups() {
@@ -340,6 +342,6 @@ func (l *Ledger) Counts() map[EventDay]int {
 // Requests returns the requests with valid batches, in order.
 func (l *Ledger) Requests() []CaptureRequest { return l.requests }
 
-// Dropped are the events that were answered with 200 and thrown away: sent with a key that nobody has, or over the quota.
-// It includes the events that v1 answered "drop".
+// Dropped returns the events that were answered with 200 but not stored: they were sent with an unknown key or
+// over the quota, or capture v1 answered "drop".
 func (l *Ledger) Dropped() []StoredEvent { return l.dropped }

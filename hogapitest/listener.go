@@ -20,8 +20,8 @@ type listener struct {
 	done   chan struct{}
 }
 
-// URL is the origin of the server on a loopback socket, which is opened at the first call and closed by [Server.Close].
-// It panics when there is no port to listen on.
+// URL returns the origin of the server on a loopback socket. The first call opens the socket, and
+// [Server.Close] closes it. URL panics if there is no port to listen on.
 func (s *Server) URL() string {
 	l := &s.listener
 	l.mu.Lock()
@@ -83,7 +83,8 @@ func (l *listener) host() string {
 	return l.addr
 }
 
-// ServeHTTP serves one request that came over a socket. It lets a test put the server behind one of its own.
+// ServeHTTP serves one request that came over a socket. With it, a test can put the server behind a server of
+// its own.
 func (s *Server) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	u := *r.URL
 	u.Scheme, u.Host = "http", r.Host

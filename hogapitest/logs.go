@@ -8,7 +8,8 @@ import (
 	"github.com/google/uuid"
 )
 
-// LogEntry is one line of an export's log. Level is upper case: DEBUG, LOG, INFO, WARNING or ERROR. RunID says which run it is of, if any.
+// LogEntry is one line of an export's log. Level is upper case: DEBUG, LOG, INFO, WARNING or ERROR. RunID names
+// the run of the line, if there is one.
 type LogEntry struct {
 	Time    time.Time // now, where it is zero
 	Level   string

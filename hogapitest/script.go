@@ -20,8 +20,8 @@ type chaos struct {
 	faults []Fault
 }
 
-// Script adds faults that the next requests of an operation meet, one each and in this order; then the service continues as usual.
-// Requests meet them in the order of their arrival. Faults that are left at the end of a test fail it: see [Server.Client].
+// Script adds faults for the next requests of an operation, one for each request in the order of their arrival;
+// after them the service continues as usual. A test fails if faults are left at its end: see [Server.Client].
 func (s *Server) Script(op hogapi.Op, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -33,22 +33,22 @@ func (s *Server) Script(op hogapi.Op, faults ...Fault) {
 	}
 }
 
-// ClearScript forgets the faults of an operation that have not been met, its chaos too.
+// ClearScript removes the remaining faults of an operation, including its chaos.
 func (s *Server) ClearScript(op hogapi.Op) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.scripts, op)
 }
 
-// Chaos makes requests of an operation meet a random one of the faults, at a rate from 0 to 1. The same seed and the same order of
-// requests make the same choices. Scripted faults come first.
+// Chaos applies a random one of the faults to requests of an operation, at a rate from 0 to 1. The same seed
+// and the same order of requests make the same choices. Scripted faults come first.
 func (s *Server) Chaos(op hogapi.Op, seed uint64, rate float64, faults ...Fault) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.script(op).chaos = &chaos{rand.New(rand.NewPCG(seed, 0)), rate, slices.Clone(faults)}
 }
 
-// Unused lists the scripted faults that no request has met.
+// Unused returns the scripted faults that no request has met.
 func (s *Server) Unused() []string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

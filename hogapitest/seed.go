@@ -32,14 +32,14 @@ type Project struct {
 	failing         map[string]string // steps of tests of destinations, with their messages
 }
 
-// ID is the project's id.
+// ID returns the project's id.
 func (p *Project) ID() string { return p.id }
 
-// Key is the project's capture key.
+// Key returns the project's capture key.
 func (p *Project) Key() string { return p.key }
 
-// Export seeds a batch export, and shows one. Zero values become an hourly export of events to a bucket. An integration that the
-// project does not have is added with it.
+// Export describes a batch export, to add it or to read it. By default it is an hourly export of events to a
+// bucket. If the project does not have its integration, AddExport adds it.
 type Export struct {
 	ID              uuid.UUID // a new one, where it is nil
 	Name            string
@@ -109,7 +109,7 @@ func orNull[T comparable](value T) any {
 	return value
 }
 
-// Exports shows the project's batch exports, deleted ones too, in the order of their making.
+// Exports returns the project's batch exports, including deleted ones, in the order of their creation.
 func (p *Project) Exports() []Export {
 	return seen(p, func() []*export { return p.exports }, func(e *export) Export {
 		x := e.Export
@@ -128,7 +128,8 @@ func seen[T, S any](p *Project, list func() []T, show func(T) S) (all []S) {
 	return all
 }
 
-// Run seeds a run, and shows one. Zero values become a run of the hour before it was created that has Completed.
+// Run describes a run, to add it or to read it. By default it has the status Completed and the hour before its
+// creation.
 type Run struct {
 	ID         uuid.UUID // a new one, where it is nil
 	Status     hogapi.RunStatus
@@ -144,7 +145,8 @@ type Run struct {
 	BackfillID uuid.UUID // only when shown
 }
 
-// AddRun adds a run to an export. A live one (Starting, Running) moves on as it is read, to the outcome that [Project.NextRuns] says.
+// AddRun adds a run to an export. If its status is Starting or Running, each read moves it on, to the outcome
+// that [Project.NextRuns] has set.
 func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 	s := p.server
 	s.mu.Lock()
@@ -183,7 +185,7 @@ func (p *Project) mustFind(id uuid.UUID) *export {
 	panic("hogapitest: the project has no export " + id.String())
 }
 
-// Runs shows the runs of an export, oldest first. Looking at them here moves nothing.
+// Runs returns the runs of an export, oldest first. It does not move them on.
 func (p *Project) Runs(exportID uuid.UUID) []Run {
 	return seen(p, func() []*run { return p.runsOf(exportID) }, func(r *run) Run {
 		x := r.Run
@@ -192,7 +194,8 @@ func (p *Project) Runs(exportID uuid.UUID) []Run {
 	})
 }
 
-// Outcome is how a run ends. Zero fields keep the defaults: Completed, the polls of [WithPolls], the records of [Project.SetRecords].
+// Outcome is the end of a run. Zero fields take the defaults: Completed, the polls of [WithPolls], the records
+// of [Project.SetRecords].
 type Outcome struct {
 	Status        hogapi.RunStatus
 	Error         string
@@ -205,7 +208,7 @@ func (o Outcome) or(usual Outcome) Outcome {
 	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records), o.FailedRecords}
 }
 
-// NextRuns sets the outcomes of the next runs of the project that come to life, in order; later ones end as usual.
+// NextRuns sets the outcomes of the next runs of the project that begin, in order. Later runs end as usual.
 func (p *Project) NextRuns(outcomes ...Outcome) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -217,9 +220,8 @@ func (p *Project) FailNextRuns(n int, text string) {
 	p.NextRuns(slices.Repeat([]Outcome{{Status: "Failed", Error: text}}, n)...)
 }
 
-// SetRecords says how many records the intervals of an export hold; the default is 1,000 in each. The start is zero for the
-// beginning of time. A backfill of a range without
-// any makes no run.
+// SetRecords sets the number of records in the intervals of an export; the default is 1,000 in each. A zero
+// start is the beginning of time. A backfill of a range without records makes no run.
 func (p *Project) SetRecords(exportID uuid.UUID, records func(start, end time.Time) int) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -263,7 +265,7 @@ func (s *Server) Projects() []*Project {
 	return all
 }
 
-// Backfill shows a backfill or a retry.
+// Backfill is a backfill or a retry.
 type Backfill struct {
 	ID         uuid.UUID
 	Status     hogapi.RunStatus
@@ -274,7 +276,7 @@ type Backfill struct {
 	Retry      bool // of one run
 }
 
-// Backfills shows the backfills and retries of an export, oldest first. Looking at them here moves nothing.
+// Backfills returns the backfills and retries of an export, oldest first. It does not move them on.
 func (p *Project) Backfills(exportID uuid.UUID) []Backfill {
 	all := func() []*backfill {
 		if i := slices.IndexFunc(p.exports, func(e *export) bool { return e.ID == exportID }); i >= 0 {
@@ -289,7 +291,7 @@ func (p *Project) Backfills(exportID uuid.UUID) []Backfill {
 	})
 }
 
-// Dashboards shows the project's dashboards, in the order of their making.
+// Dashboards returns the project's dashboards, in the order of their creation.
 func (p *Project) Dashboards() []Dashboard {
 	return seen(p, func() []Dashboard { return p.dashboards }, func(d Dashboard) Dashboard { return d })
 }

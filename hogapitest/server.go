@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// The keys and the project of a server that is told no others.
+// The default project and keys of a server.
 const (
 	DefaultProject     = "12345"
 	DefaultPersonalKey = "phx_hogapitestPersonalKey000000000000000000000"
@@ -67,8 +67,8 @@ type settings struct {
 	maxBatchEvents    int
 }
 
-// New makes a server of the newest era with one project, [DefaultProject], and one key of each kind, unless options say otherwise.
-// It starts nothing: see [Server.Transport] and [Server.URL].
+// New returns a server of the newest era with one project, [DefaultProject], and one key of each kind, unless
+// options say otherwise. It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
 		settings:   settings{era: E4, now: time.Now, polls: 3},
@@ -97,7 +97,7 @@ func New(options ...Option) *Server {
 	return s
 }
 
-// Project returns the project with this id, a number, and makes it where it is missing.
+// Project returns the project with this id, a number. It makes the project if it does not exist.
 func (s *Server) Project(id string) *Project {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -114,8 +114,9 @@ func (s *Server) Project(id string) *Project {
 	return p
 }
 
-// Handle adds an endpoint below the projects' prefix, for calls that the fake does not know. The pattern is a path such as
-// "/insights/{id}/". Its calls count as [ops.Do]. The handler runs after the check of the key and the project.
+// Handle adds an endpoint below the projects' prefix, for calls that the fake does not know. The pattern is a
+// path such as "/insights/{id}/". Calls of the endpoint have the operation [ops.Do]. The handler runs after the
+// check of the key and the project.
 func (s *Server) Handle(method, pattern string, handler http.Handler) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -138,20 +139,20 @@ func (s *Server) SetQuota(q Quota) {
 	s.quota = q
 }
 
-// RejectEvents makes events culprits: where status returns a code other than 0 for the raw bytes of an event, its whole batch is
-// answered with that code, 400 for example. With 413 the other events of the batch are stored, as the service does; v1 answers 200 then
-// and drops the event (event_too_big).
-// The function must be safe for concurrent use. Nil ends it.
+// RejectEvents refuses events: if status returns a code other than 0 for the raw bytes of an event, its whole
+// batch is answered with that code, for example 400. With 413, the other events of the batch are stored, as the
+// service does; capture v1 then answers 200 and drops the event (event_too_big). The function must be safe for
+// concurrent use. With nil, no event is refused.
 func (s *Server) RejectEvents(status func(raw json.RawMessage) int) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	s.reject = status
 }
 
-// Close stops the listener, if one was started. The in-process transport holds nothing and continues to work.
+// Close stops the listener, if one was started. The in-process transport continues to work.
 func (s *Server) Close() { s.listener.close() }
 
-// Era is a generation of the service: their answers differ.
+// Era is a generation of the service. The answers of the generations differ.
 type Era int
 
 const (
@@ -167,7 +168,7 @@ const (
 	E4
 )
 
-// String is "E1", "E2", "E3" or "E4".
+// String returns "E1", "E2", "E3" or "E4".
 func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
 
 // Quota says how the service treats events over the plan's limit.

@@ -13,8 +13,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// OpStorage is the operation of the requests for files, to which the service redirects. The package has no method for it alone:
-// it is for [Server.Calls] and [Server.Script].
+// OpStorage is the operation of the requests for files, to which the service redirects. It is for
+// [Server.Calls] and [Server.Script]; no method of package hogapi has this operation alone.
 const OpStorage hogapi.Op = "storage.get"
 
 const (

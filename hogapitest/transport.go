@@ -14,7 +14,7 @@ import (
 	"syscall"
 )
 
-// The origins of the in-process service. Its transport answers for every host: these only look right.
+// The origins of the in-process service. Its transport answers for every host.
 const (
 	apiOrigin     = "https://app.hogapitest.example"
 	captureOrigin = "https://in.hogapitest.example"

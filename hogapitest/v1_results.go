@@ -21,9 +21,10 @@ type eventResult struct {
 	Result
 }
 
-// Results answers each event of a request to capture v1 by a script: i is its index in the batch. Events that the service drops by its own
-// rules stay dropped. The function runs while others wait, so it must not call the server; it sees the event before it is stored, so
-// Commit and Request are 0. Other operations, and /batch/, are served as usual.
+// Results calls a function for the answer about each event of a request to capture v1; i is the index of the
+// event in the batch. Events that the service drops by its own rules stay dropped. The function must not call
+// the server, which is locked meanwhile. It gets the event before the event is stored, so Commit and Request
+// are 0. Other operations, and /batch/, are served as usual.
 func Results(of func(i int, e StoredEvent) Result) Fault {
 	f := fault("Results")
 	f.results = of
@@ -37,7 +38,8 @@ func ForeignResult() Fault {
 	})
 }
 
-// DoubledResults lets the service act, and answers with every key twice: its result first, then "drop".
+// DoubledResults lets the service act, and answers with every key twice: first with its result, then with
+// "drop".
 func DoubledResults() Fault {
 	return altered("DoubledResults", func(list []eventResult) []eventResult {
 		for _, r := range list {
@@ -47,7 +49,8 @@ func DoubledResults() Fault {
 	})
 }
 
-// HugeResults lets the service act, and answers with at least n bytes, the most of them results of uuids that were not sent.
+// HugeResults lets the service act, and answers with at least n bytes, mostly results of uuids that were not
+// sent.
 func HugeResults(n int) Fault {
 	return altered(fmt.Sprintf("HugeResults(%d)", n), func(list []eventResult) []eventResult {
 		const line = len(`"00000000-0000-4000-8000-000000000001":{"result":"ok"},`)

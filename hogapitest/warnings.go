@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Warning seeds an ingestion warning: one case of it.
+// Warning describes one case of an ingestion warning, to add it.
 type Warning struct {
 	Type     string
 	Category string
