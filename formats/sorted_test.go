@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"iter"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -137,42 +136,6 @@ func TestUUIDsStayTheSame(t *testing.T) {
 	} {
 		got, _ := stored(t, source, filepath.Join(t.TempDir(), "rejects"))
 		assert.Equal(t, want, got, name)
-	}
-}
-
-// Rejected records are imported from the reject file with the uuids that they have in their file,
-// also if that was sorted.
-func TestRejectsOfSortedFiles(t *testing.T) {
-	t.Parallel()
-	path := write(t, "orders.jsonl", someOrders(300))
-	corrected := orders
-	corrected.Convert = func(record []byte) ([]hogapi.Event, error) {
-		text := strings.Replace(string(record), `"never"`, `"2024-05-03T00:00:00Z"`, 1)
-		events, err := orders.Convert([]byte(strings.Replace(text, `"who":""`, `"who":"nobody"`, 1)))
-		for i := range events {
-			if events[i].RawProperties != nil {
-				events[i].RawProperties = nil
-			}
-		}
-		return events, err
-	}
-	want, _ := stored(t, hogapi.FileSource(corrected, path), "")
-	for name, source := range map[string]hogapi.Source{"direct": hogapi.FileSource(orders, path), "sorted": formats.Sorted(hogapi.FileSource(orders, path), t.TempDir())} {
-		rejects := filepath.Join(t.TempDir(), "rejects")
-		first, _ := stored(t, source, rejects)
-		second, _ := stored(t, hogapi.RejectedRecords(rejects, corrected.Convert), "")
-		got := map[uuid.UUID]bool{}
-		for id := range first {
-			got[id] = true
-		}
-		for id := range second {
-			assert.False(t, got[id], "%s: %s was not rejected", name, id)
-			got[id] = true
-		}
-		assert.Len(t, got, len(want), name)
-		for id := range got {
-			assert.Contains(t, want, id, name)
-		}
 	}
 }
 
@@ -315,30 +278,6 @@ func TestSortedFolderIsOfItsFiles(t *testing.T) {
 	rest, err := readSorted(t, formats.Sorted(hogapi.JSONLinesFile(filepath.Join(t.TempDir(), "none")), t.TempDir()), hogapi.Position{})
 	require.Error(t, err)
 	assert.Empty(t, rest)
-}
-
-// A source without files is known by its name.
-func TestSortedOfNoFiles(t *testing.T) {
-	t.Parallel()
-	source := hogapi.SourceFunc("numbers", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
-		return func(yield func(hogapi.Event, error) bool) {
-			for i := range 3 {
-				ev := hogapi.Event{Name: "e", DistinctID: "a", Timestamp: longAgo, Position: hogapi.Position{Key: "n", Offset: int64(i + 1)}}
-				if !yield(ev, nil) {
-					return
-				}
-			}
-		}
-	})
-	dir := t.TempDir()
-	for range 2 {
-		events, err := readSorted(t, formats.Sorted(source, dir), hogapi.Position{})
-		require.NoError(t, err)
-		require.Len(t, events, 3)
-		events, err = readSorted(t, formats.Sorted(source, dir), events[0].Position)
-		require.NoError(t, err)
-		require.Len(t, events, 2)
-	}
 }
 
 // Sources of nil are refused.

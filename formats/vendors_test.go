@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -48,43 +47,6 @@ func BenchmarkConvert(b *testing.B) {
 	run("mixpanel in local time", "mixpanel", mixpanel.Format(&mixpanel.Options{Zone: zone}))
 }
 
-// A visitor before the login is joined to the user, and a device of two users to neither.
-func TestLinksOfVendors(t *testing.T) {
-	t.Parallel()
-	row := func(user, device string) []byte {
-		return []byte(`{"event_type":"e","user_id":"` + user + `","device_id":"` + device + `","event_time":"2024-07-01 07:18:37"}`)
-	}
-	devices := formattest.Write(t, [][]byte{
-		row("ann", "phone"), row("", "phone"), row("ann", "phone"), row("ann", "shared"), row("ben", "shared"), row("cid", "cid"), row("dan", " "),
-	})
-	const orders = "mixpanel/testdata/orders.jsonl"
-	for name, c := range map[string]struct {
-		format               hogapi.Format
-		path, user, device   string
-		acknowledged, shared int64
-	}{
-		"amplitude":       {amplitude.Format(nil), devices, "ann", "phone", 8, 1},
-		"mixpanel":        {mixpanel.Format(nil), orders, "u-4711", "18f0c2a1-77aa", 5, 0},
-		"mixpanel prefix": {mixpanel.Format(&mixpanel.Options{DevicePrefix: true}), orders, "u-4711", "$device:18f0c2a1-77aa", 5, 0},
-	} {
-		server := hogapitest.New()
-		source := hogapi.FileSource(c.format, c.path)
-		receipt, err := server.Client(t).Import(t.Context(), hogapi.Concat(formats.Links(source), source), &hogapi.ImportOptions{ID: "links"})
-		require.NoError(t, err, name)
-		assert.Equal(t, c.acknowledged, receipt.Acknowledged, name)
-		assert.Equal(t, c.shared, receipt.Skips[formats.SkipSharedDevice], name)
-		links := 0
-		for ev := range server.Ledger().Events() {
-			if ev.Event == "$identify" {
-				links++
-				assert.Equal(t, c.user, ev.DistinctID, name)
-				assert.Contains(t, string(ev.Properties), `"$anon_distinct_id":"`+c.device+`"`, name)
-			}
-		}
-		assert.Equal(t, 1, links, name)
-	}
-}
-
 // vendorFormats are the formats of all vendors, by their folders.
 var vendorFormats = map[string]func() hogapi.Format{
 	"amplitude":     func() hogapi.Format { return amplitude.Format(nil) },
@@ -94,23 +56,25 @@ var vendorFormats = map[string]func() hogapi.Format{
 	"segment":       func() hogapi.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
 }
 
+// fixtures are the records of a vendor's tests.
+func fixtures(t *testing.T, vendor string) (records [][]byte) {
+	t.Helper()
+	paths, err := filepath.Glob(filepath.Join(vendor, "testdata", "*.jsonl"))
+	require.NoError(t, err)
+	for _, path := range paths {
+		records = append(records, formattest.Lines(t, path)...)
+	}
+	require.NotEmpty(t, records, vendor)
+	return records
+}
+
 // A record makes the same events after any other record.
 func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
 	t.Parallel()
 	for name, format := range vendorFormats {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			paths, err := filepath.Glob(filepath.Join(name, "testdata", "*.jsonl"))
-			require.NoError(t, err)
-			var records [][]byte
-			for _, path := range paths {
-				text, err := os.ReadFile(path)
-				require.NoError(t, err)
-				for line := range bytes.Lines(text) {
-					records = append(records, bytes.TrimSpace(line))
-				}
-			}
-			records = append(records, []byte(`{}`), []byte(`{"event":"$identify","distinct_id":"b","timestamp":"2024-01-01T00:00:00Z","properties":{}}`))
+			records := append(fixtures(t, name), []byte(`{}`), []byte(`{"event":"$identify","distinct_id":"b","timestamp":"2024-01-01T00:00:00Z","properties":{}}`))
 			said := func(f hogapi.Format, record []byte) string {
 				events, err := f.Convert(record)
 				return fmt.Sprintf("%+v %v %v", events, err, f.ID(record))
@@ -145,18 +109,12 @@ func TestPersonProperties(t *testing.T) {
 			return segment.Format(&segment.Options{PersonProperties: p})
 		},
 	} {
-		paths, err := filepath.Glob(filepath.Join(name, "testdata", "*.jsonl"))
-		require.NoError(t, err)
-		require.NotEmpty(t, paths, name)
+		records := fixtures(t, name)
 		count := func(p formats.PersonProperties, key string) (n int) {
-			for _, path := range paths {
-				text, err := os.ReadFile(path)
-				require.NoError(t, err)
-				for line := range bytes.Lines(text) {
-					events, _ := of(p).Convert(bytes.TrimSpace(line))
-					for _, ev := range events {
-						n += bytes.Count(ev.RawProperties, []byte(`"`+key+`":{`))
-					}
+			for _, record := range records {
+				events, _ := of(p).Convert(record)
+				for _, ev := range events {
+					n += bytes.Count(ev.RawProperties, []byte(`"`+key+`":{`))
 				}
 			}
 			return n
@@ -165,7 +123,7 @@ func TestPersonProperties(t *testing.T) {
 		assert.Zero(t, count(formats.PersonSetOnce, "$set"), name)
 		assert.Positive(t, count(formats.PersonSet, "$set"), name)
 		assert.Zero(t, count(formats.PersonNone, "$set")+count(formats.PersonNone, "$set_once"), name)
-		_, err = of("Set").Convert([]byte("{}"))
+		_, err := of("Set").Convert([]byte("{}"))
 		require.ErrorContains(t, err, name+": options: PersonProperties: want PersonSetOnce", name)
 		assert.Contains(t, of(formats.PersonNone).Options, "person=none", name)
 	}

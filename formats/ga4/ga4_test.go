@@ -1,8 +1,6 @@
 package ga4_test
 
 import (
-	"bytes"
-	"os"
 	"testing"
 
 	"github.com/google/uuid"
@@ -31,18 +29,13 @@ func TestOptions(t *testing.T) {
 // The three forms of a row are one event.
 func TestForms(t *testing.T) {
 	t.Parallel()
-	text, err := os.ReadFile("testdata/rows.jsonl")
-	require.NoError(t, err)
-	rows := bytes.Split(text, []byte("\n"))
-	first := formattest.Convert(t, ga4.Format(nil), rows[0])
-	require.Len(t, first.Events, 1)
+	rows := formattest.Lines(t, "testdata/rows.jsonl")
 	for _, row := range rows[1:3] {
-		again := formattest.Convert(t, ga4.Format(nil), row)
+		first, again := formattest.Convert(t, ga4.Format(nil), rows[0]), formattest.Convert(t, ga4.Format(nil), row)
 		require.Len(t, again.Events, 1)
 		assert.JSONEq(t, string(first.Events[0].Properties), string(again.Events[0].Properties))
 		first.Events[0].Properties, again.Events[0].Properties = nil, nil
 		assert.Equal(t, first, again)
-		first = formattest.Convert(t, ga4.Format(nil), rows[0])
 	}
 }
 

@@ -55,23 +55,6 @@ func TestLocalTime(t *testing.T) {
 	require.ErrorContains(t, err, "time: the clocks of America/New_York skip 2022-03-13 02:30:00")
 }
 
-// Any time of two weeks around the end of summer time is read as it was written, and the test
-// finds the zone. Of the hour that the clocks show twice, the second one needs a live arrival.
-func TestLocalTimes(t *testing.T) {
-	t.Parallel()
-	zone := loadZone(t, "America/New_York")
-	var test mixpanel.ZoneTest
-	for at := time.Date(2022, 10, 30, 0, 0, 0, 0, zone); at.Month() < 11 || at.Day() < 14; at = at.Add(397 * time.Second) {
-		_, offset := at.Zone()
-		record := fmt.Sprintf(`{"event":"e","properties":{"time":%d,"distinct_id":"u","$mp_api_timestamp_ms":%d}}`,
-			at.Unix()+int64(offset), at.Add(20*time.Second).UnixMilli())
-		assert.Equal(t, at.UTC(), convert(t, &mixpanel.Options{Zone: zone}, record).Timestamp)
-		test.Add([]byte(record))
-	}
-	assert.True(t, test.IsLocal())
-	assert.Greater(t, test.Share(zone), 0.99)
-}
-
 func TestCheckZone(t *testing.T) {
 	t.Parallel()
 	record := func(at, arrived int64, more string) []byte {

@@ -34,7 +34,7 @@ func TestKeep(t *testing.T) {
 func TestObject(t *testing.T) {
 	t.Parallel()
 	var o Object
-	for _, n := range []int{0, 1, 63, 64, 65, 500} {
+	for _, n := range []int{0, 1, few, few + 1, few + 2, 500} {
 		o.Begin()
 		assert.True(t, o.IsEmpty())
 		want := map[string]any{}
@@ -45,8 +45,11 @@ func TestObject(t *testing.T) {
 			}
 			assert.True(t, o.Add(name, fmt.Append(nil, i)))
 			assert.False(t, o.AddBytes([]byte(name), []byte("-1")), name)
-			assert.False(t, o.AddText(name, "other"))
 			want[name] = float64(i)
+		}
+		for name, value := range want { // among few members and among many
+			assert.False(t, o.AddText(name, "other"))
+			assert.Equal(t, fmt.Sprint(value), string(o.Get(name)))
 		}
 		text := o.Append([]byte("prefix"))[len("prefix"):]
 		assert.Len(t, text, o.Size())
@@ -55,23 +58,6 @@ func TestObject(t *testing.T) {
 		assert.Equal(t, want, got)
 		assert.Equal(t, n == 0, o.IsEmpty())
 	}
-}
-
-// A key is found among few members and among many.
-func TestMany(t *testing.T) {
-	t.Parallel()
-	var o Object
-	o.Begin()
-	for i := range 5 * few {
-		require.True(t, o.Add(fmt.Sprint("key ", i), fmt.Append(nil, i)))
-		for j := range i + 1 {
-			require.False(t, o.Add(fmt.Sprint("key ", j), []byte("0")))
-		}
-		require.Equal(t, fmt.Sprint(i/2), string(o.Get(fmt.Sprint("key ", i/2))))
-	}
-	var all map[string]int
-	require.NoError(t, json.Unmarshal(o.Raw(), &all))
-	assert.Len(t, all, 5*few)
 }
 
 func TestNumber(t *testing.T) {
