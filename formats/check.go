@@ -11,29 +11,28 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// CheckOptions set up a [Check].
+// CheckOptions are the options of [Check].
 type CheckOptions struct {
-	// Import are the options that the import is to have: the ones that hogapi.Check uses and Rate
-	// count. Without them the ID is "check".
+	// Import are the options of the planned import; Check uses Rate and the options that hogapi.Check uses. By
+	// default, the ID is "check".
 	Import *hogapi.ImportOptions
-	// Zone is the zone of the vendor's charts, in which the days of the report are shown too:
-	// default UTC.
+	// Zone is the time zone of the vendor's charts, in which the report shows the days too. The default is UTC.
 	Zone *time.Location
-	// Client counts the events that its project has in the days of the files. It needs a personal
-	// key with the scope query:read. Nil: nothing is counted.
+	// Client counts the events that its project has on the days of the files. It needs a personal API key with the
+	// scope query:read. By default, they are not counted.
 	Client *hogapi.Client
-	// Test is given each record, one at a time, and reports in a text: *mixpanel.ZoneTest, for one,
-	// finds out if times are local. Nil: no test.
+	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
+	// times are local. The default is no test.
 	Test RecordTest
 }
 
-// RecordTest looks at records, and reports in a text.
+// RecordTest examines records, and reports in a text.
 type RecordTest interface {
 	Add(record []byte)
 	String() string
 }
 
-// CheckReport says which events an import of files would send, and how their format makes them.
+// CheckReport says which events an import of files would send, and how the format converts the records.
 type CheckReport struct {
 	hogapi.CheckReport
 
@@ -73,10 +72,10 @@ type HeldDay struct {
 	Files   int64  `json:"files"`   // events that the files have
 }
 
-// Check reads files of a format and sends nothing. It returns the report of [hogapi.Check], and
-// adds facts of the format: how records were converted, which ids there are and which come twice,
-// which keys are kept without a meaning to PostHog. With a client it also counts the events by day
-// that the project has: of a live SDK that ran in parallel, or of an earlier import.
+// Check reads files of a format and sends nothing. It returns the report of [hogapi.Check] with facts about the
+// format: how records were converted, which ids they have and which ids come twice, and which keys are kept
+// without a meaning to PostHog. With a client, it also counts by day the events that the project has, for
+// example from a live SDK that ran in parallel, or from an earlier import.
 func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, paths ...string) (CheckReport, error) {
 	o := CheckOptions{}
 	if options != nil {
@@ -126,9 +125,9 @@ func hours(events int64, rate int) float64 {
 const countDays = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +
 	"WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\nGROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
-// Held counts the events that a project has in the days of a report, as [Check] does with a client:
-// for the report of a source that is not one of files, or after the files were read. It needs a
-// personal key with the scope query:read. A report without good events has no days.
+// Held counts the events that a project has on the days of a report, as [Check] does with a client. Use it for
+// a source that does not read files, or after the files were read. It needs a personal API key with the scope
+// query:read. A report without good events has no days.
 func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]HeldDay, error) {
 	if r.Good == 0 {
 		return nil, nil
@@ -164,9 +163,8 @@ func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]H
 	return list, nil
 }
 
-// Cut is the day from which on the project has events of its own on each day that the files have:
-// import the events before it, by a mapping that skips the rest. It is "" where there is no such
-// day.
+// Cut returns the first day from which on the project has events of its own on each day of the files: import
+// only the events before it, by a mapping that skips the others. It returns "" if there is no such day.
 func (r CheckReport) Cut() string {
 	has := map[string]bool{}
 	for _, d := range r.Held {

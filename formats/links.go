@@ -21,24 +21,22 @@ import (
 	"github.com/hogapi/hogapi/internal/extsort"
 )
 
-// SkipSharedDevice is why a link is left out: more than one person used the anonymous id, and a
-// link would make them one person, for good.
+// SkipSharedDevice is the reason why a link is left out: more than one person used the anonymous id, and a link
+// would merge them permanently.
 const SkipSharedDevice = "a device with two users"
 
-// Links is a source of the $identify events that join the ids of a person, oldest first. Import it
-// before the events that need them, since merges act in the order of arrival:
+// Links returns a source of the $identify events that join the ids of a person, oldest first. Import it before
+// the events that need the links, since merges act in the order of arrival:
 //
 //	hogapi.Concat(formats.Links(source), source)
 //
-// A link is a pair of Event.AnonymousID and Event.DistinctID: formats set both where a record shows
-// both. Each pair is one event, with a uuid derived from the pair and the time of the pair's oldest
-// event. An anonymous id with two persons is not linked to either: it is skipped, with the reason
-// [SkipSharedDevice].
+// A link is a pair of Event.AnonymousID and Event.DistinctID, which formats set if a record has both. Each pair
+// is one event, with a uuid derived from the pair and the time of the pair's oldest event. An anonymous id of
+// two persons is linked to neither of them: it is skipped, with the reason [SkipSharedDevice].
 //
-// It reads the whole source once before it gives the first event, and again when an import is
-// resumed among the links. Pairs are sorted on disk, in the folder for temporary files, and take at
-// most 32 MiB of memory. The next run removes the files that a crash has left there. Records that
-// make no event are left to the source itself.
+// The source is read once before the first link, and again if an import resumes within the links. Pairs are
+// sorted on disk, in the folder for temporary files, and take at most 32 MiB of memory. The next run removes
+// the files that a crash has left there. Links ignores records that make no event.
 func Links(source hogapi.Source) hogapi.Source { return links{source} }
 
 type links struct{ source hogapi.Source }

@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// String is the report as a text: the report of the import, and tables of the facts of the format.
+// String returns the report as a text: the report of the import, and tables of the facts about the format.
 func (r CheckReport) String() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "format %s\n%s\n", r.Format, r.CheckReport)

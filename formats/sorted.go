@@ -19,9 +19,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// SortedSource is a source that gives its events oldest first: see [Sorted].
+// SortedSource is a source that yields its events oldest first: see [Sorted].
 type SortedSource struct {
-	// OnProgress, if not nil, is called now and then while the events are sorted, by one goroutine.
+	// OnProgress, if not nil, is called from time to time while the events are sorted, by one goroutine.
 	OnProgress func(SortProgress)
 
 	source hogapi.Source
@@ -29,26 +29,27 @@ type SortedSource struct {
 	memory int // bytes that are sorted in memory at once
 }
 
-// SortProgress is how far a sorting is.
+// SortProgress is the progress of a sort.
 type SortProgress struct {
 	Read   int64 // events read from the source
 	Merged int64 // of them, written in their final order by the merge at hand; 0 while reading
 }
 
-// Sorted is a source of all events of another one, oldest first; events of equal times keep their order. Use it if
-// files are not in the order of their events, such as Amplitude's files by the hour of the upload: merges of persons
-// act in the order of arrival.
+// Sorted returns a source of the events of another source, oldest first; events of equal times keep their
+// order. Use it if files are not in the order of their events, such as Amplitude's files, which are by the hour
+// of the upload: merges of persons act in the order of arrival.
 //
-// It reads the whole source before it gives the first event, and keeps the events with their records in the folder
-// dir, which it makes: about twice the size of the unpacked files, and twice of that while it merges. In memory it
-// takes at most 64 MiB. If it is stopped while it sorts, it continues where the last of its files ended. After the
-// end it does not sort again: [hogapi.Check] and every run of an import use the same folder. One import at a time
-// uses a folder; remove it after the import. Every file in the folder has checksums: a damaged one stops the import,
-// and the error names the files to remove. The next run then sorts again and continues where it was.
+// It reads the whole source before it yields the first event, and keeps the events with their records in the
+// folder dir, which it makes. They take about twice the size of the unpacked files, and four times that size
+// while it merges; it uses at most 64 MiB of memory. If it is stopped while it sorts, it continues where the
+// last of its files ended. Once sorted, the events are not sorted again: [hogapi.Check] and every run of an
+// import use the same folder. One import at a time uses a folder; remove it after the import. Every file in the
+// folder has checksums: a damaged one stops the import, and the error names the files to remove. The next run
+// then sorts again, and continues at the position of the import.
 //
-// So the files of the source must stay as they are. Their names, sizes, first 64 KiB and last 4 KiB are compared with
-// the sorted ones: if they differ, the error is a *[hogapi.InputError]. Sort changed files into another folder. If
-// the source is not made of files, only its name is compared.
+// The files of the source must not change. Their names, sizes, first 64 KiB and last 4 KiB are compared with
+// the files that were sorted: if they differ, the error is a *[hogapi.InputError]. Sort changed files into
+// another folder. If the source does not read files, only its name is compared.
 //
 // Events have the same uuids as without sorting. A record without an event follows the event that was read before it.
 func Sorted(source hogapi.Source, dir string) *SortedSource {

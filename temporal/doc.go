@@ -1,6 +1,6 @@
-// Package hogtemporal runs imports of past events on Temporal, so that they outlive machines, deploys and nights. One
-// process imports as fast as PostHog allows: use this package if an import lasts for days and nobody can promise that
-// one machine does. Otherwise call [hogapi.Client.Import].
+// Package hogtemporal runs imports of past events on Temporal, so that they outlive machines, deploys and
+// nights. One process imports as fast as PostHog allows: use this package if an import lasts for days, longer
+// than one machine may run. Otherwise call [hogapi.Client.Import].
 //
 // An import is a workflow over an ordered list of files, its shards. One shard is sent at a time, in order, so the
 // events of a person stay in order. Any [Worker] continues where another one stopped: the state of a shard is kept in
@@ -21,10 +21,10 @@
 //
 // # What stops an import
 //
-// After a failure that can pass, such as an outage, a full disk or a killed worker, the import retries for as long as
-// it takes; [Status] tells the reason. After a failure that needs a person, such as a wrong key or a missing shard,
-// the import stops in the state [StateStopped] with a [Problem], which tells the remedy. [Resume] continues it. The
-// workflow itself ends when it is complete, or when it is canceled.
+// After a failure that can pass, such as an outage, a full disk or a killed worker, the import retries until it
+// succeeds; [Status] has the reason. After a failure that needs a person, such as a wrong key or a missing
+// shard, the import stops in the state [StateStopped] with a [Problem], which names the remedy. [Resume]
+// continues it. The workflow itself ends when the import is complete or canceled.
 //
 // # Keys
 //
@@ -32,7 +32,7 @@
 //
 // # One sender
 //
-// At any time, one worker sends the events of an import. It holds a lease, which each heartbeat renews. When the
-// lease has ended by a monotonic or by a wall clock, the worker begins no request and cuts its requests in flight. So
-// it is silent before Temporal lets another worker begin.
+// At any time, one worker sends the events of an import. It holds a lease, which each heartbeat renews. When
+// the lease has ended, by the monotonic or the wall clock, the worker begins no request and cuts its requests
+// in flight. So it has stopped before Temporal lets another worker begin.
 package hogtemporal

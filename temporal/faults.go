@@ -10,7 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Problem is the reason why an import stands still, or why a try failed.
+// Problem is the reason why an import has stopped, or why a try failed.
 type Problem struct {
 	// Type is a [hogapi.StopReason], or one of "input", "in_use", "shard_missing", "shard_changed",
 	// "lease_ended", "worker_ended", "no_key", "verify" and "timeout".
@@ -19,7 +19,7 @@ type Problem struct {
 	Next    string `json:"next"` // the remedy
 }
 
-// Final reports whether the import waits for [Resume]. Otherwise it retries by itself.
+// Final reports whether the import waits for [Resume]. If not, it retries by itself.
 func (p Problem) Final() bool { return finals[p.Type] }
 
 func (p Problem) String() string { return p.Type + ": " + p.Message + "; next: " + p.Next }

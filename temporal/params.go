@@ -18,19 +18,21 @@ type Shard struct {
 	// Path is a path that is the same on all workers, or a URL with a scheme of [WorkerOptions.Sources]. The base names
 	// of an import's shards must differ: positions and uuids are derived from them.
 	Path string `json:"path"`
-	// Format is the name of the format that makes events of the records: see [Formats]. Default "jsonlines".
+	// Format is the name of the format that converts records to events: see [Formats]. The default is "jsonlines".
 	Format string `json:"format,omitempty"`
 	// Options are the options of the format, as JSON; a time zone is given by its name.
 	Options json.RawMessage `json:"options,omitempty"`
 }
 
-// ImportParams describe an import. Everyone who can read Temporal's history can read them: keys are refused.
+// ImportParams describe an import. Everybody who can read Temporal's history can read them, so keys are
+// refused.
 type ImportParams struct {
-	// ID names the import for good, as [hogapi.ImportOptions.ID] does. It is part of the workflow's id.
+	// ID names the import and must not change: see [hogapi.ImportOptions]. It is part of the workflow's id.
 	ID string `json:"id"`
-	// Shards are sent one after another: oldest events first. At most 10,000.
+	// Shards are sent one after another, oldest events first. There can be at most 10,000.
 	Shards []Shard `json:"shards"`
-	// Rate is the maximum number of events a second, or [hogapi.Unpaced]. [SetRate] changes it. Default 1,000.
+	// Rate is the largest number of events per second, or [hogapi.Unpaced]. [SetRate] changes it. The default is
+	// 1,000.
 	Rate int `json:"rate,omitempty"`
 	// MaxRejectShare and MaxRejects are the fields of [hogapi.ImportOptions], for each shard.
 	MaxRejectShare float64 `json:"max_reject_share,omitempty"`
@@ -41,8 +43,8 @@ type ImportParams struct {
 	NoCheck  bool `json:"no_check,omitempty"`  // do not read all shards before the first event is sent
 	NoVerify bool `json:"no_verify,omitempty"` // do not compare with the project, which needs a personal key
 
-	// Heartbeat is how long a worker may be silent before another one takes over, and so also how long it sends without
-	// an answer from Temporal. At least 2 s. Default 30 s.
+	// Heartbeat is how long a worker may be silent before another worker takes over, and so also how long it sends
+	// without an answer from Temporal. It is at least 2 s. The default is 30 s.
 	Heartbeat time.Duration `json:"heartbeat,omitempty"`
 }
 

@@ -20,19 +20,19 @@ import (
 var (
 	// ErrStarted is returned if an import of this ID is running or complete.
 	ErrStarted = errors.New("hogtemporal: an import of this ID was started already")
-	// ErrNotFound is returned if Temporal does not know the import, or no longer.
+	// ErrNotFound is returned if Temporal does not know the import, or no longer knows it.
 	ErrNotFound = errors.New("hogtemporal: Temporal knows no import of this ID")
-	// ErrOver is returned if the import has ended and so takes no request.
+	// ErrOver is returned if the import has ended, so it takes no request.
 	ErrOver = errors.New("hogtemporal: the import has ended")
 )
 
 // WorkflowID returns the id of an import's workflow. Temporal runs at most one workflow of an id.
 func WorkflowID(importID string) string { return "hogapi-import-" + importID }
 
-// Start starts an import; workers then carry it out. If an import of the same ID is running or complete, the error is
-// ErrStarted and tells the remedy. An import that was canceled or terminated can be started again: with a store it
-// continues, without one it sends all events again, with the same uuids. If the parameters are wrong, the error is an
-// *hogapi.InputError and nothing is sent to Temporal.
+// Start starts an import; workers then carry it out. If an import of the same ID is running or complete, the
+// error is ErrStarted and names the remedy. An import that was canceled or terminated can be started again:
+// with a store it continues, without one it sends all events again, with the same uuids. If the parameters are
+// wrong, the error is an *hogapi.InputError and nothing is sent to Temporal.
 func Start(ctx context.Context, c client.Client, p ImportParams) error {
 	if err := p.check(); err != nil {
 		return err
@@ -55,7 +55,7 @@ func Start(ctx context.Context, c client.Client, p ImportParams) error {
 	return nil
 }
 
-// Pause pauses an import: within seconds, it sends nothing more. Events in flight are settled, or sent again later
+// Pause pauses an import, which stops sending within seconds. Events in flight are settled, or sent again later
 // with the same uuids. A pause may last forever.
 func Pause(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doPause})
@@ -66,8 +66,8 @@ func Resume(ctx context.Context, c client.Client, importID string) error {
 	return ask(ctx, c, importID, control{Do: doResume})
 }
 
-// SetRate changes the maximum number of events a second; [hogapi.Unpaced] removes it. Events in flight may be sent
-// again, with the same uuids.
+// SetRate changes the largest number of events per second; [hogapi.Unpaced] removes the limit. Events in flight
+// may be sent again, with the same uuids.
 func SetRate(ctx context.Context, c client.Client, importID string, rate int) error {
 	if rate == 0 || rate < hogapi.Unpaced {
 		return &hogapi.InputError{Field: "rate", Value: strconv.Itoa(rate), Want: "events a second, or -1 for no limit"}
@@ -84,8 +84,8 @@ func Cancel(ctx context.Context, c client.Client, importID string) error {
 	return callError(importID, c.CancelWorkflow(ctx, WorkflowID(importID), ""))
 }
 
-// GetStatus returns the progress of an import. It needs a worker: without one, its error tells that no worker
-// answers, and the state that Temporal has noted.
+// GetStatus returns the progress of an import. It needs a worker: without one, its error says that no worker
+// answers, and has the state that Temporal has noted.
 func GetStatus(ctx context.Context, c client.Client, importID string) (Status, error) {
 	described, err := c.DescribeWorkflowExecution(ctx, WorkflowID(importID), "")
 	if err != nil {

@@ -19,7 +19,7 @@ const (
 	StageDone   Stage = "done"
 )
 
-// State tells whether an import makes progress.
+// State says whether an import makes progress.
 type State string
 
 // The states.
@@ -29,7 +29,7 @@ const (
 	StateStopped  State = "stopped" // it needs a person: see Problem
 	StateCanceled State = "canceled"
 	StateComplete State = "complete" // all stages are done; see Arrival
-	// StateEnded is the state of a workflow that was ended from outside, for example terminated.
+	// StateEnded is the state of a workflow that somebody has ended from outside, for example terminated.
 	StateEnded State = "ended"
 )
 
@@ -52,7 +52,8 @@ type Status struct {
 	Problem *Problem `json:"problem,omitempty"` // why it is stopped, or why the last try failed
 	Arrival *Arrival `json:"arrival,omitempty"`
 
-	// Beat is the last heartbeat of the worker that works for the import now; nil if there is no such worker.
+	// Beat is the last heartbeat of the worker that works for the import at present; nil if there is no such
+	// worker.
 	Beat    *Beat     `json:"beat,omitempty"`
 	NextTry time.Time `json:"next_try,omitzero"` // after a failed one
 }

@@ -40,10 +40,10 @@ type Attempt struct {
 // order returns a text that sorts as the attempts do.
 func (a Attempt) order() string { return fmt.Sprintf("%020d-%08d", a.Begun.UnixNano(), a.Run) }
 
-// FolderStore keeps states and rejects in a folder that all workers share at the same path, with a subfolder for each
-// import and shard. The file system must make a rename atomic and visible to the other machines. Each attempt writes
-// files of its own, so no worker needs a lock, which it could hold while frozen. After a crash the last rejects can
-// be in two files, with the same uuids.
+// FolderStore returns a Store that keeps states and rejects in a folder that all workers share at the same
+// path, with a subfolder for each import and shard. The file system must make a rename atomic and visible to
+// the other machines. Each attempt writes files of its own, so no worker needs a lock, which it could hold
+// while it is frozen. After a crash the last rejects can be in two files, with the same uuids.
 func FolderStore(path string) Store { return folderStore{path} }
 
 type folderStore struct{ path string }

@@ -30,32 +30,34 @@ const (
 	activityVerify = "hogapi.Verify"
 )
 
-// WorkerOptions set up a worker.
+// WorkerOptions are the options of a worker.
 type WorkerOptions struct {
-	// Store keeps states and rejects. Nil keeps states in Temporal, and the first reject stops an import.
+	// Store keeps states and rejects. By default, states are kept in Temporal, and the first reject stops an
+	// import.
 	Store Store
 	// Sources open the shards that are URLs, by the scheme of the URL: with formats/s3files, "s3".
 	Sources map[string]func(ctx context.Context, s Shard) (hogapi.Source, error)
 	// Client has further options of the client that sends. Its keys, project and host come from the environment
 	// ([hogapi.FromEnv]). A [hogapi.WithHTTPClient] has no effect: see Transport.
 	Client []hogapi.Option
-	// Transport carries the requests. Default: a transport like the client's own.
+	// Transport carries the requests. The default is a transport like the client's own.
 	Transport http.RoundTripper
 	// Delivery configures how events are sent.
 	Delivery hogapi.DeliveryOptions
-	// Imports is how many imports the worker works for at the same time. The first takes up to about 90 MiB of memory,
-	// each further one 40 MiB. Default 2.
+	// Imports is the number of imports that the worker works for at the same time. The first takes up to about 90
+	// MiB of memory, and each further one 40 MiB. The default is 2.
 	Imports int
-	// Identity names the worker in Temporal and in [Status]. Default: the names of the host and the process.
+	// Identity names the worker in Temporal and in [Status]. The default is made of the host and the process.
 	Identity string
-	// StopTimeout is how long a stopping worker waits until its work is settled or saved. Default 10 s.
+	// StopTimeout is how long a stopping worker waits until its work is settled or saved. The default is 10 s.
 	StopTimeout time.Duration
 }
 
 // Worker works for imports until its Run ends.
 type Worker struct{ worker worker.Worker }
 
-// NewWorker makes a worker. If the environment makes no client, it returns the joined errors of [hogapi.NewClient].
+// NewWorker returns a worker. If the environment does not have the settings of a client, it returns the joined
+// errors of [hogapi.NewClient].
 func NewWorker(c client.Client, options *WorkerOptions) (*Worker, error) {
 	var o WorkerOptions
 	if options != nil {
@@ -97,8 +99,8 @@ func register(r registry, a *activities) {
 	r.RegisterActivityWithOptions(a.verify, activity.RegisterOptions{Name: activityVerify})
 }
 
-// Run works until ctx ends. Then it settles or saves its work, so that another worker can continue. It returns an
-// error if it cannot start, or if Temporal refuses it for good.
+// Run works until ctx ends. Then it settles or saves its work, so that another worker can continue. It returns
+// an error if it cannot start, or if Temporal refuses it permanently.
 func (w *Worker) Run(ctx context.Context) error {
 	stop := make(chan any, 1)
 	defer context.AfterFunc(ctx, func() { stop <- nil })()

@@ -11,20 +11,20 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// Options say how an export is read. Nil stands for the defaults.
+// Options control how an export is read. Nil stands for the defaults.
 type Options struct {
-	// KeepSessions imports the events session_start, which PostHog has no use for.
+	// KeepSessions imports the session_start events, which have no meaning to PostHog.
 	KeepSessions bool
 
-	// Groups makes events $groupidentify of the properties of groups that a record has: see the
-	// package's section on groups. Without it they are the property $amplitude_group_properties.
+	// Groups makes $groupidentify events of the group properties of a record: see the section on groups in the
+	// package documentation. By default they become the property $amplitude_group_properties.
 	Groups bool
 
 	// PersonProperties says how user properties, and the fields that describe the person, are sent.
 	PersonProperties formats.PersonProperties
 
-	// KeepAll keeps the fields that are dropped, named $amplitude_ and their name, and
-	// user_properties as they were at each event.
+	// KeepAll keeps the fields that are dropped otherwise, with the prefix $amplitude_, and user_properties as
+	// they were at each event.
 	KeepAll bool
 }
 
@@ -49,8 +49,8 @@ func Format(options *Options) hogapi.Format {
 // namespace is that of all uuids that are derived here.
 var namespace = uuid.MustParse("b3c0a5de-6f0b-5d3e-8a55-9d7c1c1f2a60")
 
-// ID is the record's uuid, or one that is derived from its $insert_id, which is unique for a
-// device. It is zero without both.
+// ID returns the record's uuid, or a uuid that is derived from its $insert_id, which is unique for a device. It
+// returns zero if the record has neither.
 func (s *converter) ID(isWhole bool) uuid.UUID {
 	if !isWhole {
 		return uuid.Nil

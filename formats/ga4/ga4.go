@@ -18,13 +18,13 @@ const (
 	SkipName = "skipped name" // one of Options.Skip
 )
 
-// Options say how rows become events. Nil means the defaults.
+// Options control how rows become events. Nil stands for the defaults.
 type Options struct {
-	// Personless keeps the events of visitors who gave no consent, and so have no id: each gets an
-	// id of its own, made of its row, and $process_person_profile false. The default skips them.
+	// Personless keeps the events of visitors without consent, who have no id: each event gets an id of its own,
+	// derived from its row, and $process_person_profile false. By default these events are skipped.
 	Personless bool
-	// Skip are event names of GA4 to leave out. Google makes some events itself that say little in
-	// PostHog: session_start, first_visit, user_engagement.
+	// Skip are the names of GA4's events to leave out. Some events that Google makes itself say little in PostHog:
+	// session_start, first_visit, user_engagement.
 	Skip []string
 	// PersonProperties says how user properties are sent.
 	PersonProperties formats.PersonProperties

@@ -51,8 +51,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// Options map the columns. The zero value reads tables and JSON with columns that are called event,
-// distinct_id, timestamp, uuid and anonymous_id.
+// Options map the columns. The zero value reads tables and JSON with the columns event, distinct_id, timestamp,
+// uuid and anonymous_id.
 type Options struct {
 	Name   string         // of the format: default "generic"; uuids of ids are derived from it
 	Layout hogapi.Layout  // default: decided by how a file begins
@@ -61,7 +61,7 @@ type Options struct {
 	Zone   *time.Location // of times without an offset; nil: these are refused
 }
 
-// Format is the format of the options. Nil options are the defaults. The error is a [*MapError].
+// Format returns the format of the options; nil stands for the defaults. The error is a [*MapError].
 func Format(options *Options) (hogapi.Format, error) {
 	var o Options
 	if options != nil {
@@ -106,14 +106,14 @@ func (o Options) text() string {
 	return strings.Join(parts, ", ")
 }
 
-// ColumnsError is a table that the map does not fit.
+// ColumnsError is the error of a table that does not fit the map.
 type ColumnsError struct {
 	Columns  []string // that the table has
 	Absent   []string // entries of the map for which it has no column
 	Unmapped []string // targets without a column: event, person, time
 }
 
-// Error says all that is missing.
+// Error names everything that is missing.
 func (e *ColumnsError) Error() string {
 	var missing []string
 	if len(e.Absent) > 0 {

@@ -17,7 +17,7 @@ type MapError struct {
 	Text    string // the fault
 }
 
-// Error shows the entry and points at the place.
+// Error shows the entry and points at the fault.
 func (e *MapError) Error() string {
 	const lead = "  "
 	return "Options.Map cannot be understood:\n" + lead + e.Mapping + "\n" + lead + strings.Repeat(" ", e.Column-1) + "^ " + e.Text

@@ -13,16 +13,15 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// Options say how an export is read. Nil stands for the defaults.
+// Options control how an export is read. Nil stands for the defaults.
 type Options struct {
-	// Zone is the project's time zone, for a project that exports local time: [CheckZone] finds
-	// out. Nil is UTC. Give a zone by its name (time.LoadLocation), with the times at which its
-	// clocks change.
+	// Zone is the project's time zone, if the project exports local time, which [CheckZone] finds out. The default
+	// is UTC. Use a zone from time.LoadLocation, which knows when its clocks change.
 	Zone *time.Location
 
-	// DevicePrefix makes the ids of devices, as [hogapi.Event.AnonymousID], "$device:" and the id.
-	// This is how projects with simplified ID merge write the distinct_id of a visitor before the
-	// login. Without it they are the id alone, as in older projects and in PostHog's own importer.
+	// DevicePrefix puts "$device:" before the ids of devices in [hogapi.Event.AnonymousID]. Projects with
+	// simplified ID merge write the distinct_id of a visitor before the login in this form. By default it is the
+	// id alone, as in older projects and in PostHog's own importer.
 	DevicePrefix bool
 
 	// PersonProperties says how the properties that describe the person are sent.
@@ -31,13 +30,13 @@ type Options struct {
 	// KeepDeleted imports the events that are marked as deleted, and the marks.
 	KeepDeleted bool
 
-	// KeepAll keeps the properties that are dropped, named $mixpanel_ and their name: see the
-	// package's table.
+	// KeepAll keeps the properties that are dropped otherwise, with the prefix $mixpanel_: see the table in the
+	// package documentation.
 	KeepAll bool
 
-	// WholeKey derives uuids from all four parts of Mixpanel's own key: name, distinct_id, time and
-	// $insert_id. Use it where Check warns of one uuid on different events. The uuids then differ
-	// from the ones of PostHog's own importer, and of an export with other times.
+	// WholeKey derives uuids from all four parts of Mixpanel's own key: name, distinct_id, time and $insert_id.
+	// Use it if Check warns of different events with one uuid. The uuids then differ from the uuids of PostHog's
+	// own importer, and of an export with other times.
 	WholeKey bool
 }
 
@@ -81,7 +80,7 @@ var namespace = uuid.UUID([]byte("posthog_mixpanel"))
 
 var wholeNamespace = uuid.MustParse("6d1f8f0c-2a51-5b0a-9a3e-0f2f7f1a9c44")
 
-// ID is a uuid that is derived from $insert_id, and is zero without it.
+// ID returns a uuid that is derived from $insert_id, or zero without one.
 func (s *converter) ID(isWhole bool) uuid.UUID {
 	if !isWhole {
 		return uuid.Nil

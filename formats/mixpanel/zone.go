@@ -14,9 +14,9 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records
-// have too, to find out if the export is in local time. Only live events count: without $import,
-// and at most a minute late. The zero value is empty and ready to use.
+// ZoneTest compares the times of an export with the clock of Mixpanel's servers, which many records have too,
+// to find out if the export is in local time. Only live events count: events without $import that arrived at
+// most a minute late. The zero value is ready to use.
 type ZoneTest struct {
 	Records int64                   // that were added
 	Live    int64                   // of these, the live events
@@ -34,8 +34,8 @@ type daysOffset struct {
 	offset time.Duration
 }
 
-// CheckZone reads the files of an export and compares its times with the clock of Mixpanel's
-// servers. It sends nothing. The error is one of the files: the records before it are counted.
+// CheckZone reads the files of an export and compares its times with the clock of Mixpanel's servers. It sends
+// nothing. If a file cannot be read, CheckZone returns the error and the counts of the records before it.
 func CheckZone(ctx context.Context, pathsOrGlobs ...string) (*ZoneTest, error) {
 	test := new(ZoneTest)
 	source := hogapi.FileSource(hogapi.Format{
@@ -105,9 +105,9 @@ func offsetOf(at, arrived time.Time) (offset time.Duration, isLive bool) {
 	return delay - gap, delay <= slow
 }
 
-// Share is the share of live events, from 0 to 1, with the time of a zone's clocks. It is near 1
-// for the zone of the export, and 0 without live events. Nil is UTC. On a day on which the clocks
-// change both offsets count.
+// Share returns the share of live events, from 0 to 1, with the time of a zone's clocks. It is near 1 for the
+// zone of the export, and 0 without live events. A nil zone is UTC. On a day on which the clocks change, both
+// offsets count.
 func (t *ZoneTest) Share(zone *time.Location) float64 {
 	if zone == nil {
 		zone = time.UTC

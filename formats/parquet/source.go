@@ -10,23 +10,21 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// Options choose the columns to read. Nil means the defaults.
+// Options select the columns to read. Nil stands for the defaults.
 type Options struct {
-	// Columns are the columns to read; the others are passed over unread. A column that a file
-	// lacks is absent from its records. Default: all. Where the vendor gives no ids, uuids are
-	// derived from the columns that are read, so it stays the same for every import of a file.
+	// Columns are the columns to read. A column that a file lacks is absent from its records. By default, all
+	// columns are read. Without ids of the vendor, uuids are derived from the columns that are read, so every
+	// import of a file must read the same columns.
 	Columns []string
 }
 
-// FileSource reads events from Parquet files of a format, in the order given. It is
-// [hogapi.FileSource] for another form of files: a row is a record, which the package's
-// documentation describes. A path may be a pattern, as path/filepath.Match describes it, for one
-// file or more.
+// FileSource reads events from Parquet files of a format, in the order given. It is [hogapi.FileSource] for
+// another form of files: a row is a record, as the package documentation describes. A path may be a pattern of
+// path/filepath.Match that matches at least one file.
 //
-// A position is the name of the file with a digest of its footer, and the number of the row. An
-// import resumes at that row, in its row group, and refuses a file that is not as it was. A file
-// that cannot be read, or is damaged, stops the import with an error that names the file and the
-// row.
+// A position is the name of the file with a digest of its footer, and the number of the row. An import resumes
+// at that row, in its row group, and refuses a changed file. A file that cannot be read, or is damaged, stops
+// the import with an error that names the file and the row.
 func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...string) hogapi.Source {
 	s := &source{}
 	if options != nil {

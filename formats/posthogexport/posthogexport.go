@@ -10,16 +10,15 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// Options say how rows become events. Nil means the defaults.
+// Options control how rows become events. Nil stands for the defaults.
 type Options struct {
-	// PersonProperties says how $set is sent. By default it stays $set: in a project without events
-	// of its own persons end as they are, if the events are imported oldest first (see
-	// formats.Sorted). For a project that is in use take PersonSetOnce: old values then do not
-	// replace newer ones.
+	// PersonProperties says how $set is sent. By default it stays $set: in a project without events of its own,
+	// persons end with their current properties, if the events are imported oldest first (see formats.Sorted). For
+	// a project that is in use, choose PersonSetOnce: old values then do not replace newer ones.
 	PersonProperties formats.PersonProperties
 }
 
-// Columns are the columns of an event: the ones to read of a Parquet file.
+// Columns returns the columns of an event, for parquet.Options.
 func Columns() []string {
 	return []string{"uuid", "event", "distinct_id", "properties", "elements_chain", "timestamp", "ip"}
 }

@@ -44,7 +44,7 @@ func newFile(fsys *FS, name string, of *info) *file {
 	return f
 }
 
-// Stat implements [fs.File]. It describes the object as it was first seen.
+// Stat implements [fs.File]. It describes the first version of the object that was seen.
 func (f *file) Stat() (fs.FileInfo, error) { return f.info, nil }
 
 // Close implements [fs.File]. It ends a read that is under way.

@@ -15,9 +15,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// Glob implements [fs.GlobFS]: the names of objects that match a pattern, as [path.Match] describes
-// it, and of prefixes that look like folders, as on a disk. It lists the keys that begin with the
-// text before the first special character. A failure is an error.
+// Glob implements [fs.GlobFS]. It returns the names of the objects that match a pattern of [path.Match], and of
+// the prefixes that look like folders. It lists the keys that begin with the text before the first special
+// character. A failed request is an error.
 func (f *FS) Glob(pattern string) (names []string, err error) {
 	if _, err := path.Match(pattern, ""); err != nil {
 		return nil, err

@@ -14,7 +14,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/s3"
 )
 
-// FS are the objects of a bucket below a prefix. It can be used by several goroutines. Errors are
+// FS is a file system of the objects of a bucket below a prefix. It is safe for concurrent use. Its errors are
 // [*fs.PathError]; they have no key of the account, no URL and no text of the service.
 type FS struct {
 	ctx    context.Context // fs.FS has no other way
@@ -27,9 +27,9 @@ type FS struct {
 	tryTime, pause time.Duration // for a range, and after the first failure
 }
 
-// New returns the objects of a bucket with keys under a prefix and a slash; an empty prefix is the
-// whole bucket. Names are the rest of the keys. The end of ctx ends all requests. Nothing is sent
-// before a file is asked for.
+// New returns a file system of the objects of a bucket with keys that begin with the prefix and a slash; an
+// empty prefix stands for the whole bucket. File names are the rest of the keys. When ctx ends, all requests
+// end. New sends nothing.
 func New(ctx context.Context, client *s3.Client, bucket, prefix string) *FS {
 	if prefix = strings.TrimSuffix(prefix, "/"); prefix != "" {
 		prefix += "/"
@@ -37,7 +37,7 @@ func New(ctx context.Context, client *s3.Client, bucket, prefix string) *FS {
 	return &FS{ctx: ctx, client: client, bucket: bucket, prefix: prefix, tryTime: time.Minute, pause: time.Second / 4}
 }
 
-// ErrReplaced is the error of reading an object that is not the one that was seen first.
+// ErrReplaced is the error of reading an object that was replaced after it was first seen.
 var ErrReplaced = errors.New("the object was replaced or changed after it was first looked at: " +
 	"bring the earlier one back and run again, or import the new one with a new checkpoint")
 
@@ -138,7 +138,7 @@ func (i *info) Mode() fs.FileMode {
 	return 0o444
 }
 
-// Version names the content: see hogapi.FileSourceFS.
+// Version identifies the content: see hogapi.FileSourceFS.
 func (i *info) Version() string { return i.etag }
 
 type folder struct {

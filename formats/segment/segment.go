@@ -18,12 +18,11 @@ const (
 	SkipGroup  = "group call" // with Options.NoGroups
 )
 
-// Options say how calls become events. Nil means the defaults.
+// Options control how calls become events. Nil stands for the defaults.
 type Options struct {
-	// GroupType is the type of the groups of group calls and of context.groupId, such as "company":
-	// Segment has no group types, and PostHog needs one. A text traits.groupType of a group call
-	// goes before it. Without either, a group call is rejected, and context.groupId is kept in the
-	// property context.
+	// GroupType is the type of the groups of group calls and of context.groupId, such as "company": Segment has no
+	// group types, and PostHog needs one. A text in traits.groupType of a group call takes precedence. Without a
+	// type, a group call is rejected, and context.groupId is kept in the property context.
 	GroupType string
 	// NoGroups skips group calls.
 	NoGroups bool
