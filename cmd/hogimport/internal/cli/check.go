@@ -191,7 +191,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	return err
 }
 
-// about is how many records large files have; 0 where that is not known, or does not matter.
+// about returns the number of records of large files, or 0 if it is not known or does not matter.
 func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths []string) int64 {
 	const large = 4 << 20
 	if size, _ := sizes(ctx, paths); size < large {
@@ -201,7 +201,7 @@ func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths [
 	return first.total
 }
 
-// counting is a source that says when an event is read.
+// counting is a source that calls seen for each event that is read.
 type counting struct {
 	hogapi.Source
 	seen func()
@@ -221,7 +221,7 @@ func (c counting) Events(ctx context.Context, after hogapi.Position) iter.Seq2[h
 	}
 }
 
-// limitMemory keeps the program small until the function returned is called.
+// limitMemory limits the memory of the program until the returned function is called.
 func (c *check) limitMemory() (end func()) {
 	if c.env("GOMEMLIMIT") != "" {
 		return func() {}
@@ -231,7 +231,7 @@ func (c *check) limitMemory() (end func()) {
 	return func() { debug.SetMemoryLimit(before) }
 }
 
-// listLeftOut writes the list of records that are left out, where it is asked for, or says how to get it.
+// listLeftOut writes the list of the left-out records if it was requested, and otherwise says how to get it.
 func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	if c.list == "" {
 		if p.Report.Skipped > 0 {
@@ -289,7 +289,7 @@ func (c *check) tooMany(p *page.Check) string {
 	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
 }
 
-// writeReport writes a report as a page, where a path for it is given, and as JSON or as a table.
+// writeReport writes a report as JSON or as a table and, if a path is given, as a page.
 func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
 	if to.path != "" {
 		if err := to.check(inputs); err != nil { // once more: it took a while
@@ -311,7 +311,7 @@ func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) err
 	return nil
 }
 
-// writePage writes a page to a file, at once or not at all.
+// writePage writes a page to a file, as a whole or not at all.
 func writePage(path string, write func(io.Writer) error) error {
 	var b bytes.Buffer
 	err := write(&b)

@@ -51,8 +51,8 @@ func (s *state) begun() page.Begun {
 	return b
 }
 
-// askProject asks the project for its events of these days, and for the part of them that comes
-// from imports that have begun, if there is a key. An answer that fails is no error of the files.
+// askProject asks the project, if there is a key, for its events on these days and for the part of them that
+// comes from imports that have begun. A failed query is not an error of the files.
 func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if !c.canAsk(&c.project) || p.Report.Good == 0 {
 		return
@@ -85,7 +85,7 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	}
 }
 
-// eventsAfter is how many events a project has after the days of a report.
+// eventsAfter returns the number of events that a project has after the days of a report.
 func eventsAfter(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) (n int64, err error) {
 	const day = 24 * time.Hour
 	r.Oldest, r.Newest, r.Days = r.Newest.UTC().Truncate(day).Add(day), time.Now(), nil
@@ -99,7 +99,7 @@ func eventsAfter(ctx context.Context, client *hogapi.Client, r hogapi.CheckRepor
 	return n, err
 }
 
-// ownDays are how many events of some imports, and of their fixes, the project has by day.
+// ownDays returns the number of events of some imports, and of their fixes, that the project has by day.
 func ownDays(ctx context.Context, client *hogapi.Client, begun []*state) (map[string]int64, error) {
 	own := map[string]int64{}
 	for _, s := range begun {
@@ -211,7 +211,7 @@ func (c *check) nextOf(found settled, run string) (steps []page.Step) {
 	return steps
 }
 
-// runFlags returns the flags of run that a check takes and commandLine leaves out.
+// runFlags returns the flags that run and check share and that commandLine leaves out.
 func (c *check) runFlags(in *input) (flags string) {
 	if flags = in.orderFlags(); !c.canAnswer() {
 		flags += " --yes"

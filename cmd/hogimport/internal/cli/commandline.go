@@ -13,14 +13,15 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// A setting is a flag of an input, with the words that are typed after it: several for a flag that is repeated.
+// A setting is a flag of an input with its values: several for a flag that is repeated.
 type setting struct {
 	flag   string
 	isOn   bool // the flag has no value, and is given
 	values []string
 }
 
-// settings are all flags of an input. The first ones, up to ofEvents, make another event of the same record.
+// settings returns all flags of an input. The first ones, up to ofEvents, change the events that a record
+// becomes.
 func (in *input) settings() []setting {
 	one := func(value string) []string {
 		if value == "" {
@@ -38,7 +39,7 @@ func (in *input) settings() []setting {
 
 const ofEvents = 7
 
-// differences are the flags of two inputs that are not the same.
+// differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {
 	var names []string
 	others := other.settings()
@@ -50,7 +51,7 @@ func (in *input) differences(other *input) string {
 	return strings.Join(names, ", ")
 }
 
-// commandLine are the files and the options of an input as they can be typed, without --sort and --links.
+// commandLine returns the files and the flags of an input as they can be typed, without --sort and --links.
 func commandLine(in input) string {
 	words := fileWords(in.Files)
 	in.Sort, in.Links = false, false
@@ -65,7 +66,7 @@ func commandLine(in input) string {
 	return strings.Join(words, " ")
 }
 
-// orderFlags are --sort and --links, as they are typed.
+// orderFlags returns --sort and --links as they are typed.
 func (in *input) orderFlags() (flags string) {
 	if in.Sort {
 		flags += " --sort"
@@ -112,7 +113,8 @@ func givenFlags(flags *pflag.FlagSet, names ...string) string {
 	return text.String()
 }
 
-// fileWords are files as a shell reads them: many by one pattern, where it matches them and no others.
+// fileWords returns files as a shell reads them. Many files become one pattern if it matches them and no
+// others.
 func fileWords(paths []string) (words []string) {
 	const many = 4
 	if len(paths) > many {

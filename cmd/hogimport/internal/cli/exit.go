@@ -29,7 +29,7 @@ const (
 	codeCannot  code = 7 // not yet, or cannot tell
 )
 
-// fault is an error as the user sees it, with advice.
+// fault is an error in the form that the user sees, with advice.
 type fault struct {
 	code  code
 	text  string      // the problem and its place
@@ -223,7 +223,8 @@ func (e *importError) afterRejects(begun bool) string {
 
 const resume = "run the same command again: it continues where it stopped"
 
-// A suspect is a setting to look at before a stopped import is run again: the words before its command, and a next step.
+// A suspect is a setting to check before a stopped import is run again: the words before its command, and a
+// next step.
 type suspect struct{ before, step string }
 
 var (
@@ -232,7 +233,7 @@ var (
 	theHost = suspect{"check --host, then: ", "Check --host, and run it first."}
 )
 
-// A meaning is what the end of an import says to its user.
+// A meaning explains the end of an import to its user.
 type meaning struct {
 	code       code
 	text, todo string
@@ -264,7 +265,7 @@ var stops = map[hogapi.StopReason]meaning{
 	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text", nothing},
 }
 
-// meaningOf is the meaning of an end, which may be a reason that this release does not know.
+// meaningOf returns the meaning of an end. Its reason may be one that this release does not know.
 func meaningOf(ended hogapi.StopReason) meaning {
 	if m, ok := stops[ended]; ok {
 		return m
@@ -307,7 +308,7 @@ func isDiskFull(err error) bool {
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) || errors.Is(err, syscall.EFBIG)
 }
 
-// tableTodo is the advice about a table that the flags do not fit.
+// tableTodo returns the advice about a table that does not fit the flags.
 func tableTodo(table *generic.ColumnsError) string {
 	if table.IsData() {
 		return "name the columns in their order, such as --header event,distinct_id,timestamp; or give the table a header"

@@ -45,7 +45,7 @@ func newFetchCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// folderOnly takes one folder as the arguments of a command.
+// folderOnly requires one folder as the arguments of a command.
 func folderOnly(_ *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
@@ -164,7 +164,7 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// maxBytes is the most that one run downloads; below 0: no limit.
+// maxBytes returns the largest number of bytes that one run downloads; below 0, there is no limit.
 func (f *fetchFlags) maxBytes() int64 {
 	if f.most <= 0 {
 		return -1
@@ -227,7 +227,7 @@ func fetchFault(err error) error {
 	return &fault{code: cmp.Or(codes[p.Kind], codeOther), text: p.Text, todo: p.Todo, err: err}
 }
 
-// counted is a number of things, such as 1 file or 2 files.
+// counted returns a number with its noun, such as "1 file" or "2 files".
 func counted(n int64, thing string) string {
 	if n != 1 {
 		thing += "s"
@@ -249,7 +249,8 @@ func byteText(n int64) string {
 	return fmt.Sprintf("%.1f %s", size, unit)
 }
 
-// fetchMeter shows a download: on a terminal in one line, otherwise a line a minute, and each wait at once.
+// fetchMeter shows a download: in one line on a terminal, otherwise with a line a minute, and each wait at
+// once.
 type fetchMeter struct {
 	meter *progress.Meter
 	log   *slog.Logger
@@ -311,7 +312,7 @@ func (m *fetchMeter) say(text string) {
 	m.meter.Say(text)
 }
 
-// show shows how far the download is. Programs get numbers, once a minute.
+// show shows the progress of the download. Programs get numbers, once a minute.
 func (m *fetchMeter) show(what string) {
 	if m.forPrograms {
 		if now := m.now(); now.Sub(m.logged) >= time.Minute {

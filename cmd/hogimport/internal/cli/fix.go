@@ -52,7 +52,7 @@ func newFixCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// correct replaces the flags of an import by the given ones.
+// correct replaces flags of an import by the given ones.
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	for name, take := range map[string]func(){
 		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
@@ -143,8 +143,8 @@ func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hoga
 	return a.confirm(ctx, r, s, client, found)
 }
 
-// nextFix is the state of the fix that is to be made now: the last one, where it has stopped and the mapping is the same,
-// or a new one. It is nil where nothing is left.
+// nextFix returns the state of the next fix: the last one, if it has stopped and the mapping is the same, or a
+// new one. It returns nil if nothing is left.
 func (s *state) nextFix(corrected input) (next *state, isNew bool, err error) {
 	number, from := 1, s.rejects()
 	size := sizeOfFile(s.rejects())
@@ -186,7 +186,7 @@ func (s *state) isFixed() bool {
 	return err == nil && p.Ended == isComplete && last.kept.RejectsSize == sizeOfFile(s.rejects()) && sizeOfFile(last.rejects()) == 0
 }
 
-// again is the command that continues an import or a fix.
+// again returns the command that continues an import or a fix.
 func (s *state) again() string {
 	command := "run"
 	if s.kept.Rejects != "" {
@@ -212,7 +212,7 @@ func (s *state) lastFix() *state {
 	}
 }
 
-// source is the files of the import, or for a fix the rejects through the mapping.
+// source returns the files of the import or, for a fix, the rejects after the mapping.
 func (s *state) source() hogapi.Source {
 	in := &s.kept.Input
 	if s.kept.Rejects == "" {
@@ -221,7 +221,7 @@ func (s *state) source() hogapi.Source {
 	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, in.format().Convert))
 }
 
-// folder is the state folder of the import, also where this is that of a fix.
+// folder returns the state folder of the import, also for the state of a fix.
 func (s *state) folder() string {
 	if s.kept.Rejects != "" {
 		return filepath.Dir(s.dir)
@@ -237,7 +237,7 @@ func sizeOfFile(path string) int64 {
 	return info.Size()
 }
 
-// fixText is the advice about the rejects of an import, for the last line of its result.
+// fixText returns the advice about the rejects of an import, for the last line of its result.
 func (s *state) fixText(rejected int64) string {
 	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", term.Line(s.rejects()), progress.Number(rejected), quoted(s.folder()))
 }

@@ -68,7 +68,7 @@ func newFormatsCommand(a *app) *cobra.Command {
 	}
 }
 
-// formatByName is the format that the name of a file stands for, packed or not, or empty.
+// formatByName returns the format that the name of a file stands for, packed or not, or "".
 func formatByName(path string) string {
 	for _, packed := range []string{".gz", ".zst"} {
 		path = strings.TrimSuffix(path, packed)
@@ -81,7 +81,7 @@ func formatByName(path string) string {
 	return ""
 }
 
-// guess is the format of the first record of a file, for advice; empty: not known.
+// guess returns the format of the first record of a file, for advice, or "" if it is not known.
 func guess(ctx context.Context, path string) string {
 	var record []byte
 	var columns []string // of a table
@@ -138,7 +138,7 @@ func guess(ctx context.Context, path string) string {
 	return ""
 }
 
-// otherFormat is the format that the files look like, where it is not the one that was given.
+// otherFormat returns the format that the files look like, if it is not the given one.
 func (in *input) otherFormat(ctx context.Context) string {
 	paths := in.paths()
 	if len(paths) == 0 {

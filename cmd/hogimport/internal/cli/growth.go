@@ -11,14 +11,14 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// knownFile is a file of an import, as it was when a run began to read it.
+// knownFile describes a file of an import at the time when a run began to read it.
 type knownFile struct {
 	Path string `json:"path"`
 	Size int64  `json:"size"`
 	Ends string `json:"ends"` // a digest of its beginning and its end
 }
 
-// known describes files as they are now, each of them once. It ends with ctx.
+// known describes files in their present state, each of them once. It ends with ctx.
 func known(ctx context.Context, paths []string) ([]knownFile, error) {
 	files := make([]knownFile, 0, len(paths))
 	for _, path := range paths {
@@ -40,8 +40,8 @@ func (f knownFile) moved() knownFile {
 	return f
 }
 
-// finder returns a function that finds the number of a file in the import, which may have been moved, and reports
-// whether its content has changed; -1 is a file that the import does not have.
+// finder returns a function that returns the number of a file in the import, even if the file was moved, and
+// reports whether its content has changed. The number is -1 if the import does not have the file.
 func (s *state) finder() func(file knownFile) (i int, isChanged bool) {
 	files, areKnown := s.kept.Files, s.kept.Files != nil
 	if !areKnown { // the state is of an older release
@@ -69,7 +69,7 @@ func (s *state) finder() func(file knownFile) (i int, isChanged bool) {
 	}
 }
 
-// settled says how far imports that have begun have got with some files.
+// settled has the progress of imports that have begun with some files.
 type settled struct {
 	begun   []*state // the oldest first
 	fresh   []string // files that no import has
@@ -118,7 +118,8 @@ func settledOf(paths []string, files []knownFile, imports []*state) (found settl
 	return found
 }
 
-// copyOf is a warning, after the name of a file that no import has, where an import has its content by another name.
+// copyOf returns a warning if an import has the content of a file under another name. It follows the name of
+// the file.
 func copyOf(file knownFile, imports []*state) string {
 	for _, s := range imports {
 		for _, f := range s.kept.Files {
@@ -131,8 +132,8 @@ func copyOf(file knownFile, imports []*state) string {
 	return ""
 }
 
-// importsBelow are the imports of a project below hogimport-state, the oldest first. A folder that cannot be read is
-// one of hogimport status.
+// importsBelow returns the imports of a project below hogimport-state, oldest first. It leaves out folders that
+// cannot be read, which hogimport status shows.
 func importsBelow(project string) (all []*state) {
 	dirs, _ := filepath.Glob(filepath.Join(stateRoot, "*"))
 	for _, dir := range dirs {
@@ -226,20 +227,20 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 	return freeFolder(filepath.Join(stateRoot, stateName(asked.Files)), ""), nil, nil
 }
 
-// later says which files a run leaves to the next one.
+// later says which files a run leaves to the next run.
 func (a *app) later(fresh []string) {
 	if len(fresh) > 0 {
 		a.note(fmt.Sprintf("This completes the import of the files that it began with. New since then: %s. Run the same command again for them.", someFiles(fresh)))
 	}
 }
 
-// without are files that no complete import has, except for one that has sent nothing.
+// without returns the files that no import has, not counting the import nothing, which has sent nothing.
 func without(paths []string, files []knownFile, found settled, nothing *state) (left []string) {
 	others := slices.DeleteFunc(slices.Clone(found.begun), func(s *state) bool { return s == nothing })
 	return settledOf(paths, files, others).fresh
 }
 
-// filesAt are the files of an import where they are now.
+// filesAt returns the files of an import at their present paths.
 func (s *state) filesAt(files []knownFile) (paths []string) {
 	for _, f := range s.kept.Files {
 		paths = append(paths, f.Path)
@@ -253,7 +254,7 @@ func (s *state) filesAt(files []knownFile) (paths []string) {
 	return paths
 }
 
-// cannotGrow is why files cannot be added to an import; empty: they can.
+// cannotGrow returns the reason why files cannot be added to an import, or "" if they can.
 func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) string {
 	names := func(paths []string) []string {
 		if asked.Format == "jsonl" {
@@ -286,7 +287,7 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 	return ""
 }
 
-// freeFolder is a new state folder with a name like dir, unless it was given.
+// freeFolder returns a new state folder with a name like dir, unless the user named the folder.
 func freeFolder(dir, given string) string {
 	free := dir
 	for n := 2; given == "" && isTaken(free); n++ {
@@ -295,14 +296,15 @@ func freeFolder(dir, given string) string {
 	return free
 }
 
-// isTaken reports whether a folder has an import of files that are known. Others are named where they are opened.
+// isTaken reports whether a folder has an import of files that are known. Other folders are named when they are
+// opened.
 func isTaken(dir string) bool {
 	s := &state{dir: dir}
 	found, err := s.read("import.json", &s.kept)
 	return err == nil && found && s.kept.Files != nil
 }
 
-// newID is a name for a new import that no other one has.
+// newID returns a name for a new import that no other import has.
 func newID(id string) string {
 	free := id
 	for n := 2; slices.ContainsFunc(importsBelow(""), func(s *state) bool { return s.kept.ID == free }); n++ {
@@ -335,9 +337,8 @@ func changedText(changed []string, in *state) string {
 	return fmt.Sprintf("%s %s changed since the import in %s: added records would not be sent", someFiles(changed), has, in.dir)
 }
 
-// keepFiles saves the files that the import has from now on; files that it had keep their old sizes
-// and digests. Once the import has read the last file, the caller calls read, which saves the file
-// as it is now.
+// keepFiles saves the files that the import has from now on; earlier files keep their old sizes and digests.
+// Once the import has read the last file, the caller calls read, which saves the file's size and digest.
 func (s *state) keepFiles(ctx context.Context) (read func() error, err error) {
 	was := s.kept.Files
 	if s.kept.Files, err = known(ctx, s.kept.Input.Files); err != nil {

@@ -15,8 +15,8 @@ import (
 // errInterrupted is the cause of a context that a signal has ended.
 var errInterrupted = errors.New("interrupted")
 
-// interrupts are Ctrl-C and SIGTERM. The first one asks a command to finish the requests under way,
-// or ends the context if the command cannot; the second one always ends it. The third ends the
+// interrupts handle Ctrl-C and SIGTERM. The first signal asks a command to finish the requests under way, or
+// ends the context if the command cannot; the second one always ends the context, and the third ends the
 // program.
 type interrupts struct {
 	signals chan os.Signal
@@ -55,7 +55,8 @@ func (i *interrupts) watch() {
 	}
 }
 
-// first has the first signal call a function instead of ending the context. The function returned takes that back.
+// first makes the first signal call a function instead of ending the context. The returned function undoes
+// this.
 func (i *interrupts) first(gently func()) (restore func()) {
 	set := func(f func()) {
 		i.mu.Lock()
@@ -72,8 +73,8 @@ func (i *interrupts) end() {
 	i.cancel(nil)
 }
 
-// stoppable is a source that ends with errInterrupted once it is asked to: the import then settles
-// the events that it has taken.
+// stoppable is a source that ends with errInterrupted on request: the import then settles the events that it
+// has taken.
 type stoppable struct {
 	hogapi.Source
 	asked context.Context //nolint:containedctx // it stands for the wish to stop, not for a call

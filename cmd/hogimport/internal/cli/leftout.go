@@ -19,8 +19,8 @@ import (
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
-// leftOutName is the file that a printed command lists left-out records into. No pattern of exports
-// matches it.
+// leftOutName is the file to which a printed command writes the left-out records. No pattern of exports matches
+// it.
 const leftOutName = "left-out.txt"
 
 type leftOut struct {
@@ -31,15 +31,15 @@ type leftOut struct {
 
 const leftOutStart = `{"where":`
 
-// listCommand lists the records of an input that are left out, with more flags. It repeats flags
-// that do not change the list, so that the check prints the same report again.
+// listCommand returns the command that lists the left-out records of an input. It repeats flags that do not
+// change the list, so that the check prints the same report again.
 func listCommand(in input, more string) string {
 	return "hogimport check " + commandLine(in) + more + in.orderFlags() + listAt(leftOutName).free(in.Files)
 }
 
 const listHint = "To list all of them, with the records:"
 
-// leftOutList writes the list to a file, which is whole or as it was.
+// leftOutList writes the list to a file, as a whole or not at all.
 type leftOutList struct {
 	in     *input
 	places lineFinder
@@ -51,7 +51,8 @@ type leftOutList struct {
 	record []byte
 }
 
-// writeLeftOut reads the files once more and writes each record that is left out, of which there must be so many.
+// writeLeftOut reads the files again and writes each left-out record. It returns an error unless their number
+// is the given one.
 func (in *input) writeLeftOut(ctx context.Context, path string, want int64) error {
 	paths := in.paths()
 	l := &leftOutList{in: in, places: lineFinder{paths: paths}}
@@ -80,8 +81,8 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	return err
 }
 
-// create writes a new file and syncs it. It removes a file that a crash has left, and never opens
-// one.
+// create writes a new file and syncs it. It removes a file that a crash has left, and never opens an existing
+// file.
 func (l *leftOutList) create(ctx context.Context, path string) (err error) {
 	if err := os.Remove(path); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return err
@@ -128,7 +129,7 @@ func (l *leftOutList) read(ctx context.Context) error {
 	return nil
 }
 
-// source is the files as a check reads them. It notes each record, and why it is left out.
+// source returns the files as a check reads them, and notes each record with the reason why it is left out.
 func (l *leftOutList) source() hogapi.Source {
 	format := l.in.format()
 	if format.Convert == nil {
@@ -150,7 +151,8 @@ func (l *leftOutList) source() hogapi.Source {
 	return hogapi.FileSource(format, l.places.paths...)
 }
 
-// placeText is where a record is, for people: with the number of its line, where that can be had soon.
+// placeText returns the place of a record, for people: with the number of its line if that can be found
+// quickly.
 func placeText(paths []string, at hogapi.Position) string {
 	const most = 64 << 20 // that is read for it
 	if at.Offset > most {
@@ -161,7 +163,7 @@ func placeText(paths []string, at hogapi.Position) string {
 	return f.place(at)
 }
 
-// plainPlace is the place of a record with an unknown line number.
+// plainPlace returns the place of a record with an unknown line number.
 func plainPlace(at hogapi.Position) string {
 	if at.Key == "" || at.Offset == 0 {
 		return at.String()
@@ -169,7 +171,7 @@ func plainPlace(at hogapi.Position) string {
 	return fmt.Sprintf("%s (byte %d of the unpacked text)", at.Key, at.Offset)
 }
 
-// withPlaces is a text of the library with the place of a record as placeText writes it.
+// withPlaces returns a text of the library with the place of a record in the form of placeText.
 func withPlaces(text string, paths []string, at hogapi.Position) string {
 	if at.Key == "" || !strings.Contains(text, at.String()) {
 		return text
@@ -177,7 +179,8 @@ func withPlaces(text string, paths []string, at hogapi.Position) string {
 	return strings.ReplaceAll(text, at.String(), placeText(paths, at))
 }
 
-// lineFinder finds the numbers of lines in files that are read from the first to the last: it unpacks each once.
+// lineFinder finds the numbers of lines in files that are read from the first to the last. It unpacks each file
+// once.
 type lineFinder struct {
 	paths []string
 
@@ -189,7 +192,7 @@ type lineFinder struct {
 	lines lineCounter
 }
 
-// place is where a record is, for people. It is not before the one that was asked for last, if it is in the same file.
+// place returns the place of a record, for people. In one file, it must be called with ascending places.
 func (f *lineFinder) place(at hogapi.Position) string {
 	if at.Key != f.key {
 		f.close()
@@ -237,7 +240,8 @@ func (c *lineCounter) number() int64 {
 	return c.n + 1 // the last line has no end
 }
 
-// fileOf is the file that the key of a position names, which is its path below the folder that all files share; or empty.
+// fileOf returns the file that the key of a position names by its path below the folder that all files share,
+// or "".
 func fileOf(paths []string, key string) string {
 	found := slices.DeleteFunc(slices.Clone(paths), func(path string) bool {
 		return path != key && !strings.HasSuffix(filepath.ToSlash(path), "/"+key)

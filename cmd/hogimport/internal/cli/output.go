@@ -32,8 +32,8 @@ func listAt(path string) output {
 	}}
 }
 
-// check refuses to replace a file that is not an earlier output of the same kind, or that is read: a shell
-// makes FILE an export of "--report export/*".
+// check refuses to replace a file that is not an earlier output of the same kind, or that is an input: in
+// "--report export/*", a shell replaces the pattern by files of the export.
 func (o output) check(inputs []string) error {
 	info, err := os.Stat(o.path)
 	if err != nil {
@@ -51,7 +51,8 @@ func (o output) check(inputs []string) error {
 	return usageError(o.path+" is there already, and it is no "+o.kind, "give "+o.flag+" another FILE, or remove that one")
 }
 
-// free is the flag and the path for a command that is suggested. The path has a number where another file has it.
+// free returns the flag and the path for a suggested command. The path gets a number if another file has it
+// already.
 func (o output) free(inputs []string) string {
 	end := filepath.Ext(o.path)
 	name := strings.TrimSuffix(o.path, end)

@@ -64,9 +64,8 @@ func (a *app) host(p *project) string {
 
 func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) }
 
-// client returns a client that can send events (with the project API key), ask the project (with a
-// personal key and the project's id), or both. It also takes settings that are not required, where
-// they are known.
+// client returns a client that can send events (with the project API key), query the project (with a personal
+// key and the project's id), or both. It also uses settings that are known but not required.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", version())}, more...)
 	where, err := hostOptions(a.host(p), p.captureHost)
@@ -109,7 +108,7 @@ func (a *app) canAsk(p *project) bool {
 	return hasKey && a.projectID(p) != ""
 }
 
-// secret is a key: the flag's value, the content of a file, or a variable.
+// secret returns a key: the flag's value, the content of a file, or the value of a variable.
 func (a *app) secret(flag, value, file, variable string) (string, error) {
 	if name, isFile := strings.CutPrefix(value, "@"); isFile {
 		file, value = name, ""
@@ -124,7 +123,7 @@ func (a *app) secret(flag, value, file, variable string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// hostOptions are the options for a host as users write it.
+// hostOptions returns the options for a host in the form that users write.
 func hostOptions(host, capture string) ([]hogapi.Option, error) {
 	var options []hogapi.Option
 	if capture != "" {
@@ -154,7 +153,7 @@ func hostOptions(host, capture string) ([]hogapi.Option, error) {
 // shareOfRejects is a share as the library writes it.
 var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
 
-// inFlags is the text of an error in the words of this program.
+// inFlags returns the text of an error in the words of this program.
 func inFlags(err error) string {
 	text := shareOfRejects.ReplaceAllStringFunc(err.Error(), func(found string) string {
 		share, _ := strconv.ParseFloat(shareOfRejects.FindStringSubmatch(found)[1], 64)
@@ -205,7 +204,7 @@ func (a *app) targetOf(client *hogapi.Client, p *project) target {
 	return target{API: found[1], Target: found[2], Project: a.projectID(p), Key: a.keyDigest(p)}
 }
 
-// keyDigest tells project keys apart, which are not kept. It is empty where there is no key.
+// keyDigest identifies a project key, since keys are not kept. It returns "" without a key.
 func (a *app) keyDigest(p *project) string {
 	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
 	if err != nil || key == "" {
@@ -215,7 +214,8 @@ func (a *app) keyDigest(p *project) string {
 	return hex.EncodeToString(sum[:4])
 }
 
-// clientOf is a client that asks the project of an import, and that project. It refuses another one.
+// clientOf returns a client that queries the project of an import, and that project. It refuses any other
+// project.
 func (a *app) clientOf(ctx context.Context, p *project, s *state, sends bool) (client *hogapi.Client, here target, err error) {
 	if client, err = a.client(p, sends, true, hogapi.WithLogger(a.logger())); err != nil {
 		return nil, here, err
@@ -255,7 +255,7 @@ func (t *target) move(text string) error {
 	return nil
 }
 
-// hostIn is the host of a URL, or of a name.
+// hostIn returns the host of a URL or a name.
 func hostIn(text string) string {
 	if u, err := url.Parse(text); err == nil && u.Host != "" {
 		return u.Host
@@ -285,7 +285,7 @@ func (s *state) check(now target, p *project) error {
 	}
 }
 
-// checkProject refuses another project than that of the import, unless it has events of it.
+// checkProject refuses any other project than the import's own, unless the project has events of the import.
 func (s *state) checkProject(ctx context.Context, client *hogapi.Client, now target) error {
 	if s.kept.Project == "" || s.kept.Project == now.Project {
 		return nil
@@ -326,7 +326,7 @@ func (s *state) keepTarget(found target, hasEvents bool) error {
 	return now.save()
 }
 
-// words name the target, with the number of the project where it is known.
+// words names the target, with the number of the project if it is known.
 func (t *target) words() string {
 	if t.Project == "" {
 		return t.Target

@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// resultText is the result of a complete import. The last line is about its rejects.
+// resultText returns the result of a complete import. The last line is about its rejects.
 func resultText(s *state, r hogapi.Receipt) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s\n  as the import %s\n", term.Flow("Complete: "+s.account(r)+"."), term.Line(s.kept.ID))
@@ -100,8 +100,8 @@ func (s *state) account(r hogapi.Receipt) string {
 	return fmt.Sprintf("%s acknowledged; of %s %s", text, of, strings.Join(parts, ", "))
 }
 
-// linkSource is the pairs of ids that --links joins first. When they have all been read it says how many there are, and how
-// many of them join ids: -1 where a run before has read the first ones.
+// linkSource yields the pairs of ids that --links joins first. At its end it has the number of pairs, and the
+// number of pairs that join ids, which is -1 if an earlier run has read the first pairs.
 type linkSource struct {
 	hogapi.Source
 	begun func()

@@ -68,8 +68,8 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	return a.end(root.ExecuteContext(ctx))
 }
 
-// end prints the error of a command, and that of its output. It returns the exit code: that of the command, where it
-// has failed.
+// end prints the errors of a command and of its output. It returns the exit code, which is the command's own if
+// the command failed.
 func (a *app) end(err error) int {
 	code := a.exit(err)
 	failed := a.stdout.Failed()
@@ -163,7 +163,7 @@ func (a *app) logger() *slog.Logger {
 	return slog.New(slog.DiscardHandler)
 }
 
-// note writes a line about the work that is done.
+// note writes a line about the work under way.
 func (a *app) note(text string) {
 	if a.log == "json" {
 		a.logger().Info(text)
@@ -185,10 +185,10 @@ func variable(f *pflag.Flag) string {
 	return "HOGIMPORT_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// isCommon reports whether a flag is one of cobra's own.
+// isCommon reports whether a flag is cobra's own.
 func isCommon(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "version" }
 
-// version is that of the module, or of the revision that the program was built from.
+// version returns the version of the module, or else the revision that the program was built from.
 func version() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {
@@ -205,10 +205,10 @@ func version() string {
 	return "devel"
 }
 
-// canAnswer reports whether somebody can read a question and answer it.
+// canAnswer reports whether a person can read a question and answer it.
 func (a *app) canAnswer() bool { return term.IsTerminal(a.stdin) && term.IsTerminal(a.stderr) }
 
-// ask puts a question that can be answered with yes. Anything else is no.
+// ask asks a question. Only y and yes mean yes.
 func (a *app) ask(ctx context.Context, question string) (bool, error) {
 	fmt.Fprint(a.stderr, term.Flow(question+" [y/N] "))
 	answer := make(chan string, 1)
@@ -226,7 +226,7 @@ func (a *app) ask(ctx context.Context, question string) (bool, error) {
 	}
 }
 
-// meter shows progress in the form that fits: a bar on a terminal, otherwise lines.
+// meter returns a meter of progress: a bar on a terminal, otherwise lines.
 func (a *app) meter() *progress.Meter {
 	form := progress.Lines
 	switch {
@@ -238,7 +238,7 @@ func (a *app) meter() *progress.Meter {
 	return progress.New(a.stderr, form, a.stderr.Width, time.Now)
 }
 
-// setHelp gives all commands a list of flags that is narrow and names their variables.
+// setHelp makes the help of all commands list the flags in 80 columns, with their variables.
 func setHelp(root *cobra.Command) {
 	cobra.AddTemplateFunc("flagList", flagList)
 	root.SetUsageTemplate(strings.NewReplacer(
@@ -256,7 +256,7 @@ func setHelp(root *cobra.Command) {
 	})
 }
 
-// flagList is the help of flags: a line with the name and the variable, then the usage.
+// flagList returns the help of flags: for each, a line with the name and the variable, then the usage.
 func flagList(flags *pflag.FlagSet) string {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
@@ -286,7 +286,7 @@ func flagList(flags *pflag.FlagSet) string {
 	return strings.TrimRight(b.String(), "\n")
 }
 
-// completeValues has a shell complete the values of flags that take one of a few.
+// completeValues lets a shell complete the values of flags with few possible values.
 func completeValues(root *cobra.Command) {
 	values := map[string][]string{
 		"format": slices.Sorted(maps.Keys(vendors)), "set-policy": {"keep", "set-once", "strip"}, "protocol": {"auto", "v1", "batch"},

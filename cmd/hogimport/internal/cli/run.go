@@ -65,7 +65,7 @@ func newRunCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// bind adds the flags that are about the import itself.
+// bind adds the flags of the import itself.
 func (r *runFlags) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	r.flags = f
@@ -79,8 +79,7 @@ func (r *runFlags) bind(cmd *cobra.Command) {
 	f.BoolVar(&r.isAgreed, "yes", false, "begin without a question; required where there is no terminal.\nLocal times of Mixpanel then need --zone")
 }
 
-// again returns the flags to continue with, to be typed after the flags of the state. It never
-// returns a key.
+// again returns the flags with which a run continues, after the flags of the state. It never returns a key.
 func (r *runFlags) again() string {
 	names := []string{"host", "capture-host", "project-key-file", "max-rejects", "rate", "protocol", "max-outage", "metrics", "yes"}
 	if strings.HasPrefix(r.project.key, "@") {
@@ -182,7 +181,7 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 	return options, client, err
 }
 
-// openRun finds the state folder of a run, and whether its import is a new one.
+// openRun returns the state folder of a run, and reports whether its import is new.
 func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, err error) {
 	if len(r.input.Files) == 0 && r.state != "" && isStarted(r.state) {
 		s, err := openState(ctx, r.state)
@@ -264,7 +263,8 @@ func interruptedBefore(err error) error {
 	return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
 }
 
-// confirm asks whether to begin, unless that was agreed to. The state folder then has the import.
+// confirm asks whether to begin, unless the user has agreed already. Then it saves the import in the state
+// folder.
 func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi.Client, found sample) error {
 	to := a.targetOf(client, &r.project)
 	files := s.kept.Input.Files
@@ -315,7 +315,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	return s.save()
 }
 
-// grow notes that files are added. From here on the import is not complete.
+// grow notes that files are added. From then on the import is not complete.
 func (s *state) grow(found sample) error {
 	p, _, err := s.progress()
 	if err != nil {

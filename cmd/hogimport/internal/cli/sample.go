@@ -38,7 +38,7 @@ type sample struct {
 	skipped map[string][]hogapi.Position // the first records that are left out, by reason
 }
 
-// takeSample checks the first records of the files. An error that is not a *fault is one of the files.
+// takeSample checks the first records of the files. An error that is not a *fault is an error of the files.
 func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
 	s.in, s.skipped = in, map[string][]hogapi.Position{}
 	first := &firstRecords{most: sampleRecords, read: map[string]int64{}, skipped: s.skipped}
@@ -158,13 +158,14 @@ func (s sample) show(w io.Writer) {
 	}
 }
 
-// isOfOrder reports whether a warning is about the order of events, for which there is --sort. Sorted events have it all the
-// same where there are few a day, and with --links once, where the oldest events follow the links: then nothing can be done.
+// isOfOrder reports whether a warning is about the order of events, which --sort changes. Sorted events have
+// the warning too if there are few a day and, once, if the oldest events follow the links of --links: then
+// nothing can be done.
 func isOfOrder(w hogapi.Warning) bool {
 	return w == warnings.Backwards || w == warnings.WideBatch
 }
 
-// places are where records that are left out are, by reason.
+// places has the places of left-out records, by reason.
 func (s sample) places() map[string][]string {
 	places := map[string][]string{}
 	for reason, list := range s.skipped {
@@ -203,13 +204,13 @@ func (s sample) finding(w io.Writer, what string, f hogapi.CheckFinding, said st
 	fmt.Fprintln(w, term.Flow(line))
 }
 
-// short is a name that fits into a table.
+// short returns a name that fits into a table.
 func short(name string) string {
 	const most = 50
 	return term.Cut(term.Line(name), most)
 }
 
-// tooMuch is the error where too much of a sample would be rejected.
+// tooMuch returns the error if too much of a sample would be rejected.
 func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	text := "too much of this would be rejected; nothing was sent"
 	if s.report.Good+s.report.Rejected == 0 {
@@ -244,8 +245,8 @@ func isTooMuch(err error) bool {
 	return ok && stop.Reason == hogapi.StopTooManyRejects
 }
 
-// zoneWarning explains times of an export that do not fit the zone, with advice. It is empty if
-// they fit, or if the user gave the zone and nothing speaks against it.
+// zoneWarning explains why the times of an export do not fit the zone, with advice. It returns "" if they fit,
+// or if the user gave the zone and the times do not contradict it.
 func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 	if t == nil || t.Records == 0 {
 		return ""
@@ -273,7 +274,7 @@ func misfit(t *mixpanel.ZoneTest, clock *time.Location) string {
 	return text + ": most events would be stored at the wrong hour"
 }
 
-// zoneFault refuses to send local times as UTC where nobody is asked and --zone says nothing, not even UTC.
+// zoneFault refuses to send local times as UTC if nobody can be asked and --zone is not given.
 func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 	if t == nil || zone != "" || !t.IsLocal() {
 		return nil

@@ -119,7 +119,7 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 	return err
 }
 
-// whole shows and keeps how many records a complete import has. Before, that was an estimate.
+// whole shows and saves the number of records of a complete import, in place of the estimate.
 func (w *watcher) whole(r hogapi.Receipt) {
 	if w.last.Total > 0 {
 		w.last.Total = r.Acknowledged + r.Rejected + r.Unconfirmed + r.Skipped
@@ -131,7 +131,7 @@ func (w *watcher) whole(r hogapi.Receipt) {
 	}
 }
 
-// endedBy is why an import has ended, in a word.
+// endedBy returns the reason why an import has ended, in a word.
 func endedBy(err error) string {
 	if errors.Is(err, errInterrupted) {
 		return isInterrupted
@@ -155,9 +155,9 @@ func (s *state) wasInterrupted() bool {
 	return err == nil && found && p.Ended == isInterrupted
 }
 
-// reset removes the place of runs that sent nothing, so that the files are read from their start. The place goes
-// first: rejects without it are only written again. Somebody may have corrected the rejects, so they get another name,
-// which it returns. The sort folder stays if the files are read as before.
+// reset removes the position of runs that sent nothing, so that the files are read from their start. It removes
+// the position first: without it, rejects are only written again. Somebody may have corrected the rejects, so
+// they get another name, which reset returns. The sort folder stays if the files are read as before.
 func (s *state) reset() (kept string, err error) {
 	names := []string{s.checkpoint(), s.receiptFile()}
 	if s.isChanged {
@@ -183,7 +183,8 @@ func (s *state) reset() (kept string, err error) {
 	}
 }
 
-// checkEmpty refuses a folder for a new import that has files of its names: they are of somebody else.
+// checkEmpty refuses a folder for a new import if it has files with the import's names, which belong to
+// somebody else.
 func (s *state) checkEmpty() error {
 	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify")} {
 		if _, err := os.Lstat(name); err == nil {
@@ -193,7 +194,7 @@ func (s *state) checkEmpty() error {
 	return nil
 }
 
-// watch shows the sorting of events and the joining of ids, and keeps how many records and pairs they find.
+// watch shows the sorting of events and the joining of ids, and saves the numbers of records and pairs.
 func (w *watcher) watch(source hogapi.Source) {
 	switch s := source.(type) {
 	case *formats.SortedSource:
@@ -222,7 +223,7 @@ func (w *watcher) watch(source hogapi.Source) {
 	}
 }
 
-// keep saves facts about the source that a run has found.
+// keep saves the facts about the source that a run has found.
 func (w *watcher) keep(change func(*kept)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()

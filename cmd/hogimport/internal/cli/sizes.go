@@ -12,8 +12,8 @@ import (
 	"github.com/klauspost/compress/zstd"
 )
 
-// sizes are the bytes of files as they are, and about how much text they hold unpacked: an estimate from the beginning
-// of each packed file, for a bar. The second is 0 where nothing can be said.
+// sizes returns the size of files in bytes, and about the size of their unpacked text: an estimate from the
+// beginning of each packed file, for a bar. The second is 0 if it is not known.
 func sizes(ctx context.Context, paths []string) (packed, plain int64) {
 	isKnown := true
 	for _, path := range paths {
@@ -48,7 +48,7 @@ func sizeOf(path string) (packed, plain int64) {
 	return info.Size(), int64(float64(info.Size()) * expansion(f))
 }
 
-// zipSize is the unpacked size of the members of an archive, which may be packed themselves.
+// zipSize returns the unpacked size of the members of an archive, which may be packed themselves.
 func zipSize(archive *zip.Reader) (plain int64) {
 	factor := 0.0
 	for _, member := range archive.File {
@@ -63,7 +63,8 @@ func zipSize(archive *zip.Reader) (plain int64) {
 	return plain
 }
 
-// expansion is how much longer the beginning of a file is unpacked: 1 for text, 0 if it cannot be unpacked.
+// expansion returns the ratio by which the beginning of a file grows when it is unpacked: 1 for text, 0 if it
+// cannot be unpacked.
 func expansion(r io.Reader) float64 {
 	const most = 4 << 20 // of text
 	packed := &counter{r: r}
@@ -79,8 +80,8 @@ func expansion(r io.Reader) float64 {
 	return float64(n) / float64(max(packed.n, 1))
 }
 
-// unpacked is the text of a file, which may be packed with gzip or zstd: nil for a zip archive, and where it cannot be
-// unpacked. The caller calls end.
+// unpacked returns the text of a file, which may be packed with gzip or zstd. It returns nil for a zip archive,
+// and if the file cannot be unpacked. The caller must call end.
 func unpacked(r io.Reader) (text io.Reader, isPacked bool, end func()) {
 	in := bufio.NewReaderSize(r, 4<<10)
 	head, _ := in.Peek(4)

@@ -23,8 +23,8 @@ import (
 	"github.com/hogapi/hogapi/formats/segment"
 )
 
-// input is the files of an import and all settings that make the same events of them again. It is
-// kept in the state folder, so that verify, fix and undo know it.
+// input has the files of an import and all settings that convert them to the same events again. The state
+// folder keeps it for verify, fix and undo.
 type input struct {
 	Files     []string `json:"files"` // paths or patterns
 	Format    string   `json:"format"`
@@ -75,7 +75,7 @@ type vendor struct {
 	make func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
 }
 
-// vendors are all formats by name; that of JSON lines, which has no Format, is nil.
+// vendors has all formats by name. JSON lines have no Format.
 var vendors = map[string]vendor{
 	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
 	"posthog": {what: "files of PostHog's batch exports and file downloads; events stay as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
@@ -119,7 +119,7 @@ func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *
 	}
 }
 
-// wordedError is an error of the library in the words of this program, as a reject file has it too.
+// wordedError is an error of the library in the words of this program, which the reject file has too.
 type wordedError struct{ error }
 
 // Error implements error.
@@ -135,7 +135,7 @@ func inOurWords(err error) error {
 	return wordedError{err}
 }
 
-// readBy are the flags that say how files of the format are read, for advice.
+// readBy returns the flags that say how files of the format are read, for advice.
 func (in *input) readBy() string {
 	switch {
 	case isMapped(in.Format):
@@ -236,8 +236,8 @@ func (in *input) gate() hogapi.GateOptions {
 	return hogapi.GateOptions{PersonPolicy: personPolicies[in.SetPolicy].gate}
 }
 
-// format makes events of the records of the files. Its Convert is nil for jsonl, where each line is an event.
-// The input must have passed check, or checkFormat.
+// format returns the format of the files. Its Convert is nil for jsonl, in which each line is an event. The
+// input must have passed check or checkFormat.
 func (in *input) format() hogapi.Format {
 	format, err := in.newFormat()
 	if err != nil {
@@ -261,8 +261,8 @@ func (in *input) newFormat() (hogapi.Format, error) {
 	return v.make(in, personPolicies[in.SetPolicy].vendor, zone)
 }
 
-// files is the source of the files in their own order. It shows each record, and the error of its conversion, unless
-// seen is nil or lines are events.
+// files returns the source of the files in their own order. It calls seen, unless it is nil, with each record
+// and the error of its conversion; for lines that are events it does not.
 func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
 	format := in.format()
 	if convert := format.Convert; convert != nil && seen != nil {
@@ -291,7 +291,7 @@ func (in *input) source(dir string) hogapi.Source {
 	return source
 }
 
-// paths are the files that the patterns match, in the order given.
+// paths returns the files that match the patterns, in the given order.
 func (in *input) paths() (paths []string) {
 	seen := map[string]bool{}
 	for _, pattern := range in.Files {
@@ -310,7 +310,8 @@ func (in *input) paths() (paths []string) {
 	return paths
 }
 
-// withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them: as a shell does.
+// withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them, as a
+// shell does.
 func withoutHidden(pattern string, found []string) []string {
 	if strings.HasPrefix(filepath.Base(pattern), ".") {
 		return found
@@ -318,7 +319,7 @@ func withoutHidden(pattern string, found []string) []string {
 	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 }
 
-// until is the time of --until, or zero.
+// until returns the time of --until, or zero.
 func (in *input) until() time.Time {
 	for _, layout := range []string{time.DateOnly, time.RFC3339} {
 		if at, err := time.Parse(layout, in.Until); err == nil {

@@ -17,7 +17,8 @@ import (
 	"github.com/hogapi/hogapi"
 )
 
-// spread is a source of some events of files, spread evenly over their days: the same events each time. Each has a uuid.
+// spread is a source of some events of files, spread evenly over their days. It yields the same events each
+// time, each with a uuid.
 type spread struct {
 	files hogapi.Source
 	id    string // uuids are derived from it for records that have no uuid
@@ -39,7 +40,7 @@ type taken struct {
 	event hogapi.Event
 }
 
-// newSpread reads all files, to know how many events each day has. Seen is called now and then.
+// newSpread reads all files to count the events of each day. It calls seen from time to time.
 func newSpread(ctx context.Context, in *input, id string, most int64, seen func(events int64)) (*spread, error) {
 	s := &spread{id: id}
 	s.files = in.files(func(record []byte, _ error) {
@@ -64,8 +65,8 @@ func newSpread(ctx context.Context, in *input, id string, most int64, seen func(
 	return s, nil
 }
 
-// oddDay stands for all days of a wrong clock: days before 1980, and days that an import refuses
-// since they ended less than two days ago. They have the weight that they have in the files.
+// oddDay stands for all days of a wrong clock: days before 1980, and days that an import refuses since they
+// ended less than two days ago. Together they have the share that they have in the files.
 const oddDay = math.MinInt64
 
 func dayOf(at time.Time) int64 {
@@ -76,7 +77,7 @@ func dayOf(at time.Time) int64 {
 	return at.Unix() / day
 }
 
-// shares divides a sample among days: evenly, as far as they have events.
+// shares divides a sample among days, evenly as far as they have events.
 func shares(counts map[int64]int64, total, most int64) map[int64]share {
 	result := map[int64]share{}
 	if odd := counts[oddDay]; odd > 0 && odd < total {
@@ -170,7 +171,7 @@ func (s *spread) note(ev hogapi.Event) taken {
 	return taken{uuid: ev.UUID, place: ev.Position, raw: string(s.raw), event: kept}
 }
 
-// sample is the events that the last walk has taken. The walk must have ended.
+// sample returns the events that the last walk has taken. The walk must have ended.
 func (s *spread) sample() []taken {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -19,13 +19,13 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// stateRoot is where the state folders are, unless --state says otherwise.
+// stateRoot is the folder of the state folders, unless --state says otherwise.
 const stateRoot = "hogimport-state"
 
-// lockName is the file in a state folder that a run holds locked.
+// lockName is the file in a state folder that a run locks.
 const lockName = "run.lock"
 
-// state is the folder that an import keeps: its settings, its place, its rejects and its result.
+// state is the state folder of an import: its settings, position, rejects and result.
 type state struct {
 	dir  string
 	kept kept
@@ -65,7 +65,7 @@ func (k *kept) total() int64 {
 
 func (k *kept) isExact() bool { return k.IsExact && (k.Links > 0 || !k.Input.Links) }
 
-// snapshot is the content of progress.json: how far a run is. It is written every few seconds.
+// snapshot is the content of progress.json: the progress of a run. It is written every few seconds.
 type snapshot struct {
 	At           time.Time `json:"at"`
 	Read         int64     `json:"read"`
@@ -107,13 +107,13 @@ func (s *state) save() error { return s.write("import.json", s.kept) }
 
 func (s *state) saveReceipt(r hogapi.Receipt) error { return s.write("receipt.json", r) }
 
-// receipt is the result so far, as the last run that was not killed has left it.
+// receipt returns the result so far, from the last run that was not killed.
 func (s *state) receipt() (r hogapi.Receipt, found bool, err error) {
 	found, err = s.read("receipt.json", &r)
 	return r, found, err
 }
 
-// progress is how far the import was when a run last said so.
+// progress returns the progress of the import when a run last saved it.
 func (s *state) progress() (p snapshot, found bool, err error) {
 	found, err = s.read("progress.json", &p)
 	return p, found, err
@@ -160,7 +160,7 @@ func (s *state) saveVerified(r hogapi.Receipt) error {
 	return s.write("verified.json", verified{r.Digest})
 }
 
-// isVerified reports whether all of the result so far is in the project.
+// isVerified reports whether all events of the result so far are in the project.
 func (s *state) isVerified() (bool, error) {
 	var v verified
 	if found, err := s.read("verified.json", &v); err != nil || !found {
@@ -170,7 +170,7 @@ func (s *state) isVerified() (bool, error) {
 	return found && r.Digest == v.Digest, err
 }
 
-// lock makes the folder and its owner: another run gets an error at once. The lock ends with the process.
+// lock makes the folder and takes ownership: another run gets an error at once. The lock ends with the process.
 func (s *state) lock() (io.Closer, error) {
 	if err := makeFolder(s.dir); err != nil {
 		return nil, err
@@ -197,7 +197,7 @@ func notAState(dir string) error {
 	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists the folders below "+stateRoot)
 }
 
-// onlyState is the state folder that is meant: the one given, or the only one there is.
+// onlyState returns the given state folder, or else the only one.
 func onlyState(dir string) (string, error) {
 	if dir != "" {
 		return dir, nil
@@ -212,8 +212,8 @@ func onlyState(dir string) (string, error) {
 	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
 }
 
-// findState is the state folder of an import that has begun: the one given, that of some files, or the only one there is.
-// With an error about its files it is there too: they can be gone.
+// findState returns the state folder of an import that has begun: the given one, the one of the given files, or
+// the only one. With an error about its files, which can be gone, it returns the folder too.
 func findState(ctx context.Context, dir string, files []string) (*state, error) {
 	if dir == "" && len(files) > 0 {
 		in := input{Files: files}
@@ -233,7 +233,7 @@ func stateFault(dir string, err error) error {
 		todo: "make room or correct the permissions, or give another folder with --state DIR"}
 }
 
-// cause is an error of the file system without the path, which the text has.
+// cause returns an error of the file system without the path, which the text has already.
 func cause(err error) error {
 	if f, ok := errors.AsType[*fault](err); ok {
 		err = f.err
@@ -241,7 +241,7 @@ func cause(err error) error {
 	return errtext.Pathless(err)
 }
 
-// stateName is a name for the import of some files: of a single file its own, else that of their folder.
+// stateName returns a name for the import of some files: the name of a single file, or else of their folder.
 func stateName(paths []string) string {
 	name := filepath.Base(paths[0])
 	if len(paths) > 1 {
@@ -261,8 +261,8 @@ func stateName(paths []string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), longest)], ".-"), "import")
 }
 
-// importID is a name for the import of some files: the same for the same files, and another one for files that begin
-// with other content, since all events of an import are found by it.
+// importID returns a name for the import of some files: the same name for the same files, and another name for
+// files that begin with other content, since all events of an import are found by it.
 func importID(paths []string) string {
 	const lead = 64 << 10
 	hash := sha256.New()
@@ -275,7 +275,8 @@ func importID(paths []string) string {
 	return fmt.Sprintf("hogimport-%s-%x", stateName(paths), hash.Sum(nil)[:4])
 }
 
-// importIDOf is the name for the import of files that are read in some way: another way makes other events.
+// importIDOf returns the name for the import of files that are read with some settings: other settings make
+// other events.
 func importIDOf(paths []string, in *input) string {
 	id := importID(paths)
 	reading := input{Format: in.Format, Header: in.Header, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Devices: in.Devices, SetPolicy: in.SetPolicy}
@@ -297,7 +298,7 @@ func otherID(names string) string {
 	return "its events have the same uuids, so each is stored once"
 }
 
-// absolute is a path that is valid from every folder, if the system says which one it is.
+// absolute returns the absolute path, if the system knows it.
 func absolute(path string) string {
 	if abs, err := filepath.Abs(path); err == nil {
 		return abs

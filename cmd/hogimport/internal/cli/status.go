@@ -31,7 +31,7 @@ func newStatusCommand(a *app) *cobra.Command {
 	return cmd
 }
 
-// standing is how far an import is.
+// standing is the progress of an import.
 type standing struct {
 	State    string    `json:"state"`  // the folder
 	Import   string    `json:"import"` // the ID
@@ -103,7 +103,7 @@ func (a *app) status(dir string) error {
 	return nil
 }
 
-// shown is a number as good as the total is.
+// shown returns a number, marked as an estimate if the total is one.
 func (s *standing) shown(n int64) string {
 	if s.IsExact {
 		return progress.Number(n)
@@ -111,7 +111,7 @@ func (s *standing) shown(n int64) string {
 	return "about " + progress.Number(n)
 }
 
-// stateFolders are the state folders below a folder, including the folders of fixes.
+// stateFolders returns the state folders below a folder, including the folders of fixes.
 func stateFolders(root string) []string {
 	var dirs []string
 	for _, pattern := range []string{"*", "*/fix-*"} {
@@ -136,8 +136,9 @@ const (
 	isStopped     = "stopped"
 )
 
-// isRunning reports whether a process works in the folder: the lock ends with it. Where the lock cannot be taken, such as on
-// a disk that is only read, a run is over that has said nothing for a while: it says something every two seconds.
+// isRunning reports whether a process works in the folder: the lock ends with the process. If the lock cannot
+// be taken, such as on a read-only disk, a run counts as over if it has not saved its progress for a while,
+// which it does every two seconds.
 func (s *state) isRunning(p snapshot, now time.Time) bool {
 	const stale = 15 * time.Second
 	lock, err := durable.OS{}.Lock(s.file(lockName))
