@@ -39,7 +39,8 @@ func (e storedEvent) String() string {
 	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), page.Shown(e.Event), page.Shown(e.DistinctID))
 }
 
-// isAsSent reports whether an event is stored as it was sent: the service keeps times to the millisecond or better.
+// isAsSent reports whether an event is stored as it was sent. The service keeps times to the millisecond or
+// better.
 func (r *storedRow) isAsSent() bool {
 	return r.Stored != nil && r.Stored.Event == r.Sent.Event && r.Stored.DistinctID == r.Sent.DistinctID &&
 		r.Stored.Time.Sub(r.Sent.Time).Abs() < time.Millisecond
@@ -49,8 +50,8 @@ func hasDifferences(rows []storedRow) bool {
 	return slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() })
 }
 
-// chosen are the events of a sample that are shown: one of each tenth of its time, of a name that is not shown yet where
-// there is one.
+// chosen returns the events of a sample that are shown: one from each tenth of its time, if possible with a
+// name that is not shown yet.
 func chosen(sample []taken) []taken {
 	const most = 10
 	sample = slices.Clone(sample)
@@ -184,7 +185,7 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 	return nil
 }
 
-// propertyNames are the names of properties that the import has not added.
+// propertyNames returns the names of the properties that the import has not added.
 func propertyNames(raw json.RawMessage) []string {
 	var properties map[string]json.RawMessage
 	if json.Unmarshal(raw, &properties) != nil {

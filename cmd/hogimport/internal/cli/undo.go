@@ -142,7 +142,7 @@ func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 	return true, nil
 }
 
-// nothing says that there are no events to delete: they were never there, or are deleted.
+// nothing says that there are no events to delete: there were never any, or they are deleted.
 func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogapi.DataDeletionRequest, d deletion) error {
 	for earlier, err := range client.DataDeletions.All(ctx, nil) {
 		if err != nil {
@@ -198,13 +198,13 @@ func (u *undo) failed(err error, d deletion) error {
 	return err
 }
 
-// dayCount is how many rows of an import a project has on a day of UTC.
+// dayCount is the number of rows of an import that a project has on a day in UTC.
 type dayCount struct {
 	Day    string `json:"day"`
 	Events int64  `json:"events"`
 }
 
-// fromImport is the part of a query that takes the events of an import, with the values of allTimeOf.
+// fromImport is the part of a query that selects the events of an import, with the values of allTimeOf.
 const fromImport = "FROM events\n" +
 	"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n"
 
@@ -250,7 +250,7 @@ func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name
 	return answer.Results, err
 }
 
-// daysTable writes how many rows each day has, or each month or year where there are many.
+// daysTable writes the number of rows of each day, or of each month or year if there are many days.
 func daysTable(b *bytes.Buffer, rows []dayCount) {
 	const most = 31
 	var names []string

@@ -117,7 +117,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	return v.judge(s, result)
 }
 
-// runFirst is the next step for an import that has sent nothing.
+// runFirst returns the next step for an import that has sent nothing.
 func (s *state) runFirst() page.Step {
 	p, _, _ := s.progress()
 	return page.Step{Text: meaningOf(hogapi.StopReason(p.Ended)).suspect.step, Command: s.again()}
@@ -214,7 +214,7 @@ func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verifica
 	return v.writeReport(reportAt(v.report, "verify"), s.kept.Input.Files, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
 }
 
-// of are the flags of a further command for the import.
+// of returns the flags of a further command for the import.
 func (v *verify) of(s *state) string {
 	return " --state " + quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
 }
@@ -263,7 +263,7 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 	return f
 }
 
-// notComplete says how far a verification is from complete.
+// notComplete says why a verification is not complete.
 func notComplete(v *hogapi.Verification) string {
 	text := "the import is " + v.State.String()
 	switch {
@@ -372,7 +372,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	}
 }
 
-// whyOpen writes why days are not complete, each reason once.
+// whyOpen writes the reasons why days are not complete, each once.
 func whyOpen(w io.Writer, v *hogapi.Verification) {
 	var said []string
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
@@ -389,7 +389,7 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 	}
 }
 
-// openDays writes the days that are not complete, all names of a day together.
+// openDays writes the days that are not complete, with all names of a day together.
 func openDays(w io.Writer, v *hogapi.Verification) {
 	type day struct {
 		name                 string

@@ -25,7 +25,7 @@ type Amplitude struct {
 	SecretKey string
 }
 
-// amplitudeDelay is how long after an hour its events can be exported.
+// amplitudeDelay is the time after an hour until its events can be exported.
 const amplitudeDelay = 2 * time.Hour
 
 func (a Amplitude) plan() (export, error) {
@@ -118,7 +118,7 @@ func checkMember(ctx context.Context, member *zip.File, packed *gzip.Reader, lin
 	return lines.read(ctx, plain) // to the end of the member, where the archive's own sum is compared
 }
 
-// amplitudeTime is when an event was uploaded.
+// amplitudeTime is the time when an event was uploaded.
 func amplitudeTime(line []byte) (at time.Time) {
 	_ = jsonb.Object(line, func(key, value []byte) {
 		if string(key) == "server_upload_time" {

@@ -20,7 +20,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
-// identity is which export a folder holds. It is the first line of the folder's log.
+// identity identifies the export in a folder. It is the first line of the folder's log.
 type identity struct {
 	Version int    `json:"version"`
 	Vendor  string `json:"vendor"`
@@ -31,8 +31,8 @@ type identity struct {
 
 const logVersion = 1
 
-// fingerprint stands for a key, where the key is all that names a project. Keys are long and random, so
-// nobody finds one by its fingerprint.
+// fingerprint identifies a project that only its key names. Keys are long and random, so nobody can find a key
+// by its fingerprint.
 func fingerprint(key string) string {
 	sum := sha256.Sum256([]byte("hogimport fetch\n" + key))
 	return hex.EncodeToString(sum[:6])
@@ -43,7 +43,7 @@ func isLoopback(host string) bool {
 	return host == "localhost" || ip != nil && ip.IsLoopback()
 }
 
-// The files of this package in a folder, which are not of the export.
+// The files in a folder that belong to this package and not to the export.
 const (
 	ownFolder = ".hogimport-fetch"
 	logName   = "parts.jsonl" // the identity, then a Part a line; a later line of the same file counts
@@ -60,7 +60,7 @@ type folder struct {
 	parts  map[span]Part
 }
 
-// openFolder opens the folder of a download, or makes one. Somebody else's folder is refused.
+// openFolder opens the folder of a download, or makes it. It refuses a folder with other content.
 func openFolder(ctx context.Context, fsys durable.FS, path string, e *export) (f *folder, err error) {
 	f = &folder{fs: fsys, path: path, export: e, parts: map[span]Part{}}
 	if err := fsys.MakeFolder(f.own("")); err != nil {
@@ -117,7 +117,7 @@ func (f *folder) begin(ctx context.Context) error {
 	return f.append(want)
 }
 
-// withoutTorn leaves out the beginnings of lines, which a crash has torn: the part of such a line is taken in again.
+// withoutTorn leaves out lines that a crash has cut off: the part of such a line is entered again.
 func withoutTorn(text []byte) (whole []byte) {
 	for line := range bytes.Lines(text) {
 		var value json.RawMessage
@@ -183,7 +183,8 @@ func (i identity) text() string {
 	return text
 }
 
-// difference says where a command asks for another export than that of a folder: if only the zone is another one, just that.
+// difference says how the requested export differs from the export in a folder: if only the zone differs, it
+// names the zone alone.
 func (i identity) difference(want identity, path string) string {
 	zoned := i
 	zoned.Zone = want.Zone
@@ -199,7 +200,7 @@ func (i identity) difference(want identity, path string) string {
 	return fmt.Sprintf("the download in %s began %s, and this command is %s", path, zone(i.Zone), zone(want.Zone))
 }
 
-// strays are the files with names of parts that the log does not have.
+// strays returns the files with names of parts that the log does not have.
 func (f *folder) strays() (names []string, err error) {
 	entries, err := os.ReadDir(f.path)
 	if err != nil {
@@ -215,7 +216,7 @@ func (f *folder) strays() (names []string, err error) {
 	return names, nil
 }
 
-// adopt takes in the part that a process which ended just then has put in its place, but not in the log.
+// adopt enters into the log the part that an earlier process has put in its place just before it ended.
 func (f *folder) adopt(ctx context.Context) error {
 	names, err := f.strays()
 	if err != nil {
@@ -250,7 +251,7 @@ func (f *folder) adopt(ctx context.Context) error {
 	return nil
 }
 
-// enter puts a part that is in its place into the log.
+// enter adds a part that is in its place to the log.
 func (f *folder) enter(s span, size, events int64, at time.Time) error {
 	p := Part{
 		First: f.export.text(s.first), Last: f.export.text(s.last), File: f.export.fileName(s),
@@ -263,14 +264,14 @@ func (f *folder) enter(s span, size, events int64, at time.Time) error {
 	return nil
 }
 
-// isThere reports whether the file of a part is as it was when it was put there.
+// isThere reports whether the file of a part is unchanged since it was put in its place.
 func (f *folder) isThere(p Part) bool {
 	info, err := os.Stat(filepath.Join(f.path, p.File))
 	return err == nil && info.Size() == p.Bytes
 }
 
-// temp makes an empty file for the next part. It removes an existing entry instead of opening it: the entry could be
-// a link to elsewhere.
+// temp makes an empty file for the next part. It removes an existing file of the name instead of opening it,
+// since that could be a link.
 func (f *folder) temp() (durable.File, error) {
 	if err := f.fs.Remove(f.own(tempName)); err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return nil, err
@@ -278,7 +279,7 @@ func (f *folder) temp() (durable.File, error) {
 	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// keep reads the temporary file, and gives it its name if it is whole.
+// keep reads the temporary file to its end, and gives it its name if it is whole.
 func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {

@@ -13,12 +13,12 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
-// errNotWhole is in the errors of answers that end too early, or are not an export.
+// errNotWhole matches the errors of answers that end too early or are not an export.
 var errNotWhole = errors.New("the answer is not whole")
 
 func notWhole(reason string) error { return fmt.Errorf("%w: %s", errNotWhole, reason) }
 
-// longestLine is the most bytes of a line that are read as JSON: no longer record can be imported.
+// longestLine is the largest size of a line that is read as JSON. Longer records cannot be imported.
 const longestLine = 8 << 20
 
 type lineCheck struct {
@@ -30,10 +30,10 @@ type lineCheck struct {
 	count int64 // lines that were whole
 }
 
-// zoneMargin is how far a time may be outside of the requested days, which can be days of any zone.
+// zoneMargin is the largest distance of a time from the requested days, which can be days of any zone.
 const zoneMargin = 14 * time.Hour
 
-// read reads all lines, also of one text after the other.
+// read reads all lines, also of several texts one after another.
 func (c *lineCheck) read(ctx context.Context, r io.Reader) error {
 	for text := lines.NewReader(r, 0, longestLine); ; {
 		line, err := text.Next()
@@ -59,7 +59,8 @@ func (c *lineCheck) read(ctx context.Context, r io.Reader) error {
 
 var terminated = []byte("terminated early")
 
-// judge judges a line, or the beginning of one that is too long. Its text is in no error: it can be of a person.
+// judge checks a line, or the beginning of a line that is too long. No error has its text, which can be
+// personal data.
 func (c *lineCheck) judge(line []byte, isLong bool) error {
 	line = bytes.TrimSpace(line)
 	switch {

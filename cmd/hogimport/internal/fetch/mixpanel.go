@@ -27,18 +27,18 @@ type Mixpanel struct {
 	Secret         string // of the service account; without one, the project's API secret
 	Project        string // its id; required with a service account
 
-	// Zone is the time zone of a project made before 2023: its days are days of that zone. Nil:
-	// days of UTC, or not known. It only decides when a day is over: the service knows its zone.
+	// Zone is the time zone of a project made before 2023, which has its days in that zone. Nil stands for UTC, or
+	// a zone that is not known. Zone only decides when a day is over: the service knows its zone.
 	Zone *time.Location
 
-	// Days is how many days are asked for at once, 1 to 31; 0 stands for 1. The service takes 60 requests
-	// an hour, so that a year by single days takes 6 hours.
+	// Days is the number of days in a request, 1 to 31; 0 stands for 1. The service takes 60 requests an hour, so
+	// a year takes 6 hours with one day in each.
 	Days int
 }
 
 const (
 	mixpanelDays = 31
-	// lateDays is for how long Mixpanel takes events of the past from its clients.
+	// lateDays is the number of days for which Mixpanel takes past events from its clients.
 	lateDays = 5
 )
 
@@ -82,7 +82,7 @@ func (m Mixpanel) plan() (export, error) {
 	return e, nil
 }
 
-// over is when a day has ended: in the project's zone, or everywhere.
+// over returns the time when a day has ended in the project's zone or, if it is not known, everywhere.
 func (m Mixpanel) over(day int) time.Time {
 	next := time.Unix(int64(day+1)*24*60*60, 0).UTC()
 	if m.Zone == nil {
@@ -100,7 +100,7 @@ func (m Mixpanel) query(first, last string) string {
 }
 
 func (m Mixpanel) sign(r *http.Request) {
-	// Packed, the end of an answer has a sum of all of it.
+	// A packed answer has a checksum of its text at its end.
 	r.Header.Set("Accept-Encoding", "gzip")
 	if m.ServiceAccount != "" {
 		r.SetBasicAuth(m.ServiceAccount, m.Secret)
@@ -148,7 +148,7 @@ func checkLinesFile(ctx context.Context, path string, lines *lineCheck) error {
 	return lines.read(ctx, plain)
 }
 
-// mixpanelTime is the time of an event, in milliseconds as it is asked for, or in seconds.
+// mixpanelTime is the time of an event, in milliseconds as requested, or in seconds.
 func mixpanelTime(line []byte) (at time.Time) {
 	_, _ = jsonb.ObjectWithin(line, func(_, _ []byte) {}, "properties", func(key, value []byte) {
 		n, err := strconv.ParseInt(string(value), 10, 64)

@@ -12,12 +12,12 @@ import (
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
-// tooLarge is a range that has to be asked for in pieces.
+// tooLarge is the error of a range that must be requested in pieces.
 type tooLarge struct{ why string }
 
 func (t *tooLarge) Error() string { return t.why }
 
-// How long the download of a part is tried.
+// Limits of the tries of one part.
 const (
 	brokenTries = 5 // with an answer that is not whole
 	brokenLarge = 2 // of a range that can be asked for in pieces
@@ -38,7 +38,7 @@ type patience struct {
 	tries   int
 }
 
-// part downloads a range into one file. It returns a *tooLarge if the range can be cut and has to be.
+// part downloads a range into one file. It returns a *tooLarge if the range must be divided and can be.
 func (r *run) part(ctx context.Context, s span, canCut bool) error {
 	var p patience
 	for {
@@ -90,7 +90,8 @@ func (r *run) stopped(ctx context.Context) error {
 	return &Problem{Kind: KindStopped, Text: "stopped", Todo: "run the same command again: it downloads what is not there yet", Cause: context.Cause(ctx)}
 }
 
-// judge says whether a failed try is followed by another one: when and why, or the error that ends the download.
+// judge decides whether another try follows a failed one. It returns the time and the reason, or the error that
+// ends the download.
 func (r *run) judge(err error, s span, canCut bool, p *patience) (wait time.Duration, why string, end error) {
 	var (
 		refused *refusal
@@ -121,7 +122,7 @@ func (r *run) judge(err error, s span, canCut bool, p *patience) (wait time.Dura
 	return backoff(firstWait, longestWait, p.tries), fmt.Sprintf("%s: the answer for %s is not whole: %s", r.export.vendor, r.export.spanText(s), why), nil
 }
 
-// judgeOutage is judge for a service that does not answer, or with an error of its own.
+// judgeOutage is judge for a service that does not answer or answers with a server error.
 func (r *run) judgeOutage(why string, asked time.Duration, p *patience) (time.Duration, string, error) {
 	now := time.Now()
 	if p.failing.IsZero() {
@@ -195,7 +196,7 @@ func later(now time.Time, wait time.Duration) string {
 	return now.Add(min(wait, most)).UTC().Format("2006-01-02 15:04 UTC")
 }
 
-// backoff is the wait after a number of tries: doubled each time, up to the longest.
+// backoff returns the wait after a number of tries, which doubles each time up to a limit.
 func backoff(first, longest time.Duration, tries int) time.Duration {
 	wait := first
 	for range tries - 1 {
@@ -206,7 +207,8 @@ func backoff(first, longest time.Duration, tries int) time.Duration {
 	return wait
 }
 
-// span is a range of units, days or hours since 1970. Both ends are in it, as in the services' own ranges.
+// span is a range of units, which are days or hours since 1970. It includes both ends, as the services' own
+// ranges do.
 type span struct{ first, last int }
 
 func (s span) units() int { return s.last - s.first + 1 }
@@ -232,29 +234,29 @@ func (s span) gaps(others []span) []span {
 	return append(gaps, s)
 }
 
-// chunk is the beginning of a span that is asked for at once: at most step units. It ends where a
-// multiple of step units since 1970 does, so that the same days are always cut in the same way.
+// chunk returns the beginning of a span for one request: at most step units. It ends at a multiple of step
+// units since 1970, so that days are always divided in the same way.
 func (s span) chunk(step int) span {
 	end := (s.first/step+1)*step - 1
 	return span{s.first, min(end, s.last)}
 }
 
-// limit is how many requests a service takes in a window of time.
+// limit is the number of requests that a service takes in a window of time.
 type limit struct {
 	requests int
 	window   time.Duration
 }
 
-// text is for a limit of an hour: shorter waits are not shown.
+// text describes a limit of an hour. Waits for shorter limits are not shown.
 func (l limit) text() string { return fmt.Sprintf("%d requests an hour", l.requests) }
 
-// pace keeps to limits. It is for one goroutine.
+// pace obeys limits. It is not safe for concurrent use.
 type pace struct {
 	limits []limit
 	past   []time.Time // of requests, in order
 }
 
-// next says when the next request may be made, and the limit that it has to wait for.
+// next returns the time when the next request may be made, and the limit that it waits for.
 func (p *pace) next(now time.Time) (at time.Time, by limit) {
 	at = now
 	for _, l := range p.limits {
@@ -268,7 +270,7 @@ func (p *pace) next(now time.Time) (at time.Time, by limit) {
 	return at, by
 }
 
-// made notes a request, and forgets requests that no limit counts any more.
+// made notes a request, and forgets requests that no limit counts any longer.
 func (p *pace) made(now time.Time) {
 	p.past = append(p.past, now)
 	most := 0

@@ -31,10 +31,11 @@ type Job struct {
 	From, To time.Time // days, as midnight UTC; both are in the range
 	Folder   string    // that holds this export and nothing else; it is made if it is not there
 
-	// MaxBytes is the most that one run writes; 0: 64 GiB, below 0: no limit.
+	// MaxBytes is the largest number of bytes that one run writes. The default is 64 GiB; below 0, there is no
+	// limit.
 	MaxBytes int64
 
-	// Again downloads parts again that may have been added to since.
+	// Again downloads parts again if events may have been added to them.
 	Again    bool
 	Progress Progress
 
@@ -53,9 +54,8 @@ type run struct {
 	fetched int
 }
 
-// Run downloads the parts that the folder does not have yet. Its errors are of type [*Problem];
-// after any of them a later Run on the folder downloads the rest. The summary counts the parts that
-// are there.
+// Run downloads the parts that the folder does not have yet. Its errors are of type [*Problem]; after any of
+// them, a later Run with the same folder downloads the rest. The summary counts the parts in the folder.
 func (j Job) Run(ctx context.Context) (Summary, error) {
 	e, err := j.Vendor.plan()
 	if err != nil {
@@ -91,7 +91,7 @@ func (j Job) Run(ctx context.Context) (Summary, error) {
 	return r.summary(ready), err
 }
 
-// notYet says that the end of a range is not over.
+// notYet returns the problem of a range that is not over yet.
 func (e *export) notYet(s span) error {
 	return &Problem{Kind: KindNotYet, Text: fmt.Sprintf("%s: %s can still change, and was not downloaded", e.vendor, e.spanText(s)),
 		Todo: "run the same command again after " + e.settled(s.last).UTC().Format("2006-01-02 15:04 UTC")}
@@ -117,8 +117,7 @@ func (r *run) all(ctx context.Context, wanted span, again bool) error {
 	return nil
 }
 
-// plan returns the parts to download: missing ones, and again the ones that have changed or that
-// may have been added to.
+// plan returns the parts to download: missing parts, and parts that have changed or may have got more events.
 func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
 	var held []span
 	for s, p := range r.folder.parts {
@@ -142,7 +141,7 @@ func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
 	return repeat, wanted.gaps(held)
 }
 
-// fill downloads a range, in pieces as large as the service takes them.
+// fill downloads a range in pieces that are as large as the service allows.
 func (r *run) fill(ctx context.Context, gap span) error {
 	step, until := r.export.step, gap.first // below which only smaller pieces are asked for
 	for gap.units() > 0 {
@@ -203,7 +202,7 @@ const (
 	KindNotYet       // the end of the range is not over yet; all before it is there
 )
 
-// Problem is why a download is not complete.
+// Problem is the reason why a download is not complete.
 type Problem struct {
 	Kind  Kind
 	Text  string // the problem and its place
@@ -223,21 +222,21 @@ func optionsProblem(text, todo string) error {
 
 // Progress receives the steps of a download. Its methods are called one at a time.
 type Progress interface {
-	// Begin comes first: of total days or hours, held are there already.
+	// Begin is called first: the folder has held of the total days or hours already.
 	Begin(unit string, total, held int)
-	// Asking is called before each request, with the range that it is for.
+	// Asking is called before each request, with its range.
 	Asking(part string)
-	// Received is called while an answer arrives, with the further bytes.
+	// Received is called while an answer arrives, with the number of further bytes.
 	Received(bytes int)
-	// Whole is called for a part that is in its place. Further units are there.
+	// Whole is called for each part that is in its place, with the number of its units.
 	Whole(part Part, units int)
-	// Waiting says why nothing happens until a time.
+	// Waiting is called before a wait, with its reason and its end.
 	Waiting(reason string, until time.Time)
-	// Notice is a sentence that a user should read.
+	// Notice is called with a sentence that the user should read.
 	Notice(text string)
 }
 
-// Part is a file of a download that is whole.
+// Part is a whole file of a download.
 type Part struct {
 	First  string    `json:"first"` // day or hour, which is in it
 	Last   string    `json:"last"`  // day or hour, which is in it

@@ -39,8 +39,8 @@ func unanswered(err error) error {
 	return &unreachable{httptry.NoURL(err), !isDial && errors.As(err, &timeout) && timeout.Timeout()}
 }
 
-// reason names why a request had no answer, in words of our own where they can be found: errors of a transport
-// can quote a proxy's address and its password.
+// reason says why a request had no answer, in words of our own if possible: errors of a transport can quote a
+// proxy's address and its password.
 func reason(err error) string {
 	var (
 		dns         *net.DNSError
@@ -65,7 +65,7 @@ func reason(err error) string {
 	return "the request failed"
 }
 
-// diskError is a failed write, to tell it from a failed read.
+// diskError marks a failed write, as opposed to a failed read.
 type diskError struct{ err error }
 
 func (d *diskError) Error() string { return d.err.Error() }
@@ -165,7 +165,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	return err
 }
 
-// newClient is a client that follows no redirects, so that a key reaches one host only.
+// newClient returns a client that follows no redirects, so that a key reaches one host only.
 func newClient() *http.Client {
 	return &http.Client{
 		Transport: &http.Transport{

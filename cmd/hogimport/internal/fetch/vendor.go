@@ -12,11 +12,11 @@ import (
 
 // Vendor is a service with an export: [Mixpanel] or [Amplitude].
 type Vendor interface {
-	// plan checks the options and says how the export is taken.
+	// plan checks the options and says how to download the export.
 	plan() (export, error)
 }
 
-// export is how the export of one project is taken from a service.
+// export says how to download the export of one project from a service.
 type export struct {
 	vendor   string // for people
 	unit     time.Duration
@@ -28,7 +28,8 @@ type export struct {
 	identity identity
 	limits   []limit
 
-	// settled is when a unit can be asked for, and late when nothing is added to it any more.
+	// settled returns the time from which on a unit can be requested, and late the time after which it no longer
+	// grows.
 	settled, late func(unit int) time.Time
 
 	base    *url.URL
@@ -45,7 +46,7 @@ type export struct {
 	where                      string // the flag that says where the service is
 }
 
-// text is a unit as the service writes it.
+// text returns a unit in the form of the service.
 func (e *export) text(unit int) string { return e.start(unit).Format(e.layout) }
 
 func (e *export) start(unit int) time.Time {
@@ -112,7 +113,8 @@ func (e *export) request(ctx context.Context, s span) (*http.Request, error) {
 	return r, nil
 }
 
-// HostFlag is the flag that says where a service is: the one for a host, if there is one, or the one for a region.
+// HostFlag returns the flag that says where a service is: the flag of the host if it is given, or else the flag
+// of the region.
 func HostFlag(host string) string {
 	if host != "" {
 		return "--export-host"
@@ -120,10 +122,11 @@ func HostFlag(host string) string {
 	return "--region"
 }
 
-// A region is one in which a service keeps data, and its host there.
+// A region is a region in which a service keeps data, and its host there.
 type region struct{ name, host string }
 
-// baseOf is the service in a region, by default the first one, or a host that stands for it.
+// baseOf returns the address of the service: the given host, or else the host of the region, by default of the
+// first region.
 func baseOf(vendor, host, wanted string, regions ...region) (*url.URL, error) {
 	if host == "" {
 		var names []string
