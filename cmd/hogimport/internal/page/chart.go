@@ -8,7 +8,8 @@ import (
 	"time"
 )
 
-// A chart is stacked bars, one for each period of time. Places and sizes are in percent, so that it fits any width.
+// A chart has stacked bars, one for each period of time. Its places and sizes are in percent, so that it fits
+// any width.
 type chart struct {
 	Unit   string // "day", "month" or "year"
 	Bars   []bar
@@ -60,7 +61,7 @@ const (
 	others     = "all others"
 )
 
-// units are the lengths of periods, and their form.
+// units has the lengths of periods, and their forms.
 var units = []struct {
 	name, layout string
 	next         func(time.Time) time.Time
@@ -71,8 +72,8 @@ var units = []struct {
 	{"year", "2006", func(t time.Time) time.Time { return t.AddDate(1, 0, 0) }, math.MaxInt},
 }
 
-// periods are all periods from the first sample to the last, and the length to cut a sample's day
-// to. If a sample has no day, the list is empty.
+// periods returns all periods from the first sample to the last, and the length to which a sample's day is cut.
+// If a sample has no day, the list is empty.
 func periods(samples []sample) (unit string, layout int, list []string) {
 	if len(samples) == 0 {
 		return "", 0, nil
@@ -101,8 +102,8 @@ func periods(samples []sample) (unit string, layout int, list []string) {
 	return "", 0, nil
 }
 
-// newChart is a chart of samples with the series in the order given, which have their classes. Samples of other names
-// are counted as the last of the series. It is nil if the samples have no time.
+// newChart returns a chart of samples with series in the given order, each with its class. Samples of other
+// names count as the last series. It returns nil if the samples have no time.
 func newChart(samples []sample, all []*series) *chart {
 	unit, cut, list := periods(samples)
 	if len(list) == 0 || len(all) == 0 {
@@ -191,7 +192,7 @@ func (c *chart) grid(highest int64) (top int64) {
 	return top
 }
 
-// label adds the names of some periods, so many that they do not touch.
+// label adds the names of as many periods as fit without touching.
 func (c *chart) label(list []string) {
 	const wide, narrow = 10, 4
 	every := (len(list) + wide - 1) / wide
@@ -215,7 +216,7 @@ func short(n int64) string {
 	return Count(n)
 }
 
-// largest are the series of the names that have most, and one of all others.
+// largest returns the series of the most frequent names, and one series of all others.
 func largest(samples []sample) []*series {
 	totals := map[string]int64{}
 	for _, s := range samples {

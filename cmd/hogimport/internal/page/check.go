@@ -63,13 +63,13 @@ func (c Check) SkipText(reason string) string {
 // Write writes the page.
 func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
 
-// Summary is the verdict and the findings.
+// Summary returns the verdict and the findings.
 func (c Check) Summary() (Verdict, []Finding) {
 	v := c.view()
 	return v.Verdict, v.Findings
 }
 
-// Tested is the results of the tests of the records, in a few sentences.
+// Tested returns the results of the tests of the records, in a few sentences.
 func (c Check) Tested() string {
 	var said []string
 	if z := newZones(c.Zone, c.Clock); z != nil {
@@ -102,7 +102,7 @@ type checkView struct {
 	Paces      []counted
 }
 
-// counted is something with how often it is there.
+// counted is something with its number.
 type counted struct {
 	Name  string
 	N     int64
@@ -182,10 +182,10 @@ func (c Check) view() checkView {
 	return v
 }
 
-// example is where something was found.
+// example is a place where something was found.
 type example struct{ Place, Text string }
 
-// places are where something was found, for people.
+// places returns the places where something was found, for people.
 func (c Check) places(found []hogapi.CheckExample) (list []example) {
 	place := c.Place
 	if place == nil {
@@ -201,15 +201,16 @@ func (c Check) places(found []hogapi.CheckExample) (list []example) {
 	return list
 }
 
-// Surplus is how many of the good events have the uuid of an earlier one, with which they are stored once.
+// Surplus returns the number of good events with the uuid of an earlier event: PostHog stores both as one.
 func (c Check) Surplus() int64 {
 	return c.Report.DoubleUUIDs.Count - c.Report.Warnings[warnings.UUIDConflict].Count
 }
 
-// Different is how many events the project will hold of the files; if the report is partial, at most.
+// Different returns the number of the files' events that the project will have, or its upper bound if the
+// report is partial.
 func (c Check) Different() int64 { return c.Report.Good - c.Surplus() }
 
-// Listed says where the records are that are left out, if that was asked for.
+// Listed says where the left-out records are, if they were listed.
 func (c Check) Listed() string {
 	if c.List == "" {
 		return ""
@@ -291,7 +292,7 @@ func megabytes(n int64) string {
 	return Count(int64(float64(n)/mega+0.5)) + " MB"
 }
 
-// paces are how long the import takes at some paces.
+// paces returns the duration of the import at some rates.
 func paces(events int64, rate int) (list []counted) {
 	const secondsOfInterest = 600
 	all := []int{250, 500, 1000, 2000, 5000}

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// Disorder is how far time may run backwards in files that are as good as sorted.
+// Disorder is the largest jump back in time in files that count as sorted.
 const Disorder = time.Hour
 
 // NeedsSort reports whether the files are not in the order in which they should be sent.
@@ -19,7 +19,7 @@ func (c Check) NeedsSort() bool {
 	return c.Report.LargestJump > Disorder || c.KeepsSet && c.Report.Backwards.Count > 0
 }
 
-// findings are the facts that a reader should know before the import, the worst first.
+// findings returns the facts that a reader should know before the import, the worst first.
 func (c Check) findings(v checkView) (list []Finding) {
 	r := c.Report
 	add := func(l Level, anchor, title, text string) { list = append(list, Finding{l, title, text, anchor}) }
@@ -153,7 +153,7 @@ func (c Check) verdict(findings []Finding) Verdict {
 	return Verdict{Good, alone, text}
 }
 
-// isImported reports whether each of these files is imported as it is, by an import that is complete.
+// isImported reports whether complete imports have all of these files in their present state.
 func (c Check) isImported() bool {
 	return len(c.Begun) > 0 && len(c.Fresh)+len(c.Changed)+len(c.Grown) == 0 && !slices.ContainsFunc(c.Begun, func(b Begun) bool { return b.Is != "complete" })
 }
@@ -185,7 +185,7 @@ func (c Check) sofar() string {
 	return said + c.unsent()
 }
 
-// unsent names the files of which no import has all.
+// unsent names the files that no import has sent completely.
 func (c Check) unsent() (text string) {
 	if n := int64(len(c.Fresh)); n > 0 {
 		text += " Not imported: " + plural(n, "file", "files") + ", " + someNames(c.Fresh) + "."
@@ -208,7 +208,7 @@ func someNames(paths []string) string {
 	return strings.Join(names, ", ")
 }
 
-// Identity is how the events of files name persons before and after the login.
+// Identity describes how the events of files name persons before and after the login.
 type Identity struct {
 	Before int64 // records of a device, as Mixpanel's projects with simplified ID merge have them
 	Both   int64 // events that name a person and the id that it had before the login
@@ -216,7 +216,8 @@ type Identity struct {
 	Links  bool  // --links was given
 }
 
-// NeedsPrefix reports whether the ids of devices need their prefix, so that links meet the records before the login.
+// NeedsPrefix reports whether the ids of devices need their prefix, so that links have an effect on the records
+// before the login.
 func (i Identity) NeedsPrefix() bool { return i.Both > 0 && i.Before > 0 && !i.Device }
 
 // NeedsLinks reports whether there are ids to join, for which --links was not given.

@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/warnings"
 )
 
-// skips explains the reasons for which records are left out, after the number of records.
+// skips explains the reasons why records are left out. The texts follow the number of records.
 var skips = map[string]string{
 	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
 		"Nothing can be done here",
@@ -32,14 +32,14 @@ var skips = map[string]string{
 	SkipUntil:                  "are at or after --until",
 }
 
-// SkipUntil is the reason for which --until leaves a record out.
+// SkipUntil is the reason of a record that --until leaves out.
 const SkipUntil = "at or after --until"
 
 var personIDs = map[string]string{
 	"amplitude": "user_id or device_id", "segment": "userId or anonymousId", "rudderstack": "userId or anonymousId", "ga4": "user_id or user_pseudo_id",
 }
 
-// SkipText is a sentence about records that are left out, with the places of some.
+// SkipText returns a sentence about left-out records, with the places of some.
 func SkipText(format, reason string, n int64, places []string) string {
 	meaning := cmp.Or(skips[reason], "are left out: "+reason)
 	if ids := personIDs[format]; ids != "" {
@@ -52,7 +52,7 @@ func SkipText(format, reason string, n int64, places []string) string {
 	return text + "."
 }
 
-// meanings explains the codes of warnings, after the number of events.
+// meanings explains the codes of warnings. The texts follow the number of events.
 var meanings = map[hogapi.Warning]string{
 	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
 	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
@@ -88,7 +88,7 @@ var meanings = map[hogapi.Warning]string{
 	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it", // of capture v1
 }
 
-// WarningText is a sentence about a warning that came n times.
+// WarningText returns a sentence about a warning that came n times.
 func WarningText(w hogapi.Warning, n int64) string {
 	if text := ofTheRun[w]; text != "" {
 		return text
@@ -104,7 +104,7 @@ func WarningText(w hogapi.Warning, n int64) string {
 	return text + "."
 }
 
-// warnedThings names the things that a warning counts, where it does not count events.
+// warnedThings names the things that a warning counts, if it does not count events.
 var warnedThings = map[hogapi.Warning]string{
 	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
 }
@@ -114,7 +114,8 @@ var ofTheRun = map[hogapi.Warning]string{
 	warnings.Protocol:     "The server does not say which protocol it takes, so events go to /batch/.",
 }
 
-// Predicate is a sentence, without its end, about a number of things. The predicate is that of several things.
+// Predicate returns a sentence, without its end, about a number of things. The given predicate is in the
+// plural.
 func Predicate(n int64, thing, predicate string) string {
 	if n != 1 {
 		return plural(n, thing, thing+"s") + " " + predicate
@@ -139,7 +140,7 @@ func (c Check) Advice(r hogapi.Reason) string {
 	return cmp.Or(reasonTexts[r], "See the examples.")
 }
 
-// mappedTexts are for formats with columns that --map names.
+// mappedTexts has the texts for formats with columns that --map names.
 var mappedTexts = map[hogapi.Reason]string{
 	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
 	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +

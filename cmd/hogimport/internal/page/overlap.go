@@ -9,7 +9,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 )
 
-// overlap shows the events that the project already has in the days of the files.
+// overlap shows the events that the project already has on the days of the files.
 type overlap struct {
 	Level       Level
 	Title, Text string
@@ -105,8 +105,8 @@ func (c Check) ownText() string {
 	return text
 }
 
-// rows adds up by days, or by months where there are many days, or where the report has counted by months. It returns
-// in how many of them both the files and others in the project have events.
+// rows adds up by days, or by months if there are many days or the report has counted by months. It returns the
+// number of periods with events both of the files and of others in the project.
 func (o *overlap) rows(r formats.CheckReport, own map[string]int64) (both int64) {
 	const mostDays = 31
 	cut := len(time.DateOnly)

@@ -47,7 +47,7 @@ const (
 	Bad  Level = "bad"
 )
 
-// Word is the level as a reader sees it, who may not see its color.
+// Word returns the level as a word, for readers who do not see its color.
 func (l Level) Word() string {
 	return map[Level]string{Good: "OK", Info: "Note", Warn: "Warning", Bad: "Problem"}[l]
 }
@@ -72,7 +72,7 @@ type fact struct {
 	Level             Level // Good, Warn or Bad color the value
 }
 
-// frame is the part of a page that all kinds have, in addition to the fields At, Version and Next of its content.
+// frame is the part that all pages have, in addition to the fields At, Version and Next of their content.
 type frame struct {
 	Kind     string // in the title
 	Subject  string
@@ -90,7 +90,7 @@ type Step struct {
 func (frame) CSS() template.CSS { return template.CSS(style) }
 func (frame) Policy() string    { return policy }
 
-// write writes a page in one piece: nothing of one that fails.
+// write writes a page as a whole, or nothing if it fails.
 func write(w io.Writer, name string, view any) error {
 	var b bytes.Buffer
 	if err := templates.ExecuteTemplate(&b, name, view); err != nil {

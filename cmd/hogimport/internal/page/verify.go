@@ -49,7 +49,7 @@ type period struct {
 	Sent, Found, Once, Missing, Late int64
 }
 
-// openGroup are cells that are not complete for the same reason.
+// openGroup has the cells that are not complete for one reason.
 type openGroup struct {
 	State        hogapi.VerificationState
 	Why          string
@@ -58,7 +58,7 @@ type openGroup struct {
 	Cells        []hogapi.VerificationCell
 }
 
-// IsLong reports whether the cells are better folded away.
+// IsLong reports whether the cells should be folded.
 func (g *openGroup) IsLong() bool { return len(g.Cells) > 6 }
 
 const (
@@ -92,8 +92,8 @@ func (p Verify) view() verifyView {
 	return v
 }
 
-// parts divides the sent events of a cell: found, stored once with another one, still to arrive or
-// not countable, and missing.
+// parts divides the sent events of a cell: found, stored as one with another event, still to arrive or not
+// countable, and missing.
 func parts(c hogapi.VerificationCell) (found, once, late, missing int64) {
 	found = min(c.Seen, c.Acknowledged)
 	once = min(c.Doubled, c.Acknowledged-found)
@@ -101,8 +101,8 @@ func parts(c hogapi.VerificationCell) (found, once, late, missing int64) {
 	return found, once, c.Acknowledged - found - once - missing, missing
 }
 
-// Once is how many of the sent events have the uuid of another one, with which they are stored
-// once. It is known only for days and names that were compared by uuid.
+// Once returns the number of sent events with the uuid of another event: PostHog stores both as one. It is
+// known only for days and names that were compared by uuid.
 func (p Verify) Once() (n int64) {
 	for _, c := range p.Verification.Cells {
 		_, once, _, _ := parts(c)
@@ -111,7 +111,7 @@ func (p Verify) Once() (n int64) {
 	return n
 }
 
-// tabulate makes the table by time: of the chart's bars.
+// tabulate makes the table by time, with a row for each bar of the chart.
 func (v *verifyView) tabulate() {
 	if v.Chart == nil {
 		return
@@ -137,7 +137,7 @@ func (v *verifyView) tabulate() {
 	}
 }
 
-// states are the states of cells, the worst last.
+// states has the states of cells, the worst last.
 var states = []hogapi.VerificationState{
 	hogapi.VerificationComplete, hogapi.VerificationCompleteByCounts, hogapi.VerificationCompleteUnconfirmed, hogapi.VerificationUnfinished, hogapi.VerificationInProgress, hogapi.VerificationUnknown, hogapi.VerificationMoved,
 	hogapi.VerificationTooMany, hogapi.VerificationMissing,
@@ -179,7 +179,7 @@ func (v *verifyView) cells() {
 
 var ownNumber = regexp.MustCompile(`^[0-9]+ events? `)
 
-// Why is a reason without the number of events that it is about, which the cell has.
+// Why returns a reason without its number of events, which the cell has.
 func Why(reason string) string {
 	if reason == "" {
 		return ""
@@ -187,7 +187,7 @@ func Why(reason string) string {
 	return Explained(ownNumber.ReplaceAllString(reason, "events "))
 }
 
-// LevelOf colors the state of a cell.
+// LevelOf returns the level, and so the color, of a cell's state.
 func (verifyView) LevelOf(s hogapi.VerificationState) Level {
 	switch s {
 	case hogapi.VerificationComplete:
@@ -201,7 +201,7 @@ func (verifyView) LevelOf(s hogapi.VerificationState) Level {
 	return Info
 }
 
-// Verdict is the first line of the page.
+// Verdict returns the first line of the page.
 func (p Verify) Verdict() Verdict {
 	v := p.Verification
 	once := p.Once()
@@ -252,7 +252,7 @@ func (p Verify) Verdict() Verdict {
 	return Verdict{Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
 }
 
-// split says how many events are links, where it is known.
+// split says how many events are links, if it is known.
 func (p Verify) split(all int64) string {
 	if p.Links == 0 {
 		return ""
@@ -262,7 +262,7 @@ func (p Verify) split(all int64) string {
 
 func linksOfPersons(n int64) string { return plural(n, "link", "links") + " of persons" }
 
-// ReadText is how much was read.
+// ReadText says how much was read.
 func (v verifyView) ReadText() string {
 	if v.LinksRead == 0 {
 		return Count(v.Receipt.Read)
@@ -279,7 +279,7 @@ func (p Verify) LinkNote() (note Finding, isNeeded bool) {
 	}, p.HasLinks
 }
 
-// copiesText is where surplus copies come from, and until when they are there.
+// copiesText explains where surplus copies come from, and how long they stay.
 func (p Verify) copiesText(surplus int64) string {
 	const again, merged = "events sent again after a stop or a failed request",
 		" PostHog merges copies in the background; until then a query of its events may count them."
@@ -363,7 +363,7 @@ func (p Verify) findings() (list []Finding) {
 	return list
 }
 
-// Worse is the worse one of two states.
+// Worse returns the worse of two states.
 func Worse(a, b hogapi.VerificationState) hogapi.VerificationState {
 	if slices.Index(states, b) > slices.Index(states, a) {
 		return b

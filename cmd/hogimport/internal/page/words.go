@@ -15,12 +15,12 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// Count is a number with commas, and with a minus as it is printed.
+// Count returns a number with commas, and with a typographic minus.
 func Count[T int | int64](n T) string {
 	return strings.Replace(progress.Number(int64(n)), "-", "−", 1)
 }
 
-// Rounded is an estimate with as many digits as it is good for: two.
+// Rounded returns an estimate with two significant digits.
 func Rounded(n int64) int64 {
 	scale := int64(1)
 	for n/scale >= 100 {
@@ -43,7 +43,7 @@ func verb(n int64, one, several string) string {
 	return several
 }
 
-// Sentence is a text with a capital letter.
+// Sentence returns a text with a capital letter.
 func Sentence(text string) string {
 	first, size := utf8.DecodeRuneInString(text)
 	if size == 0 {
@@ -77,7 +77,7 @@ var flagNames = strings.NewReplacer(
 	"read the file with RejectedRecords", "use hogimport fix",
 )
 
-// InFlags is a text of the library in the words of this program.
+// InFlags returns a text of the library in the words of this program.
 func InFlags(text string) string { return flagNames.Replace(text) }
 
 var (
@@ -85,7 +85,7 @@ var (
 	doubledStops = regexp.MustCompile(`\.([;:,])( |$)`)
 )
 
-// Plain is a text of the library with lengths of time and punctuation as people write them.
+// Plain returns a text of the library with durations and punctuation as people write them.
 func Plain(text string) string {
 	text = goDuration.ReplaceAllStringFunc(text, func(found string) string {
 		d, err := time.ParseDuration(found)
@@ -97,7 +97,7 @@ func Plain(text string) string {
 	return doubledStops.ReplaceAllString(text, "$1$2")
 }
 
-// Explained is a text of the library as sentences for a reader of a page.
+// Explained returns a text of the library as sentences for the reader of a page.
 func Explained(text string) string {
 	text = Sentence(libraryWords.Replace(Plain(Shown(text))))
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
@@ -106,7 +106,7 @@ func Explained(text string) string {
 	return text
 }
 
-// Share is a part of a whole in percent.
+// Share returns a part of a whole in percent.
 func Share(part, whole int64) string {
 	const percent = 100
 	switch p := percent * float64(part) / float64(max(whole, 1)); {
@@ -130,7 +130,7 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// Duration is hours in words.
+// Duration returns a number of hours in words.
 func Duration(hours float64) string {
 	d := time.Duration(hours * float64(time.Hour)).Round(time.Minute)
 	const day = 24 * time.Hour
@@ -147,8 +147,8 @@ func Duration(hours float64) string {
 
 const longest = 300 // runes of a text that is shown in a line
 
-// Shown is a text of a customer as a page shows it: in one line, visible, without keys and not too long.
-// Escaping for HTML is the template's task.
+// Shown returns a foreign text as a page shows it: in one line, with all characters visible, without keys, and
+// not too long. The template escapes it for HTML.
 func Shown[T ~string](s T) string {
 	text := term.Line(s)
 	if runes := []rune(text); len(runes) > longest {
@@ -160,7 +160,7 @@ func Shown[T ~string](s T) string {
 	return text
 }
 
-// pretty is JSON with its values on lines of their own, as far as it is JSON.
+// pretty returns JSON with a line for each value; other texts stay as they are.
 func pretty(s string) string {
 	const most = 4000
 	var b bytes.Buffer
@@ -173,7 +173,7 @@ func pretty(s string) string {
 	return term.Clean(s)
 }
 
-// span is the years, months or days of UTC between two times, in words.
+// span returns the years, months or days in UTC between two times, in words.
 func span(oldest, newest time.Time) string {
 	const day = 24 * time.Hour
 	days := int64(newest.UTC().Truncate(day).Sub(oldest.UTC().Truncate(day))/day) + 1
@@ -186,7 +186,7 @@ func span(oldest, newest time.Time) string {
 	return plural(days, "UTC day", "UTC days")
 }
 
-// Example is the place of a reject and its text.
+// Example returns the place of a reject and its text.
 func Example[T ~string](reason T, e hogapi.CheckExample) string {
 	text := strings.TrimPrefix(Plain(InFlags(e.Text)), "event refused: "+string(reason)+": ")
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {

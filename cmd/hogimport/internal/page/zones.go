@@ -17,7 +17,7 @@ type zoneView struct {
 	Offsets []counted // the most frequent
 }
 
-// newZones is the result of the zone test for the clocks of a zone; nil without a test.
+// newZones returns the result of the zone test for the clocks of a zone, or nil without a test.
 func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	if t == nil {
 		return nil
@@ -56,7 +56,7 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	return v
 }
 
-// commonZones are tried, the most populous of equal clocks first.
+// commonZones has the zones to try. Of zones with equal clocks, the most populous comes first.
 var commonZones = []string{
 	"America/Los_Angeles", "America/New_York", "America/Chicago", "America/Denver", "America/Phoenix", "America/Toronto", "America/Halifax",
 	"America/Sao_Paulo", "America/Mexico_City", "America/Bogota", "America/Argentina/Buenos_Aires", "America/Santiago",
@@ -65,7 +65,8 @@ var commonZones = []string{
 	"Australia/Perth", "Australia/Brisbane", "Australia/Sydney", "Pacific/Auckland", "Pacific/Honolulu",
 }
 
-// BestZone is the zone with clocks that fit most live events, or "" if no zone fits nearly all.
+// BestZone returns the zone with clocks that fit the most live events, or "" if no zone fits nearly all of
+// them.
 func BestZone(t *mixpanel.ZoneTest) (best string) {
 	most := 0.9
 	for _, name := range commonZones {
@@ -80,7 +81,7 @@ func BestZone(t *mixpanel.ZoneTest) (best string) {
 	return best
 }
 
-// offsetName is how far a time is ahead of UTC.
+// offsetName returns the offset of a time from UTC.
 func offsetName(d time.Duration) string {
 	if d == 0 {
 		return "UTC"

@@ -1,4 +1,4 @@
-// Package progress shows how far an import is: a bar on a terminal, otherwise a line a minute.
+// Package progress shows the progress of an import: a bar on a terminal, otherwise a line a minute.
 package progress
 
 import (
@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
-// Form is how progress is written.
+// Form is the form in which progress is written.
 type Form int
 
 // Forms.
@@ -26,7 +26,7 @@ const (
 	JSON              // a line of JSON a minute
 )
 
-// Meter writes how far an import is. Its methods may be called by several goroutines.
+// Meter writes the progress of an import. It is safe for concurrent use.
 type Meter struct {
 	out   io.Writer
 	raw   io.Writer // the terminal that a bar is drawn on
@@ -47,7 +47,7 @@ type Meter struct {
 	shown    string // the last line
 }
 
-// New makes a meter. The width of a terminal is asked for each time that a bar is drawn.
+// New returns a meter. It reads the width of a terminal each time that it draws a bar.
 func New(out io.Writer, form Form, width func() int, now func() time.Time) *Meter {
 	raw := out
 	if screen, ok := out.(interface{ Raw() io.Writer }); ok {
@@ -79,7 +79,7 @@ func (m *Meter) Update(s hogapi.Stats) {
 // Phase shows the work before events are sent, such as sorting.
 func (m *Meter) Phase(text string) { m.setPhase(text, false) }
 
-// Part is Phase for records that are read, of about so many; 0: that is not known.
+// Part is Phase for a number of read records, of about total records; 0 if the total is not known.
 func (m *Meter) Part(what string, done, total int64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -96,7 +96,7 @@ func (m *Meter) Part(what string, done, total int64) {
 	m.show(false)
 }
 
-// Step is a Phase that is always shown: the beginning and the end of a step.
+// Step is a Phase that is always shown, for the beginning and the end of a step.
 func (m *Meter) Step(text string) { m.setPhase(text, true) }
 
 func (m *Meter) setPhase(text string, must bool) {
@@ -134,7 +134,7 @@ func (m *Meter) End() {
 	m.hasBar = false
 }
 
-// show writes a bar or a line, when it is time for it or must be.
+// show writes a bar or a line, if it is due or must be shown.
 func (m *Meter) show(must bool) {
 	now := m.now()
 	interval := lineInterval
@@ -179,7 +179,7 @@ func (m *Meter) clear() {
 	}
 }
 
-// Line is how far the import is, with a bar where it has a width.
+// Line returns the progress of the import, with a bar if it has a width.
 func (m *Meter) Line(width int) string {
 	s := m.last
 	if m.phase != "" {
@@ -237,10 +237,10 @@ func (m *Meter) fields() []any {
 	return fields
 }
 
-// settled are the records that need no more work.
+// settled returns the number of records that need no more work.
 func settled(s hogapi.Stats) int64 { return s.Acknowledged + s.Rejected + s.Unconfirmed + s.Skipped }
 
-// reason is why nothing gets through. It begins with the cause, since a terminal may show no more.
+// reason says why requests fail. It begins with the cause, since a terminal may show no more.
 func reason(err error) string {
 	if name, ok := errors.AsType[*net.DNSError](err); ok {
 		return name.Err + " (" + name.Name + ")"
@@ -251,7 +251,7 @@ func reason(err error) string {
 	return strings.TrimPrefix(err.Error(), "hogapi: ")
 }
 
-// pace is how fast records are settled, over the last seconds.
+// pace is the speed at which records were settled in the last seconds.
 type pace struct {
 	points []point
 }
@@ -261,11 +261,10 @@ type point struct {
 	settled int64
 }
 
-// window is how far back the pace looks: long enough to be calm, short enough to show a change.
+// window is the time that the pace covers: long enough to be steady, short enough to show a change.
 const window = 15 * time.Second
 
-// add notes how many records are settled. Records that an earlier run has settled do not count as
-// pace.
+// add notes the number of settled records. Records that an earlier run has settled do not count.
 func (p *pace) add(at time.Time, settled int64) {
 	for len(p.points) > 1 && at.Sub(p.points[1].at) > window {
 		p.points = p.points[1:]
@@ -277,7 +276,7 @@ func (p *pace) add(at time.Time, settled int64) {
 	p.points = append(p.points, point{at, settled})
 }
 
-// perSecond is how many records are settled in a second; 0: not known yet.
+// perSecond returns the number of records that are settled in a second, or 0 if it is not known yet.
 func (p *pace) perSecond() float64 {
 	if len(p.points) < 2 {
 		return 0
@@ -289,7 +288,7 @@ func (p *pace) perSecond() float64 {
 	return 0
 }
 
-// remaining is how long the rest takes at this pace; 0: not known.
+// remaining returns the time for the rest at this pace, or 0 if it is not known.
 func (p *pace) remaining(settled, total int64) time.Duration {
 	perSecond := p.perSecond()
 	if total <= settled || perSecond <= 0 {
@@ -298,7 +297,7 @@ func (p *pace) remaining(settled, total int64) time.Duration {
 	return time.Duration(float64(total-settled) / perSecond * float64(time.Second))
 }
 
-// Number is a number with its thousands divided, such as 1,234,567.
+// Number returns a number with separated thousands, such as 1,234,567.
 func Number(n int64) string {
 	digits := strconv.FormatInt(n, 10)
 	sign := ""
@@ -311,7 +310,7 @@ func Number(n int64) string {
 	return sign + digits
 }
 
-// Span is a duration for people, such as 42s, 5m03s, 2h14m or 3d04h.
+// Span returns a duration for people, such as 42s, 5m03s, 2h14m or 3d04h.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour
 	d = d.Round(time.Second)
@@ -326,7 +325,7 @@ func Span(d time.Duration) string {
 	return fmt.Sprintf("%dd%02dh", d/day, d%day/time.Hour)
 }
 
-// Words is a duration in words, such as 42 s, 5 min, 2 h 14 min or 3 days 4 h.
+// Words returns a duration in words, such as 42 s, 5 min, 2 h 14 min or 3 days 4 h.
 func Words(d time.Duration) string {
 	const day = 24 * time.Hour
 	two := func(large time.Duration, largeUnit string, small time.Duration, unit string) string {
@@ -352,7 +351,7 @@ func Words(d time.Duration) string {
 	return two(d/day, "days", d%day/time.Hour, "h")
 }
 
-// bar is a bar of some width for a share from 0 to 1.
+// bar returns a bar of a width for a share from 0 to 1.
 func bar(share float64, width int) string {
 	full := min(max(int(share*float64(width)), 0), width)
 	return "[" + strings.Repeat("=", full) + strings.Repeat(" ", width-full) + "]"

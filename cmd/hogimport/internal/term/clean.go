@@ -16,11 +16,11 @@ var keys = regexp.MustCompile(`\bph([a-z])_[A-Za-z0-9_-]{8,}`)
 // Joiners belong to words of some languages, and to emoji.
 const nonJoiner, joiner = '\u200c', '\u200d'
 
-// Clean is a text in which all can be seen: without keys of PostHog, and with codes in place of characters that control
-// a terminal, cannot be seen, or change the order of others. Ends of lines and tabs stay.
+// Clean returns a text without keys of PostHog, and with codes in place of characters that control a terminal,
+// cannot be seen, or change the order of others. Ends of lines and tabs stay.
 func Clean(s string) string { return clean(s, "\n\t") }
 
-// Line is Clean for a text that must not end a line.
+// Line is Clean for a text of one line.
 func Line[T ~string](s T) string { return clean(string(s), "") }
 
 func clean(s, keep string) string {

@@ -12,10 +12,11 @@ import (
 	"golang.org/x/term"
 )
 
-// DefaultWidth is how wide texts are where there is no terminal, in columns.
+// DefaultWidth is the width of texts without a terminal, in columns.
 const DefaultWidth = 80
 
-// Marks of how a part of a text is shown. A text of somebody else that has them can change how it looks, and no more.
+// Marks set the style of a part of a text. A foreign text with such marks can change its own style, and nothing
+// else.
 const (
 	flow    = '\x01' // begins a line that is wrapped at blanks
 	command = '\x02' // begins a line that is a command of a shell
@@ -30,16 +31,16 @@ func Flow(text string) string {
 	return string(flow) + strings.ReplaceAll(text, "\n", "\n"+string(flow))
 }
 
-// Command is a command that is broken so that a shell reads it as one.
+// Command returns a command with line breaks that a shell reads as one command.
 func Command(text string) string { return string(command) + text }
 
-// Problem and Warning color a text on a terminal.
+// Problem colors the text of a problem on a terminal.
 func Problem(text string) string { return string(problem) + text + string(end) }
 
-// Warning colors a text on a terminal.
+// Warning colors the text of a warning on a terminal.
 func Warning(text string) string { return string(warning) + text + string(end) }
 
-// Screen writes marked texts: see [Clean]. A write holds whole lines, or the end of one.
+// Screen writes marked texts: see [Clean]. A write must have whole lines, or the end of a line.
 type Screen struct {
 	out      io.Writer
 	file     *os.File // nil: no terminal
@@ -48,7 +49,8 @@ type Screen struct {
 	failed   error
 }
 
-// NewScreen writes to a terminal, or else to a file or a pipe, with neither colors nor the width of a terminal.
+// NewScreen returns a screen that writes to a terminal or, without colors and the width of a terminal, to a
+// file or a pipe.
 func NewScreen(out io.Writer, env func(string) string) *Screen {
 	s := &Screen{out: out}
 	if f, ok := out.(*os.File); ok && IsTerminal(f) {
@@ -67,13 +69,13 @@ func IsTerminal(stream any) bool {
 	return ok && term.IsTerminal(int(f.Fd()))
 }
 
-// ForPrograms has lines written in their full length, such as lines of JSON.
+// ForPrograms makes the screen write lines in their full length, such as lines of JSON.
 func (s *Screen) ForPrograms() { s.isRaw = true }
 
-// Raw is the stream itself, for who draws on it.
+// Raw returns the stream itself, to draw on it.
 func (s *Screen) Raw() io.Writer { return s.out }
 
-// Width is that of the terminal, in columns.
+// Width returns the width of the terminal in columns.
 func (s *Screen) Width() int {
 	const least = 20
 	if s.file != nil {
@@ -84,7 +86,7 @@ func (s *Screen) Width() int {
 	return DefaultWidth
 }
 
-// Failed is the first error of a write, or nil.
+// Failed returns the first error of a write, or nil.
 func (s *Screen) Failed() error { return s.failed }
 
 // Write implements io.Writer. It returns no error, so that its caller continues: see [Screen.Failed].
@@ -99,7 +101,7 @@ func (s *Screen) Write(p []byte) (int, error) {
 	return len(p), nil
 }
 
-// line is a line as it is shown.
+// line returns a line as it is shown.
 func (s *Screen) line(text string) string {
 	kind, width := rune(0), s.Width()
 	if text != "" && (text[0] == flow || text[0] == command) {
@@ -131,15 +133,15 @@ func (s *Screen) line(text string) string {
 	return b.String()
 }
 
-// Columns is how wide a text is on a terminal.
+// Columns returns the width of a text on a terminal.
 func Columns(text string) int { return runewidth.StringWidth(text) }
 
-// Padded is a text of a width: cut, or filled with blanks.
+// Padded returns a text with a width: cut, or filled with blanks.
 func Padded(text string, width int) string {
 	return runewidth.FillRight(Cut(text, width), width)
 }
 
-// Cut is the beginning of a text that is too wide.
+// Cut shortens a text that is too wide.
 func Cut(text string, width int) string { return runewidth.Truncate(text, width, "…") }
 
 // wrapped breaks a line that is too wide at blanks, and indents the rest like the line. A word that
@@ -167,7 +169,7 @@ func wrapped(text string, width int) string {
 	return strings.Join(append(done, line), "\n")
 }
 
-// squeezed is a row of a table that is too wide, with less room between its columns.
+// squeezed returns a row of a table that is too wide, with less room between its columns.
 func squeezed(text string, width int) string {
 	const least = 2
 	for Columns(text) > width {
@@ -180,7 +182,7 @@ func squeezed(text string, width int) string {
 	return text
 }
 
-// broken is a command on lines that a shell reads as one. Words in quotes stay whole.
+// broken returns a command on several lines that a shell reads as one. Words in quotes stay whole.
 func broken(text string, width int) string {
 	const next, end = "  ", ` \`
 	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
@@ -207,7 +209,7 @@ type Table struct {
 	whole *bufio.Writer
 }
 
-// NewTable makes a table that is written in one piece, as a [Screen] needs it.
+// NewTable returns a table that is written in one piece, as a [Screen] needs it.
 func NewTable(w io.Writer) *Table {
 	const most = 256 << 10
 	whole := bufio.NewWriterSize(w, most)

@@ -9,7 +9,7 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// DidYouMean is a question about a flag that a command does not have, where it has a similar one.
+// DidYouMean returns a question about a flag that a command does not have, if it has a similar flag.
 func DidYouMean(cmd *cobra.Command, err error) string {
 	unknown, ok := errors.AsType[*pflag.NotExistError](err)
 	if !ok {

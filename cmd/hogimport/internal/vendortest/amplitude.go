@@ -14,7 +14,7 @@ import (
 const (
 	hourForm = "20060102T15"
 	app      = 318274 // the project's number, in the names of files
-	// exportDelay is how long a record takes to be exported.
+	// exportDelay is the time until a record can be exported.
 	exportDelay = 2 * time.Hour
 )
 
@@ -44,7 +44,7 @@ func NewAmplitude(options AmplitudeOptions) *Amplitude {
 	return a
 }
 
-// Hour is the hour in which the export has an event, such as 20240301T05.
+// Hour returns the hour in which the export has an event, such as 20240301T05.
 func (a *Amplitude) Hour(e Event) string { return e.Received.UTC().Format(hourForm) }
 
 func (a *Amplitude) ask(r *http.Request, asked *Request) *failure {
@@ -110,8 +110,8 @@ func (a *Amplitude) give(w http.ResponseWriter, _ *http.Request, asked *Request,
 	return packed.Bytes(), nil
 }
 
-// record is one line of a file, like a real export: nulls for empty fields, now and then no uuid, a
-// $schema that is a number, a plan that is an object or null.
+// record returns one line of a file, like a real export: nulls for empty fields, sometimes no uuid, a $schema
+// that is a number, a plan that is an object or null.
 func (a *Amplitude) record(index int, e Event) []byte {
 	stamp := func(at time.Time) string { return at.UTC().Format("2006-01-02 15:04:05.000") + "000" }
 	text := func(s string) any { return map[bool]any{true: s}[s != ""] }

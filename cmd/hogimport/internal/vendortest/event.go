@@ -65,7 +65,7 @@ func Generate(o GenerateOptions) []Event {
 	return events
 }
 
-// Rows is how many records a raw export of events has.
+// Rows returns the number of records in a raw export of events.
 func Rows(events []Event) (rows int) {
 	for _, e := range events {
 		rows += max(e.Copies, 1)

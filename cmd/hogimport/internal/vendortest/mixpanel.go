@@ -19,8 +19,8 @@ type MixpanelOptions struct {
 	ProjectID     string
 
 	Events []Event
-	// Zone is that of a project made before 2023: days are days of it, and time is its clock, written as if it was UTC.
-	// Nil: a newer project, which uses UTC.
+	// Zone is the time zone of a project made before 2023: days are days in that zone, and times are local times
+	// written as if they were UTC. Nil stands for a newer project, which uses UTC.
 	Zone      *time.Location
 	Unlimited bool // takes more than 3 requests a second and 60 an hour
 }
@@ -97,7 +97,8 @@ func day(text, name string) (time.Time, *failure) {
 	return at, nil
 }
 
-// clock is a time as the project writes it: the real one, or that of its zone as if it was UTC.
+// clock returns a time in the form of the project: the real time, or the local time of its zone as if it was
+// UTC.
 func (m *Mixpanel) clock(at time.Time) time.Time {
 	if m.o.Zone == nil {
 		return at.UTC()
@@ -106,7 +107,7 @@ func (m *Mixpanel) clock(at time.Time) time.Time {
 	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 }
 
-// Day is the day of an event as the export has it, such as 2024-03-01.
+// Day returns the day of an event in the export, such as 2024-03-01.
 func (m *Mixpanel) Day(e Event) string { return m.clock(e.Time).Format(time.DateOnly) }
 
 func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request, fault Fault) ([]byte, *failure) {
@@ -128,7 +129,7 @@ func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request, 
 	return packed.Bytes(), nil
 }
 
-// lines are the records that were asked for, in another order each time.
+// lines returns the requested records, in another order each time.
 func (m *Mixpanel) lines(asked *Request) []byte {
 	var records [][]byte
 	for i, e := range m.o.Events {
@@ -141,12 +142,12 @@ func (m *Mixpanel) lines(asked *Request) []byte {
 	return bytes.Join(append(records, nil), []byte("\n"))
 }
 
-// wholeLines are the lines that end before the place.
+// wholeLines returns the lines that end before the place.
 func wholeLines(text []byte, place int) []byte {
 	return slices.Clone(text[:bytes.LastIndexByte(text[:place], '\n')+1])
 }
 
-// halfLine is the text up to the middle of the line that holds the place.
+// halfLine returns the text up to the middle of the line that has the place.
 func halfLine(text []byte, place int) []byte {
 	if place >= len(text) {
 		place = max(len(text)-1, 0)
@@ -156,7 +157,8 @@ func halfLine(text []byte, place int) []byte {
 	return text[:begin+max(length, 0)/2]
 }
 
-// record is one line of the export, like a real one: a version that is a number or a text, ids in several forms.
+// record returns one line of the export, like a real line: a version that is a number or a text, ids in several
+// forms.
 func (m *Mixpanel) record(index int, e Event) []byte {
 	p := map[string]any{
 		"time": m.clock(e.Time).UnixMilli(), "$insert_id": strings.ReplaceAll(e.ID, "-", "")[:16],
