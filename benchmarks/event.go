@@ -8,45 +8,44 @@ import (
 	"math/rand/v2"
 	"strconv"
 	"time"
-	"unicode/utf8"
 
 	"github.com/google/uuid"
 )
 
-// event is the event that every candidate sends: eleven properties of mixed types, about 450 bytes as JSON.
+// event is the event that every candidate sends: eleven properties of mixed types, about 480 bytes as JSON.
 type event struct {
 	name, person string
 	time         time.Time
 	properties   map[string]any
 }
 
+// ringSize makes the maps of a ring larger than a processor's caches.
 const ringSize = 8192
 
 // newRing makes the events that are sent again and again, each time with another uuid, but no more events than a run sends. They are the
 // same in every process.
 func newRing(events int) []event {
 	random := rand.New(rand.NewPCG(1, 2))
-	names := []string{"order placed", "order viewed", "invoice downloaded", "report opened"}
-	browsers := []string{"Chrome", "Firefox", "Safari", "Edge"}
-	plans := []string{"free", "team", "scale", "enterprise"}
+	one := func(of ...string) string { return of[random.IntN(len(of))] }
 	ring := make([]event, min(events, ringSize))
 	for i := range ring {
 		ring[i] = event{
-			name:   names[random.IntN(len(names))],
+			name:   one("order placed", "order viewed", "invoice downloaded", "report opened"),
 			person: fmt.Sprintf("user-%06d", random.IntN(5000)),
 			time:   time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(i) * 10_007 * time.Millisecond),
 			properties: map[string]any{
-				"$current_url":     fmt.Sprintf("https://app.example.com/projects/%05d/orders", random.IntN(90_000)),
-				"$browser":         browsers[random.IntN(len(browsers))],
-				"$browser_version": 100 + random.IntN(40),
-				"$session_id":      fmt.Sprintf("%016x%016x", random.Uint64(), random.Uint64()),
-				"plan":             plans[random.IntN(len(plans))],
-				"amount":           float64(random.IntN(100_000)) / 100,
-				"quantity":         int64(random.IntN(20)),
-				"trial":            random.IntN(2) == 0,
-				"coupon":           nil,
-				"load_time":        random.Float64(),
-				"referrer":         "https://www.example.org/search",
+				"$current_url":  fmt.Sprintf("https://app.example.com/projects/%05d/orders?tab=open&page=%d", random.IntN(90_000), random.IntN(20)),
+				"$browser":      one("Chrome", "Firefox", "Safari", "Edge"),
+				"$screen_width": 1000 + random.IntN(1000),
+				"order":         eventID(-i - 1).String(),
+				"customer":      one("Ada Lovelace", "Grace Hopper", "Anita Borg", "Radia Perlman"),
+				"city":          one("Zürich", "Köln", "Łódź", "São Paulo", "Oslo", "Wien"),
+				"amount":        float64(random.IntN(100_000)) / 100,
+				"quantity":      int64(random.IntN(20)),
+				"trial":         random.IntN(2) == 0,
+				"tags":          []string{one("new", "repeat", "team"), one("spring", "summer", "winter")},
+				"note": one("Said \"call me back\", and then hung up.", "Lieferung an Frau Müller,\nbitte vor der Tür abstellen.",
+					"Größe geändert:\n\"L\" statt \"M\"", "Nothing special."),
 			},
 		}
 	}
@@ -125,6 +124,11 @@ func appendEvent(b []byte, ev *event, id uuid.UUID) []byte {
 			b = strconv.AppendInt(b, v, 10)
 		case bool:
 			b = strconv.AppendBool(b, v)
+		case []string:
+			for i, text := range v {
+				b = appendText(append(b, "[,"[min(i, 1)]), text)
+			}
+			b = append(b, ']')
 		default:
 			b = append(b, "null"...)
 		}
@@ -133,13 +137,17 @@ func appendEvent(b []byte, ev *event, id uuid.UUID) []byte {
 }
 
 func appendText(b []byte, s string) []byte {
+	b = append(b, '"')
+	start := 0
 	for i := range len(s) {
-		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-			return strconv.AppendQuote(b, s) // the ring has no such text
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' { // the ring has no other control character than a newline
+			b = append(append(b, s[start:i]...), '\\')
+			if start = i; c == '\n' {
+				b, start = append(b, 'n'), i+1
+			}
 		}
 	}
-	b = append(b, '"')
-	b = append(b, s...)
+	b = append(b, s[start:]...)
 	return append(b, '"')
 }
 

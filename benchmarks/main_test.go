@@ -82,5 +82,5 @@ func TestEventSize(t *testing.T) {
 		total += len(text)
 	}
 	mean := total / len(ring)
-	require.True(t, mean >= 448 && mean <= 457, "mean of %d bytes", mean)
+	require.True(t, mean >= 460 && mean <= 500, "mean of %d bytes", mean)
 }

@@ -50,65 +50,71 @@ func (d *Distinct) Count() int64 {
 type Marks struct {
 	Most int // limit; later marks are not kept
 
-	marks []uint64 // 0: an empty slot
-	words []uint32
+	slots []slot
 	n     int
 }
+
+// slot holds a mark in two halves, and its word: 12 bytes, and one access to memory. The mark of an
+// empty slot is 0.
+type slot struct{ high, low, word uint32 }
+
+func (s *slot) mark() uint64 { return uint64(s.high)<<32 | uint64(s.low) }
 
 // Add notes a mark with its word, and returns the first word noted with it. Without room, it does
 // not keep a new mark.
 func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
 	mark = max(mark, 1)
-	if i, found := m.find(mark); found {
-		return m.words[i], true, true
+	s, known := m.find(mark)
+	if known {
+		return s.word, true, true
 	}
 	if m.n >= m.Most {
 		return 0, false, false
 	}
 	const most, of = 4, 5 // largest load
-	if m.n*of >= len(m.marks)*most {
+	if m.n*of >= len(m.slots)*most {
 		m.grow(most, of)
+		s, _ = m.find(mark)
 	}
-	i, _ := m.find(mark)
-	m.marks[i], m.words[i] = mark, word
+	*s = slot{uint32(mark >> 32), uint32(mark), word}
 	m.n++
 	return word, false, true
 }
 
 // Clear forgets all marks and keeps their room.
 func (m *Marks) Clear() {
-	clear(m.marks)
+	clear(m.slots)
 	m.n = 0
 }
 
 // Word returns the first word noted with a mark.
 func (m *Marks) Word(mark uint64) (word uint32, known bool) {
-	i, known := m.find(max(mark, 1))
-	if known {
-		word = m.words[i]
+	if s, known := m.find(max(mark, 1)); known {
+		return s.word, true
 	}
-	return word, known
+	return 0, false
 }
 
-// find returns the slot of a mark, or the slot for adding it.
-func (m *Marks) find(mark uint64) (slot int, found bool) {
-	if len(m.marks) == 0 {
-		return 0, false
+// find returns the slot of a mark, or the slot for adding it, nil without slots.
+func (m *Marks) find(mark uint64) (s *slot, found bool) {
+	if len(m.slots) == 0 {
+		return nil, false
 	}
 	hash := mark ^ mark>>33 // the finalizer of MurmurHash3
 	hash *= 0xff51afd7ed558ccd
 	hash ^= hash >> 33
 	hash *= 0xc4ceb9fe1a85ec53
 	hash ^= hash >> 33
-	high, _ := bits.Mul64(hash, uint64(len(m.marks)))
+	high, _ := bits.Mul64(hash, uint64(len(m.slots)))
 	for i := int(high); ; {
-		switch m.marks[i] {
+		s := &m.slots[i]
+		switch s.mark() {
 		case mark:
-			return i, true
+			return s, true
 		case 0:
-			return i, false
+			return s, false
 		}
-		if i++; i == len(m.marks) {
+		if i++; i == len(m.slots) {
 			i = 0
 		}
 	}
@@ -117,13 +123,12 @@ func (m *Marks) find(mark uint64) (slot int, found bool) {
 // grow doubles the room, up to the need.
 func (m *Marks) grow(most, of int) {
 	const least = 1 << 10
-	slots := max(least, min(2*len(m.marks), m.Most*of/most+1))
-	old := *m
-	m.marks, m.words = make([]uint64, slots), make([]uint32, slots)
-	for i, mark := range old.marks {
-		if mark != 0 {
+	old := m.slots
+	m.slots = make([]slot, max(least, min(2*len(old), m.Most*of/most+1)))
+	for i := range old {
+		if mark := old[i].mark(); mark != 0 {
 			to, _ := m.find(mark)
-			m.marks[to], m.words[to] = mark, old.words[i]
+			*to = old[i]
 		}
 	}
 }

@@ -59,5 +59,5 @@ func TestMarksAreSmall(t *testing.T) {
 	for range most + 1000 {
 		set.Add(r.Uint64(), 0)
 	}
-	assert.LessOrEqual(t, 12*len(set.marks), 16*most, "bytes")
+	assert.LessOrEqual(t, 12*len(set.slots), 16*most, "bytes")
 }

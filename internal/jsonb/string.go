@@ -26,31 +26,16 @@ func special(x uint64) uint64 {
 // AppendString appends s as a JSON string. It escapes only the characters that JSON requires:
 // quote, backslash and control characters. Bad UTF-8 is an error.
 func AppendString(dst []byte, s string) ([]byte, error) {
-	start := len(dst) + 1
+	start := len(dst)
 	dst = append(dst, '"')
 	dst = append(dst, s...)
-	if !plain(dst[start:]) {
-		return appendSpecial(dst[:start], s)
+	dst = append(dst, '"')
+	// The scan ends at the closing quote. Bytes after it let the scan read whole words.
+	end, escaped, kind := scanString(dst[:min(len(dst)+8, cap(dst))], start)
+	if end != len(dst) || escaped || kind != 0 {
+		return appendSpecial(dst[:start+1], s)
 	}
-	return append(dst, '"'), nil
-}
-
-func plain(text []byte) bool {
-	if len(text) < 8 {
-		for _, c := range text {
-			if c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
-				return false
-			}
-		}
-		return true
-	}
-	last := len(text) - 8
-	for i := 0; i < last; i += 8 {
-		if special(binary.LittleEndian.Uint64(text[i:])) != 0 {
-			return false
-		}
-	}
-	return special(binary.LittleEndian.Uint64(text[last:])) == 0
+	return dst, nil
 }
 
 // appendSpecial is the slow path of AppendString, after the opening quote.

@@ -13,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/uuidsum"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // Totals are a ledger's counts of committed events over all runs:
@@ -131,8 +132,8 @@ func (k *books[P]) count(e *event[P], reason string) {
 			AddTo(t.Warnings, name, 1)
 		}
 	}
-	if e.shares && len(t.Shared) < mostShared {
-		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
+	if e.isConflict || e.isReuse {
+		k.share(e)
 	}
 	switch e.state {
 	case rejected, rejectedByService:
@@ -162,6 +163,18 @@ func (k *books[P]) count(e *event[P], reason string) {
 		if e.time.After(t.Newest) {
 			t.Newest = e.time
 		}
+	}
+}
+
+// share counts an event with the uuid of an earlier event.
+func (k *books[P]) share(e *event[P]) {
+	t, warning := &k.totals, warnings.UUIDReuse
+	if e.isConflict {
+		warning = warnings.UUIDConflict
+	}
+	AddTo(t.Warnings, string(warning), 1)
+	if len(t.Shared) < mostShared {
+		t.Shared = append(slices.Clip(t.Shared), Shared[P]{e.position, uuid.UUID(e.id).String()})
 	}
 }
 

@@ -18,7 +18,8 @@ type Ledger[P comparable, R any] struct {
 	window   window[event[P]]
 	details  map[uint64]*detail[R] // of the events that have one
 	books    *books[P]
-	position P // of the newest committed record with a position
+	recent   recent // uuids of committed events
+	position P      // of the newest committed record with a position
 
 	read, acknowledged int64 // live, over all runs
 	pending            int   // events not settled
@@ -35,9 +36,11 @@ type event[P comparable] struct {
 	held     int
 	warnings uint32
 	state    state
-	shares   bool // another event has the same uuid
+	word     Word // 0: not compared
 	ends     bool // the record ends here
 	sent     bool // the service may have it
+
+	isConflict, isReuse bool // with an earlier event of its uuid; set by compare
 }
 
 type state uint8
@@ -68,7 +71,7 @@ type Event[P comparable] struct {
 	Name     string    // may be empty if rejected
 	Time     time.Time // may be zero if rejected
 	Warnings uint32    // bits, in the order of the names passed to New
-	Shares   bool      // another event has the same uuid
+	Word     Word      // 0: no other event has its uuid
 	Held     int       // bytes held for it until it is committed
 	Begins   bool      // first event of a record: the previous record is complete
 	Ends     bool      // last event of the record
@@ -120,7 +123,7 @@ func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
 		l.end()
 	}
 	return l.window.push(event[P]{
-		position: e.Position, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, shares: e.Shares, ends: e.Ends,
+		position: e.Position, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, word: e.Word, ends: e.Ends,
 	})
 }
 
@@ -276,6 +279,9 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var none P
+	for i := range n { // a loop of its own, so that its accesses to memory overlap
+		l.compare(l.window.at(l.window.first + uint64(i)))
+	}
 	for range n {
 		seq := l.window.first
 		e := l.window.pop()
@@ -292,6 +298,13 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 	}
 	l.settled -= n
 	return held
+}
+
+// compare compares an event with the first event of its uuid.
+func (l *Ledger[P, R]) compare(e *event[P]) {
+	if e.word != 0 {
+		e.isConflict, e.isReuse = e.word.Compare(l.recent.first(e.id, e.word))
+	}
 }
 
 func (l *Ledger[P, R]) reason(seq uint64) string {
@@ -382,6 +395,7 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	for seq := l.window.first; seq < l.window.next; seq++ {
 		switch e := l.window.at(seq); e.state {
 		case acknowledged, skipped:
+			l.compare(e)
 			l.books.count(e, l.reason(seq))
 		default:
 			open = append(open, Unsettled[P]{e.id, e.position, e.sent})

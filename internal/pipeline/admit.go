@@ -24,7 +24,6 @@ type admission struct {
 
 	identity *wire.Identity // Check and At need no lock
 	numbers  wire.Numbering
-	recent   survey.Recent // of the events that bring a uuid
 }
 
 // Record is a group of events that are admitted together or not at all.
@@ -149,7 +148,7 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 			return err
 		}
 	}
-	ev.reject, ev.size = nil, len(ev.Position.Key)
+	ev.reject, ev.size, ev.word = nil, len(ev.Position.Key), 0
 	if ev.Skip != "" {
 		return nil
 	}
@@ -164,6 +163,11 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 		return nil
 	}
 	ev.size += len(ev.encoded.Wire)
+	if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
+		out := &ev.encoded
+		same := survey.Event{Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(p.Seed)}
+		ev.word = same.Word(p.Seed)
+	}
 	return nil
 }
 
@@ -184,9 +188,6 @@ func (p *Pipeline) identify(ev *Event) *statefile.Reject {
 	}
 	refusal := p.admission.identity.Assign(out, origin, n)
 	if refusal == nil {
-		if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
-			p.compare(ev)
-		}
 		return nil
 	}
 	encoded := ev.size
@@ -196,20 +197,6 @@ func (p *Pipeline) identify(ev *Event) *statefile.Reject {
 	}
 	p.budget.Hold(ev.size - encoded)
 	return nil
-}
-
-// compare marks an event that has the uuid of an earlier event.
-func (p *Pipeline) compare(ev *Event) {
-	out := &ev.encoded
-	isConflict, isReuse := p.admission.recent.Add(survey.Event{
-		ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(p.admission.recent.Seed),
-	})
-	if isConflict {
-		out.Warnings |= wire.UUIDConflict
-	}
-	if isReuse {
-		out.Warnings |= wire.UUIDReuse
-	}
 }
 
 // admit enters an event into the ledger and gives it to its lane. The caller holds the admission lock, and
@@ -227,7 +214,7 @@ func (p *Pipeline) admit(ev *Event, begins, ends bool) (held int) {
 	default:
 		out := &ev.encoded
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
-		e.Shares = out.Warnings&(wire.UUIDConflict|wire.UUIDReuse) != 0
+		e.Word = ev.word
 		p.checking.Do(func() { go p.preflight() })
 		seq := p.ledger.Take(e)
 		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}

@@ -3,6 +3,7 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -26,6 +27,7 @@ type Event struct {
 	encoded wire.Encoded      // valid until the encoder is used again
 	reject  *statefile.Reject // nil: it is sent or skipped
 	size    int               // bytes that it holds
+	word    ledger.Word       // of an event that brings its uuid
 }
 
 // Provenance describes the record that an event is made of.

@@ -21,7 +21,6 @@ import (
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -106,7 +105,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		Config: c, lifetime: newLifetime(c.Errors), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
-		admission: admission{recent: survey.Recent{Seed: c.Seed}, identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
+		admission: admission{identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
 	}
 	p.finish = sync.OnceValues(p.end)
 	if how := ingest.Named(c.Protocol, c.Sender); how != nil {

@@ -72,23 +72,21 @@ func (a *agreement) early(ev *Event) *wire.Refusal {
 
 // encoder returns an encoder once the protocol is known. The first call starts the negotiation.
 func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error) {
-	p.asking.Do(func() { //nolint:contextcheck // of another life time
-		if !p.isDecided() {
-			go p.negotiate()
-		}
-	})
-	if !wait && !p.isDecided() {
+	if !p.isDecided() {
+		p.asking.Do(func() { go p.negotiate() }) //nolint:contextcheck // of another life time
 		if err := p.whyClosed(); err != nil {
 			return nil, err
 		}
-		return nil, p.Errors.NotReady
-	}
-	select {
-	case <-p.decided:
-	case <-p.accepting.Done():
-		return nil, p.whyClosed()
-	case <-ctx.Done():
-		return nil, NotTaken(ctx)
+		if !wait {
+			return nil, p.Errors.NotReady
+		}
+		select {
+		case <-p.decided:
+		case <-p.accepting.Done():
+			return nil, p.whyClosed()
+		case <-ctx.Done():
+			return nil, NotTaken(ctx)
+		}
 	}
 	enc, _ := p.encoders.Get().(*wire.Encoder)
 	return enc, nil

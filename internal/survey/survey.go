@@ -3,7 +3,6 @@
 package survey
 
 import (
-	"encoding/binary"
 	"hash/maphash"
 	"time"
 
@@ -24,24 +23,17 @@ type Event struct {
 	Size    int    // bytes
 }
 
-// word combines two hashes for the first event with a uuid: of the fields by which the service
-// distinguishes events with one uuid, and of the content.
-func (ev *Event) word(seed maphash.Seed) uint32 {
+// Word combines two hashes: of the fields by which the service distinguishes events with one uuid,
+// and of the content.
+func (ev *Event) Word(seed maphash.Seed) ledger.Word {
 	const secondsOfADay, half = 24 * 60 * 60, 16
-	day := ev.Time.Truncate(24*time.Hour).Unix() / secondsOfADay
+	seconds := ev.Time.Unix()
+	day := seconds / secondsOfADay
+	if seconds%secondsOfADay < 0 {
+		day-- // before 1970
+	}
 	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ uint64(day)*dayMixFactor
-	return uint32(merged)<<half | uint32(ev.Content>>(64-half))
-}
-
-// compare says how two events with one uuid differ.
-func compare(was, is uint32) (isConflict, isReuse bool) {
-	const half = 16
-	isConflict = was>>half != is>>half
-	return isConflict, !isConflict && was != is
-}
-
-func markOf(id uuid.UUID) uint64 {
-	return binary.BigEndian.Uint64(id[:8])*uuidMixFactor ^ binary.BigEndian.Uint64(id[8:])
+	return ledger.Word(uint32(merged)<<half | uint32(ev.Content>>(64-half)))
 }
 
 // Found reports findings about an event relative to earlier ones.
@@ -106,10 +98,11 @@ func (s *Survey) Add(ev Event) (found Found) {
 	s.totals.Largest = max(s.totals.Largest, ev.Size)
 	s.days.Count(ev.Name, ev.Time)
 	s.persons.Add(ev.Person)
-	was, known, kept := s.ids.Add(markOf(ev.ID), ev.word(s.seed))
+	word := ev.Word(s.seed)
+	was, known, kept := s.ids.Add(ledger.MarkOf(ev.ID), uint32(word))
 	s.totals.IsPartial = s.totals.IsPartial || !kept
 	if found.IsDouble = known; known {
-		found.IsConflict, found.IsReuse = compare(was, ev.word(s.seed))
+		found.IsConflict, found.IsReuse = word.Compare(ledger.Word(was))
 	}
 	found.Jump = s.addTime(ev.Time)
 	return found
@@ -136,36 +129,6 @@ func (s *Survey) endSpan() {
 		s.totals.WideSpans++
 	}
 	s.span, s.inSpan = span{}, 0
-}
-
-// Recent compares each event with recent events of the same uuid. It remembers the last mostRecent
-// to 2*mostRecent uuids. Only one goroutine may use it. Its zero value with a seed is ready.
-type Recent struct {
-	Seed maphash.Seed
-
-	now, before estimate.Marks
-}
-
-const mostRecent = 100_000
-
-// Add says how an event differs from the first one with its uuid.
-func (r *Recent) Add(ev Event) (isConflict, isReuse bool) {
-	mark, word := markOf(ev.ID), ev.word(r.Seed)
-	if was, known := r.before.Word(mark); known {
-		return compare(was, word)
-	}
-	r.now.Most = mostRecent
-	was, known, kept := r.now.Add(mark, word)
-	if !kept {
-		r.before, r.now = r.now, r.before
-		r.now.Clear()
-		r.now.Most = mostRecent
-		r.now.Add(mark, word)
-	}
-	if !known {
-		return false, false
-	}
-	return compare(was, word)
 }
 
 // Totals returns the totals so far. It counts a run that is still open, so call it once.

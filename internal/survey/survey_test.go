@@ -51,30 +51,6 @@ func TestWideSpans(t *testing.T) {
 	assert.Zero(t, New(maphash.MakeSeed()).Totals())
 }
 
-// Two events with one uuid are compared first by the fields that the service merges by, and then by
-// content, as long as one of them is remembered.
-func TestRecent(t *testing.T) {
-	t.Parallel()
-	r := Recent{Seed: maphash.MakeSeed()}
-	add := func(n int, name string, content uint64) (found [2]bool) {
-		found[0], found[1] = r.Add(Event{ID: id(n), Name: name, Time: noon, Content: content << 48})
-		return found
-	}
-	for range 2 {
-		assert.Equal(t, [2]bool{}, add(1, "a", 1), "the same event again")
-	}
-	assert.Equal(t, [2]bool{true, false}, add(1, "b", 1))
-	assert.Equal(t, [2]bool{false, true}, add(1, "a", 2))
-	for i := range mostRecent {
-		r.Add(Event{ID: uuid.UUID{0: 1, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}})
-	}
-	assert.Equal(t, [2]bool{true, false}, add(1, "b", 1), "of the generation before")
-	for i := range 2 * mostRecent {
-		r.Add(Event{ID: uuid.UUID{0: 2, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}})
-	}
-	assert.Equal(t, [2]bool{}, add(1, "b", 1), "forgotten")
-}
-
 // When there are too many uuids, further ones are compared with the remembered ones.
 func TestManyUUIDs(t *testing.T) {
 	t.Parallel()

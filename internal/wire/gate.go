@@ -121,7 +121,9 @@ func lengthUTF16(s string) (n int) {
 	return n
 }
 
-func (g *Gate) timestamp(t time.Time) *Refusal {
+// timestamp checks the time of an event. An event before old was old enough at an earlier reading of the
+// clock, so it needs no other. timestamp moves old when it reads the clock.
+func (g *Gate) timestamp(t time.Time, old *time.Time) *Refusal {
 	if t.IsZero() {
 		return &Refusal{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
@@ -131,10 +133,12 @@ func (g *Gate) timestamp(t time.Time) *Refusal {
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
 		return bad(ReasonBadTimestamp, wantStored)
 	}
-	if g.rules.MinAge < 0 {
+	if g.rules.MinAge < 0 || t.Before(*old) {
 		return nil
 	}
-	switch age := g.rules.Now().Sub(t); {
+	now := g.rules.Now()
+	*old = now.Add(-g.rules.MinAge)
+	switch age := now.Sub(t); {
 	case age < 0:
 		return bad(ReasonFuture, "a time in the past")
 	case age < g.rules.MinAge:

@@ -16,9 +16,8 @@ import (
 // Warnings is a set of warnings about one event. It is small because each event in flight has one.
 type Warnings uint32
 
-// The warnings. This package does not set three of them: the batch sets Backwards, and the memory
-// of uuids sets UUIDConflict and UUIDReuse. OwnJobID marks an event that a query for its import
-// misses.
+// The warnings. This package does not set Backwards: the batch does. OwnJobID marks an event that a
+// query for its import misses.
 const (
 	suspectID Warnings = 1 << iota
 	groupIdentify
@@ -43,8 +42,6 @@ const (
 	longID
 	ownLib
 	before1980
-	UUIDConflict
-	UUIDReuse
 )
 
 // names are in the order of the bits.
@@ -53,10 +50,10 @@ var names = [...]string{
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
 	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid",
 	"own_import_job_id",
-	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980", "uuid_conflict", "uuid_reuse",
+	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980",
 }
 
-// WarningNames returns the names of all warnings, in the order of their bits.
+// WarningNames returns the names of the warnings, in the order of their bits.
 func WarningNames() []string { return names[:] }
 
 // All yields the names of the warnings in w.

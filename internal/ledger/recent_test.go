@@ -1,0 +1,32 @@
+package ledger
+
+import (
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// Two events with one uuid are compared first by the fields that the service merges by, and then by
+// content, as long as one of them is remembered.
+func TestRecent(t *testing.T) {
+	t.Parallel()
+	var r recent
+	add := func(id [16]byte, word Word) (found [2]bool) {
+		found[0], found[1] = word.Compare(r.first(id, word))
+		return found
+	}
+	one := [16]byte{15: 1}
+	for range 2 {
+		assert.Equal(t, [2]bool{}, add(one, 0xa_0001), "the same event again")
+	}
+	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001))
+	assert.Equal(t, [2]bool{false, true}, add(one, 0xa_0002))
+	for i := range mostRecent {
+		add([16]byte{0: 1, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
+	}
+	assert.Equal(t, [2]bool{true, false}, add(one, 0xb_0001), "of the generation before")
+	for i := range 2 * mostRecent {
+		add([16]byte{0: 2, 4: byte(i >> 16), 5: byte(i >> 8), 6: byte(i)}, 1)
+	}
+	assert.Equal(t, [2]bool{}, add(one, 0xb_0001), "forgotten")
+}
