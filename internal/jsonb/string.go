@@ -26,27 +26,17 @@ func special(x uint64) uint64 {
 // AppendString appends s as a JSON string. It escapes only the characters that JSON requires:
 // quote, backslash and control characters. Bad UTF-8 is an error.
 func AppendString(dst []byte, s string) ([]byte, error) {
-	start := len(dst)
+	before := len(dst)
 	dst = append(dst, '"')
-	dst = append(dst, s...)
-	dst = append(dst, '"')
-	// The scan ends at the closing quote. Bytes after it let the scan read whole words.
-	end, escaped, kind := scanString(dst[:min(len(dst)+8, cap(dst))], start)
-	if end != len(dst) || escaped || kind != 0 {
-		return appendSpecial(dst[:start+1], s)
-	}
-	return dst, nil
-}
-
-// appendSpecial is the slow path of AppendString, after the opening quote.
-func appendSpecial(dst []byte, s string) ([]byte, error) {
-	if !utf8.ValidString(s) {
-		return dst[:len(dst)-1], &Error{Kind: KindUTF8, Offset: badRune(s)}
-	}
-	start := 0
-	for i := range len(s) {
+	start := 0 // of the text that is not appended yet
+	for i := nextSpecial(s, 0); i < len(s); i = nextSpecial(s, i) {
 		c := s[i]
-		if c >= ' ' && c != '"' && c != '\\' {
+		if c >= utf8.RuneSelf {
+			size := runeSize(s[i:])
+			if size == 0 {
+				return dst[:before], &Error{Kind: KindUTF8, Offset: i}
+			}
+			i += size
 			continue
 		}
 		dst = append(dst, s[start:i]...)
@@ -55,22 +45,39 @@ func appendSpecial(dst []byte, s string) ([]byte, error) {
 		} else {
 			dst = append(dst, '\\', 'u', '0', '0', hexDigits[c>>4], hexDigits[c&15])
 		}
-		start = i + 1
+		i++
+		start = i
 	}
 	dst = append(dst, s[start:]...)
 	return append(dst, '"'), nil
 }
 
-func badRune(s string) int {
-	i := 0
-	for i < len(s) {
-		r, size := utf8.DecodeRuneInString(s[i:])
-		if r == utf8.RuneError && size == 1 {
+// nextSpecial returns the offset of the next byte from i on that ends a run of plain text, or the
+// length of s.
+func nextSpecial(s string, i int) int {
+	for ; i+8 <= len(s); i += 8 {
+		if marks := special(word(s[i:])); marks != 0 {
+			return i + bits.TrailingZeros64(marks)/8
+		}
+	}
+	rest := len(s) - i
+	if rest > 0 && len(s) >= 8 {
+		last := word(s[len(s)-8:]) >> (64 - 8*rest) // zeros follow, which special marks
+		return i + min(bits.TrailingZeros64(special(last))/8, rest)
+	}
+	for ; i < len(s); i++ {
+		if c := s[i]; c < ' ' || c == '"' || c == '\\' || c >= utf8.RuneSelf {
 			break
 		}
-		i += size
 	}
 	return i
+}
+
+// word returns the first eight bytes of s as [binary.LittleEndian] does.
+func word(s string) uint64 {
+	_ = s[7]
+	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 |
+		uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
 // scanString checks the string with its opening quote at data[i]. It returns the offset after the
@@ -114,17 +121,17 @@ func scanString(data []byte, i int) (end int, escaped bool, kind Kind) {
 	}
 }
 
-// runeSize returns the size of the non-ASCII rune at the start of data, or 0 for bad UTF-8.
-func runeSize(data []byte) int {
+// runeSize returns the size of the non-ASCII rune at the start of s, or 0 for bad UTF-8.
+func runeSize[T string | []byte](s T) int {
 	const cont, mask = 0b1000_0000, 0b1100_0000
-	switch c := data[0]; {
-	case len(data) < 3:
-	case c >= 0xc2 && c < 0xe0 && data[1]&mask == cont:
+	switch c := s[0]; {
+	case len(s) < 3:
+	case c >= 0xc2 && c < 0xe0 && s[1]&mask == cont:
 		return 2
-	case c > 0xe0 && c < 0xed && data[1]&mask == cont && data[2]&mask == cont:
+	case c > 0xe0 && c < 0xed && s[1]&mask == cont && s[2]&mask == cont:
 		return 3
 	}
-	r, size := utf8.DecodeRune(data)
+	r, size := utf8.DecodeRuneInString(string(s[:min(len(s), utf8.UTFMax)]))
 	if r == utf8.RuneError && size == 1 {
 		return 0
 	}
