@@ -254,8 +254,8 @@ func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...
 // Create makes an export and its schedule.
 //
 // POST /batch_exports/, scope batch_export:write. [ErrInvalid] for a wrong config, [ErrForbidden] for an
-// interval or a model that the plan does not include. The call is not repeated if its outcome is unknown: after
-// an [*OutcomeUnknownError], look for the export in the list before you try again.
+// interval or a model that the plan does not include. The call is not repeated if its outcome is unknown: see
+// [OutcomeUnknownError].
 func (s *BatchExportsService) Create(ctx context.Context, export BatchExportRequest, options ...CallOption) (*BatchExport, error) {
 	r := endpoint(ops.BatchExportsCreate)
 	r.body, r.refusal = export.wire(ops.BatchExportsCreate)

@@ -228,8 +228,8 @@ func (e *DecodeError) Error() string {
 func (e *DecodeError) Unwrap() error { return e.Err }
 
 // OutcomeUnknownError is the error of a call that may have taken effect: it was sent, and its answer was lost,
-// could not be read, or does not exclude an effect. Check with List or Get before you call again. It matches
-// [ErrOutcomeUnknown].
+// could not be read, or does not exclude an effect. Before you call again, check with Get, or look for a
+// created item in the list. It matches [ErrOutcomeUnknown].
 type OutcomeUnknownError struct {
 	CallInfo
 

@@ -206,8 +206,7 @@ type FileDownloadsService service
 //
 // POST /file_download_batch_exports/, scope batch_export:write. [ErrTooManyFileDownloads] means that other
 // downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
-// the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: after an
-// [*OutcomeUnknownError], look for the file download in the list before you try again.
+// the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
 	r := endpoint(ops.FileDownloadsCreate).refuse(download.check())
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()

@@ -96,8 +96,7 @@ const integrationTry = time.Minute
 // has the same id, and every export that uses it gets the new credentials. For that, the key's user must be an
 // admin of the project, or else the error is [ErrForbidden].
 //
-// The call is not repeated if its outcome is unknown: after an [*OutcomeUnknownError], look for the integration
-// in the list before you try again.
+// The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 //
 // POST /integrations/, scope integration:write. [ErrInvalid] for credentials that do not work.
 func (s *IntegrationsService) Create(ctx context.Context, request integration.Request, options ...CallOption) (*Integration, error) {

@@ -28,7 +28,7 @@ const (
 // hasShare reports whether the share of rejects is limited.
 func (l *Limits) hasShare() bool { return l.Share > 0 }
 
-// step is how many rejects may be committed at once: the limits may stop the import after them.
+// step returns the number of rejects that may be committed at once: the limits may stop the import after them.
 func (l *Limits) step(c ledger.Counts) int {
 	step := int64(math.MaxInt)
 	if judged := c.Acknowledged + c.Rejects(); l.hasShare() && judged < enoughRecords {

@@ -43,7 +43,7 @@ const (
 
 func (p *part) sizePath() string { return p.path + sizeEnding }
 
-// foreignError is the name of a file that no download has left as it is.
+// foreignError is the error of a file that no download has left in this state. It is the file's name.
 type foreignError string
 
 func (f foreignError) Error() string { return string(f) }

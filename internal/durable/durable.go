@@ -70,7 +70,7 @@ func Read(fsys FS, path string) ([]byte, error) {
 	return io.ReadAll(f)
 }
 
-// TempEnding is that of the second file of Replace, which nobody else gives to a file.
+// TempEnding is the ending of the temporary file of Replace. No other file has it.
 const TempEnding = ".hogapi-tmp"
 
 // Replace gives a file a new content: after a crash it has the old or the new one, and once Replace has

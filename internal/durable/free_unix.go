@@ -4,7 +4,8 @@ package durable
 
 import "syscall"
 
-// free is how many bytes the disk of a folder has for this user, and has in all; 0: not known.
+// free returns the number of bytes of a folder's disk that this user can write, and its size; 0 stands for not
+// known.
 func free(folder string) (left, all int64) {
 	var s syscall.Statfs_t
 	if err := syscall.Statfs(folder, &s); err != nil {

@@ -63,7 +63,7 @@ type Sorter struct {
 	Merged func(items int64) // is called now and then by Finish, first with 0
 }
 
-// item is an item of the run at hand, by its range in room.
+// item is an item of the current run, by its range in room.
 type item struct{ from, to int }
 
 const (
@@ -215,7 +215,7 @@ func (s *Sorter) Add(write func(room []byte) ([]byte, error)) error {
 	return nil
 }
 
-// EndRun writes the items at hand as a run, after which the input continues at a position.
+// EndRun writes the current items as a run, after which the input continues at a position.
 func (s *Sorter) EndRun(after json.RawMessage) error {
 	if len(s.items) == 0 {
 		return nil

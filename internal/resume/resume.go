@@ -139,7 +139,7 @@ func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
 	return f.write(ctx, s)
 }
 
-// Decide makes durable how events are sent, before the first of them is.
+// Decide saves the way in which events are sent, before the first event is sent.
 func (f *Files[P]) Decide(ctx context.Context, protocol string) error {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -28,7 +28,7 @@ type Reject struct {
 	Note    Note            // without the record and the reason
 }
 
-// Note is why an event was rejected, and where it comes from.
+// Note has the reason and the origin of a rejected event.
 type Note struct {
 	Reason    string        `json:"reason,omitempty"`
 	Field     string        `json:"field,omitempty"`

@@ -113,7 +113,7 @@ func readItem(b []byte) item {
 	return item{int(binary.BigEndian.Uint32(b)), uuid.UUID(b[4:20]), b[20] == 1}
 }
 
-// sortMemory is how many bytes are sorted in memory at once.
+// sortMemory is the number of bytes that are sorted in memory at once.
 const sortMemory = 8 << 20
 
 // openItems opens a folder in which items are sorted, or begins it.
@@ -135,7 +135,7 @@ type sortedItems struct {
 	cells map[int]extent
 }
 
-// extent is where the items of a cell are.
+// extent is the range of the items of a cell.
 type extent struct{ offset, items int64 }
 
 // openSorted opens a folder that was sorted, and reads where each cell begins.

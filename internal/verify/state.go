@@ -98,7 +98,7 @@ func isUncountable(name string) bool {
 	return found || strings.HasPrefix(name, "$ai_")
 }
 
-// standing is how long a cell has had its count.
+// standing says since when, and in how many looks, a cell has had its count.
 type standing struct {
 	Seen  int64     `json:"seen"`
 	Since time.Time `json:"since"` // of the first look that saw it

@@ -58,7 +58,7 @@ func (c *Counts) add(more Counts) {
 	c.Sum.Add(more.Sum)
 }
 
-// grain is how fine the periods of a table are.
+// grain is the length of the periods of a table.
 type grain uint8
 
 const (
