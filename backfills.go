@@ -308,9 +308,9 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	return t.result(err)
 }
 
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. Daily and weekly exports
-// take dates, all other exports take instants; [BatchExport.BackfillRange] returns the right form. The zero
-// value is unset, and calls refuse it.
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. On newer servers, daily
+// and weekly exports take dates; all other exports take instants. [BatchExport.BackfillRange] returns the right
+// form. The zero value is unset, and calls refuse it.
 type Timestamp struct{ bound coverage.Bound }
 
 // Date returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as

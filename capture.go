@@ -26,8 +26,8 @@ import (
 // In a service that runs for months, set DeliveryOptions.GiveUpAfter to -1: the Capture then waits for the end
 // of every outage. When it holds MaxInFlight events or MaxBytes, Enqueue waits and TryEnqueue returns
 // [ErrFull]. Stats.FailingSince and Stats.LastError say since when and why sending fails. By default, a Capture
-// stops for good after 15 minutes of failures, or after 30 s if it has never reached the host. A failure that a
-// retry cannot fix, such as a wrong key or the plan's limit, stops any Capture: Enqueue then returns the
+// stops permanently after 15 minutes of failures, or after 30 s if it has never reached the host. A failure
+// that a retry cannot fix, such as a wrong key or the plan's limit, stops any Capture: Enqueue then returns the
 // [*StopError]. Log it, call Close, and make another Capture once the cause is gone.
 //
 // A Capture is for past events only: every request is marked as a historical migration. No event that Enqueue

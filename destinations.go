@@ -130,12 +130,12 @@ func (d Destination) wire(op Op) (w wireDestination, refusal *outgoing.Refusal) 
 // values. Type and integration are sent again, as the service demands. A key can be set or, where the service
 // allows it, be null; it cannot be removed. With can be repeated.
 //
-// d must have been read from the service, since servers differ. Servers that know integrations merge a config
-// into the stored one and are sent the keys of config only. Older servers replace the config and are sent the
-// whole config as it was read. Credentials are never read, so an update that would lose some is refused with an
-// [*InputError] that names them: config must then set them too, or set null if the export has no such
-// credentials. On all servers this includes credentials inside a key that config changes, such as CopyInputs. A
-// Destination that is written without With is sent as it is.
+// d must have been read from the service, since servers differ. A server that knows integrations merges a
+// config into the stored one, so only the keys of config are sent. An older server replaces the stored config,
+// so the whole config is sent as it was read. Credentials are never read, so an update that would lose some is
+// refused with an [*InputError] that names them: config must then set them too, or set null if the export has
+// no such credentials. On all servers this includes credentials inside a key that config changes, such as
+// CopyInputs. A Destination that is written without With is sent as it is.
 func (d Destination) With(config destination.Config) Destination {
 	changed := Destination{Type: d.Type, Config: config, over: func() Destination { return d }}
 	if id, ok := d.Integration.Get(); ok {
@@ -207,7 +207,7 @@ type DestinationTest struct {
 	Steps []DestinationTestStep `json:"steps"`
 }
 
-// DestinationTestStep is one test of a destination, such as whether the bucket exists.
+// DestinationTestStep is one test of a destination, such as of the existence of the bucket.
 type DestinationTestStep struct {
 	Name        string                 `json:"name"`
 	Description string                 `json:"description"`

@@ -19,8 +19,8 @@ import (
 // VerifyOptions are the options of [Client.Verify].
 type VerifyOptions struct {
 	// Source is the source that was imported; it must yield the same events as for [Client.Import]. Verify reads
-	// it only if counts or digests differ or digests are absent. The default is no source: Verify compares counts
-	// and digests only, and names no missing event.
+	// it only if counts or digests differ, if digests are absent, or with EveryUUID. The default is no source:
+	// Verify compares counts and digests only, and names no missing event.
 	Source Source
 	// Gate must be the same as in the options of the import.
 	Gate GateOptions
