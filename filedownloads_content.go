@@ -135,8 +135,8 @@ type FolderOptions struct {
 // returns an error and does not change it.
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets [ErrHeld].
-// Two file downloads can be in one folder as long as the service gives each file an id of its own; equal ids
-// may do harm. A file download that is not over, or has not completed, is an error, as with
+// Two file downloads can share a folder as long as the service gives each file an id of its own; files with
+// equal ids could be mixed up. A file download that is not over, or has not completed, is an error, as with
 // [FileDownloadsService.Wait]. For a file download without data, DownloadAll returns no paths and no error.
 //
 // It calls [FileDownloadsService.Get] once and [FileDownloadsService.Download] for each file.

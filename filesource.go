@@ -130,8 +130,8 @@ type Record struct {
 // The function read yields the records after a position, including the records of later files. The zero
 // position is the start, and the offset 0 is the start of a file. Every run must yield the same records at the
 // same positions. An error ends the import; it must be the last value and should name the file. When an import
-// resumes, it also reads some records before the position again, to count equal ones. read must return when ctx
-// ends.
+// resumes, it also reads some records before the position again, to count equal records. The function must
+// return when ctx ends.
 func RecordSource(name string, format Format, read func(ctx context.Context, after Position) iter.Seq2[Record, error]) Source {
 	return SourceFunc(format.nameOf(name), func(ctx context.Context, after Position) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {

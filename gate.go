@@ -75,8 +75,8 @@ func (e *EventError) Unwrap() error { return e.Err }
 // Is matches ErrInvalid.
 func (e *EventError) Is(target error) bool { return target == ErrInvalid }
 
-// GateOptions control the gate, which refuses events before they are sent. The zero value is right for the
-// service.
+// GateOptions control the gate, which refuses events before they are sent. The zero value follows the rules of
+// the service.
 type GateOptions struct {
 	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
 	// negative MinAge allows every event, even one in the future. The default is 48 h.

@@ -28,10 +28,10 @@ type ImportOptions struct {
 	// Rejects takes the events that the gate or the service refuses. Without it, the first such event stops the
 	// import.
 	Rejects RejectHandler
-	// MaxRejectShare is the largest share of rejects among the records of all runs that are not skipped. The
-	// import checks it after the first 1,000 records and at the end, if there are at least two rejects. It also
-	// stops if the first 100 records, or all records of a shorter source, are rejects. The reason of such a stop
-	// is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
+	// MaxRejectShare is the largest share of rejects among the records that are not skipped, in all runs of the
+	// import. It is checked after the first 1,000 records and at the end, if there are at least two rejects. The
+	// import also stops if the first 100 records, or all records of a shorter source, are rejects. The reason of
+	// such a stop is [StopTooManyRejects]. Set -1 for no limit. The default is 0.01.
 	MaxRejectShare float64
 	// MaxRejects is the largest number of rejects in all runs of the import. One more stops it at once. The
 	// default is no limit.

@@ -37,7 +37,8 @@ import (
 //   - 512 zero bytes in a row: the file was not written completely, or copied with a hole
 //
 // A packed file, or a member of a zip file, with a packed size of up to ImportOptions.VerifyArchiveBytes is
-// read to its end before its first event is sent. So no event of a damaged file is sent, unless it is a pipe.
+// read to its end before its first event is sent, unless it is a pipe. So no event of it is sent if it is
+// damaged.
 //
 // A position is the base name of the file, which must be unique, and the byte offset after the line in the
 // plain text. An import resumes there: at once in a plain file, and after unpacking up to there in a packed
