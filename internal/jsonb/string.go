@@ -32,11 +32,13 @@ func AppendString(dst []byte, s string) ([]byte, error) {
 	for i := nextSpecial(s, 0); i < len(s); i = nextSpecial(s, i) {
 		c := s[i]
 		if c >= utf8.RuneSelf {
-			size := runeSize(s[i:])
-			if size == 0 {
-				return dst[:before], &Error{Kind: KindUTF8, Offset: i}
+			for i < len(s) && s[i] >= utf8.RuneSelf {
+				size := runeSize(s[i:])
+				if size == 0 {
+					return dst[:before], &Error{Kind: KindUTF8, Offset: i}
+				}
+				i += size
 			}
-			i += size
 			continue
 		}
 		dst = append(dst, s[start:i]...)
