@@ -5,8 +5,7 @@ package main_test
 import (
 	"bytes"
 	"debug/elf"
-	"net/http"
-	"net/http/httptest"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -21,7 +20,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/vendortest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -81,20 +79,12 @@ func TestUnitResumes(t *testing.T) {
 	p.Env = append(p.Env, "HOGIMPORT_RATE=2000")
 	p.Dir = state
 
-	for kill, enough := range []int{1000, 2500} {
-		var out bytes.Buffer
-		cmd := p.Command(t.Context(), t, args...)
-		cmd.Stdout, cmd.Stderr = &out, &out
-		require.NoError(t, cmd.Start())
-		require.Eventually(t, func() bool { return server.Ledger().Unique() >= enough }, time.Minute, time.Millisecond)
-		if kill == 0 {
-			require.NoError(t, cmd.Process.Kill())
-			require.Error(t, cmd.Wait())
-			continue
-		}
-		require.NoError(t, cmd.Process.Signal(syscall.SIGTERM)) // as systemctl stop, and a reboot
-		_ = cmd.Wait()
-		require.Equal(t, 4, cmd.ProcessState.ExitCode(), "%s", &out)
+	for _, end := range []struct {
+		at, code int
+		signal   os.Signal
+	}{{1000, -1, os.Kill}, {2500, 4, syscall.SIGTERM}} { // a loss of power; systemctl stop, or a reboot
+		r := p.Until(t, func() bool { return server.Ledger().Unique() >= end.at }, end.signal, args...)
+		require.Equal(t, end.code, r.Code, r.Stderr)
 	}
 	require.Less(t, server.Ledger().Unique(), 6000)
 	r := p.Run(t, args...)
@@ -204,38 +194,24 @@ func inScratch(t *testing.T, path string) {
 		t.Log("not root on Linux: not run in a root of its own")
 		return
 	}
-	zone, err := time.LoadLocation("America/Los_Angeles")
-	require.NoError(t, err)
-	events := vendortest.Generate(vendortest.GenerateOptions{
-		From: time.Date(2022, 3, 12, 0, 0, 0, 0, time.UTC), To: time.Date(2022, 3, 14, 0, 0, 0, 0, time.UTC), Count: 100,
-	})
-	mixpanel := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Zone: zone})
-	request := httptest.NewRequest(http.MethodGet, "/api/2.0/export?from_date=2022-03-11&to_date=2022-03-14&time_in_ms=true", nil)
-	request.SetBasicAuth("secret", "")
-	answer := httptest.NewRecorder()
-	mixpanel.ServeHTTP(answer, request)
-	require.Equal(t, http.StatusOK, answer.Code)
-
-	root := t.TempDir()
-	require.NoError(t, os.Mkdir(filepath.Join(root, "work"), 0o700))
+	server := hogapitest.New()
+	p := clitest.New(t, server)
 	program, err := os.ReadFile(path)
 	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(filepath.Join(root, "hogimport"), program, 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(root, "work", "events.jsonl"), answer.Body.Bytes(), 0o600))
-	server := hogapitest.New()
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "hogimport"), program, 0o700))
+	const line = `{"event":"e","properties":{"time":%d,"distinct_id":"p","$insert_id":"%[1]d"}}` + "\n"
+	midnight := time.Date(2022, 3, 13, 0, 0, 0, 0, time.UTC).Unix() // of the day on which the clocks skip an hour
+	p.Write(t, "work/events.jsonl", fmt.Sprintf(line, midnight+90*60)+fmt.Sprintf(line, midnight+210*60))
 	cmd := exec.CommandContext(t.Context(), "/hogimport",
 		"run", "--yes", "--format", "mixpanel", "--zone", "America/Los_Angeles", "events.jsonl")
-	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: root}
-	cmd.Dir, cmd.Env = "/work", clitest.New(t, server).Env
+	cmd.SysProcAttr = &syscall.SysProcAttr{Chroot: p.Dir}
+	cmd.Dir, cmd.Env = "/work", p.Env
 	out, err := cmd.CombinedOutput()
 	require.NoError(t, err, "%s", out)
-	var want, got []int64
-	for _, e := range events {
-		want = append(want, e.Time.UnixMilli())
-	}
+	var got []string
 	for e := range server.Ledger().Last() {
-		got = append(got, e.Time.UnixMilli())
+		got = append(got, e.Time.UTC().Format(time.DateTime))
 	}
 	slices.Sort(got)
-	require.Equal(t, want, got, "the times of the zone, on both sides of the change of its clocks")
+	require.Equal(t, []string{"2022-03-13 09:30:00", "2022-03-13 10:30:00"}, got, "the times of the zone, on both sides of the change of its clocks")
 }

@@ -2,12 +2,15 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
 	"io"
 	"iter"
+	"maps"
 	"runtime/debug"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -15,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -81,7 +85,10 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	defer c.limitMemory()()
+	if c.env("GOMEMLIMIT") == "" {
+		const enough = 44 << 20 // with the program itself 64 MiB
+		debug.SetMemoryLimit(enough)
+	}
 	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
@@ -107,7 +114,11 @@ func (c *check) run(ctx context.Context) error {
 		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
 	}
 	c.askProject(ctx, &p, found.begun)
-	c.explain(ctx, &p, paths, options)
+	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
+	if p.Report.Skipped > 0 {
+		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
+		p.Skipped = first.places()
+	}
 	said, findings := p.Summary()
 	other, advice := "", ""
 	if p.Report.Good == 0 {
@@ -159,7 +170,14 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
-		p.Report.CheckReport, err = hogapi.Check(ctx, counting{c.in.files(nil), seen}, options)
+		source := walked{c.in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
+			for ev, err := range events {
+				if seen(); !yield(ev, err) {
+					return
+				}
+			}
+		}}
+		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
 		if p.Rate > 0 {
@@ -194,41 +212,15 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 // about returns the number of records of large files, or 0 if it is not known or does not matter.
 func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths []string) int64 {
 	const large = 4 << 20
-	if size, _ := sizes(ctx, paths); size < large {
+	var size int64
+	for _, path := range paths {
+		size += sizeOfFile(path)
+	}
+	if size < large {
 		return 0
 	}
 	first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reports any error
 	return first.total
-}
-
-// counting is a source that calls seen for each event that is read.
-type counting struct {
-	hogapi.Source
-	seen func()
-}
-
-// Unwrap returns the source.
-func (c counting) Unwrap() hogapi.Source { return c.Source }
-
-// Events implements hogapi.Source.
-func (c counting) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		for ev, err := range c.Source.Events(ctx, after) {
-			if c.seen(); !yield(ev, err) {
-				return
-			}
-		}
-	}
-}
-
-// limitMemory limits the memory of the program until the returned function is called.
-func (c *check) limitMemory() (end func()) {
-	if c.env("GOMEMLIMIT") != "" {
-		return func() {}
-	}
-	const enough = 44 << 20 // with the program itself 64 MiB
-	before := debug.SetMemoryLimit(enough)
-	return func() { debug.SetMemoryLimit(before) }
 }
 
 // listLeftOut writes the list of the left-out records if it was requested, and otherwise says how to get it.
@@ -244,15 +236,6 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	meter.Phase("listing what is left out")
 	p.List = c.list
 	return c.in.writeLeftOut(ctx, c.list, p.Report.Skipped)
-}
-
-// explain adds the places of records.
-func (c *check) explain(ctx context.Context, p *page.Check, paths []string, options hogapi.ImportOptions) {
-	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
-	if p.Report.Skipped > 0 {
-		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
-		p.Skipped = first.places()
-	}
 }
 
 // cutRecords leaves out events at or after --until, as cut does.
@@ -323,4 +306,111 @@ func writePage(path string, write func(io.Writer) error) error {
 			todo: "give a path that can be written with --report FILE"}
 	}
 	return nil
+}
+
+func checkTable(w io.Writer, p *page.Check) {
+	r := p.Report
+	all := r.Good + r.Rejected + r.Skipped
+	row := func(name string, n int64) {
+		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, page.Count(n), page.Share(n, all))
+	}
+	row("read", r.Read)
+	row("would be sent", r.Good)
+	if !r.UUIDsPartial {
+		row("different events", p.Different())
+	}
+	row("rejected", r.Rejected)
+	row("left out", r.Skipped)
+	if r.Good > 0 {
+		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
+		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
+		line("to", r.Newest.UTC().Format(time.DateTime)+" UTC")
+		line("persons", "about "+page.Count(page.Rounded(r.Persons)))
+		if r.Hours > 0 {
+			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), page.Count(int64(p.Rate))))
+		}
+	}
+	names := map[string]int64{}
+	for _, d := range r.Days {
+		names[d.Event] += d.Events
+	}
+	counts(w, "event", "events", names, r.Good)
+	rejects := map[string]int64{}
+	for reason, f := range r.Reasons {
+		rejects[string(reason)] = f.Count
+	}
+	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
+	examples(w, p)
+	for _, reason := range mostFirst(r.Skips) {
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.SkipText(reason))))
+	}
+	if p.ListCommand != "" {
+		fmt.Fprintf(w, "%s\n%s\n", listHint, term.Command("    "+p.ListCommand))
+	}
+	if text := p.Listed(); text != "" {
+		fmt.Fprintf(w, "\n%s\n", term.Flow(text))
+	}
+	said, findings := p.Summary()
+	fmt.Fprintf(w, "\n%s\n", term.Flow(said.Title+". "+said.Text))
+	for _, f := range findings {
+		fmt.Fprintf(w, "%s\n%s\n", term.Flow("- "+colored(f.Level)+": "+f.Title), term.Flow("  "+f.Text))
+	}
+	for i, step := range p.Next {
+		if i == 0 {
+			fmt.Fprintln(w, "\nWhat to do next:")
+		}
+		fmt.Fprintf(w, "%s\n%s\n", term.Flow(fmt.Sprintf("%d. %s", i+1, step.Text)), term.Command("    "+step.Command))
+	}
+}
+
+const (
+	nameWidth = 44
+	mostRows  = 12
+)
+
+// mostFirst are the names of counts, the largest first.
+func mostFirst[K ~string](counts map[K]int64) []K {
+	return slices.SortedFunc(maps.Keys(counts), func(a, b K) int {
+		return cmp.Or(cmp.Compare(counts[b], counts[a]), cmp.Compare(a, b))
+	})
+}
+
+func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
+	if len(list) == 0 {
+		return
+	}
+	names := mostFirst(list)
+	fmt.Fprintf(w, "\n%-*s  %15s  %9s\n", nameWidth, what, of, "share")
+	var rest int64
+	for i, name := range names {
+		if i < mostRows {
+			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
+			continue
+		}
+		rest += list[name]
+	}
+	if more := len(names) - mostRows; more > 0 {
+		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, page.Count(int64(more))+" more", page.Count(rest), page.Share(rest, whole))
+	}
+}
+
+func examples(w io.Writer, p *page.Check) {
+	reasons := p.Report.Reasons
+	for _, reason := range slices.Sorted(maps.Keys(reasons)) {
+		if list := reasons[reason].Examples; len(list) > 0 {
+			text := page.Example(reason, list[0])
+			fmt.Fprintf(w, "\n%s\n", term.Flow(p.Advice(reason)+" For example "+text))
+		}
+	}
+}
+
+func colored(l page.Level) string {
+	switch l {
+	case page.Bad:
+		return term.Problem(l.Word())
+	case page.Warn:
+		return term.Warning(l.Word())
+	case page.Good, page.Info:
+	}
+	return l.Word()
 }

@@ -44,23 +44,17 @@ func requireWrong(t *testing.T, program func(t *testing.T) *clitest.Program, com
 	}
 }
 
-// says demands that a text has some words, wherever its lines are broken.
-func says(t *testing.T, text string, want ...string) {
-	t.Helper()
-	clitest.Says(t, text, want...)
-}
-
 func TestCheckOfGoodFiles(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil) // no key, no host, no HOME
-	export(t, p.Dir, "export.jsonl", 2000, 0, time.UTC)
+	export(t, p, "export.jsonl", 2000, 0, time.UTC)
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	r.Narrow(t)
 	for _, want := range []string{
 		"would be sent               2,000      100 %", "Sign up", "33.4 %", "from              2023-01-01 00:00:00 UTC",
 		"less than a minute at 1,000 events a second", "The times fit UTC", "The whole report: report.html",
 	} {
-		says(t, r.Stdout, want)
+		clitest.Says(t, r.Stdout, want)
 	}
 	page := p.Read(t, "report.html")
 	for _, want := range []string{"Ready to import", "Events by month (UTC) and name", "2023-01", "The times fit UTC", "The project was not asked", "hogimport run export.jsonl --format mixpanel"} {
@@ -75,24 +69,24 @@ func TestCheckOfGoodFiles(t *testing.T) {
 func TestCheckOfLocalTimes(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
-	export(t, p.Dir, "export.jsonl", 2000, 0, pacific(t))
+	export(t, p, "export.jsonl", 2000, 0, pacific(t))
 	wrong := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
 	require.Equal(t, 3, wrong.Code, "a script must not go on: %s", wrong.Stderr)
-	says(t, wrong.Stderr, "not ready to import: The times are local, not UTC", "--zone America/Los_Angeles")
-	says(t, wrong.Stdout, "Not ready to import", "The times are local, not UTC", "--zone America/Los_Angeles")
+	clitest.Says(t, wrong.Stderr, "not ready to import: The times are local, not UTC", "--zone America/Los_Angeles")
+	clitest.Says(t, wrong.Stdout, "Not ready to import", "The times are local, not UTC", "--zone America/Los_Angeles")
 	right := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--zone", "America/Los_Angeles")
-	says(t, right.Stdout, "The times fit America/Los_Angeles", "Ready to import")
+	clitest.Says(t, right.Stdout, "The times fit America/Los_Angeles", "Ready to import")
 	p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--zone", "Asia/Tokyo").Out(t, "Problem: The times")
 }
 
 func TestCheckOfTooManyRejects(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
-	export(t, p.Dir, "export.jsonl", 2000, 30, time.UTC)
+	export(t, p, "export.jsonl", 2000, 30, time.UTC)
 	r := p.Ends(t, 3, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	r.Narrow(t)
-	says(t, r.Stderr, "67 of 2,000 events (3.4 %) would be rejected, and --max-rejects")
-	says(t, r.Stdout, "rejected because")
+	clitest.Says(t, r.Stderr, "67 of 2,000 events (3.4 %) would be rejected, and --max-rejects")
+	clitest.Says(t, r.Stdout, "rejected because")
 	page := p.Read(t, "report.html")
 	assert.Contains(t, page, "Not ready to import")
 	for _, limit := range []string{"67", "4%", "none"} {
@@ -102,39 +96,28 @@ func TestCheckOfTooManyRejects(t *testing.T) {
 
 	nothing := p.Run(t, "check", "export.jsonl", "--format", "amplitude")
 	require.Equal(t, 3, nothing.Code, "of another format")
-	says(t, nothing.Stderr, "The files look like --format mixpanel.",
+	clitest.Says(t, nothing.Stderr, "The files look like --format mixpanel.",
 		"no event would be sent: the files have 2,000 records; rejected: 0, left out: 2,000")
-}
-
-func TestCheckOfLinesOfPostHog(t *testing.T) {
-	t.Parallel()
-	p := clitest.New(t, nil)
-	p.Events(t, "events.jsonl", 1000, func(i int) bool { return i == 7 })
-	r := p.Ends(t, 0, "check", "events.jsonl", "--until", "2024-01-01T10:00:00Z", "--json")
-	var report formats.CheckReport
-	require.NoError(t, json.Unmarshal([]byte(r.Stdout), &report))
-	assert.Equal(t, []int64{1000, 599, 1, 400}, []int64{report.Read, report.Good, report.Rejected, report.Skipped})
-	assert.Equal(t, "jsonl", report.Format)
 }
 
 func TestCheckAsksWhatTheProjectHas(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
-	export(t, p.Dir, "export.jsonl", 100, 0, time.UTC)
+	export(t, p, "export.jsonl", 100, 0, time.UTC)
 	for i := range 40 {
 		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
 			UUID: clitest.ID(i), Event: "live", DistinctID: "x", Time: time.Date(2023, 1, 25, i, 0, 0, 0, time.UTC),
 		})
 	}
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
-	says(t, r.Stdout, "The project already has 40 events in these days")
+	clitest.Says(t, r.Stdout, "The project already has 40 events in these days")
 	page := p.Read(t, "report.html")
 	assert.Contains(t, page, "2023-01-26")
 
 	server.Script(ops.Query, hogapitest.Status(401))
 	without := p.Run(t, "check", "export.jsonl", "--format", "mixpanel")
 	require.Equal(t, 0, without.Code, "what the project cannot say is no fault of the files: %s", without.Stderr)
-	says(t, without.Stderr, "warning: the project was not asked")
+	clitest.Says(t, without.Stderr, "warning: the project was not asked")
 	assert.Empty(t, server.Calls(ops.Capture), "nothing is sent")
 }
 
@@ -143,19 +126,14 @@ func TestCheckOfWhatCannotBeRead(t *testing.T) {
 	p := clitest.New(t, nil)
 	p.Write(t, "cut.jsonl", `{"event":"a","properties":{"time":1672531200,`)
 	p.Write(t, "bad.jsonl.gz", "\x1f\x8b\x08 this is not gzip")
-	export(t, p.Dir, "good.jsonl", 10, 0, time.UTC)
+	export(t, p, "good.jsonl", 10, 0, time.UTC)
 	p.Write(t, "empty.json", "")
 	p.Write(t, "my files/x", "")
 	same := func(*testing.T) *clitest.Program { return p }
 	requireWrong(t, same, []string{"check"}, map[string]wrong{
 		"cut off":           {[]string{"cut.jsonl"}, nil, 1, "is not finished", ""},
-		"no file":           {[]string{"none.jsonl"}, nil, 2, "none.jsonl: there is no such file", ""},
-		"no format":         {[]string{"cut.jsonl", "--format", "excel"}, nil, 2, `--format "excel" is not known`, ""},
-		"a rate":            {[]string{"cut.jsonl", "--rate", "0"}, nil, 2, `--rate "0"`, ""},
-		"a limit":           {[]string{"cut.jsonl", "--max-rejects", "0"}, nil, 2, `--max-rejects "0" is not a limit`, ""},
 		"damaged":           {[]string{"bad.jsonl.gz", "--format", "mixpanel"}, nil, 1, "bad.jsonl.gz", ""},
 		"a folder":          {[]string{"good.jsonl", "--format", "mixpanel", "--report", "none/report.html"}, nil, 1, "the page none/report.html cannot be written: no such file or directory", "give a path that can be written with --report FILE"},
-		"no more files":     {nil, nil, 2, "no files are named", ""},
 		"a folder of files": {[]string{"my files", "--format", "mixpanel"}, nil, 2, "my files: this is a folder", "name its files, such as 'my files/*'"},
 		"an empty file":     {[]string{"empty.json", "--format", "mixpanel"}, nil, 3, "no event would be sent: the files have no records", "Is the export complete, and are they the right files?"},
 	})
@@ -166,7 +144,7 @@ const anEarlierPage = "<!DOCTYPE html><title>Check: ready – hogimport</title>"
 func TestAPageIsReplacedAtOnce(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
-	export(t, p.Dir, "export.jsonl", 10, 0, time.UTC)
+	export(t, p, "export.jsonl", 10, 0, time.UTC)
 	p.Write(t, "report.html", anEarlierPage)
 	p.Write(t, "report.html"+durable.TempEnding+"/x", "")
 	p.Ends(t, 1, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
@@ -211,11 +189,9 @@ func TestAReportOverwritesNothingElse(t *testing.T) {
 func TestNumbersOfManyNamesHaveTheirThousandsDivided(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
-	var text strings.Builder
-	for i := range 1500 {
-		fmt.Fprintf(&text, `{"event":"name %d","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`+"\n", i)
-	}
-	p.Write(t, "e.jsonl", text.String())
+	p.Lines(t, "e.jsonl", 1500, func(i int) string {
+		return fmt.Sprintf(`{"event":"name %d","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z"}`, i)
+	})
 	assert.Regexp(t, `\n1,\d\d\d more `, p.Ends(t, 0, "check", "e.jsonl").Stdout)
 	assert.Regexp(t, `and 1,\d\d\d more names`, p.Ends(t, 0, "run", "e.jsonl", "--yes", "--rate", "none").Stderr)
 }
@@ -234,7 +210,7 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 	assert.NotContains(t, killed.Stdout, "--until")
 	assert.NotContains(t, killed.Stdout, "Nothing has been sent")
 	assert.NotContains(t, killed.Stdout, "hogimport trial")
-	says(t, killed.Stdout, "An import of these files has begun: hogimport-state/e (killed, at least ",
+	clitest.Says(t, killed.Stdout, "An import of these files has begun: hogimport-state/e (killed, at least ",
 		"Its flags are kept, except for --max-rejects and --rate: give these two again.", "events in these days, all of this import",
 		"They are of hogimport-state/e: continue it with hogimport run")
 	assert.Contains(t, strings.ReplaceAll(killed.Stdout, " \\\n     ", ""), "    hogimport run --state hogimport-state/e --max-rejects 3%\n")
@@ -244,14 +220,14 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 
 	p.Ends(t, 0, "run", "--state", "hogimport-state/e", "--max-rejects", "3%", "--rate", "none")
 	complete := p.Run(t, "check", "e.jsonl")
-	says(t, complete.Stdout, "An import of these files is complete: hogimport-state/e (9,000 acknowledged).")
+	clitest.Says(t, complete.Stdout, "An import of these files is complete: hogimport-state/e (9,000 acknowledged).")
 	assert.NotContains(t, complete.Stdout, "Ready")
-	says(t, complete.Stdout, "They are of hogimport-state/e: compare them with hogimport verify")
+	clitest.Says(t, complete.Stdout, "They are of hogimport-state/e: compare them with hogimport verify")
 	assert.NotContains(t, complete.Stdout, "hogimport run")
 	assert.Contains(t, complete.Stdout, "    hogimport verify --state hogimport-state/e --report verify.html\n")
 	p.Ends(t, 0, "verify")
 	verified := p.Run(t, "check", "e.jsonl")
-	says(t, verified.Stdout, "They are of hogimport-state/e, which is verified")
+	clitest.Says(t, verified.Stdout, "They are of hogimport-state/e, which is verified")
 	assert.NotContains(t, verified.Stdout, "What to do next")
 
 	// Events of a live SDK on the last day are others.
@@ -261,16 +237,16 @@ func TestCheckKnowsTheEventsOfItsOwnImport(t *testing.T) {
 		})
 	}
 	live := p.Run(t, "check", "e.jsonl")
-	says(t, live.Stdout, "The project already has 40 other events in these days", "--until 2024-01-07.",
+	clitest.Says(t, live.Stdout, "The project already has 40 other events in these days", "--until 2024-01-07.",
 		"more are of this import: they are of hogimport-state/e, which is verified")
 
 	// A file that was moved is the same one. The state folder of an import of other files says nothing of these.
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "other"), 0o700))
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "e.jsonl"), filepath.Join(p.Dir, "other", "e.jsonl")))
-	says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "An import of these files is complete")
+	clitest.Says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "An import of these files is complete")
 	p.Events(t, "e.jsonl", 100, nil)
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "e.jsonl"), filepath.Join(p.Dir, "other", "e.jsonl")))
-	says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "Nothing has been sent so far.")
+	clitest.Says(t, p.Run(t, "check", "other/e.jsonl").Stdout, "Nothing has been sent so far.")
 }
 
 // To leave out every event is no advice.
@@ -284,7 +260,7 @@ func TestCheckNeverSaysToLeaveOutAll(t *testing.T) {
 		})
 	}
 	r := p.Run(t, "check", "e.jsonl")
-	says(t, r.Stdout, "The project already has 3 events in these days", "In 3 days both the project and the files have events")
+	clitest.Says(t, r.Stdout, "The project already has 3 events in these days", "In 3 days both the project and the files have events")
 	assert.NotContains(t, r.Stdout, "--until")
 	var report formats.CheckReport
 	require.NoError(t, json.Unmarshal([]byte(p.Run(t, "check", "e.jsonl", "--json").Stdout), &report))
@@ -298,7 +274,203 @@ func TestCheckSaysThatTheProjectWasNotAsked(t *testing.T) {
 	p := clitest.New(t, nil)
 	p.Events(t, "e.jsonl", 10, nil)
 	r := p.Run(t, "check", "e.jsonl")
-	says(t, r.Stdout, "Note: The project was not asked Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID")
+	clitest.Says(t, r.Stdout, "Note: The project was not asked Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID")
 	p.Env = append(p.Env, "POSTHOG_PERSONAL_API_KEY=phx_x", "POSTHOG_PROJECT_ID=1", "POSTHOG_HOST=nowhere")
 	p.Run(t, "check", "e.jsonl").Out(t, `Note: The project could not be asked --host "nowhere" is neither a region nor a URL`)
+}
+
+// A user can run the commands that a check advises as they are written: with flags that the command
+// has for this format, and with the zone and format that the check has found.
+func TestAdviceCanBeFollowed(t *testing.T) {
+	t.Parallel()
+	const event = `{"event":"e","distinct_id":"p","timestamp":"2024-05-01T12:00:00Z"`
+	young := time.Now().Add(-time.Hour).UTC().Format(time.RFC3339)
+	live := liveEvents()
+	for name, c := range map[string]struct {
+		file, content string
+		args          []string
+		says, never   []string
+	}{
+		"a table that needs a zone": {
+			"a.csv", "event,distinct_id,timestamp\ne,p,2024-05-01 12:00:00\n", nil,
+			[]string{`the time "2024-05-01 12:00:00" has no offset: give --zone, such as UTC`, "hogimport check a.csv --format csv --zone ZONE --report report.html"},
+			[]string{"look like --format", "another format", "Options.", "allow it with --max-rejects"}, // an import needs one good event
+		},
+		"no good event": {
+			"a.csv", "event,distinct_id,timestamp\na,b,2024-05-01 12:00:00\n", []string{"--max-rejects", "none"},
+			[]string{"no event would be sent: the files have 1 record; rejected: 1, left out: 0 Are they the right files, and is it the right --format, --zone or --map?"}, nil,
+		},
+		"no zone that fits": {
+			"live.json", live, []string{"--format", "mixpanel"},
+			[]string{"Say in which zone the times are, such as UTC or US/Pacific. Then check again.", "hogimport check live.json --format mixpanel --zone ZONE --report report.html"}, nil,
+		},
+		"no event in a file": {
+			"live.json", live, []string{"--format", "amplitude"},
+			[]string{"Warning: Some files need a look 1 file has no record that makes an event. Is --format right?"}, []string{"?."},
+		},
+		"a time of a zone that is not named": {
+			"a.csv", "event,distinct_id,at\ne,p,2024-05-01 12:00 PST\n", []string{"--map", "time=at|layout:2006-01-02 15:04 MST"},
+			[]string{`PST of the time "2024-05-01 12:00 PST" is not known in UTC: give --zone, a time zone whose clocks have it`}, nil,
+		},
+		"another format": {
+			"a.jsonl", `{"event":"e","properties":{"time":1714564800,"distinct_id":"p"}}` + "\n", nil,
+			[]string{"The files look like --format mixpanel.", "hogimport check a.jsonl --format mixpanel --report"}, []string{"--map", "--zone"},
+		},
+		"lines of PostHog": {
+			"a.jsonl", event + `,"what":1}` + "\n", nil, []string{"Correct --format, or the files"}, []string{"--map", "--zone"},
+		},
+		"two ids in a table": {
+			"a.csv", "event,user,distinct_id,timestamp\ne,p,q,2024-05-01T12:00:00Z\n", []string{"--map", "person=user"},
+			[]string{"Take the property with --map person=distinct_id, or leave it out with --map drop=distinct_id"}, nil,
+		},
+		"two ids in lines": {
+			"a.jsonl", event + `,"properties":{"distinct_id":"q"}}` + "\n", nil, []string{"Leave the wrong one out of the files"}, []string{"--map"},
+		},
+		"a young event": {
+			"a.jsonl", strings.ReplaceAll(event, "2024-05-01T12:00:00Z", young) + "}\n", nil,
+			[]string{"an age of at least 2 days: the service bills younger events (a.jsonl:1"}, []string{"GateOptions"},
+		},
+		"a merge for good": {
+			"a.jsonl", strings.ReplaceAll(event, `"e"`, `"$merge_dangerously"`) + `,"properties":{"alias":"a"}}` + "\n", nil,
+			[]string{"so hogimport does not send it", "want another name, since hogimport does not send this: it merges persons"}, []string{"GateOptions", "Allow it"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			p := clitest.New(t, nil)
+			p.Write(t, c.file, c.content)
+			r := p.Ends(t, 3, append([]string{"check", c.file}, c.args...)...).Never(t, c.never...)
+			clitest.Says(t, r.Stdout+r.Stderr, c.says...)
+		})
+	}
+}
+
+// The zone that was given stays in the next command where the test of it finds no better one.
+func TestTheNextCommandKeepsTheZone(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	export(t, p, "e.json", 300, 0, time.FixedZone("", 20*3600+900))
+	r := p.Ends(t, 3, "check", "e.json", "--format", "mixpanel", "--zone", "Asia/Tokyo")
+	clitest.Says(t, r.Stdout, "hogimport check e.json --format mixpanel --zone Asia/Tokyo --report")
+}
+
+// A fix sorts nothing, so nothing is said of --sort.
+func TestAFixDoesNotAdviseToSort(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, hogapitest.New())
+	p.Lines(t, "e.csv", 61, func(i int) string {
+		at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC).AddDate(0, 0, (i*7)%60).Format(time.RFC3339)
+		switch {
+		case i == 0:
+			return "event,distinct_id,timestamp,at"
+		case i <= 40:
+			return "e,p,never," + at
+		}
+		return "e,p," + at + "," + at
+	})
+	p.Ends(t, 0, "run", "e.csv", "--yes", "--rate", "none", "--max-rejects", "none").Out(t, "--sort")
+	p.Ends(t, 0, "fix", "--yes", "--rate", "none", "--map", "time=at").Out(t, "40 events acknowledged").Never(t, "--sort")
+}
+
+// liveEvents are records of Mixpanel whose times no zone fits.
+func liveEvents() string {
+	var live strings.Builder
+	for i := range 12 {
+		at := 1652825148 + int64(i)*600
+		stored := (at + 7*3600 - int64(i%4/3)*3600) * 1000
+		fmt.Fprintf(&live, `{"event":"a","properties":{"time":%d,"distinct_id":"p","$insert_id":"i%d","$mp_api_timestamp_ms":%d,"mp_processing_time_ms":%d}}`+"\n",
+			at, i, stored, stored+50)
+	}
+	return live.String()
+}
+
+// Advice at the end of a run that sends nothing, and of a check that cannot ask the project.
+func TestAdviceOfARunThatSendsNothing(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Write(t, "loc.csv", "event,distinct_id,timestamp\na,b,2024-05-01 12:00:00\n")
+	p.Ends(t, 3, "run", "loc.csv", "--yes").Err(t, "Checked the only record: 0 good, 1 rejected, 0 left out.",
+		"All reasons with examples: hogimport check "+filepath.Join(p.Dir, "loc.csv")+" --format csv")
+	p.Events(t, "own.jsonl", 3, nil)
+	p.Ends(t, 3, "run", "own.jsonl", "--format", "mixpanel", "--yes").Err(t, "all of this would be left out; nothing was sent "+
+		"The files look like --format jsonl. Is it the right --format or --zone? Check them as that format: hogimport check "+filepath.Join(p.Dir, "own.jsonl")+" --format jsonl")
+	server.Script(ops.Query, hogapitest.Status(401))
+	p.Write(t, "live.json", liveEvents())
+	p.Run(t, "check", "live.json", "--format", "mixpanel", "--zone", "US/Pacific").
+		Err(t, "warning: the project was not asked which days it has: counting what the project has: 401 ").Never(t, "hogapi: ")
+}
+
+// logins writes an export of ten people of a project with simplified ID merge: each has three records before login and
+// two after it.
+func logins(t *testing.T, p *clitest.Program, name string) {
+	t.Helper()
+	at := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
+	p.Lines(t, name, 50, func(i int) string {
+		id := fmt.Sprintf(`"distinct_id":"$device:d%d"`, i%10)
+		if i >= 30 {
+			id = fmt.Sprintf(`"distinct_id":"user-%d","$user_id":"user-%[1]d","$device_id":"d%[1]d"`, i%10)
+		}
+		when := at.Add(time.Duration(i) * time.Hour)
+		return fmt.Sprintf(`{"event":"Search","properties":{"time":%d,%s,"$insert_id":"id%06d","mp_processing_time_ms":%d}}`, when.Unix(), id, i, when.UnixMilli()+700)
+	})
+}
+
+// A record that is left out is shown with its reason, its place and advice.
+func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	logins(t, p, "export.jsonl")
+	raw := p.Read(t, "export.jsonl")
+	lines := strings.SplitAfter(raw, "\n")
+	for _, i := range []int{4, 40} {
+		lines[i] = fmt.Sprintf(`{"event":"Search","properties":{"time":1672531200,"$insert_id":"none%d"}}`+"\n", i)
+	}
+	p.Write(t, "export.jsonl", strings.Join(lines, ""))
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
+	r.Narrow(t)
+	page := p.Read(t, "report.html")
+	for _, text := range []string{r.Stdout, page} {
+		clitest.Says(t, text, "2 records name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them")
+		clitest.Says(t, text, "For example export.jsonl:5, export.jsonl:41.")
+		clitest.Says(t, text, "so PostHog cannot store them. Nothing can be done here. For")
+		clitest.Says(t, text, "hogimport check export.jsonl --format mixpanel --left-out left-out.txt")
+		assert.NotContains(t, text, "on purpose")
+	}
+	assert.Equal(t, 2, strings.Count(page, ">In the file<"), "a record from before login, and one from after it")
+}
+
+// Without the two flags every person would be there twice, so check says it wherever it is read, and the command has them.
+func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
+	t.Parallel()
+	p := clitest.New(t, nil)
+	logins(t, p, "export.jsonl")
+	const says1 = "30 records are from before login"
+	const says2 = "Add --device-prefix --links, or each person appears twice"
+	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --links"
+	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
+	r.Narrow(t)
+	raw := p.Read(t, "report.html")
+	for where, text := range map[string]string{"the text": clitest.Words(r.Stdout), "the page": raw} {
+		for _, want := range []string{says1, says2, command, "--links joins the ids of each person first"} {
+			assert.Contains(t, clitest.Words(text), want, where)
+		}
+	}
+	asJSON := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--zone", "UTC", "--json")
+	var report formats.CheckReport
+	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &report))
+	assert.Contains(t, report.Test, says1)
+	assert.Contains(t, report.Test, says2)
+	assert.NotContains(t, report.Test, "Options.", "flags, and not names of the library")
+
+	with := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--device-prefix")
+	clitest.Says(t, with.Stdout, "Add --links, or each person appears twice")
+	assert.NotContains(t, with.Stdout, "Add --device-prefix")
+	links := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--links")
+	clitest.Says(t, links.Stdout, "Add --device-prefix, or each person appears twice", command)
+	both := p.Run(t, "check", "export.jsonl", "--format", "mixpanel", "--device-prefix", "--links")
+	assert.NotContains(t, both.Stdout, "Warning")
+	clitest.Says(t, both.Stdout, "OK: 30 records are from before login", command)
+	none := clitest.New(t, nil)
+	export(t, none, "export.jsonl", 100, 0, time.UTC)
+	assert.NotContains(t, none.Run(t, "check", "export.jsonl", "--format", "mixpanel").Stdout, "--links")
 }

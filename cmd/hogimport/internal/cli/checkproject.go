@@ -141,7 +141,8 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	args := commandLine(in)
 	if failed {
 		text := "Correct the files, or the options that say how they are read. Then check again."
-		if isLocal && in.Zone == "" || isWithoutZone(p) {
+		lacksZone := func(e hogapi.CheckExample) bool { return strings.Contains(e.Text, "has no offset: give --zone") }
+		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[reasons.BadRecord].Examples, lacksZone) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}
 		return []page.Step{{
@@ -179,13 +180,6 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 			Command: c.verifyCommand(filepath.Join(stateRoot, stateName(paths))),
 		},
 	}
-}
-
-// isWithoutZone reports whether the first records that make no event have times without an offset.
-func isWithoutZone(p *page.Check) bool {
-	return slices.ContainsFunc(p.Report.Reasons[reasons.BadRecord].Examples, func(e hogapi.CheckExample) bool {
-		return strings.Contains(e.Text, "has no offset: give --zone")
-	})
 }
 
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +

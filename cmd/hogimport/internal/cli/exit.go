@@ -158,7 +158,11 @@ func (e *importError) explained() *fault {
 	case ok:
 		f := faultOfStop(stop, begun)
 		if f.code == codeRejects {
-			f.todo += e.afterRejects(begun)
+			f.todo = "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
+			if begun {
+				f.todo = fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
+					"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
+			}
 		}
 		if f.code == codeStopped || begun {
 			f.more = append(f.more, e.soFar())
@@ -211,14 +215,6 @@ func (e *importError) soFar() string {
 		text += fmt.Sprintf(", and %s under way will be sent again", progress.Number(int64(unsettled.Count)))
 	}
 	return text + "; the position is in " + e.state.dir
-}
-
-func (e *importError) afterRejects(begun bool) string {
-	if !begun {
-		return "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
-	}
-	return fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
-		"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
 }
 
 const resume = "run the same command again: it continues where it stopped"

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"log/slog"
 	"path/filepath"
 	"strings"
 	"time"
@@ -81,9 +80,10 @@ func newFetchMixpanelCommand(a *app) *cobra.Command {
 		Use: "mixpanel DIR", Short: "Download the raw events of a Mixpanel project", Example: fetchMixpanelExample, Args: folderOnly,
 		Long: fetchHelp + `
 
-Mixpanel takes 60 requests an hour: 60 files of a day, or of up to 31 with
---days. A day that is not over is left out, and named. Events of phones that
-were offline arrive up to 5 days later: --again downloads such days again.`,
+Mixpanel allows 60 requests an hour, and each request downloads one file. A file
+has one day, or up to 31 days with --days. A day that is not over is left out,
+and named. Events of phones that were offline arrive up to 5 days later: --again
+downloads such days again.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			m.Region, m.Host = f.region, f.host
 			m.ServiceAccount = cmp.Or(m.ServiceAccount, a.env("MIXPANEL_SERVICE_ACCOUNT"))
@@ -164,22 +164,18 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 	return from, to, nil
 }
 
-// maxBytes returns the largest number of bytes that one run downloads; below 0, there is no limit.
-func (f *fetchFlags) maxBytes() int64 {
-	if f.most <= 0 {
-		return -1
-	}
-	return min(f.most, 1<<20) << 30
-}
-
 func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir string, read input, isAgain bool) error {
 	from, to, err := f.days()
 	if err != nil {
 		return err
 	}
-	meter := &fetchMeter{meter: a.meter(), log: a.logger(), forPrograms: a.log == "json", now: time.Now}
-	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter, MaxBytes: f.maxBytes()}.Run(ctx)
-	meter.end()
+	most := int64(-1) // no limit
+	if f.most > 0 {
+		most = min(f.most, 1<<20) << 30
+	}
+	meter := &fetchMeter{Meter: a.meter(), app: a}
+	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter, MaxBytes: most}.Run(ctx)
+	meter.End()
 	if sum.Parts > 0 {
 		if failed := a.showFetched(sum, f, dir, read, err == nil); err == nil {
 			err = failed
@@ -196,7 +192,7 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 			"empty": sum.Empty, "events": sum.Events, "bytes": sum.Bytes, "early": sum.Early,
 		})
 	}
-	text := fmt.Sprintf("%s has %s in %s, %s.", dir, counted(sum.Events, "event"), counted(int64(sum.Parts), "file"), byteText(sum.Bytes))
+	text := fmt.Sprintf("%s has %s in %s, %s.", dir, counted(sum.Events, "event"), counted(int64(sum.Parts), "file"), progress.Bytes(sum.Bytes))
 	if sum.Empty > 0 {
 		text += fmt.Sprintf(" Files without an event: %s.", progress.Number(int64(sum.Empty)))
 	}
@@ -235,93 +231,22 @@ func counted(n int64, thing string) string {
 	return progress.Number(n) + " " + thing
 }
 
-func byteText(n int64) string {
-	size, unit := float64(n), "bytes"
-	for _, larger := range []string{"KB", "MB", "GB", "TB"} {
-		if size < 1000 {
-			break
-		}
-		size, unit = size/1000, larger
-	}
-	if unit == "bytes" || size >= 100 {
-		return fmt.Sprintf("%.0f %s", size, unit)
-	}
-	return fmt.Sprintf("%.1f %s", size, unit)
-}
-
 // fetchMeter shows a download: in one line on a terminal, otherwise with a line a minute, and each wait at
 // once.
 type fetchMeter struct {
-	meter *progress.Meter
-	log   *slog.Logger
-
-	forPrograms bool // --log json
-
-	now func() time.Time
-
-	unit     string
-	total    int
-	held     int
-	part     string
-	received int64
-	events   int64
-	logged   time.Time
+	*progress.Meter
+	app    *app
+	logged time.Time
 }
 
-// Begin implements fetch.Progress.
-func (m *fetchMeter) Begin(unit string, total, held int) {
-	m.unit, m.total, m.held = unit, total, held
-	if held > 0 {
-		m.say(fmt.Sprintf("%s of %s %s are there already.", progress.Number(int64(held)), progress.Number(int64(total)), unit))
-	}
-}
-
-// Asking implements fetch.Progress.
-func (m *fetchMeter) Asking(part string) {
-	m.part, _, _ = strings.Cut(part, " ") // its first day or hour
-	m.show("at " + m.part)
-}
-
-// Received implements fetch.Progress.
-func (m *fetchMeter) Received(n int) {
-	m.received += int64(n)
-	m.show("at " + m.part)
-}
-
-// Whole implements fetch.Progress.
-func (m *fetchMeter) Whole(p fetch.Part, units int) {
-	m.held += units
-	m.events += p.Events
-	m.show("at " + m.part)
-}
-
-// Waiting implements fetch.Progress.
-func (m *fetchMeter) Waiting(reason string, until time.Time) {
-	clock := until.UTC().Format("15:04:05 UTC")
-	m.say(m.now().UTC().Format(time.DateTime) + "  " + reason + ": waiting until " + clock + ".")
-	m.show("waiting")
-}
-
-// Notice implements fetch.Progress.
-func (m *fetchMeter) Notice(text string) { m.say(text + ".") }
-
-func (m *fetchMeter) say(text string) {
-	if !m.forPrograms {
-		text = term.Flow(text)
-	}
-	m.meter.Say(text)
-}
-
-// show shows the progress of the download. Programs get numbers, once a minute.
-func (m *fetchMeter) show(what string) {
-	if m.forPrograms {
-		if now := m.now(); now.Sub(m.logged) >= time.Minute {
-			m.logged = now
-			m.log.Info("progress", "doing", what, "unit", m.unit, "total", m.total, "there", m.held, "events", m.events, "bytes", m.received)
-		}
+// Show implements fetch.Progress. It gives programs numbers, once a minute.
+func (m *fetchMeter) Show(s fetch.Steps) {
+	if m.app.log != "json" {
+		m.Phase(fmt.Sprintf("%s of %s %s, %s, %s", progress.Number(int64(s.Held)), progress.Number(int64(s.Total)), s.Unit, progress.Bytes(s.Bytes), s.Doing))
 		return
 	}
-	m.meter.Phase(fmt.Sprintf("%s of %s %s, %s, %s", progress.Number(int64(m.held)), progress.Number(int64(m.total)), m.unit, byteText(m.received), what))
+	if now := time.Now(); now.Sub(m.logged) >= time.Minute {
+		m.logged = now
+		m.app.logger().Info("progress", "doing", s.Doing, "unit", s.Unit, "total", s.Total, "there", s.Held, "events", s.Events, "bytes", s.Bytes)
+	}
 }
-
-func (m *fetchMeter) end() { m.meter.End() }

@@ -11,8 +11,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
 const fixHelp = `Import the rejects of an import, with a corrected mapping or after the reject
@@ -235,9 +233,4 @@ func sizeOfFile(path string) int64 {
 		return 0
 	}
 	return info.Size()
-}
-
-// fixText returns the advice about the rejects of an import, for the last line of its result.
-func (s *state) fixText(rejected int64) string {
-	return fmt.Sprintf("The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n", term.Line(s.rejects()), progress.Number(rejected), quoted(s.folder()))
 }

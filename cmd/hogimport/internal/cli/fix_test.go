@@ -1,7 +1,6 @@
 package cli_test
 
 import (
-	"bytes"
 	"fmt"
 	"path/filepath"
 	"slices"
@@ -18,16 +17,16 @@ import (
 // actions is a table in which some times are written in another way.
 func actions(t *testing.T, p *clitest.Program, n int, isOdd func(i int) bool) {
 	t.Helper()
-	var b bytes.Buffer
-	b.WriteString("action,user,when\n")
-	for i := range n {
-		when := fmt.Sprintf("2024-05-%02dT12:%02d:00Z", 1+i%28, i%60)
-		if isOdd(i) {
-			when = fmt.Sprintf("%02d.05.2024 12:%02d", 1+i%28, i%60)
+	p.Lines(t, "actions.csv", n+1, func(i int) string {
+		i--
+		switch {
+		case i < 0:
+			return "action,user,when"
+		case isOdd(i):
+			return fmt.Sprintf("click,u%d,%02d.05.2024 12:%02d", i, 1+i%28, i%60)
 		}
-		fmt.Fprintf(&b, "click,u%d,%s\n", i, when)
-	}
-	p.Write(t, "actions.csv", b.String())
+		return fmt.Sprintf("click,u%d,2024-05-%02dT12:%02d:00Z", i, 1+i%28, i%60)
+	})
 }
 
 var readOdd = []string{"--zone", "UTC", "--map", "time=when|layout:02.01.2006 15:04"}
@@ -112,7 +111,7 @@ func TestAMappingWithAMistake(t *testing.T) {
 	r := p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
 	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, layout:…, number or json\n")
 	r = p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
-	says(t, r.Stderr, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
+	clitest.Says(t, r.Stderr, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
 		"the table has action, user, when add --map event=COLUMN --map time=COLUMN with the names of the columns")
 	p.Env = append(p.Env, "HOGIMPORT_MAP=event=action\nperson=user\ntime=when", "HOGIMPORT_RATE=none", "HOGIMPORT_YES=true")
 	p.Ends(t, 0, "run", "actions.csv", "--format", "csv")
@@ -125,7 +124,7 @@ func TestARecordIsCorrectedWithinItsReject(t *testing.T) {
 	ids := p.Events(t, "e.jsonl", 1000, func(i int) bool { return i%500 == 7 })
 	p.Ends(t, 0, "run", "e.jsonl", "--yes", "--rate", "none")
 	p.Ends(t, 3, "fix", "--yes").Err(t, "rejects.jsonl by hand: hogimport fix --help says how")
-	says(t, p.Ends(t, 0, "fix", "--help").Stdout, `Where a record made no event, the line has it in "raw": correct it there, and leave "$reject"`)
+	clitest.Says(t, p.Ends(t, 0, "fix", "--help").Stdout, `If a record made no event, the line has the record in "raw": correct it there and leave "$reject"`)
 	const rejects = "hogimport-state/e/rejects.jsonl"
 	p.Write(t, rejects, strings.ReplaceAll(p.Read(t, rejects), `\"yesterday\"`, `\"2024-05-01T12:00:00Z\"`))
 	p.Ends(t, 0, "fix", "--yes")

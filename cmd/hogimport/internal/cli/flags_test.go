@@ -2,7 +2,6 @@ package cli_test
 
 import (
 	"bytes"
-	"compress/gzip"
 	"encoding/json"
 	"fmt"
 	"io/fs"
@@ -24,16 +23,11 @@ import (
 // mixpanelExport is an export of a project in Pacific time, newest event first.
 func mixpanelExport(t *testing.T, p *clitest.Program, n int) {
 	t.Helper()
-	var b bytes.Buffer
-	packed := gzip.NewWriter(&b)
 	at := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
-	for i := range n {
-		fmt.Fprintf(packed, `{"event":"visit","properties":{"time":%d,"distinct_id":"u%d","$user_id":"u%d","$device_id":"d%d","$insert_id":"i%d"}}`+"\n",
-			at.Add(time.Duration(n-i)*time.Minute).Unix(), i%5, i%5, i%5, i)
-	}
-	require.NoError(t, packed.Close())
-	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, "export"), 0o700))
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "export", "1.jsonl.gz"), b.Bytes(), 0o600))
+	p.Lines(t, "export/1.jsonl.gz", n, func(i int) string {
+		return fmt.Sprintf(`{"event":"visit","properties":{"time":%d,"distinct_id":"u%d","$user_id":"u%[2]d","$device_id":"d%[2]d","$insert_id":"i%[3]d"}}`,
+			at.Add(time.Duration(n-i)*time.Minute).Unix(), i%5, i)
+	})
 }
 
 func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
@@ -43,24 +37,25 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	args := []string{"run", "--format", "mixpanel", "export/*.gz", "--yes", "--rate", "none", "--sort", "--links", "--zone", "US/Pacific", "--until", "2024-05-02"}
 	r := p.Ends(t, 0, args...)
 	assert.Regexp(t, `  [\d,]+ records are at or after --until\.\n`, r.Stdout)
-	says(t, r.Stderr, "5 pairs of ids joined first.")
-	says(t, r.Stdout, " events and 5 links of persons acknowledged; ")
+	clitest.Says(t, r.Stderr, "5 pairs of ids joined first.")
+	clitest.Says(t, r.Stdout, " events and 5 links of persons acknowledged; ")
+	assert.Regexp(t, `complete +[\d,]+ +[\d,]+ +0 +0 +3,005\n`, p.Run(t, "status").Stdout, "an import sends more events than there are records")
 	assert.NotContains(t, r.Stdout+r.Stderr, "than one sent before", "the links that come first are no disorder")
 	again := p.Run(t, args...)
 	assert.Equal(t, r.Stdout, again.Stdout)
-	says(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified",
+	clitest.Says(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified",
 		"Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
 	verified := p.Ends(t, 0, "verify", "--report", "verify.html")
 	verified.Narrow(t)
 	assert.Regexp(t, `^Complete: all [\d,]+ events are in the project, [\d,]+ of the files and\s+5\s+links\s+of\s+persons\.`, verified.Stdout)
-	says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
+	clitest.Says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
 	removed := "Remove hogimport-state/1/sorted, which holds the sorted events: the import is verified. Another verify may make it again."
-	says(t, verified.Stdout, removed)
+	clitest.Says(t, verified.Stdout, removed)
 	html := p.Read(t, "verify.html")
 	assert.Contains(t, html, removed)
 	require.NoError(t, os.RemoveAll(filepath.Join(p.Dir, "hogimport-state/1/sorted")))
 	assert.NotContains(t, p.Run(t, "verify").Stdout, "Remove ")
-	links, last := 0, time.Time{}
+	links, last, oldest := 0, time.Time{}, time.Now()
 	for e := range server.Ledger().Events() {
 		assert.True(t, e.Time.Before(time.Date(2024, 5, 2, 0, 0, 0, 0, time.UTC)))
 		if e.Event == "$identify" {
@@ -68,34 +63,16 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 			assert.True(t, last.IsZero(), "links come first")
 			continue
 		}
+		if e.Time.Before(oldest) {
+			oldest = e.Time
+		}
 		if e.DistinctID == "u0" {
 			assert.False(t, e.Time.Before(last), "oldest first")
 			last = e.Time
 		}
 	}
 	assert.Equal(t, 5, links)
-	assert.Equal(t, time.Date(2024, 5, 1, 7, 1, 0, 0, time.UTC), oldest(server), "midnight in Los Angeles is 07:00 in UTC")
-}
-
-// With --sort, a warning that advises --sort would mislead.
-func TestWideBatchesAreNamedWithoutSort(t *testing.T) {
-	t.Parallel()
-	p := clitest.New(t, hogapitest.New())
-	p.Events(t, "e.jsonl", 5000, nil)
-	run := []string{"run", "e.jsonl", "--yes", "--rate", "none", "--state"}
-	r := p.Ends(t, 0, append(run, "a")...)
-	says(t, r.Stdout, "of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.")
-	r = p.Ends(t, 0, append(run, "b", "--sort")...)
-	assert.NotContains(t, r.Stdout, "more than a day")
-}
-
-func oldest(server *hogapitest.Server) (at time.Time) {
-	for e := range server.Ledger().Events() {
-		if e.Event == "visit" && (at.IsZero() || e.Time.Before(at)) {
-			at = e.Time
-		}
-	}
-	return at
+	assert.Equal(t, time.Date(2024, 5, 1, 7, 1, 0, 0, time.UTC), oldest, "midnight in Los Angeles is 07:00 in UTC")
 }
 
 func TestPersonPropertiesByPolicy(t *testing.T) {
@@ -152,7 +129,7 @@ func TestPostHogEventsStayAsTheyAre(t *testing.T) {
 	assert.Equal(t, []string{`"$set":{"plan":"free"}`, `"$set":{"plan":"pro"}`}, sets, "oldest first")
 
 	r = p.Ends(t, 0, "run", "export.jsonl", "--format", "posthog", "--yes", "--state", "unsorted")
-	says(t, r.Stderr, "without --sort persons can end with old values")
+	clitest.Says(t, r.Stderr, "without --sort persons can end with old values")
 }
 
 func TestResultNamesSharedUUIDs(t *testing.T) {
@@ -161,9 +138,9 @@ func TestResultNamesSharedUUIDs(t *testing.T) {
 	const line = `{"uuid":"00000000-0000-4000-8000-000000000001","event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d}}` + "\n"
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), fmt.Appendf(nil, line+line, 1, 2), 0o600))
 	r := p.Run(t, "check", "e.jsonl")
-	says(t, r.Stdout, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
+	clitest.Says(t, r.Stdout, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
 	r = p.Ends(t, 0, "run", "e.jsonl", "--yes")
-	says(t, r.Stdout, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
+	clitest.Says(t, r.Stdout, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
 	r.Narrow(t)
 }
 
@@ -211,7 +188,7 @@ func TestAFolderWithFilesOfOthersIsNotUsed(t *testing.T) {
 			r := p.Run(t, command, "e.jsonl", "--yes", "--state", folder, "--project-key", hogapitest.DefaultProjectKey)
 			assert.NotZero(t, r.Code, "%s %s", command, name)
 			if command == "run" {
-				says(t, r.Stderr, want)
+				clitest.Says(t, r.Stderr, want)
 			}
 			content, err := os.ReadFile(file)
 			require.NoError(t, err)
@@ -268,8 +245,11 @@ func TestKeysInFiles(t *testing.T) {
 		ids := p.Events(t, "events.jsonl", 10, nil)
 		p.Write(t, "key", hogapitest.DefaultProjectKey+"\n")
 		p.Env = append(p.Env, "POSTHOG_PROJECT_API_KEY=")
-		p.Ends(t, 0, append([]string{"run", "events.jsonl", "--yes"}, args...)...)
+		p.Ends(t, 0, append([]string{"run", "events.jsonl", "--yes", "--state", filepath.Join(t.TempDir(), "state")}, args...)...)
 		clitest.RequireWhole(t, server, ids)
+		left, err := os.ReadDir(p.Dir)
+		require.NoError(t, err)
+		assert.Len(t, left, 2, "nothing is written outside of the state folder")
 	}
 }
 
@@ -296,7 +276,7 @@ func TestKeysAmongTheArguments(t *testing.T) {
 	const personal = "phx_secretsecretsecretsecretsecret"
 	for _, args := range [][]string{{"verify", "--personal-key-file", personal}, {"run", "e.jsonl", "--project-key=" + personal}, {"check", personal}} {
 		r := p.Ends(t, 2, args...)
-		says(t, r.Stderr, "a personal API key is among the arguments, where every user of this machine can see it put it into POSTHOG_PERSONAL_API_KEY, or into a file")
+		clitest.Says(t, r.Stderr, "a personal API key is among the arguments, where every user of this machine can see it put it into POSTHOG_PERSONAL_API_KEY, or into a file")
 		assert.NotContains(t, r.Stderr, "secret")
 	}
 	assert.Equal(t, 0, p.Run(t, "check", "phx_export.jsonl").Code, "a file of such a name is no key")
@@ -329,43 +309,43 @@ func TestTheFormatOfAPatternIsThatOfItsFiles(t *testing.T) {
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "export"), 0o700))
 	p.Events(t, "export/2024-01.jsonl", 5, nil)
 	p.Events(t, "export/2024-02.jsonl", 7, nil)
-	says(t, p.Ends(t, 0, "check", "export/*").Stdout, "hogimport run export/* --format jsonl --yes")
+	clitest.Says(t, p.Ends(t, 0, "check", "export/*").Stdout, "hogimport run export/* --format jsonl --yes")
 	p.Write(t, "export/notes.txt", "x")
-	says(t, p.Ends(t, 2, "check", "export/*").Stderr, "the format of the files is not named")
+	clitest.Says(t, p.Ends(t, 2, "check", "export/*").Stderr, "the format of the files is not named")
 }
 
 // Times of a project in Pacific time look like UTC, and would be stored 8 hours wrong: run says so before it sends.
 func TestLocalTimesAreNamedBeforeTheyAreSent(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
-	export(t, p.Dir, "e.json", 300, 0, pacific(t))
+	export(t, p, "e.json", 300, 0, pacific(t))
 	args := []string{"run", "e.json", "--format", "mixpanel", "--rate", "none", "--yes", "--state"}
 	said := func(args ...string) string {
 		r := p.Ends(t, 0, args...)
 		return clitest.Words(r.Stderr)
 	}
 	refused := p.Ends(t, 2, append(args, "none")...)
-	says(t, refused.Stderr, "hogimport: the times look local, not UTC: most events would be stored at the wrong hour. Nothing was sent",
-		"give --zone America/Los_Angeles, which fits, or another zone with these clocks; or --zone UTC to send the times as they are")
+	clitest.Says(t, refused.Stderr, "hogimport: The times are local, not UTC. Nothing was sent", "and would be stored at the wrong hour.",
+		"give --zone America/Los_Angeles, or another zone with these clocks. To send the times as they are, give --zone UTC.")
 	assert.Empty(t, server.Calls(ops.Capture))
 	assert.NoFileExists(t, filepath.Join(p.Dir, "none/import.json"))
 
-	const local = "hogimport: warning: the times look local, not UTC"
+	const local = "hogimport: warning: The times are local, not UTC"
 	text := said(append(args, "utc", "--zone", "UTC")...)
 	assert.Contains(t, text, local, "it is said all the same")
 	assert.NotContains(t, said(append(args, "utc", "--zone", "UTC")...), local, "once it is sent it is too late")
 
 	text = said(append(args, "right", "--zone", "US/Pacific")...)
-	assert.NotContains(t, text, "warning: the times", "US/Pacific has the clocks of Los Angeles")
+	assert.NotContains(t, text, "warning: The times", "US/Pacific has the clocks of Los Angeles")
 	assert.NotContains(t, text, "--zone")
-	assert.Contains(t, said(append(args, "other", "--zone", "Asia/Tokyo")...), "warning: the times do not fit Asia/Tokyo")
+	assert.Contains(t, said(append(args, "other", "--zone", "Asia/Tokyo")...), "warning: The times do not fit Asia/Tokyo")
 
 	lines := said(append(args, "json", "--log", "json", "--zone", "UTC")...)
 	var warned bool
 	for line := range strings.SplitSeq(strings.ReplaceAll(lines, "} {", "}\n{"), "\n") {
 		var fields struct{ Level, Msg string }
 		require.NoError(t, json.Unmarshal([]byte(line), &fields), line)
-		warned = warned || fields.Level == "WARN" && strings.Contains(fields.Msg, "look local")
+		warned = warned || fields.Level == "WARN" && strings.Contains(fields.Msg, "are local")
 	}
 	assert.True(t, warned, lines)
 }
@@ -375,28 +355,26 @@ func TestFilesWhoseZoneCannotBeTested(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	mixpanelExport(t, p, 30)
 	run := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none"}
-	p.Run(t, append(run, "--state", "a")...).Err(t, "warning: the time zone could not be tested")
+	p.Run(t, append(run, "--state", "a")...).Err(t, "warning: The time zone could not be tested")
 	r := p.Run(t, append(run, "--state", "b", "--zone", "US/Pacific")...)
 	assert.NotContains(t, r.Stderr, "warning")
 }
 
 // export writes a Mixpanel export of n events, 7 hours apart, in the time of a zone as if it were
 // UTC. Every bad-th record has no time; 0: every record has one.
-func export(t *testing.T, dir, name string, n, bad int, zone *time.Location) {
+func export(t *testing.T, p *clitest.Program, name string, n, bad int, zone *time.Location) {
 	t.Helper()
-	var b bytes.Buffer
 	at := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range n {
+	p.Lines(t, name, n, func(i int) string {
 		arrived := at.Add(time.Duration(i) * 7 * time.Hour)
 		_, ahead := arrived.In(zone).Zone()
 		stamp := fmt.Sprintf(`"time":%d,`, arrived.Unix()+int64(ahead))
 		if bad > 0 && i%bad == 0 {
 			stamp = ""
 		}
-		fmt.Fprintf(&b, `{"event":"%s","properties":{%s"distinct_id":"user-%d","$insert_id":"id%06d","plan":"pro <b>","mp_processing_time_ms":%d}}`+"\n",
+		return fmt.Sprintf(`{"event":"%s","properties":{%s"distinct_id":"user-%d","$insert_id":"id%06d","plan":"pro <b>","mp_processing_time_ms":%d}}`,
 			[]string{"Sign up", "Search", "<script>alert(1)</script>"}[i%3], stamp, i%19, i, arrived.UnixMilli()+700)
-	}
-	require.NoError(t, os.WriteFile(filepath.Join(dir, name), b.Bytes(), 0o600))
+	})
 }
 
 func pacific(t *testing.T) *time.Location {

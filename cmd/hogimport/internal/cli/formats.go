@@ -17,9 +17,11 @@ import (
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
 
-Files may be packed with gzip, zstd or zip. For files of another form, --map
-gives the meaning of a column or member, TARGET=SOURCE; --header names the
-columns of a table that has no header. The targets are:
+Files may be packed with gzip, zstd or zip. To read a table or JSON of any other
+tool, say what each column or member is, with --map TARGET=SOURCE. If a table
+has no header, --header names its columns.
+
+TARGET is one of:
 
   event person time     required; a time without an offset is in --zone, and
                         refused if there is no --zone
@@ -29,20 +31,20 @@ columns of a table that has no header. The targets are:
   *                     all members of an object become properties
   drop                  left out
 
-The source is a column, or a path such as properties.time; names with dots or
-bars are quoted ("a.b"). It can be followed by how it is read:
+SOURCE is a column, a path such as properties.time, or const:TEXT. Quote a name
+with dots or bars ("a.b"). A column or path can be followed by how it is read:
 
   |unix |unixms |unixus       the time in units since 1970
   |layout:02.01.2006 15:04    the time as 2 January 2006, 15:04:05 is written
   |number                     a text that is a number
   |json                       a text that is JSON
 
-or is const:TEXT. Of several sources for one target, the first that is not empty
-counts. Other columns become properties with the same names; the columns event,
+If a target has several sources, the first one that is not empty counts. Columns
+without --map become properties with their own names; the columns event,
 distinct_id, timestamp, uuid and anonymous_id need no --map.
 
 A record is rejected if its time cannot be read to the end, or if the clocks of
-the zone skip it. Of a time that the clocks show twice, the first counts.`
+the zone skip it. If the clocks show a time twice, the first one counts.`
 
 const formatsExample = `  hogimport run --format csv actions.csv --map event=action \
       --map person=user --map person=device --map 'time=when|unix'

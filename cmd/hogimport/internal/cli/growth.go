@@ -193,7 +193,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 		return dir, nil, usageError(fmt.Sprintf("the import in %s began with other files, or with other content: %s", dir, filepath.Base(imports[0].kept.Files[0].Path)),
 			"give other files a state folder of their own, with --state DIR")
 	case len(found.changed) > 0:
-		return dir, nil, usageError(changedText(found.changed, found.changedIn),
+		return dir, nil, usageError(fmt.Sprintf("changed since the import in %s, so added records would not be sent: %s", found.changedIn.dir, someFiles(found.changed)),
 			"import it once more with --state and another folder, and leave it out here. Lines that were sent already are sent again: "+
 				"with the --import-id of that import they keep their uuids if the file has only become longer")
 	case len(found.begun) == 0:
@@ -220,7 +220,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 	}
 	a.note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
 		page.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
-	if slices.ContainsFunc(importsBelow(""), func(s *state) bool { return r.importID != "" && s.kept.ID == r.importID }) {
+	if r.importID != "" && hasImport(r.importID) {
 		return dir, nil, usageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
 	}
 	asked.Files = found.fresh
@@ -289,9 +289,17 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 
 // freeFolder returns a new state folder with a name like dir, unless the user named the folder.
 func freeFolder(dir, given string) string {
-	free := dir
-	for n := 2; given == "" && isTaken(free); n++ {
-		free = fmt.Sprintf("%s-%d", dir, n)
+	if given != "" {
+		return dir
+	}
+	return numbered(dir, isTaken)
+}
+
+// numbered returns a name that is not taken: the given one, or with the first free number at its end.
+func numbered(name string, isTaken func(name string) bool) string {
+	free := name
+	for n := 2; isTaken(free); n++ {
+		free = fmt.Sprintf("%s-%d", name, n)
 	}
 	return free
 }
@@ -304,13 +312,9 @@ func isTaken(dir string) bool {
 	return err == nil && found && s.kept.Files != nil
 }
 
-// newID returns a name for a new import that no other import has.
-func newID(id string) string {
-	free := id
-	for n := 2; slices.ContainsFunc(importsBelow(""), func(s *state) bool { return s.kept.ID == free }); n++ {
-		free = fmt.Sprintf("%s-%d", id, n)
-	}
-	return free
+// hasImport reports whether an import of any project has a name.
+func hasImport(id string) bool {
+	return slices.ContainsFunc(importsBelow(""), func(s *state) bool { return s.kept.ID == id })
 }
 
 // someFiles names one file, or the first and the last.
@@ -327,14 +331,6 @@ func folders(imports []*state) string {
 		dirs = append(dirs, s.dir)
 	}
 	return strings.Join(dirs, ", ")
-}
-
-func changedText(changed []string, in *state) string {
-	has := "has"
-	if len(changed) > 1 {
-		has = "have"
-	}
-	return fmt.Sprintf("%s %s changed since the import in %s: added records would not be sent", someFiles(changed), has, in.dir)
 }
 
 // keepFiles saves the files that the import has from now on; earlier files keep their old sizes and digests.

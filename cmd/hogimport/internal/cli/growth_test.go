@@ -20,12 +20,9 @@ func month(t *testing.T, p *clitest.Program, name string, n int) {
 	t.Helper()
 	at, err := time.Parse("2006-01", strings.TrimSuffix(filepath.Base(name), ".jsonl"))
 	require.NoError(t, err)
-	var b strings.Builder
-	for i := range n {
-		fmt.Fprintf(&b, `{"event":"visit","distinct_id":"p%d","timestamp":%q}`+"\n", i%7, at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
-	}
-	require.NoError(t, os.MkdirAll(filepath.Join(p.Dir, filepath.Dir(name)), 0o700))
-	p.Write(t, name, b.String())
+	p.Lines(t, name, n, func(i int) string {
+		return fmt.Sprintf(`{"event":"visit","distinct_id":"p%d","timestamp":%q}`, i%7, at.Add(time.Duration(i)*time.Second).Format(time.RFC3339))
+	})
 }
 
 // An export grows by a file a month. Check calls new files new, run continues with these, and verify finds all.
@@ -42,13 +39,13 @@ func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 		month(t, p, name, 100)
 		if i > 0 {
 			said := check()
-			says(t, said, "Not imported: 1 file, "+filepath.Base(name)+".")
+			clitest.Says(t, said, "Not imported: 1 file, "+filepath.Base(name)+".")
 			assert.NotContains(t, said, "is complete")
-			says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
+			clitest.Says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
 		}
 		p.Ends(t, 0, run...).Out(t, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
 		assert.Equal(t, 100*(i+1), server.Ledger().Len(), "each is sent once")
-		says(t, check(), "An import of these files is complete")
+		clitest.Says(t, check(), "An import of these files is complete")
 		assert.Contains(t, status(), "verify")
 		p.Ends(t, 0, "verify")
 		assert.NotContains(t, status(), "Next", "verified, until it grows")
@@ -79,7 +76,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 			p.Ends(t, 0, run...)
 			month(t, p, c.more, 60)
 			r := p.Ends(t, 0, run...)
-			says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
+			clitest.Says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
 			assert.Equal(t, 160, server.Ledger().Len())
 			ids := map[string]int{}
 			for e := range server.Ledger().Events() {
@@ -116,14 +113,14 @@ func TestFilesThatChange(t *testing.T) {
 	assert.Equal(t, 4100, server.Ledger().Unique())
 
 	month(t, p, "x/2024-03.jsonl", 80) // the last file
-	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "Longer than when it was imported: 2024-03.jsonl.")
+	clitest.Says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "Longer than when it was imported: 2024-03.jsonl.")
 	p.Ends(t, 0, run...)
 	assert.Equal(t, 4130, server.Ledger().Unique())
-	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "An import of these files is complete")
+	clitest.Says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "An import of these files is complete")
 
 	month(t, p, "x/2024-02.jsonl", 60)
-	says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. Added records are not imported.")
-	p.Ends(t, 2, run...).Err(t, "x/2024-02.jsonl has changed since the import in hogimport-state/x: added records would not be sent")
+	clitest.Says(t, p.Run(t, "check", "x/*.jsonl").Stdout, "1 file has changed since the import 2024-02.jsonl. Added records are not imported.")
+	p.Ends(t, 2, run...).Err(t, "changed since the import in hogimport-state/x, so added records would not be sent: x/2024-02.jsonl")
 	p.Ends(t, 0, "run", "x/2024-01.jsonl", "x/2024-03.jsonl", "--yes")
 	assert.Equal(t, 4130, server.Ledger().Unique())
 }
@@ -138,7 +135,7 @@ func TestANameThatIsTaken(t *testing.T) {
 	month(t, p, "x/2024-01.jsonl", 50)
 	run(0, "first")
 	month(t, p, "x/2024-02.jsonl", 60)
-	says(t, run(2, "first").Stderr, "there is an import of the name first, which cannot take these files: it is sorted as a whole")
+	clitest.Says(t, run(2, "first").Stderr, "there is an import of the name first, which cannot take these files: it is sorted as a whole")
 	assert.Equal(t, 50, server.Ledger().Len())
 	run(0, "second")
 	assert.Equal(t, 110, server.Ledger().Len())
@@ -153,8 +150,8 @@ func TestARenamedFileIsNamed(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "old.jsonl"), filepath.Join(p.Dir, "new.jsonl")))
 	const text = "warning: new.jsonl has the content of old.jsonl, which hogimport-state/old has: if it is a copy, or was renamed, leave it out, " +
 		"since its events would be there twice"
-	says(t, p.Ends(t, 0, "check", "new.jsonl").Stderr, text)
-	says(t, p.Ends(t, 0, "run", "new.jsonl", "--yes").Stderr, text)
+	clitest.Says(t, p.Ends(t, 0, "check", "new.jsonl").Stderr, text)
+	clitest.Says(t, p.Ends(t, 0, "run", "new.jsonl", "--yes").Stderr, text)
 	p.Events(t, "other.jsonl", 51, nil)
 	assert.NotContains(t, p.Ends(t, 0, "run", "other.jsonl", "--yes").Stderr, "has the content")
 }

@@ -54,7 +54,8 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintf(&b, "Left out: %s, which --max-rejects does not count\n", progress.Number(r.Skipped))
 	}
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
-		b.WriteString(s.fixText(n))
+		fmt.Fprintf(&b, "The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n",
+			term.Line(s.rejects()), progress.Number(n), quoted(s.folder()))
 	}
 	return b.String()
 }

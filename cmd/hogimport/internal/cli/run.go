@@ -14,7 +14,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
 )
 
@@ -59,7 +58,10 @@ func newRunCommand(a *app) *cobra.Command {
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
-	r.input.bindRange(cmd)
+	r.input.bindUntil(cmd)
+	f := cmd.Flags()
+	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
+	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login")
 	r.project.bindKey(cmd)
 	r.project.bindMoved(cmd)
 	return cmd
@@ -206,7 +208,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if !isStarted(dir) {
 		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
-			s.kept.ID = newID(importIDOf(paths, &asked))
+			s.kept.ID = numbered(importIDOf(paths, &asked), hasImport)
 		}
 		return s, true, s.checkEmpty()
 	}
@@ -217,7 +219,8 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	names := s.kept.Input.differences(&asked)
 	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
 	isAnotherID := r.importID != "" && r.importID != s.kept.ID
-	if s.hasSentNothing() && (s.isChanged || isAnotherID || !s.wasInterrupted()) { // so all may be corrected
+	last, _, _ := s.progress()
+	if s.hasSentNothing() && (s.isChanged || isAnotherID || last.Ended != isInterrupted) { // so all may be corrected
 		s.kept.Input = asked
 		if r.importID != "" {
 			s.kept.ID = r.importID
@@ -249,8 +252,10 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	if in.keepsSet() && !in.Sort {
 		a.warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
 	}
+	// Where all records are left out, the import would be complete at once.
+	isNothing := found.report.Skipped > 0 && found.report.Good+found.report.Rejected == 0 && (found.isAll || in.otherFormat(ctx) != "")
 	switch {
-	case isTooMuch(err), err == nil && len(s.more) == 0 && found.isNothing(ctx, &in):
+	case isTooMuch(err), err == nil && len(s.more) == 0 && isNothing:
 		return found.tooMuch(ctx, &in, err)
 	case err != nil:
 		return filesFault(err)
@@ -282,7 +287,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 	if !r.isAgreed {
 		question := fmt.Sprintf("Send %s to %s as the import %s? Sent events stay there.", what, to.words(), term.Line(s.kept.ID))
 		if warning != "" {
-			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? Sent events stay there.", page.Sentence(warning), what, to.words(), term.Line(s.kept.ID))
+			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? Sent events stay there.", warning, what, to.words(), term.Line(s.kept.ID))
 		}
 		switch yes, err := a.ask(ctx, question); {
 		case err != nil:

@@ -29,8 +29,8 @@ func TestACompleteImport(t *testing.T) {
 	clitest.RequireWhole(t, server, ids)
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, "Rejected: 6; to correct them: hogimport fix --state hogimport-state/events", lines[len(lines)-1])
-	says(t, r.Stdout, "Complete: 2,994 events acknowledged; 6 of 3,000 records rejected.")
-	says(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
+	clitest.Says(t, r.Stdout, "Complete: 2,994 events acknowledged; 6 of 3,000 records rejected.")
+	clitest.Says(t, r.Stderr, "Checked all 3,000 records: 2,994 good, 6 rejected")
 
 	again := p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	assert.Equal(t, r.Stdout, again.Stdout, "the same command again says the same")
@@ -52,7 +52,7 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 100, func(i int) bool { return i == 7 })
 	r := p.Ends(t, 0, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2")
-	says(t, r.Stdout, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
+	clitest.Says(t, r.Stdout, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	assert.Equal(t, []string{
 		"Left out: 50, which --max-rejects does not count",
@@ -107,28 +107,6 @@ func TestWhatIsWrongBeforeTheFirstEvent(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 }
 
-func TestAWrongKeyFirst(t *testing.T) {
-	t.Parallel()
-	server, p := clitest.Serve(t)
-	ids := p.Events(t, "events.jsonl", 2000, nil)
-	p.With("POSTHOG_PROJECT_API_KEY=phc_wrong").Ends(t, 5, "run", "events.jsonl", "--yes")
-	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
-	clitest.RequireWhole(t, server, ids)
-}
-
-func TestAnOutageCanBeResumed(t *testing.T) {
-	t.Parallel()
-	server, p := clitest.Serve(t)
-	ids := p.Events(t, "events.jsonl", 6000, nil)
-	server.Script(ops.Capture, hogapitest.Slow(0), hogapitest.Always(hogapitest.Status(503)))
-	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none", "--max-outage", "2s")
-	says(t, r.Stderr, "waiting for", "503", "nothing gets through to the service",
-		"run the same command again: it continues where it stopped")
-	server.ClearScript(ops.Capture)
-	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
-	clitest.RequireWhole(t, server, ids)
-}
-
 // Requests without an answer may have been taken. So other flags are refused, also after later runs that sent nothing.
 func TestOtherFlagsAfterRequestsWithoutAnAnswer(t *testing.T) {
 	t.Parallel()
@@ -153,11 +131,11 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
 	r := p.Ends(t, 3, "run", "events.jsonl", "--yes", "--rate", "none")
-	says(t, r.Stderr, "1499 of 12000 records were rejected, more than --max-rejects (1%)",
+	clitest.Says(t, r.Stderr, "1499 of 12000 records were rejected, more than --max-rejects (1%)",
 		"The rejects are in hogimport-state/events/rejects.jsonl", "hogimport fix --state hogimport-state/events")
 	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
 	clitest.RequireWhole(t, server, ids)
-	says(t, r.Stdout, "Rejected: 1,499;")
+	clitest.Says(t, r.Stdout, "Rejected: 1,499;")
 }
 
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {
@@ -175,30 +153,6 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	} {
 		p.With(c.env...).Ends(t, c.code, append([]string{"run", "--yes"}, c.args...)...).Err(t, c.text, c.todo).Never(t, "checkpoint")
 	}
-}
-
-func TestTwoRunsAtOnce(t *testing.T) {
-	t.Parallel()
-	server, p := clitest.Serve(t)
-	ids := p.Events(t, "events.jsonl", 4000, nil)
-	first := p.Command(t.Context(), t, "run", "events.jsonl", "--yes", "--rate", "1500")
-	require.NoError(t, first.Start())
-	require.Eventually(t, func() bool { return server.Ledger().Len() > 0 }, time.Minute, 5*time.Millisecond)
-	p.Ends(t, 1, "run", "events.jsonl", "--yes").Err(t, "another run uses the state folder hogimport-state/events")
-	require.NoError(t, first.Wait())
-	clitest.RequireWhole(t, server, ids)
-}
-
-func TestAPlansLimit(t *testing.T) {
-	t.Parallel()
-	server, p := clitest.Serve(t)
-	ids := p.Events(t, "events.jsonl", 3000, nil)
-	server.SetQuota(hogapitest.QuotaListed)
-	r := p.Ends(t, 4, "run", "events.jsonl", "--yes", "--rate", "none")
-	says(t, r.Stderr, "the plan's limit is reached", "raise the limit, run the same command again, and then hogimport verify")
-	server.SetQuota(hogapitest.QuotaFree)
-	r = p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
-	clitest.RequireWhole(t, server, ids)
 }
 
 // A run that sent nothing leaves rejects, which somebody may have corrected by hand: the next one keeps them.
@@ -228,11 +182,9 @@ func TestRejectsOfARunThatSentNothingAreKept(t *testing.T) {
 func TestACompleteImportIsWhole(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
-	var text strings.Builder
-	for i := range 6000 { // the last ones are shorter than those of the sample, so there are more than estimated
-		fmt.Fprintf(&text, `{"event":"visit","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d,"text":%q}}`+"\n", i, strings.Repeat("x", i%7*(6000-i)/600))
-	}
-	p.Write(t, "e.jsonl", text.String())
+	p.Lines(t, "e.jsonl", 6000, func(i int) string { // the last ones are shorter than those of the sample, so there are more than estimated
+		return fmt.Sprintf(`{"event":"visit","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d,"text":%q}}`, i, strings.Repeat("x", i%7*(6000-i)/600))
+	})
 	for _, args := range [][]string{{"run", "e.jsonl", "--yes", "--rate", "none"}, {"run", "e.jsonl", "--rate", "none"}} {
 		r := p.Ends(t, 0, args...)
 		lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
@@ -249,10 +201,10 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	p.Events(t, "e.jsonl", 100, nil)
 	server.Close()
 	r := p.Ends(t, 1, "run", "e.jsonl", "--yes", "--max-outage", "1s")
-	says(t, r.Stderr, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server")
+	clitest.Says(t, r.Stderr, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server")
 	assert.Regexp(t, `0 acknowledged, waiting for \ds, since [0-9:]{8} UTC: connection refused \(127\.0\.0\.1:`, r.Stderr)
-	says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
-	says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
+	clitest.Says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
+	clitest.Says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
 }
 
 func TestMetricsAreServedWhileItRuns(t *testing.T) {

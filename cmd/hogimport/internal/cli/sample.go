@@ -1,7 +1,11 @@
 package cli
 
 import (
+	"archive/zip"
+	"bufio"
+	"bytes"
 	"cmp"
+	"compress/gzip"
 	"context"
 	"errors"
 	"fmt"
@@ -9,9 +13,12 @@ import (
 	"iter"
 	"maps"
 	"math"
+	"os"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
@@ -30,7 +37,6 @@ type sample struct {
 	isAll  bool  // there are no more
 	isFix  bool  // they are rejects, for which there is no --sort
 	total  int64 // about how many records there are in all; 0: not known
-	bytes  int64 // of the files as they are
 
 	in      *input
 	paths   []string
@@ -40,81 +46,72 @@ type sample struct {
 
 // takeSample checks the first records of the files. An error that is not a *fault is an error of the files.
 func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
-	s.in, s.skipped = in, map[string][]hogapi.Position{}
-	first := &firstRecords{most: sampleRecords, read: map[string]int64{}, skipped: s.skipped}
+	s.in, s.paths, s.isAll, s.skipped = in, in.paths(), true, map[string][]hogapi.Position{}
 	if in.Format == "mixpanel" {
 		s.zone = new(mixpanel.ZoneTest)
 	}
-	first.Source = in.files(func(record []byte, err error) {
+	reason := "" // for which the record that was read last is left out
+	files := in.files(func(record []byte, err error) {
 		if skip, ok := errors.AsType[*hogapi.SkipError](err); ok {
-			first.reason = skip.Reason
+			reason = skip.Reason
 		}
 		if s.zone != nil {
 			s.zone.Add(record)
 		}
 	})
-	options.MaxRejects = 0 // of all records, not of a sample
-	s.report, err = hogapi.Check(ctx, first, &options)
-	s.isAll = !first.isCut
-	s.paths = in.paths()
-	packed, plain := sizes(ctx, s.paths)
-	s.bytes = packed
-	switch {
-	case s.isAll:
-		s.total = s.report.Read
-	case first.bytes() > 0 && plain > 0:
-		s.total = max(int64(float64(s.report.Read)*float64(plain)/float64(first.bytes())), s.report.Read)
-	}
-	return s, err
-}
-
-type firstRecords struct {
-	hogapi.Source
-	most int
-
-	isCut bool
-	read  map[string]int64 // bytes by file
-
-	reason  string                       // for which the record that was read last is left out
-	skipped map[string][]hogapi.Position // the first ones by reason
-}
-
-const mostPlaces = 3
-
-// Unwrap returns the source.
-func (f *firstRecords) Unwrap() hogapi.Source { return f.Source }
-
-// Events implements hogapi.Source.
-func (f *firstRecords) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		records, last := 0, after
-		for ev, err := range f.Source.Events(ctx, after) {
+	read := map[string]int64{} // bytes by file
+	first := walked{files, func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
+		records, last := 0, hogapi.Position{}
+		for ev, err := range events {
 			if err == nil && ev.Position != last {
-				if records == f.most {
-					f.isCut = true
+				if records == sampleRecords {
+					s.isAll = false
 					return
 				}
 				records, last = records+1, ev.Position
-				f.read[last.Key] = last.Offset
+				read[last.Key] = last.Offset
 			}
-			if f.reason != "" && err == nil {
-				if list := f.skipped[f.reason]; len(list) < mostPlaces {
-					f.skipped[f.reason] = append(list, ev.Position)
+			if reason != "" && err == nil {
+				if list := s.skipped[reason]; len(list) < mostPlaces {
+					s.skipped[reason] = append(list, ev.Position)
 				}
-				f.reason = ""
+				reason = ""
 			}
 			if !yield(ev, err) {
 				return
 			}
 		}
+	}}
+	options.MaxRejects = 0 // of all records, not of a sample
+	s.report, err = hogapi.Check(ctx, first, &options)
+	plain := textSize(ctx, s.paths)
+	var length int64
+	for _, n := range read {
+		length += n
 	}
+	switch {
+	case s.isAll:
+		s.total = s.report.Read
+	case length > 0 && plain > 0:
+		s.total = max(int64(float64(s.report.Read)*float64(plain)/float64(length)), s.report.Read)
+	}
+	return s, err
 }
 
-func (f *firstRecords) bytes() (sum int64) {
-	for _, n := range f.read {
-		sum += n
-	}
-	return sum
+const mostPlaces = 3
+
+// walked is a source with another walk over its events.
+type walked struct {
+	hogapi.Source
+	walk func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool)
+}
+
+// Unwrap returns the source.
+func (w walked) Unwrap() hogapi.Source { return w.Source }
+
+// Events implements hogapi.Source.
+func (w walked) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return func(yield func(hogapi.Event, error) bool) { w.walk(w.Source.Events(ctx, after), yield) }
 }
 
 // show writes the sample to the terminal or the log.
@@ -233,12 +230,6 @@ func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	return f
 }
 
-// isNothing reports whether all records of a sample are left out, so that an import would be complete at once.
-func (s sample) isNothing(ctx context.Context, in *input) bool {
-	r := s.report
-	return r.Skipped > 0 && r.Good+r.Rejected == 0 && (s.isAll || in.otherFormat(ctx) != "")
-}
-
 // isTooMuch reports whether too much of the sample is rejected.
 func isTooMuch(err error) bool {
 	stop, ok := errors.AsType[*hogapi.StopError](err)
@@ -248,30 +239,15 @@ func isTooMuch(err error) bool {
 // zoneWarning explains why the times of an export do not fit the zone, with advice. It returns "" if they fit,
 // or if the user gave the zone and the times do not contradict it.
 func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
-	if t == nil || t.Records == 0 {
+	if t == nil || t.Records == 0 || t.Live == 0 && zone != "" {
 		return ""
 	}
-	clock, err := time.LoadLocation(zone)
-	switch {
-	case err != nil, t.Live > 0 && t.Share(clock) > 0.5, t.Live == 0 && zone != "":
+	clock, _ := time.LoadLocation(zone) // which was checked
+	said := page.ZoneVerdict(t, clock)
+	if said.Level == page.Good {
 		return ""
-	case t.Live == 0:
-		return "the time zone could not be tested, since no record has the time of Mixpanel's servers. Projects made before 2023 export " +
-			"local time: if this is one, stop, and add --zone with the zone of its settings."
 	}
-	text := misfit(t, clock) + ". "
-	if best := page.BestZone(t); best != "" {
-		return text + "The clocks of " + best + " fit: stop, and add --zone " + best + ", or another zone with these clocks."
-	}
-	return text + "Stop, and give the zone of the project's settings in Mixpanel with --zone."
-}
-
-func misfit(t *mixpanel.ZoneTest, clock *time.Location) string {
-	text := "the times do not fit " + clock.String()
-	if t.IsLocal() && clock == time.UTC {
-		text = "the times look local, not UTC"
-	}
-	return text + ": most events would be stored at the wrong hour"
+	return said.Title + ". " + said.Text
 }
 
 // zoneFault refuses to send local times as UTC if nobody can be asked and --zone is not given.
@@ -279,11 +255,8 @@ func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 	if t == nil || zone != "" || !t.IsLocal() {
 		return nil
 	}
-	todo := "give --zone with the zone of the project's settings in Mixpanel"
-	if best := page.BestZone(t); best != "" {
-		todo = "give --zone " + best + ", which fits, or another zone with these clocks"
-	}
-	return usageError(misfit(t, time.UTC)+". Nothing was sent", todo+"; or --zone UTC to send the times as they are")
+	said := page.ZoneVerdict(t, time.UTC)
+	return usageError(said.Title+". Nothing was sent", said.Text+" To send the times as they are, give --zone UTC.")
 }
 
 func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
@@ -295,4 +268,102 @@ func identityAdvice(t *mixpanel.ZoneTest, in *input) string {
 		flags = "--device-prefix"
 	}
 	return counted(t.Devices, "record") + " are from before login: add " + flags + ", or each person appears twice."
+}
+
+// textSize returns about the size of the unpacked text of files: an estimate from the beginning of each packed file,
+// for a bar. It is 0 if it is not known.
+func textSize(ctx context.Context, paths []string) (sum int64) {
+	for _, path := range paths {
+		text, isKnown := textOf(path)
+		if ctx.Err() != nil || !isKnown {
+			return 0
+		}
+		sum += text
+	}
+	return sum
+}
+
+func textOf(path string) (text int64, isKnown bool) {
+	size := sizeOfFile(path)
+	if size == 0 {
+		return 0, true
+	}
+	f, err := os.Open(path)
+	if err != nil {
+		return 0, false
+	}
+	defer f.Close()
+	if archive, err := zip.NewReader(f, size); err == nil {
+		text = zipSize(archive)
+	} else {
+		_, _ = f.Seek(0, io.SeekStart)
+		text = int64(float64(size) * expansion(f))
+	}
+	return text, text > 0
+}
+
+// zipSize returns the unpacked size of the members of an archive, which may be packed themselves.
+func zipSize(archive *zip.Reader) (plain int64) {
+	factor := 0.0
+	for _, member := range archive.File {
+		if factor == 0 && member.UncompressedSize64 > 0 {
+			if r, err := member.Open(); err == nil {
+				factor = expansion(r)
+				_ = r.Close()
+			}
+		}
+		plain += int64(float64(member.UncompressedSize64) * factor)
+	}
+	return plain
+}
+
+// expansion returns the ratio by which the beginning of a file grows when it is unpacked: 1 for text, 0 if it
+// cannot be unpacked.
+func expansion(r io.Reader) float64 {
+	const most = 4 << 20 // of text
+	packed := &counter{r: r}
+	text, isPacked, end := unpacked(packed)
+	defer end()
+	switch {
+	case text == nil:
+		return 0
+	case !isPacked:
+		return 1
+	}
+	n, _ := io.CopyN(io.Discard, text, most)
+	return float64(n) / float64(max(packed.n, 1))
+}
+
+// unpacked returns the text of a file, which may be packed with gzip or zstd. It returns nil for a zip archive,
+// and if the file cannot be unpacked. The caller must call end.
+func unpacked(r io.Reader) (text io.Reader, isPacked bool, end func()) {
+	in := bufio.NewReaderSize(r, 4<<10)
+	head, _ := in.Peek(4)
+	switch end = func() {}; {
+	case bytes.HasPrefix(head, []byte("PK\x03\x04")):
+		return nil, true, end
+	case bytes.HasPrefix(head, []byte{0x1f, 0x8b}):
+		if z, err := gzip.NewReader(in); err == nil {
+			return z, true, end
+		}
+		return nil, true, end
+	case bytes.HasPrefix(head, []byte{0x28, 0xb5, 0x2f, 0xfd}):
+		z, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+		if err != nil {
+			return nil, true, end
+		}
+		return z, true, z.Close
+	}
+	return in, false, end
+}
+
+type counter struct {
+	r io.Reader
+	n int64
+}
+
+func (c *counter) Read(p []byte) (int, error) {
+	n, err := c.r.Read(p)
+	c.n += int64(n)
+	return n, err
 }

@@ -50,15 +50,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
 
-// bindRange adds the flags that say which events are imported, and in which order.
-func (in *input) bindRange(cmd *cobra.Command) {
-	in.bindUntil(cmd)
-	f := cmd.Flags()
-	f.BoolVar(&in.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
-	f.BoolVar(&in.Links, "links", false, "first join the ids that each person had before and after the login")
-}
-
-// bindUnused adds the other flags of bindRange to a command that sends nothing, or only a sample,
+// bindUnused adds --sort and --links to a command that sends nothing, or only a sample,
 // so that the flags of run can be copied.
 func (in *input) bindUnused(cmd *cobra.Command) {
 	const accepted = "accepted, so that the flags of run can be copied: "
@@ -166,26 +158,19 @@ func (in *input) check(ctx context.Context) error {
 	if len(in.Files) == 0 {
 		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
 	}
-	for _, path := range in.Files {
-		found, err := filepath.Glob(path)
-		if err != nil || len(found) == 0 {
-			found = []string{path}
+	for _, file := range in.paths() {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
 		}
-		for _, file := range withoutHidden(path, found) {
-			if ctx.Err() != nil {
-				return context.Cause(ctx)
-			}
-			info, err := os.Stat(file)
-			if err != nil {
-				return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
-			}
-			if info.IsDir() {
-				return usageError(file+": this is a folder", "name its files, such as "+quoted(filepath.Join(file, "*")))
-			}
-			if !info.Mode().IsRegular() {
-				return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
-					"write its content to a file first, so that an import can resume in it")
-			}
+		info, err := os.Stat(file)
+		switch {
+		case err != nil:
+			return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
+		case info.IsDir():
+			return usageError(file+": this is a folder", "name its files, such as "+quoted(filepath.Join(file, "*")))
+		case !info.Mode().IsRegular():
+			return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
+				"write its content to a file first, so that an import can resume in it")
 		}
 	}
 	return in.checkFormat(ctx)
@@ -291,12 +276,14 @@ func (in *input) source(dir string) hogapi.Source {
 	return source
 }
 
-// paths returns the files that match the patterns, in the given order.
+// paths returns the files that match the patterns, in the given order, without hidden ones.
 func (in *input) paths() (paths []string) {
 	seen := map[string]bool{}
 	for _, pattern := range in.Files {
 		found, err := filepath.Glob(pattern)
-		found = withoutHidden(pattern, found)
+		if !strings.HasPrefix(filepath.Base(pattern), ".") { // as for a shell, so not the folder of fetch
+			found = slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
+		}
 		if err != nil || len(found) == 0 {
 			found = []string{pattern} // a name with brackets, or one that is missing: the source says so
 		}
@@ -308,15 +295,6 @@ func (in *input) paths() (paths []string) {
 		}
 	}
 	return paths
-}
-
-// withoutHidden leaves out hidden names, such as the folder of fetch, unless the pattern asks for them, as a
-// shell does.
-func withoutHidden(pattern string, found []string) []string {
-	if strings.HasPrefix(filepath.Base(pattern), ".") {
-		return found
-	}
-	return slices.DeleteFunc(found, func(path string) bool { return strings.HasPrefix(filepath.Base(path), ".") })
 }
 
 // until returns the time of --until, or zero.

@@ -172,8 +172,8 @@ func (s *state) isVerified() (bool, error) {
 
 // lock makes the folder and takes ownership: another run gets an error at once. The lock ends with the process.
 func (s *state) lock() (io.Closer, error) {
-	if err := makeFolder(s.dir); err != nil {
-		return nil, err
+	if err := (durable.OS{}).MakeFolder(s.dir); err != nil {
+		return nil, stateFault(s.dir, err)
 	}
 	lock, err := durable.OS{}.Lock(s.file(lockName))
 	switch {
@@ -184,13 +184,6 @@ func (s *state) lock() (io.Closer, error) {
 		return nil, stateFault(s.dir, err)
 	}
 	return lock, nil
-}
-
-func makeFolder(dir string) error {
-	if err := (durable.OS{}).MakeFolder(dir); err != nil {
-		return stateFault(dir, err)
-	}
-	return nil
 }
 
 func notAState(dir string) error {
@@ -266,11 +259,9 @@ func stateName(paths []string) string {
 func importID(paths []string) string {
 	const lead = 64 << 10
 	hash := sha256.New()
-	if info, err := os.Stat(paths[0]); err == nil && info.Mode().IsRegular() {
-		if f, err := os.Open(paths[0]); err == nil {
-			_, _ = io.CopyN(hash, f, lead)
-			_ = f.Close()
-		}
+	if f, err := os.Open(paths[0]); err == nil {
+		_, _ = io.CopyN(hash, f, lead)
+		_ = f.Close()
 	}
 	return fmt.Sprintf("hogimport-%s-%x", stateName(paths), hash.Sum(nil)[:4])
 }

@@ -46,7 +46,7 @@ func TestStatus(t *testing.T) {
 	assert.Regexp(t, `hogimport-state/a +waiting +[\d,]+ +0 +0 +about [\d,]+ +about 30,\d+\n`, r.Stdout)
 	assert.Regexp(t, `hogimport-state/a waits since \d{4}-\d\d-\d\d \d\d:\d\d:\d\d UTC: `, r.Stdout)
 	assert.Regexp(t, `hogimport-state/b +complete +100 +0 +0 +0 +100\n`, r.Stdout)
-	says(t, r.Stdout, "hogimport verify --state hogimport-state/b")
+	clitest.Says(t, r.Stdout, "hogimport verify --state hogimport-state/b")
 	require.NoError(t, cmd.Process.Kill())
 	_ = cmd.Wait()
 	assert.Equal(t, "killed", is(), "at once")
@@ -84,16 +84,6 @@ func TestStatusSaysWhatIsNext(t *testing.T) {
 	assert.NotContains(t, p.Run(t, "status").Stdout, "Next")
 	p.Write(t, "hogimport-state/e/verified.json", `{"digest":"another"}`)
 	assert.Contains(t, p.Run(t, "status").Stdout, "hogimport verify", "more was sent since")
-}
-
-// With --links an import sends more events than there are records: the total is the final number.
-func TestStatusHasTheRealTotal(t *testing.T) {
-	t.Parallel()
-	p := clitest.New(t, hogapitest.New())
-	mixpanelExport(t, p, 3000)
-	args := []string{"run", "export/*.gz", "--format", "mixpanel", "--yes", "--rate", "none", "--links", "--zone", "US/Pacific"}
-	p.Ends(t, 0, args...).Out(t, "Complete: 3,000 events and 5 links of persons acknowledged; no record left out or rejected.")
-	assert.Regexp(t, `complete +3,005 +0 +0 +0 +3,005\n`, p.Run(t, "status").Stdout)
 }
 
 // The numbers of a row add up while an import runs. Once all is sorted and the links are known, its total is exact.
@@ -197,7 +187,7 @@ func TestAResultThatCannotBeWrittenIsAnError(t *testing.T) {
 	} {
 		r := toFull(t, p, args...)
 		assert.Equal(t, 1, r.Code, "%v: %s", args, r.Stderr)
-		says(t, r.Stderr, "the result cannot be written to the standard output: no space left on device")
+		clitest.Says(t, r.Stderr, "the result cannot be written to the standard output: no space left on device")
 	}
 	clitest.RequireWhole(t, server, ids)
 	said := p.Ends(t, 0, "status").Stdout
@@ -206,24 +196,11 @@ func TestAResultThatCannotBeWrittenIsAnError(t *testing.T) {
 
 	asJSON := toFull(t, p, "run", "events.jsonl", "--log", "json")
 	assert.Equal(t, 1, asJSON.Code)
-	says(t, asJSON.Stderr, `"exit":1`)
+	clitest.Says(t, asJSON.Stderr, `"exit":1`)
 
 	p.Events(t, "bad.jsonl", 1000, func(i int) bool { return i%2 == 0 })
 	r := toFull(t, p, "check", "bad.jsonl")
 	assert.Equal(t, 3, r.Code, "the error of the command matters more")
-	says(t, r.Stderr, "500 of 1,000 events (50.0 %) would be rejected",
+	clitest.Says(t, r.Stderr, "500 of 1,000 events (50.0 %) would be rejected",
 		"the result cannot be written to the standard output: no space left on device")
-}
-
-func TestAFixWhoseResultCannotBeWrittenIsMade(t *testing.T) {
-	t.Parallel()
-	server, p := clitest.Serve(t)
-	actions(t, p, 1000, func(i int) bool { return i%100 == 3 })
-	p.Ends(t, 0, runActions()...)
-	require.Equal(t, 990, server.Ledger().Unique())
-	r := toFull(t, p, fixActions()...).Err(t, "the result cannot be written to the standard output: no space left on device")
-	assert.Equal(t, 1, r.Code)
-	assert.Equal(t, 1000, server.Ledger().Unique())
-	assert.Equal(t, "Nothing is rejected, so there is nothing to fix.\n", p.Ends(t, 0, fixActions()...).Stdout)
-	assert.Equal(t, 1, toFull(t, p, fixActions()...).Code, "also this could not be written")
 }

@@ -89,7 +89,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case !found:
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet", next: []page.Step{{Text: "Run it to its end.", Command: s.again()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{s.runFirst()}}
+		last, _, _ := s.progress()
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
 	}
 	client, here, err := v.clientOf(ctx, &v.project, s, v.resend)
 	if err != nil {
@@ -115,12 +116,6 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return v.sendAgain(ctx, client, s, source, result)
 	}
 	return v.judge(s, result)
-}
-
-// runFirst returns the next step for an import that has sent nothing.
-func (s *state) runFirst() page.Step {
-	p, _, _ := s.progress()
-	return page.Step{Text: meaningOf(hogapi.StopReason(p.Ended)).suspect.step, Command: s.again()}
 }
 
 // checkEnded refuses an import that is under way, or was killed: the number of events sent is not
@@ -256,31 +251,11 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		}
 		return s.saveVerified(receipt)
 	}
-	f := &fault{code: codeCannot, text: notComplete(result), next: v.next(s, result)}
+	f := &fault{code: codeCannot, text: "not complete: " + page.Verify{Verification: result}.Verdict().Title, next: v.next(s, result)}
 	if result.State == hogapi.VerificationMissing {
 		f.code = codeMissing
 	}
 	return f
-}
-
-// notComplete says why a verification is not complete.
-func notComplete(v *hogapi.Verification) string {
-	text := "the import is " + v.State.String()
-	switch {
-	case v.State == hogapi.VerificationCompleteByCounts:
-		return "not proved: as many events are there as were sent, and it is not known whether they are the same ones"
-	case v.State == hogapi.VerificationMissing:
-		text = page.Count(v.MissingEvents) + " events are missing"
-	case v.State == hogapi.VerificationTooMany:
-		text = page.Count(v.ForeignEvents) + " events are there that were not sent"
-	case v.State == hogapi.VerificationMoved:
-		text = page.Count(v.MovedEvents) + " events are under another day or name"
-	case v.Unfinished:
-		text = "the import is not finished"
-	case v.State == hogapi.VerificationUnknown:
-		text = "it is not known whether all events are there"
-	}
-	return "not complete: " + text
 }
 
 func (v *verify) failed(err error) error {

@@ -82,7 +82,7 @@ func TestVerifyOfAWholeImport(t *testing.T) {
 func TestVerifyShowsTheLastCount(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
-	export(t, p.Dir, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
+	export(t, p, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
 	p.Ends(t, 0, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none")
 	r := p.Ends(t, 0, "verify")
 	lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
@@ -97,8 +97,8 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	p, folder, _ := imported(t, server)
 	r := p.Ends(t, 7, "verify", "--report", "verify.html")
 	r.Narrow(t)
-	says(t, r.Stdout, "Still arriving: 299 events are not there yet")
-	says(t, r.Stderr, "not complete: the import is still arriving Check again in an hour or more. hogimport verify --state hogimport-state/events")
+	clitest.Says(t, r.Stdout, "Still arriving: 299 events are not there yet")
+	clitest.Says(t, r.Stderr, "not complete: Still arriving: 299 events are not there yet Check again in an hour or more. hogimport verify --state hogimport-state/events")
 	page := p.Read(t, "verify.html")
 	assert.Contains(t, page, "Still arriving")
 	assert.NotContains(t, page, `class="num bad"`, "nothing is called missing that can still arrive")
@@ -121,8 +121,8 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NoError(t, os.Rename(events, events+".away"))
 	r := p.Ends(t, 7, "verify", "--report", "verify.html")
 	r.Narrow(t)
-	says(t, r.Stdout, "It is not proved that they are the same ones")
-	says(t, r.Stderr, "not proved: as many events are there as were sent")
+	clitest.Says(t, r.Stdout, "It is not proved that they are the same ones")
+	clitest.Says(t, r.Stderr, "not complete: As many events are there as were sent: 299.")
 
 	require.NoError(t, os.Rename(events+".away", events))
 	p.Ends(t, 0, "verify").Out(t, "Complete: all 299 events are in the project")
@@ -145,7 +145,7 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	require.NoError(t, err)
 	again := p.Run(t, "verify", "--resend-missing")
 	require.Equal(t, 7, again.Code, "they have not been looked for yet: %s", again.Stderr)
-	says(t, again.Stderr, "12 missing events were sent again")
+	clitest.Says(t, again.Stderr, "12 missing events were sent again")
 	assert.Greater(t, len(server.Calls(ops.Capture)), sent)
 	assert.Equal(t, 12, server.Ledger().Duplicates(), "exactly those, with their uuids")
 	assert.Empty(t, server.Ledger().Changed(), "as they were")
@@ -172,7 +172,7 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "events.jsonl"), filepath.Join(p.Dir, "moved.jsonl")))
 	r := p.Run(t, "verify")
 	require.Equal(t, 0, r.Code, "counts are enough where all is there: %s", r.Stderr)
-	says(t, r.Stderr, "warning: the files of the import cannot be read")
+	clitest.Says(t, r.Stderr, "warning: the files of the import cannot be read")
 
 	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
 	lookTwice(t, p, folder)
@@ -184,22 +184,12 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 	assert.Equal(t, 3, server.Ledger().Duplicates())
 }
 
-func TestVerifyOfMovedEvents(t *testing.T) {
-	t.Parallel()
-	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
-	server.Project(hogapitest.DefaultProject).MoveEvents(idOf(t, folder), 5, 72*time.Hour)
-	lookTwice(t, p, folder)
-	p.Ends(t, 7, "verify").Out(t, "5 events are under another day or name")
-}
-
 func TestVerifyWithoutAResult(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	same := func(*testing.T) *clitest.Program { return p }
 	requireWrong(t, same, []string{"verify"}, map[string]wrong{
-		"no state":        {[]string{"--state", "none"}, nil, 2, "none is not a state folder", ""},
 		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing", ""},
 		"no project":      {nil, []string{"POSTHOG_PROJECT_ID="}, 2, "--project-id NUMBER", ""},
 		"a wrong key":     {nil, []string{"POSTHOG_PERSONAL_API_KEY=phx_wrong"}, 5, "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host", ""},
@@ -210,7 +200,7 @@ func TestVerifyWithoutAResult(t *testing.T) {
 	server.ClearScript(ops.Query)
 	require.NoError(t, os.Remove(filepath.Join(folder, "receipt.json")))
 	killed := p.Ends(t, 7, "verify")
-	says(t, killed.Stderr, "has no result yet")
+	clitest.Says(t, killed.Stderr, "has no result yet")
 	empty := clitest.New(t, nil)
 	assert.Equal(t, 2, empty.Run(t, "verify").Code)
 	assert.NotEmpty(t, strings.TrimSpace(killed.Stderr))
@@ -235,7 +225,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl", "--yes"}, {"fix", "--yes"}, {"undo"}, {"run", "--state", "hogimport-state/events"}} {
 		r := p.Run(t, args...)
 		assert.Equal(t, 5, r.Code, "%v: %s", args, r.Stdout)
-		says(t, r.Stderr, "the import in hogimport-state/events was sent to "+begun+", and this is "+host(other.URL()),
+		clitest.Says(t, r.Stderr, "the import in hogimport-state/events was sent to "+begun+", and this is "+host(other.URL()),
 			"--moved-host "+begun+"="+host(other.URL()))
 		assert.Empty(t, r.Stdout)
 	}
@@ -245,12 +235,12 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	at(server.URL(), "777")
 	for _, command := range []string{"verify", "undo"} {
 		r := p.Ends(t, 5, command)
-		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
+		clitest.Says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
 	}
 	at(server.URL(), "99")
 	for _, command := range []string{"verify", "undo"} {
 		r := p.Ends(t, 5, command)
-		says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ",
+		clitest.Says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ",
 			"give --project-id "+hogapitest.DefaultProject, "404")
 	}
 	assert.NoDirExists(t, filepath.Join(folder, "verify"), "none of this was a look")
@@ -275,4 +265,68 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	assert.Equal(t, 5, p.Run(t, "run", "events.jsonl").Code, "it is not there any more")
 	p.Ends(t, 0, "run", "events.jsonl", "--moved-host", host(moved.URL)+"="+begun)
 	p.Ends(t, 0, "verify")
+}
+
+func TestUndo(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New(hogapitest.WithDataDeletions())
+	project := server.Project(hogapitest.DefaultProject)
+	p, folder, _ := imported(t, server)
+
+	preview := p.Ends(t, 7, "undo")
+	preview.Narrow(t)
+	clitest.Says(t, preview.Stdout, "import "+idOf(t, folder), "events there now 299", "2024-01-01 299")
+	clitest.Says(t, preview.Stderr, "nothing was requested: this was the preview add --yes")
+	assert.Empty(t, project.DataDeletions())
+
+	for range 2 { // the same request is one deletion
+		p.Ends(t, 0, "undo", "--yes").Out(t, "PostHog has the request and must approve it.")
+	}
+	require.Len(t, project.DataDeletions(), 1)
+	id := project.DataDeletions()[0].ID
+	project.SetDataDeletion(id, "approved")
+	clitest.Says(t, p.Run(t, "undo", "--yes").Stdout, "PostHog has approved it")
+	project.SetDataDeletion(id, "completed")
+	p.Ends(t, 0, "undo").Out(t, "The events of the import are deleted.")
+
+	asJSON := p.Run(t, "undo", "--json")
+	var result struct {
+		ImportID string `json:"import_id"`
+		Request  struct{ Status string }
+	}
+	require.NoError(t, json.Unmarshal([]byte(asJSON.Stdout), &result))
+	assert.Equal(t, "completed", result.Request.Status)
+}
+
+func TestUndoOfWhatCameLater(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New(hogapitest.WithDataDeletions())
+	project := server.Project(hogapitest.DefaultProject)
+	p, folder, _ := imported(t, server)
+	p.Ends(t, 0, "undo", "--yes")
+	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
+	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
+	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none", "--state", "again", "--import-id", idOf(t, folder))
+	p.Ends(t, 7, "undo", "--yes", "--import-id", idOf(t, folder)).Err(t, "299 events are there although the deletion has completed")
+	p.Ends(t, 0, "undo", "--yes", "--import-id", idOf(t, folder), "--submission-id", uuid.NewString())
+	require.Len(t, project.DataDeletions(), 2)
+}
+
+func TestUndoThatIsNotPossible(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New() // where deletions are not enabled
+	p, _, _ := imported(t, server)
+	r := p.Ends(t, 5, "undo", "--yes")
+	clitest.Says(t, r.Stderr, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
+	r.Narrow(t)
+
+	old := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+	p, _, _ = imported(t, old)
+	assert.Equal(t, 7, p.Run(t, "undo", "--yes").Code)
+
+	empty := hogapitest.New(hogapitest.WithDataDeletions())
+	p, _, _ = imported(t, empty)
+	p.Ends(t, 7, "undo", "--yes", "--import-id", "never-was").Err(t, "the project has no events of the import never-was")
+	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
+	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
 }

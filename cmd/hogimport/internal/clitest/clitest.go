@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // built is the program, which the first test of a package builds.
@@ -91,6 +92,20 @@ func (p *Program) Write(t testing.TB, name, text string) {
 	path := filepath.Join(p.Dir, name)
 	require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
 	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
+}
+
+// Lines writes a file of n lines into the program's folder, packed if its name ends with .gz.
+func (p *Program) Lines(t testing.TB, name string, n int, line func(i int) string) {
+	t.Helper()
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(line(i) + "\n")
+	}
+	text := b.String()
+	if strings.HasSuffix(name, ".gz") {
+		text = testevents.Gzip(text)
+	}
+	p.Write(t, name, text)
 }
 
 // Read is the text of a file in the program's folder.
@@ -229,20 +244,16 @@ func Start(t testing.TB, cmd *exec.Cmd) (finish func() Result) {
 // program's folder. The lines with the numbers in bad are no events.
 func (p *Program) Events(t testing.TB, name string, n int, bad func(i int) bool) []uuid.UUID {
 	t.Helper()
-	var b bytes.Buffer
 	var ids []uuid.UUID
 	at := time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	for i := range n {
+	p.Lines(t, name, n, func(i int) string {
 		if bad != nil && bad(i) {
-			fmt.Fprintf(&b, `{"event":"broken %d","timestamp":"yesterday","distinct_id":"p%d"}`+"\n", i, i%17)
-			continue
+			return fmt.Sprintf(`{"event":"broken %d","timestamp":"yesterday","distinct_id":"p%d"}`, i, i%17)
 		}
-		id := ID(i)
-		fmt.Fprintf(&b, `{"uuid":%q,"event":"visit %d","distinct_id":"p%d","timestamp":%q,"properties":{"n":%d}}`+"\n",
-			id, i%3, i%17, at.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), i)
-		ids = append(ids, id)
-	}
-	p.Write(t, name, b.String())
+		ids = append(ids, ID(i))
+		return fmt.Sprintf(`{"uuid":%q,"event":"visit %d","distinct_id":"p%d","timestamp":%q,"properties":{"n":%d}}`,
+			ID(i), i%3, i%17, at.Add(time.Duration(i)*time.Minute).Format(time.RFC3339), i)
+	})
 	return ids
 }
 

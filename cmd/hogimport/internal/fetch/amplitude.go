@@ -70,8 +70,6 @@ func receiveZip(w io.Writer, answer *http.Response) error {
 	return err
 }
 
-func writeEmptyZip(w io.Writer) error { return zip.NewWriter(w).Close() }
-
 func checkZipFile(ctx context.Context, path string, lines *lineCheck) error {
 	f, err := os.Open(path)
 	if err != nil {

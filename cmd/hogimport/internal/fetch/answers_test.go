@@ -116,7 +116,7 @@ func requireRetried(t *testing.T, job func(folder, from, to string) Job, c bad, 
 			}
 			requireProblem(t, KindOther, err, c.reason, "run the same command again later")
 			require.Empty(t, files(t, j.Folder))
-			require.Zero(t, shown.whole)
+			require.Zero(t, shown.held)
 		})
 	}
 }
@@ -325,7 +325,7 @@ func TestMixpanelsLimits(t *testing.T) {
 		}
 		require.Less(t, s.times[59].Sub(s.times[0]), time.Minute)
 		require.NotEmpty(t, waits)
-		require.Equal(t, "Mixpanel takes 60 requests an hour", waits[0])
+		require.Contains(t, waits[0], "  Mixpanel takes 60 requests an hour: waiting until ")
 	})
 }
 

@@ -142,7 +142,7 @@ func TestPartsThatAreNotAsTheyWere(t *testing.T) {
 	sum, err := j.Run(t.Context())
 	require.NoError(t, err)
 	require.Equal(t, []int{4, 2, 6}, []int{sum.Parts, sum.Fetched, len(s.requests())})
-	require.Len(t, shown.notices, 2)
+	require.Len(t, shown.notices, 3, "two files, and how much is there already")
 	for _, name := range files(t, j.Folder) {
 		require.NotEmpty(t, unpacked(t, filepath.Join(j.Folder, name)))
 	}

@@ -19,6 +19,8 @@ import (
 	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // service is a server that answers within a bubble of testing/synctest, over pipes.
@@ -111,11 +113,7 @@ func mixpanelLine(day string) string {
 }
 
 func packed(text string) []byte {
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, _ = io.WriteString(w, text)
-	_ = w.Close()
-	return b.Bytes()
+	return []byte(testevents.Gzip(text))
 }
 
 func zipped(texts ...string) []byte {
@@ -203,24 +201,26 @@ func requireProblem(t *testing.T, kind Kind, err error, texts ...string) {
 	}
 }
 
+// watcher notes the sentences of a download. Those about waits end with the time until which they last.
 type watcher struct {
-	waits   []string
-	lasting time.Duration
-	notices []string
-	begun   string
-	whole   int
+	waits, notices []string
+	lasting        time.Duration
+	held           int
 }
 
-func (w *watcher) Asking(string) {}
-func (w *watcher) Received(int)  {}
+func (w *watcher) Show(s Steps) { w.held = s.Held }
 
-func (w *watcher) Begin(unit string, total, held int) {
-	w.begun = fmt.Sprintf("%d of %d %s", held, total, unit)
+func (w *watcher) Say(text string) {
+	_, clock, isWait := strings.Cut(text, ": waiting until ")
+	if !isWait {
+		w.notices = append(w.notices, text)
+		return
+	}
+	w.waits = append(w.waits, text)
+	until, err := time.Parse("15:04:05 UTC.", clock)
+	if err != nil {
+		panic(err)
+	}
+	now := time.Now().UTC()
+	w.lasting += time.Date(now.Year(), now.Month(), now.Day(), until.Hour(), until.Minute(), until.Second(), 0, time.UTC).Sub(now)
 }
-
-func (w *watcher) Waiting(reason string, until time.Time) {
-	w.waits = append(w.waits, reason)
-	w.lasting += time.Until(until)
-}
-func (w *watcher) Notice(text string) { w.notices = append(w.notices, text) }
-func (w *watcher) Whole(Part, int)    { w.whole++ }

@@ -45,12 +45,14 @@ func (r *run) part(ctx context.Context, s span, canCut bool) error {
 		if err := r.turn(ctx); err != nil {
 			return err
 		}
-		r.show.Asking(r.export.spanText(s))
+		r.doing("at " + r.export.text(s.first))
 		err := r.try(ctx, s)
 		switch {
 		case err == nil:
 			r.fetched++
-			r.show.Whole(r.folder.parts[s], s.units())
+			r.steps.Held += s.units()
+			r.steps.Events += r.folder.parts[s].Events
+			r.doing(r.steps.Doing)
 			return nil
 		case ctx.Err() != nil:
 			return r.stopped(ctx)
@@ -63,6 +65,11 @@ func (r *run) part(ctx context.Context, s span, canCut bool) error {
 			return err
 		}
 	}
+}
+
+func (r *run) doing(what string) {
+	r.steps.Doing = what
+	r.show.Show(r.steps)
 }
 
 func (r *run) turn(ctx context.Context) error {
@@ -78,7 +85,8 @@ func (r *run) turn(ctx context.Context) error {
 func (r *run) wait(ctx context.Context, why string, until time.Time) error {
 	left := time.Until(until)
 	if left > 0 && why != "" {
-		r.show.Waiting(why, until)
+		r.show.Say(fmt.Sprintf("%s  %s: waiting until %s.", time.Now().UTC().Format(time.DateTime), why, until.UTC().Format("15:04:05 UTC")))
+		r.doing("waiting")
 	}
 	if !watch.Sleep(ctx, left) {
 		return r.stopped(ctx)

@@ -22,6 +22,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -47,6 +48,7 @@ type run struct {
 	export  *export
 	folder  *folder
 	show    Progress
+	steps   Steps
 	client  *http.Client
 	pace    pace
 	room    durable.Room
@@ -103,7 +105,10 @@ func (r *run) all(ctx context.Context, wanted span, again bool) error {
 	for _, s := range slices.Concat(repeat, missing) {
 		units += s.units()
 	}
-	r.show.Begin(r.export.unitName, wanted.units(), wanted.units()-units)
+	r.steps = Steps{Unit: r.export.unitName, Total: wanted.units(), Held: wanted.units() - units}
+	if r.steps.Held > 0 {
+		r.show.Say(fmt.Sprintf("%s of %s %s are there already.", progress.Number(int64(r.steps.Held)), progress.Number(int64(r.steps.Total)), r.steps.Unit))
+	}
 	for _, s := range repeat {
 		if err := r.part(ctx, s, false); err != nil {
 			return err
@@ -130,7 +135,7 @@ func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
 		held = append(held, s)
 		isThere := r.folder.isThere(p)
 		if !isThere {
-			r.show.Notice(p.File + " is not as it was downloaded: it is downloaded again")
+			r.show.Say(p.File + " is not as it was downloaded: it is downloaded again.")
 		}
 		if !isThere || again && p.Early {
 			repeat = append(repeat, s)
@@ -157,7 +162,7 @@ func (r *run) fill(ctx context.Context, gap span) error {
 			for gap.chunk(step).units() >= piece.units() {
 				step /= 2
 			}
-			r.show.Notice(fmt.Sprintf("%s: %s %s: it is asked for in smaller pieces", r.export.vendor, r.export.spanText(piece), large.why))
+			r.show.Say(fmt.Sprintf("%s: %s %s: it is asked for in smaller pieces.", r.export.vendor, r.export.spanText(piece), large.why))
 		case err != nil:
 			return err
 		default:
@@ -222,18 +227,18 @@ func optionsProblem(text, todo string) error {
 
 // Progress receives the steps of a download. Its methods are called one at a time.
 type Progress interface {
-	// Begin is called first: the folder has held of the total days or hours already.
-	Begin(unit string, total, held int)
-	// Asking is called before each request, with its range.
-	Asking(part string)
-	// Received is called while an answer arrives, with the number of further bytes.
-	Received(bytes int)
-	// Whole is called for each part that is in its place, with the number of its units.
-	Whole(part Part, units int)
-	// Waiting is called before a wait, with its reason and its end.
-	Waiting(reason string, until time.Time)
-	// Notice is called with a sentence that the user should read.
-	Notice(text string)
+	// Show is called before each request, while its answer arrives, and for each part that is in its place.
+	Show(s Steps)
+	// Say is called with a sentence that the user should read.
+	Say(text string)
+}
+
+// Steps is the progress of a download.
+type Steps struct {
+	Unit          string // days or hours
+	Total, Held   int    // units: all, and the ones that the folder has
+	Events, Bytes int64  // of this run
+	Doing         string
 }
 
 // Part is a whole file of a download.

@@ -1,6 +1,7 @@
 package fetch
 
 import (
+	"archive/zip"
 	"context"
 	"crypto/tls"
 	"errors"
@@ -98,7 +99,7 @@ const (
 type body struct {
 	io.ReadCloser
 
-	show Progress
+	run  *run
 	idle *time.Timer
 }
 
@@ -106,7 +107,8 @@ func (b *body) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if n > 0 {
 		b.idle.Reset(idleAfter)
-		b.show.Received(n)
+		b.run.steps.Bytes += int64(n)
+		b.run.doing(b.run.steps.Doing)
 	}
 	return n, err
 }
@@ -136,11 +138,11 @@ func (r *run) try(ctx context.Context, s span) error {
 	}
 	defer file.Close()
 	if isEmpty {
-		err = writeEmptyZip(diskWriter{file, &r.room})
+		err = zip.NewWriter(diskWriter{file, &r.room}).Close()
 	} else {
 		idle := time.AfterFunc(idleAfter, func() { cancel(errIdle) })
 		defer idle.Stop()
-		answer.Body = &body{answer.Body, r.show, idle}
+		answer.Body = &body{answer.Body, r, idle}
 		err = r.export.receive(diskWriter{file, &r.room}, answer)
 		idle.Stop() // the check takes as long as it takes
 	}

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"fmt"
 	"math"
-	"slices"
 	"time"
 )
 
@@ -176,14 +175,8 @@ func (c *chart) add(period string, row []int64, top int64, i, of int) {
 func (c *chart) grid(highest int64) (top int64) {
 	const lines = 4
 	step := int64(1)
-	for factors := []int64{2, 5, 10}; step*lines < highest; {
-		scale := int64(math.Pow10(int(math.Log10(float64(step)))))
-		for _, f := range factors {
-			if f*scale > step {
-				step = f * scale
-				break
-			}
-		}
+	for n := 1; step*lines < highest; n++ {
+		step = []int64{1, 2, 5}[n%3] * int64(math.Pow10(n/3))
 	}
 	top = max(step, (highest+step-1)/step*step)
 	for n := int64(0); n <= top; n += step {
@@ -222,13 +215,10 @@ func largest(samples []sample) []*series {
 	for _, s := range samples {
 		totals[s.Name] += s.N
 	}
-	all := make([]*series, 0, len(totals))
-	for name, n := range totals {
-		all = append(all, &series{Name: name, Total: n})
+	var all []*series
+	for _, name := range sizes(totals, 0) {
+		all = append(all, &series{Name: name.Name, Total: name.N})
 	}
-	slices.SortFunc(all, func(a, b *series) int {
-		return cmp.Or(cmp.Compare(b.Total, a.Total), cmp.Compare(a.Name, b.Name))
-	})
 	if len(all) > mostSeries+1 {
 		rest := &series{Name: others, IsRest: true}
 		for _, s := range all[mostSeries:] {

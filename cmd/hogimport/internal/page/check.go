@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
@@ -94,7 +95,7 @@ type checkView struct {
 	Skips      []reason
 	Warnings   []reason
 	Zones      *zoneView
-	Duplicates duplicates
+	Doubles    []example // events with the uuid of an earlier one
 	IDs, UUIDs []counted
 	Overlap    *overlap
 	Kept       []counted
@@ -116,16 +117,7 @@ type reason struct {
 	Name     string
 	N        int64
 	Advice   string
-	Examples []hogapi.CheckExample
-	Places   []example // the same, of warnings
-}
-
-type duplicates struct {
-	hogapi.CheckFinding
-
-	IDs     int64 // records with the vendor's id of an earlier one
-	Partial bool
-	Places  []example
+	Examples []example
 }
 
 func (c Check) view() checkView {
@@ -136,8 +128,7 @@ func (c Check) view() checkView {
 	}
 	v := checkView{
 		Check: c, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
-		Duplicates: duplicates{CheckFinding: r.DoubleUUIDs, IDs: r.DoubleIDs, Partial: r.UUIDsPartial || r.DoublesPart},
-		Zones:      newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
+		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
 	}
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
@@ -155,11 +146,15 @@ func (c Check) view() checkView {
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
 		f := r.Reasons[name]
-		v.Reasons = append(v.Reasons, reason{string(name), f.Count, c.Advice(name), f.Examples, nil})
+		v.Reasons = append(v.Reasons, reason{string(name), f.Count, c.Advice(name), nil})
+		for _, e := range f.Examples {
+			last := &v.Reasons[len(v.Reasons)-1]
+			last.Examples = append(last.Examples, example{Text: Example(name, e)})
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]
-		v.Warnings = append(v.Warnings, reason{string(name), f.Count, WarningText(name, f.Count), f.Examples, nil})
+		v.Warnings = append(v.Warnings, reason{string(name), f.Count, WarningText(name, f.Count), c.places(f.Examples)})
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
 		v.Skips = append(v.Skips, reason{Name: why, N: r.Skips[why], Advice: c.SkipText(why)})
@@ -175,10 +170,6 @@ func (c Check) view() checkView {
 	v.frame = frame{Kind: "Check", Subject: subject(c.Files)}
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
-	for i := range v.Warnings {
-		v.Warnings[i].Places = c.places(v.Warnings[i].Examples)
-	}
-	v.Duplicates.Places = c.places(v.Duplicates.Examples)
 	return v
 }
 
@@ -270,7 +261,7 @@ func (c Check) facts() []fact {
 	}
 	list := []fact{
 		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
-		{Name: "Would be sent", Value: Count(r.Good), Note: megabytes(r.Bytes) + " as JSON"},
+		{Name: "Would be sent", Value: Count(r.Good), Note: progress.Bytes(r.Bytes) + " as JSON"},
 		rejected,
 		{Name: "Would be left out", Value: Count(r.Skipped), Note: Share(r.Skipped, r.Read) + " of the records"},
 		{Name: "Persons", Value: "about " + Count(Rounded(r.Persons)), Note: "different ids"},
@@ -282,14 +273,6 @@ func (c Check) facts() []fact {
 		list = append(list, fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + Count(c.Rate) + " events a second"})
 	}
 	return list
-}
-
-func megabytes(n int64) string {
-	const mega = 1e6
-	if n < mega {
-		return Count((n+999)/1000) + " kB"
-	}
-	return Count(int64(float64(n)/mega+0.5)) + " MB"
 }
 
 // paces returns the duration of the import at some rates.

@@ -43,17 +43,19 @@ func (c Check) findings(v checkView) (list []Finding) {
 			someNames(c.Changed)+". Added records are not imported. Import it with a --state of its own: with the --import-id of its import, "+
 				"events of files that have only become longer keep their uuids.")
 	}
-	if f, has := r.Warnings[warnings.UUIDConflict]; has {
-		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of a different event",
-			"Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them.")
-	}
-	if f, has := r.Warnings[warnings.UUIDReuse]; has {
-		add(Warn, "duplicates", plural(f.Count, "event has", "events have")+" the uuid of an event with another content",
-			"Name, person and day are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it.")
-	}
-	if f, has := r.Warnings[warnings.Before1980]; has {
-		add(Warn, "warnings", plural(f.Count, "event has", "events have")+" a time before 1980",
-			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time.")
+	for _, w := range []struct {
+		warning             hogapi.Warning
+		anchor, title, text string
+	}{
+		{warnings.UUIDConflict, "duplicates", "the uuid of a different event", "Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them."},
+		{warnings.UUIDReuse, "duplicates", "the uuid of an event with another content",
+			"Name, person and day are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it."},
+		{warnings.Before1980, "warnings", "a time before 1980",
+			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time."},
+	} {
+		if f, has := r.Warnings[w.warning]; has {
+			add(Warn, w.anchor, plural(f.Count, "event has ", "events have ")+w.title, w.text)
+		}
 	}
 	if n := c.Surplus(); n > 0 {
 		most := ""

@@ -13,7 +13,6 @@ import (
 type overlap struct {
 	Level       Level
 	Title, Text string
-	Asked       bool
 	Unit        string // "day", "month" or ""
 	Rows        []heldRow
 	Project     int64 // of others
@@ -37,7 +36,7 @@ func (c Check) overlap() *overlap {
 			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
 		}
 	}
-	o := &overlap{Level: Good, Asked: true, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
+	o := &overlap{Level: Good, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
 	for _, d := range r.Held {
 		own := min(c.Own[d.Day], d.Project)
 		o.Own, o.Project = o.Own+own, o.Project+d.Project-own
@@ -49,7 +48,7 @@ func (c Check) overlap() *overlap {
 	both := plural(common, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
 	if o.Project == 0 {
 		o.Level, o.Title = Info, "The project has "+plural(o.Own, "event", "events")+" in these days, all of this import"
-		o.Text = "They are of " + c.ownText() + "."
+		o.Text = "They are of " + c.ownText(o.Own) + "."
 		return o
 	}
 	other := ""
@@ -69,15 +68,16 @@ func (c Check) overlap() *overlap {
 			"import only what is before that day: --until " + r.CutFrom + "."
 	}
 	if o.Own > 0 {
-		o.Text += " " + plural(o.Own, "more is", "more are") + " of this import: they are of " + c.ownText() + "."
+		o.Text += " " + plural(o.Own, "more is", "more are") + " of this import: they are of " + c.ownText(o.Own) + "."
 	}
 	return o
 }
 
-// ownText names the imports of these files, with advice about each.
-func (c Check) ownText() string {
+// ownText names the imports of these files, with advice about each. The project has so many of their events.
+func (c Check) ownText(own int64) string {
 	var list []string
 	for _, b := range c.Begun {
+		own -= b.Acknowledged
 		text := Shown(b.Folder)
 		switch {
 		case b.IsVerified:
@@ -91,15 +91,8 @@ func (c Check) ownText() string {
 		}
 		list = append(list, text)
 	}
-	var acknowledged, own int64
-	for _, b := range c.Begun {
-		acknowledged += b.Acknowledged
-	}
-	for _, d := range c.Report.Held {
-		own += min(c.Own[d.Day], d.Project)
-	}
 	text := strings.Join(list, "; and of ")
-	if own > acknowledged {
+	if own > 0 {
 		text += ". What was sent again is counted until the project merges it"
 	}
 	return text

@@ -33,7 +33,7 @@ var policy = func() string {
 
 var templates = template.Must(template.New("page").Funcs(template.FuncMap{
 	"count": func(n any) string { return Count(reflect.ValueOf(n).Int()) }, "shown": func(s any) string { return Shown(fmt.Sprint(s)) },
-	"share": Share, "example": Example[string], "pretty": pretty, "moment": moment, "plural": plural, "pluralInt": func(n int, one, several string) string { return plural(int64(n), one, several) }, "sentence": Sentence, "explained": Explained, "span": progress.Words,
+	"share": Share, "pretty": pretty, "moment": moment, "plural": plural, "pluralInt": func(n int, one, several string) string { return plural(int64(n), one, several) }, "sentence": Sentence, "explained": Explained, "span": progress.Words,
 }).ParseFS(files, "*.html"))
 
 // Level says how much a finding matters.

@@ -58,9 +58,6 @@ type openGroup struct {
 	Cells        []hogapi.VerificationCell
 }
 
-// IsLong reports whether the cells should be folded.
-func (g *openGroup) IsLong() bool { return len(g.Cells) > 6 }
-
 const (
 	nameFound   = "found"
 	nameMissing = "missing"
@@ -189,16 +186,7 @@ func Why(reason string) string {
 
 // LevelOf returns the level, and so the color, of a cell's state.
 func (verifyView) LevelOf(s hogapi.VerificationState) Level {
-	switch s {
-	case hogapi.VerificationComplete:
-		return Good
-	case hogapi.VerificationMissing, hogapi.VerificationTooMany:
-		return Bad
-	case hogapi.VerificationMoved, hogapi.VerificationCompleteByCounts, hogapi.VerificationCompleteUnconfirmed:
-		return Warn
-	case hogapi.VerificationInProgress, hogapi.VerificationUnknown, hogapi.VerificationUnfinished: // the last is of a whole import
-	}
-	return Info
+	return Verify{Verification: &hogapi.Verification{State: s}}.Verdict().Level
 }
 
 // Verdict returns the first line of the page.

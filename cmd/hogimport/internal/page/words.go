@@ -130,19 +130,13 @@ func moment(t time.Time) string {
 	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
-// Duration returns a number of hours in words.
+// Duration returns a number of hours in words, to the minute.
 func Duration(hours float64) string {
 	d := time.Duration(hours * float64(time.Hour)).Round(time.Minute)
-	const day = 24 * time.Hour
-	switch {
-	case d < time.Minute:
+	if d < time.Minute {
 		return "less than a minute"
-	case d < time.Hour:
-		return fmt.Sprintf("%d min", d/time.Minute)
-	case d < 2*day:
-		return fmt.Sprintf("%d h %d min", d/time.Hour, d%time.Hour/time.Minute)
 	}
-	return fmt.Sprintf("%d days %d h", d/day, d%day/time.Hour)
+	return progress.Words(d)
 }
 
 const longest = 300 // runes of a text that is shown in a line

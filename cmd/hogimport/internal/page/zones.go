@@ -10,9 +10,8 @@ import (
 )
 
 type zoneView struct {
-	Level   Level
-	Title   string
-	Text    string
+	Verdict
+
 	Counts  string    // which events the offsets are about
 	Offsets []counted // the most frequent
 }
@@ -38,22 +37,30 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	switch {
 	case t.Live == 0:
 		v.Level, v.Title = Warn, "The time zone could not be tested"
-		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: compare one event whose time you know."
+		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: if this is one, give the zone of its settings with --zone, and compare one event whose time you know."
 	case fits > 0.5:
 		v.Level, v.Title, v.Text = Good, "The times fit "+chosen.String(), fitting
 	case t.IsLocal():
 		v.Level, v.Title = Bad, "The times are local, not UTC"
-		v.Text = "Most live events are at " + v.Offsets[0].Name + " by the clock of Mixpanel's servers. "
+		if chosen != time.UTC {
+			v.Title = "The times do not fit " + chosen.String()
+		}
+		v.Text = "Most live events are at " + v.Offsets[0].Name + " by the clock of Mixpanel's servers, and would be stored at the wrong hour. "
 		if zone := BestZone(t); zone != "" {
-			v.Text += "The clocks of " + zone + " fit best: check again with --zone " + zone + ", or another zone with these clocks."
+			v.Text += "The clocks of " + zone + " fit best: give --zone " + zone + ", or another zone with these clocks."
 		} else {
-			v.Text += "Give the time zone of the Mixpanel project with --zone, and check again."
+			v.Text += "Give the time zone of the Mixpanel project with --zone."
 		}
 	default:
 		v.Level, v.Title = Bad, "The times do not fit "+chosen.String()
-		v.Text = "Only " + fitting + " Give the time zone of the Mixpanel project with --zone, or none for UTC, and check again."
+		v.Text = "Only " + fitting + " Give the time zone of the Mixpanel project with --zone, or none for UTC."
 	}
 	return v
+}
+
+// ZoneVerdict is the result of the zone test for the clocks of a zone.
+func ZoneVerdict(t *mixpanel.ZoneTest, chosen *time.Location) Verdict {
+	return newZones(t, chosen).Verdict
 }
 
 // commonZones has the zones to try. Of zones with equal clocks, the most populous comes first.

@@ -310,6 +310,21 @@ func Number(n int64) string {
 	return sign + digits
 }
 
+// Bytes is a size for people, such as 512 bytes, 1.5 KB or 12 GB.
+func Bytes(n int64) string {
+	size, unit := float64(n), "bytes"
+	for _, larger := range []string{"KB", "MB", "GB", "TB"} {
+		if size < 1000 {
+			break
+		}
+		size, unit = size/1000, larger
+	}
+	if unit == "bytes" || size >= 100 {
+		return fmt.Sprintf("%.0f %s", size, unit)
+	}
+	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
 // Span returns a duration for people, such as 42s, 5m03s, 2h14m or 3d04h.
 func Span(d time.Duration) string {
 	const day = 24 * time.Hour

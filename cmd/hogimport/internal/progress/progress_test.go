@@ -142,6 +142,7 @@ func TestSpans(t *testing.T) {
 	} {
 		assert.Equal(t, want, Words(d))
 	}
+	assert.Equal(t, []string{"999 bytes", "1.5 KB", "123 MB", "12345 TB"}, []string{Bytes(999), Bytes(1500), Bytes(123_400_000), Bytes(12_345e12)})
 	assert.Equal(t, []string{"0", "999", "1,000", "1,234,567", "-1,000"}, []string{Number(0), Number(999), Number(1000), Number(1_234_567), Number(-1000)})
 }
 

@@ -65,7 +65,7 @@ func (a *Amplitude) ask(r *http.Request, asked *Request) *failure {
 	return nil
 }
 
-func (a *Amplitude) give(w http.ResponseWriter, _ *http.Request, asked *Request, _ Fault) ([]byte, *failure) {
+func (a *Amplitude) give(w http.ResponseWriter, _ *http.Request, asked *Request) ([]byte, *failure) {
 	ready, end := time.Now().Add(-exportDelay), asked.To.Add(time.Hour)
 	var packed bytes.Buffer
 	archive := zip.NewWriter(&packed)

@@ -21,8 +21,7 @@ type MixpanelOptions struct {
 	Events []Event
 	// Zone is the time zone of a project made before 2023: days are days in that zone, and times are local times
 	// written as if they were UTC. Nil stands for a newer project, which uses UTC.
-	Zone      *time.Location
-	Unlimited bool // takes more than 3 requests a second and 60 an hour
+	Zone *time.Location
 }
 
 // Mixpanel is the raw export API, GET /api/2.0/export, of one project.
@@ -35,9 +34,6 @@ type Mixpanel struct {
 func NewMixpanel(options MixpanelOptions) *Mixpanel {
 	m := &Mixpanel{o: options}
 	m.path, m.check, m.answer = "/api/2.0/export", m.ask, m.give
-	if !options.Unlimited {
-		m.pace = new(pace)
-	}
 	return m
 }
 
@@ -110,15 +106,8 @@ func (m *Mixpanel) clock(at time.Time) time.Time {
 // Day returns the day of an event in the export, such as 2024-03-01.
 func (m *Mixpanel) Day(e Event) string { return m.clock(e.Time).Format(time.DateOnly) }
 
-func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request, fault Fault) ([]byte, *failure) {
+func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request) ([]byte, *failure) {
 	text := m.lines(asked)
-	switch fault.Cut {
-	case CutLine:
-		text = halfLine(text, fault.place(len(text)))
-	case CutTerminated:
-		text = append(wholeLines(text, fault.place(len(text))), "terminated early\n"...)
-	case CutBody, CutConnection, CutEmpty: // when it is written
-	}
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	if !strings.Contains(r.Header.Get("Accept-Encoding"), "gzip") {
 		return text, nil
@@ -140,21 +129,6 @@ func (m *Mixpanel) lines(asked *Request) []byte {
 	}
 	rand.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	return bytes.Join(append(records, nil), []byte("\n"))
-}
-
-// wholeLines returns the lines that end before the place.
-func wholeLines(text []byte, place int) []byte {
-	return slices.Clone(text[:bytes.LastIndexByte(text[:place], '\n')+1])
-}
-
-// halfLine returns the text up to the middle of the line that has the place.
-func halfLine(text []byte, place int) []byte {
-	if place >= len(text) {
-		place = max(len(text)-1, 0)
-	}
-	begin := bytes.LastIndexByte(text[:place], '\n') + 1
-	length := bytes.IndexByte(text[begin:], '\n')
-	return text[:begin+max(length, 0)/2]
 }
 
 // record returns one line of the export, like a real line: a version that is a number or a text, ids in several
