@@ -7,6 +7,7 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/loosetime"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -76,7 +77,7 @@ func (e *MetricError) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (e *MetricError) complete() error { return hasText(e.Type, "error_type") }
+func (e *MetricError) complete() error { return httptry.Has("error_type", e.Type) }
 
 // MetricErrorDetail is one occurrence of an error.
 type MetricErrorDetail struct {
@@ -102,7 +103,7 @@ func (d *MetricErrorDetail) UnmarshalJSON(b []byte) error {
 
 func (d *MetricErrorDetail) complete() error {
 	if d.Timestamp.IsZero() {
-		return hasText(d.ErrorUUID, "error_uuid")
+		return httptry.Has("error_uuid", d.ErrorUUID)
 	}
 	return nil
 }
@@ -137,7 +138,7 @@ func (h *HistoricalExport) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (h *HistoricalExport) complete() error { return hasText(h.JobID, "job_id") }
+func (h *HistoricalExport) complete() error { return httptry.Has("job_id", h.JobID) }
 
 // HistoricalExportDetail is one historical export with its counts.
 type HistoricalExportDetail struct {
@@ -235,7 +236,7 @@ func (s *AppMetricsService) HistoricalExport(
 	ctx context.Context, pluginConfigID, jobID string, options ...CallOption,
 ) (*HistoricalExportDetail, error) {
 	r := metrics(ops.AppMetricsHistoricalExport, "", "", pluginConfigID, jobID)
-	isAsked := func(d *HistoricalExportDetail) error { return isAskedFor("job_id", d.Summary.JobID, jobID) }
+	isAsked := func(d *HistoricalExportDetail) error { return httptry.IsAskedFor("job_id", d.Summary.JobID, jobID) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 

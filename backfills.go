@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
@@ -37,13 +38,14 @@ type Backfill struct {
 	Progress          *BackfillProgress `json:"progress"`
 }
 
-func (b *Backfill) complete() error { return cmp.Or(hasID(b.ID), hasText(string(b.Status), "status")) }
+func (b *Backfill) complete() error {
+	return cmp.Or(httptry.Has("id", b.ID), httptry.Has("status", b.Status))
+}
 
 func (b *Backfill) span() coverage.Span {
 	return coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
 }
 
-// mark returns the values that are compared to detect a change of the record.
 func (b *Backfill) mark() watch.Mark {
 	p := orDefault(b.Progress)
 	return watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns)
@@ -76,22 +78,19 @@ type BackfillListOptions struct {
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range, even if it was exported before. It calls the endpoint of PostHog's API reference
-// and, if the server does not have it, the newer endpoint of [BackfillsService.Create]. The runs begin one
-// after another; follow them with [BackfillsService.Wait].
+// Backfill exports a range, even if it was exported before. It calls the endpoint of PostHog's API reference and, if
+// the server does not have it, the newer endpoint of [BackfillsService.Create]. The runs begin one after another;
+// follow them with [BackfillsService.Wait].
 //
-// The service does not compare the range with earlier exports. Events that the destination already has arrive a
-// second time, also where a backfill overlaps with the schedule. On an object store, the new objects of an
-// interval replace the old ones.
+// Events that the destination already has arrive a second time, also where a backfill overlaps with the schedule. On
+// an object store, the new objects of an interval replace the old ones. If a backfill of the model events begins with
+// an old interval, the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Backfills of
+// other models need no option: persons are exported in their newest state, sessions are chosen by their end, and a
+// HogQL query chooses its rows itself.
 //
-// If a backfill of the model events begins with an old interval, the error is an [*InputError] unless
-// BackfillOptions.AcceptRowsByTimestamp is set. Backfills of other models need no option: persons are exported
-// in their newest state, sessions are chosen by their end, and a HogQL query chooses its rows itself.
-//
-// Backfill first reads the records of earlier backfills, so that Wait does not take one of them for the new
-// backfill, and the export if the range may be old: one to three calls. If one fails, Backfill sends nothing.
-//
-// The call is not repeated if its outcome is unknown. Backfill then returns the ticket with the
+// Backfill first makes one to three calls: it reads the records of earlier backfills, so that Wait does not take one
+// of them for the new backfill, and the export if the range may be old. If one fails, Backfill sends nothing. If the
+// outcome of its own call is unknown, it is not repeated: Backfill returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other
 // backfills must end first.
 //
@@ -126,15 +125,9 @@ func (s *BackfillsService) walk(exportID uuid.UUID, o *BackfillListOptions, opti
 	selected := orDefault(o)
 	selected.Ordering = cmp.Or(selected.Ordering, BackfillsNewestFirst)
 	query := url.Values{"ordering": {string(selected.Ordering)}}
-	r := endpointByID(ops.BackfillsList, exportID).refuse(selected.check()).with(query)
+	r := endpointByID(ops.BackfillsList, exportID).with(query).refuse(outgoing.If(!isKnown(selected.Ordering, backfillOrderings),
+		"Ordering", string(selected.Ordering), "one of created_at, -created_at, start_at, -start_at"))
 	return walkByCursor[Backfill](s.client, r, selected.CursorOptions, options)
-}
-
-func (o BackfillListOptions) check() *outgoing.Refusal {
-	if !isKnown(o.Ordering, backfillOrderings) {
-		return outgoing.Refuse("Ordering", string(o.Ordering), "one of created_at, -created_at, start_at, -start_at")
-	}
-	return nil
 }
 
 // Get returns one backfill. The service writes the record a moment after the request; until then the error is
@@ -142,7 +135,7 @@ func (o BackfillListOptions) check() *outgoing.Refusal {
 //
 // GET /batch_exports/{batch_export_id}/backfills/{id}/, scope batch_export:read.
 func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) (*Backfill, error) {
-	isAsked := func(b *Backfill) error { return isAskedFor("id", b.ID, backfillID) }
+	isAsked := func(b *Backfill) error { return httptry.IsAskedFor("id", b.ID, backfillID) }
 	return fetchMatching(ctx, s.client, endpointByID(ops.BackfillsGet, exportID, backfillID), options, isAsked)
 }
 
@@ -167,8 +160,9 @@ func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRan
 		return nil, err
 	}
 	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
-	if err == nil && !orDefault(o).AcceptRowsByTimestamp {
-		err = c.checkAge(ctx, in[0], t, func(e *BatchExport) coverage.Span { return e.schedule().First(r.bounds()) }, options)
+	if err == nil {
+		first := func(e *BatchExport) (coverage.Span, error) { return e.schedule().First(r.bounds()), nil }
+		err = c.checkAge(ctx, in[0], t, o, first, options)
 	}
 	if err != nil {
 		return nil, err
@@ -177,7 +171,7 @@ func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRan
 		req := endpointByID(op, exportID)
 		req.body = r
 		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {
-			return ticket, err
+			break
 		}
 	}
 	return ticket, err
@@ -211,10 +205,7 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 		key := func(b Backfill) (uuid.UUID, time.Time) { return b.ID, b.CreatedAt }
 		t.Baseline = new(BackfillBaseline(coverage.BaselineOf(records.Results, records.Next == nil, key)))
 	case hasNoRecords(err):
-		var runs *CursorPage[Run]
-		if runs, err = c.Runs.List(ctx, t.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, options...); err == nil {
-			t.Baseline = new(baselineOfRuns(runs))
-		}
+		t.Baseline, err = c.baselineOfRuns(ctx, t.ExportID, options)
 	}
 	if err != nil {
 		return t, beforeSending(op, err)
@@ -225,26 +216,19 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 	return t, nil
 }
 
-// emptyReply empties the caller's Reply, which may hold the answer of an earlier call.
-func (cfg *callConfig) emptyReply() {
-	if cfg.reply != nil {
-		*cfg.reply = Reply{}
+func (c *Client) baselineOfRuns(ctx context.Context, exportID uuid.UUID, options []CallOption) (*BackfillBaseline, error) {
+	page, err := c.Runs.List(ctx, exportID, &RunListOptions{Ordering: RunsNewestFirst}, options...)
+	if err != nil {
+		return nil, err
 	}
-}
-
-// onlyHeader keeps the headers of a call's options and drops the rest, for a read that comes before the call.
-func onlyHeader(cfg *callConfig) { *cfg = callConfig{header: cfg.header} }
-
-func baselineOfRuns(page *CursorPage[Run]) BackfillBaseline {
-	key := func(r Run) (uuid.UUID, time.Time) { return r.ID, r.CreatedAt }
-	b := coverage.BaselineOf(page.Results, page.Next == nil, key)
+	b := coverage.BaselineOf(page.Results, page.Next == nil, func(r Run) (uuid.UUID, time.Time) { return r.ID, r.CreatedAt })
 	b.OfRuns = true
 	for _, run := range page.Results {
 		if run.Status.goesOn() {
 			b.Running = append(b.Running, run.ID)
 		}
 	}
-	return BackfillBaseline(b)
+	return new(BackfillBaseline(b)), nil
 }
 
 // hasNoRecords reports whether a list of backfills failed because the service has no such resource. The list of
@@ -306,76 +290,4 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	}
 	t.EndAt = At(end)
 	return t.result(err)
-}
-
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. On newer servers, daily
-// and weekly exports take dates; all other exports take instants. [BatchExport.BackfillRange] returns the right
-// form. The zero value is unset, and calls refuse it.
-type Timestamp struct{ bound coverage.Bound }
-
-// Date returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as
-// February 30.
-func Date(year int, month time.Month, day int) Timestamp {
-	return Timestamp{coverage.CalendarDate(year, month, day)}
-}
-
-// At returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
-func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
-
-// Beginning returns the start of a backfill that includes the oldest data. It is sent as null.
-func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
-
-// IsZero reports whether the Timestamp is unset.
-func (ts Timestamp) IsZero() bool { return ts.bound.IsUnset() }
-
-// IsDate reports whether the Timestamp is a date.
-func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
-
-// IsBeginning reports whether the Timestamp is [Beginning].
-func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
-
-// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning and for an
-// unset Timestamp.
-func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
-
-// String returns the form that is sent, "beginning", or "" when unset.
-func (ts Timestamp) String() string { return ts.bound.String() }
-
-// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is an error:
-// fields of this type need the tag option omitzero.
-func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
-
-// UnmarshalJSON reads the forms that MarshalJSON writes.
-func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
-
-// BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
-// are instants; only Start may be [Beginning].
-type BackfillRange struct {
-	Start Timestamp `json:"start_at,omitzero"`
-	End   Timestamp `json:"end_at,omitzero"`
-}
-
-// check refuses a range that no export can have.
-func (r BackfillRange) check() *outgoing.Refusal {
-	return r.bounds().Check()
-}
-
-func (r BackfillRange) bounds() coverage.Range {
-	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
-}
-
-// BackfillRange returns the range from one time up to another, in the form that this export takes. For a daily
-// or weekly export with a timezone, the bounds are dates, and both times must be the start of a day or a week
-// of the export. For all other exports, the bounds are instants, and the range must be a whole number of
-// intervals: the service would silently drop the rest. Intervals of an hour or less must begin when intervals
-// of the schedule begin: a range from 21:10 would overlap them.
-func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
-	r, refusal := e.schedule().Range(from, to)
-	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)
-}
-
-func (e *BatchExport) schedule() coverage.Schedule {
-	return coverage.Schedule{
-		Interval: string(e.Interval), Timezone: e.Timezone, Hour: orDefault(e.OffsetHour), Weekday: time.Weekday(orDefault(e.OffsetDay)),
-	}
 }

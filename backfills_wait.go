@@ -14,13 +14,14 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
-// BackfillTicket identifies a backfill or a retry for [BackfillsService.Wait]. It can be stored as JSON, and
-// another process can wait for it. Calls return it with an [*OutcomeUnknownError] too, so that Wait can find
-// out whether the backfill began.
+// BackfillTicket identifies a backfill or a retry for [BackfillsService.Wait]. It can be stored as JSON, and another
+// process can wait for it. Calls return it with an [*OutcomeUnknownError] too, so that Wait can find out whether the
+// backfill began.
 type BackfillTicket struct {
 	ExportID    uuid.UUID `json:"export_id"`
 	BackfillID  string    `json:"backfill_id,omitempty"` // the service's id of it, in no fixed form; may be empty
@@ -37,8 +38,8 @@ type BackfillTicket struct {
 	Baseline *BackfillBaseline `json:"baseline,omitempty"`
 }
 
-// BackfillBaseline lists the newest records of backfills that existed just before the request or, if the
-// service keeps no records, the newest runs. Wait does not count them as part of the backfill.
+// BackfillBaseline lists the newest records of backfills that existed just before the request or, if the service
+// keeps no records, the newest runs. Wait does not count them as part of the backfill.
 type BackfillBaseline struct {
 	Since   time.Time   `json:"since,omitzero"`   // everything created earlier existed before the request
 	Known   []uuid.UUID `json:"known,omitzero"`   // created since then, but before the request
@@ -48,18 +49,17 @@ type BackfillBaseline struct {
 
 // check refuses a ticket without the fields that Wait needs.
 func (t *BackfillTicket) check() *outgoing.Refusal {
-	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse("ticket"+field, "", want) }
-	switch {
-	case t == nil:
-		return bad("", "a ticket of Backfill, Create, Retry or Unpause, not nil")
-	case t.ExportID == uuid.Nil:
-		return bad(".ExportID", "an id, not the nil UUID")
-	case t.RequestedAt.IsZero():
-		return bad(".RequestedAt", "the time of the request")
-	case t.RetriedRun != uuid.Nil:
-		return nil
+	if t == nil {
+		return outgoing.Refuse("ticket", "", "a ticket of Backfill, Create, Retry or Unpause, not nil")
 	}
-	return BackfillRange{t.StartAt, t.EndAt}.check()
+	refusal := cmp.Or(
+		outgoing.If(t.ExportID == uuid.Nil, "ticket.ExportID", "", "an id, not the nil UUID"),
+		outgoing.If(t.RequestedAt.IsZero(), "ticket.RequestedAt", "", "the time of the request"),
+	)
+	if t.RetriedRun == uuid.Nil {
+		refusal = cmp.Or(refusal, BackfillRange{t.StartAt, t.EndAt}.check())
+	}
+	return refusal
 }
 
 func (t *BackfillTicket) name() string {
@@ -86,11 +86,11 @@ func (s *BackfillState) String() string {
 	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
 }
 
-// BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It
-// wraps a [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill
-// itself failed, [ErrRunCancelled] if a run or the backfill was cancelled, [ErrRecordsFailed] if a run
-// completed with failed records, [ErrNoRuns] if no run began, and [ErrOutcomeUnknown] if nothing shows that the
-// backfill began. It can match several of them.
+// BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It wraps a
+// [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill itself failed,
+// [ErrRunCancelled] if a run or the backfill was cancelled, [ErrRecordsFailed] if a run completed with failed
+// records, [ErrNoRuns] if no run began, and [ErrOutcomeUnknown] if nothing shows that the backfill began. It can
+// match several of them.
 type BackfillError struct {
 	ExportID uuid.UUID
 	State    *BackfillState
@@ -119,32 +119,31 @@ func (e *BackfillError) Unwrap() []error {
 	return runs
 }
 
-// Watch follows a backfill or a retry. It yields the state at once, and then after each change until the
-// backfill is over. The last state says how the backfill ended; [BackfillsService.Wait] returns an error for
-// it. An error of Watch comes once, last, with the last state.
+// Watch follows a backfill or a retry. It yields the state at once, and then after each change until the backfill is
+// over. The last state says how the backfill ended; [BackfillsService.Wait] returns an error for it. An error of
+// Watch comes once, last, with the last state.
 //
-// If the service keeps records of backfills, the record says when the backfill is over, and the runs that name
-// the record belong to the backfill. The status of each run says how the run ended, since a record says
-// Completed even if runs failed. If the record counts more runs than the service lists, Watch reads the list
-// again for the time WatchOptions.Settle. If the ticket does not name its record, Watch uses the first record
-// of the same range that did not exist before the request.
+// If the service keeps records of backfills, the record says when the backfill is over, and the runs that name the
+// record belong to the backfill. The status of each run says how the run ended, since a record says Completed even if
+// runs failed. If the record counts more runs than the service lists, Watch reads the list again for the time
+// WatchOptions.Settle. If the ticket does not name its record, Watch uses the first record of the same range that did
+// not exist before the request.
 //
-// Servers as old as PostHog's API reference keep no records, and their runs do not name a backfill. On these
-// servers, Watch counts the newest run of each interval of the range, if the run did not exist before the
-// request. If somebody else starts a backfill or a retry of the same intervals at the same time, Watch cannot
-// tell the two apart. The backfill is over when ended runs cover the range, or when nothing has changed for
-// WatchOptions.Settle.
+// Servers as old as PostHog's API reference keep no records, and their runs do not name a backfill. On these servers,
+// Watch counts the newest run of each interval of the range, if the run did not exist before the request. If somebody
+// else starts a backfill or a retry of the same intervals at the same time, Watch cannot tell the two apart. The
+// backfill is over when ended runs cover the range, or when nothing has changed for WatchOptions.Settle.
 //
 // For an interval that is being exported at the time of the request, the service makes no further run, so Watch
-// counts the running one. On servers without records, Watch finds that run only among the 100 newest. If the
-// range is not a whole number of intervals, the service does not export the rest.
+// counts the running one. On servers without records, Watch finds that run only among the 100 newest. If the range is
+// not a whole number of intervals, the service does not export the rest.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
 		err = refused(ops.BackfillsGet, ticket.check())
 	}
 	if err != nil {
-		return failedSeq[*BackfillState](err)
+		return pages.Failed[*BackfillState](err)
 	}
 	t := *ticket
 	return watch.Follow(ctx, w.Pace, t.name(), func() watch.Look[BackfillState] {
@@ -216,7 +215,7 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	case row != nil && s.open.Size > 0:
 		e.reason = fmt.Sprintf("its record counts %d runs, but %d are listed, and no run is shown from %s to %s: "+
 			"follow the same ticket again, and backfill that part if it stays so",
-			*row.Progress.TotalRuns, len(s.Runs), startText(s.open.Hull.Start), outgoing.Time(s.open.Hull.End))
+			*row.Progress.TotalRuns, len(s.Runs), s.open.Hull.StartText(), outgoing.Time(s.open.Hull.End))
 	case len(s.Runs) > 0:
 		return nil
 	case row != nil:
@@ -338,7 +337,7 @@ func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err er
 	if err != nil {
 		return whole, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
 	}
-	return days.Span(coverage.Range{Start: f.ticket.StartAt.bound, End: f.ticket.EndAt.bound}), nil
+	return days.Span(BackfillRange{f.ticket.StartAt, f.ticket.EndAt}.bounds()), nil
 }
 
 // state returns a snapshot that the reader may keep.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -44,7 +45,7 @@ type BatchExport struct {
 	IncrementalMode IncrementalMode `json:"incremental_mode,omitzero"` // newer
 }
 
-func (e *BatchExport) complete() error { return hasID(e.ID) }
+func (e *BatchExport) complete() error { return httptry.Has("id", e.ID) }
 
 // Model is the kind of data that an export exports.
 type Model string
@@ -142,20 +143,16 @@ type wireExport struct {
 
 // wire checks a new export and makes the request's body.
 func (c BatchExportRequest) wire(op Op) (*wireExport, *outgoing.Refusal) {
-	if c.Name == "" {
-		return nil, outgoing.Refuse("Name", "", "a name")
-	}
 	refusal := cmp.Or(
+		outgoing.If(c.Name == "", "Name", "", "a name"),
 		outgoing.Misspelt("Model", c.Model, models),
 		outgoing.Misspelt("Interval", c.Interval, intervals),
 		outgoing.MisspeltIfSet("IncrementalMode", c.IncrementalMode, incrementalModes),
 		c.checkRules(),
+		outgoing.Reversed("EndAt", c.EndAt, "StartAt", c.StartAt),
 	)
 	if refusal != nil {
 		return nil, refusal
-	}
-	if isReversed(c.StartAt, c.EndAt) {
-		return nil, outgoing.Refuse("EndAt", outgoing.Time(c.EndAt), "later than StartAt, which is "+outgoing.Time(c.StartAt))
 	}
 	destination, refusal := c.Destination.wire(op)
 	c.LastPausedAt, c.StartAt, c.EndAt = c.LastPausedAt.UTC(), c.StartAt.UTC(), c.EndAt.UTC()
@@ -166,12 +163,20 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 	if reflect.ValueOf(u).IsZero() {
 		return nil, outgoing.Refuse("update", "", "at least one field that is not absent")
 	}
-	for field, isNull := range map[string]bool{"Name": u.Name.IsNull(), "Destination": u.Destination.IsNull(), "Interval": u.Interval.IsNull(), "Paused": u.Paused.IsNull()} {
-		if isNull {
-			return nil, outgoing.Refuse(field, "null", "a value, or absent: an export always has one")
-		}
-	}
-	if refusal := cmp.Or(u.checkSpellings(), u.checkOffsets()); refusal != nil {
+	const wantValue = "a value, or absent: an export always has one"
+	start, end := u.StartAt.Or(time.Time{}), u.EndAt.Or(time.Time{})
+	if refusal := cmp.Or(
+		outgoing.If(u.Name.IsNull(), "Name", "null", wantValue),
+		outgoing.If(u.Destination.IsNull(), "Destination", "null", wantValue),
+		outgoing.If(u.Interval.IsNull(), "Interval", "null", wantValue),
+		outgoing.If(u.Paused.IsNull(), "Paused", "null", wantValue),
+		outgoing.If(u.Name == Set(""), "Name", "", "a name"),
+		misspeltOpt("Model", u.Model, models),
+		misspeltOpt("Interval", u.Interval, intervals),
+		misspeltOpt("IncrementalMode", u.IncrementalMode, incrementalModes),
+		u.checkOffsets(),
+		outgoing.Reversed("EndAt", end, "StartAt", start),
+	); refusal != nil {
 		return nil, refusal
 	}
 	for field, at := range map[string]*Opt[time.Time]{"LastPausedAt": &u.LastPausedAt, "StartAt": &u.StartAt, "EndAt": &u.EndAt} {
@@ -182,9 +187,6 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 		if ok {
 			*at = Set(t.UTC())
 		}
-	}
-	if start, end := u.StartAt.Or(time.Time{}), u.EndAt.Or(time.Time{}); isReversed(start, end) {
-		return nil, outgoing.Refuse("EndAt", outgoing.Time(end), "later than StartAt, which is "+outgoing.Time(start))
 	}
 	var wire Opt[wireDestination]
 	if destination, ok := u.Destination.Get(); ok {
@@ -199,17 +201,6 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 
 		Destination Opt[wireDestination] `json:"destination,omitzero"` // instead of the field that redacts
 	}{u, wire}, nil
-}
-
-func (u BatchExportUpdateRequest) checkSpellings() *outgoing.Refusal {
-	if name, ok := u.Name.Get(); ok && name == "" {
-		return outgoing.Refuse("Name", "", "a name")
-	}
-	return cmp.Or(
-		misspeltOpt("Model", u.Model, models),
-		misspeltOpt("Interval", u.Interval, intervals),
-		misspeltOpt("IncrementalMode", u.IncrementalMode, incrementalModes),
-	)
 }
 
 func misspeltOpt[T ~string](field string, o Opt[T], known []T) *outgoing.Refusal {
@@ -247,7 +238,7 @@ func (s *BatchExportsService) walk(o *ListOptions, options []CallOption) offsetW
 //
 // GET /batch_exports/{id}/, scope batch_export:read. [ErrNotFound] if it does not exist or was deleted.
 func (s *BatchExportsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*BatchExport, error) {
-	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
+	isAsked := func(e *BatchExport) error { return httptry.IsAskedFor("id", e.ID, id) }
 	return fetchMatching(ctx, s.client, endpointByID(ops.BatchExportsGet, id), options, isAsked)
 }
 
@@ -271,7 +262,7 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	body, refusal := update.body(ops.BatchExportsUpdate)
 	r := endpointByID(ops.BatchExportsUpdate, id).refuse(refusal)
 	r.body = body
-	isAsked := func(e *BatchExport) error { return isAskedFor("id", e.ID, id) }
+	isAsked := func(e *BatchExport) error { return httptry.IsAskedFor("id", e.ID, id) }
 	updated, err := fetchMatching(ctx, s.client, r, options, isAsked)
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
@@ -345,21 +336,16 @@ func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogO
 
 // checkRules refuses combinations of fields that no server can store.
 func (c BatchExportRequest) checkRules() *outgoing.Refusal {
-	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse(field, "", want) }
-	isHogQL := c.Model == ModelHogQL
-	switch {
-	case isHogQL && c.HogQLQuery == "":
-		return bad("HogQLQuery", "a query: the model hogql needs one")
-	case !isHogQL && len(c.HogQLModifiers) > 0 && string(c.HogQLModifiers) != "null":
-		return bad("HogQLModifiers", "the model hogql, or no modifiers")
-	case !isHogQL && c.PrimaryKey != nil:
-		return bad("PrimaryKey", "the model hogql, or no key")
-	case !isHogQL && c.VersionKey != nil:
-		return bad("VersionKey", "the model hogql, or no key")
-	case c.IncrementalMode == IncrementalModeMerge && len(c.PrimaryKey) == 0:
-		return bad("PrimaryKey", "the columns of the key: IncrementalModeMerge needs them")
-	}
-	return coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil)
+	isHogQL, hasModifiers := c.Model == ModelHogQL, len(c.HogQLModifiers) > 0 && string(c.HogQLModifiers) != "null"
+	isMerge := c.IncrementalMode == IncrementalModeMerge
+	return cmp.Or(
+		outgoing.If(isHogQL && c.HogQLQuery == "", "HogQLQuery", "", "a query: the model hogql needs one"),
+		outgoing.If(!isHogQL && hasModifiers, "HogQLModifiers", "", "the model hogql, or no modifiers"),
+		outgoing.If(!isHogQL && c.PrimaryKey != nil, "PrimaryKey", "", "the model hogql, or no key"),
+		outgoing.If(!isHogQL && c.VersionKey != nil, "VersionKey", "", "the model hogql, or no key"),
+		outgoing.If(isMerge && len(c.PrimaryKey) == 0, "PrimaryKey", "", "the columns of the key: IncrementalModeMerge needs them"),
+		coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil),
+	)
 }
 
 // checkOffsets refuses offsets without their interval, for which the service fails, and one offset of a weekly
@@ -367,15 +353,13 @@ func (c BatchExportRequest) checkRules() *outgoing.Refusal {
 func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
 	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
 	interval, hasInterval := u.Interval.Get()
-	switch {
-	case (hasDay || hasHour) && !hasInterval:
-		return outgoing.Refuse("Interval", "", "the interval of the offset, even if it stays the same: the service fails without it")
-	case interval == IntervalWeek && hasDay != hasHour:
-		return outgoing.Refuse("OffsetDay", "", "OffsetDay and OffsetHour together: the service sets the absent one to 0")
-	}
-	_, hasDay = u.OffsetDay.Get()
-	_, hasHour = u.OffsetHour.Get()
-	return coverage.CheckOffsets(string(interval), hasDay, hasHour)
+	return cmp.Or(
+		outgoing.If((hasDay || hasHour) && !hasInterval, "Interval", "",
+			"the interval of the offset, even if it stays the same: the service fails without it"),
+		outgoing.If(interval == IntervalWeek && hasDay != hasHour, "OffsetDay", "",
+			"OffsetDay and OffsetHour together: the service sets the absent one to 0"),
+		coverage.CheckOffsets(string(interval), hasDay && !u.OffsetDay.IsNull(), hasHour && !u.OffsetHour.IsNull()),
+	)
 }
 
 // ByName returns the export with exactly this name. If no export has the name, or several have it, the error is

@@ -44,14 +44,6 @@ const (
 	ReplayNever
 )
 
-// operation is a row of the table of endpoints.
-type operation endpoints.Row
-
-// info describes a call of the operation after a number of tries.
-func (o operation) info(tries int) CallInfo {
-	return CallInfo{Op: o.Name, Method: o.Method, Route: o.Path, Tries: tries}
-}
-
 // CallOption changes one call.
 type CallOption func(*callConfig)
 
@@ -61,6 +53,16 @@ type callConfig struct {
 	body   any
 	reply  *Reply
 }
+
+// emptyReply empties the caller's Reply, which may hold the answer of an earlier call.
+func (c *callConfig) emptyReply() {
+	if c.reply != nil {
+		*c.reply = Reply{}
+	}
+}
+
+// onlyHeader keeps the headers of a call's options and drops the rest, for a read that comes before the call.
+func onlyHeader(c *callConfig) { *c = callConfig{header: c.header} }
 
 // WithHeader adds a header to one call. It cannot replace a header that the call itself sets, such as
 // Authorization.
@@ -101,22 +103,22 @@ func WithReply(r *Reply) CallOption { return func(c *callConfig) { c.reply = r }
 
 // request is one call as a service method describes it.
 type request struct {
-	op      operation
+	op      endpoints.Row
 	ids     []string          // for the {parameters} of the path
 	query   url.Values        // may be nil
 	body    any               // nil for no body
 	lenient bool              // an empty answer is fine: PostHog's API reference documents no body
 	refusal *outgoing.Refusal // if not nil, the request is not sent
 
+	matches  func() error  // if not nil, checks that the decoded answer is about the subject of the request
 	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
 	leastTry time.Duration // the least time limit of a try, even if the client's is shorter
 
 	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
 }
 
-// endpoint returns the request of an operation in the table.
 func endpoint(op Op, ids ...string) request {
-	return request{op: operation(endpoints.Of(op)), ids: ids}
+	return request{op: endpoints.Of(op), ids: ids}
 }
 
 // endpointByID is endpoint for exports, runs and backfills: the ids fill the {parameters} in order.
@@ -126,7 +128,10 @@ func endpointByID(op Op, ids ...uuid.UUID) request {
 	return endpoint(op, texts...).refuse(refusal)
 }
 
-// refuse sets the request's refusal, unless it has one.
+func (r request) info(tries int) CallInfo {
+	return CallInfo{Op: r.op.Name, Method: r.op.Method, Route: r.op.Path, Tries: tries}
+}
+
 func (r request) refuse(why *outgoing.Refusal) request {
 	r.refusal = cmp.Or(r.refusal, why)
 	return r
@@ -168,10 +173,8 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 	if err != nil {
 		return err
 	}
-	if cfg.reply != nil {
-		*cfg.reply = Reply{} // it may hold the answer of an earlier call
-	}
-	return c.carryOut(ctx, r, cfg, c.core.apiPath, out)
+	cfg.emptyReply()
+	return c.carryOut(ctx, r, cfg, c.core.APIPath, out)
 }
 
 // carryOut makes one call below a path of the API. Newer servers lack /environments: a read that does not find
@@ -184,9 +187,8 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	if out != nil || cfg.reply != nil {
 		x.Plan.MostBytes = httptry.MaxAnswer
 	}
-	x.Location, x.TooMuchIsFinal = r.location, r.tooMuchIsFinal
 	x.Result = x.Send(ctx)
-	err = x.finish(ctx, r.lenient, out)
+	err = x.finish(ctx, out)
 	above, isOlder := strings.CutSuffix(apiPath, "/environments")
 	isOlder = isOlder && isUnknownEndpoint(err)
 	if isOlder && r.op.Method != http.MethodGet {
@@ -222,11 +224,12 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 
 // fetchMatching is fetch for an answer that must match the request.
 func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
-	out := matching[T]{matches: matches}
+	var out T
+	r.matches = func() error { return matches(&out) }
 	if err := c.call(ctx, r, &out, options...); err != nil {
 		return nil, err
 	}
-	return &out.answer, nil
+	return &out, nil
 }
 
 // fetchRows carries out a request and returns the list of this name in its answer.
@@ -249,8 +252,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if refusal != nil {
 		return nil, refused(r.op.Name, refusal)
 	}
-	x := newExchange(c.core, r.op, target, r.ids)
-	x.Plan.Timeout = max(c.core.timeouts.API, r.leastTry)
+	x := newExchange(c.core, r, target)
 	if ctx.Err() != nil {
 		return nil, x.transportError(httptry.ContextError(ctx), false)
 	}
@@ -280,7 +282,7 @@ func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, 
 	if !outgoing.IsProjectID(c.project) {
 		return nil, outgoing.Refuse("project", c.project, outgoing.WantProject+": WithProject or ForProject")
 	}
-	path, refusal := endpoints.Row(r.op).Expand(r.ids)
+	path, refusal := r.op.Expand(r.ids)
 	if refusal != nil {
 		return nil, refusal
 	}

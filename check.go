@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pipeline"
@@ -225,54 +226,41 @@ func (c *checker) finish() CheckReport {
 
 // String returns the report as a short text.
 func (r CheckReport) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "read %d = good %d + rejected %d", r.Read, r.Good, r.Rejected)
-	if r.Skipped > 0 {
-		fmt.Fprintf(&b, " + skipped %d", r.Skipped)
-	}
-	if r.Good > 0 {
-		fmt.Fprintf(&b, "\nfrom %s to %s, about %d distinct ids, %d bytes, the largest event %d",
-			r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Persons, r.Bytes, r.Largest)
-	}
+	var b errtext.Text
+	b.Add("read %d = good %d + rejected %d", r.Read, r.Good, r.Rejected)
+	b.AddIf(r.Skipped > 0, " + skipped %d", r.Skipped)
+	b.AddIf(r.Good > 0, "\nfrom %s to %s, about %d distinct ids, %d bytes, the largest event %d",
+		inUTC(r.Oldest), inUTC(r.Newest), r.Persons, r.Bytes, r.Largest)
 	names := map[string]int64{}
 	for _, d := range r.Days {
 		names[d.Event] += d.Events
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(&b, "\n  %-40s %12d", mask.Shown(name), names[name])
+		b.Add("\n  %-40s %12d", mask.Shown(name), names[name])
 	}
 	finding := func(text string, f CheckFinding, advice string) {
-		if f.Count == 0 {
-			return
-		}
-		fmt.Fprintf(&b, "\n%s: %d%s", text, f.Count, advice)
+		b.AddIf(f.Count > 0, "\n%s: %d%s", text, f.Count, advice)
 		for _, e := range f.Examples {
-			position := ""
-			if !e.Position.IsZero() {
-				position = e.Position.String() + " "
-			}
-			fmt.Fprintf(&b, "\n  %s%s", position, mask.Clean(e.Text))
+			b.Add("\n  ")
+			b.AddIf(!e.Position.IsZero(), "%s ", e.Position)
+			b.Add("%s", mask.Clean(e.Text))
 		}
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Reasons)) {
-		fmt.Fprintf(&b, "\nrefused, %s: %d", mask.Shown(reason), r.Reasons[reason].Count)
+		b.Add("\nrefused, %s: %d", mask.Shown(reason), r.Reasons[reason].Count)
 		for _, e := range r.Reasons[reason].Examples { // the text has the position
-			fmt.Fprintf(&b, "\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+mask.OneLine(string(reason))+": "))
+			b.Add("\n  %s", strings.TrimPrefix(mask.Clean(e.Text), eventRefused+mask.OneLine(string(reason))+": "))
 		}
 	}
 	for _, why := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintf(&b, "\nskipped, %s: %d", mask.Shown(why), r.Skips[why])
+		b.Add("\nskipped, %s: %d", mask.Shown(why), r.Skips[why])
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
 		finding("warning, "+mask.Shown(w), r.Warnings[w], inBrackets(w))
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs, "")
 	finding("older than the event before", r.Backwards, "")
-	if r.LargestJump > 0 {
-		fmt.Fprintf(&b, "\nthe furthest jump backwards: %v", r.LargestJump)
-	}
-	if r.WideSpans > 0 {
-		fmt.Fprintf(&b, "\na thousand events in a row span more than a day: %d times", r.WideSpans)
-	}
+	b.AddIf(r.LargestJump > 0, "\nthe furthest jump backwards: %v", r.LargestJump)
+	b.AddIf(r.WideSpans > 0, "\na thousand events in a row span more than a day: %d times", r.WideSpans)
 	return b.String()
 }

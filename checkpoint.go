@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/hex"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -45,8 +47,8 @@ func continues(s *savedState, asked Protocol) (Protocol, error) {
 		return asked, nil
 	}
 	if asked != ProtocolAuto && string(asked) != s.Protocol {
-		return asked, &InputError{Op: ops.Import, Field: "Delivery.Protocol", Value: string(asked),
-			Want: fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)}
+		return asked, refused(ops.Import, outgoing.Refuse("Delivery.Protocol", string(asked),
+			fmt.Sprintf("%q, which the import began with, or ProtocolAuto: one import never mixes two", s.Protocol)))
 	}
 	return Protocol(s.Protocol), nil
 }
@@ -159,21 +161,17 @@ func (o ImportOptions) checkFiles(source Source) error {
 	if r, ok := o.Rejects.(hasRejectFile); ok {
 		rejects = r.RejectFile().Files()
 	}
-	if statefile.Overlap(state, rejects) {
-		return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that the checkpoint does not use: its own, and those with .hogapi-tmp and .lock"}
-	}
+	refusal := outgoing.If(statefile.Overlap(state, rejects), "ImportOptions.Rejects", "",
+		"a file that the checkpoint does not use: its own, and those with .hogapi-tmp and .lock")
 	if len(state)+len(rejects) == 0 {
 		return nil
 	}
 	for _, path := range filesOf(source) {
 		read := statefile.Files(durable.OS{}, path)
 		read = read[:min(1, len(read))]
-		if statefile.Overlap(read, rejects) {
-			return &InputError{Op: ops.Import, Field: "ImportOptions.Rejects", Want: "a file that is not read: the import would never end"}
-		}
-		if statefile.Overlap(read, state) {
-			return &InputError{Op: ops.Import, Field: "ImportOptions.Checkpoint", Want: "a file that is not read: the checkpoint would replace it"}
-		}
+		refusal = cmp.Or(refusal,
+			outgoing.If(statefile.Overlap(read, rejects), "ImportOptions.Rejects", "", "a file that is not read: the import would never end"),
+			outgoing.If(statefile.Overlap(read, state), "ImportOptions.Checkpoint", "", "a file that is not read: the checkpoint would replace it"))
 	}
-	return nil
+	return refused(ops.Import, refusal)
 }

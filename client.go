@@ -39,22 +39,14 @@ type Client struct {
 
 // core holds the state that the clients of all projects share.
 type core struct {
+	config
+
 	api, capture *url.URL // origins, without trailing slashes; nil if it is not set
-
-	apiPath     string
-	personalKey KeySource
-	projectKey  func() string
-	userAgent   string
-
-	clients  httptry.Clients
-	timeouts httptry.Timeouts
-	retry    httptry.Policy
-	tokens   *httptry.Tokens
-	logger   *slog.Logger
-	hooks    Hooks
-	now      func() time.Time
-
-	project string // of the project API key, as far as it is known
+	userAgent    string
+	clients      httptry.Clients
+	timeouts     httptry.Timeouts
+	tokens       *httptry.Tokens
+	project      string // of the project API key, as far as it is known
 }
 
 // service is the underlying type of all services.
@@ -63,48 +55,32 @@ type service struct{ client *Client }
 // NewClient returns a client with the given options, and sends nothing. Its error joins an [*InputError] for
 // each problem with the options.
 func NewClient(options ...Option) (*Client, error) {
-	cfg := config{clock: time.Now}
+	cfg := config{now: time.Now, logger: slog.New(slog.DiscardHandler)}
 	for _, option := range options {
-		if option == nil {
-			cfg.Problem("option", "nil", "an option")
-			continue
+		if cfg.need(option != nil, "option", "nil", "an option") {
+			option(&cfg)
 		}
-		option(&cfg)
 	}
 	api, capture, err := cfg.check()
 	if err != nil {
 		return nil, err
 	}
-	c := &core{
-		api:         api,
-		capture:     capture,
-		apiPath:     cfg.APIPath,
-		personalKey: cfg.personalKey,
-		projectKey:  cfg.projectKey,
-		userAgent:   outgoing.UserAgent(cfg.app),
-		clients:     httptry.NewClients(cfg.httpClient, cfg.pace),
-		timeouts:    httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient),
-		retry:       cfg.retry,
-		tokens:      httptry.NewTokens(),
-		logger:      cmp.Or(cfg.logger, slog.New(slog.DiscardHandler)),
-		hooks:       cfg.hooks,
-		now:         cfg.clock,
-		project:     cfg.Project,
-	}
-	return newProjectClient(c, cfg.Project), nil
+	clients, timeouts := httptry.NewClients(cfg.httpClient, cfg.pace), httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient)
+	cfg.httpClient = nil // a dump of the client would find keys in its buffers
+	return newProjectClient(&core{
+		config: cfg, api: api, capture: capture, project: cfg.Project, userAgent: outgoing.UserAgent(cfg.app),
+		clients: clients, timeouts: timeouts, tokens: httptry.NewTokens(),
+	}, cfg.Project), nil
 }
 
 func newProjectClient(c *core, project string) *Client {
-	client := &Client{core: c, project: project}
-	client.BatchExports = &BatchExportsService{client}
-	client.Backfills = &BackfillsService{client}
-	client.Runs = &RunsService{client}
-	client.AppMetrics = &AppMetricsService{client}
-	client.Dashboards = &DashboardsService{client}
-	client.FileDownloads = &FileDownloadsService{client}
-	client.IngestionWarnings = &IngestionWarningsService{client}
-	client.DataDeletions = &DataDeletionsService{client}
-	client.Integrations = &IntegrationsService{client}
+	client := new(Client)
+	*client = Client{
+		BatchExports: &BatchExportsService{client}, Backfills: &BackfillsService{client}, Runs: &RunsService{client},
+		AppMetrics: &AppMetricsService{client}, Dashboards: &DashboardsService{client}, Integrations: &IntegrationsService{client},
+		FileDownloads: &FileDownloadsService{client}, IngestionWarnings: &IngestionWarningsService{client}, DataDeletions: &DataDeletionsService{client},
+		core: c, project: project,
+	}
 	return client
 }
 
@@ -167,7 +143,7 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return refused(ops.Do, outgoing.Refuse("out", v.Type().String(), "a pointer to something, or nil"))
 	}
-	return c.call(ctx, request{op: operation(row), query: r.Query, body: r.Body}, out, options...)
+	return c.call(ctx, request{op: row, query: r.Query, body: r.Body}, out, options...)
 }
 
 // log writes one line about a call: the names of the call, never its URL, headers or bodies.

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"iter"
@@ -9,6 +10,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -43,7 +45,7 @@ type Dashboard struct {
 	SearchMatchType      *string    `json:"search_match_type,omitzero"`      // newer, with Search only
 }
 
-func (d *Dashboard) complete() error { return hasID(d.ID) }
+func (d *Dashboard) complete() error { return httptry.Has("id", d.ID) }
 
 // CreationMode is the way in which a dashboard was made.
 type CreationMode string
@@ -103,10 +105,6 @@ type DashboardListOptions struct {
 	CreationMode     CreationMode // dashboards made this way only; [CreationModeUnlisted] shows unlisted ones
 }
 
-func (o DashboardListOptions) check() *outgoing.Refusal {
-	return outgoing.MisspeltIfSet("CreationMode", o.CreationMode, creationModes)
-}
-
 func (o DashboardListOptions) query() url.Values {
 	q := url.Values{}
 	outgoing.SetText(q, "search", o.Search)
@@ -151,7 +149,7 @@ func (s *DashboardsService) All(
 
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
-	r := endpoint(ops.DashboardsList).refuse(selected.check()).with(selected.query())
+	r := endpoint(ops.DashboardsList).refuse(outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes)).with(selected.query())
 	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, func(row *Dashboard) any { return row.ID }, options)
 }
 
@@ -171,10 +169,7 @@ type DashboardDetail struct {
 }
 
 func (d *DashboardDetail) complete() error {
-	if err := d.Dashboard.complete(); err != nil {
-		return err
-	}
-	return allComplete(d.Tiles)
+	return cmp.Or(d.Dashboard.complete(), allComplete(d.Tiles))
 }
 
 // DashboardTile is one tile: exactly one of Insight, Text, ButtonTile and Widget is set. They hold the
@@ -203,7 +198,7 @@ func (t *DashboardTile) complete() error {
 			*content = nil
 		}
 	}
-	return hasID(t.ID)
+	return httptry.Has("id", t.ID)
 }
 
 // DashboardTileError is the reason for a tile without a result.
@@ -218,6 +213,6 @@ type DashboardTileError struct {
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {
-	isAsked := func(d *DashboardDetail) error { return isAskedFor("id", d.ID, id) }
+	isAsked := func(d *DashboardDetail) error { return httptry.IsAskedFor("id", d.ID, id) }
 	return fetchMatching(ctx, s.client, endpointByNumber(ops.DashboardsGet, id), options, isAsked)
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -34,7 +35,7 @@ type DataDeletion struct {
 }
 
 func (d *DataDeletion) complete() error {
-	return cmp.Or(hasID(d.ID), hasText(string(d.Status), "status"))
+	return cmp.Or(httptry.Has("id", d.ID), httptry.Has("status", d.Status))
 }
 
 // DataDeletionStatus is the progress of a deletion.
@@ -66,15 +67,12 @@ type DataDeletionRequest struct {
 }
 
 func (r DataDeletionRequest) check() *outgoing.Refusal {
-	switch want := wire.WantImportID(r.ImportID); {
-	case r.ImportID == "":
-		return outgoing.Refuse("ImportID", "", "the ID of an import")
-	case want != "":
-		return outgoing.Refuse("ImportID", r.ImportID, want)
-	case isReversed(r.From, r.Until):
-		return outgoing.Refuse("Until", r.Until.String(), "later than From")
-	}
-	return nil
+	want := wire.WantImportID(r.ImportID)
+	return cmp.Or(
+		outgoing.If(r.ImportID == "", "ImportID", "", "the ID of an import"),
+		outgoing.If(want != "", "ImportID", r.ImportID, want),
+		outgoing.Reversed("Until", r.Until, "From", r.From),
+	)
 }
 
 // query returns the HogQL that selects the events. The endpoint takes no values, so they are quoted into the
@@ -129,19 +127,14 @@ func (s *DataDeletionsService) walk(o *ListOptions, options []CallOption) offset
 //
 // GET /data_deletion_requests/{id}/, scope data_deletion:read. [ErrNotFound] if it does not exist.
 func (s *DataDeletionsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*DataDeletion, error) {
-	isAsked := func(d *DataDeletion) error { return isAskedFor("id", d.ID, id) }
+	isAsked := func(d *DataDeletion) error { return httptry.IsAskedFor("id", d.ID, id) }
 	return fetchMatching(ctx, s.client, endpointByID(ops.DataDeletionsGet, id), options, isAsked)
 }
 
-type dataDeletionPreview struct {
-	Count *int64 `json:"count"`
-}
-
-func (p *dataDeletionPreview) complete() error {
-	if p.Count == nil || *p.Count < 0 {
-		return errors.New("it has no count")
-	}
-	return nil
+type dataDeletionBody struct {
+	Query        string         `json:"query"`
+	Variables    map[string]any `json:"variables"`
+	SubmissionID uuid.UUID      `json:"submission_id,omitzero"`
 }
 
 // Preview counts the rows that a request would delete now, and deletes nothing. It counts each copy of an event
@@ -150,16 +143,10 @@ func (p *dataDeletionPreview) complete() error {
 // POST /data_deletion_requests/preview/, scope data_deletion:write.
 func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
 	r := endpoint(ops.DataDeletionsPreview).refuse(of.check())
-	r.body = struct {
-		Query     string         `json:"query"`
-		Variables map[string]any `json:"variables"`
-	}{of.query(), map[string]any{}}
+	r.body = dataDeletionBody{Query: of.query(), Variables: map[string]any{}}
 	r.leastTry = queryTry
-	preview, err := fetch[dataDeletionPreview](ctx, s.client, r, options)
-	if err != nil {
-		return 0, err
-	}
-	return *preview.Count, nil
+	n, err := fetch[rowCount](ctx, s.client, r, options)
+	return orDefault(orDefault(n).Count), err
 }
 
 // Create asks PostHog to delete the events of one import for good: call [DataDeletionsService.Preview] first.
@@ -170,11 +157,7 @@ func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionReque
 // same SubmissionID belongs to another query or to another user's request.
 func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionRequest, options ...CallOption) (*DataDeletion, error) {
 	r := endpoint(ops.DataDeletionsCreate).refuse(of.check())
-	r.body = struct {
-		Query        string         `json:"query"`
-		Variables    map[string]any `json:"variables"`
-		SubmissionID uuid.UUID      `json:"submission_id"`
-	}{of.query(), map[string]any{}, of.submission()}
+	r.body = dataDeletionBody{of.query(), map[string]any{}, of.submission()}
 	isAsked := func(d *DataDeletion) error {
 		switch {
 		case d.SubmissionID == nil:
@@ -182,7 +165,7 @@ func (s *DataDeletionsService) Create(ctx context.Context, of DataDeletionReques
 		case strings.TrimSpace(d.Query) != of.query():
 			return errors.New("it is of another query than the one that was sent")
 		}
-		return isAskedFor("submission_id", *d.SubmissionID, of.submission())
+		return httptry.IsAskedFor("submission_id", *d.SubmissionID, of.submission())
 	}
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -14,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -187,19 +189,16 @@ func withReplacement(err error, d Destination) error {
 
 // check refuses a destination that the service would refuse or store wrongly.
 func (d Destination) check() *outgoing.Refusal {
-	if refusal := outgoing.Misspelt("Destination.Type", d.Type, destination.Types()); refusal != nil {
+	refusal := cmp.Or(
+		outgoing.Misspelt("Destination.Type", d.Type, destination.Types()),
+		outgoing.If(isNil(d.Config), "Destination.Config", "", "a config such as destination.S3{…} or destination.Raw; the service needs it with the type"),
+	)
+	if refusal != nil {
 		return refusal
 	}
-	if isNil(d.Config) {
-		return outgoing.Refuse("Destination.Config", "",
-			"a config such as destination.S3{…} or destination.Raw; the service needs it with the type")
-	}
 	of := reflect.Indirect(reflect.ValueOf(d.Config)).Type()
-	if of != reflect.TypeFor[destination.Raw]() && of != configTypes[d.Type] {
-		return outgoing.Refuse("Destination.Config", fmt.Sprintf("%T", d.Config),
-			"the config type of "+mask.UnlessKey(string(d.Type))+", or destination.Raw")
-	}
-	return nil
+	return outgoing.If(of != reflect.TypeFor[destination.Raw]() && of != configTypes[d.Type], "Destination.Config", fmt.Sprintf("%T", d.Config),
+		"the config type of "+mask.UnlessKey(string(d.Type))+", or destination.Raw")
 }
 
 // DestinationTest holds the results of the tests of a destination, step by step.
@@ -220,7 +219,7 @@ type DestinationTestResult struct {
 	Message *string               `json:"message"`
 }
 
-func (s *DestinationTestStep) complete() error { return hasText(s.Name, "name") }
+func (s *DestinationTestStep) complete() error { return httptry.Has("name", s.Name) }
 
 func (t *DestinationTest) complete() error {
 	if len(t.Steps) == 0 {
@@ -236,7 +235,7 @@ func (s *ranStep) complete() error {
 	if s.Result == nil {
 		return errors.New("it has no result")
 	}
-	return hasText(string(s.Result.Status), "status")
+	return httptry.Has("status", s.Result.Status)
 }
 
 // DestinationTestStatus is the result of a step.
@@ -305,7 +304,7 @@ func (s *BatchExportsService) TestDestination(
 		body.Step = &i
 		r := endpoint(ops.BatchExportsRunTestStep)
 		r.body, r.leastTry = body, testTry
-		isAsked := func(ran *ranStep) error { return isAskedFor("name", ran.Name, test.Steps[i].Name) }
+		isAsked := func(ran *ranStep) error { return httptry.IsAskedFor("name", ran.Name, test.Steps[i].Name) }
 		ran, err := fetchMatching(ctx, s.client, r, options, isAsked)
 		if err != nil {
 			return test, err

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -105,32 +106,29 @@ func (e *APIError) failure() endpoints.Failure {
 
 // Is matches the sentinels by status and code.
 func (e *APIError) Is(target error) bool {
-	switch target {
-	case ErrUnauthorized:
-		return e.StatusCode == http.StatusUnauthorized
-	case ErrForbidden:
-		return e.StatusCode == http.StatusForbidden
-	case ErrNotFound:
-		return e.StatusCode == http.StatusNotFound && !e.isForeign && !e.failure().IsUnsupported()
-	case ErrUnsupported:
+	switch {
+	case target == ErrUnsupported:
 		return e.failure().IsUnsupported()
-	case ErrInvalid:
-		return e.StatusCode == http.StatusBadRequest || e.StatusCode == http.StatusUnprocessableEntity
-	case ErrConflict:
-		return e.StatusCode == http.StatusConflict
-	case ErrQuota:
-		return e.StatusCode == http.StatusPaymentRequired
-	case ErrTooManyBackfills:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyBackfills
-	case ErrTooManyFileDownloads:
-		return e.StatusCode == http.StatusTooManyRequests && e.Code == httptry.CodeTooManyFileDownloads
-	case ErrRateLimited:
-		return e.StatusCode == http.StatusTooManyRequests && !httptry.IsFull(e.Code)
-	case ErrServer:
+	case target == ErrServer:
 		return e.StatusCode >= 500
+	case e.StatusCode == http.StatusNotFound:
+		return target == ErrNotFound && !e.isForeign && !e.failure().IsUnsupported()
+	case e.StatusCode == http.StatusTooManyRequests:
+		return target == cmp.Or(fullSentinels[e.Code], ErrRateLimited)
 	}
-	return false
+	return target != nil && target == statusSentinels[e.StatusCode]
 }
+
+// The sentinels of other answers by their status, and of a 429 that is not about the rate by its code.
+var (
+	statusSentinels = map[int]error{
+		http.StatusUnauthorized: ErrUnauthorized, http.StatusForbidden: ErrForbidden, http.StatusConflict: ErrConflict, http.StatusPaymentRequired: ErrQuota,
+		http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
+	}
+	fullSentinels = map[string]error{
+		httptry.CodeTooManyBackfills: ErrTooManyBackfills, httptry.CodeTooManyFileDownloads: ErrTooManyFileDownloads,
+	}
+)
 
 // LogValue groups the fields for slog.
 func (e *APIError) LogValue() slog.Value {
@@ -150,21 +148,17 @@ type InputError struct {
 
 // Error names the field, the given value and the allowed values.
 func (e *InputError) Error() string {
-	var b strings.Builder
-	b.WriteString("hogapi: ")
-	if e.Op != "" {
-		b.WriteString(string(e.Op) + ": ")
-	}
-	b.WriteString(e.Field)
-	if e.Value != "" {
-		value := e.Value
+	text := e.Field
+	if value := e.Value; value != "" {
 		if len(value) > 80 {
 			value = strings.ToValidUTF8(value[:80], "") + "…"
 		}
-		b.WriteString(" " + strconv.QuoteToGraphic(value))
+		text += " " + strconv.QuoteToGraphic(value)
 	}
-	b.WriteString(": want " + e.Want)
-	return b.String()
+	if e.Op != "" {
+		text = string(e.Op) + ": " + text
+	}
+	return prefix + text + ": want " + e.Want
 }
 
 // checkContext refuses a nil context, on which every use would panic.
@@ -189,14 +183,11 @@ type TransportError struct {
 }
 
 func (e *TransportError) Error() string {
-	text := fmt.Sprintf("hogapi: %s: no answer: %s", e.Op, mask.Clean(fmt.Sprint(e.Err)))
-	if !e.Sent {
-		text += " (nothing was sent)"
-	}
-	if e.Tries > 1 {
-		text += fmt.Sprintf(" [%d tries]", e.Tries)
-	}
-	return text
+	var b errtext.Text
+	b.Add("hogapi: %s: no answer: %s", e.Op, mask.Clean(fmt.Sprint(e.Err)))
+	b.AddIf(!e.Sent, " (nothing was sent)")
+	b.AddIf(e.Tries > 1, " [%d tries]", e.Tries)
+	return b.String()
 }
 
 // Unwrap returns the cause, so that context.Canceled and net.Error are found.
@@ -242,7 +233,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Done {
 		what = "it was carried out, but its answer could not be read"
 	}
-	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, endpoints.Look(e.Op), within(e.Op, e.Err))
+	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, endpoints.Look(e.Op), errtext.Within(e.Op, e.Err))
 }
 
 // Unwrap returns the cause.
@@ -272,16 +263,11 @@ func (e *PageError) Error() string {
 	case e.Offset > 0:
 		where = fmt.Sprintf("offset %d", e.Offset)
 	}
-	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, within(e.Op, e.Err), where)
+	return fmt.Sprintf("hogapi: %s: page %d: %s; resume at %s", e.Op, e.Page, errtext.Within(e.Op, e.Err), where)
 }
 
 // Unwrap returns the cause.
 func (e *PageError) Unwrap() error { return e.Err }
-
-// within returns the text of an error inside another one of the same operation, without the operation's name.
-func within(op Op, err error) string {
-	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), "hogapi: "), string(op)+": ")
-}
 
 // isUnknownEndpoint reports whether the server does not have the route. A missing export is another error.
 func isUnknownEndpoint(err error) bool {
@@ -292,7 +278,7 @@ func isUnknownEndpoint(err error) bool {
 // stateFileError returns an error of internal/statefile as one of this package.
 func stateFileError(err error) error {
 	if unfit, ok := errors.AsType[*statefile.UnfitError](err); ok {
-		return &InputError{Op: ops.Import, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
+		return refused(ops.Import, (*outgoing.Refusal)(unfit))
 	}
 	if errors.Is(err, durable.ErrLocked) {
 		return fmt.Errorf("%w: %w", ErrHeld, err)

@@ -3,7 +3,6 @@ package hogapi
 import (
 	"bytes"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -21,21 +20,20 @@ import (
 type exchange struct {
 	httptry.Exchange
 	*httptry.Result
+	request
 
 	core    *core
-	op      operation
-	ids     []string
 	apiKeys []string // the client's own keys among Keys, which no answer may show either
 	started time.Time
 }
 
-func newExchange(c *core, op operation, target *url.URL, ids []string) *exchange {
-	x := &exchange{core: c, op: op, ids: ids, started: time.Now(), Result: &httptry.Result{}} // before the first try
+func newExchange(c *core, r request, target *url.URL) *exchange {
+	x := &exchange{core: c, request: r, started: time.Now(), Result: &httptry.Result{}} // before the first try
 	x.Exchange = httptry.Exchange{
-		Plan:   httptry.Plan{Origin: httptry.OriginOf(target)},
-		Mark:   func(ctx context.Context, try int) context.Context { return op.info(try).in(ctx) },
-		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: op.Replay == endpoints.Never,
-		Now: c.now, Tried: x.observeTry,
+		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.timeouts.API, r.leastTry)},
+		Mark:   func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) },
+		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: r.op.Replay == endpoints.Never,
+		Now: c.now, Tried: x.observeTry, Location: r.location, TooMuchIsFinal: r.tooMuchIsFinal,
 	}
 	if c.projectKey != nil {
 		x.addKey(c.projectKey())
@@ -48,9 +46,9 @@ func (x *exchange) addKey(key string) {
 }
 
 // finish turns the last outcome into a result or one typed error.
-func (x *exchange) finish(ctx context.Context, lenient bool, out any) error {
+func (x *exchange) finish(ctx context.Context, out any) error {
 	if x.HasSucceeded() {
-		return x.read(ctx, lenient, out)
+		return x.read(ctx, out)
 	}
 	if x.op.Method == http.MethodDelete && x.MayHave && x.SaysGone() {
 		return nil // an earlier try has deleted it, and its answer was lost
@@ -68,7 +66,7 @@ func (x *exchange) unlessRepeatable(err error, done bool) error {
 	if !x.Once {
 		return err
 	}
-	return &OutcomeUnknownError{CallInfo: x.op.info(x.Tries), Done: done, Err: err}
+	return &OutcomeUnknownError{CallInfo: x.info(x.Tries), Done: done, Err: err}
 }
 
 func (x *exchange) failure() error {
@@ -84,7 +82,7 @@ func (x *exchange) apiError() *APIError {
 		text.IsForeign = a.Header.Get("Allow") == "" // the service sends Allow with an empty body too
 	}
 	err := &APIError{
-		CallInfo: x.op.info(x.Tries), StatusCode: a.StatusCode,
+		CallInfo: x.info(x.Tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: httptry.RequestID(a.Header), RetryAfter: x.Last.RetryAfter,
 		scope: x.op.Scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
@@ -96,18 +94,15 @@ func (x *exchange) apiError() *APIError {
 }
 
 func (x *exchange) transportError(err error, sent bool) *TransportError {
-	return &TransportError{CallInfo: x.op.info(x.Tries), Sent: sent, Err: err}
+	return &TransportError{CallInfo: x.info(x.Tries), Sent: sent, Err: err}
 }
 
 // read decodes a success into out. If the answer cannot be read and the call may not be repeated, its outcome
 // is unknown.
-func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
+func (x *exchange) read(ctx context.Context, out any) error {
 	body := bytes.TrimSpace(x.Answer.Body)
 	page := httptry.IsPage(x.Answer.Header.Get("Content-Type"), body)
-	if out == nil && (x.op.Name == ops.Do || !page) {
-		return nil
-	}
-	if len(body) == 0 && lenient {
+	if out == nil && (x.op.Name == ops.Do || !page) || len(body) == 0 && x.lenient {
 		return nil
 	}
 	err := errors.New("it is empty")
@@ -119,6 +114,9 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 			body = mask.Whole(body, x.apiKeys)
 		}
 		err = decodeAnswer(ctx, body, out)
+	}
+	if err == nil && x.matches != nil {
+		err = x.matches()
 	}
 	if err == nil {
 		return nil
@@ -132,14 +130,14 @@ func (x *exchange) read(ctx context.Context, lenient bool, out any) error {
 		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
-		CallInfo: x.op.info(x.Tries), StatusCode: x.Answer.StatusCode,
+		CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode,
 		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
 	}, false)
 }
 
 // observeTry reports one try, and the retry that follows, to logger and hooks.
 func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
-	c, info := x.core, x.op.info(r.Tries)
+	c, info := x.core, x.info(r.Tries)
 	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration))
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
 		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: r.Last.Status, Err: r.Last.Err, Duration: r.Facts.Duration})
@@ -158,7 +156,7 @@ func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
 }
 
 func (x *exchange) observeResult(ctx context.Context, err error) {
-	c, info := x.core, x.op.info(x.Tries)
+	c, info := x.core, x.info(x.Tries)
 	took := time.Since(x.started)
 	level := slog.LevelError
 	if x.Last.Canceled && errors.Is(ctx.Err(), context.Canceled) {
@@ -210,44 +208,6 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 func completeness(answer any) error {
 	if answer, ok := answer.(completed); ok {
 		return answer.complete()
-	}
-	return nil
-}
-
-// matching is an answer that must also match the request.
-type matching[T any] struct {
-	answer  T
-	matches func(*T) error
-}
-
-func (m *matching[T]) UnmarshalJSON(b []byte) error { return json.Unmarshal(b, &m.answer) }
-
-func (m *matching[T]) complete() error {
-	if err := completeness(&m.answer); err != nil {
-		return err
-	}
-	return m.matches(&m.answer)
-}
-
-// isAskedFor refuses an answer about something else than the request.
-func isAskedFor[T comparable](key string, got, want T) error {
-	if got != want {
-		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
-	}
-	return nil
-}
-
-func hasID[T comparable](id T) error {
-	var none T
-	if id == none {
-		return errors.New("it has no id")
-	}
-	return nil
-}
-
-func hasText(text, key string) error {
-	if text == "" {
-		return errors.New("it has no " + key)
 	}
 	return nil
 }

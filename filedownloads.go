@@ -13,8 +13,11 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/download"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -31,7 +34,7 @@ type FileDownload struct {
 	Error            *string     `json:"error,omitzero"`             // the service's own text
 }
 
-func (d *FileDownload) complete() error { return hasID(d.ID) }
+func (d *FileDownload) complete() error { return httptry.Has("id", d.ID) }
 
 // run returns the download as a run, for the functions on runs.
 func (d *FileDownload) run() *Run {
@@ -48,7 +51,7 @@ func (s *fileDownloadState) complete() error {
 	if slices.Contains(s.Files, uuid.Nil) {
 		return errors.New("it lists a file without an id")
 	}
-	return hasText(string(s.Status), "status")
+	return httptry.Has("status", s.Status)
 }
 
 // FileFormat is the format of exported files.
@@ -91,22 +94,14 @@ func (o FileOptions) Extension() string {
 	if o.Format != FileFormatJSONLines {
 		return ".parquet"
 	}
-	switch o.Compression {
-	case FileCompressionGzip:
-		return ".jsonl.gz"
-	case FileCompressionBrotli:
-		return ".jsonl.br"
-	default:
-		return ".jsonl"
-	}
+	return ".jsonl" + map[FileCompression]string{FileCompressionGzip: ".gz", FileCompressionBrotli: ".br"}[o.Compression]
 }
 
 func (o FileOptions) check() *outgoing.Refusal {
 	parquetOnly := []FileCompression{FileCompressionZstd, FileCompressionLZ4, FileCompressionSnappy}
-	if o.Format == FileFormatJSONLines && slices.Contains(parquetOnly, o.Compression) {
-		return outgoing.Refuse("File.Compression", string(o.Compression), "gzip, brotli or none with JSONLines: the run would fail")
-	}
+	isLinesOnly := o.Format == FileFormatJSONLines && slices.Contains(parquetOnly, o.Compression)
 	return cmp.Or(
+		outgoing.If(isLinesOnly, "File.Compression", string(o.Compression), "gzip, brotli or none with JSONLines: the run would fail"),
 		outgoing.MisspeltIfSet("File.Format", o.Format, fileFormats),
 		outgoing.MisspeltIfSet("File.Compression", o.Compression, fileCompressions),
 		outgoing.Negative(map[string]int{"File.MaxSizeMB": o.MaxSizeMB.Or(0)}),
@@ -131,38 +126,21 @@ type FileDownloadRequest struct {
 	HogQLModifiers json.RawMessage `json:"hogql_modifiers,omitzero"` // ModelHogQL only; an object
 }
 
-const longestDownload = 7 * 24 * time.Hour
-
 func (r FileDownloadRequest) check() *outgoing.Refusal {
-	bad := func(field, want string) *outgoing.Refusal { return outgoing.Refuse(field, "", want) }
-	if refusal := outgoing.Misspelt("Model", r.Model, models); refusal != nil {
-		return refusal
-	}
-	isHogQL, hasNames := r.Model == ModelHogQL, len(r.Include)+len(r.Exclude) > 0
-	switch {
-	case hasNames && r.Model != ModelEvents && r.Model.IsKnown():
-		return bad("Include", `none, nor Exclude, unless the model is "events": other models cannot be limited to events`)
-	case isHogQL && strings.TrimSpace(r.HogQLQuery) == "":
-		return bad("HogQLQuery", `a query: the model is "hogql"`)
-	case !isHogQL && (r.HogQLQuery != "" || r.HogQLModifiers != nil):
-		return bad("HogQLQuery", `no query and no HogQLModifiers unless the model is "hogql"`)
-	case !isHogQL && r.DataIntervalStart.IsZero():
-		return bad("DataIntervalStart", "a time: this model needs both ends of the interval")
-	case !isHogQL && r.DataIntervalEnd.IsZero():
-		return bad("DataIntervalEnd", "a time: this model needs both ends of the interval")
-	}
-	return cmp.Or(checkDownloadInterval(r.DataIntervalStart, r.DataIntervalEnd), r.File.check())
-}
-
-func checkDownloadInterval(start, end time.Time) *outgoing.Refusal {
-	switch {
-	case start.IsZero() || end.IsZero():
-	case end.Before(start):
-		return outgoing.Refuse("DataIntervalEnd", end.String(), "not earlier than DataIntervalStart")
-	case end.Sub(start) > longestDownload:
-		return outgoing.Refuse("DataIntervalEnd", end.String(), "at most 7 days after DataIntervalStart: split a longer range")
-	}
-	return nil
+	isHogQL, namesNone := r.Model == ModelHogQL, len(r.Include)+len(r.Exclude) == 0
+	const wantBoth = "a time: this model needs both ends of the interval"
+	return cmp.Or(
+		outgoing.Misspelt("Model", r.Model, models),
+		outgoing.If(!namesNone && r.Model != ModelEvents && r.Model.IsKnown(), "Include", "",
+			`none, nor Exclude, unless the model is "events": other models cannot be limited to events`),
+		outgoing.If(isHogQL && strings.TrimSpace(r.HogQLQuery) == "", "HogQLQuery", "", `a query: the model is "hogql"`),
+		outgoing.If(!isHogQL && (r.HogQLQuery != "" || r.HogQLModifiers != nil), "HogQLQuery", "",
+			`no query and no HogQLModifiers unless the model is "hogql"`),
+		outgoing.If(!isHogQL && r.DataIntervalStart.IsZero(), "DataIntervalStart", "", wantBoth),
+		outgoing.If(!isHogQL && r.DataIntervalEnd.IsZero(), "DataIntervalEnd", "", wantBoth),
+		download.CheckInterval(r.DataIntervalStart, r.DataIntervalEnd),
+		r.File.check(),
+	)
 }
 
 // CountRowsRequest is a query for [FileDownloadsService.CountRows]. Times are sent in UTC.
@@ -174,10 +152,8 @@ type CountRowsRequest struct {
 }
 
 func (r CountRowsRequest) check() *outgoing.Refusal {
-	if strings.TrimSpace(r.HogQLQuery) == "" {
-		return outgoing.Refuse("HogQLQuery", "", "a query")
-	}
-	return checkDownloadInterval(r.DataIntervalStart, r.DataIntervalEnd)
+	hasQuery := strings.TrimSpace(r.HogQLQuery) != ""
+	return cmp.Or(outgoing.If(!hasQuery, "HogQLQuery", "", "a query"), download.CheckInterval(r.DataIntervalStart, r.DataIntervalEnd))
 }
 
 // slowestCount is longer than the 30 seconds after which the service gives up.
@@ -188,11 +164,8 @@ type rowCount struct {
 }
 
 func (c *rowCount) complete() error {
-	if c.Count == nil {
-		return errors.New("it has no count")
-	}
-	if *c.Count < 0 {
-		return errors.New("it has a negative count")
+	if c.Count == nil || *c.Count < 0 {
+		return errors.New("it has no count of 0 or more")
 	}
 	return nil
 }
@@ -212,10 +185,7 @@ func (s *FileDownloadsService) Create(ctx context.Context, download FileDownload
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
 	created, err := fetch[FileDownload](ctx, s.client, r, options)
-	if err != nil {
-		return uuid.Nil, err
-	}
-	return created.ID, nil
+	return orDefault(created).ID, err
 }
 
 // List returns one page of file downloads, newest first, with id and status only.
@@ -243,7 +213,7 @@ func (s *FileDownloadsService) walk(o *ListOptions, options []CallOption) offset
 //
 // GET /file_download_batch_exports/{id}/, scope batch_export:read.
 func (s *FileDownloadsService) Get(ctx context.Context, id uuid.UUID, options ...CallOption) (*FileDownload, error) {
-	isAsked := func(s *fileDownloadState) error { return isAskedFor("id", cmp.Or(s.ID, id), id) }
+	isAsked := func(s *fileDownloadState) error { return httptry.IsAskedFor("id", cmp.Or(s.ID, id), id) }
 	state, err := fetchMatching(ctx, s.client, endpointByID(ops.FileDownloadsGet, id), options, isAsked)
 	if err != nil {
 		return nil, err
@@ -264,7 +234,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 		return err
 	}
 	return &OutcomeUnknownError{
-		CallInfo: r.op.info(1),
+		CallInfo: r.info(1),
 		Err:      fmt.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status))),
 	}
 }
@@ -283,10 +253,7 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 		CountRowsRequest
 	}{ModelHogQL, query}
 	n, err := fetch[rowCount](ctx, s.client, r, options)
-	if err != nil {
-		return 0, err
-	}
-	return *n.Count, nil
+	return orDefault(orDefault(n).Count), err
 }
 
 // Watch yields a file download at once and then on each change, until it is over. It works as
@@ -301,23 +268,15 @@ func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *Watch
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
 	download, err := watch.Last(s.watch(ctx, id, o, options))
 	if err == nil {
-		err = download.ended()
+		err = download.run().judge()
 	}
 	return download, err
-}
-
-// ended returns the error of a file download that is over and has not completed.
-func (d *FileDownload) ended() error {
-	if run := d.run(); run.endedBadly() {
-		return &RunError{Run: run}
-	}
-	return nil
 }
 
 func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*FileDownload, error] {
 	w, err := o.withDefaults(ops.FileDownloadsGet)
 	if err != nil {
-		return failedSeq[*FileDownload](err)
+		return pages.Failed[*FileDownload](err)
 	}
 	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
 	return watch.Changes(ctx, w.Pace, "file download "+id.String(), get, func(d *FileDownload) (string, watch.Mark, bool) {

@@ -54,7 +54,7 @@ func (e *DownloadError) Error() string {
 		next = "start again at Offset 0, in an empty writer"
 	}
 	const op = ops.FileDownloadsDownload
-	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", op, e.File, within(op, e.Err), next)
+	return fmt.Sprintf("hogapi: %s: file %s: %s; %s", op, e.File, errtext.Within(op, e.Err), next)
 }
 
 // Unwrap returns the cause.
@@ -158,7 +158,7 @@ func (s *FileDownloadsService) DownloadAll(
 	if state.Status.goesOn() {
 		return nil, errtext.Errorf("file download %s is still %s: wait until it is over", id, state.Status)
 	}
-	if err := state.ended(); err != nil {
+	if err := state.run().judge(); err != nil {
 		return nil, err
 	}
 	if n := state.RecordsCompleted; n != nil && *n > 0 && len(state.Files) == 0 {

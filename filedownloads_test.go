@@ -89,7 +89,7 @@ func TestFileDownloadsRefuseWhatTheServiceWould(t *testing.T) {
 		"no start":       {"DataIntervalStart", func(r *FileDownloadRequest) { r.DataIntervalStart = time.Time{} }},
 		"no end":         {"DataIntervalEnd", func(r *FileDownloadRequest) { r.DataIntervalEnd = time.Time{} }},
 		"reversed":       {"DataIntervalEnd", func(r *FileDownloadRequest) { r.DataIntervalEnd = r.DataIntervalStart.Add(-1) }},
-		"over 7 days":    {"DataIntervalEnd", func(r *FileDownloadRequest) { r.DataIntervalEnd = r.DataIntervalStart.Add(longestDownload + 1) }},
+		"over 7 days":    {"DataIntervalEnd", func(r *FileDownloadRequest) { r.DataIntervalEnd = r.DataIntervalStart.Add(7*24*time.Hour + 1) }},
 		"over 7 days of a query": {"DataIntervalEnd", func(r *FileDownloadRequest) {
 			r.Model, r.HogQLQuery, r.DataIntervalEnd = ModelHogQL, "SELECT", day.AddDate(1, 0, 0)
 		}},

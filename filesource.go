@@ -1,12 +1,12 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"iter"
-	"slices"
 	"strings"
 	"time"
 
@@ -14,6 +14,8 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/records"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -51,8 +53,7 @@ import (
 // Any other bad record becomes a reject. The [RejectFile] has the record as it was read, or the JSON object of
 // a row: give Convert to [RejectedRecords] to import it again, with the same uuid.
 func FileSource(format Format, pathsOrPatterns ...string) Source {
-	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
-	return &formatSource{lineFiles{lines.NewFilesOf(lines.Disk{}, paths)}, format, err}
+	return FileSourceFS(lines.Disk{}, format, pathsOrPatterns...)
 }
 
 // FileSourceFS is [FileSource] for the files of a file system. If its files do not implement [io.ReaderAt], a
@@ -91,7 +92,7 @@ const longestRecord = 8 << 20
 
 func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	if err := s.check(); err != nil {
-		return noEvents(err)
+		return pages.Failed[Event](err)
 	}
 	return func(yield func(Event, error) bool) {
 		walk := &formatWalk{format: s.format}
@@ -143,7 +144,6 @@ func RecordSource(name string, format Format, read func(ctx context.Context, aft
 	})
 }
 
-// line returns the record as formatWalk takes it.
 func (r *Record) line() lines.Line {
 	l := lines.Line{Text: r.Raw, Length: int64(len(r.Raw)), Number: r.Position.Offset, End: r.Position.Offset, Fault: r.Err}
 	if l.Long = len(r.Raw) > longestRecord; len(r.Raw) > lines.Keep {
@@ -345,6 +345,8 @@ const (
 	LayoutTSV  Layout = "tsv"  // one row a line, with fields separated by tabs, without quotes
 )
 
+var layouts = []Layout{LayoutAny, LayoutJSON, LayoutCSV, LayoutTSV}
+
 func (f Format) nameOf(files string) string {
 	if f.Options == "" {
 		return f.Name + ": " + files
@@ -353,16 +355,9 @@ func (f Format) nameOf(files string) string {
 }
 
 func (f Format) check() error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.Import, Field: "Format." + field, Value: value, Want: want}
-	}
-	switch {
-	case f.Name == "":
-		return bad("Name", "", `a name that stays the same, such as "mixpanel"`)
-	case f.Convert == nil:
-		return bad("Convert", "", "a function that makes events of a record")
-	case !slices.Contains([]Layout{LayoutAny, LayoutJSON, LayoutCSV, LayoutTSV}, f.Layout):
-		return bad("Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV")
-	}
-	return nil
+	return refused(ops.Import, cmp.Or(
+		outgoing.If(f.Name == "", "Format.Name", "", `a name that stays the same, such as "mixpanel"`),
+		outgoing.If(f.Convert == nil, "Format.Convert", "", "a function that makes events of a record"),
+		outgoing.If(!isKnown(f.Layout, layouts), "Format.Layout", string(f.Layout), "LayoutAny, LayoutJSON, LayoutCSV or LayoutTSV"),
+	))
 }

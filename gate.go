@@ -1,10 +1,11 @@
 package hogapi
 
 import (
-	"fmt"
+	"cmp"
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -59,14 +60,11 @@ const eventRefused = "event refused: "
 
 // Error names the reason, the value, the allowed values and the position.
 func (e *EventError) Error() string {
-	text := prefix + eventRefused + e.refusal().Error()
-	switch {
-	case e.Where != "":
-		text += fmt.Sprintf(" (%s, byte offset %d)", e.Where, e.Position.Offset)
-	case !e.Position.IsZero():
-		text += " (at " + e.Position.String() + ")"
-	}
-	return text
+	var b errtext.Text
+	b.Add("%s%s%v", prefix, eventRefused, e.refusal())
+	b.AddIf(e.Where != "", " (%s, byte offset %d)", e.Where, e.Position.Offset)
+	b.AddIf(e.Where == "" && !e.Position.IsZero(), " (at %s)", e.Position)
+	return b.String()
 }
 
 // Unwrap returns the cause.
@@ -113,16 +111,12 @@ const (
 )
 
 func (o GateOptions) check(op Op) error {
-	if outgoing.LacksUnit(o.MinAge) {
-		return &InputError{Op: op, Field: "Gate.MinAge", Value: o.MinAge.String(), Want: outgoing.WantUnit}
-	}
-	if o.ContentIDs < 0 {
-		return &InputError{Op: op, Field: "Gate.ContentIDs", Value: strconv.Itoa(o.ContentIDs), Want: "0 or more"}
-	}
-	if o.PersonPolicy > PersonPolicyStrip {
-		return &InputError{Op: op, Field: "Gate.PersonPolicy", Value: strconv.Itoa(int(o.PersonPolicy)), Want: "PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"}
-	}
-	return nil
+	policy := strconv.Itoa(int(o.PersonPolicy))
+	return refused(op, cmp.Or(
+		outgoing.If(outgoing.LacksUnit(o.MinAge), "Gate.MinAge", o.MinAge.String(), outgoing.WantUnit),
+		outgoing.Negative(map[string]int{"Gate.ContentIDs": o.ContentIDs}),
+		outgoing.If(o.PersonPolicy > PersonPolicyStrip, "Gate.PersonPolicy", policy, "PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"),
+	))
 }
 
 func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {

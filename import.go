@@ -4,13 +4,14 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"math"
-	"strconv"
 	"time"
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi/internal/commit"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -162,33 +163,27 @@ func (r *importRun) events(ctx context.Context, after wire.Position) iter.Seq2[*
 }
 
 func (o ImportOptions) check(source Source) error {
-	bad := func(field, value, want string) error {
-		return &InputError{Op: ops.Import, Field: field, Value: value, Want: want}
+	bad := func(isBad bool, field string, value any, want string) *outgoing.Refusal {
+		return outgoing.If(isBad, field, fmt.Sprint(value), want)
 	}
-	switch {
-	case o.ID == "":
-		return bad("ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`)
-	case !canBeRead(source):
-		return bad("source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of")
-	case source.Name() == "" && !readsFiles(source): // without files, the source says so itself
-		return bad("source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it")
-	case !utf8.ValidString(source.Name()):
-		return bad("source.Name", source.Name(), "a name of UTF-8, since a checkpoint holds no other text")
-	case o.Checkpoint != nil && isNil(o.Checkpoint):
-		return bad("ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer")
-	case o.Total < 0:
-		return bad("ImportOptions.Total", strconv.FormatInt(o.Total, 10), "0 or more")
-	case math.IsNaN(o.MaxRejectShare) || o.MaxRejectShare > 1 || o.MaxRejectShare < 0 && o.MaxRejectShare != -1:
-		return bad("ImportOptions.MaxRejectShare", strconv.FormatFloat(o.MaxRejectShare, 'g', -1, 64), "above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit")
-	case o.MaxRejects < 0:
-		return bad("ImportOptions.MaxRejects", strconv.FormatInt(o.MaxRejects, 10), "a number, or 0 for no limit")
-	case o.VerifyArchiveBytes < -1:
-		return bad("ImportOptions.VerifyArchiveBytes", strconv.FormatInt(o.VerifyArchiveBytes, 10), "bytes, 0 for the default of 1 GiB, or -1 for none")
+	share := o.MaxRejectShare
+	if refusal := cmp.Or(
+		bad(o.ID == "", "ImportOptions.ID", "", `a name that stays the same for every run, such as "mixpanel-2024"`),
+		bad(!canBeRead(source), "source", "", "a source with a function to read, not nil, and no nil among the sources that it is made of"),
+		bad(o.Checkpoint != nil && isNil(o.Checkpoint), "ImportOptions.Checkpoint", "", "a checkpoint, or no value: this one is a nil pointer"),
+		bad(o.Total < 0, "ImportOptions.Total", o.Total, "0 or more"),
+		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "ImportOptions.MaxRejectShare", share,
+			"above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit"),
+		bad(o.MaxRejects < 0, "ImportOptions.MaxRejects", o.MaxRejects, "a number, or 0 for no limit"),
+		bad(o.VerifyArchiveBytes < -1, "ImportOptions.VerifyArchiveBytes", o.VerifyArchiveBytes, "bytes, 0 for the default of 1 GiB, or -1 for none"),
+	); refusal != nil {
+		return refused(ops.Import, refusal)
 	}
-	if err := checkImportID(ops.Import, "ImportOptions.ID", o.ID); err != nil {
-		return err
-	}
-	return o.checkFiles(source)
+	name := source.Name()
+	return cmp.Or(refused(ops.Import, cmp.Or( // a source without files says itself that it has none
+		bad(name == "" && !readsFiles(source), "source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it"),
+		bad(!utf8.ValidString(name), "source.Name", name, "a name of UTF-8, since a checkpoint holds no other text"),
+	)), checkImportID(ops.Import, "ImportOptions.ID", o.ID), o.checkFiles(source))
 }
 
 const defaultRejectShare = 0.01

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -32,7 +33,7 @@ func (w *IngestionWarning) complete() error {
 	if w.Count < 0 || slices.ContainsFunc(w.Sparkline, isNegative) {
 		return errors.New("it has a negative count")
 	}
-	return hasText(w.Type, "type")
+	return httptry.Has("type", w.Type)
 }
 
 // WarningCount is the number of warnings in one step of time.
@@ -100,18 +101,12 @@ const (
 )
 
 func (o IngestionWarningListOptions) check() *outgoing.Refusal {
-	if refusal := outgoing.MisspeltIfSet("Severity", o.Severity, warningSeverities); refusal != nil {
-		return refusal
-	}
-	switch {
-	case o.Ordering != "" && !isKnown(o.Ordering, warningOrderings):
-		return outgoing.Refuse("Ordering", string(o.Ordering), "count or last_seen")
-	case isReversed(o.Since, o.Until):
-		return outgoing.Refuse("Until", o.Until.String(), "later than Since")
-	case o.Samples < 0 || o.Samples > mostSamples:
-		return outgoing.Refuse("Samples", strconv.Itoa(o.Samples), "1 to 50, or 0 for the service's default")
-	}
-	return nil
+	return cmp.Or(
+		outgoing.MisspeltIfSet("Severity", o.Severity, warningSeverities),
+		outgoing.If(o.Ordering != "" && !isKnown(o.Ordering, warningOrderings), "Ordering", string(o.Ordering), "count or last_seen"),
+		outgoing.Reversed("Until", o.Until, "Since", o.Since),
+		outgoing.Within("Samples", o.Samples, 1, mostSamples),
+	)
 }
 
 func (o IngestionWarningListOptions) query(now time.Time) url.Values {

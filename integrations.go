@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/configs"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -27,7 +28,7 @@ type Integration struct {
 	CreatedBy   *User            `json:"created_by"`
 }
 
-func (i *Integration) complete() error { return hasID(i.ID) }
+func (i *Integration) complete() error { return httptry.Has("id", i.ID) }
 
 // IntegrationListOptions selects integrations.
 type IntegrationListOptions struct {
@@ -78,7 +79,7 @@ func (s *IntegrationsService) walk(
 //
 // GET /integrations/{id}/, scope integration:read. [ErrNotFound] if it does not exist.
 func (s *IntegrationsService) Get(ctx context.Context, id int64, options ...CallOption) (*Integration, error) {
-	isAsked := func(i *Integration) error { return isAskedFor("id", i.ID, id) }
+	isAsked := func(i *Integration) error { return httptry.IsAskedFor("id", i.ID, id) }
 	return fetchMatching(ctx, s.client, endpointByNumber(ops.IntegrationsGet, id), options, isAsked)
 }
 
@@ -104,7 +105,7 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 	kind, config, refusal := configs.Integration(request)
 	r.body, r.refusal = integrationBody{kind, config}, refusal
 	r.leastTry = integrationTry
-	isAsked := func(i *Integration) error { return isAskedFor("kind", i.Kind, kind) }
+	isAsked := func(i *Integration) error { return httptry.IsAskedFor("kind", i.Kind, kind) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
 }
 
@@ -122,13 +123,9 @@ func (s *IntegrationsService) Delete(ctx context.Context, id int64, options ...C
 	return s.client.call(ctx, endpointByNumber(ops.IntegrationsDelete, id), nil, options...)
 }
 
-// endpointByNumber is endpoint for items with a number as id.
 func endpointByNumber(op Op, id int64) request {
-	r := endpoint(op, strconv.FormatInt(id, 10))
-	if id <= 0 {
-		return r.refuse(outgoing.Refuse("{id}", r.ids[0], "an id, a number above 0"))
-	}
-	return r
+	text := strconv.FormatInt(id, 10)
+	return endpoint(op, text).refuse(outgoing.If(id <= 0, "{id}", text, "an id, a number above 0"))
 }
 
 // ByName returns the integration of a kind with exactly this name, which is either the name it was given or the

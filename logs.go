@@ -30,24 +30,18 @@ type LogEntry struct {
 
 // UnmarshalJSON also reads the keys of older servers, and times without a zone, which are UTC.
 func (e *LogEntry) UnmarshalJSON(b []byte) error {
+	type plain LogEntry
 	var raw struct {
+		plain
+
 		Timestamp     loosetime.Time `json:"timestamp"`
-		Level         LogLevel       `json:"level"`
-		Message       string         `json:"message"`
-		InstanceID    string         `json:"instance_id"`
-		LogSourceID   string         `json:"log_source_id"`
 		RunID         string         `json:"run_id"`
 		BatchExportID string         `json:"batch_export_id"`
 	}
-	if err := json.Unmarshal(b, &raw); err != nil {
-		return err
-	}
-	*e = LogEntry{
-		Timestamp: raw.Timestamp.Time, Level: raw.Level, Message: raw.Message,
-		InstanceID:  cmp.Or(raw.InstanceID, raw.RunID),
-		LogSourceID: cmp.Or(raw.LogSourceID, raw.BatchExportID),
-	}
-	return nil
+	err := json.Unmarshal(b, &raw)
+	*e = LogEntry(raw.plain)
+	e.Timestamp, e.InstanceID, e.LogSourceID = raw.Timestamp.Time, cmp.Or(e.InstanceID, raw.RunID), cmp.Or(e.LogSourceID, raw.BatchExportID)
+	return err
 }
 
 func (e *LogEntry) complete() error {
@@ -109,21 +103,17 @@ type LogOptions struct {
 const mostLogs = 500 // entries that the service puts on one page
 
 func (o LogOptions) check() *outgoing.Refusal {
-	if o.Limit < 0 || o.Limit > mostLogs {
-		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "1 to 500, or 0 for the default")
-	}
-	if isReversed(o.After, o.Before) {
-		return outgoing.Refuse("Before", outgoing.Time(o.Before), "later than After, which is "+outgoing.Time(o.After))
-	}
+	refusal := cmp.Or(
+		outgoing.Within("Limit", o.Limit, 1, mostLogs),
+		outgoing.Reversed("Before", o.Before, "After", o.After),
+		outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}),
+	)
 	for _, level := range o.Levels {
-		if level == "" || strings.Contains(string(level), ",") {
-			return outgoing.Refuse("Levels", string(level), "one level per element, such as ERROR")
-		}
-		if refusal := outgoing.Misspelt("Levels", level, logLevels); refusal != nil {
-			return refusal
-		}
+		isOne := level != "" && !strings.Contains(string(level), ",")
+		refusal = cmp.Or(refusal, outgoing.If(!isOne, "Levels", string(level), "one level per element, such as ERROR"),
+			outgoing.Misspelt("Levels", level, logLevels))
 	}
-	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages})
+	return refusal
 }
 
 func (o LogOptions) set(q url.Values) {

@@ -51,8 +51,16 @@ type config struct {
 	pace       *rate.Limiter
 	logger     *slog.Logger
 	hooks      Hooks
-	clock      func() time.Time
+	now        func() time.Time
 	app        string
+}
+
+// need notes a problem unless a value is good.
+func (c *config) need(isGood bool, field, value, want string) bool {
+	if !isGood {
+		c.Problem(field, value, want)
+	}
+	return isGood
 }
 
 // WithRegion selects a cloud region.
@@ -82,9 +90,8 @@ func WithoutProject() Option { return func(c *config) { c.NoProject = true } }
 func WithPersonalAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
-		if problem := outgoing.PersonalKeyProblem(key); problem != "" {
-			c.Problem("personal API key", "", problem)
-		}
+		problem := outgoing.PersonalKeyProblem(key)
+		c.need(problem == "", "personal API key", "", problem)
 		c.personalKey = func(context.Context) (string, error) { return key, nil }
 	}
 }
@@ -92,9 +99,7 @@ func WithPersonalAPIKey(key string) Option {
 // WithPersonalKeySource asks source for the personal API key at each call.
 func WithPersonalKeySource(source KeySource) Option {
 	return func(c *config) {
-		if source == nil {
-			c.Problem("personal key source", "", "a function, not nil")
-		}
+		c.need(source != nil, "personal key source", "", "a function, not nil")
 		c.personalKey = source
 	}
 }
@@ -103,9 +108,8 @@ func WithPersonalKeySource(source KeySource) Option {
 func WithProjectAPIKey(key string) Option {
 	key = strings.TrimSpace(key)
 	return func(c *config) {
-		if problem := outgoing.ProjectKeyProblem(key); problem != "" {
-			c.Problem("project API key", "", problem)
-		}
+		problem := outgoing.ProjectKeyProblem(key)
+		c.need(problem == "", "project API key", "", problem)
 		c.projectKey = func() string { return key }
 	}
 }
@@ -115,9 +119,7 @@ func WithProjectAPIKey(key string) Option {
 // its Transport, which sees every try.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *config) {
-		if h == nil {
-			c.Problem("HTTP client", "", "a client, not nil")
-		}
+		c.need(h != nil, "HTTP client", "", "a client, not nil")
 		c.httpClient = h
 	}
 }
@@ -126,12 +128,8 @@ func WithHTTPClient(h *http.Client) Option {
 // capture.
 func WithTryTimeout(d time.Duration) Option {
 	return func(c *config) {
-		switch {
-		case d <= 0:
-			c.Problem("try timeout", d.String(), "more than 0")
-		case outgoing.LacksUnit(d):
-			c.Problem("try timeout", d.String(), outgoing.WantUnit)
-		}
+		c.need(d > 0, "try timeout", d.String(), "more than 0")
+		c.need(!outgoing.LacksUnit(d), "try timeout", d.String(), outgoing.WantUnit)
 		c.tryTimeout = d
 	}
 }
@@ -143,11 +141,8 @@ func WithRetryPolicy(p RetryPolicy) Option { return func(c *config) { c.retry = 
 // service allows a key 480 a minute and 4,800 an hour. The default is no limit.
 func WithPace(perSecond float64, burst int) Option {
 	return func(c *config) {
-		if !(perSecond > 0) || math.IsInf(perSecond, 0) || burst < 1 {
-			given := fmt.Sprintf("%v/s, burst %d", perSecond, burst)
-			c.Problem("pace", given, "a rate above 0 and a burst of at least 1")
-			return
-		}
+		given := fmt.Sprintf("%v/s, burst %d", perSecond, burst)
+		c.need(perSecond > 0 && !math.IsInf(perSecond, 0) && burst >= 1, "pace", given, "a rate above 0 and a burst of at least 1")
 		c.pace = rate.NewLimiter(rate.Limit(perSecond), burst)
 	}
 }
@@ -156,9 +151,7 @@ func WithPace(perSecond float64, burst int) Option {
 // It never logs keys, bodies or URLs. By default, it logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
-		if l == nil {
-			c.Problem("logger", "", "a logger, not nil; leave WithLogger out for silence")
-		}
+		c.need(l != nil, "logger", "", "a logger, not nil; leave WithLogger out for silence")
 		c.logger = l
 	}
 }
@@ -170,11 +163,8 @@ func WithHooks(h Hooks) Option { return func(c *config) { c.hooks = h } }
 // ranges.
 func WithClock(now func() time.Time) Option {
 	return func(c *config) {
-		if now == nil {
-			c.Problem("clock", "", "a function, not nil")
-			return
-		}
-		c.clock = now
+		c.need(now != nil, "clock", "", "a function, not nil")
+		c.now = now
 	}
 }
 
@@ -185,10 +175,8 @@ func WithApplication(name, version string) Option {
 		if version != "" {
 			app += "/" + version
 		}
-		if name == "" || !outgoing.IsVisibleASCII(app) || mask.HasKey(app) {
-			c.Problem("application", app, "a name and version of visible ASCII without blanks, not a key")
-			return
-		}
+		isFit := name != "" && outgoing.IsVisibleASCII(app) && !mask.HasKey(app)
+		c.need(isFit, "application", app, "a name and version of visible ASCII without blanks, not a key")
 		c.app = app
 	}
 }

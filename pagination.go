@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -8,9 +9,7 @@ import (
 	"maps"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
-	"time"
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -67,33 +66,19 @@ type CursorOptions struct {
 // mostPrefetch bounds the calls that a walk has under way, and the pages that it holds.
 const mostPrefetch = 32
 
-func checkPrefetch(n int) *outgoing.Refusal {
-	if n > mostPrefetch {
-		return outgoing.Refuse("Prefetch", strconv.Itoa(n), "at most 32 pages")
-	}
-	return nil
-}
-
 func (o ListOptions) check() *outgoing.Refusal {
-	if o.Limit > httptry.MaxRows {
-		return outgoing.Refuse("Limit", strconv.Itoa(o.Limit), "at most 10,000, or 0 for the service's default")
-	}
-	if refusal := checkPrefetch(o.Prefetch); refusal != nil {
-		return refusal
-	}
-	return outgoing.Negative(map[string]int{
-		"Limit": o.Limit, "Offset": o.Offset, "MaxPages": o.MaxPages, "Prefetch": o.Prefetch,
-	})
+	return cmp.Or(
+		outgoing.Within("Limit", o.Limit, 1, httptry.MaxRows),
+		outgoing.Within("Prefetch", o.Prefetch, 1, mostPrefetch),
+		outgoing.Negative(map[string]int{"Offset": o.Offset, "MaxPages": o.MaxPages}),
+	)
 }
 
 func (o CursorOptions) check() *outgoing.Refusal {
 	if _, err := pages.Start(o.Cursor); err != nil {
 		return outgoing.Refuse("Cursor", "", "a cursor, or the Next of a page: "+err.Error())
 	}
-	if refusal := checkPrefetch(o.Prefetch); refusal != nil {
-		return refusal
-	}
-	return outgoing.Negative(map[string]int{"MaxPages": o.MaxPages, "Prefetch": o.Prefetch})
+	return cmp.Or(outgoing.Within("Prefetch", o.Prefetch, 1, mostPrefetch), outgoing.Negative(map[string]int{"MaxPages": o.MaxPages}))
 }
 
 func (p *OffsetPage[T]) decodeRows(ctx context.Context, body []byte) (err error) {
@@ -168,16 +153,6 @@ func walkError(e PageError) error {
 	}
 	return &e
 }
-
-func failedSeq[T any](err error) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		var none T
-		yield(none, err)
-	}
-}
-
-// isReversed reports whether a range of time has both ends, in the wrong order.
-func isReversed(from, to time.Time) bool { return !from.IsZero() && !to.IsZero() && !from.Before(to) }
 
 // NameError is the error if no item has a name, or if several items have it. It matches [ErrNotFound] if no
 // item has it.

@@ -87,7 +87,7 @@ func TestWalkWithBadInput(t *testing.T) {
 	for _, o := range []CursorOptions{{MaxPages: -1}, {Prefetch: -1}} {
 		require.ErrorIs(t, refused(ops.RunsList, o.check()), ErrInvalid)
 	}
-	require.ErrorContains(t, refused(ops.DashboardsList, ListOptions{Limit: -7, Offset: -1}.check()), `Limit "-7": want 0 or more`)
+	require.ErrorContains(t, refused(ops.DashboardsList, ListOptions{Limit: -7, Offset: -1}.check()), `Limit "-7": want 1 to 10000, or 0 for the default`)
 }
 
 // One page is one call, and its error is the call's error.

@@ -2,12 +2,11 @@ package hogapi
 
 import (
 	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -43,22 +42,14 @@ type Stats struct {
 
 // String describes the snapshot in one line, with the last error if sending fails.
 func (s Stats) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "read %d", s.Read)
-	if s.Total > 0 {
-		fmt.Fprintf(&b, " of %d", s.Total)
-	}
-	fmt.Fprintf(&b, ", acknowledged %d, rejected %d, ", s.Acknowledged, s.Rejected)
-	if s.Unconfirmed > 0 {
-		fmt.Fprintf(&b, "unconfirmed %d, ", s.Unconfirmed)
-	}
-	if s.Skipped > 0 {
-		fmt.Fprintf(&b, "skipped %d, ", s.Skipped)
-	}
-	fmt.Fprintf(&b, "pending %d, resent %d", s.Pending, s.Resent)
-	if s.LastError != nil {
-		fmt.Fprintf(&b, "; failing since %s: %v", s.FailingSince.UTC().Format(time.TimeOnly+" UTC"), bare(s.LastError))
-	}
+	var b errtext.Text
+	b.Add("read %d", s.Read)
+	b.AddIf(s.Total > 0, " of %d", s.Total)
+	b.Add(", acknowledged %d, rejected %d, ", s.Acknowledged, s.Rejected)
+	b.AddIf(s.Unconfirmed > 0, "unconfirmed %d, ", s.Unconfirmed)
+	b.AddIf(s.Skipped > 0, "skipped %d, ", s.Skipped)
+	b.Add("pending %d, resent %d", s.Pending, s.Resent)
+	b.AddIf(s.LastError != nil, "; failing since %s: %v", s.FailingSince.UTC().Format(time.TimeOnly+" UTC"), bare(s.LastError))
 	return b.String()
 }
 
@@ -154,46 +145,38 @@ func newReceipt(id, source string, s ledger.State[wire.Position]) Receipt {
 
 // String returns the receipt as text of several lines, for people.
 func (r Receipt) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
-	if r.Unconfirmed > 0 {
-		fmt.Fprintf(&b, "unconfirmed %d + ", r.Unconfirmed)
-	}
-	if r.Skipped > 0 {
-		fmt.Fprintf(&b, "skipped %d + ", r.Skipped)
-	}
-	fmt.Fprintf(&b, "pending %d\nresent %d", r.Pending, r.Resent)
-	if r.Refused > 0 {
-		fmt.Fprintf(&b, ", refused %d", r.Refused)
-	}
-	if !r.Last.IsZero() {
-		fmt.Fprintf(&b, ", settled from %s to %s", r.First, r.Last)
-	}
-	if r.Acknowledged > 0 {
-		fmt.Fprintf(&b, "\nevents from %s to %s, digest %s", r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Digest)
-	}
+	var b errtext.Text
+	b.Add("import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
+	b.AddIf(r.Unconfirmed > 0, "unconfirmed %d + ", r.Unconfirmed)
+	b.AddIf(r.Skipped > 0, "skipped %d + ", r.Skipped)
+	b.Add("pending %d\nresent %d", r.Pending, r.Resent)
+	b.AddIf(r.Refused > 0, ", refused %d", r.Refused)
+	b.AddIf(!r.Last.IsZero(), ", settled from %s to %s", r.First, r.Last)
+	b.AddIf(r.Acknowledged > 0, "\nevents from %s to %s, digest %s", inUTC(r.Oldest), inUTC(r.Newest), r.Digest)
 	names := map[string][2]int64{}
 	for _, d := range r.Days {
 		n := names[d.Event]
 		names[d.Event] = [2]int64{n[0] + d.Acknowledged, n[1] + d.Rejected}
 	}
 	for _, name := range slices.Sorted(maps.Keys(names)) {
-		fmt.Fprintf(&b, "\n  %-40s %12d acknowledged %8d rejected", mask.Shown(name), names[name][0], names[name][1])
+		b.Add("\n  %-40s %12d acknowledged %8d rejected", mask.Shown(name), names[name][0], names[name][1])
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Rejects)) {
-		fmt.Fprintf(&b, "\n  rejected, %s: %d", mask.Shown(reason), r.Rejects[reason])
+		b.Add("\n  rejected, %s: %d", mask.Shown(reason), r.Rejects[reason])
 	}
 	for _, reason := range slices.Sorted(maps.Keys(r.Skips)) {
-		fmt.Fprintf(&b, "\n  skipped, %s: %d", mask.Shown(reason), r.Skips[reason])
+		b.Add("\n  skipped, %s: %d", mask.Shown(reason), r.Skips[reason])
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
-		fmt.Fprintf(&b, "\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], inBrackets(w))
+		b.Add("\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], inBrackets(w))
 	}
 	for _, shared := range r.SharedUUIDs {
-		fmt.Fprintf(&b, "\n  a uuid of two events: %s at %s", shared.Text, shared.Position)
+		b.Add("\n  a uuid of two events: %s at %s", shared.Text, shared.Position)
 	}
 	return b.String()
 }
+
+func inUTC(t time.Time) string { return t.UTC().Format(time.RFC3339) }
 
 // Query is a HogQL query with the values of its placeholders, such as {job_id}. Its JSON is the value of
 // "query" in the body of POST /api/projects/{id}/query/, which needs a key with the scope query:read.

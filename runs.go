@@ -7,11 +7,13 @@ import (
 	"iter"
 	"net/url"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
@@ -42,7 +44,9 @@ type Run struct {
 	BatchExportOnDemand *uuid.UUID `json:"batch_export_on_demand"`
 }
 
-func (r *Run) complete() error { return cmp.Or(hasID(r.ID), hasText(string(r.Status), "status")) }
+func (r *Run) complete() error {
+	return cmp.Or(httptry.Has("id", r.ID), httptry.Has("status", r.Status))
+}
 
 func (r *Run) span() coverage.Span {
 	return coverage.NewSpan(orDefault(r.DataIntervalStart), r.DataIntervalEnd)
@@ -65,33 +69,23 @@ const (
 	RunStatusTimedOut        RunStatus = "TimedOut"
 )
 
-var runStatuses = []RunStatus{
-	RunStatusStarting, RunStatusRunning, RunStatusContinuedAsNew, RunStatusCompleted, RunStatusFailed, RunStatusFailedRetryable,
-	RunStatusFailedBilling, RunStatusCancelled, RunStatusTerminated, RunStatusTimedOut,
-}
+var (
+	openStatuses   = []RunStatus{RunStatusStarting, RunStatusRunning, RunStatusContinuedAsNew}
+	failedStatuses = []RunStatus{RunStatusFailed, RunStatusFailedRetryable, RunStatusFailedBilling, RunStatusTerminated, RunStatusTimedOut}
+	runStatuses    = slices.Concat(openStatuses, failedStatuses, []RunStatus{RunStatusCompleted, RunStatusCancelled})
+)
 
 // IsKnown reports whether s is a constant of this package.
 func (s RunStatus) IsKnown() bool { return isKnown(s, runStatuses) }
 
 // IsTerminal reports whether the status is final. It returns false for an unknown status.
-func (s RunStatus) IsTerminal() bool {
-	return s == RunStatusCompleted || s == RunStatusCancelled || s.IsFailure()
-}
+func (s RunStatus) IsTerminal() bool { return s.IsKnown() && !s.goesOn() }
 
 // goesOn reports whether the run has not ended, as far as the status is known.
-func (s RunStatus) goesOn() bool {
-	return s == RunStatusStarting || s == RunStatusRunning || s == RunStatusContinuedAsNew
-}
+func (s RunStatus) goesOn() bool { return isKnown(s, openStatuses) }
 
 // IsFailure reports whether the run is over and has failed. A cancelled run has not failed.
-func (s RunStatus) IsFailure() bool {
-	switch s {
-	case RunStatusFailed, RunStatusFailedRetryable, RunStatusFailedBilling, RunStatusTerminated, RunStatusTimedOut:
-		return true
-	default:
-		return false
-	}
-}
+func (s RunStatus) IsFailure() bool { return isKnown(s, failedStatuses) }
 
 // RunOrdering is the order of a list of runs.
 type RunOrdering string
@@ -106,9 +100,8 @@ const (
 
 func (o RunOrdering) byInterval() bool { return o == RunsByInterval || o == RunsByIntervalBackward }
 
-// RunListOptions selects runs. Without After, Before, Start and End, runs of any age are listed; the service's
-// own default, the last 7 days, is never used. Old servers read times in the project's time zone instead of
-// UTC.
+// RunListOptions selects runs. Without After, Before, Start and End, runs of any age are listed; the service's own
+// default, the last 7 days, is never used. Old servers read times in the project's time zone instead of UTC.
 type RunListOptions struct {
 	CursorOptions
 
@@ -134,47 +127,42 @@ func (o RunListOptions) check() *outgoing.Refusal {
 		}
 	}
 	byCreation, byInterval := !o.After.IsZero() || !o.Before.IsZero(), !o.Start.IsZero() || !o.End.IsZero()
-	switch ordering := o.Ordering; {
-	case ordering != "" && ordering != RunsNewestFirst && ordering != RunsOldestFirst && !ordering.byInterval():
-		return outgoing.Refuse("Ordering", string(ordering), "one of created_at, -created_at, data_interval_start, -data_interval_start")
-	case byCreation && byInterval:
-		return outgoing.Refuse("Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other")
-	case byCreation && ordering.byInterval():
-		return outgoing.Refuse("Ordering", string(ordering), "an order by creation with After and Before; orders by interval use Start and End")
-	case byInterval && ordering != "" && !ordering.byInterval():
-		return outgoing.Refuse("Ordering", string(ordering), "an order by interval with Start and End; orders by creation use After and Before")
-	case isReversed(o.After, o.Before):
-		return outgoing.Refuse("Before", outgoing.Time(o.Before), "later than After")
-	case isReversed(o.Start, o.End):
-		return outgoing.Refuse("End", outgoing.Time(o.End), "later than Start")
+	creationOrder, intervalOrder := o.Ordering == RunsNewestFirst || o.Ordering == RunsOldestFirst, o.Ordering.byInterval()
+	order := func(bad bool, want string) *outgoing.Refusal {
+		return outgoing.If(bad, "Ordering", string(o.Ordering), want)
 	}
-	return o.CursorOptions.check()
+	return cmp.Or(
+		order(o.Ordering != "" && !creationOrder && !intervalOrder, "one of created_at, -created_at, data_interval_start, -data_interval_start"),
+		outgoing.If(byCreation && byInterval, "Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other"),
+		order(byCreation && intervalOrder, "an order by creation with After and Before; orders by interval use Start and End"),
+		order(byInterval && creationOrder, "an order by interval with Start and End; orders by creation use After and Before"),
+		outgoing.Reversed("Before", o.Before, "After", o.After),
+		outgoing.Reversed("End", o.End, "Start", o.Start),
+		o.CursorOptions.check(),
+	)
 }
 
 func (o RunListOptions) query() url.Values {
-	q := url.Values{}
-	ordering := o.Ordering
+	ordering, q := o.Ordering, allRuns()
 	if ordering == "" && (!o.Start.IsZero() || !o.End.IsZero()) {
 		ordering = RunsByIntervalBackward
 	}
-	if ordering != "" {
-		q.Set("ordering", string(ordering))
-	}
 	if ordering.byInterval() {
-		q.Set("start", boundOr(o.Start, farPast))
-		q.Set("end", boundOr(o.End, farFuture))
-	} else {
-		q.Set("after", boundOr(o.After, farPast))
-		outgoing.SetText(q, "before", boundOr(o.Before, ""))
+		q = url.Values{"start": {farPast}, "end": {farFuture}}
 	}
+	outgoing.SetText(q, "ordering", string(ordering))
+	outgoing.SetTime(q, "start", o.Start)
+	outgoing.SetTime(q, "end", o.End)
+	outgoing.SetTime(q, "after", o.After)
+	outgoing.SetTime(q, "before", o.Before)
 	for _, s := range o.Statuses {
 		q.Add("status", string(s))
 	}
 	return q
 }
 
-// inAnyZone asks for a day more on each side, since old servers read times in the project's zone. The caller
-// must filter the runs again.
+// inAnyZone asks for a day more on each side, since old servers read times in the project's zone: filter the runs
+// again.
 func (o RunListOptions) inAnyZone() RunListOptions {
 	for t, d := range map[*time.Time]time.Duration{
 		&o.After: -coverage.ZonesApart, &o.Before: coverage.ZonesApart, &o.Start: -coverage.ZonesApart, &o.End: coverage.ZonesApart,
@@ -184,14 +172,6 @@ func (o RunListOptions) inAnyZone() RunListOptions {
 		}
 	}
 	return o
-}
-
-// boundOr writes a time as the service does: UTC, microseconds.
-func boundOr(t time.Time, none string) string {
-	if t.IsZero() {
-		return none
-	}
-	return t.UTC().Format("2006-01-02T15:04:05.999999Z")
 }
 
 // allRuns returns the query of the calls on one run. Without it, the service would hide runs older than 7 days.
@@ -218,17 +198,16 @@ func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOpt
 }
 
 // LatestFailed yields the newest run of each interval if that run failed. A failed run keeps its status after a
-// successful retry, so a filter by status would still show it. LatestFailed does not yield a run of an interval
-// that is being exported again, or for which the newest run was cancelled.
+// successful retry, so a filter by status would still show it. LatestFailed does not yield a run of an interval that
+// is being exported again, or for which the newest run was cancelled.
 //
-// After, Before and Statuses select the runs that are yielded; newer runs are read in any case. Cursor, Start,
-// End and any other Ordering than the default are refused, because LatestFailed must read the newest runs
-// first. For the same reason, it cannot resume after an error: call it again. It remembers the intervals that
-// it has seen, in about 40 bytes each.
+// After, Before and Statuses select the runs that are yielded; newer runs are read in any case. Since LatestFailed
+// must read the newest runs first, it refuses Cursor, Start, End and any other Ordering than the default, and cannot
+// resume after an error: call it again. It remembers the intervals that it has seen, in about 40 bytes each.
 func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	selected := orDefault(o)
 	if refusal := selected.checkFailed(); refusal != nil {
-		return failedSeq[Run](refused(ops.RunsList, refusal))
+		return pages.Failed[Run](refused(ops.RunsList, refusal))
 	}
 	list := RunListOptions{CursorOptions: selected.CursorOptions, After: selected.After}.inAnyZone()
 	return func(yield func(Run, error) bool) {
@@ -246,15 +225,13 @@ func (s *RunsService) LatestFailed(ctx context.Context, exportID uuid.UUID, o *R
 }
 
 func (o RunListOptions) checkFailed() *outgoing.Refusal {
-	switch {
-	case o.Ordering != "" && o.Ordering != RunsNewestFirst:
-		return outgoing.Refuse("Ordering", "", "newest first: the walk must begin with the newest run of each interval")
-	case o.Cursor != "":
-		return outgoing.Refuse("Cursor", "", "an empty cursor: the walk must begin with the newest run of each interval")
-	case !o.Start.IsZero() || !o.End.IsZero():
-		return outgoing.Refuse("Start", "", "After and Before: failed runs are found by their creation")
-	}
-	return o.check()
+	const begin = ": the walk must begin with the newest run of each interval"
+	return cmp.Or(
+		outgoing.If(o.Ordering != "" && o.Ordering != RunsNewestFirst, "Ordering", "", "newest first"+begin),
+		outgoing.If(o.Cursor != "", "Cursor", "", "an empty cursor"+begin),
+		outgoing.If(!o.Start.IsZero() || !o.End.IsZero(), "Start", "", "After and Before: failed runs are found by their creation"),
+		o.check(),
+	)
 }
 
 // fromTheStart removes the resume point from the error of a walk that can only start again.
@@ -286,7 +263,7 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 //
 // GET /batch_exports/{batch_export_id}/runs/{id}/, scope batch_export:read.
 func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) (*Run, error) {
-	isAsked := func(r *Run) error { return isAskedFor("id", r.ID, runID) }
+	isAsked := func(r *Run) error { return httptry.IsAskedFor("id", r.ID, runID) }
 	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
@@ -316,22 +293,22 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	if err := r.check(ctx); err != nil {
 		return nil, err
 	}
+	run := sync.OnceValues(func() (*Run, error) { return s.Get(ctx, exportID, runID, append(slices.Clip(options), onlyHeader)...) })
+	first := func(*BatchExport) (coverage.Span, error) {
+		run, err := run()
+		if err != nil {
+			return coverage.Span{}, err
+		}
+		return run.span(), nil
+	}
 	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
-	if err == nil && !orDefault(o).AcceptRowsByTimestamp {
-		err = s.checkAge(ctx, ticket, options)
+	if err == nil {
+		err = s.client.checkAge(ctx, ops.RunsRetry, ticket, o, first, options)
 	}
 	if err != nil {
 		return nil, err
 	}
 	return s.client.begin(ctx, r, ticket, options)
-}
-
-func (s *RunsService) checkAge(ctx context.Context, t BackfillTicket, options []CallOption) error {
-	run, err := s.Get(ctx, t.ExportID, t.RetriedRun, append(slices.Clip(options), onlyHeader)...)
-	if err != nil {
-		return beforeSending(ops.RunsRetry, err)
-	}
-	return s.client.checkAge(ctx, ops.RunsRetry, t, func(*BatchExport) coverage.Span { return run.span() }, options)
 }
 
 // Logs returns one page of the log of a run, newest entry first. The newest servers answer 500: read the log of

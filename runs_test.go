@@ -123,7 +123,7 @@ func TestRunsRefuseWhatTheServiceWouldIgnore(t *testing.T) {
 		"near miss with a blank":     {RunListOptions{Statuses: []RunStatus{"Timed Out"}}, "Statuses", `"TimedOut"`},
 		"no status":                  {RunListOptions{Statuses: []RunStatus{""}}, "Statuses", "not an empty text"},
 		"negative limit of pages":    {RunListOptions{CursorOptions: CursorOptions{MaxPages: -1}}, "MaxPages", "0 or more"},
-		"negative number of fetches": {RunListOptions{CursorOptions: CursorOptions{Prefetch: -1}}, "Prefetch", "0 or more"},
+		"negative number of fetches": {RunListOptions{CursorOptions: CursorOptions{Prefetch: -1}}, "Prefetch", "1 to 32, or 0 for the default"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := client.Runs.List(context.Background(), exportA, &c.options)

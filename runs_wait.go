@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -27,11 +28,9 @@ var (
 	ErrRecordsFailed = errors.New("hogapi: the run completed, but records failed") // only newer servers count them
 )
 
-// WatchOptions control how often Watch and Wait look at the state, and when they stop. Zero fields take the
-// default.
-//
-// Watch and Wait obey a Retry-After of up to an hour; after a longer one, they return an error at once. Their
-// errors name the last state.
+// WatchOptions control how often Watch and Wait look at the state, and when they stop. Zero fields take the default.
+// Watch and Wait obey a Retry-After of up to an hour; after a longer one, they return an error at once. Their errors
+// name the last state.
 type WatchOptions struct {
 	// Interval is the time between two looks. It doubles while nothing changes. The default is 5 s.
 	Interval time.Duration
@@ -45,9 +44,9 @@ type WatchOptions struct {
 	// status is not over.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and
-	// counts more runs than are listed, Watch ends after this time without a change. It must be longer than the
-	// service needs to begin a run. The default is 2 minutes.
+	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and counts
+	// more runs than are listed, Watch ends after this time without a change. It must be longer than the service
+	// needs to begin a run. The default is 2 minutes.
 	Settle time.Duration
 
 	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service
@@ -97,9 +96,9 @@ func judgeLook(err error) watch.Failure {
 	return watch.Failure{CanPass: ok && !httptry.IsPermanent(transport.Err)}
 }
 
-// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it failed, timed
-// out or was terminated, [ErrRunCancelled] if it was cancelled, and [ErrRecordsFailed] if it completed but some
-// of its records failed. A run that ended with a status that this package does not know matches no sentinel.
+// RunError is a run that is over and has not exported everything. It matches [ErrRunFailed] if it failed, timed out
+// or was terminated, [ErrRunCancelled] if it was cancelled, and [ErrRecordsFailed] if it completed but some of its
+// records failed. After a status that this package does not know, it matches no sentinel.
 type RunError struct {
 	Run *Run
 }
@@ -126,8 +125,7 @@ func (s RunStatus) sentinel() error {
 	return nil
 }
 
-// endedBadly reports whether a run that is over has not exported everything. An unknown status is not a
-// success.
+// endedBadly reports whether a run is over and has not exported everything. An unknown status is not a success.
 func (r *Run) endedBadly() bool {
 	if r.Status == RunStatusCompleted {
 		return orDefault(r.RecordsFailed) > 0
@@ -171,16 +169,24 @@ func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 // every error; the state is nil if it was never read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
 	run, err := watch.Last(s.watch(ctx, exportID, runID, o, options))
-	if err == nil && run.endedBadly() {
-		err = &RunError{Run: run}
+	if err == nil {
+		err = run.judge()
 	}
 	return run, err
+}
+
+// judge returns the error of a run that is over and has not exported everything.
+func (r *Run) judge() error {
+	if r.endedBadly() {
+		return &RunError{Run: r}
+	}
+	return nil
 }
 
 func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*Run, error] {
 	w, err := o.withDefaults(ops.RunsGet)
 	if err != nil {
-		return failedSeq[*Run](err)
+		return pages.Failed[*Run](err)
 	}
 	get := func(ctx context.Context) (*Run, error) { return s.Get(ctx, exportID, runID, options...) }
 	return watch.Changes(ctx, w.Pace, "run "+runID.String(), get, func(r *Run) (string, watch.Mark, bool) {
@@ -188,7 +194,6 @@ func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 	})
 }
 
-// mark returns the values that are compared to detect a change of the run.
 func (r *Run) mark() watch.Mark {
 	return watch.NewMark(r.Status, r.RecordsCompleted, r.RecordsTotalCount, r.RecordsFailed, r.BytesExported)
 }
@@ -238,8 +243,8 @@ func (r *countedRun) complete() error {
 	return r.Run.complete()
 }
 
-// includes reports whether the options select a run: old servers do not filter by status, and read times in
-// another zone.
+// includes reports whether the options select a run: old servers do not filter by status, and read times in another
+// zone.
 func (o RunListOptions) includes(r Run) bool {
 	switch {
 	case len(o.Statuses) > 0 && !slices.Contains(o.Statuses, r.Status),
@@ -257,9 +262,8 @@ func (o RunListOptions) includes(r Run) bool {
 // although Counts asks for a day more on each side, since old servers read times in the project's zone. A run
 // without a status or a created_at is a [*DecodeError].
 //
-// Counts reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a long
-// history with After. It refuses a Cursor, which would leave out the runs before it. With an error there are no
-// counts.
+// Counts reads the list of runs in pages of 100 and remembers their ids, about 40 bytes each, so bound a long history
+// with After. It refuses a Cursor, which would leave out the runs before it. With an error there are no counts.
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {

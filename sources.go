@@ -50,11 +50,6 @@ func (s funcSource) Events(ctx context.Context, after Position) iter.Seq2[Event,
 	return s.events(ctx, after)
 }
 
-// noEvents returns the events of a source that cannot be read: one error.
-func noEvents(err error) iter.Seq2[Event, error] {
-	return func(yield func(Event, error) bool) { yield(Event{}, err) }
-}
-
 // fileSource is a source with positions in files that can be recognized.
 type fileSource interface {
 	files() []string
@@ -265,12 +260,10 @@ func (c *concat) files() (all []string) {
 }
 
 func (c *concat) fingerprint(at Position) lines.Fingerprint {
-	i, inner, ok := c.inside(at)
-	if !ok {
-		return lines.Fingerprint{}
-	}
-	if s, ok := unwrap[fileSource](c.sources[i]); ok {
-		return s.fingerprint(inner)
+	if i, inner, ok := c.inside(at); ok {
+		if s, ok := unwrap[fileSource](c.sources[i]); ok {
+			return s.fingerprint(inner)
+		}
 	}
 	return lines.Fingerprint{}
 }
@@ -290,11 +283,11 @@ func (c *concat) inside(at Position) (i int, inner Position, ok bool) {
 
 func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	if err := c.check(); err != nil {
-		return noEvents(err)
+		return pages.Failed[Event](err)
 	}
 	first, inner, ok := c.inside(after)
 	if !ok {
-		return noEvents(fmt.Errorf("there is no position %s in these sources", after))
+		return pages.Failed[Event](fmt.Errorf("there is no position %s in these sources", after))
 	}
 	return func(yield func(Event, error) bool) {
 		var numbers wire.Numbering // code that keeps or sorts the events need not know their records

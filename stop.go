@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -67,54 +68,29 @@ func newStopError(s pipeline.Stop) error {
 
 // Error names the reason and a remedy.
 func (e *StopError) Error() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
-	if e.Status != 0 {
-		fmt.Fprintf(&b, " (status %d)", e.Status)
-	}
-	if e.Err != nil {
-		b.WriteString(": " + strings.TrimSuffix(bare(e.Err).Error(), "."))
-	}
-	if e.Failure != nil {
-		fmt.Fprintf(&b, "; the last error: %v", bare(e.Failure))
-	}
-	if !e.FailingSince.IsZero() {
-		fmt.Fprintf(&b, "; failing since %s", e.FailingSince.UTC().Format(time.RFC3339))
-	}
-	if hint := pipeline.Hint(string(e.Reason)); hint != "" {
-		b.WriteString("; " + hint)
-	}
-	if e.RetryAfter > 0 {
-		fmt.Fprintf(&b, "; the service asks to wait %v", e.RetryAfter)
-	}
+	var b errtext.Text
+	hint := pipeline.Hint(string(e.Reason))
+	b.Add("hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
+	b.AddIf(e.Status != 0, " (status %d)", e.Status)
+	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(bare(e.Err)), "."))
+	b.AddIf(e.Failure != nil, "; the last error: %v", bare(e.Failure))
+	b.AddIf(!e.FailingSince.IsZero(), "; failing since %s", inUTC(e.FailingSince))
+	b.AddIf(hint != "", "; %s", hint)
+	b.AddIf(e.RetryAfter > 0, "; the service asks to wait %v", e.RetryAfter)
 	return b.String()
 }
 
 // Unwrap returns the causes.
 func (e *StopError) Unwrap() []error {
-	var all []error
-	for _, err := range []error{e.Err, e.Failure} {
-		if err != nil {
-			all = append(all, err)
-		}
-	}
-	return all
+	return slices.DeleteFunc([]error{e.Err, e.Failure}, func(err error) bool { return err == nil })
 }
 
-// Is matches the sentinels that fit the reason.
-func (e *StopError) Is(target error) bool {
-	switch target {
-	case ErrUnauthorized:
-		return e.Reason == StopUnauthorized || e.Reason == StopWrongKey
-	case ErrForbidden:
-		return e.Reason == StopForbidden
-	case ErrNotFound:
-		return e.Reason == StopNotFound
-	case ErrQuota:
-		return e.Reason == StopQuota
-	}
-	return false
+var stopSentinels = map[StopReason]error{
+	StopUnauthorized: ErrUnauthorized, StopWrongKey: ErrUnauthorized, StopForbidden: ErrForbidden, StopNotFound: ErrNotFound, StopQuota: ErrQuota,
 }
+
+// Is matches the sentinel that fits the reason.
+func (e *StopError) Is(target error) bool { return target != nil && target == stopSentinels[e.Reason] }
 
 // UnsettledError lists the events that were taken and are not settled. It is harmless to send them again with
 // the same uuids, as the next run of an import does.
@@ -160,22 +136,14 @@ func (e *UnsettledError) Error() string {
 		return fmt.Sprintf("hogapi: %d events are unsettled, %d of them never sent: %v; send them again with the same uuids",
 			e.Count, e.NeverSent, stop.Err)
 	}
-	var b strings.Builder
-	fmt.Fprintf(&b, "hogapi: %d events are unsettled", e.Count)
-	if !e.First.IsZero() {
-		fmt.Fprintf(&b, ", from %s to %s", e.First, e.Last)
-	}
-	switch sent := e.Count - e.NeverSent; {
-	case sent == 0:
-		b.WriteString("; none of them was sent")
-	case e.NeverSent == 0:
-		b.WriteString("; all were sent and the answer is unknown")
-	default:
-		fmt.Fprintf(&b, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
-	}
-	if e.Err != nil {
-		fmt.Fprintf(&b, ": %v", bare(e.Err))
-	}
+	var b errtext.Text
+	sent := e.Count - e.NeverSent
+	b.Add("hogapi: %d events are unsettled", e.Count)
+	b.AddIf(!e.First.IsZero(), ", from %s to %s", e.First, e.Last)
+	b.AddIf(sent == 0, "; none of them was sent")
+	b.AddIf(sent > 0 && e.NeverSent == 0, "; all were sent and the answer is unknown")
+	b.AddIf(sent > 0 && e.NeverSent > 0, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
+	b.AddIf(e.Err != nil, ": %v", bare(e.Err))
 	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue them again"
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -204,7 +205,7 @@ func (v *Verification) UnmarshalJSON(b []byte) error {
 // error, which says why.
 func (v *Verification) Missing(source Source) Source {
 	if err := v.canBeSentAgain(source); err != nil {
-		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return noEvents(err) })
+		return SourceFunc("missing events", func(context.Context, Position) iter.Seq2[Event, error] { return pages.Failed[Event](err) })
 	}
 	return missingSource{source, v.ID, v.Gate, v.Protocol, verify.NewMissingEvents(v.MissingIDs, v.MissingEvents)}
 }

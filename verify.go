@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
@@ -101,7 +102,7 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 	}
 	found, err := verify.Verify(ctx, config)
 	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-		err = &InputError{Op: ops.Verify, Field: unfit.Field, Value: unfit.Value, Want: unfit.Want}
+		err = refused(ops.Verify, (*outgoing.Refusal)(unfit))
 	}
 	if found == nil {
 		return nil, stateFileError(err)

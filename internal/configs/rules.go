@@ -1,6 +1,7 @@
 package configs
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -133,23 +134,19 @@ func CheckValues(keys Keys) *outgoing.Refusal {
 // Check refuses a destination that no server can store. keys is the whole config or the part that
 // an update sends; id is the integration's id, if hasID.
 func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.Refusal {
-	switch {
-	case isNew && kind == "FileDownload":
-		return outgoing.Refuse("Destination.Type", "", "another type: downloads have no schedule, so they are no batch exports")
-	case (kind == "Databricks" || kind == "AzureBlob") && !hasID:
-		return outgoing.Refuse("Destination.Integration", "", "the id of an integration of the project, which "+kind+" needs in every write")
-	case hasID && id <= 0:
-		return outgoing.Refuse("Destination.Integration", "", "an id, a number above 0")
-	case isNew:
-		if refusal := checkNew(keys); refusal != nil {
-			return refusal
-		}
+	needsID, hasFiles := kind == "Databricks" || kind == "AzureBlob", slices.Contains([]string{"S3", "AwsS3", "S3Compatible", "AzureBlob"}, kind)
+	isLegacy := isNew && string(keys["legacy_parquet_extension"]) == "true"
+	refusal := cmp.Or(
+		outgoing.If(isNew && kind == "FileDownload", "Destination.Type", "", "another type: downloads have no schedule, so they are no batch exports"),
+		outgoing.If(needsID && !hasID, "Destination.Integration", "", "the id of an integration of the project, which "+kind+" needs in every write"),
+		outgoing.If(hasID && id <= 0, "Destination.Integration", "", "an id, a number above 0"),
+		outgoing.If(isLegacy, "Destination.Config: legacy_parquet_extension", "",
+			"false or absent: only an older export that writes such names can keep them"),
+	)
+	if refusal == nil && hasFiles {
+		refusal = checkCompression(keys, isNew)
 	}
-	switch kind {
-	case "S3", "AwsS3", "S3Compatible", "AzureBlob":
-		return checkCompression(keys, isNew)
-	}
-	return nil
+	return refusal
 }
 
 // Replacement names the successor of a destination that newer servers refuse, or returns "". It
@@ -170,15 +167,6 @@ func holdsCredentials(config any) bool {
 	return err == nil && len(mask.Credentials(text)) > 0
 }
 
-// checkNew refuses settings that only older exports may have.
-func checkNew(keys Keys) *outgoing.Refusal {
-	if string(keys["legacy_parquet_extension"]) == "true" {
-		const want = "false or absent: only an older export that writes such names can keep them"
-		return &outgoing.Refusal{Field: "Destination.Config: legacy_parquet_extension", Want: want}
-	}
-	return nil
-}
-
 // checkCompression refuses a codec that the file format does not support. Without a format, a new
 // export uses JSONLines, and an update keeps the stored format.
 func checkCompression(keys Keys, isNew bool) *outgoing.Refusal {
@@ -188,10 +176,6 @@ func checkCompression(keys Keys, isNew bool) *outgoing.Refusal {
 	if format == "" && isNew {
 		format = "JSONLines"
 	}
-	if format == "JSONLines" && slices.Contains([]string{"zstd", "lz4", "snappy"}, codec) {
-		return &outgoing.Refusal{
-			Field: "Destination.Config: compression", Value: codec, Want: "gzip or brotli, or the file_format Parquet",
-		}
-	}
-	return nil
+	bad := format == "JSONLines" && slices.Contains([]string{"zstd", "lz4", "snappy"}, codec)
+	return outgoing.If(bad, "Destination.Config: compression", codec, "gzip or brotli, or the file_format Parquet")
 }

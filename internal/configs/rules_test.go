@@ -68,8 +68,9 @@ func TestValuesThatNoServerCanStore(t *testing.T) {
 		assert.Equal(t, refused[0], checkCompression(keysOf(t, text), true) != nil, text)
 		assert.Equal(t, refused[1], checkCompression(keysOf(t, text), false) != nil, text)
 	}
-	assert.NotNil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":true}`)))
-	assert.Nil(t, checkNew(keysOf(t, `{"legacy_parquet_extension":false}`)))
+	assert.NotNil(t, Check("S3", 0, false, keysOf(t, `{"legacy_parquet_extension":true}`), true))
+	assert.Nil(t, Check("S3", 0, false, keysOf(t, `{"legacy_parquet_extension":false}`), true))
+	assert.Nil(t, Check("S3", 0, false, keysOf(t, `{"legacy_parquet_extension":true}`), false), "an older export may keep it")
 }
 
 func TestEncode(t *testing.T) {

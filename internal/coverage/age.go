@@ -1,6 +1,11 @@
 package coverage
 
-import "time"
+import (
+	"fmt"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
+)
 
 const day = 24 * time.Hour
 
@@ -26,9 +31,6 @@ func (l AgeLine) IsPast(first Span, now time.Time) bool {
 // Before returns the time of the line.
 func (l AgeLine) Before(now time.Time) time.Time { return now.Add(-time.Duration(l)) }
 
-// Days returns the line's age in days.
-func (l AgeLine) Days() int { return int(time.Duration(l) / day) }
-
 // First returns the first interval of a range. It is empty if the length of an interval is not
 // known.
 func (s Schedule) First(r Range) Span {
@@ -41,4 +43,48 @@ func (s Schedule) First(r Range) Span {
 	}
 	step, _ := Step(s.Interval)
 	return Span{start, start.Add(step)}
+}
+
+// Begin is the begin of a backfill or a retry of an export.
+type Begin struct {
+	Events, Weekly bool   // the export's model and interval
+	Destination    string // the type of it
+	First          Span   // the first interval
+	Requested, End time.Time
+	Unpaused       bool // of an unpause
+}
+
+// Refuse refuses a backfill or a retry that begins with too old an interval, and names its effect on the destination.
+func (l AgeLine) Refuse(b Begin) *outgoing.Refusal {
+	if !b.Events || !l.IsPast(b.First, b.Requested) {
+		return nil
+	}
+	want, recent := "a server that keeps records of backfills", l.Before(b.Requested).Truncate(time.Second)
+	if l != AgeLineNone {
+		days := int(time.Duration(l) / day)
+		want = fmt.Sprintf("an interval that ended in the last %d days", days)
+		if b.Weekly {
+			want = fmt.Sprintf("a week whose first day ended in the last %d days", days)
+		}
+		switch {
+		case b.Unpaused:
+			want += " (or unpause without a backfill, and backfill in parts)"
+		case b.End.After(recent):
+			want += fmt.Sprintf(" (or two backfills: the part after %s needs no option)", outgoing.Time(recent))
+		}
+	}
+	again, ok := effects[b.Destination]
+	if !ok {
+		again = "and all others come twice"
+	}
+	return outgoing.Refuse("interval from", b.First.StartText(), fmt.Sprintf("%s, or the option AcceptRowsByTimestamp: the service would choose "+
+		"these events by timestamp, not by arrival as the schedule does; where the range was exported before, late events are left out, %s", want, again))
+}
+
+const replaced = "and the new objects replace the old ones, with the late events that only they hold"
+
+// effects are of exporting a range again with other rows, by type of destination.
+var effects = map[string]string{
+	"S3": replaced, "AwsS3": replaced, "S3Compatible": replaced, "AzureBlob": replaced,
+	"Workflows": "and workflows act on all others again", "HTTP": "and all others are sent again",
 }

@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"time"
@@ -13,25 +14,17 @@ type Range struct{ Start, End Bound }
 
 // Check refuses a range that is invalid for every export.
 func (r Range) Check() *outgoing.Refusal {
-	badEnd := func(want string) *outgoing.Refusal { return outgoing.Refuse("End", r.End.String(), want) }
+	badEnd := func(bad bool, want string) *outgoing.Refusal { return outgoing.If(bad, "End", r.End.String(), want) }
 	const inCalendar = "a date that exists; AddDate of a time.Time computes with dates"
-	switch {
-	case r.Start.notInCalendar != "":
-		return outgoing.Refuse("Start", r.Start.notInCalendar, inCalendar)
-	case r.End.notInCalendar != "":
-		return badEnd(inCalendar)
-	case r.Start.IsUnset():
-		return outgoing.Refuse("Start", "", "a Date, an At, or Beginning, which is never implied")
-	case r.End.IsUnset(), r.End.IsBeginning():
-		return badEnd("a Date or an At")
-	case r.Start.IsBeginning():
-		return nil
-	case r.Start.IsDate() != r.End.IsDate():
-		return badEnd("the same form as Start: two dates for exports by day or week, two instants for all others")
-	case !r.Start.t.Before(r.End.t):
-		return badEnd("later than Start, which is " + r.Start.String() + "; End itself is not covered")
-	}
-	return nil
+	hasStart := !r.Start.IsBeginning()
+	return cmp.Or(
+		outgoing.If(r.Start.notInCalendar != "", "Start", r.Start.notInCalendar, inCalendar),
+		badEnd(r.End.notInCalendar != "", inCalendar),
+		outgoing.If(r.Start.IsUnset(), "Start", "", "a Date, an At, or Beginning, which is never implied"),
+		badEnd(r.End.IsUnset() || r.End.IsBeginning(), "a Date or an At"),
+		badEnd(hasStart && r.Start.IsDate() != r.End.IsDate(), "the same form as Start: two dates for exports by day or week, two instants for all others"),
+		badEnd(hasStart && !r.Start.t.Before(r.End.t), "later than Start, which is "+r.Start.String()+"; End itself is not covered"),
+	)
 }
 
 // Schedule says when an export runs.
@@ -45,13 +38,10 @@ type Schedule struct {
 // CheckOffsets refuses offsets that an interval does not have. An unknown interval may have any.
 func CheckOffsets(interval string, hasDay, hasHour bool) *outgoing.Refusal {
 	isHourly := slices.Contains([]string{"hour", "every 5 minutes", "every 15 minutes"}, interval)
-	switch {
-	case hasDay && (isHourly || interval == "day"):
-		return outgoing.Refuse("OffsetDay", "", "IntervalWeek, or no offset")
-	case hasHour && isHourly:
-		return outgoing.Refuse("OffsetHour", "", "IntervalDay or IntervalWeek, or no offset")
-	}
-	return nil
+	return cmp.Or(
+		outgoing.If(hasDay && (isHourly || interval == "day"), "OffsetDay", "", "IntervalWeek, or no offset"),
+		outgoing.If(hasHour && isHourly, "OffsetHour", "", "IntervalDay or IntervalWeek, or no offset"),
+	)
 }
 
 // Days returns the days or weeks of an export with a time zone.
@@ -68,14 +58,14 @@ func (s Schedule) takesDates() bool {
 // Range returns the range between two times in the form that the export takes. It refuses a range
 // that the service would round.
 func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
-	switch {
-	case from.IsZero():
-		return Range{}, outgoing.Refuse("from", "", "a time; for the oldest data use BackfillRange{Start: Beginning(), …}")
-	case to.IsZero():
-		return Range{}, outgoing.Refuse("to", "", "a time")
-	case !from.Before(to):
-		return Range{}, outgoing.Refuse("to", outgoing.Time(to), "later than from, which is "+outgoing.Time(from)+"; to itself is not covered")
-	case s.takesDates():
+	if refusal := cmp.Or(
+		outgoing.If(from.IsZero(), "from", "", "a time; for the oldest data use BackfillRange{Start: Beginning(), …}"),
+		outgoing.If(to.IsZero(), "to", "", "a time"),
+		outgoing.If(!from.Before(to), "to", outgoing.Time(to), "later than from, which is "+outgoing.Time(from)+"; to itself is not covered"),
+	); refusal != nil {
+		return Range{}, refusal
+	}
+	if s.takesDates() {
 		return s.dates(from, to)
 	}
 	step, ok := Step(s.Interval)

@@ -7,6 +7,8 @@ import (
 	"cmp"
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Span is an interval of data, or a range of intervals: [Start, End). A zero Start is the beginning
@@ -21,6 +23,14 @@ func NewSpan(start, end time.Time) Span {
 // Holds reports whether y is part of x. An interval without an end is part of itself only.
 func (x Span) Holds(y Span) bool {
 	return x == y || !y.End.IsZero() && !y.Start.Before(x.Start) && !y.End.After(x.End)
+}
+
+// StartText returns the start as a text.
+func (x Span) StartText() string {
+	if x.Start.IsZero() {
+		return "beginning"
+	}
+	return outgoing.Time(x.Start)
 }
 
 func (x Span) compare(y Span) int { return cmp.Or(x.Start.Compare(y.Start), x.End.Compare(y.End)) }

@@ -1,21 +1,30 @@
 package download
 
 import (
+	"cmp"
 	"regexp"
 	"strconv"
+	"time"
 
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Check refuses a progress that no writer can have.
 func (p Progress) Check() *outgoing.Refusal {
-	switch {
-	case p.At < 0:
-		return outgoing.Refuse("Offset", strconv.FormatInt(p.At, 10), "0 or more")
-	case p.Size > 0 && p.Size < p.At:
-		return outgoing.Refuse("Size", strconv.FormatInt(p.Size, 10), "not less than Offset")
-	}
-	return nil
+	return cmp.Or(
+		outgoing.If(p.At < 0, "Offset", strconv.FormatInt(p.At, 10), "0 or more"),
+		outgoing.If(p.Size > 0 && p.Size < p.At, "Size", strconv.FormatInt(p.Size, 10), "not less than Offset"),
+	)
+}
+
+// CheckInterval refuses an interval of data that is reversed or too long. Either end may be zero.
+func CheckInterval(start, end time.Time) *outgoing.Refusal {
+	const longest = 7 * 24 * time.Hour
+	hasBoth := !start.IsZero() && !end.IsZero()
+	return cmp.Or(
+		outgoing.If(hasBoth && end.Before(start), "DataIntervalEnd", end.String(), "not earlier than DataIntervalStart"),
+		outgoing.If(hasBoth && end.Sub(start) > longest, "DataIntervalEnd", end.String(), "at most 7 days after DataIntervalStart: split a longer range"),
+	)
 }
 
 var (
@@ -26,13 +35,9 @@ var (
 // CheckNames refuses an empty folder name, and an extension that is invalid or used for other files
 // here.
 func CheckNames(folder, extension string) *outgoing.Refusal {
-	switch {
-	case folder == "":
-		return outgoing.Refuse("folder", "", "the name of a folder")
-	case !extensionForm.MatchString(extension):
-		return outgoing.Refuse("Extension", extension, `an extension such as ".parquet" or ".jsonl.gz"`)
-	case ownEnding.MatchString(extension):
-		return outgoing.Refuse("Extension", extension, "another ending: DownloadAll uses this one for its own files")
-	}
-	return nil
+	return cmp.Or(
+		outgoing.If(folder == "", "folder", "", "the name of a folder"),
+		outgoing.If(!extensionForm.MatchString(extension), "Extension", extension, `an extension such as ".parquet" or ".jsonl.gz"`),
+		outgoing.If(ownEnding.MatchString(extension), "Extension", extension, "another ending: DownloadAll uses this one for its own files"),
+	)
 }

@@ -1,11 +1,13 @@
 package endpoints
 
 import (
+	"cmp"
 	"fmt"
 	"net/http"
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -75,28 +77,15 @@ type Failure struct {
 
 // String names the operation, the status, the service's text and advice.
 func (f Failure) String() string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "%s: %d", f.Op, f.Status)
-	if f.Code != "" {
-		b.WriteString(" " + f.Code)
-	} else if text := http.StatusText(f.Status); text != "" {
-		b.WriteString(" " + text)
-	}
-	if f.Detail != "" {
-		b.WriteString(": " + f.Detail)
-	}
-	if f.Attr != "" {
-		fmt.Fprintf(&b, " (field %s)", f.Attr)
-	}
-	if hint := f.Hint(); hint != "" {
-		b.WriteString("; " + hint)
-	}
-	if f.RequestID != "" {
-		fmt.Fprintf(&b, " [request %s]", f.RequestID)
-	}
-	if f.Tries > 1 {
-		fmt.Fprintf(&b, " [%d tries]", f.Tries)
-	}
+	var b errtext.Text
+	name, hint := cmp.Or(f.Code, http.StatusText(f.Status)), f.Hint()
+	b.Add("%s: %d", f.Op, f.Status)
+	b.AddIf(name != "", " %s", name)
+	b.AddIf(f.Detail != "", ": %s", f.Detail)
+	b.AddIf(f.Attr != "", " (field %s)", f.Attr)
+	b.AddIf(hint != "", "; %s", hint)
+	b.AddIf(f.RequestID != "", " [request %s]", f.RequestID)
+	b.AddIf(f.Tries > 1, " [%d tries]", f.Tries)
 	return b.String()
 }
 

@@ -1,4 +1,4 @@
-// Package errtext composes the texts of errors with causes and of errors about unfit input.
+// Package errtext composes texts of several parts, of errors with causes, and of errors about unfit input.
 package errtext
 
 import (
@@ -11,16 +11,21 @@ import (
 
 // Bare returns an error without the module's prefix, for use within another error.
 func Bare(err error) error {
-	if strings.HasPrefix(err.Error(), prefix) {
-		return bare{err}
+	if err == nil || !strings.HasPrefix(err.Error(), prefix) {
+		return err
 	}
-	return err
+	return bare{err}
 }
 
 type bare struct{ err error }
 
 func (e bare) Error() string { return strings.TrimPrefix(e.err.Error(), prefix) }
 func (e bare) Unwrap() error { return e.err }
+
+// Within returns the text of an error inside another one of the same operation, without the operation's name.
+func Within[S ~string](op S, err error) string {
+	return strings.TrimPrefix(strings.TrimPrefix(err.Error(), prefix), string(op)+": ")
+}
 
 // Pathless returns a file error without its path.
 func Pathless(err error) error {
@@ -34,6 +39,19 @@ func Pathless(err error) error {
 }
 
 const prefix = "hogapi: "
+
+// Text is built of several parts.
+type Text struct{ strings.Builder }
+
+// Add adds a part.
+func (t *Text) Add(format string, args ...any) { _, _ = fmt.Fprintf(t, format, args...) }
+
+// AddIf adds a part that not every text has.
+func (t *Text) AddIf(has bool, format string, args ...any) {
+	if has {
+		t.Add(format, args...)
+	}
+}
 
 // worded is an error with exactly one prefix, even if its causes have prefixes.
 type worded struct {

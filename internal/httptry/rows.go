@@ -104,6 +104,23 @@ func atEnd(d *json.Decoder) error {
 	return nil
 }
 
+// Has refuses an answer without a value, such as its id.
+func Has[T comparable](key string, value T) error {
+	var none T
+	if value == none {
+		return errors.New("it has no " + key)
+	}
+	return nil
+}
+
+// IsAskedFor refuses an answer about something else than the request.
+func IsAskedFor[T comparable](key string, got, want T) error {
+	if got != want {
+		return fmt.Errorf("it has the %s %v, not %v, which was asked for", key, got, want)
+	}
+	return nil
+}
+
 // Unmarshal is json.Unmarshal with an error that is cheap to print.
 func Unmarshal(body []byte, out any) error { return shortened(json.Unmarshal(body, out)) }
 

@@ -171,6 +171,20 @@ func Refuse(field, value, want string) *Refusal {
 	return &Refusal{field, mask.UnlessKey(value), want}
 }
 
+// If refuses a value that is bad, and returns nil for any other. [cmp.Or] takes the first of several refusals.
+func If(bad bool, field, value, want string) *Refusal {
+	if !bad {
+		return nil
+	}
+	return Refuse(field, value, want)
+}
+
+// Reversed refuses a range of time that has both ends, in the wrong order.
+func Reversed(field string, to time.Time, start string, from time.Time) *Refusal {
+	bad := !from.IsZero() && !to.IsZero() && !from.Before(to)
+	return If(bad, field, Time(to), "later than "+start+", which is "+Time(from))
+}
+
 // Negative refuses the first number, by name, that is below 0.
 func Negative(fields map[string]int) *Refusal {
 	for _, field := range slices.Sorted(maps.Keys(fields)) {

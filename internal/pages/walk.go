@@ -152,6 +152,14 @@ func (w Walk[T, P]) All(ctx context.Context) iter.Seq2[T, error] {
 	}
 }
 
+// Failed yields one error, of a walk that cannot begin.
+func Failed[T any](err error) iter.Seq2[T, error] {
+	return func(yield func(T, error) bool) {
+		var none T
+		yield(none, err)
+	}
+}
+
 // lookahead fetches pages ahead, up to the count and at most Prefetch at the same time. Without
 // prefetch, and for pages not planned, it fetches on request.
 type lookahead[T, P any] struct {

@@ -1,0 +1,141 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/outgoing"
+)
+
+// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. On newer servers, daily
+// and weekly exports take dates; all other exports take instants. [BatchExport.BackfillRange] returns the right
+// form. The zero value is unset, and calls refuse it.
+type Timestamp struct{ bound coverage.Bound }
+
+// Date returns a calendar date in the export's timezone. A call refuses a date that does not exist, such as
+// February 30.
+func Date(year int, month time.Month, day int) Timestamp {
+	return Timestamp{coverage.CalendarDate(year, month, day)}
+}
+
+// At returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
+func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
+
+// Beginning returns the start of a backfill that includes the oldest data. It is sent as null.
+func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
+
+// IsZero reports whether the Timestamp is unset.
+func (ts Timestamp) IsZero() bool { return ts.bound.IsUnset() }
+
+// IsDate reports whether the Timestamp is a date.
+func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
+
+// IsBeginning reports whether the Timestamp is [Beginning].
+func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
+
+// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning and for an
+// unset Timestamp.
+func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
+
+// String returns the form that is sent, "beginning", or "" when unset.
+func (ts Timestamp) String() string { return ts.bound.String() }
+
+// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is an error:
+// fields of this type need the tag option omitzero.
+func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
+
+// UnmarshalJSON reads the forms that MarshalJSON writes.
+func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
+
+// BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
+// are instants; only Start may be [Beginning].
+type BackfillRange struct {
+	Start Timestamp `json:"start_at,omitzero"`
+	End   Timestamp `json:"end_at,omitzero"`
+}
+
+// check refuses a range that no export can have.
+func (r BackfillRange) check() *outgoing.Refusal {
+	return r.bounds().Check()
+}
+
+func (r BackfillRange) bounds() coverage.Range {
+	return coverage.Range{Start: r.Start.bound, End: r.End.bound}
+}
+
+// BackfillRange returns the range from one time up to another, in the form that this export takes. For a daily
+// or weekly export with a timezone, the bounds are dates, and both times must be the start of a day or a week
+// of the export. For all other exports, the bounds are instants, and the range must be a whole number of
+// intervals: the service would silently drop the rest. Intervals of an hour or less must begin when intervals
+// of the schedule begin: a range from 21:10 would overlap them.
+func (e *BatchExport) BackfillRange(from, to time.Time) (BackfillRange, error) {
+	r, refusal := e.schedule().Range(from, to)
+	return BackfillRange{Timestamp{r.Start}, Timestamp{r.End}}, refused("", refusal)
+}
+
+func (e *BatchExport) schedule() coverage.Schedule {
+	return coverage.Schedule{
+		Interval: string(e.Interval), Timezone: e.Timezone, Hour: orDefault(e.OffsetHour), Weekday: time.Weekday(orDefault(e.OffsetDay)),
+	}
+}
+
+// BackfillOptions are the options of a backfill or a retry.
+type BackfillOptions struct {
+	// AcceptRowsByTimestamp allows a backfill or a retry of old events. The schedule chooses the events of an
+	// interval by their arrival, but a backfill or a retry of an old interval chooses them by their timestamp. So
+	// a second export of an old interval leaves out events that arrived late, and repeats events of other
+	// intervals. On an object store the new objects replace the old ones, and the destination loses the events
+	// that only the old objects had. Set the option to fill a new export with history, of which nothing was
+	// exported before.
+	//
+	// An interval is old if it ended more than 5 days ago, or 7 days on PostHog Cloud; for a week, the end of its
+	// first day counts. A backfill is as old as its first interval. Servers that keep no records of backfills
+	// always choose by timestamp, so every interval is old for them. The default is false: old ranges are refused.
+	AcceptRowsByTimestamp bool
+}
+
+// checkAge refuses a backfill or a retry of events that are too old to be chosen as the schedule chooses them, unless
+// the options accept them. It reads the export only if the first interval may be too old.
+func (c *Client) checkAge(
+	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, first func(*BatchExport) (coverage.Span, error), options []CallOption,
+) error {
+	if orDefault(o).AcceptRowsByTimestamp {
+		return nil
+	}
+	line := c.ageLine(t)
+	span, err := first(&BatchExport{})
+	if err == nil && !line.IsPast(span, t.RequestedAt) {
+		return nil
+	}
+	var export *BatchExport
+	if err == nil {
+		export, err = c.BatchExports.Get(ctx, t.ExportID, append(slices.Clip(options), onlyHeader)...)
+	}
+	if err == nil {
+		span, err = first(export)
+	}
+	if err != nil {
+		return beforeSending(op, err)
+	}
+	return refused(op, export.refuseOld(line, span, t))
+}
+
+func (c *Client) ageLine(t BackfillTicket) coverage.AgeLine {
+	switch {
+	case t.Baseline != nil && t.Baseline.OfRuns:
+		return coverage.AgeLineNone
+	case c.core.api != nil && outgoing.RegionOf(c.core.api.String()) != "":
+		return coverage.AgeLineOfCloud
+	}
+	return coverage.AgeLineAnywhere
+}
+
+func (e *BatchExport) refuseOld(line coverage.AgeLine, first coverage.Span, t BackfillTicket) *outgoing.Refusal {
+	return line.Refuse(coverage.Begin{
+		Events: cmp.Or(e.Model, ModelEvents) == ModelEvents, Weekly: e.Interval == IntervalWeek, Destination: string(e.Destination.Type),
+		First: first, Requested: t.RequestedAt, End: t.EndAt.Time(), Unpaused: t.Unpaused,
+	})
+}
