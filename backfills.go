@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -40,15 +39,6 @@ type Backfill struct {
 
 func (b *Backfill) complete() error {
 	return cmp.Or(httptry.Has("id", b.ID), httptry.Has("status", b.Status))
-}
-
-func (b *Backfill) span() coverage.Span {
-	return coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
-}
-
-func (b *Backfill) mark() watch.Mark {
-	p := orDefault(b.Progress)
-	return watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns)
 }
 
 // BackfillProgress is the service's own count of a backfill's progress.

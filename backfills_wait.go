@@ -231,13 +231,12 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	return e
 }
 
-// follower follows one ticket. It implements [coverage.Service].
+// follower follows the work of one ticket.
 type follower struct {
-	client  *Client
-	ticket  BackfillTicket
-	looks   looks
-	options []CallOption
-	engine  *coverage.Follower[Backfill, Run]
+	*coverage.Follower[Backfill, Run]
+
+	exportID uuid.UUID
+	until    func(Run) bool
 }
 
 func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *follower {
@@ -248,71 +247,67 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	runs := coverage.NewRuns(before, t.RequestedAt, runFacts, o.until)
 	runs.OpenEnd = t.Unpaused
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name
-	f := &follower{client: c, ticket: t, looks: o, options: options}
-	f.engine = coverage.NewFollower(f, runs, o.Settle)
-	return f
+	all := func(ctx context.Context, list RunListOptions) iter.Seq2[Run, error] {
+		return c.Runs.All(ctx, t.ExportID, &list, options...)
+	}
+	return &follower{coverage.NewFollower(coverage.Service[Backfill, Run]{
+		Record: func(ctx context.Context, id uuid.UUID) (*Backfill, error) {
+			return c.Backfills.Get(ctx, t.ExportID, id, options...)
+		},
+		Records: func(ctx context.Context) iter.Seq2[Backfill, error] {
+			return c.Backfills.All(ctx, t.ExportID, nil, options...)
+		},
+		Facts: (*Backfill).facts,
+		Run: func(ctx context.Context, id uuid.UUID) (*Run, error) {
+			return c.Runs.Get(ctx, t.ExportID, id, options...)
+		},
+		Runs: func(ctx context.Context) iter.Seq2[Run, error] {
+			return all(ctx, RunListOptions{Ordering: RunsNewestFirst})
+		},
+		RunsWithin: func(ctx context.Context, of coverage.Span) iter.Seq2[Run, error] {
+			return all(ctx, RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End})
+		},
+		Locate: func(ctx context.Context) (coverage.Span, uuid.UUID, error) { return c.locate(ctx, t, options) },
+		Fault: func(err error) coverage.Fault {
+			isServer, notFound := errors.Is(err, ErrServer), errors.Is(err, ErrNotFound)
+			return coverage.Fault{NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: notFound, IsServer: isServer}
+		},
+	}, runs, o.Settle), t.ExportID, o.until}
 }
 
 func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
-	runs := f.engine.Runs
-	done, err := f.engine.Look(ctx)
+	done, err := f.Look(ctx)
 	if errors.Is(err, coverage.ErrFull) {
-		err = fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.ticket.ExportID, runs.Most)
+		err = fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.exportID, f.Runs.Most)
 	}
 	if err != nil {
 		return seen, err
 	}
 	state := f.state(done)
-	seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: runs.Changed, Done: done}
-	runs.Changed = false
+	seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: f.Runs.Changed, Done: done}
+	f.Runs.Changed = false
 	return seen, nil
 }
 
-func (f *follower) Record(ctx context.Context, id uuid.UUID) (*Backfill, error) {
-	return f.client.Backfills.Get(ctx, f.ticket.ExportID, id, f.options...)
-}
-
-func (f *follower) Records(ctx context.Context) iter.Seq2[Backfill, error] {
-	return f.client.Backfills.All(ctx, f.ticket.ExportID, nil, f.options...)
-}
-
-// RecordFacts returns the values of a record that the follower needs.
-func (*follower) RecordFacts(row *Backfill) coverage.RecordFacts {
-	total := 0
-	if row.Status == RunStatusCompleted {
-		total = int(orDefault(orDefault(row.Progress).TotalRuns))
+// facts returns the values of a record that a follower needs.
+func (b *Backfill) facts() coverage.RecordFacts {
+	total, p := 0, orDefault(b.Progress)
+	if b.Status == RunStatusCompleted {
+		total = int(orDefault(p.TotalRuns))
 	}
 	return coverage.RecordFacts{
-		Runs: total, IsEmpty: orDefault(row.TotalRecordsCount) == 0, ID: row.ID, Created: row.CreatedAt, Ended: cmp.Or(orDefault(row.FinishedAt), row.LastUpdatedAt), Whole: row.span(),
-		DataStart: orDefault(row.AdjustedStartAt), IsOver: row.Status.IsTerminal(), Mark: row.mark(),
+		Runs: total, IsEmpty: orDefault(b.TotalRecordsCount) == 0, ID: b.ID, Created: b.CreatedAt, Ended: cmp.Or(orDefault(b.FinishedAt), b.LastUpdatedAt),
+		Whole: coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt)), DataStart: orDefault(b.AdjustedStartAt), IsOver: b.Status.IsTerminal(),
+		Mark: watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns),
 	}
 }
 
-func (f *follower) Run(ctx context.Context, id uuid.UUID) (*Run, error) {
-	return f.client.Runs.Get(ctx, f.ticket.ExportID, id, f.options...)
-}
-
-func (f *follower) Runs(ctx context.Context) iter.Seq2[Run, error] {
-	return f.client.Runs.All(ctx, f.ticket.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, f.options...)
-}
-
-func (f *follower) RunsWithin(ctx context.Context, of coverage.Span) iter.Seq2[Run, error] {
-	o := RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End}
-	return f.client.Runs.All(ctx, f.ticket.ExportID, &o, f.options...)
-}
-
-func (*follower) Fault(err error) coverage.Fault {
-	return coverage.Fault{
-		NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: errors.Is(err, ErrNotFound), IsServer: errors.Is(err, ErrServer),
-	}
-}
-
-// Locate returns the span to cover and, for a retry of a run that is still under way, the run's id.
-func (f *follower) Locate(ctx context.Context) (whole coverage.Span, running uuid.UUID, err error) {
-	t := f.ticket
+// locate returns the span to cover and, for a retry of a run that is still under way, the run's id. For dates it reads
+// the export, which has the zone and the hour in which its days begin.
+func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOption) (whole coverage.Span, running uuid.UUID, err error) {
 	switch {
 	case t.RetriedRun != uuid.Nil:
-		run, err := f.Run(ctx, t.RetriedRun)
+		run, err := c.Runs.Get(ctx, t.ExportID, t.RetriedRun, options...)
 		if err != nil {
 			return whole, running, err
 		}
@@ -320,45 +315,37 @@ func (f *follower) Locate(ctx context.Context) (whole coverage.Span, running uui
 			running = run.ID
 		}
 		return run.span(), running, nil
-	case t.EndAt.IsDate():
-		whole, err = f.locateDates(ctx)
-		return whole, running, err
+	case !t.EndAt.IsDate():
+		return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()), running, nil
 	}
-	return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()), running, nil
-}
-
-// locateDates reads the export for the zone and the hour in which its days begin.
-func (f *follower) locateDates(ctx context.Context) (whole coverage.Span, err error) {
-	export, err := f.client.BatchExports.Get(ctx, f.ticket.ExportID, f.options...)
+	export, err := c.BatchExports.Get(ctx, t.ExportID, options...)
 	if err != nil {
-		return whole, err
+		return whole, running, err
 	}
 	days, err := export.schedule().Days()
 	if err != nil {
-		return whole, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
+		return whole, running, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
 	}
-	return days.Span(BackfillRange{f.ticket.StartAt, f.ticket.EndAt}.bounds()), nil
+	return days.Span(BackfillRange{t.StartAt, t.EndAt}.bounds()), running, nil
 }
 
 // state returns a snapshot that the reader may keep.
 func (f *follower) state(done bool) *BackfillState {
-	row := f.engine.Record
-	s := &BackfillState{Backfill: row, Runs: f.engine.Runs.Sorted(), Progress: f.engine.Runs.Progress(), Done: done}
+	s := &BackfillState{Backfill: f.Record, Runs: f.Runs.Sorted(), Progress: f.Runs.Progress(), Done: done}
 	for _, run := range s.Runs {
 		switch {
-		case run.endedBadly() && (run.Status.IsTerminal() || f.looks.until(run)):
+		case run.endedBadly() && (run.Status.IsTerminal() || f.until(run)):
 			s.Failed++
 		case run.Status == RunStatusCompleted:
 			s.Completed++
 		}
 	}
-	if row != nil {
-		s.open = f.engine.Open
-		if shown := orDefault(orDefault(row.Progress).Progress); s.open.Size == 0 {
-			s.Progress = max(s.Progress, shown)
-			if row.Status == RunStatusCompleted {
-				s.Progress = 1
-			}
+	if row := f.Record; row != nil {
+		if s.open = f.Open; s.open.Size == 0 {
+			s.Progress = max(s.Progress, orDefault(orDefault(row.Progress).Progress))
+		}
+		if s.open.Size == 0 && row.Status == RunStatusCompleted {
+			s.Progress = 1
 		}
 	}
 	return s

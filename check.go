@@ -239,7 +239,8 @@ func (r CheckReport) String() string {
 		b.Add("\n  %-40s %12d", mask.Shown(name), names[name])
 	}
 	finding := func(text string, f CheckFinding, advice string) {
-		b.AddIf(f.Count > 0, "\n%s: %d%s", text, f.Count, advice)
+		b.AddIf(f.Count > 0, "\n%s: %d", text, f.Count)
+		b.AddIf(f.Count > 0 && advice != "", " (%s)", advice)
 		for _, e := range f.Examples {
 			b.Add("\n  ")
 			b.AddIf(!e.Position.IsZero(), "%s ", e.Position)
@@ -256,7 +257,7 @@ func (r CheckReport) String() string {
 		b.Add("\nskipped, %s: %d", mask.Shown(why), r.Skips[why])
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
-		finding("warning, "+mask.Shown(w), r.Warnings[w], inBrackets(w))
+		finding("warning, "+mask.Shown(w), r.Warnings[w], w.Advice())
 	}
 	finding("the uuid of an earlier event", r.DoubleUUIDs, "")
 	finding("older than the event before", r.Backwards, "")

@@ -83,10 +83,7 @@ func (r DataDeletionRequest) query() string {
 
 // submission returns the id that makes the request idempotent.
 func (r DataDeletionRequest) submission() uuid.UUID {
-	if r.SubmissionID != uuid.Nil {
-		return r.SubmissionID
-	}
-	return uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query()))
+	return cmp.Or(r.SubmissionID, uuid.NewSHA1(uuid.NameSpaceURL, []byte("hogapi data deletion\x00"+r.query())))
 }
 
 // DataDeletionsService asks PostHog to delete events: [Client.DataDeletions].

@@ -128,11 +128,3 @@ func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 
 // Warning names a fact to look at, although the event is sent: see package warnings.
 type Warning = warnings.Warning
-
-// inBrackets returns the advice of a warning, for the line of a report with its count.
-func inBrackets(w Warning) string {
-	if w.Advice() == "" {
-		return ""
-	}
-	return " (" + w.Advice() + ")"
-}

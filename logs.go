@@ -5,7 +5,6 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"iter"
 	"maps"
 	"net/url"
@@ -44,12 +43,7 @@ func (e *LogEntry) UnmarshalJSON(b []byte) error {
 	return err
 }
 
-func (e *LogEntry) complete() error {
-	if e.Timestamp.IsZero() {
-		return errors.New("it has no time")
-	}
-	return nil
-}
+func (e *LogEntry) complete() error { return httptry.Has("time", e.Timestamp) }
 
 // LogLevel is the severity of a log entry.
 type LogLevel string

@@ -168,7 +168,8 @@ func (r Receipt) String() string {
 		b.Add("\n  skipped, %s: %d", mask.Shown(reason), r.Skips[reason])
 	}
 	for _, w := range slices.Sorted(maps.Keys(r.Warnings)) {
-		b.Add("\n  warning, %s: %d%s", mask.Shown(w), r.Warnings[w], inBrackets(w))
+		b.Add("\n  warning, %s: %d", mask.Shown(w), r.Warnings[w])
+		b.AddIf(w.Advice() != "", " (%s)", w.Advice())
 	}
 	for _, shared := range r.SharedUUIDs {
 		b.Add("\n  a uuid of two events: %s at %s", shared.Text, shared.Position)

@@ -510,8 +510,8 @@ func TestFollowingHoldsABoundedNumberOfRuns(t *testing.T) {
 	o, err := new(WatchOptions).withDefaults(ops.BackfillsGet)
 	require.NoError(t, err)
 	f := newFollower(client, ticket, o, nil)
-	f.engine.Runs.Most = 3
+	f.Runs.Most = 3
 	_, err = f.look(t.Context())
 	require.ErrorContains(t, err, "more than 3 intervals: start and follow it in parts")
-	require.Len(t, f.engine.Runs.Sorted(), 4)
+	require.Len(t, f.Runs.Sorted(), 4)
 }

@@ -11,15 +11,15 @@ import (
 )
 
 // Service reads the record of a backfill or retry, if the service keeps records, and runs.
-type Service[B, R any] interface {
-	Record(ctx context.Context, id uuid.UUID) (*B, error)
-	Records(ctx context.Context) iter.Seq2[B, error] // newest first
-	RecordFacts(row *B) RecordFacts
-	Run(ctx context.Context, id uuid.UUID) (*R, error)
-	Runs(ctx context.Context) iter.Seq2[R, error]                          // newest first
-	RunsWithin(ctx context.Context, of Span) iter.Seq2[R, error]           // in order of their intervals
-	Locate(ctx context.Context) (whole Span, running uuid.UUID, err error) // the span to cover; a run of it under way, or nil
-	Fault(err error) Fault
+type Service[B, R any] struct {
+	Record     func(ctx context.Context, id uuid.UUID) (*B, error)
+	Records    func(ctx context.Context) iter.Seq2[B, error] // newest first
+	Facts      func(row *B) RecordFacts
+	Run        func(ctx context.Context, id uuid.UUID) (*R, error)
+	Runs       func(ctx context.Context) iter.Seq2[R, error]                        // newest first
+	RunsWithin func(ctx context.Context, of Span) iter.Seq2[R, error]               // in order of their intervals
+	Locate     func(ctx context.Context) (whole Span, running uuid.UUID, err error) // the span to cover; a run of it under way, or nil
+	Fault      func(err error) Fault
 }
 
 // RecordFacts are the relevant facts of a record.
@@ -81,7 +81,7 @@ func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
 
 // readRecord reads the service's record by id. The service writes it shortly after the request.
 func (f *Follower[B, R]) readRecord(ctx context.Context) error {
-	if f.Runs.OfRuns || f.Runs.Backfill == uuid.Nil || f.Record != nil && f.service.RecordFacts(f.Record).IsOver {
+	if f.Runs.OfRuns || f.Runs.Backfill == uuid.Nil || f.Record != nil && f.service.Facts(f.Record).IsOver {
 		return nil
 	}
 	row, err := f.service.Record(ctx, f.Runs.Backfill)
@@ -113,7 +113,7 @@ func (f *Follower[B, R]) findRecord(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		facts := f.service.RecordFacts(&row)
+		facts := f.service.Facts(&row)
 		if facts.Created.Before(f.Runs.Since) {
 			break
 		}
@@ -128,11 +128,11 @@ func (f *Follower[B, R]) findRecord(ctx context.Context) error {
 }
 
 func (f *Follower[B, R]) setRecord(row *B) {
-	facts := f.service.RecordFacts(row)
+	facts := f.service.Facts(row)
 	if f.Record == nil {
 		f.Runs.Found(facts.ID, facts.Created, facts.Whole)
 	}
-	f.Runs.Changed = f.Runs.Changed || f.Record == nil || f.service.RecordFacts(f.Record).Mark != facts.Mark
+	f.Runs.Changed = f.Runs.Changed || f.Record == nil || f.service.Facts(f.Record).Mark != facts.Mark
 	f.Record = row
 }
 
@@ -198,7 +198,7 @@ func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 		return false, nil
 	case f.Record == nil:
 		return f.Runs.Gap(f.Runs.Whole.Start).Size == 0 || time.Since(f.changedAt) >= f.settle, nil
-	case !f.service.RecordFacts(f.Record).IsOver:
+	case !f.service.Facts(f.Record).IsOver:
 		return false, nil
 	}
 	if err := f.joinGaps(ctx); err != nil || f.Runs.AnyUnderWay() {
@@ -214,7 +214,7 @@ func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 // open returns the part of the range with runs that the record counts but the service does not
 // list. The count alone proves nothing: it includes a run for a rest shorter than an interval.
 func (f *Follower[B, R]) open() Gap {
-	facts, listed := f.service.RecordFacts(f.Record), len(f.Runs.newest)
+	facts, listed := f.service.Facts(f.Record), len(f.Runs.newest)
 	if facts.Runs <= listed || facts.IsEmpty && listed == 0 {
 		return Gap{}
 	}
@@ -222,7 +222,7 @@ func (f *Follower[B, R]) open() Gap {
 }
 
 func (f *Follower[B, R]) dataStart() time.Time {
-	if adjusted := f.service.RecordFacts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
+	if adjusted := f.service.Facts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
 		return adjusted.UTC()
 	}
 	return f.Runs.Whole.Start
@@ -248,7 +248,7 @@ func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
 
 // joinAmong takes the runs in a list that the backfill joined, in a gap between its own runs.
 func (f *Follower[B, R]) joinAmong(runs iter.Seq2[R, error], opening Span) error {
-	facts := f.service.RecordFacts(f.Record)
+	facts := f.service.Facts(f.Record)
 	for run, err := range runs {
 		if err != nil {
 			return err

@@ -127,7 +127,7 @@ func (s *shown) follow(id uuid.UUID) *Follower[aRecord, aRun] {
 	}
 	runs := NewRuns(Baseline{Since: s.requested}, s.requested, facts, func(r aRun) bool { return r.over })
 	runs.Backfill = id
-	return NewFollower(s, runs, time.Minute)
+	return NewFollower(Service[aRecord, aRun]{s.Record, s.Records, s.RecordFacts, s.Run, s.Runs, s.RunsWithin, s.Locate, s.Fault}, runs, time.Minute)
 }
 
 func look(t *testing.T, f *Follower[aRecord, aRun]) (done bool) {
