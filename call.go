@@ -276,14 +276,12 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 }
 
 func (c *Client) target(r request, apiPath string, extra url.Values) (*url.URL, *outgoing.Refusal) {
-	if c.core.api == nil || c.core.personalKey == nil {
-		return nil, outgoing.Refuse("client", "", "a client with WithPersonalAPIKey and a region or base URL")
-	}
-	if !outgoing.IsProjectID(c.project) {
-		return nil, outgoing.Refuse("project", c.project, outgoing.WantProject+": WithProject or ForProject")
-	}
-	path, refusal := r.op.Expand(r.ids)
-	if refusal != nil {
+	path, unfit := r.op.Expand(r.ids)
+	if refusal := cmp.Or(
+		outgoing.If(c.core.api == nil || c.core.personalKey == nil, "client", "", "a client with WithPersonalAPIKey and a region or base URL"),
+		outgoing.If(!outgoing.IsProjectID(c.project), "project", c.project, outgoing.WantProject+": WithProject or ForProject"),
+		unfit,
+	); refusal != nil {
 		return nil, refusal
 	}
 	return outgoing.URL(c.core.api, apiPath+"/"+c.project+path, r.query, extra), nil

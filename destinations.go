@@ -247,22 +247,18 @@ const (
 
 // Passed reports whether there are steps and all of them passed or were skipped.
 func (t *DestinationTest) Passed() bool {
-	for _, step := range t.Steps {
-		if step.Result == nil || step.Result.Status != DestinationTestStatusPassed && step.Result.Status != DestinationTestStatusSkipped {
-			return false
-		}
-	}
-	return len(t.Steps) > 0
+	good := []DestinationTestStatus{DestinationTestStatusPassed, DestinationTestStatusSkipped}
+	isBad := func(s DestinationTestStep) bool { return !slices.Contains(good, orDefault(s.Result).Status) }
+	return len(t.Steps) > 0 && !slices.ContainsFunc(t.Steps, isBad)
 }
 
 // Failed returns the step that failed, or nil.
 func (t *DestinationTest) Failed() *DestinationTestStep {
-	for i, step := range t.Steps {
-		if step.Result != nil && step.Result.Status == DestinationTestStatusFailed {
-			return &t.Steps[i]
-		}
+	i := slices.IndexFunc(t.Steps, func(s DestinationTestStep) bool { return orDefault(s.Result).Status == DestinationTestStatusFailed })
+	if i < 0 {
+		return nil
 	}
-	return nil
+	return &t.Steps[i]
 }
 
 // testTry is the least time limit of a step: the vendors' own connections can take tens of seconds.

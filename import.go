@@ -180,8 +180,9 @@ func (o ImportOptions) check(source Source) error {
 		return refused(ops.Import, refusal)
 	}
 	name := source.Name()
+	_, readsFiles := unwrap[fileSource](source)
 	return cmp.Or(refused(ops.Import, cmp.Or( // a source without files says itself that it has none
-		bad(name == "" && !readsFiles(source), "source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it"),
+		bad(name == "" && !readsFiles, "source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it"),
 		bad(!utf8.ValidString(name), "source.Name", name, "a name of UTF-8, since a checkpoint holds no other text"),
 	)), checkImportID(ops.Import, "ImportOptions.ID", o.ID), o.checkFiles(source))
 }

@@ -264,14 +264,11 @@ func (o RunListOptions) includes(r Run) bool {
 //
 // GET /batch_exports/{batch_export_id}/runs/, scope batch_export:read.
 func (s *RunsService) Counts(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) ([]RunCount, error) {
-	if err := checkContext(ctx, ops.RunsList); err != nil {
-		return nil, err
-	}
 	selected := orDefault(o)
-	if selected.Cursor != "" {
-		return nil, refused(ops.RunsList, outgoing.Refuse("Cursor", "", "an empty cursor: counts cover the whole list"))
-	}
-	r := endpointByID(ops.RunsList, exportID).refuse(selected.check()).with(selected.inAnyZone().query())
+	r := endpointByID(ops.RunsList, exportID).with(selected.inAnyZone().query()).refuse(cmp.Or(
+		outgoing.If(selected.Cursor != "", "Cursor", "", "an empty cursor: counts cover the whole list"),
+		selected.check(),
+	))
 	days, seen := map[time.Time]RunCount{}, map[uuid.UUID]struct{}{}
 	for run, err := range walkByCursor[countedRun](s.client, r, selected.CursorOptions, options).All(ctx) {
 		if err != nil {

@@ -106,11 +106,6 @@ func filesOf(s Source) []string {
 	return nil
 }
 
-func readsFiles(s Source) bool {
-	_, ok := unwrap[fileSource](s)
-	return ok
-}
-
 // sourceNotes carry facts between a run of an import and the sources of this package. They are in the context,
 // because it reaches sources within any other source, even a function without Unwrap, and belongs to one run:
 // several runs can read a source at once.

@@ -45,3 +45,28 @@ func TestTheFirstIntervalOfARange(t *testing.T) {
 	assert.Equal(t, Span{begin, begin}, Schedule{Interval: "fortnight"}.First(Range{Start: Instant(begin)}))
 	assert.Equal(t, Span{}, hourly.First(Range{Start: Beginning()}))
 }
+
+func TestARefusalNamesTheEffectOfAnOldBackfill(t *testing.T) {
+	now := time.Date(2026, 11, 24, 12, 0, 0, 0, time.UTC)
+	old := Begin{Events: true, First: Span{End: now}, Requested: now}
+	for want, change := range map[string]func(*Begin){
+		"an interval that ended in the last 7 days, or":   func(*Begin) {},
+		"a week whose first day ended in the last 7 days": func(b *Begin) { b.Weekly = true },
+		"(or unpause without a backfill":                  func(b *Begin) { b.Unpaused = true },
+		"the part after 2026-11-17T12:00:00Z":             func(b *Begin) { b.End = now },
+		"and the new objects replace the old ones":        func(b *Begin) { b.Destination = "AzureBlob" },
+		"and workflows act on all others again":           func(b *Begin) { b.Destination = "Workflows" },
+		"and all others are sent again":                   func(b *Begin) { b.Destination = "HTTP" },
+		"late events are left out, and all others come":   func(b *Begin) { b.Destination = "BigQuery" },
+	} {
+		b := old
+		change(&b)
+		refusal := AgeLineOfCloud.Refuse(b)
+		assert.Contains(t, refusal.Want, want)
+		assert.Equal(t, "beginning", refusal.Value)
+	}
+	assert.Contains(t, AgeLineNone.Refuse(old).Want, "a server that keeps records of backfills, or")
+	old.Events = false
+	assert.Nil(t, AgeLineOfCloud.Refuse(old), "other models are not chosen by timestamp")
+	assert.Nil(t, AgeLineOfCloud.Refuse(Begin{Events: true, First: Span{now.Add(-day), now}, Requested: now}))
+}

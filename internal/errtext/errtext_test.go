@@ -17,3 +17,12 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	assert.ErrorIs(t, err, io.EOF)
 	assert.NotErrorIs(t, Errorf("alone"), inner)
 }
+
+func TestTextsOfParts(t *testing.T) {
+	var b Text
+	b.Add("read %d", 7)
+	b.AddIf(false, ", failing: %v", Bare(nil))
+	b.AddIf(true, ", failing: %v", Bare(Errorf("busy")))
+	assert.Equal(t, "read 7, failing: busy", b.String())
+	assert.Equal(t, "busy", Within("runs.get", Errorf("runs.get: busy")))
+}

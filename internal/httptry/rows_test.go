@@ -138,3 +138,10 @@ func TestNoNulls(t *testing.T) {
 	}
 	assert.ErrorContains(t, NoNulls([]byte(`[1,null]`), new([]int64)), "the answer: row 1 is null")
 }
+
+func TestParts(t *testing.T) {
+	require.NoError(t, Has("id", 1))
+	require.EqualError(t, Has("id", 0), "it has no id")
+	require.NoError(t, IsAskedFor("id", 1, 1))
+	require.EqualError(t, IsAskedFor("id", 1, 2), "it has the id 1, not 2, which was asked for")
+}

@@ -102,3 +102,15 @@ func TestDurations(t *testing.T) {
 	assert.Equal(t, &Refusal{"A", "-1s", "a positive duration, or 0 for the default"}, Durations(map[string]time.Duration{"B": 5, "A": -time.Second}))
 	assert.Equal(t, &Refusal{"A", "48ns", "a unit, such as 48*time.Hour or 48*time.Second"}, Durations(map[string]time.Duration{"A": 48}))
 }
+
+func TestRules(t *testing.T) {
+	t.Parallel()
+	day := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
+	assert.Nil(t, If(false, "f", "v", "w"))
+	assert.Equal(t, &Refusal{"f", "v", "w"}, If(true, "f", "v", "w"))
+	assert.Equal(t, &Refusal{"End", "2024-05-01T00:00:00Z", "later than Start, which is 2024-05-01T00:00:00Z"}, Reversed("End", day, "Start", day))
+	for _, from := range []time.Time{{}, day.Add(-1)} {
+		assert.Nil(t, Reversed("End", day, "Start", from))
+	}
+	assert.Nil(t, Reversed("End", time.Time{}, "Start", day))
+}
