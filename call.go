@@ -215,11 +215,7 @@ func nameProjects(err error, above string) {
 }
 
 func fetch[T any](ctx context.Context, c *Client, r request, options []CallOption) (*T, error) {
-	var out T
-	if err := c.call(ctx, r, &out, options...); err != nil {
-		return nil, err
-	}
-	return &out, nil
+	return fetchMatching(ctx, c, r, options, func(*T) error { return nil })
 }
 
 // fetchMatching is fetch for an answer that must match the request.

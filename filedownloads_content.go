@@ -78,11 +78,7 @@ func (s *FileDownloadsService) Download(
 ) (size int64, err error) {
 	from := orDefault(o)
 	have := download.Progress{At: from.Offset, Size: from.Size, ETag: from.ETag}
-	refusal := have.Check()
-	if w == nil {
-		refusal = outgoing.Refuse("w", "nil", "a writer")
-	}
-	if refusal != nil {
+	if refusal := cmp.Or(outgoing.If(w == nil, "w", "nil", "a writer"), have.Check()); refusal != nil {
 		return 0, refused(ops.FileDownloadsDownload, refusal)
 	}
 	return download.File(ctx, s.transfer(id, file, options), w, have)
@@ -144,11 +140,10 @@ func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {
 	extension, most := orDefault(o).Extension, cmp.Or(orDefault(o).MaxBytes, 256<<30)
-	refusal := download.CheckNames(folder, extension)
-	if refusal == nil && most < -1 {
-		refusal = outgoing.Refuse("FolderOptions.MaxBytes", strconv.FormatInt(most, 10), "a number of bytes, 0 for the default or -1 for no limit")
-	}
-	if refusal != nil {
+	if refusal := cmp.Or(
+		download.CheckNames(folder, extension),
+		outgoing.If(most < -1, "FolderOptions.MaxBytes", strconv.FormatInt(most, 10), "a number of bytes, 0 for the default or -1 for no limit"),
+	); refusal != nil {
 		return nil, refused(ops.FileDownloadsDownload, refusal)
 	}
 	state, err := s.Get(ctx, id, options...)

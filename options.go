@@ -201,12 +201,10 @@ func (c *config) readEnv() {
 	located := c.Region != "" || c.BaseURL != "" // a capture URL does not say where the API is
 	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
 	set("POSTHOG_HOST", located, func(v string) Option {
-		switch r := outgoing.RegionOf(v); {
-		case r == "" || c.Region != "" && c.Region != r: // the check reports a contradiction
-			return WithBaseURL(v)
-		default:
+		if r := outgoing.RegionOf(v); r != "" && (c.Region == "" || c.Region == r) {
 			return WithRegion(Region(r))
 		}
+		return WithBaseURL(v) // the check reports a contradiction
 	})
 }
 
