@@ -251,11 +251,11 @@ func (p *Pipeline) notTaken(r *statefile.Reject) error {
 // acquire waits for room. own is the room of this event's own record, which is not released before the
 // event is admitted.
 func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bool) error {
-	if err := p.whyClosed(); err != nil {
-		return err
-	}
 	if p.budget.TryAcquire(more, own) {
 		return nil
+	}
+	if err := p.whyClosed(); err != nil {
+		return err
 	}
 	if !wait {
 		return p.Errors.Full

@@ -92,7 +92,12 @@ func newLifetime(e Errors) *lifetime {
 }
 
 // whyClosed returns the reason why no more events are taken, or nil.
-func (l *lifetime) whyClosed() error { return context.Cause(l.accepting) }
+func (l *lifetime) whyClosed() error {
+	if l.accepting.Err() == nil { // takes no lock
+		return nil
+	}
+	return context.Cause(l.accepting)
+}
 
 // cancellation is a stop by the end of a context.
 type cancellation struct{ cause, err error }
