@@ -48,6 +48,7 @@ func TestAppMetricsGet(t *testing.T) {
 			assert.Len(t, back.Metrics.Dates, len(want.Metrics.Dates))
 		})
 	}
+	require.Error(t, json.Unmarshal([]byte(`{"metrics":{"dates":["soon"]}}`), new(AppMetrics)))
 }
 
 func TestAppMetricsQueries(t *testing.T) {

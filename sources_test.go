@@ -87,8 +87,13 @@ func TestPagedSource(t *testing.T) {
 		require.Len(t, got, 2)
 		assert.Equal(t, []hogapi.Position{end, end}, []hogapi.Position{got[0].Position, got[1].Position})
 	}
+	for range source.Events(t.Context(), hogapi.Position{}) {
+		break
+	}
 	_, err := readSource(t.Context(), pages(hogapi.Event{Name: "a"}), hogapi.Position{})
 	require.ErrorContains(t, err, "neither Position nor UUID")
+	_, err = readSource(t.Context(), pages(numberedEvent(1), hogapi.Event{Name: "a", UUID: numberedUUID(2)}), hogapi.Position{})
+	require.ErrorContains(t, err, "the page after the start has events with a Position and others without")
 }
 
 // A checkpoint recognizes a source by its name, so each has one.

@@ -213,6 +213,5 @@ func (s *converter) location() {
 	if len(s.country) != len(`"GB"`) {
 		return
 	}
-	const to = "$geoip_country_name"
-	s.props.AddTextOfBoth(to, countryName(string(s.country[1:3])))
+	s.props.AddTextOfBoth("$geoip_country_name", countries[string(s.country[1:3])])
 }

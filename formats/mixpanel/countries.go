@@ -1,10 +1,7 @@
 package mixpanel
 
-// countryName is the English name of a country by its code of ISO 3166-1, in the form that
-// PostHog's own events have it, or "".
-func countryName(code string) string { return countries[code] }
-
-// countries are the names of the GeoIP data that PostHog looks addresses up in.
+// countries are the English names of countries by their codes of ISO 3166-1, in the form that PostHog's own events have them: that of
+// the GeoIP data that it looks addresses up in.
 var countries = map[string]string{
 	"AD": "Andorra", "AE": "United Arab Emirates", "AF": "Afghanistan", "AG": "Antigua and Barbuda",
 	"AI": "Anguilla", "AL": "Albania", "AM": "Armenia", "AO": "Angola", "AQ": "Antarctica", "AR": "Argentina",
