@@ -189,13 +189,19 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 		if era == hogapitest.E3 {
 			op = ops.BackfillsCreate
 		}
-		s.Script(op, hogapitest.CutAfter())
-		s.Script(ops.RunsRetry, hogapitest.CutAfter())
+		paused := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-2 * time.Hour)})
+		requests := []hogapi.Op{op, ops.RunsRetry, ops.BatchExportsUnpause}
+		for _, op := range requests {
+			s.Script(op, hogapitest.CutAfter())
+		}
 		for _, begin := range []func() (*hogapi.BackfillTicket, error){
 			func() (*hogapi.BackfillTicket, error) {
 				return client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
 			},
 			func() (*hogapi.BackfillTicket, error) { return client.Runs.Retry(t.Context(), export, old, anyAge) },
+			func() (*hogapi.BackfillTicket, error) {
+				return client.BatchExports.Unpause(t.Context(), paused, andBackfill)
+			},
 		} {
 			ticket, err := begin()
 			require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
@@ -204,8 +210,9 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 			require.NoError(t, err)
 			require.NotEmpty(t, state.Runs)
 		}
-		require.Len(t, s.Calls(op), 1)
-		require.Len(t, s.Calls(ops.RunsRetry), 1)
+		for _, op := range requests {
+			require.Len(t, s.Calls(op), 1)
+		}
 	})
 }
 

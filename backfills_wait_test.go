@@ -1,7 +1,6 @@
 package hogapi_test
 
 import (
-	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -102,32 +101,6 @@ func TestBackfillOfNothing(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrNoRuns)
 		require.True(t, state.Done)
 		require.Empty(t, state.Runs)
-	})
-}
-
-// A ticket is all that another process needs, even when everything is over by then, and even where the joined run is over too.
-func TestBackfillIsFollowedByAnotherProcess(t *testing.T) {
-	flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-		client, project, export := exported(t, s)
-		from, to := anHourOf(3)
-		project.NextRuns(hogapitest.Outcome{Polls: 30})
-		joined := project.AddRun(export, hogapitest.Run{Status: "Running", Start: from, End: to, Created: time.Now().Add(-time.Hour)})
-		ticket, err := client.BatchExports.Backfill(t.Context(), export, sixHours(), anyAge)
-		require.NoError(t, err)
-		_, err = client.Backfills.Wait(t.Context(), ticket, nil)
-		require.NoError(t, err)
-
-		text, err := json.Marshal(ticket)
-		require.NoError(t, err)
-		var again hogapi.BackfillTicket
-		require.NoError(t, json.Unmarshal(text, &again))
-		require.Equal(t, *ticket, again)
-		time.Sleep(30 * 24 * time.Hour)
-		state, err := client.Backfills.Wait(t.Context(), &again, nil)
-		require.NoError(t, err)
-		require.Len(t, state.Runs, 6)
-		require.Equal(t, 6, state.Completed)
-		require.Equal(t, joined, state.Runs[3].ID)
 	})
 }
 

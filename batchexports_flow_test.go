@@ -103,30 +103,6 @@ func TestUnpauseWithABackfillIsFollowed(t *testing.T) {
 	}, hogapitest.WithRunDelay(time.Second))
 }
 
-func TestUnpauseOfUnknownOutcome(t *testing.T) {
-	for name, c := range map[string]struct {
-		fault   hogapitest.Fault
-		happens bool
-	}{"cut after the act": {hogapitest.CutAfter(), true}, "cut before the act": {hogapitest.CutBefore(), false}} {
-		t.Run(name, func(t *testing.T) {
-			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
-				client, project := s.Client(t), defaultProject(s)
-				export := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-2 * time.Hour)})
-				s.Script(ops.BatchExportsUnpause, c.fault)
-				ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
-				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-				state, err := client.Backfills.Wait(t.Context(), ticket, nil)
-				if c.happens {
-					require.NoError(t, err)
-					require.Equal(t, 2, state.Completed)
-					return
-				}
-				require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown)
-			})
-		})
-	}
-}
-
 // The end of the pause is read before it is lost.
 func TestUnpauseReadsFirst(t *testing.T) {
 	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList} {

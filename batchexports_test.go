@@ -252,21 +252,6 @@ func TestUnpauseIsRepeatedOnlyWithoutBackfill(t *testing.T) {
 	}
 }
 
-func TestBatchExportListsPageByOffset(t *testing.T) {
-	client, mock := newTestClient(t)
-	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1", httpmock.NewStringResponder(200, `{"count":2,"next":"http://elsewhere/?limit=1&offset=1","previous":null,"results":[`+oldExportJSON+`]}`))
-	mock.RegisterResponder("GET", testBase+"/batch_exports/?limit=1&offset=1", httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[`+
-		`{"id":"0190e0a2-0000-7000-8000-00000000000f"`+newExportJSON[len(`{"id":"0190e0a2-0000-7000-8000-00000000000e"`):]+`]}`))
-	page, err := client.BatchExports.List(t.Context(), &ListOptions{Limit: 1})
-	require.NoError(t, err)
-	assert.Equal(t, 2, page.Count)
-	assert.Len(t, page.Results, 1)
-	assert.Len(t, walked(t, client.BatchExports.Pages(t.Context(), &ListOptions{Limit: 1})), 2)
-	exports := walked(t, client.BatchExports.All(t.Context(), &ListOptions{Limit: 1}))
-	require.Len(t, exports, 2)
-	assert.Equal(t, []Model{"", "quarks"}, []Model{exports[0].Model, exports[1].Model})
-}
-
 // The client refuses a request that every server refuses, fails at or stores otherwise.
 func TestExportsThatNoServerCanStore(t *testing.T) {
 	client, mock := newTestClient(t)

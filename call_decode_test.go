@@ -34,6 +34,7 @@ func lists(ctx context.Context, c *Client) map[string]map[string]func() error {
 	return map[string]map[string]func() error{
 		"results": {
 			"exports":            func() error { return failed(c.BatchExports.List(ctx, nil)) },
+			"deletions":          func() error { return failed(c.DataDeletions.List(ctx, nil)) },
 			"all exports":        func() error { return last(c.BatchExports.All(ctx, nil)) },
 			"runs":               func() error { return failed(c.Runs.List(ctx, exportA, nil)) },
 			"all runs":           func() error { return last(c.Runs.All(ctx, exportA, nil)) },

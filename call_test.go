@@ -71,6 +71,7 @@ func TestAnswerOfAnotherID(t *testing.T) {
 		"update": {func(c *Client) error {
 			return failed(c.BatchExports.Update(ctx, asked, BatchExportUpdateRequest{Name: Set("n")}))
 		}, `{"id":"ID"}`, ""},
+		"deletion": {func(c *Client) error { return failed(c.DataDeletions.Get(ctx, asked)) }, `{"id":"ID","status":"soon"}`, ""},
 		"run":      {func(c *Client) error { return failed(c.Runs.Get(ctx, exportA, asked)) }, `{"id":"ID","status":"Running"}`, ""},
 		"backfill": {func(c *Client) error { return failed(c.Backfills.Get(ctx, exportA, asked)) }, `{"id":"ID","status":"Running"}`, ""},
 		"file download": {

@@ -234,24 +234,6 @@ func requireEach(t *testing.T, server *hogapitest.Server, n int) {
 	require.Equal(t, n, server.Ledger().Unique())
 }
 
-// A small flush is one request, however many persons it is of.
-func TestSmallFlushIsOneRequest(t *testing.T) {
-	t.Parallel()
-	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
-		server := hogapitest.New()
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: protocol, Tuning: hogapi.Tuning{Linger: time.Hour}}})
-		for round := range 3 {
-			for i := range 5 {
-				require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(round*5+i+1)))
-			}
-			require.NoError(t, capture.Flush(t.Context()))
-			assert.Len(t, server.Calls(ops.Capture), round+1)
-		}
-		assert.Empty(t, server.Calls(ops.Protocol), "it is known")
-		closed(t, capture)
-	}
-}
-
 // No request over capture v1 has more than 10 MiB, whatever the options allow. A batch that does not compress is halved.
 func TestSizesOfCaptureV1(t *testing.T) {
 	t.Parallel()

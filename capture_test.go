@@ -162,17 +162,6 @@ func TestDefaultPace(t *testing.T) {
 	})
 }
 
-func TestWithoutHandlerTheFirstRejectStops(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		_, client := fake(t)
-		_, err := client.Import(t.Context(), rejecting(3, every(2)), &hogapi.ImportOptions{ID: "bad"})
-		refused := as[*hogapi.EventError](t, err)
-		assert.Equal(t, reasons.NoName, refused.Reason)
-		assert.Equal(t, hogapi.Position{Offset: 2}, refused.Position)
-		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
-	})
-}
-
 // NewCapture refuses impossible options by the name of the field, before it sends anything.
 func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	server, client := fake(t)

@@ -108,30 +108,6 @@ func TestDataDeletionPreview(t *testing.T) {
 	}
 }
 
-func TestDataDeletionReads(t *testing.T) {
-	client, sent := deletions(t, func(body map[string]any) (int, string) {
-		if body["call"] == "GET /data_deletion_requests/" {
-			return 200, `{"count":1,"next":null,"previous":null,"results":[` + deletionJSON(deletionID, "q", "") + `]}`
-		}
-		return 200, strings.Replace(deletionJSON(deletionID, "q", ""), `"pending"`, `"soon"`, 1)
-	})
-	all := walked(t, client.DataDeletions.All(t.Context(), nil))
-	require.Len(t, all, 1)
-	assert.Equal(t, deletionID, all[0].ID.String())
-	page, err := client.DataDeletions.List(t.Context(), nil)
-	require.NoError(t, err)
-	assert.Len(t, page.Results, 1)
-	d, err := client.DataDeletions.Get(t.Context(), uuid.MustParse(deletionID))
-	require.NoError(t, err)
-	assert.EqualValues(t, "soon", d.Status, "a status of a newer server")
-	_, err = client.DataDeletions.Get(t.Context(), uuid.New())
-	require.ErrorAs(t, err, new(*DecodeError), "another deletion")
-	calls := len(*sent)
-	_, err = client.DataDeletions.Get(t.Context(), uuid.Nil)
-	require.ErrorIs(t, err, ErrInvalid)
-	assert.Len(t, *sent, calls)
-}
-
 // If a deletion cannot be requested, the error says why and how to continue.
 func TestDataDeletionErrors(t *testing.T) {
 	for name, tt := range map[string]struct {

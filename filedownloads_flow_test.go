@@ -103,13 +103,3 @@ func TestHowFileDownloadsEnd(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrForbidden)
 	})
 }
-
-func TestFileDownloadsOfAQuery(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithEra(hogapitest.E4), hogapitest.WithHogQLExports())
-	client := server.Client(t)
-	n, err := client.FileDownloads.CountRows(t.Context(), hogapi.CountRowsRequest{HogQLQuery: "SELECT event FROM events"})
-	require.NoError(t, err)
-	assert.EqualValues(t, 1000, n)
-	_, err = client.FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{Model: hogapi.ModelHogQL, HogQLQuery: "SELECT event FROM events"})
-	require.NoError(t, err)
-}

@@ -230,8 +230,6 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 	}{
 		"refused": {hogapitest.Refuse(), "dial tcp"},
 		"503":     {hogapitest.Status(503), "the server answered 503: transient error, please retry"},
-		"a page":  {hogapitest.HTML(502), "the server answered 502 with a page of HTML"},
-		"a cut":   {hogapitest.CutAfter(), "connection reset"},
 		"silence": {hogapitest.Slow(time.Hour), "the service did not answer within the time allowed"},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
