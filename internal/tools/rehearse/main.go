@@ -1,7 +1,6 @@
-// Command rehearse rehearses a release on this machine: it packs the work tree as module versions into a
-// file-system module proxy, and shows that another program can `go get`, build and run it, and that its
-// commands can be installed. With -nested it does the same for the nested modules that hold an importable
-// package or a command.
+// Command rehearse rehearses a release on this machine: it commits the work tree to a repository of its own, with
+// the tags of a release, and shows that another program can `go get`, build and run it, and that its commands can be
+// installed. With -nested it does the same for the nested modules that hold an importable package or a command.
 package main
 
 import (
@@ -11,6 +10,7 @@ import (
 	"fmt"
 	"os"
 	"os/exec"
+	"path"
 	"path/filepath"
 	"regexp"
 	"slices"
@@ -55,29 +55,25 @@ func rehearse(root string, nested, write bool) error {
 	if err != nil {
 		return err
 	}
-	modules := modulesOf(files)
-	o, err := newOutside(dir)
+	released, err := releasedOf(root, files, nested)
+	if err != nil {
+		return err
+	}
+	repository := filepath.Join(dir, "repository")
+	if err := publish(repository, root, released); err != nil {
+		return err
+	}
+	o, err := newOutside(dir, repository)
 	if err != nil {
 		return err
 	}
 	o.write = write
-	released, err := releasedOf(root, modules, nested)
-	if err != nil {
-		return err
-	}
-	for _, r := range released { // all first: one may need another
-		size, err := publish(o.proxy, root, r.module, files, modules)
-		if err != nil {
-			return fmt.Errorf("%s: %w", r.path(), err)
-		}
-		fmt.Printf("%s@%s packed, %d KiB\n", r.path(), version, size/1024)
-	}
 	for _, r := range released {
 		if err := o.use(r); err != nil {
 			return err
 		}
 		if r.dir != "." {
-			if err := o.tidy(root, r.module, files, modules); err != nil {
+			if err := o.tidy(root, r); err != nil {
 				return err
 			}
 		}
@@ -85,74 +81,78 @@ func rehearse(root string, nested, write bool) error {
 	return o.runProgram(filepath.Join(root, "internal/tools/rehearse/testdata/outside.go.txt"))
 }
 
-// module is a folder with a go.mod; "." is the root.
-type module struct{ dir string }
-
-func (m module) path() string {
-	if m.dir == "." {
-		return rootModule
+// publish commits the work tree to a new repository, and tags a version of each module.
+func publish(repository, root string, released []release) error {
+	if err := worktree.Store(root, repository); err != nil {
+		return err
 	}
-	return rootModule + "/" + m.dir
+	git := func(args ...string) error {
+		_, err := output(exec.Command("git", append([]string{
+			"-C", root, "--git-dir", repository, "--work-tree", ".", "-c", "user.name=rehearse", "-c", "user.email=rehearse@example.test",
+			"-c", "commit.gpgSign=false", "-c", "core.hooksPath=" + os.DevNull,
+		}, args...)...))
+		return err
+	}
+	if err := git("commit", "-q", "-m", "The release"); err != nil {
+		return err
+	}
+	for _, r := range released {
+		if err := git("tag", path.Join(r.dir, version)); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
-// release is a module with its packages and commands that others can use.
+// release is a module, by its folder, with its packages and commands that others can use.
 type release struct {
-	module
-
+	dir                string   // "." is the root
 	packages, commands []string // import paths
 }
 
+func (r release) path() string { return path.Join(rootModule, r.dir) }
+
 // releasedOf chooses the modules of a release: the root and, where they are asked for, the nested ones that others can use.
-func releasedOf(root string, modules []module, nested bool) (released []release, err error) {
-	for _, m := range modules {
-		if m.dir != "." && (!nested || slices.Contains(own, filepath.Base(m.dir))) {
+func releasedOf(root string, files []string, nested bool) (released []release, err error) {
+	for _, f := range files {
+		dir := path.Dir(f)
+		if path.Base(f) != "go.mod" || strings.Contains(f, "testdata/") || dir != "." && (!nested || slices.Contains(own, path.Base(dir))) {
 			continue
 		}
-		r, err := m.release(root)
-		if err != nil {
+		r := release{dir: dir}
+		if err := r.list(root); err != nil {
 			return nil, err
 		}
-		if m.dir == "." || len(r.packages)+len(r.commands) > 0 {
+		if dir == "." || len(r.packages)+len(r.commands) > 0 {
 			released = append(released, r)
 		}
 	}
+	slices.SortFunc(released, func(a, b release) int { return strings.Compare(a.dir, b.dir) }) // "." first
 	return released, nil
 }
 
 // own are the names of modules that hold tests, measurements or programs to copy: nobody imports them.
 var own = []string{"benchmarks", "browser", "conformance", "examples", "faults", "peer", "proof", "recipes"}
 
-// release lists the packages of the module that other modules can import, and its commands: programs in a folder cmd.
-func (m module) release(root string) (release, error) {
-	r := release{module: m}
+// list finds the packages of the module that other modules can import, and its commands: programs in a folder cmd.
+func (r *release) list(root string) error {
 	cmd := exec.Command("go", "list", "-f", `{{if .GoFiles}}{{.Name}} {{.ImportPath}}{{end}}`, "./...")
-	cmd.Dir = filepath.Join(root, m.dir)
+	cmd.Dir = filepath.Join(root, r.dir)
 	out, err := output(cmd)
 	if err != nil {
-		return r, err
+		return err
 	}
 	for line := range strings.Lines(out) {
-		name, path, _ := strings.Cut(strings.TrimSpace(line), " ")
+		name, importPath, _ := strings.Cut(strings.TrimSpace(line), " ")
 		switch {
-		case path == "" || strings.Contains(path+"/", "/internal/"):
+		case importPath == "" || strings.Contains(importPath+"/", "/internal/"):
 		case name != "main":
-			r.packages = append(r.packages, path)
-		case strings.Contains(path, "/cmd/"):
-			r.commands = append(r.commands, path)
+			r.packages = append(r.packages, importPath)
+		case strings.Contains(importPath, "/cmd/"):
+			r.commands = append(r.commands, importPath)
 		}
 	}
-	return r, nil
-}
-
-func modulesOf(files []string) []module {
-	var modules []module
-	for _, f := range files {
-		if filepath.Base(f) == "go.mod" && !strings.Contains(f, "testdata/") {
-			modules = append(modules, module{filepath.ToSlash(filepath.Dir(f))})
-		}
-	}
-	slices.SortFunc(modules, func(a, b module) int { return strings.Compare(a.dir, b.dir) }) // "." first
-	return modules
+	return nil
 }
 
 // output runs a command and returns its standard output. An error has all that the command printed.

@@ -7,22 +7,25 @@ import (
 	"path"
 	"path/filepath"
 	"strings"
+
+	"github.com/hogapi/hogapi/internal/tools/worktree"
 )
 
-// outside is a module of somebody else, who reads our modules from the proxy folder and all others from the usual places.
+// outside is a module of somebody else, who reads our modules from a repository on this machine and all others from the usual places.
 type outside struct {
-	dir, proxy, bin string
-	env             []string
-	imports         []string
-	write           bool // the tidied go.mod and go.sum into the tree
+	dir, bin, tree string
+	env            []string
+	imports        []string
+	write          bool // the tidied go.mod and go.sum into the tree
 }
 
-func newOutside(dir string) (*outside, error) {
-	o := &outside{dir: filepath.Join(dir, "outside"), proxy: filepath.Join(dir, "proxy"), bin: filepath.Join(dir, "bin")}
-	for _, d := range []string{o.dir, o.proxy} {
-		if err := os.MkdirAll(d, 0o755); err != nil {
-			return nil, err
-		}
+func newOutside(dir, repository string) (*outside, error) {
+	o := &outside{dir: filepath.Join(dir, "outside"), bin: filepath.Join(dir, "bin"), tree: filepath.Join(dir, "tree")}
+	if err := worktree.Restore(repository, o.tree); err != nil {
+		return nil, err
+	}
+	if err := os.MkdirAll(o.dir, 0o755); err != nil {
+		return nil, err
 	}
 	out, err := output(exec.Command("go", "env", "GOPROXY", "GOMODCACHE"))
 	if err != nil {
@@ -31,10 +34,10 @@ func newOutside(dir string) (*outside, error) {
 	usual, cache, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	// Third-party modules come from the local download cache, if they can. The rehearsed version goes into
 	// a cache of its own, since a version in the real one would never be read again.
-	proxies := []string{"file://" + filepath.ToSlash(o.proxy), "file://" + filepath.ToSlash(cache) + "/cache/download", usual}
 	o.env = append(os.Environ(),
-		"GOPROXY="+strings.Join(proxies, ","), "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off", "GOBIN="+o.bin,
-		"GOFLAGS=-mod=mod -modcacherw", "GONOSUMDB="+rootModule+","+rootModule+"/*", "GOPRIVATE=", "GONOPROXY=")
+		"GOPROXY=file://"+filepath.ToSlash(cache)+"/cache/download,"+usual, "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off", "GOBIN="+o.bin,
+		"GOFLAGS=-mod=mod -modcacherw", "GOPRIVATE="+rootModule, "GONOPROXY=", "GONOSUMDB=",
+		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+filepath.ToSlash(repository)+".insteadOf", "GIT_CONFIG_VALUE_0=https://"+rootModule)
 	return o, os.WriteFile(filepath.Join(o.dir, "go.mod"), []byte("module example.test/outside\n\ngo 1.26.0\n"), 0o644)
 }
 
@@ -78,25 +81,8 @@ func (o *outside) build(r release) error {
 }
 
 // tidy builds a copy of a nested module, alone, and checks that go mod tidy leaves its go.mod and its sums of other projects as they are.
-func (o *outside) tidy(root string, m module, files []string, modules []module) error {
-	alone := &outside{dir: filepath.Join(filepath.Dir(o.dir), "alone", m.dir), env: o.env}
-	for _, f := range files {
-		name, ok := m.owns(f, modules)
-		if !ok {
-			continue
-		}
-		data, err := os.ReadFile(filepath.Join(root, f))
-		if err != nil {
-			return err
-		}
-		to := filepath.Join(alone.dir, name)
-		if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-			return err
-		}
-		if err := os.WriteFile(to, data, 0o644); err != nil {
-			return err
-		}
-	}
+func (o *outside) tidy(root string, r release) error {
+	alone := &outside{dir: filepath.Join(o.tree, r.dir), env: o.env}
 	before, err := alone.sums()
 	if err != nil {
 		return err
@@ -111,16 +97,16 @@ func (o *outside) tidy(root string, m module, files []string, modules []module) 
 		return err
 	}
 	if before != after && !o.write {
-		return fmt.Errorf("%s: go mod tidy changes go.mod or go.sum: run .ci/rehearse-release -nested -write", m.path())
+		return fmt.Errorf("%s: go mod tidy changes go.mod or go.sum: run .ci/rehearse-release -nested -write", r.path())
 	}
 	if before != after {
 		for i, text := range after {
-			if err := os.WriteFile(filepath.Join(root, m.dir, sumFiles[i]), []byte(text), 0o644); err != nil {
+			if err := os.WriteFile(filepath.Join(root, r.dir, sumFiles[i]), []byte(text), 0o644); err != nil {
 				return err
 			}
 		}
 	}
-	fmt.Printf("%s: tidy, builds alone\n", m.path())
+	fmt.Printf("%s: tidy, builds alone\n", r.path())
 	return nil
 }
 

@@ -2,7 +2,9 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"net/url"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -16,87 +18,64 @@ import (
 // bench is a folder in which copies of the work tree are made, one after the other at the same place, so that the
 // build cache serves every package that a patch does not touch.
 type bench struct {
-	root, dir string
-	healthy   map[string]error // runs that were tried on the untouched copy
-	programs  programs         // of the untouched copy
-}
-
-// programs are the test programs of one state of the tree. Several runs of a folder share one.
-type programs struct {
-	dir  string
-	made map[string]string
-}
-
-func newPrograms(within string) (programs, error) {
-	dir, err := os.MkdirTemp(within, "programs-")
-	return programs{dir, map[string]string{}}, err
+	store, tree     string
+	healthy, broken string        // folders of test programs, of the untouched copy and of the patched one
+	passed          map[run]error // runs that were tried on the untouched copy
 }
 
 func newBench(root string) (*bench, error) {
-	root, err := filepath.Abs(root)
-	if err != nil {
-		return nil, err
-	}
 	dir, err := os.MkdirTemp("", "sabotage-")
 	if err != nil {
 		return nil, err
 	}
-	healthy, err := newPrograms(dir)
-	return &bench{root: root, dir: dir, healthy: map[string]error{}, programs: healthy}, err
+	in := func(name string) string { return filepath.Join(dir, name) }
+	b := &bench{in("store"), in("tree"), in("healthy"), in("broken"), map[run]error{}}
+	return b, errors.Join(os.Mkdir(b.healthy, 0o755), worktree.Store(root, b.store))
 }
 
-func (b *bench) close() { _ = os.RemoveAll(b.dir) }
-
-func (b *bench) tree() string { return filepath.Join(b.dir, "tree") }
+func (b *bench) close() { _ = os.RemoveAll(filepath.Dir(b.store)) }
 
 // verdict is the result of one patch. Only a test that compiled, passed before and fails now counts as
 // caught.
-type verdict struct {
-	caught             bool
-	result, by, output string
-}
+type verdict struct{ result, by, output string }
+
+const caught = "caught"
 
 func (b *bench) try(p patch) verdict {
-	if err := b.copyTree(); err != nil {
+	if err := errors.Join(worktree.Restore(b.store, b.tree), os.RemoveAll(b.broken), os.Mkdir(b.broken, 0o755)); err != nil {
 		return verdict{result: "no copy", output: err.Error()}
 	}
 	for _, r := range p.Runs {
-		if err := b.passes(p, r); err != nil {
+		if err := b.passes(r); err != nil {
 			return verdict{result: "already failing", by: r.Expr, output: err.Error()}
 		}
 	}
 	if out, err := b.apply(p); err != nil {
 		return verdict{result: "does not apply", output: out}
 	}
-	broken, err := newPrograms(b.dir)
-	if err != nil {
-		return verdict{result: "no copy", output: err.Error()}
-	}
-	defer func() { _ = os.RemoveAll(broken.dir) }()
 	var by []string
 	for _, r := range p.Runs {
-		bin, out, err := b.compile(broken, p, r)
+		bin, out, err := b.compile(b.broken, r)
 		if err != nil {
 			return verdict{result: "does not compile", by: r.Dir, output: out}
 		}
-		out, err = b.test(p, r, bin)
+		out, err = b.test(r, bin)
 		if err == nil {
 			return verdict{result: "NOT CAUGHT", by: r.Expr, output: out}
 		}
 		by = append(by, reason(out, err))
 	}
-	return verdict{caught: true, result: "caught", by: strings.Join(by, ", ")}
+	return verdict{result: caught, by: strings.Join(by, ", ")}
 }
 
 // passes checks that the tests pass without the patch. Otherwise their failure with it would prove nothing.
-func (b *bench) passes(p patch, r run) error {
-	key := fmt.Sprint(r, p.Flags, p.Env)
-	if err, known := b.healthy[key]; known {
+func (b *bench) passes(r run) error {
+	if err, known := b.passed[r]; known {
 		return err
 	}
-	bin, out, err := b.compile(b.programs, p, r)
+	bin, out, err := b.compile(b.healthy, r)
 	if err == nil {
-		out, err = b.test(p, r, bin)
+		out, err = b.test(r, bin)
 		if err == nil && !strings.Contains(out, "=== RUN") {
 			err = fmt.Errorf("no test of %s matches %s", r.Dir, r.Expr)
 		}
@@ -104,46 +83,8 @@ func (b *bench) passes(p patch, r run) error {
 	if err != nil {
 		err = fmt.Errorf("without the patch: %w\n%s", err, out)
 	}
-	b.healthy[key] = err
+	b.passed[r] = err
 	return err
-}
-
-func (b *bench) copyTree() error {
-	files, err := worktree.Files(b.root)
-	if err != nil {
-		return err
-	}
-	if err := os.RemoveAll(b.tree()); err != nil {
-		return err
-	}
-	for _, name := range files {
-		if err := copyFile(filepath.Join(b.root, name), filepath.Join(b.tree(), name)); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func copyFile(from, to string) error {
-	info, err := os.Lstat(from)
-	if err != nil {
-		return err
-	}
-	if err := os.MkdirAll(filepath.Dir(to), 0o755); err != nil {
-		return err
-	}
-	if info.Mode()&os.ModeSymlink != 0 {
-		target, err := os.Readlink(from)
-		if err != nil {
-			return err
-		}
-		return os.Symlink(target, to)
-	}
-	data, err := os.ReadFile(from)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(to, data, info.Mode().Perm())
 }
 
 func (b *bench) apply(p patch) (string, error) {
@@ -152,41 +93,34 @@ func (b *bench) apply(p patch) (string, error) {
 		return "", err
 	}
 	cmd := exec.Command("git", "apply", "-C1", "--recount", file)
-	cmd.Dir = b.tree()
-	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+b.dir) // no repository around the copy is meant
+	cmd.Dir = b.tree
+	cmd.Env = append(os.Environ(), "GIT_CEILING_DIRECTORIES="+filepath.Dir(b.tree)) // no repository around the copy is meant
 	out, err := cmd.CombinedOutput()
 	return string(out), err
 }
 
-// compile makes the test program of a folder, unless it is there already.
-func (b *bench) compile(of programs, p patch, r run) (bin, output string, err error) {
-	key := fmt.Sprint(r.Dir, p.Flags, p.Env)
-	if bin := of.made[key]; bin != "" {
+// compile makes the test program of a run's folder, unless it is there already.
+func (b *bench) compile(programs string, r run) (bin, output string, err error) {
+	bin = filepath.Join(programs, url.PathEscape(r.Dir)+".test")
+	if _, err := os.Stat(bin); err == nil {
 		return bin, "", nil
 	}
-	bin = filepath.Join(of.dir, fmt.Sprintf("%d.test", len(of.made)))
-	args := append([]string{"test", "-c", "-o", bin}, p.Flags...)
-	cmd := exec.Command("go", append(args, ".")...)
-	cmd.Dir = filepath.Join(b.tree(), r.Dir)
-	cmd.Env = append(os.Environ(), p.Env...)
+	cmd := exec.Command("go", "test", "-c", "-o", bin, ".")
+	cmd.Dir = filepath.Join(b.tree, r.Dir)
 	out, err := cmd.CombinedOutput()
-	if err == nil {
-		if _, missing := os.Stat(bin); missing != nil {
-			err = fmt.Errorf("%s has no tests", r.Dir)
-		}
-	}
-	if err == nil {
-		of.made[key] = bin
+	if _, missing := os.Stat(bin); err == nil && missing != nil {
+		err = fmt.Errorf("%s has no tests", r.Dir)
 	}
 	return bin, string(out), err
 }
 
-func (b *bench) test(p patch, r run, bin string) (string, error) {
-	ctx, cancel := context.WithTimeout(context.Background(), p.Timeout+30*time.Second)
+const timeout = time.Minute // for one run of the tests
+
+func (b *bench) test(r run, bin string) (string, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout+30*time.Second)
 	defer cancel()
-	cmd := exec.CommandContext(ctx, bin, "-test.run="+r.Expr, "-test.v", "-test.count=1", "-test.timeout="+p.Timeout.String())
-	cmd.Dir = filepath.Join(b.tree(), r.Dir)
-	cmd.Env = append(os.Environ(), p.Env...)
+	cmd := exec.CommandContext(ctx, bin, "-test.run="+r.Expr, "-test.v", "-test.count=1", "-test.timeout="+timeout.String())
+	cmd.Dir = filepath.Join(b.tree, r.Dir)
 	cmd.WaitDelay = 10 * time.Second
 	out, err := cmd.CombinedOutput()
 	return string(out), err
@@ -201,7 +135,7 @@ func reason(out string, err error) string {
 	} else if len(m) > 1 {
 		return fmt.Sprintf("%s and %d more", m[0][1], len(m)-1)
 	}
-	for _, sign := range []string{"panic: test timed out", "panic:", "fatal error:", "DATA RACE", "goleak:"} {
+	for _, sign := range []string{"panic: test timed out", "panic:", "fatal error:", "goleak:"} {
 		if strings.Contains(out, sign) {
 			return strings.TrimSuffix(sign, ":")
 		}

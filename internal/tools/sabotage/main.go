@@ -46,16 +46,16 @@ func sabotageAll(w io.Writer, root string, names []string, gate, verbose bool) (
 	}
 	defer b.close()
 
-	caught := 0
+	n := 0
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(table, "PATCH\tRESULT\tBY\tTIME\tBREAKS")
 	for _, p := range chosen {
 		start := time.Now()
 		v := b.try(p)
-		if v.caught {
-			caught++
+		if v.result == caught {
+			n++
 		}
-		if !v.caught || verbose {
+		if v.result != caught || verbose {
 			fmt.Fprintf(w, "--- %s: %s\n%s\n", p.Name, v.result, v.output)
 		}
 		fmt.Fprintf(table, "%s\t%s\t%s\t%.1fs\t%s\n", p.Name, v.result, v.by, time.Since(start).Seconds(), p.Breaks)
@@ -63,6 +63,6 @@ func sabotageAll(w io.Writer, root string, names []string, gate, verbose bool) (
 	if err := table.Flush(); err != nil {
 		return false, err
 	}
-	fmt.Fprintf(w, "%d of %d sabotaged builds caught\n", caught, len(chosen))
-	return caught == len(chosen), incomplete
+	fmt.Fprintf(w, "%d of %d sabotaged builds caught\n", n, len(chosen))
+	return n == len(chosen), incomplete
 }

@@ -6,25 +6,19 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
-	"time"
 )
 
 // patch is one kept way to break the package, and the tests that must notice.
 type patch struct {
-	Name    string // of the file, without .patch
-	File    string
-	Breaks  string // the promise that is missing once it is applied
-	Runs    []run
-	Flags   []string // for go test, such as -race
-	Env     []string
-	Timeout time.Duration
-	Gate    bool
+	Name   string // of the file, without .patch
+	File   string
+	Breaks string // the promise that is missing once it is applied
+	Runs   []run
+	Gate   bool
 }
 
 // run is one package and the tests of it that are to fail.
 type run struct{ Dir, Expr string }
-
-const defaultTimeout = time.Minute
 
 // parse reads the header of a patch: comment lines "# Key: value" before the diff.
 func parse(file string) (patch, error) {
@@ -32,7 +26,7 @@ func parse(file string) (patch, error) {
 	if err != nil {
 		return patch{}, err
 	}
-	p := patch{Name: strings.TrimSuffix(filepath.Base(file), ".patch"), File: file, Timeout: defaultTimeout}
+	p := patch{Name: strings.TrimSuffix(filepath.Base(file), ".patch"), File: file}
 	for line := range strings.Lines(string(data)) {
 		comment, ok := strings.CutPrefix(strings.TrimSpace(line), "#")
 		if !ok {
@@ -59,20 +53,10 @@ func (p *patch) set(key, value string) error {
 			return errors.New("a Run line is a folder and one expression for go test -run, without blanks")
 		}
 		p.Runs = append(p.Runs, run{f[0], f[1]})
-	case "Flags":
-		p.Flags = strings.Fields(value)
-	case "Env":
-		p.Env = append(p.Env, value)
-	case "Timeout":
-		d, err := time.ParseDuration(value)
-		if err != nil || d <= 0 {
-			return fmt.Errorf("timeout %q is no duration", value)
-		}
-		p.Timeout = d
 	case "Gate":
 		p.Gate = value == "yes"
 	default:
-		return fmt.Errorf("unknown header line %q (known: Breaks, Run, Flags, Env, Timeout, Gate)", key)
+		return fmt.Errorf("unknown header line %q (known: Breaks, Run, Gate)", key)
 	}
 	return nil
 }

@@ -28,6 +28,14 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []string{".gitignore", "kept", "sub/new", "with blank"}, got)
 
+	repository, dir := filepath.Join(t.TempDir(), "store"), filepath.Join(t.TempDir(), "copy")
+	require.NoError(t, Store(root, repository))
+	require.NoError(t, Restore(repository, dir))
+	for _, name := range got {
+		assert.FileExists(t, filepath.Join(dir, name))
+	}
+	assert.NoFileExists(t, filepath.Join(dir, "ignored"))
+
 	_, err = Files(filepath.Join(root, "gone"))
 	require.Error(t, err)
 }
