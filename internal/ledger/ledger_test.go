@@ -280,16 +280,10 @@ func TestStatesThatDoNotAddUpAreRefused(t *testing.T) {
 	text, err := json.Marshal(l.State())
 	require.NoError(t, err)
 	for name, change := range map[string]func(totals, table map[string]any){
-		"read":            func(totals, _ map[string]any) { totals["read"] = 2 },
-		"a negative":      func(totals, _ map[string]any) { totals["acknowledged"], totals["rejected"] = -1, 2 },
-		"digest":          func(totals, _ map[string]any) { totals["digest"] = "12" },
-		"grain":           func(_, table map[string]any) { table["grain"] = 3 },
-		"a name":          func(_, table map[string]any) { table["names"] = []string{} },
-		"a row twice":     func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, 1, 0}, {0, 1, 1, 0}} },
-		"a day too late":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 3_652_059, 1, 0}} },
-		"a negative row":  func(_, table map[string]any) { table["rows"] = [][4]int{{0, 1, -1, 0}} },
-		"a sum of more":   func(_, table map[string]any) { table["rows"] = [][6]int{{0, 1, 1, 0, 0, 2}} },
-		"a negative rest": func(_, table map[string]any) { table["other"] = [2]int{-1, 0} },
+		"read":       func(totals, _ map[string]any) { totals["read"] = 2 },
+		"a negative": func(totals, _ map[string]any) { totals["acknowledged"], totals["rejected"] = -1, 2 },
+		"digest":     func(totals, _ map[string]any) { totals["digest"] = "12" },
+		"grain":      func(_, table map[string]any) { table["grain"] = 3 },
 	} {
 		var state map[string]any
 		require.NoError(t, json.Unmarshal(text, &state))
