@@ -256,19 +256,6 @@ func TestEndOfTooManyRejects(t *testing.T) {
 	})
 }
 
-// An import with events that are not settled is not judged at its end.
-func TestUnsettledEventsAreNotJudged(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
-		b.good(1)
-		b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true})
-		b.end()
-		assert.NotContains(t, b.log, "end")
-		assert.Equal(t, 1, b.Reported())
-	})
-}
-
 // A place is saved once something was acknowledged, or if the share of rejects has no limit. A reject that
 // cannot be handed over saves nothing.
 func TestWhenAPlaceIsSaved(t *testing.T) {
@@ -306,17 +293,23 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 	}
 }
 
-// A stopped import is not judged, although its source has ended and all of it is settled.
-func TestAStoppedImportIsNotJudged(t *testing.T) {
+// An import is not judged at the end of its source if it was stopped, or if some events are not settled.
+func TestImportsThatAreNotJudged(t *testing.T) {
 	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		b := newBench(t, nil)
-		b.good(1)
-		synctest.Wait()
-		b.stop(errors.New("stopped"))
-		b.end()
-		assert.NotContains(t, b.log, "end")
-	})
+	for name, change := range map[string]func(*bench){
+		"stopped":               func(b *bench) { b.stop(errors.New("stopped")) },
+		"an event that is open": func(b *bench) { b.books.Take(ledger.Event[int]{Position: 2, Name: "e", Begins: true, Ends: true}) },
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBench(t, nil)
+			b.good(1)
+			synctest.Wait()
+			change(b)
+			b.end()
+			assert.NotContains(t, b.log, "end", name)
+			assert.Equal(t, 1, b.Reported(), name)
+		})
+	}
 }
 
 // The events of the record that the limits judge are not torn apart, even if it is the first one.

@@ -4,9 +4,12 @@
 package extsort
 
 import (
+	"bufio"
 	"bytes"
 	"cmp"
+	"container/heap"
 	"context"
+	"crypto/sha256"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -269,24 +272,39 @@ func (s *Sorter) merge(ctx context.Context, n int) error {
 	if err != nil {
 		return err
 	}
-	m := merger{key: s.Key}
-	defer m.close()
-	for _, r := range old {
-		if err := m.add(s, r); err != nil {
-			return errors.Join(err, w.abort())
+	var heads sources
+	defer func() {
+		for _, r := range heads {
+			_ = r.file.Close() // nothing was written
 		}
-	}
-	for m.begin(); len(m.heap) > 0; {
-		if w.run.Items%mergeStep == 0 {
-			s.Merged(w.run.Items)
-		}
-		w.add(m.heap[0].text)
-		err := m.next()
-		if ctx.Err() != nil {
-			err = context.Cause(ctx)
+	}()
+	for i, r := range old {
+		reader, err := openRun(s, r, 0)
+		if err == nil {
+			reader.number, heads = i, append(heads, reader)
+			err = reader.next()
 		}
 		if err != nil {
 			return errors.Join(err, w.abort())
+		}
+	}
+	for heap.Init(&heads); len(heads) > 0; {
+		if w.run.Items%mergeStep == 0 {
+			s.Merged(w.run.Items)
+		}
+		first := heads[0]
+		w.add(first.text)
+		err := first.next()
+		switch {
+		case ctx.Err() != nil:
+			return errors.Join(context.Cause(ctx), w.abort())
+		case errors.Is(err, io.EOF):
+			heap.Pop(&heads)
+			_ = first.file.Close()
+		case err != nil:
+			return errors.Join(err, w.abort())
+		default:
+			heap.Fix(&heads, 0)
 		}
 	}
 	run, err := w.end()
@@ -331,7 +349,7 @@ func (s *Sorter) create() (*runWriter, error) {
 	if err != nil {
 		return nil, err
 	}
-	return newRunWriter(s, file, name), nil
+	return &runWriter{sorter: s, file: file, buf: bufio.NewWriterSize(file, 256<<10), run: Run{File: name}, digest: sha256.New()}, nil
 }
 
 // Read gives the items after an offset of the sorted file, 0 being the start, with the offset after each.

@@ -4,8 +4,6 @@ import (
 	"bufio"
 	"bytes"
 	"cmp"
-	"container/heap"
-	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
@@ -43,10 +41,6 @@ type runWriter struct {
 	err    error
 }
 
-func newRunWriter(s *Sorter, file durable.File, name string) *runWriter {
-	return &runWriter{sorter: s, file: file, buf: bufio.NewWriterSize(file, 256<<10), run: Run{File: name}, digest: sha256.New()}
-}
-
 func (w *runWriter) add(item []byte) {
 	if len(item) > mostItem {
 		w.err = errors.Join(w.err, fmt.Errorf("an item has %d bytes, and at most %d can be sorted", len(item), mostItem))
@@ -79,11 +73,14 @@ func (w *runWriter) remove() error { return w.sorter.FS.Remove(w.sorter.path(w.r
 type runReader struct {
 	sorter *Sorter
 	run    Run
+	number int // among the runs of a merge
 	file   durable.File
 	buf    *bufio.Reader
 	offset int64
 	text   []byte // valid until the next one
 }
+
+func (r *runReader) key() []byte { return r.text[:r.sorter.Key] }
 
 func openRun(s *Sorter, r Run, offset int64) (*runReader, error) {
 	file, err := s.FS.OpenFile(s.path(r.File), os.O_RDONLY, 0)
@@ -131,77 +128,17 @@ func (r *runReader) damaged() error {
 	return r.sorter.damaged(fmt.Sprintf("%s is not as it was written, at byte %d", r.run.File, r.offset))
 }
 
-// merger gives the items of several runs in order. Of items with equal keys, the items of the earlier run
-// come first.
-type merger struct {
-	key  int
-	runs []*runReader
-	heap sources
-}
-
-type source struct {
-	*runReader
-
-	key    []byte
-	number int
-}
-
-func (m *merger) add(s *Sorter, run Run) error {
-	r, err := openRun(s, run, 0)
-	if err != nil {
-		return err
-	}
-	m.runs = append(m.runs, r)
-	src := &source{runReader: r, number: len(m.runs)}
-	more, err := m.advance(src)
-	if more {
-		m.heap = append(m.heap, src)
-	}
-	return err
-}
-
-func (m *merger) advance(src *source) (more bool, err error) {
-	err = src.next()
-	if errors.Is(err, io.EOF) {
-		return false, nil
-	}
-	if err == nil {
-		src.key = src.text[:m.key]
-	}
-	return err == nil, err
-}
-
-func (m *merger) begin() { heap.Init(&m.heap) }
-
-// next passes over the first item.
-func (m *merger) next() error {
-	more, err := m.advance(m.heap[0])
-	switch {
-	case more:
-		heap.Fix(&m.heap, 0)
-	case err == nil:
-		heap.Pop(&m.heap)
-	}
-	return err
-}
-
-func (m *merger) close() {
-	for _, r := range m.runs {
-		_ = r.file.Close() // nothing was written
-	}
-}
-
-// sources are a heap by their next items.
-type sources []*source
+// sources are a heap of runs by their next items. Of items with equal keys, the items of the earlier run come first.
+type sources []*runReader
 
 func (s sources) Len() int      { return len(s) }
 func (s sources) Swap(i, j int) { s[i], s[j] = s[j], s[i] }
 
 func (s sources) Less(i, j int) bool {
-	return cmp.Or(bytes.Compare(s[i].key, s[j].key), cmp.Compare(s[i].number, s[j].number)) < 0
+	return cmp.Or(bytes.Compare(s[i].key(), s[j].key()), cmp.Compare(s[i].number, s[j].number)) < 0
 }
 
-func (s *sources) Push(x any) { *s = append(*s, x.(*source)) }
+func (s *sources) Push(x any) { *s = append(*s, x.(*runReader)) }
 
 func (s *sources) Pop() any {
 	last := (*s)[len(*s)-1]

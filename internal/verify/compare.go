@@ -321,7 +321,7 @@ func (v *verifier) listOutside(ctx context.Context, key Key) error {
 
 // count1 changes the findings of a cell, of the receipt or not.
 func (v *verifier) count1(key Key, change func(*cellFinds)) {
-	if i := v.table.Index(key); i >= 0 {
+	if i, ok := v.table.index[key]; ok {
 		change(&v.finds.cells[i])
 		return
 	}

@@ -27,25 +27,6 @@ func (c *Config) reject(t *testing.T, id uuid.UUID, reason string) {
 	c.Rejects = []string{path}
 }
 
-// gives makes the source give further events.
-func (c *Config) gives(more ...Event) {
-	before := c.Source
-	c.Source = func(ctx context.Context) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) {
-			for ev, err := range before(ctx) {
-				if !yield(ev, err) {
-					return
-				}
-			}
-			for _, ev := range more {
-				if !yield(ev, nil) {
-					return
-				}
-			}
-		}
-	}
-}
-
 func verifyOnce(t *testing.T, c Config) *Result {
 	t.Helper()
 	r, err := Verify(t.Context(), c)
@@ -91,14 +72,13 @@ func TestCellsThatAreCompared(t *testing.T) {
 		listed string
 		state  State
 	}{
-		"none":                    {func(*Config, *project) {}, "", Complete},
-		"every one":               {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), Complete},
-		"none that can arrive":    {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
-		"one with too many":       {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", TooMany},
-		"an unconfirmed one":      {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", Arriving},
-		"to another day":          {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", Moved},
-		"to another name":         {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", Moved},
-		"one with too few copies": {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
+		"none":                 {func(*Config, *project) {}, "", Complete},
+		"every one":            {func(c *Config, _ *project) { c.EveryUUID = true }, strings.Repeat("e", 20), Complete},
+		"none that can arrive": {func(_ *Config, p *project) { p.lost(10) }, "", Arriving},
+		"one with too many":    {func(_ *Config, p *project) { p.events = append(p.events, Event{id(90), "e", day(3), false}) }, "e", TooMany},
+		"an unconfirmed one":   {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10); p.lost(3) }, "e", Arriving},
+		"to another day":       {func(_ *Config, p *project) { p.events[10].Time = day(3) }, "ee", Moved},
+		"to another name":      {func(_ *Config, p *project) { p.events[10].Name = "f" }, "ef", Moved},
 	} {
 		c, p := importOf(sent(20))
 		tt.change(&c, p)
@@ -133,7 +113,7 @@ func TestRejectsThatWereImportedAgain(t *testing.T) {
 	again := Event{ID: id(50), Name: "e", Time: day(3)}
 	for name, isOutside := range map[string]bool{"in a cell": false, "outside": true} {
 		c, p := importOf(sent(20))
-		c.gives(again, Event{Name: "e", Time: day(4)}) // the last was not sent
+		p.source = append(p.source, again, Event{Name: "e", Time: day(4)}) // the last was not sent
 		c.reject(t, again.ID, "answer_400")
 		there := again
 		if isOutside {
@@ -407,16 +387,6 @@ func TestListsThatFail(t *testing.T) {
 	assert.Empty(t, r.ForeignIDs)
 }
 
-// A list that is shorter than its count settles nothing, even if the counts agree.
-func TestShortListsSettleNothing(t *testing.T) {
-	t.Parallel()
-	c, p := importOf(sent(20))
-	p.noSums, p.short = true, 1
-	r := verifyOnce(t, c)
-	assert.Equal(t, Unknown, r.State)
-	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[3].Reason)
-}
-
 // Of very many days and names that the receipt does not have, some are compared.
 func TestVeryManyOutside(t *testing.T) {
 	t.Parallel()
@@ -433,10 +403,9 @@ func TestVeryManyOutside(t *testing.T) {
 // A source that has more is said to be another one. How far it is read is shown now and then.
 func TestReadingTheSource(t *testing.T) {
 	t.Parallel()
-	c, _ := importOf(sent(20))
+	c, p := importOf(sent(20))
 	c.EveryUUID, c.Read = true, 7
-	c.gives(slices.Repeat([]Event{{}}, 2*sourceSteps)...)
-	c.gives(Event{ID: id(90), Name: "f", Time: day(3)}, Event{ID: id(91), Name: "e", Time: day(30)})
+	p.source = slices.Concat(p.source, make([]Event, 2*sourceSteps), []Event{{id(90), "f", day(3), false}, {id(91), "e", day(30), false}})
 	var done []int64
 	c.Progress = func(at Progress) {
 		if at.Step == "read the source" {
@@ -488,22 +457,6 @@ func TestContinuesToCompare(t *testing.T) {
 		left, err := os.ReadDir(c.Dir)
 		require.NoError(t, err)
 		assert.Len(t, left, 2, "the memory and the lock")
-	}
-}
-
-// A look is continued for an hour.
-func TestContinuesToCount(t *testing.T) {
-	t.Parallel()
-	for after, asked := range map[time.Duration]int{freshLook - 1: 1, freshLook: 2} {
-		c, p, _ := endedAtTheSecondWindow(t)
-		p.errs, p.asked = nil, nil
-		c.Now = func() time.Time { return day(50).Add(after) }
-		var steps []Progress
-		c.Progress = func(at Progress) { steps = append(steps, at) }
-		assert.Equal(t, Complete, verifyOnce(t, c).State)
-		assert.Len(t, p.asked, asked)
-		last := steps[len(steps)-1]
-		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20}, last)
 	}
 }
 

@@ -42,7 +42,8 @@ func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, e
 	if err != nil || len(rows) == 0 {
 		return false, err
 	}
-	from, at := v.cellOf(id), v.table.Find(rows[0].Day, rows[0].Event)
+	from := v.cellOf(id)
+	_, at := v.table.keyOf(rows[0].Day, rows[0].Event)
 	finds := &v.finds.cells[from]
 	if at == from {
 		ours, err := v.findWithin(ctx, id, true, v.table.Span(v.table.Cells[from].Key))

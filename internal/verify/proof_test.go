@@ -74,6 +74,10 @@ func TestShortListsNameNothing(t *testing.T) {
 	assert.Equal(t, "the service lists 0 uuids of the 1 that it has counted: look again", r.Cells[0].Reason)
 
 	c, p = importOf(sent(20))
+	p.noSums, p.short = true, 1
+	assert.Equal(t, Unknown, verifyOnce(t, c).State, "even if the counts agree")
+
+	c, p = importOf(sent(20))
 	p.short = 1
 	p.events[5].Name = "another"
 	r = standsStill(t, c)

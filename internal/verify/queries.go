@@ -98,10 +98,13 @@ func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
 
 // Find looks for an event by its uuid, among the import's events or among all.
 func (j *Queries) Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error) {
+	q := within(findUUID, w)
+	q.Values["one_id"] = id.String()
 	if ofImport {
-		return j.countBy(ctx, findOfImport(j.ID, id, w), w)
+		q.Values["job_id"] = j.ID
+		q.HogQL = strings.Replace(q.HogQL, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
 	}
-	return j.countBy(ctx, find(id, w), w)
+	return j.countBy(ctx, q, w)
 }
 
 func (j *Queries) countBy(ctx context.Context, q Query, w Window) ([]CountRow, error) {
@@ -271,17 +274,4 @@ func SelectEvents(id string, from, until time.Time) Query {
 	return Query{selectEvents, map[string]any{
 		"job_id": id, "start_at": outgoing.Time(from), "end_at": outgoing.Time(until),
 	}}
-}
-
-func find(one uuid.UUID, w Window) Query {
-	q := within(findUUID, w)
-	q.Values["one_id"] = one.String()
-	return q
-}
-
-func findOfImport(id string, one uuid.UUID, w Window) Query {
-	q := find(one, w)
-	q.Values["job_id"] = id
-	q.HogQL = strings.Replace(q.HogQL, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
-	return q
 }

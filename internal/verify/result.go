@@ -93,8 +93,8 @@ func (v *verifier) cell(i int) Cell {
 	switch {
 	case compared:
 		state = v.comparedCell(i, f, &c)
-	case v.finds.isShort(i), state == Complete && v.finds.why(i) != "": // its uuids were to be compared too
-		state, c.Reason = Unknown, v.finds.why(i)
+	case v.finds.cells[i].isShort, state == Complete && v.finds.cells[i].why != "": // its uuids were to be compared too
+		state, c.Reason = Unknown, v.finds.cells[i].why
 	case state == Missing:
 		c.Missing = row.Acknowledged - seen.Seen
 		c.Reason = v.finds.cells[i].why
@@ -184,28 +184,19 @@ func (v *verifier) reason(i int) string {
 	case state == Unknown && isUncountable(v.table.Cells[i].Name):
 		return notKept
 	case state == Unknown && v.sight(i).areOthers():
-		return cmp.Or(v.finds.why(i), others)
+		return cmp.Or(v.finds.cells[i].why, others)
 	case state == Unknown && v.Hidden > 0:
 		return hiddenReason(v.Hidden)
 	case state == Unknown:
-		return cmp.Or(v.finds.why(i), shared)
+		return cmp.Or(v.finds.cells[i].why, shared)
 	case state == ByCounts && v.sight(i).There.N == v.table.Seen[i].Seen:
-		return "the receipt is of an older release, which did not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
+		return "the receipt is of an older release, which did not sum up uuids: " + cmp.Or(v.finds.cells[i].why, "a Source settles it")
 	case state == ByCounts:
-		return "the service does not sum up uuids: " + cmp.Or(v.finds.why(i), "a Source settles it")
+		return "the service does not sum up uuids: " + cmp.Or(v.finds.cells[i].why, "a Source settles it")
 	case state == CompleteUnconfirmed:
-		return cmp.Or(v.finds.why(i), "which of the unconfirmed events are there is not known: give Source and Rejects")
+		return cmp.Or(v.finds.cells[i].why, "which of the unconfirmed events are there is not known: give Source and Rejects")
 	case state == Arriving:
 		return v.arriving(i)
-	}
-	return ""
-}
-
-func (f *findings) isShort(i int) bool { return i < len(f.cells) && f.cells[i].isShort }
-
-func (f *findings) why(i int) string {
-	if i < len(f.cells) {
-		return f.cells[i].why
 	}
 	return ""
 }

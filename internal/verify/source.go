@@ -8,7 +8,6 @@ import (
 	"io/fs"
 	"iter"
 	"path/filepath"
-	"slices"
 
 	"github.com/google/uuid"
 
@@ -74,7 +73,7 @@ func (v *verifier) feed(ctx context.Context, sorter *extsort.Sorter) error {
 		if ev.ID == uuid.Nil || v.rejected.has(ev.ID) {
 			continue
 		}
-		cell := v.table.Find(dayOf(ev.Time), ev.Name)
+		_, cell := v.table.keyOf(dayOf(ev.Time), ev.Name)
 		if cell < 0 {
 			strange++
 			continue
@@ -255,49 +254,40 @@ func compareSorted(source iter.Seq2[item, error], service iter.Seq2[uuid.UUID, e
 
 // mergeIDs makes one sorted stream of several, with each uuid once.
 func mergeIDs(streams []iter.Seq2[uuid.UUID, error]) iter.Seq2[uuid.UUID, error] {
+	merged := streams[0]
+	for _, stream := range streams[1:] {
+		merged = mergeTwo(merged, stream)
+	}
+	return merged
+}
+
+// mergeTwo merges two sorted streams. It ends with the first error of either, and does not begin the second one after an
+// error of the first.
+func mergeTwo(a, b iter.Seq2[uuid.UUID, error]) iter.Seq2[uuid.UUID, error] {
 	return func(yield func(uuid.UUID, error) bool) {
-		type head struct {
-			id   uuid.UUID
-			next func() (uuid.UUID, error, bool)
+		next, stop := iter.Pull2(a)
+		defer stop()
+		theirs, err, more := next()
+		if err != nil {
+			yield(theirs, err)
+			return
 		}
-		var heads []head
-		pull := func(i int) (goOn bool) {
-			id, err, more := heads[i].next()
-			switch {
-			case err != nil:
-				yield(uuid.Nil, err)
-			case more:
-				heads[i].id = id
-			default:
-				heads = slices.Delete(heads, i, i+1)
-			}
-			return err == nil
-		}
-		for _, stream := range streams {
-			next, stop := iter.Pull2(stream)
-			defer stop()
-			heads = append(heads, head{next: next})
-			if !pull(len(heads) - 1) {
-				return
-			}
-		}
-		var last uuid.UUID
-		for begun := false; len(heads) > 0; {
-			least := 0
-			for i, h := range heads {
-				if compareIDs(h.id, heads[least].id) < 0 {
-					least = i
-				}
-			}
-			if id := heads[least].id; !begun || id != last {
-				if !yield(id, nil) {
+		for ours, failed := range b {
+			for more && failed == nil && (err != nil || compareIDs(theirs, ours) < 0) {
+				if !yield(theirs, err) || err != nil {
 					return
 				}
-				last, begun = id, true
+				theirs, err, more = next()
 			}
-			if !pull(least) {
+			if !yield(ours, failed) || failed != nil {
 				return
 			}
+			if more && err == nil && theirs == ours {
+				theirs, err, more = next()
+			}
+		}
+		for more && yield(theirs, err) && err == nil {
+			theirs, err, more = next()
 		}
 	}
 }

@@ -141,12 +141,6 @@ func (t *table) Begin() {
 	t.Seen, t.Outside, t.Left = make([]Counts, len(t.Cells)), map[Key]Counts{}, Counts{}
 }
 
-// Find returns the cell of an event, or -1 if no row of the receipt counts it.
-func (t *table) Find(at time.Time, name string) (cell int) {
-	_, cell = t.keyOf(at, name)
-	return cell
-}
-
 // keyOf returns the key of an event by the receipt's grain, and the index of its cell, or -1.
 func (t *table) keyOf(day time.Time, name string) (Key, int) {
 	key := Key{day.Format(dayLayout), name}
@@ -245,14 +239,6 @@ func (t *table) Beyond(now time.Time) []Window {
 // the table until tomorrow.
 func (t *table) Wide(now time.Time) Window {
 	return Window{t.from.AddDate(0, 0, -31), afterTomorrow(now)}
-}
-
-// Index returns the number of a cell, or -1 if no row of the receipt has the key.
-func (t *table) Index(k Key) int {
-	if i, ok := t.index[k]; ok {
-		return i
-	}
-	return -1
 }
 
 // SortedOutside are the keys of the cells that no receipt has, in order.

@@ -99,8 +99,10 @@ func TestCellsOfEachGrain(t *testing.T) {
 	assert.Equal(t, []Counts{{Seen: 2, Copies: 2}}, old.Seen, "the service names no day before 1970")
 	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{Seen: 1, Copies: 1})
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "a whole month")
-	assert.Equal(t, 0, old.Find(date("1965-03-07"), "a"))
-	assert.Equal(t, -1, old.Find(date("1965-04-07"), "a"))
+	_, cell := old.keyOf(date("1965-03-07"), "a")
+	assert.Equal(t, 0, cell)
+	_, cell = old.keyOf(date("1965-04-07"), "a")
+	assert.Equal(t, -1, cell)
 	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{Seen: 4, Copies: 4})
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "of which month is not known")
 	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {Seen: 4, Copies: 4}}, old.Outside)
@@ -116,8 +118,6 @@ func TestCellsOfAWindow(t *testing.T) {
 	assert.Equal(t, []int{1}, table.Within(Window{date("2024-03-02"), date("2024-03-03")}))
 	assert.Empty(t, table.Within(Window{date("2024-03-04"), date("2024-04-01")}))
 	assert.Empty(t, table.Within(Window{date("2024-02-01"), date("2024-03-01")}))
-	assert.Equal(t, 2, table.Index(Key{"2024-03-03", "a"}))
-	assert.Equal(t, -1, table.Index(Key{"2024-03-03", "b"}))
 	assert.Equal(t, "2024-01-30 to 2024-09-02", table.Wide(now).String())
 }
 

@@ -24,6 +24,7 @@ func day(n int) time.Time { return march.AddDate(0, 0, n) }
 
 // project has events in memory.
 type project struct {
+	source []Event
 	events []Event
 	apart  []Event       // without the import's ID
 	late   []Event       // come after they were counted and listed
@@ -99,18 +100,11 @@ func (p *project) List(_ context.Context, name string, w Window) iter.Seq2[uuid.
 		}
 	}
 	slices.SortFunc(ids, compareIDs)
-	ids = ids[:max(0, len(ids)-p.short)]
-	return func(yield func(uuid.UUID, error) bool) {
-		if err != nil {
-			yield(uuid.Nil, err)
-			return
-		}
-		for _, id := range ids {
-			if !yield(id, nil) {
-				return
-			}
-		}
+	ids = slices.Compact(ids)
+	if err != nil {
+		ids = nil
 	}
+	return sequence(err, ids[:max(0, len(ids)-p.short)]...)
 }
 
 // when fails with err in some windows.
@@ -133,22 +127,14 @@ func sent(n int) (events []Event) {
 
 // importOf has sent some events, and all of them are in the project.
 func importOf(events []Event) (Config, *project) {
-	p := &project{events: slices.Clone(events)}
+	p := &project{source: events, events: slices.Clone(events)}
 	c := Config{
 		Import: Import{
 			ID: "i", Digest: "d", Oldest: events[0].Time, Newest: events[len(events)-1].Time, Acknowledged: int64(len(events)),
 			LastAcknowledged: day(40),
 		},
 		Project: p, Patience: 24 * time.Hour, Now: func() time.Time { return day(50) }, Progress: func(Progress) {},
-		Source: func(context.Context) iter.Seq2[Event, error] {
-			return func(yield func(Event, error) bool) {
-				for _, ev := range events {
-					if !yield(ev, nil) {
-						return
-					}
-				}
-			}
-		},
+		Source: func(context.Context) iter.Seq2[Event, error] { return sequence(nil, p.source...) },
 	}
 	for _, ev := range events {
 		c.Rows = append(c.Rows, Row{Key: Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: uuidsum.Of(ev.ID)})
@@ -205,14 +191,14 @@ func TestAnotherSourceNamesNothing(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(20))
 	p.events = p.events[:19]
-	c.Source = func(context.Context) iter.Seq2[Event, error] { return func(func(Event, error) bool) {} }
+	p.source = nil
 	r := standsStill(t, c)
 	assert.EqualValues(t, 1, r.Missing)
 	assert.Empty(t, r.MissingIDs)
 	assert.Contains(t, r.Cells[19].Reason, "the source gives 0 events for it and not 1")
 
 	c.unconfirmed(19)
-	c.Source, c.EveryUUID = func(context.Context) iter.Seq2[Event, error] { return func(func(Event, error) bool) {} }, true
+	c.EveryUUID = true
 	assert.Contains(t, standsStill(t, c).Cells[19].Reason, "the source gives 0 events for it and not 1")
 }
 
@@ -221,9 +207,7 @@ func TestASourceThatFailsLeavesTheCounts(t *testing.T) {
 	c, p := importOf(sent(20))
 	p.events = p.events[:19]
 	failed := errors.New("hogapi: the disk is gone")
-	c.Source = func(context.Context) iter.Seq2[Event, error] {
-		return func(yield func(Event, error) bool) { yield(Event{}, failed) }
-	}
+	c.Source = func(context.Context) iter.Seq2[Event, error] { return sequence[Event](failed) }
 	c.LastAcknowledged, c.EveryUUID = day(0), true
 	r, err := Verify(t.Context(), c)
 	require.ErrorIs(t, err, failed)
@@ -280,44 +264,43 @@ func TestWaitsUntilAllHasArrived(t *testing.T) {
 	})
 }
 
-// endedAtTheSecondWindow is a comparison with a folder whose context has ended while it counted.
-func endedAtTheSecondWindow(t *testing.T) (c Config, p *project, err error) {
-	t.Helper()
-	c, p = importOf(sent(20))
-	c.Dir = t.TempDir()
-	ctx, cancel := context.WithCancel(t.Context())
-	p.errs = func(Window) error {
-		if len(p.asked) == 2 {
-			cancel()
-			return ctx.Err()
-		}
-		return nil
-	}
-	_, err = Verify(ctx, c)
-	require.ErrorIs(t, err, context.Canceled)
-	return c, p, err
-}
-
-func TestContinuesInItsFolder(t *testing.T) {
+// A look that was stopped continues in its folder for an hour: the windows that were counted are not counted again.
+func TestContinuesToCount(t *testing.T) {
 	t.Parallel()
-	c, p, err := endedAtTheSecondWindow(t)
-	require.ErrorContains(t, err, "continues with the same Dir")
-	first := p.asked
-	p.asked, p.errs = nil, nil
-	r := verifyOnce(t, c)
-	assert.Equal(t, Complete, r.State)
-	assert.Equal(t, first[1:], p.asked, "what was counted is not counted again")
-	assert.Equal(t, 1, r.Looks)
+	for after, counted := range map[time.Duration]int{freshLook - 1: 1, freshLook: 0} {
+		c, p := importOf(sent(20))
+		c.Dir = t.TempDir()
+		ctx, cancel := context.WithCancel(t.Context())
+		p.errs = func(Window) error {
+			if len(p.asked) == 2 {
+				cancel()
+				return ctx.Err()
+			}
+			return nil
+		}
+		_, err := Verify(ctx, c)
+		require.ErrorIs(t, err, context.Canceled)
+		require.ErrorContains(t, err, "continues with the same Dir")
+		first := p.asked
+		p.errs, p.asked = nil, nil
+		c.Now = func() time.Time { return day(50).Add(after) }
+		var last Progress
+		c.Progress = func(at Progress) { last = at }
+		r := verifyOnce(t, c)
+		assert.Equal(t, Complete, r.State)
+		assert.Equal(t, 1, r.Looks)
+		assert.Equal(t, first[counted:], p.asked)
+		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20}, last)
 
-	other := c
-	other.ID = "another"
-	_, err = Verify(t.Context(), other)
-	unfit, ok := errors.AsType[*errtext.UnfitError](err)
-	require.True(t, ok, "%v", err)
-	assert.Equal(t, "i", unfit.Value)
-	left, err := os.ReadDir(c.Dir)
-	require.NoError(t, err)
-	assert.Len(t, left, 2, "the memory and the lock")
+		c.ID = "another"
+		_, err = Verify(t.Context(), c)
+		unfit, ok := errors.AsType[*errtext.UnfitError](err)
+		require.True(t, ok, "%v", err)
+		assert.Equal(t, "i", unfit.Value)
+		left, err := os.ReadDir(c.Dir)
+		require.NoError(t, err)
+		assert.Len(t, left, 2, "the memory and the lock")
+	}
 }
 
 func TestTimesAreRoundedAsFarAsTheyAreShort(t *testing.T) {
