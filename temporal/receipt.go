@@ -97,22 +97,14 @@ func addDays(a, b []hogapi.DayCount) []hogapi.DayCount {
 			length = len("2006-01")
 		case length > 0:
 			length = 0
-		default:
-			return others(sum)
+		default: // all names after the first ones count as one
+			rest := sum[mostRows-1:]
+			for i := range rest {
+				rest[i].Day, rest[i].Event = ledger.Other, ledger.Other
+			}
+			return sumDays(sum, length)
 		}
 	}
-}
-
-// others counts all names after the first ones as one.
-func others(rows []hogapi.DayCount) []hogapi.DayCount {
-	kept, rest := slices.Clone(rows[:mostRows-1]), hogapi.DayCount{Day: ledger.Other, Event: ledger.Other}
-	for _, r := range rows[mostRows-1:] {
-		rest.Acknowledged += r.Acknowledged
-		rest.Rejected += r.Rejected
-		rest.Unconfirmed += r.Unconfirmed
-		rest.Digest = addRowDigests(rest.Digest, r.Digest)
-	}
-	return append(kept, rest)
 }
 
 // periodOf returns the length of the table's dates in bytes: a whole date, a month, or zero.
@@ -149,16 +141,8 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 	for _, r := range sums {
 		list = append(list, r)
 	}
-	slices.SortFunc(list, func(a, b hogapi.DayCount) int {
-		// The row of all further names is the last one.
-		return cmp.Or(cmp.Compare(rank(a), rank(b)), cmp.Compare(a.Day, b.Day), cmp.Compare(a.Event, b.Event))
+	slices.SortFunc(list, func(a, b hogapi.DayCount) int { // the row of all further names is the last one: digits come before letters
+		return cmp.Or(cmp.Compare(a.Day, b.Day), cmp.Compare(a.Event, b.Event))
 	})
 	return list
-}
-
-func rank(r hogapi.DayCount) int {
-	if r.Day == ledger.Other {
-		return 1
-	}
-	return 0
 }
