@@ -71,7 +71,6 @@ func (b *bench) bad(place int, of string) {
 	b.Signal()
 }
 
-// end closes the committer as a pipeline does.
 func (b *bench) end() {
 	b.SourceEnded()
 	b.close(errors.New("closed"))

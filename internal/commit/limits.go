@@ -25,7 +25,6 @@ const (
 	fewestRejects = 2    // the share says nothing about fewer
 )
 
-// hasShare reports whether the share of rejects is limited.
 func (l *Limits) hasShare() bool { return l.Share > 0 }
 
 // step returns the number of rejects that may be committed at once: the limits may stop the import after them.

@@ -59,7 +59,6 @@ func checkReplacement(kind string, stored, whole Keys) *outgoing.Refusal {
 	return refuseLoss(append(lost, lostInside(whole)...), "the server may replace the whole config")
 }
 
-// refuseLoss refuses to send a config without keys that the server stores.
 func refuseLoss(lost []string, why string) *outgoing.Refusal {
 	if len(lost) == 0 {
 		return nil

@@ -83,7 +83,11 @@ func (t *transfer) run(ctx context.Context) error {
 func (t *transfer) untilWhole(ctx context.Context) error {
 	for failures := 0; ; {
 		before := t.At
-		err := t.try(ctx)
+		where, err := t.Locate(ctx)
+		if err == nil {
+			t.Tries++
+			err = t.read(ctx, where)
+		}
 		if err == nil {
 			return nil
 		}
@@ -112,13 +116,4 @@ func ended(ctx context.Context, err error) error {
 		return err
 	}
 	return fmt.Errorf("%w (the call was ended: %w)", err, httptry.ContextError(ctx))
-}
-
-func (t *transfer) try(ctx context.Context) error {
-	where, err := t.Locate(ctx)
-	if err != nil {
-		return err
-	}
-	t.Tries++
-	return t.read(ctx, where)
 }

@@ -43,7 +43,6 @@ func (t *transfer) read(ctx context.Context, where *url.URL) error {
 	return t.take(ctx, idle, resp.Body, t.At-skip, end)
 }
 
-// request requests the missing bytes, with only two headers.
 func (t *transfer) request(ctx context.Context, where *url.URL) (*http.Request, error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, where.String(), nil)
 	if err != nil {

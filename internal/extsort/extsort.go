@@ -162,7 +162,6 @@ func (s *Sorter) removeOthers() (err error) {
 	return err
 }
 
-// damaged returns the error about a file that has changed since it was written.
 func (s *Sorter) damaged(what string) error {
 	return fmt.Errorf("%s: remove %s, and the files run-* next to it, to sort again", what, s.path(stateFile))
 }

@@ -143,7 +143,6 @@ func (r *Result) outcome(ctx context.Context, resp *http.Response, err error) Ou
 	return o
 }
 
-// readProblem reads the error in an answer that is not a success, and masks the keys in the answer.
 func (r *Result) readProblem() {
 	header, body := r.Answer.Header, r.Answer.Body
 	r.Answer.Header, r.Answer.Body = mask.Header(header, r.call.Keys), mask.Bytes(body, r.call.Keys)

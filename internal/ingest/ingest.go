@@ -27,9 +27,9 @@ type Protocol interface {
 	MostBytes(events int) int64                     // of an answer
 
 	// success judges a 2xx. With a reason, the import stops.
-	success(r answer, of *delivery.Request) (delivery.Answer, Reason)
+	success(r httptry.Answer, of *delivery.Request) (delivery.Answer, Reason)
 	// refusal judges a 400 or 413 of the service. Without a reason, the request is halved.
-	refusal(r answer) Reason
+	refusal(r httptry.Answer) Reason
 }
 
 // Sender identifies the sender in requests.

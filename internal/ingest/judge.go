@@ -20,14 +20,10 @@ var errAnswerCut = errors.New("the end of the answer is missing")
 // longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
 const longestRefusal = 4 << 10
 
-// answer is the outcome of one request to the capture origin.
-type answer httptry.Answer
-
 // Judge is the whole policy for answers to a request with events. With the verdict [delivery.Stop], it
 // returns the reason too. answered says whether the host has answered before: until then, a failure that no
 // repetition can fix stops at once.
-func Judge(from httptry.Answer, how Protocol, of *delivery.Request, answered bool) (delivery.Answer, Reason) {
-	r := answer(from)
+func Judge(r httptry.Answer, how Protocol, of *delivery.Request, answered bool) (delivery.Answer, Reason) {
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	stop := func(reason Reason) (delivery.Answer, Reason) {
 		a.Verdict = delivery.Stop
@@ -47,17 +43,17 @@ func Judge(from httptry.Answer, how Protocol, of *delivery.Request, answered boo
 		said, reason := how.success(r, of)
 		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
 		if reason != "" {
-			a.Err = cmp.Or(a.Err, r.words())
+			a.Err = cmp.Or(a.Err, Words(r))
 			return stop(reason)
 		}
 		return a, ""
 	}
-	a.Err = r.words()
+	a.Err = Words(r)
 	switch {
 	case r.Status >= 300 && r.Status < 400:
 		return stop(Redirect)
 	case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge:
-		if r.isForeign() {
+		if isForeign(r) {
 			if r.Status == http.StatusRequestEntityTooLarge {
 				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
 			}
@@ -91,7 +87,7 @@ func Judge(from httptry.Answer, how Protocol, of *delivery.Request, answered boo
 }
 
 // isForeign reports a refusal that the service cannot have written.
-func (r answer) isForeign() bool {
+func isForeign(r httptry.Answer) bool {
 	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
 }
 
@@ -117,9 +113,7 @@ func Unreachable(err error) Reason {
 
 // Words returns an answer as an error: the status, and the beginning of its text without keys. Of JSON it
 // shows only the service's own explanation, because the rest may repeat the events.
-func Words(from httptry.Answer) error { return answer(from).words() }
-
-func (r answer) words() error {
+func Words(r httptry.Answer) error {
 	const most = 200
 	body, contentType := bytes.TrimSpace(r.Body), r.Header.Get("Content-Type")
 	text := string(body)

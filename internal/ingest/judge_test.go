@@ -18,7 +18,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// judged returns the verdict on an answer, and the reason if it stops.
 func judged(r httptry.Answer, answered bool) (delivery.Verdict, Reason) {
 	a, reason := Judge(r, batch{}, nil, answered)
 	return a.Verdict, reason

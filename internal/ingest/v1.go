@@ -45,8 +45,7 @@ func (v v1) Header(h http.Header, of *delivery.Request) {
 	h.Set("PostHog-Request-Timestamp", v.who.Now().UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
-// success reads the fate of each event.
-func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reason) {
+func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, stop Reason) {
 	ids := make([][]byte, 0, of.Len())
 	for _, item := range of.Items {
 		ids = append(ids, wire.ID(item))
@@ -70,7 +69,7 @@ func (v1) success(r answer, of *delivery.Request) (a delivery.Answer, stop Reaso
 }
 
 // refusal returns the reason to stop the import if the request as a whole is wrong.
-func (v1) refusal(r answer) Reason {
+func (v1) refusal(r httptry.Answer) Reason {
 	if parseV1Error(r.Body).isAboutRequest() {
 		return Refused
 	}
@@ -129,7 +128,6 @@ type v1Results struct {
 	isForeign bool
 }
 
-// take reads the result of one event.
 func (r *v1Results) take(id, value []byte) {
 	i := r.next
 	if i >= len(r.ids) || !bytes.Equal(r.ids[i], id) {
@@ -191,7 +189,6 @@ type v1Error struct {
 	Description string `json:"error_description"`
 }
 
-// parseV1Error reads an error.
 func parseV1Error(body []byte) (e v1Error) {
 	if json.Unmarshal(body, &e) != nil {
 		return v1Error{}

@@ -37,7 +37,6 @@ func UnlessKey(s string) string {
 	return s
 }
 
-// aKey matches keys of the service.
 var aKey = regexp.MustCompile(`ph[a-z]_[A-Za-z0-9_-]{4,}`)
 
 // Keys masks the service's keys in a text.

@@ -1,6 +1,7 @@
 package outgoing
 
 import (
+	"fmt"
 	"strings"
 )
 
@@ -10,35 +11,27 @@ const wantVisible = "visible ASCII characters only, without quotes and backslash
 
 // PersonalKeyProblem describes a fault of a personal API key, or returns "".
 func PersonalKeyProblem(key string) string {
-	switch {
-	case key == "":
-		return "a personal API key (phx_…), not an empty text"
-	case strings.HasPrefix(key, "phc_"):
-		return "a personal API key (phx_…); this is a project API key: give it to WithProjectAPIKey"
-	case !isQuotable(key):
-		return wantVisible
-	case len(key) > 256:
-		return "at most 256 characters"
-	}
-	return ""
+	return keyProblem(key, "a personal API key (phx_…)", "phc_", "a project API key: give it to WithProjectAPIKey", 256)
 }
 
 // ProjectKeyProblem describes a fault of a project API key, or returns "".
 func ProjectKeyProblem(key string) string {
+	return keyProblem(key, "a project API key (phc_…)", "phx_", "a personal API key: give it to WithPersonalAPIKey", 64)
+}
+
+func keyProblem(key, want, prefixOfOther, other string, most int) string {
 	switch {
 	case key == "":
-		return "a project API key (phc_…), not an empty text"
-	case strings.HasPrefix(key, "phx_"):
-		return "a project API key (phc_…); this is a personal API key: give it to WithPersonalAPIKey"
-	case !isQuotable(key):
+		return want + ", not an empty text"
+	case strings.HasPrefix(key, prefixOfOther):
+		return want + "; this is " + other
+	case !IsVisibleASCII(key) || strings.ContainsAny(key, `"\`):
 		return wantVisible
-	case len(key) > 64:
-		return "at most 64 characters"
+	case len(key) > most:
+		return fmt.Sprintf("at most %d characters", most)
 	}
 	return ""
 }
-
-func isQuotable(key string) bool { return IsVisibleASCII(key) && !strings.ContainsAny(key, `"\`) }
 
 // IsVisibleASCII reports whether a text is ASCII without blanks and control characters.
 func IsVisibleASCII(s string) bool {

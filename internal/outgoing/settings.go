@@ -90,7 +90,6 @@ func (s *Settings) locate() {
 	}
 }
 
-// origin checks a URL that keys will be sent to.
 func (s *Settings) origin(field, text string) *url.URL {
 	if text == "" {
 		return nil

@@ -11,6 +11,7 @@ import (
 	"io"
 	"math/rand/v2"
 	"net/http"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"runtime"
@@ -49,29 +50,21 @@ type swallow struct {
 	hurry <-chan struct{} // ends all delays once it is closed
 }
 
-func (s swallow) wait() {
+func (s swallow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	_, _ = io.Copy(io.Discard, r.Body)
 	select {
 	case <-time.After(s.delay):
 	case <-s.hurry:
 	}
-}
-
-func (s swallow) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	s.wait()
 	w.Header().Set("Content-Type", "application/json")
 	_, _ = io.WriteString(w, `{"status":"Ok"}`)
 }
 
 // RoundTrip is swallow without a socket.
 func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
-	_, _ = io.Copy(io.Discard, r.Body)
-	_ = r.Body.Close()
-	s.wait()
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{}, ProtoMajor: 1, ContentLength: 15, Request: r,
-		Body: io.NopCloser(strings.NewReader(`{"status":"Ok"}`)),
-	}, nil
+	recorder := httptest.NewRecorder()
+	s.ServeHTTP(recorder, r)
+	return recorder.Result(), r.Body.Close()
 }
 
 // resident returns this process's resident size in bytes: now (VmRSS) or at its peak (VmHWM). The rusage of a child is useless, because

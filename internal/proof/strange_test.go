@@ -70,7 +70,7 @@ func TestANameThatIsNoText(t *testing.T) {
 	server := hogapitest.New()
 	source := hogapi.SourceFunc("caf\xe9", testevents.Source(3).Events)
 	_, err := server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "binary", Checkpoint: &testevents.Checkpoint{}})
-	require.ErrorContains(t, err, "source.Name: want a name of UTF-8")
+	require.ErrorContains(t, err, "want a name of UTF-8")
 	require.Empty(t, server.Ledger().Requests())
 }
 

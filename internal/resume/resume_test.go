@@ -73,7 +73,6 @@ func FuzzSavedState(f *testing.F) {
 	})
 }
 
-// memory is a checkpoint in memory.
 type memory struct {
 	state []byte
 	err   error

@@ -244,7 +244,6 @@ func (v *verifier) list(ctx context.Context, name string, w Window) iter.Seq2[uu
 	}
 }
 
-// windowError is a list that has failed, and for which time.
 type windowError struct {
 	window Window
 	err    error

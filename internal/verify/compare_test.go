@@ -495,7 +495,8 @@ func TestAWindowWithoutCellsFails(t *testing.T) {
 	assert.Empty(t, verifyOnce(t, c).Notes, "the cells say it")
 }
 
-// With Wait it gives up after ten looks in a row that have failed, and after no number of others.
+// With Wait it looks until all has arrived, after longer and longer pauses. It gives up after ten looks in a row that have
+// failed, and after no number of others.
 func TestWaitsAsLongAsItLooks(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
@@ -503,19 +504,19 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 		there func(looks int) bool
 		state State
 		looks int
+		took  time.Duration
 	}{
-		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, Unknown, mostFailedLooks},
-		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, Complete, 26},
-		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, Complete, 15},
-		"at once":           {func(int) error { return nil }, func(int) bool { return true }, Complete, 1},
+		"each look fails":   {func(int) error { return errOther }, func(int) bool { return true }, Unknown, mostFailedLooks, (1 + 2 + 4 + 8 + 16 + 4*30) * time.Minute},
+		"each second fails": {func(n int) error { return []error{nil, errOther}[n%2] }, func(n int) bool { return n > 24 }, Complete, 26, (31 + 20*30) * time.Minute},
+		"none fails":        {func(int) error { return nil }, func(n int) bool { return n > 14 }, Complete, 15, (31 + 9*30) * time.Minute},
+		"at once":           {func(int) error { return nil }, func(int) bool { return true }, Complete, 1, 0},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
 				c, p := importOf(sent(1))
 				c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
-				looks := 0
-				all := p.events
+				looks, all, begin := 0, p.events, time.Now()
 				p.errs = func(w Window) error {
 					if w.From.Before(march) { // the first window of a look
 						looks++
@@ -529,6 +530,7 @@ func TestWaitsAsLongAsItLooks(t *testing.T) {
 				r := verifyOnce(t, c)
 				assert.Equal(t, tt.state, r.State)
 				assert.Equal(t, tt.looks, r.Looks)
+				assert.Equal(t, tt.took, time.Since(begin))
 			})
 		})
 	}

@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// lookUp looks for the first missing events in the whole project.
 func (v *verifier) lookUp(ctx context.Context) error {
 	var left []uuid.UUID
 	for n, id := range v.finds.missing {
@@ -61,7 +60,6 @@ func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, e
 	return true, nil
 }
 
-// cellOf returns the cell that an event is absent from.
 func (v *verifier) cellOf(id uuid.UUID) int {
 	for i, f := range v.found {
 		if _, absent := slices.BinarySearchFunc(f.AbsentIDs, id, compareIDs); absent {

@@ -104,7 +104,6 @@ func (f *folder) load(into *memory) error {
 	return nil
 }
 
-// unfit returns the error of a folder that is not for this import.
 func (f *folder) unfit(value, want string) error {
 	return &errtext.UnfitError{Field: "VerifyOptions.Dir", Value: value, Want: want}
 }

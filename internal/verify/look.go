@@ -76,7 +76,6 @@ func (v *verifier) look(ctx context.Context) error {
 	return v.save()
 }
 
-// restore continues the remembered look.
 func (v *verifier) restore() {
 	look := &v.memory.Look
 	v.table.Begin()
@@ -134,7 +133,6 @@ func (v *verifier) fault(err error) Fault {
 	return v.Project.Fault(err)
 }
 
-// notCounted notes that the count of a window has failed.
 func (v *verifier) notCounted(w Window, err error) {
 	cells := v.table.Within(w)
 	if len(v.table.Cells) == 0 {

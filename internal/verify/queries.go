@@ -133,7 +133,6 @@ func (j *Queries) countBy(ctx context.Context, q Query, w Window) ([]CountRow, e
 	return rows, err
 }
 
-// checkCounts refuses rows outside the query and duplicates.
 func checkCounts(rows []CountRow, w Window) error {
 	type key struct {
 		day   time.Time

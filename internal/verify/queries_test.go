@@ -20,7 +20,6 @@ var (
 	inMarch    = Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
-// service answers with functions.
 type service struct {
 	counts func(q Query) ([]CountRow, error)
 	uuids  func(after string) ([]UUIDRow, error)

@@ -41,7 +41,6 @@ type Cell struct {
 	Reason string
 }
 
-// result returns the outcome of the newest look and of comparing uuids.
 func (v *verifier) result() *Result {
 	r := &Result{Looks: v.memory.Looks, MissingIDs: v.finds.missing, Notes: v.notes}
 	names := map[string]bool{}
@@ -85,7 +84,6 @@ func (r *Result) add(to *[]Cell, cell Cell) {
 	r.Foreign += cell.Foreign
 }
 
-// cell returns the outcome for a cell of the receipt.
 func (v *verifier) cell(i int) Cell {
 	row, seen, state := v.table.Cells[i], v.table.Seen[i], v.state[i]
 	c := Cell{Row: row, Counts: seen}

@@ -60,7 +60,6 @@ func (v *verifier) sortSource(ctx context.Context) (*sortedItems, error) {
 	return sorted, v.files.failed(sortedName, err)
 }
 
-// feed gives the sorter all events of the source that were sent.
 func (v *verifier) feed(ctx context.Context, sorter *extsort.Sorter) error {
 	var read, strange int64
 	for ev, err := range v.Source(ctx) {
@@ -115,7 +114,6 @@ func readItem(b []byte) item {
 // sortMemory is the number of bytes that are sorted in memory at once.
 const sortMemory = 8 << 20
 
-// openItems opens a folder in which items are sorted, or begins it.
 func openItems(folder string, memory int) (*extsort.Sorter, error) {
 	return extsort.Open(folder, extsort.Options{Name: "uuids", Key: itemSize, Memory: memory})
 }

@@ -163,7 +163,6 @@ func (v *verifier) progress(p Progress) {
 	v.Progress(p)
 }
 
-// seen is how many events the newest look has seen so far.
 func (v *verifier) seen() (n int64) {
 	for _, c := range v.table.Seen {
 		n += c.Seen

@@ -7,7 +7,6 @@ import (
 	"os"
 	"slices"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
@@ -22,7 +21,6 @@ var march = time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC)
 
 func day(n int) time.Time { return march.AddDate(0, 0, n) }
 
-// project has events in memory.
 type project struct {
 	source []Event
 	events []Event
@@ -241,27 +239,6 @@ func TestFailedCounts(t *testing.T) {
 	p.errs = func(Window) error { return errHopeless }
 	_, err := Verify(t.Context(), c)
 	require.ErrorIs(t, err, errHopeless)
-}
-
-func TestWaitsUntilAllHasArrived(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		c, p := importOf(sent(20))
-		all, begin := p.events, time.Now()
-		p.events, c.Wait, c.Now = nil, true, time.Now
-		c.LastAcknowledged = begin
-		var waits int
-		c.Progress = func(at Progress) {
-			if !at.NextLook.IsZero() {
-				waits++
-				p.events = all[:min(waits*5, len(all))]
-			}
-		}
-		r := verifyOnce(t, c)
-		assert.Equal(t, Complete, r.State)
-		assert.Equal(t, 4, waits)
-		assert.Equal(t, (1+2+4+8)*time.Minute, time.Since(begin))
-	})
 }
 
 // A look that was stopped continues in its folder for an hour: the windows that were counted are not counted again.

@@ -106,7 +106,6 @@ func (p Pace) gaveUp(at Info) error {
 	return at.Err
 }
 
-// lastSeen describes the last state for an error.
 func (i Info) lastSeen() string {
 	if i.State == "" {
 		return ""

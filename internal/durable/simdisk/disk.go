@@ -216,29 +216,24 @@ func (d *Disk) OpenFile(name string, flag int, _ fs.FileMode) (durable.File, err
 
 // Rename implements durable.FS.
 func (d *Disk) Rename(from, to string) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.crashed {
-		return ErrCrashed
-	}
-	file, exists := d.entries[from]
-	if !exists {
-		return &fs.PathError{Op: "rename", Path: from, Err: fs.ErrNotExist}
-	}
-	return d.change(change{name: to, old: from, file: file})
+	return d.move("rename", from, change{name: to, old: from})
 }
 
 // Remove implements durable.FS.
-func (d *Disk) Remove(name string) error {
+func (d *Disk) Remove(name string) error { return d.move("remove", name, change{name: name}) }
+
+// move makes a change that takes away the name of a file, and gives it the new name of a rename.
+func (d *Disk) move(op, name string, c change) error {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.crashed {
-		return ErrCrashed
+	file, exists := d.entries[name]
+	if !exists && !d.crashed {
+		return &fs.PathError{Op: op, Path: name, Err: fs.ErrNotExist}
 	}
-	if _, exists := d.entries[name]; !exists {
-		return &fs.PathError{Op: "remove", Path: name, Err: fs.ErrNotExist}
+	if c.old != "" {
+		c.file = file
 	}
-	return d.change(change{name: name})
+	return d.change(c)
 }
 
 // Follow implements durable.FS: there are no links.
