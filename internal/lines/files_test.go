@@ -504,7 +504,7 @@ func recordsOf(t *testing.T, text string, after int64) (records []string, ends [
 // FuzzFiles: however bytes are laid out, reading them gives the same records again: packed, and from every position on.
 func FuzzFiles(f *testing.F) {
 	for _, seed := range []string{
-		"", "[", "[]", "{}{}", "a,b\n\"c\n", "[1,2,,3]", "{\"a\":\n1}", "\x00\x00\x00\x00\x00\x00", "{}\n{", "\xef\xbb\xbf[{}]", "a\tb\nc\td\n", "{\"a\":1}\r\n\r\n{}\n",
+		"", "[", "[]", "{}{}", "a,b\n\"c\n", "[1,2,,3]", "{\"a\":\n1}", "\x00\x00\x00\x00\x00\x00", "{}\n{", "{0", "\xef\xbb\xbf[{}]", "a\tb\nc\td\n", "{\"a\":1}\r\n\r\n{}\n",
 		"a;b\n1;2\n\"x\ny\";3\n", "[\n{\"a\":1},\n{\"b\":[2]},\n]\n[]\n[{}]", "{\n  \"a\": 1\n}\n{\n}", "a,b\n1,2\nx\n3,4", "a\tb\r\n1\t2\r\n",
 	} {
 		f.Add([]byte(seed))

@@ -80,6 +80,11 @@ func (h *handle) from(offset int64) io.Reader {
 	if h.at == nil {
 		return h.file
 	}
+	if offset > h.begun.Size() { // after a last line without its newline; a ReadAt may refuse such an offset
+		if now, err := h.file.Stat(); err == nil && now.Size() < offset {
+			return io.MultiReader() // empty
+		}
+	}
 	return io.NewSectionReader(h.at, offset, math.MaxInt64-offset)
 }
 
