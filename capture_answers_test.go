@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
@@ -9,11 +10,13 @@ import (
 	"math/rand/v2"
 	"net/http"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -198,14 +201,26 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 // An untrustworthy answer acknowledges nothing and stops the import. The next run sends the events unchanged.
 func TestWrongAnswersOfCaptureV1(t *testing.T) {
 	t.Parallel()
+	const begin = `{"results":{`
+	foreign := func(most int) hogapitest.Fault { // results of events that were not sent
+		return hogapitest.Altered(func(own []byte) []byte {
+			body := []byte(begin)
+			for len(body) < most {
+				body = fmt.Appendf(body, `"%s":{"result":"ok"},`, uuid.New())
+			}
+			return append(body, own[len(begin):]...)
+		})
+	}
 	for name, fault := range map[string]hogapitest.Fault{
-		"an event that was not sent": hogapitest.ForeignResult(),
-		"keys twice":                 hogapitest.DoubledResults(),
-		"50 MB of results":           hogapitest.HugeResults(50 << 20),
-		"a page":                     hogapitest.Acted(hogapitest.HTML(200)),
-		"a word of /batch/":          hogapitest.Acted(hogapitest.Status(200, `{"status":"Ok"}`)),
-		"a list of results":          hogapitest.Acted(hogapitest.Status(200, `{"results":[]}`)),
-		"nothing":                    hogapitest.Acted(hogapitest.Status(200, "")),
+		"an event that was not sent": foreign(len(begin) + 1),
+		"keys twice": hogapitest.Altered(func(own []byte) []byte {
+			return slices.Concat(own[:len(own)-2], []byte(","), bytes.ReplaceAll(own[len(begin):], []byte("ok"), []byte("drop")))
+		}),
+		"50 MB of results":  foreign(50 << 20),
+		"a page":            hogapitest.Acted(hogapitest.HTML(200)),
+		"a word of /batch/": hogapitest.Acted(hogapitest.Status(200, `{"status":"Ok"}`)),
+		"a list of results": hogapitest.Acted(hogapitest.Status(200, `{"results":[]}`)),
+		"nothing":           hogapitest.Acted(hogapitest.Status(200, "")),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -2,7 +2,6 @@ package hogapitest_test
 
 import (
 	"fmt"
-	"strings"
 	"testing"
 	"time"
 
@@ -102,41 +101,4 @@ func TestEventsAreLostMovedAndForeign(t *testing.T) {
 	assert.Empty(t, w.project().LoseEvents("nothing", 3))
 	assert.Len(t, w.project().LoseEvents("job", 1000), 76)
 	assert.JSONEq(t, `[[0]]`, w.count("count()"))
-}
-
-// Pages of uuids hold each once, though there are copies, and end.
-func TestPagesOfUUIDs(t *testing.T) {
-	w := imported(t, upTo(60)...)
-	w.importAll(upTo(60)...)
-	w.importAll(upTo(60)...)
-	const query = `SELECT toString(uuid) AS uuid_text FROM events WHERE properties.$import_job_id = 'job' AND toString(uuid) > {after}
-		GROUP BY uuid_text ORDER BY uuid_text LIMIT 7`
-	var all []string
-	for after := ""; ; {
-		out := w.asked(query, map[string]any{"after": after})
-		page := out["results"].([]any)
-		for _, row := range page {
-			after = row.([]any)[0].(string)
-			all = append(all, after)
-		}
-		if len(page) < 7 {
-			break
-		}
-	}
-	var want []string
-	for _, id := range uuids(upTo(60)...) {
-		want = append(want, id.String())
-	}
-	assert.Equal(t, want, all)
-	cell := strings.Replace(query, "AND toString", "AND event = 'e0' AND timestamp < toDateTime('2025-01-02T00:00:00Z') AND toString", 1)
-	assert.Len(t, w.asked(cell, map[string]any{"after": ""})["results"], 7)
-	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 3)
-	w.importAll(6, 12)
-	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 3)
-	w.importAll(66, 0, 48) // into a cell that has been read in order
-	assert.Len(t, w.asked(cell, map[string]any{"after": uuids(42)[0].String()})["results"], 4)
-	copies := w.asked(strings.Replace(query, "GROUP BY uuid_text", "", 1), map[string]any{"after": uuids(58)[0].String()})["results"]
-	assert.Len(t, copies, 7)
-	backwards := w.asked(strings.Replace(query, "ORDER BY uuid_text", "ORDER BY uuid_text DESC", 1), map[string]any{"after": ""})["results"]
-	assert.Equal(t, []any{uuids(66)[0].String()}, backwards.([]any)[0])
 }

@@ -7,7 +7,6 @@ import (
 	"regexp"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/ops"
@@ -28,14 +27,6 @@ var bearer = regexp.MustCompile(`^Bearer\s+(\S.+)$`)
 
 // manage serves a call of the management API: key, project, scope, then the endpoint.
 func (s *Server) manage(ctx context.Context, v *visit, body []byte) answer {
-	a := answered(func() answer { return s.managed(ctx, v, body) })
-	if s.era >= E3 && v.params["prefix"] == "environments" && v.route.exists(s.era) {
-		deprecate(v, a)
-	}
-	return a
-}
-
-func (s *Server) managed(ctx context.Context, v *visit, body []byte) answer {
 	if v.route.method == "" && !v.known || !v.route.exists(s.era) {
 		return notFound("Endpoint not found.")
 	}
@@ -76,11 +67,11 @@ var bodiless = map[hogapi.Op]bool{
 func (s *Server) admit(v *visit, r *request) {
 	sent := bearer.FindStringSubmatch(v.call.Header.Get("Authorization"))
 	if sent == nil {
-		s.unauthorized("not_authenticated", noKey)
+		unauthorized("not_authenticated", noKey)
 	}
 	scopes, known := s.keys[strings.TrimSpace(sent[1])]
 	if !known {
-		s.unauthorized("authentication_failed", badKey)
+		unauthorized("authentication_failed", badKey)
 	}
 	id := v.params["project"]
 	if id == "@current" {
@@ -98,23 +89,8 @@ func (s *Server) admit(v *visit, r *request) {
 	}
 }
 
-func (s *Server) unauthorized(code, detail string) {
-	a := failure(http.StatusUnauthorized, "authentication_error", code, detail, "")
-	if s.era >= E3 {
-		a.header.Set("WWW-Authenticate", `Bearer resource_metadata="`+apiOrigin+`/.well-known/oauth-protected-resource"`)
-	}
-	refuse(a)
-}
-
-// sunset is when /api/environments was said to end.
-var sunset = time.Date(2026, 7, 31, 0, 0, 0, 0, time.UTC).Format(http.TimeFormat)
-
-// deprecate adds the newest service's headers to answers below /api/environments.
-func deprecate(v *visit, a answer) {
-	successor := strings.Replace(v.url.Path, "/api/environments/", "/api/projects/", 1)
-	a.header.Set("Deprecation", "true")
-	a.header.Set("Sunset", sunset)
-	a.header.Set("Link", fmt.Sprintf(`<%s>; rel="successor-version"`, successor))
+func unauthorized(code, detail string) {
+	refuse(failure(http.StatusUnauthorized, "authentication_error", code, detail, ""))
 }
 
 // checkLeak notes a personal key that came to capture or in a URL, and the hosts that keys were sent to.

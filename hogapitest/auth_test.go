@@ -79,28 +79,6 @@ func TestOwnProjectAndKeys(t *testing.T) {
 	assert.Equal(t, "9", w.Client(t).Project())
 }
 
-func TestDeprecationOfEnvironments(t *testing.T) {
-	for _, test := range []struct {
-		era    hogapitest.Era
-		prefix string
-		want   string
-	}{
-		{hogapitest.E4, "/api/environments/12345", "true"},
-		{hogapitest.E3, "/api/environments/12345", "true"},
-		{hogapitest.E3, "/api/projects/12345", ""},
-		{hogapitest.E2, "/api/environments/12345", ""},
-	} {
-		w := inProcess(t, hogapitest.WithEra(test.era))
-		a := w.sent("GET", test.prefix+"/dashboards/", nil)
-		assert.Equal(t, test.want, a.Header.Get("Deprecation"))
-		if test.want != "" {
-			assert.Equal(t, "Fri, 31 Jul 2026 00:00:00 GMT", a.Header.Get("Sunset"))
-			assert.Equal(t, `</api/projects/12345/dashboards/>; rel="successor-version"`, a.Header.Get("Link"))
-		}
-		assert.Equal(t, "Wed, 04 Mar 2026 12:00:00 GMT", a.Header.Get("Date"), "of the server's clock")
-	}
-}
-
 func TestErasOfTheEndpoints(t *testing.T) {
 	body := `{"start_at":"2026-03-04T00:00:00Z","end_at":"2026-03-04T02:00:00Z"}`
 	for _, test := range []struct {
@@ -129,7 +107,11 @@ func TestErasOfTheEndpoints(t *testing.T) {
 			w.want(test.resource, "POST", export+"/backfills/", body)
 			retried := w.want(test.retry, "POST", export+"/runs/"+run.String()+"/retry/", "")
 			assert.Contains(t, retried["backfill_id"], "-Backfill-")
-			w.want(test.exportLogs, "GET", export+"/logs/", "")
+			logs := w.want(test.exportLogs, "GET", export+"/logs/", "")
+			if test.exportLogs == 403 {
+				assert.Equal(t, "This action does not support Personal API Key access", logs["detail"])
+				w.refused(403, "permission_denied", "GET", "/app_metrics/1/error_details/?error_type=E", "")
+			}
 			w.want(test.runLg, "GET", export+"/runs/"+run.String()+"/logs/", "")
 			assert.Empty(t, w.Unknown())
 		})

@@ -70,21 +70,3 @@ func (s *Server) Unknown() []string {
 	defer s.mu.Unlock()
 	return slices.Clone(s.strange)
 }
-
-// MaxInFlight returns the largest number of calls of an operation that were under way at the same time.
-func (s *Server) MaxInFlight(op hogapi.Op) int {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.gauge(op).most
-}
-
-type gauge struct{ now, most int }
-
-func (s *Server) gauge(op hogapi.Op) *gauge {
-	g := s.inFlight[op]
-	if g == nil {
-		g = &gauge{}
-		s.inFlight[op] = g
-	}
-	return g
-}

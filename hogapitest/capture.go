@@ -1,9 +1,9 @@
 package hogapitest
 
 import (
-	"bytes"
 	"errors"
 	"fmt"
+	"hash/maphash"
 	"net/http"
 	"strings"
 )
@@ -14,7 +14,6 @@ const (
 	maxEventBytes = 1_000_000
 	inflation     = 5
 	maxTokenBytes = 64
-	maxDistinctID = 200 // characters
 )
 
 // capture serves POST /batch/.
@@ -22,12 +21,12 @@ const (
 func (s *Server) capture(v *visit, body []byte) answer {
 	plain, zipped := s.unpack(v, body)
 	b := readBatch(plain)
-	checkToken(b)
+	checkToken(b.token)
 	now := s.now()
 	for i := range b.events {
 		e := &b.events[i]
 		e.check(b, now)
-		e.content = hashed(string(canonical(e.properties)))
+		e.content = maphash.Bytes(seed, canonical(e.properties))
 	}
 	if s.maxBatchEvents > 0 && len(b.events) > s.maxBatchEvents {
 		return text(http.StatusRequestEntityTooLarge, "length limit exceeded")
@@ -38,10 +37,9 @@ func (s *Server) capture(v *visit, body []byte) answer {
 	return s.store(v, b, zipped)
 }
 
-// unpack decompresses a body within the limits, as the query, the header or the body's first bytes say.
+// unpack decompresses a body within the limits, as the header says.
 func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
-	how := strings.ToLower(or(v.call.Query.Get("compression"), v.call.Header.Get("Content-Encoding")))
-	zipped = how == "gzip" || how == "gzip-js" || bytes.HasPrefix(body, []byte{0x1f, 0x8b})
+	zipped = strings.EqualFold(v.call.Header.Get("Content-Encoding"), "gzip")
 	var err error
 	if plain = body; zipped && len(body) <= maxBody {
 		plain, err = decoded(decoders["gzip"], body, maxBody*inflation+1)
@@ -58,27 +56,17 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
 var errTooLarge = errors.New("too large")
 
 // checkToken holds the key to its form only: a key that nobody has is answered 200 all the same.
-func checkToken(b *batch) {
-	reason := ""
-	switch token := b.token; {
-	case token == "" && b.noToken:
-		reason = "event submitted without an api_key"
-	case b.tokensDiffer:
-		reason = "batch submitted with inconsistent api_key values"
+func checkToken(token string) {
+	switch {
 	case token == "":
-		reason = "API key is not valid: empty"
-	case len(token) > maxTokenBytes:
-		reason = "API key is not valid: too_long"
-	case strings.ContainsFunc(token, func(r rune) bool { return r > 127 }):
-		reason = "API key is not valid: not_ascii"
-	case strings.HasPrefix(token, "phx_"):
-		reason = "API key is not valid: personal_api_key"
-	case strings.ContainsRune(token, 0):
-		reason = "API key is not valid: null_byte"
-	default:
-		return
+		refuse(text(http.StatusUnauthorized, "event submitted without an api_key"))
+	case isMalformed(token):
+		refuse(text(http.StatusUnauthorized, "API key is not valid"))
 	}
-	refuse(text(http.StatusUnauthorized, reason))
+}
+
+func isMalformed(token string) bool {
+	return token == "" || len(token) > maxTokenBytes || strings.HasPrefix(token, "phx_") || !visible(token)
 }
 
 // culprit applies [Server.RejectEvents]. An event that is marked 413 counts as too big.
@@ -127,7 +115,7 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 	if tooBig {
 		return text(http.StatusRequestEntityTooLarge, fmt.Sprintf("maximum event size exceeded: %d", maxEventBytes))
 	}
-	return s.accepted(v)
+	return s.accepted()
 }
 
 // keep commits an event of a project, or notes why it was dropped.
@@ -140,10 +128,7 @@ func (s *Server) keep(v *visit, e *event, project *Project, dropped string) {
 }
 
 // accepted is the answer to a batch that was taken, or dropped in silence.
-func (s *Server) accepted(v *visit) answer {
-	if v.call.Query.Get("beacon") == "1" {
-		return noContent
-	}
+func (s *Server) accepted() answer {
 	body := object{"status": "Ok"}
 	if s.era == E1 {
 		body["status"] = 1
@@ -166,11 +151,7 @@ func (s *Server) projectOf(key string) *Project {
 // flags serves POST /flags/, which tells an unknown key where capture does not.
 func (s *Server) flags(r *request) answer {
 	f := readFields(r.body).fields
-	token := ""
-	for _, name := range []string{"api_key", "token", "$token"} {
-		text, _ := asString(f[name])
-		token = or(token, text)
-	}
+	token, _ := asString(f["api_key"])
 	s.mu.Lock()
 	known := s.projectOf(token) != nil
 	s.mu.Unlock()

@@ -83,12 +83,7 @@ func (s *Server) listDeletions(r *request) answer {
 }
 
 func (s *Server) getDeletion(r *request) answer {
-	for _, d := range r.project.deletions {
-		if d.ID.String() == r.params["id"] {
-			return success(d.json())
-		}
-	}
-	return notFound("No DataDeletionRequest matches the given query.")
+	return success(one(r.project.deletions, r.params["id"], func(d *DataDeletion) uuid.UUID { return d.ID }).json())
 }
 
 func (s *Server) previewDeletion(r *request) answer {
@@ -162,7 +157,7 @@ func (s *Server) selected(p *Project, query string) []int32 {
 	if len(q.columns) != 1 {
 		hogFail("query", "The HogQL query must select exactly one event UUID column.")
 	}
-	if q.columns[0].returns != "UUID" {
+	if q.columns[0].name != "uuid" {
 		hogFail("query", "The selected column must contain event UUIDs.")
 	}
 	return q.selected(&s.table, p.id, s.zone)

@@ -139,7 +139,7 @@ func withoutCredentials(v any) any {
 
 // writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in the
 // oldest era replaces it.
-func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage, whole bool) {
+func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage) {
 	inner := checker{prefix: "destination__"}
 	if json.Unmarshal(raw, &inner.fields) != nil || inner.fields == nil {
 		c.fail("destination", "invalid_input", "Invalid data. Expected a dictionary.")
@@ -160,15 +160,11 @@ func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage, who
 		stored = nil
 	}
 	d.config = merged(stored, config, s.era >= E3)
-	checked := d.config
-	if whole {
-		checked = config // a PUT must send all keys
-	}
-	s.checkConfig(inner, e.Model, d, checked)
+	s.checkConfig(inner, e.Model, d)
 	checkCompression(inner, d)
 	if s.era >= E4 {
 		e.project.checkNewest(inner, before, d, sent)
-		e.project.checkValues(inner, before, d)
+		checkValues(inner, before, d)
 	} else if s.era == E3 && (kinds[d.kind].integration && d.integration == 0 || isResent(d.kind) && d.integration != 0 && !sent) {
 		inner.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
@@ -218,7 +214,8 @@ func merged(stored, sent map[string]any, deep bool) map[string]any {
 }
 
 // checkConfig holds a config to the keys of its type.
-func (s *Server) checkConfig(c checker, model hogapi.Model, d destination, config map[string]any) {
+func (s *Server) checkConfig(c checker, model hogapi.Model, d destination) {
+	config := d.config
 	keys := cmp.Or(kinds[d.kind].keys(s.era), kinds[d.kind].old) // stored S3 ones live on in the newest era
 	known := map[string]string{"include_events": "any", "exclude_events": "any"}
 	for key := range strings.FieldsSeq(keys) {

@@ -1,10 +1,8 @@
 package hogapitest
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/hogapi/hogapi/integration"
@@ -50,7 +48,7 @@ func (p *Project) checkNewest(c checker, before, d destination, sent bool) {
 	}
 }
 
-func (p *Project) checkValues(c checker, before, d destination) {
+func checkValues(c checker, before, d destination) {
 	if d.kind == "AwsS3" || d.kind == "S3Compatible" {
 		for _, name := range []string{"bucket_name", "region", "prefix"} {
 			if d.config[name] == "" {
@@ -67,40 +65,13 @@ func (p *Project) checkValues(c checker, before, d destination) {
 			d.config["legacy_parquet_extension"] = false
 		}
 	}
-	if d.kind == "Redshift" && d.config["mode"] == "COPY" {
-		p.checkCopy(c, d.config["copy_inputs"])
+	if d.kind != "Redshift" || d.config["mode"] != "COPY" {
+		return
 	}
-}
-
-func (p *Project) checkCopy(c checker, value any) {
-	fail := func(detail string) { c.fail("config", "invalid_input", detail) }
-	inputs, ok := value.(map[string]any)
-	if !ok {
-		fail("Missing required inputs for 'COPY'")
-	}
-	for _, name := range []string{"s3_bucket", "region_name"} {
+	inputs, _ := d.config["copy_inputs"].(map[string]any)
+	for _, name := range []string{"s3_bucket", "region_name", "bucket_credentials", "authorization"} {
 		if inputs[name] == nil || inputs[name] == "" {
-			fail("Missing required input for 'COPY'")
-		}
-	}
-	for i, name := range []string{"bucket_credentials", "authorization"} {
-		switch given := inputs[name].(type) {
-		case nil:
-			fail("Missing required " + []string{"bucket credentials", "IAM role"}[i] + " for 'COPY'")
-		case map[string]any:
-			if given["aws_access_key_id"] == nil || given["aws_secret_access_key"] == nil {
-				fail("Missing required credentials for 'COPY'")
-			}
-		default:
-			text := fmt.Sprint(given)
-			id, err := strconv.Atoi(text)
-			if x := p.integration(id); err == nil && (x == nil || x.Kind != "aws-s3") {
-				fail("'" + name + "' does not reference an AWS S3 integration of this project.")
-			} else if err == nil {
-				inputs[name] = json.Number(text) // it comes back as a number
-			} else if name == "bucket_credentials" || !strings.HasPrefix(text, "arn:") {
-				fail("Authorization for 'COPY' must be an IAM role ARN, AWS credentials, or an integration ID.")
-			}
+			c.fail("config", "invalid_input", "Missing required input for 'COPY': "+name)
 		}
 	}
 }

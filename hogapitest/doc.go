@@ -31,17 +31,17 @@
 // Events arrive by POST /batch/ or by capture v1, POST /i/v1/analytics/events; [WithoutV1] switches v1 off.
 // Both share one ledger and one operation, [ops.Capture]. An empty batch to v1 asks whether the server supports
 // it; this request is [ops.Protocol], so a script of capture meets only events. [Results] scripts the result of
-// each event; [ForeignResult], [DoubledResults] and [HugeResults] are wrong answers; [Acted] stores the events
-// and then answers as its inner fault does. [Server.Breaches] checks the duties of a client of v1 by its
-// requests alone.
+// each event; [Altered] changes the body of an answer; [Acted] stores the events and then answers as its inner
+// fault does. [Server.Breaches] checks the duties of a client of v1 by its requests alone.
 //
 // # Queries
 //
 // POST /query/ answers HogQL queries that count events: one SELECT with WHERE, GROUP BY, HAVING, ORDER BY and LIMIT.
 // Like the service it refuses unknown functions, wrong numbers of arguments, unknown names, placeholders without a
-// value, and OFFSET. By default, queries see each event, and each copy of it, at once. Tests can change that with
-// [Server.HoldEvents], [Server.ReleaseEvents], [Server.MergeEvents], [Project.LoseEvents], [Project.MoveEvents] and
-// [Project.AddEvent], which do not change the ledger. Requests to delete events work with [WithDataDeletions];
+// value, and OFFSET. A query must set refresh to force_blocking: there is no cache, from which the service may answer.
+// By default, queries see each event, and each copy of it, at once. Tests can change that with [Server.HoldEvents],
+// [Server.ReleaseEvents], [Server.MergeEvents], [Project.LoseEvents], [Project.MoveEvents] and [Project.AddEvent],
+// which do not change the ledger. Requests to delete events work with [WithDataDeletions];
 // [Project.SetDataDeletion] stands for PostHog's staff.
 //
 // # Transports

@@ -129,7 +129,7 @@ func (d *duties) arrivedEvent(r *v1Request, c *chain, e *v1Event, first, compact
 	breach := func(duty Duty, restart bool, format string, args ...any) {
 		d.add(Breach{Duty: duty, Request: r.id, Event: e.uuid, Detail: fmt.Sprintf(format, args...), AfterRestart: restart})
 	}
-	if e.notes&TimeShifted != 0 {
+	if e.shifted {
 		breach(DutySkew, false, "the event's time depends on when it is sent")
 	}
 	for _, m := range e.doubled {

@@ -2,9 +2,7 @@ package hogapitest_test
 
 import (
 	"bytes"
-	"compress/flate"
 	"compress/gzip"
-	"compress/zlib"
 	"io"
 	"testing"
 
@@ -16,15 +14,8 @@ import (
 // packed compresses a body.
 func packed(t *testing.T, encoding string, body []byte) []byte {
 	var b bytes.Buffer
-	var z io.WriteCloser
-	switch encoding {
-	case "gzip":
-		z = gzip.NewWriter(&b)
-	case "deflate":
-		z = zlib.NewWriter(&b)
-	case "raw":
-		z, _ = flate.NewWriter(&b, 6)
-	case "zstd":
+	var z io.WriteCloser = gzip.NewWriter(&b)
+	if encoding == "zstd" {
 		z, _ = zstd.NewWriter(&b)
 	}
 	_, err := z.Write(body)
@@ -40,8 +31,7 @@ func TestV1Encodings(t *testing.T) {
 			encoding string
 			body     []byte
 		}{
-			{"", body}, {"GZip", packed(t, "gzip", body)}, {"deflate", packed(t, "deflate", body)}, {"deflate", packed(t, "raw", body)},
-			{"zstd", packed(t, "zstd", body)},
+			{"", body}, {"GZip", packed(t, "gzip", body)}, {"zstd", packed(t, "zstd", body)},
 		} {
 			a := w.post(test.body, "Content-Encoding", test.encoding)
 			assert.Equal(t, []string{"ok"}, a.results(t), test.encoding)
@@ -51,7 +41,7 @@ func TestV1Encodings(t *testing.T) {
 				assert.Contains(t, []string{"request_decoding_error", "request_parsing_error"}, a.tag(t), test.encoding)
 			}
 		}
-		assert.Equal(t, 5, w.Ledger().Len())
+		assert.Equal(t, 3, w.Ledger().Len())
 	})
 }
 

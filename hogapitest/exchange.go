@@ -6,8 +6,10 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"net/http/httptest"
 	"net/url"
 	"strings"
+	"testing/iotest"
 	"time"
 
 	"github.com/hogapi/hogapi/ops"
@@ -60,9 +62,6 @@ func (s *Server) arrive(method string, u *url.URL, header http.Header, small []b
 	v := &visit{server: s, call: call, route: r, known: known, params: params, url: u, fault: s.nextFault(call.Op)}
 	call.Fault = v.fault.name
 	s.calls = append(s.calls, call)
-	g := s.gauge(call.Op)
-	g.now++
-	g.most = max(g.most, g.now)
 	s.checkLeak(v)
 	return v
 }
@@ -72,7 +71,6 @@ func (v *visit) leave(status int, delivered bool) {
 	s := v.server
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.gauge(v.call.Op).now--
 	v.call.Status, v.call.Delivered = status, delivered
 	s.duties.answered(v, status, delivered)
 	s.ledger.settle(v.ledger, status, delivered)
@@ -109,9 +107,6 @@ func (v *visit) serve(ctx context.Context, body []byte) (answer, error) {
 	for name, values := range f.header {
 		a.header[name] = append(a.header[name], values...)
 	}
-	if f.cleanEnd {
-		a.body = a.body[:f.arriving(len(a.body))]
-	}
 	return a, nil
 }
 
@@ -128,8 +123,8 @@ func (v *visit) act(ctx context.Context, body []byte) answer {
 	if f.instead != nil {
 		a, v.results = f.instead(v.route.protocol), nil
 	}
-	if v.v1 != nil {
-		echo(v.call.Header, a)
+	if f.alter != nil {
+		a.body, v.results = f.alter(a.body), nil
 	}
 	return a
 }
@@ -144,7 +139,7 @@ func (v *visit) service(ctx context.Context, body []byte) answer {
 	case v.route.protocol == protocolV1:
 		return text(http.StatusNotFound, "")
 	}
-	return s.manage(ctx, v, body)
+	return answered(func() answer { return s.manage(ctx, v, body) })
 }
 
 func (s *Server) hasV1() bool { return !s.noV1 && s.era >= E3 }
@@ -158,16 +153,11 @@ func short(r *http.Request) []byte {
 	body, err := io.ReadAll(r.Body)
 	rest := io.Reader(bytes.NewReader(body))
 	if err != nil {
-		rest = io.MultiReader(rest, failing{err})
+		rest = io.MultiReader(rest, iotest.ErrReader(err))
 	}
 	r.Body = io.NopCloser(rest)
 	return body
 }
-
-// failing is a reader that ends as another did.
-type failing struct{ err error }
-
-func (f failing) Read([]byte) (int, error) { return 0, f.err }
 
 // httpRequest is the request in the form that handlers take.
 func (v *visit) httpRequest(ctx context.Context, body []byte) *http.Request {
@@ -184,25 +174,9 @@ func (v *visit) httpRequest(ctx context.Context, body []byte) *http.Request {
 }
 
 func handled(h http.Handler, r *http.Request) answer {
-	rec := &recorder{header: http.Header{}}
+	rec := httptest.NewRecorder()
 	h.ServeHTTP(rec, r)
-	rec.WriteHeader(http.StatusOK)
-	return answer{rec.status, rec.header, rec.body.Bytes()}
-}
-
-type recorder struct {
-	header http.Header
-	status int
-	body   bytes.Buffer
-}
-
-func (r *recorder) Header() http.Header { return r.header }
-
-func (r *recorder) WriteHeader(status int) { r.status = or(r.status, status) }
-
-func (r *recorder) Write(p []byte) (int, error) {
-	r.WriteHeader(http.StatusOK)
-	return r.body.Write(p)
+	return answer{rec.Code, rec.Header(), rec.Body.Bytes()}
 }
 
 // pause waits, or returns the context's cause at its end.

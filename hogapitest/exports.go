@@ -110,24 +110,16 @@ func (s *Server) newExport(r *request) *export {
 	e, c := r.project.newExport(r.now), readFields(r.body)
 	c.require("name", "destination", "interval")
 	choice(c, "model", &e.Model, s.models()...)
-	s.write(c, e, true)
+	s.write(c, e)
 	if s.era >= E4 {
 		s.writeNewestFields(c, e, true)
 	}
 	return e
 }
 
-func (s *Server) patchExport(r *request) answer { return s.changeExport(r) }
-
-// putExport is there, though PostHog's API reference does not list it: name, destination and interval are required.
-func (s *Server) putExport(r *request) answer {
-	return s.changeExport(r, "name", "destination", "interval")
-}
-
-func (s *Server) changeExport(r *request, required ...string) answer {
+func (s *Server) patchExport(r *request) answer {
 	stored, c := r.export(), readFields(r.body)
 	changed := *stored
-	c.require(required...)
 	choice(c, "model", &changed.Model, s.models()...)
 	if changed.Model != stored.Model && s.era >= E3 {
 		c.fail("model", "invalid_input", "Changing models is not supported. Create a new batch export instead.")
@@ -135,7 +127,7 @@ func (s *Server) changeExport(r *request, required ...string) answer {
 	if raw, ok := c.fields["destination"]; ok && lacksTypeOrConfig(raw) {
 		return serverError() // the service's validation looks both up
 	}
-	s.write(c, &changed, len(required) > 0)
+	s.write(c, &changed)
 	if s.era >= E4 {
 		s.writeNewestFields(c, &changed, false)
 	}
@@ -153,7 +145,7 @@ func lacksTypeOrConfig(raw json.RawMessage) bool {
 }
 
 // write checks the writable fields that are there and sets them.
-func (s *Server) write(c checker, e *export, whole bool) {
+func (s *Server) write(c checker, e *export) {
 	c.text("name", &e.Name)
 	choice(c, "interval", &e.Interval, s.intervals()...)
 	c.boolean("paused", &e.Paused)
@@ -173,7 +165,7 @@ func (s *Server) write(c checker, e *export, whole bool) {
 		s.writeNewest(c, e)
 	}
 	if raw, ok := c.fields["destination"]; ok {
-		s.writeDestination(c, e, raw, whole)
+		s.writeDestination(c, e, raw)
 	}
 }
 

@@ -153,25 +153,6 @@ func TestPatch(t *testing.T) {
 	})
 }
 
-func TestPut(t *testing.T) {
-	w := inProcess(t, hogapitest.WithOldService())
-	id := w.project().AddExport(hogapitest.Export{Name: "a", EndAt: now})
-	path := "/batch_exports/" + id.String() + "/"
-	w.refused(400, "required", "PUT", path, `{"name":"b"}`)
-
-	read := w.get("%s", path)
-	config := read["destination"].(map[string]any)["config"].(map[string]any)
-	assert.NotContains(t, config, "aws_secret_access_key")
-	got := w.want(200, "PUT", path, `{"name":"b","interval":"day","destination":{"type":"S3","config":{"bucket_name":"b","region":"r","prefix":"p"}}}`)
-	assert.Equal(t, "day", got["interval"])
-	assert.NotNil(t, got["end_at"], "what is not sent keeps its value")
-
-	postgres := w.project().AddExport(hogapitest.Export{DestinationType: "Postgres", Config: map[string]any{"user": "u", "password": "p", "host": "h", "database": "d"}})
-	detail := w.refused(400, "invalid_input", "PUT", "/batch_exports/"+postgres.String()+"/",
-		`{"name":"b","interval":"day","destination":{"type":"Postgres","config":{"host":"h","database":"d"}}}`)
-	assert.Contains(t, detail, "missing required field", "read, change and write back fails on the secrets")
-}
-
 func TestPauseAndUnpause(t *testing.T) {
 	w := inProcess(t)
 	id := w.project().AddExport(hogapitest.Export{})

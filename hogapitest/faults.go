@@ -17,13 +17,12 @@ type Fault struct {
 	acted   bool // the service acts before instead
 	handler http.HandlerFunc
 	results func(i int, e StoredEvent) Result // v1: for each event
-	alter   func([]eventResult) []eventResult // v1: the results as they are answered
+	alter   func(body []byte) []byte          // of the service's answer
 	keep    int                               // capture: how many events are stored before instead is answered; all is -1
 
 	header     http.Header   // added to the answer
 	lateAnswer time.Duration // after the act, before the answer
-	bodyBytes  int           // only so many bytes of the answer arrive; -1 is all, half is -2
-	cleanEnd   bool          // and the answer looks whole nonetheless
+	bodyBytes  int           // only so many bytes of the answer arrive; -1 is all
 
 	times   int // how many requests meet the fault
 	forever bool
@@ -148,14 +147,6 @@ func CutBody(n int) Fault {
 	return f
 }
 
-// Truncated lets the service act and delivers half of the answer's body, with a Content-Length that fits: only
-// the JSON is incomplete.
-func Truncated() Fault {
-	f := fault("Truncated")
-	f.bodyBytes, f.cleanEnd = half, true
-	return f
-}
-
 // Slow waits before the service reads the request, and then acts like the inner fault, if there is one.
 func Slow(d time.Duration, inner ...Fault) Fault {
 	f := within("Slow", d, inner)
@@ -197,6 +188,13 @@ func Acted(inner Fault) Fault {
 	inner.name = fmt.Sprintf("Acted(%s)", inner.name)
 	inner.acted = true
 	return inner
+}
+
+// Altered lets the service act, and answers with another body.
+func Altered(body func(own []byte) []byte) Fault {
+	f := fault("Altered")
+	f.alter = body
+	return f
 }
 
 // Then answers by a handler of the test, which gets the request with its body. The service does nothing.

@@ -47,7 +47,7 @@ func TestEachFault(t *testing.T) {
 		{hogapitest.CutHeader(), 0, true, "unexpected EOF"},
 		{hogapitest.CutBody(10), 0, true, "unexpected EOF"},
 		{hogapitest.CutBody(0), 0, true, "unexpected EOF"},
-		{hogapitest.Truncated(), 201, true, `{`},
+		{hogapitest.Altered(func(own []byte) []byte { return append(own, " and more"...) }), 201, true, "} and more"},
 		{hogapitest.Slow(time.Millisecond), 201, true, `"id"`},
 		{hogapitest.Slow(time.Millisecond, hogapitest.CutAfter()), 0, true, ""},
 		{hogapitest.SlowAnswer(time.Millisecond, hogapitest.Status(500)), 500, false, "server_error"},
@@ -261,7 +261,6 @@ func TestManyAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		assert.Len(t, w.Calls(ops.Capture), 400)
-		assert.LessOrEqual(t, w.MaxInFlight(ops.Capture), 8)
 		assert.Greater(t, w.Ledger().Unique(), 250)
 		assert.Zero(t, w.Ledger().Duplicates())
 	})

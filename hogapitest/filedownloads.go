@@ -165,22 +165,13 @@ func (s *Server) readFileRequest(c checker, now time.Time) (q fileRequest) {
 	}
 	var size *int
 	file.smallInt("max_size_mb", &size, 0, 1<<31-1)
-	refused := func(detail string) { c.fail("", "invalid_input", detail) }
-	isQuery := q.model == "hogql"
-	for _, name := range []string{"hogql_query", "hogql_modifiers"} {
-		if !isQuery && !absent(c.fields[name]) {
-			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported when 'model' is 'hogql'", name))
-		}
-	}
-	switch {
+	switch isQuery := q.model == "hogql"; {
 	case !isQuery && (q.start.IsZero() || q.end.IsZero()):
-		refused("'data_interval_start' and 'data_interval_end' are required. Provide both bounds.")
+		c.fail("", "invalid_input", "'data_interval_start' and 'data_interval_end' are required. Provide both bounds.")
 	case isQuery && !s.hogqlExports:
 		refuse(forbidden("HogQL batch exports are not enabled for this team."))
-	case isQuery && absent(c.fields["hogql_query"]):
-		c.fail("hogql_query", "invalid_input", "'hogql_query' is required when 'model' is 'hogql'")
-	case isQuery && len(q.include)+len(q.exclude) > 0:
-		refused("'include' and 'exclude' are not supported when 'model' is 'hogql'")
+	case isQuery == absent(c.fields["hogql_query"]):
+		c.fail("hogql_query", "invalid_input", "'hogql_query' is required when 'model' is 'hogql', and only supported then")
 	}
 	c.checkInterval(q.start, q.end, now)
 	return q

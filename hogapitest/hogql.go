@@ -16,12 +16,11 @@ import (
 
 // hogNode is an expression: a constant, a column, or a call of a function or an operator.
 type hogNode struct {
-	name    string // of the column, the function or the operator
-	text    string // equal expressions have equal texts
-	returns string // the type of its values
-	value   any    // of a constant; nil for the others
-	call    *hogFunction
-	args    []*hogNode
+	name  string // of the column, the function or the operator
+	text  string // equal expressions have equal texts
+	value any    // of a constant; nil for the others
+	call  *hogFunction
+	args  []*hogNode
 }
 
 func (n *hogNode) aggregates() bool {
@@ -233,7 +232,7 @@ func (p *hogParser) column(name string) *hogNode {
 	if aliased, ok := p.aliases[name]; ok {
 		return aliased
 	}
-	n := &hogNode{name: name, text: name, returns: map[string]string{"timestamp": hogTime, "uuid": "UUID"}[name]}
+	n := &hogNode{name: name, text: name}
 	p.reads = append(p.reads, n)
 	return n
 }
@@ -253,14 +252,14 @@ func (p *hogParser) node(name string, args ...*hogNode) *hogNode {
 		}
 		hogFail("hogql_query_error", "Function '%s' expects %s arguments, found %d", name, want, len(args))
 	}
-	n := &hogNode{name: name, call: &function, args: args, returns: function.returns}
+	n := &hogNode{name: name, call: &function, args: args}
 	texts, isConstant := []string{}, function.fold == nil
 	for _, arg := range args {
 		texts, isConstant = append(texts, arg.text), isConstant && arg.value != nil
 	}
 	n.text = name + "(" + strings.Join(texts, ",") + ")"
 	if isConstant {
-		return &hogNode{name: name, text: n.text, returns: n.returns, value: n.eval(hogGroup{zone: p.zone})}
+		return &hogNode{name: name, text: n.text, value: n.eval(hogGroup{zone: p.zone})}
 	}
 	return n
 }
@@ -305,14 +304,6 @@ func (q *hogQuery) checkGrouped(n *hogNode) {
 	for _, arg := range n.args {
 		q.checkGrouped(arg)
 	}
-}
-
-func (q *hogQuery) types() [][2]string {
-	list := make([][2]string, len(q.columns))
-	for i, column := range q.columns {
-		list[i] = [2]string{q.names[i], cmp.Or(column.returns, "String")}
-	}
-	return list
 }
 
 // peek is the next token, empty at the end.

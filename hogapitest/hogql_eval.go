@@ -17,11 +17,9 @@ import (
 	"github.com/google/uuid"
 )
 
-// hogFunction is a function or an operator: how many arguments it takes, as the service's own table says, and the type of its result, by
-// default String. It has no value where an argument has none.
+// hogFunction is a function or an operator: how many arguments it takes, and its value. It has no value where an argument has none.
 type hogFunction struct {
 	least, most int
-	returns     string
 	apply       func(hogArgs) any
 	fold        func(rows iter.Seq[hogKey]) any // of an aggregate, in place of apply: the arguments of each row
 	level       int                             // of an operator: those with a higher level bind first
@@ -30,22 +28,12 @@ type hogFunction struct {
 // hogKey holds the values of some expressions.
 type hogKey [4]any
 
-const hogTime = "DateTime64(6, 'UTC')"
-
 func operator(level, least, most int, apply func(hogArgs) any) hogFunction {
 	return hogFunction{level: level, least: least, most: most, apply: apply}
 }
 
 func comparison(holds func(order int) bool) hogFunction {
 	return operator(4, 2, 2, func(a hogArgs) any { return holds(compareHog(a.list[0], a.list[1])) })
-}
-
-func aggregate(least, most int, returns string, fold func(rows iter.Seq[hogKey]) any) hogFunction {
-	return hogFunction{least: least, most: most, returns: returns, fold: fold}
-}
-
-func scalar(least, most int, returns string, apply func(hogArgs) any) hogFunction {
-	return hogFunction{least: least, most: most, returns: returns, apply: apply}
 }
 
 var hogFunctions = map[string]hogFunction{
@@ -62,33 +50,33 @@ var hogFunctions = map[string]hogFunction{
 	">":  comparison(func(order int) bool { return order > 0 }),
 	">=": comparison(func(order int) bool { return order >= 0 }),
 
-	"count": aggregate(0, 1, "UInt64", func(rows iter.Seq[hogKey]) any {
+	"count": {least: 0, most: 1, fold: func(rows iter.Seq[hogKey]) any {
 		n := 0.0
 		for range rows {
 			n++
 		}
 		return n
-	}),
-	"uniqExact": aggregate(1, len(hogKey{}), "UInt64", func(rows iter.Seq[hogKey]) any {
+	}},
+	"uniqExact": {least: 1, most: len(hogKey{}), fold: func(rows iter.Seq[hogKey]) any {
 		seen := map[hogKey]bool{}
 		for row := range rows {
 			seen[row] = true
 		}
 		return float64(len(seen))
-	}),
-	"sum": aggregate(1, 1, "UInt64", sumHog),
-	"min": aggregate(1, 1, hogTime, func(rows iter.Seq[hogKey]) any { return extreme(rows, -1) }),
-	"max": aggregate(1, 1, hogTime, func(rows iter.Seq[hogKey]) any { return extreme(rows, 1) }),
+	}},
+	"sum": {least: 1, most: 1, fold: sumHog},
+	"min": {least: 1, most: 1, fold: func(rows iter.Seq[hogKey]) any { return extreme(rows, -1) }},
+	"max": {least: 1, most: 1, fold: func(rows iter.Seq[hogKey]) any { return extreme(rows, 1) }},
 
-	"toDate": scalar(1, 1, "Date", func(a hogArgs) any {
+	"toDate": {least: 1, most: 1, apply: func(a hogArgs) any {
 		at := hogArg[time.Time](a, 0)
 		if at.Unix() < 0 { // days begin with 1970
 			at = time.Unix(0, 0).UTC()
 		}
 		return at.Format(time.DateOnly)
-	}),
-	"toTimeZone": scalar(1, 2, hogTime, func(a hogArgs) any { return hogArg[time.Time](a, 0).In(a.location()) }),
-	"toDateTime": scalar(1, 2, hogTime, func(a hogArgs) any {
+	}},
+	"toTimeZone": {least: 1, most: 2, apply: func(a hogArgs) any { return hogArg[time.Time](a, 0).In(a.location()) }},
+	"toDateTime": {least: 1, most: 2, apply: func(a hogArgs) any {
 		if at, ok := a.list[0].(time.Time); ok {
 			return at.In(a.location())
 		}
@@ -99,40 +87,40 @@ var hogFunctions = map[string]hogFunction{
 		}
 		hogFail("illegal_type_of_argument", "Illegal type of argument: %q is not a time", a.list[0])
 		return nil
-	}),
-	"toStartOfDay": scalar(1, 2, "", func(a hogArgs) any {
+	}},
+	"toStartOfDay": {least: 1, most: 2, apply: func(a hogArgs) any {
 		at := hogArg[time.Time](a, 0)
 		if len(a.list) == 2 {
 			at = at.In(a.location())
 		}
 		return time.Date(at.Year(), at.Month(), at.Day(), 0, 0, 0, 0, at.Location())
-	}),
-	"toString": scalar(1, 1, "", func(a hogArgs) any { return fmt.Sprint(shownHog(a.list[0])) }),
-	"replaceAll": scalar(3, 3, "", func(a hogArgs) any {
+	}},
+	"toString": {least: 1, most: 1, apply: func(a hogArgs) any { return fmt.Sprint(shownHog(a.list[0])) }},
+	"replaceAll": {least: 3, most: 3, apply: func(a hogArgs) any {
 		return strings.ReplaceAll(hogArg[string](a, 0), hogArg[string](a, 1), hogArg[string](a, 2))
-	}),
-	"substring": scalar(3, 3, "", func(a hogArgs) any {
+	}},
+	"substring": {least: 3, most: 3, apply: func(a hogArgs) any {
 		text := hogArg[string](a, 0)
 		from := min(max(int(hogArg[float64](a, 1)), 1)-1, len(text))
 		return text[from:min(from+max(int(hogArg[float64](a, 2)), 0), len(text))]
-	}),
-	"unhex": scalar(1, 1, "", func(a hogArgs) any {
+	}},
+	"unhex": {least: 1, most: 1, apply: func(a hogArgs) any {
 		b, err := hex.DecodeString(hogArg[string](a, 0))
 		if err != nil {
 			hogFail("illegal_type_of_argument", "Illegal type of argument: %q is not hexadecimal", a.list[0])
 		}
 		return string(b)
-	}),
-	"reverse": scalar(1, 1, "", func(a hogArgs) any {
+	}},
+	"reverse": {least: 1, most: 1, apply: func(a hogArgs) any {
 		b := []byte(hogArg[string](a, 0))
 		slices.Reverse(b)
 		return string(b)
-	}),
-	"reinterpretAsUInt64": scalar(1, 1, "UInt64", func(a hogArgs) any {
+	}},
+	"reinterpretAsUInt64": {least: 1, most: 1, apply: func(a hogArgs) any {
 		var b [8]byte
 		copy(b[:], hogArg[string](a, 0))
 		return binary.LittleEndian.Uint64(b[:])
-	}),
+	}},
 }
 
 // arity is that of the function in an era.

@@ -2,7 +2,6 @@ package hogapitest
 
 import (
 	"cmp"
-	"encoding/binary"
 	"encoding/json"
 	"hash/maphash"
 	"iter"
@@ -34,25 +33,10 @@ type StoredEvent struct {
 	Properties json.RawMessage // on v1 with the service's own
 	Raw        json.RawMessage // the event's own bytes, as they were sent
 	Historical bool            // as stored: younger than 48 hours clears it
-	Notes      Note
-	Request    int // number of the capture request, from 1
+	Request    int             // number of the capture request, from 1
 
 	Reason string // of a dropped event: "unknown key" or "over quota"; on v1 also the details of the result
 }
-
-// Note marks changes that the service makes silently.
-type Note uint8
-
-// The notes.
-const (
-	TimeReplaced   Note = 1 << iota // no timestamp that it reads, or one in the future: it became now
-	TimeShifted                     // by sent_at; on v1 by the request's timestamp, unless the event says disable_skew_correction
-	FlagCleared                     // the event is younger than 48 hours: no historical import
-	DistinctIDCut                   // to 200 characters
-	UUIDMinted                      // the event had no uuid: each request makes a new one
-	LibReplaced                     // v1: the event had a $lib of its own, and the header's took its place
-	PersonDisabled                  // v1: an illegal distinct id; the answer says person_processing_disabled
-)
 
 // CaptureRequest is one request to capture with a valid batch.
 type CaptureRequest struct {
@@ -77,7 +61,6 @@ type row struct {
 	name       int32
 	day        int32 // since 1970
 	request    int32
-	notes      Note
 	historical bool
 }
 
@@ -110,19 +93,6 @@ func (t *interned) text(s string) int32 {
 
 var seed = maphash.MakeSeed()
 
-// hashed is the hash of some texts one after another; their lengths keep them apart.
-func hashed(parts ...string) uint64 {
-	var h maphash.Hash
-	h.SetSeed(seed)
-	for _, part := range parts {
-		var n [8]byte
-		binary.LittleEndian.PutUint64(n[:], uint64(len(part)))
-		_, _ = h.Write(n[:])
-		_, _ = h.WriteString(part)
-	}
-	return h.Sum64()
-}
-
 func (b *ledgerBook) begin(v *visit, r CaptureRequest, project *Project) {
 	r.Number, r.At, r.Protocol = len(b.requests)+1, v.call.At, v.route.protocol.String()
 	if project != nil {
@@ -133,9 +103,6 @@ func (b *ledgerBook) begin(v *visit, r CaptureRequest, project *Project) {
 }
 
 func (b *ledgerBook) commit(request int, e *event, dropped string) {
-	if e.minted {
-		e.notes |= UUIDMinted
-	}
 	if dropped != "" {
 		d := e.stored()
 		d.Request, d.Reason, d.Properties, d.Raw = request, dropped, nil, nil
@@ -144,8 +111,8 @@ func (b *ledgerBook) commit(request int, e *event, dropped string) {
 	}
 	b.requests[request-1].Stored++
 	b.rows = append(b.rows, row{
-		uuid: e.uuid, identity: hashed(e.name, e.distinctID, e.timestamp), content: e.content, distinct: hashed(e.distinctID),
-		name: b.names.text(e.name), day: int32(floorDay(e.at)), request: int32(request), notes: e.notes, historical: e.historical,
+		uuid: e.uuid, identity: maphash.Comparable(seed, [3]string{e.name, e.distinctID, e.timestamp}), content: e.content, distinct: maphash.String(seed, e.distinctID),
+		name: b.names.text(e.name), day: int32(floorDay(e.at)), request: int32(request), historical: e.historical,
 	})
 	if !b.compact {
 		b.full = append(b.full, *e)
@@ -188,7 +155,7 @@ func (l *Ledger) Len() int { return len(l.rows) }
 // Event returns a commit by its number, from 0.
 func (l *Ledger) Event(i int) StoredEvent {
 	r := l.rows[i]
-	e := StoredEvent{UUID: r.uuid, Event: l.names.texts[r.name], Historical: r.historical, Notes: r.notes}
+	e := StoredEvent{UUID: r.uuid, Event: l.names.texts[r.name], Historical: r.historical}
 	if i < len(l.full) {
 		e = l.full[i].stored()
 	}

@@ -27,13 +27,6 @@ func offsetPage[T any](s *Server, r *request, all []T, show func(T) object) answ
 	if end == offset+limit && end < len(all) {
 		page["next"] = s.link(r, url.Values{"limit": {strconv.Itoa(limit)}, "offset": {strconv.Itoa(end)}})
 	}
-	if offset > 0 {
-		back := url.Values{"limit": {strconv.Itoa(limit)}, "offset": nil}
-		if offset > limit {
-			back.Set("offset", strconv.Itoa(offset-limit))
-		}
-		page["previous"] = s.link(r, back)
-	}
 	return success(page)
 }
 
@@ -46,8 +39,8 @@ func shown[T any](list []T, show func(T) object) []object {
 	return out
 }
 
-// cursorPage is cursor paging of a fixed size. A cursor names the neighbour of the page by its key, so rows that come in
-// meanwhile move nothing. Backwards reverses the rows without a copy.
+// cursorPage is cursor paging of a fixed size. A cursor names the row before the page by its key, so rows that come in meanwhile move
+// nothing. Backwards reverses the rows without a copy. No page links to the one before, which the service does.
 func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int, key func(T) uuid.UUID, show func(T) object) answer {
 	n := len(rows)
 	row := func(i int) T {
@@ -56,29 +49,20 @@ func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int
 		}
 		return rows[i]
 	}
-	from, to := 0, min(size, n)
+	from := 0
 	if r.query.Has("cursor") {
-		back, neighbour, ok := readCursor(r.query.Get("cursor"))
+		before, ok := readCursor(r.query.Get("cursor"))
 		if !ok {
 			return notFound("Invalid cursor")
 		}
-		at := 0
-		for at < n-1 && key(row(at)) != neighbour { // a row that is gone ends the list
-			at++
-		}
-		if back {
-			from, to = max(at-size, 0), max(at, 0)
-		} else {
-			from = at + 1
-			to = min(from+size, n)
+		for from = 1; from < n && key(row(from-1)) != before; { // a row that is gone ends the list
+			from++
 		}
 	}
+	to := min(from+size, n)
 	page := object{"next": nil, "previous": nil}
 	if to < n {
-		page["next"] = s.link(r, url.Values{"cursor": {cursor(false, key(row(to-1)))}})
-	}
-	if from > 0 && from < n {
-		page["previous"] = s.link(r, url.Values{"cursor": {cursor(true, key(row(from)))}})
+		page["next"] = s.link(r, url.Values{"cursor": {cursor(key(row(to - 1)))}})
 	}
 	var mine []T // showing may add rows
 	for i := from; i < to; i++ {
@@ -88,20 +72,15 @@ func cursorPage[T any](s *Server, r *request, rows []T, backwards bool, size int
 	return success(page)
 }
 
-func cursor(backwards bool, key uuid.UUID) string {
-	text := "p=" + key.String()
-	if backwards {
-		text = "r=1&" + text
-	}
-	return base64.StdEncoding.EncodeToString([]byte(text))
+func cursor(key uuid.UUID) string {
+	return base64.StdEncoding.EncodeToString([]byte("p=" + key.String()))
 }
 
-func readCursor(s string) (backwards bool, key uuid.UUID, ok bool) {
+func readCursor(s string) (key uuid.UUID, ok bool) {
 	raw, _ := base64.StdEncoding.DecodeString(s)
-	text, backwards := strings.CutPrefix(string(raw), "r=1&")
-	text, found := strings.CutPrefix(text, "p=")
+	text, found := strings.CutPrefix(string(raw), "p=")
 	key, err := uuid.Parse(text)
-	return backwards, key, found && err == nil
+	return key, found && err == nil
 }
 
 // link is the request's own URL with some query parameters replaced, as the service makes it: absolute, from the host and

@@ -45,9 +45,6 @@ func TestOffsetPages(t *testing.T) {
 		for query, want := range map[string]int{"limit=7": 7, "limit=0": 100, "limit=-1": 100, "limit=x": 100, "limit=1000": 250, "offset=240": 10, "offset=-1": 100, "offset=300": 0} {
 			assert.Len(t, results(w.get("/dashboards/?%s", query)), want, query)
 		}
-		page := w.get("/dashboards/?limit=10&offset=20")
-		assert.Contains(t, page["previous"], "limit=10&offset=10")
-		assert.NotContains(t, w.get("/dashboards/?limit=10&offset=10")["previous"], "offset")
 	})
 }
 
@@ -77,9 +74,6 @@ func TestCursorPages(t *testing.T) {
 		}
 		assert.Equal(t, []int{100, 100, 50}, sizes)
 		assert.Len(t, seen, 250)
-		back := w.get("%s", pathOf(t, page["previous"]))
-		assert.Len(t, results(back), 100)
-		assert.True(t, seen[results(back)[0]["id"]])
 		assert.Equal(t, "Invalid cursor", w.refused(404, "not_found", "GET", "/batch_exports/"+export.String()+"/runs/?cursor=%21", ""))
 	})
 }

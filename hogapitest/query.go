@@ -3,10 +3,8 @@ package hogapitest
 import (
 	"cmp"
 	"encoding/json"
-	"maps"
 	"slices"
 	"strings"
-	"time"
 )
 
 type queryBody struct {
@@ -26,18 +24,10 @@ func (s *Server) query(r *request) answer {
 	if err := json.Unmarshal(r.body, &body); err != nil || body.Query.Kind != "HogQLQuery" {
 		return invalid("query", "invalid_input", "The fake answers queries of the kind HogQLQuery.")
 	}
-	forced := body.Refresh == true || body.Refresh == "force_blocking"
-	key := r.project.id + string(toJSON(body.Query))
-	if kept, ok := s.answers[key]; ok && !forced && r.now.Sub(kept.at) < 24*time.Hour {
-		again := maps.Clone(kept.body)
-		again["is_cached"] = true
-		return success(again)
+	if body.Refresh != true && body.Refresh != "force_blocking" {
+		return invalid("refresh", "invalid_input", "The fake has no cache, from which the service may answer: set refresh to force_blocking.")
 	}
-	result := s.runQuery(r, &body)
-	if !s.ledger.compact {
-		s.answers[key] = cachedAnswer{r.now, result}
-	}
-	return success(result)
+	return success(s.runQuery(r, &body))
 }
 
 // refuseHog is deferred: it refuses the request whose query is refused.
@@ -49,11 +39,6 @@ func refuseHog(with func(*hogError) answer) {
 	default:
 		panic(e)
 	}
-}
-
-type cachedAnswer struct {
-	at   time.Time
-	body object
 }
 
 func (s *Server) runQuery(r *request, body *queryBody) object {
@@ -74,7 +59,7 @@ func (s *Server) runQuery(r *request, body *queryBody) object {
 		}
 	}
 	result := object{
-		"results": rows, "columns": q.names, "types": q.types(), "hogql": body.Query.Query, "clickhouse": "", "is_cached": false,
+		"results": rows, "columns": q.names, "hogql": body.Query.Query, "clickhouse": "", "is_cached": false,
 		"last_refresh": r.now.UTC(), "timings": []any{}, "error": nil,
 	}
 	if q.limit == 0 {

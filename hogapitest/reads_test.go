@@ -63,13 +63,6 @@ func TestRunsWriteLogs(t *testing.T) {
 	assert.Contains(t, lines[0]["message"], "no such bucket")
 }
 
-func TestLogsRefusePersonalKeysInOlderEras(t *testing.T) {
-	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
-	for _, path := range []string{"/batch_exports/" + export.String() + "/logs/", "/app_metrics/1/error_details/?error_type=E"} {
-		assert.Equal(t, "This action does not support Personal API Key access", w.refused(403, "permission_denied", "GET", path, ""))
-	}
-}
-
 func TestAppMetricsOfAnExport(t *testing.T) {
 	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
 	for i, status := range []string{"Failed", "Completed", "Completed"} {

@@ -36,7 +36,6 @@ var routes = []route{
 	{op: ops.BatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},
 	{op: ops.BatchExportsGet, method: "GET", pattern: split("/batch_exports/{id}"), scope: "batch_export:read", serve: (*Server).getExport},
 	{op: ops.BatchExportsUpdate, method: "PATCH", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).patchExport},
-	{op: ops.Do, method: "PUT", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).putExport},
 	{op: ops.BatchExportsDelete, method: "DELETE", pattern: split("/batch_exports/{id}"), scope: "batch_export:write", serve: (*Server).deleteExport},
 	{op: ops.BatchExportsBackfill, method: "POST", pattern: split("/batch_exports/{id}/backfill"), scope: "batch_export:write", until: E2, serve: (*Server).backfillAction},
 	{op: ops.BatchExportsLogs, method: "GET", pattern: split("/batch_exports/{id}/logs"), scope: noScope + "batch_export:read", serve: (*Server).listExportLogs},

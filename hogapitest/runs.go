@@ -188,7 +188,7 @@ func (s *Server) listRuns(r *request) answer {
 	ordering := r.query.Get("ordering")
 	key := func(x *run) uuid.UUID { return x.ID }
 	if byInterval(ordering) {
-		if r.query.Get("cursor") == cursor(false, uuid.Nil) {
+		if r.query.Get("cursor") == cursor(uuid.Nil) {
 			return serverError()
 		}
 		slices.SortStableFunc(seen, func(a, b *run) int { return compareZerosLast(a.Start, b.Start) })

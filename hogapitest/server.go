@@ -30,17 +30,15 @@ type Server struct {
 	routes     []route
 	scripts    map[hogapi.Op]*script
 	calls      []*Call
-	strange    []string        // requests that no route knows
-	leaks      []string        // keys that came where they do not belong
-	hosts      map[string]bool // that personal keys were sent to
-	inFlight   map[hogapi.Op]*gauge
+	strange    []string          // requests that no route knows
+	leaks      []string          // keys that came where they do not belong
+	hosts      map[string]bool   // that personal keys were sent to
 	signatures map[string]signed // of URLs of the storage
 	ledger     ledgerBook
 	quota      Quota
 	reject     func(raw json.RawMessage) int
 	duties     duties
 	table      eventTable
-	answers    map[string]cachedAnswer // of queries
 	down       bool
 
 	listener listener
@@ -71,16 +69,14 @@ type settings struct {
 // options say otherwise. It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
-		settings:   settings{era: E4, now: time.Now, polls: 3},
+		settings:   settings{era: E4, now: time.Now, polls: 3, zone: time.UTC},
 		projects:   map[string]*Project{},
 		keys:       map[string][]string{},
 		hosts:      map[string]bool{},
 		routes:     slices.Clone(routes),
 		scripts:    map[hogapi.Op]*script{},
-		inFlight:   map[hogapi.Op]*gauge{},
 		signatures: map[string]signed{},
 	}
-	s.answers, s.zone = map[string]cachedAnswer{}, time.UTC
 	for _, option := range options {
 		option(s)
 	}

@@ -2,7 +2,6 @@ package hogapitest
 
 import (
 	"fmt"
-	"regexp"
 	"strconv"
 	"time"
 )
@@ -27,7 +26,7 @@ func stampOrNil(t time.Time) any {
 // time reads a time of the query, if it is there.
 func (r *request) time(name string, to *time.Time) {
 	if text := r.query.Get(name); text != "" {
-		at, ok := readTime(text, r.now)
+		at, ok := readISO(text)
 		if !ok {
 			refuse(invalid(name, "invalid_input", "Enter a valid date/time."))
 		}
@@ -44,28 +43,6 @@ func (r *request) number(name string, to *int, most int) {
 		}
 		*to = n
 	}
-}
-
-var relative = regexp.MustCompile(`^-(\d{1,4})([hdwmy])$`)
-
-// readTime reads a time of a query: ISO 8601, a date, or relative to now ("-7d"; m is months).
-func readTime(s string, now time.Time) (time.Time, bool) {
-	if m := relative.FindStringSubmatch(s); m != nil {
-		n, _ := strconv.Atoi(m[1])
-		switch m[2] {
-		case "h":
-			return now.Add(-time.Duration(n) * time.Hour), true
-		case "d":
-			return now.AddDate(0, 0, -n), true
-		case "w":
-			return now.AddDate(0, 0, -7*n), true
-		case "m":
-			return now.AddDate(0, -n, 0), true
-		default:
-			return now.AddDate(-n, 0, 0), true
-		}
-	}
-	return readISO(s)
 }
 
 // isoLayouts are the forms that are read as UTC where they have no offset.

@@ -89,7 +89,7 @@ func (t transport) exchange(v *visit, r *http.Request) (answer, error) {
 
 // whole reports whether the client can read the whole answer.
 func (v *visit) whole(a answer) bool {
-	return v.fault.cleanEnd || v.fault.arriving(len(a.body)) == len(a.body)
+	return v.fault.arriving(len(a.body)) == len(a.body)
 }
 
 func (v *visit) response(r *http.Request, a answer) *http.Response {

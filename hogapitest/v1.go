@@ -82,7 +82,7 @@ func (r *v1Request) authorize(h http.Header) {
 		badHeader("Authorization")
 	}
 	r.token = strings.TrimSpace(token)
-	if r.token == "" || len(r.token) > maxTokenBytes || strings.HasPrefix(r.token, "phx_") {
+	if isMalformed(r.token) {
 		refuseV1(http.StatusUnauthorized, "invalid_api_token", "the project key is not valid")
 	}
 }
@@ -206,13 +206,6 @@ func usualV1(status int) answer {
 		return htmlPage(status)
 	}
 	return text(status, http.StatusText(status)) // a gateway's: the service never answers so
-}
-
-// echo returns the request's id in the answer, as the service does for every answer of its own.
-func echo(h http.Header, a answer) {
-	if id, there := header(h, "PostHog-Request-Id"); there && a.header.Get("Content-Type") == "application/json" {
-		a.header.Set("PostHog-Request-Id", id)
-	}
 }
 
 // isProbe reports whether a small body holds an empty batch.

@@ -3,9 +3,9 @@ package hogapitest
 import (
 	"bytes"
 	"encoding/json"
+	"hash/maphash"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -25,7 +25,7 @@ func (r *v1Request) readBody(plain []byte) {
 	if !strictJSON(plain) {
 		parsing("expected an object")
 	}
-	f := knownV1(plain, v1BatchFields)
+	f := knownV1(plain, "created_at", "historical_migration", "capture_internal", "batch")
 	r.created = textV1(f, "created_at")
 	for _, name := range []string{"historical_migration", "capture_internal"} {
 		if value := string(f[name]); value != "" && value != "true" && value != "false" {
@@ -49,8 +49,8 @@ func (r *v1Request) readBody(plain []byte) {
 	}
 }
 
-func knownV1(raw json.RawMessage, names map[string]string) fields {
-	f, err := known(raw, names)
+func knownV1(raw json.RawMessage, names ...string) fields {
+	f, err := known(raw, names...)
 	if err != nil {
 		parsing(err.Error())
 	}
@@ -66,7 +66,7 @@ func textV1(f fields, name string) string {
 }
 
 func (e *v1Event) read(raw json.RawMessage) {
-	f := knownV1(raw, v1EventFields)
+	f := knownV1(raw, "event", "distinct_id", "uuid", "timestamp", "session_id", "window_id", "properties", "options")
 	e.raw, e.fields = raw, f
 	e.name, e.timestamp = textV1(f, "event"), textV1(f, "timestamp")
 	e.distinctID, e.sentUUID = strings.TrimSpace(textV1(f, "distinct_id")), strings.TrimSpace(textV1(f, "uuid"))
@@ -124,21 +124,16 @@ func (r *v1Request) judge(e *v1Event, now time.Time) {
 	if e.dropped != "" {
 		return
 	}
-	if illegalIDs[strings.ToLower(e.distinctID)] {
-		e.notes |= PersonDisabled
-	}
 	e.at = at
 	if options["$ignore_sent_at"] != "true" {
-		e.at = at.Add(now.Sub(r.at))
-		e.notes |= TimeShifted
+		e.at, e.shifted = at.Add(now.Sub(r.at)), true
 		if e.at.After(now.Add(23 * time.Hour)) {
 			e.at = now.UTC()
-			e.notes |= TimeReplaced
 		}
 	}
 	e.keepFlag(r.historical, now)
 	r.inject(e, options)
-	e.content = hashed(string(canonical(e.properties)))
+	e.content = maphash.Bytes(seed, canonical(e.properties))
 }
 
 // illegalIDs make events without a person, in lower case.
@@ -177,27 +172,17 @@ func readV1Options(raw json.RawMessage) (properties map[string]string, ok bool) 
 	return properties, true
 }
 
-// optionValue reads an option. No value is one that is not set.
+// optionValue reads an option. No value is one that is not set. The service knows more words for true and false, which the package
+// does not write.
 func optionValue(option string, raw json.RawMessage) (value string, ok bool) {
-	text, isText := asString(raw)
-	switch {
+	_, isText := asString(raw)
+	switch value = string(raw); {
 	case isNull(raw):
 		return "", true
 	case option == "product_tour_id":
-		return string(raw), isText
-	case !isText:
-		text = string(raw)
+		return value, isText
 	}
-	switch text = strings.ToLower(strings.TrimSpace(text)); text {
-	case "":
-		return "", isText
-	case "true", "t", "yes", "y", "on":
-		return "true", isText || text == "true"
-	case "false", "f", "no", "n", "off":
-		return "false", isText || text == "false"
-	}
-	n, err := strconv.ParseFloat(text, 64)
-	return strconv.FormatBool(n != 0), err == nil
+	return value, value == "true" || value == "false"
 }
 
 // inject adds the service's own properties, which replace the event's.
@@ -219,9 +204,6 @@ func (r *v1Request) inject(e *v1Event, options map[string]string) {
 	own := members(e.fields["properties"])
 	for _, m := range own {
 		e.note(m)
-		if m.key == "$lib" && r.lib != "" && string(m.value) != string(toJSON(r.lib)) {
-			e.notes |= LibReplaced
-		}
 	}
 	e.properties = joined(own, added)
 }

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"strings"
 
 	"github.com/google/uuid"
 )
@@ -31,42 +32,6 @@ func Results(of func(i int, e StoredEvent) Result) Fault {
 	return f
 }
 
-// ForeignResult lets the service act, and adds the result of a uuid that was not sent.
-func ForeignResult() Fault {
-	return altered("ForeignResult", func(list []eventResult) []eventResult {
-		return append(list, eventResult{uuid.New(), Result{Result: "ok"}})
-	})
-}
-
-// DoubledResults lets the service act, and answers with every key twice: first with its result, then with
-// "drop".
-func DoubledResults() Fault {
-	return altered("DoubledResults", func(list []eventResult) []eventResult {
-		for _, r := range list {
-			list = append(list, eventResult{r.uuid, Result{Result: "drop", Details: "rejected"}})
-		}
-		return list
-	})
-}
-
-// HugeResults lets the service act, and answers with at least n bytes, mostly results of uuids that were not
-// sent.
-func HugeResults(n int) Fault {
-	return altered(fmt.Sprintf("HugeResults(%d)", n), func(list []eventResult) []eventResult {
-		const line = len(`"00000000-0000-4000-8000-000000000001":{"result":"ok"},`)
-		for range n/line + 1 {
-			list = append(list, eventResult{uuid.New(), Result{Result: "ok"}})
-		}
-		return list
-	})
-}
-
-func altered(name string, alter func([]eventResult) []eventResult) Fault {
-	f := fault(name)
-	f.alter = alter
-	return f
-}
-
 func (s *Server) captureV1(v *visit) answer {
 	r := v.v1
 	if r.refusal != nil {
@@ -83,13 +48,8 @@ func (s *Server) captureV1(v *visit) answer {
 	if s.quota != QuotaFree {
 		refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
 	}
-	list := s.storeV1(v, r)
-	if v.fault.alter != nil {
-		list = v.fault.alter(list)
-	} else {
-		v.results = list
-	}
-	return answerResults(list)
+	v.results = s.storeV1(v, r)
+	return answerResults(v.results)
 }
 
 func (s *Server) storeV1(v *visit, r *v1Request) []eventResult {
@@ -127,7 +87,7 @@ func (v *visit) resultOf(i int, e *v1Event) Result {
 		return Result{Result: "drop", Details: e.dropped}
 	case e.tooBig:
 		return Result{Result: "drop", Details: "event_too_big"}
-	case e.notes&PersonDisabled != 0:
+	case illegalIDs[strings.ToLower(e.distinctID)]:
 		own.Details = "person_processing_disabled"
 	}
 	if v.fault.results == nil {

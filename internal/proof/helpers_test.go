@@ -334,7 +334,7 @@ func writeFile(t *testing.T, name, content string) (path string) {
 var everyFault = []hogapitest.Fault{
 	hogapitest.Status(500), hogapitest.Status(502), hogapitest.Status(408), hogapitest.HTML(504), hogapitest.PartialCommit(7, 503),
 	hogapitest.RateLimit(""), hogapitest.RateLimit("1"), hogapitest.Refuse(), hogapitest.CutSending(), hogapitest.CutBefore(),
-	hogapitest.CutAfter(), hogapitest.Truncated(), hogapitest.CutBody(3),
+	hogapitest.CutAfter(), hogapitest.Altered(func(own []byte) []byte { return own[:len(own)/2] }), hogapitest.CutBody(3),
 }
 
 func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
