@@ -7,35 +7,9 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/opt"
 )
-
-// maybe is an optional field for this package: nil is absent, and a pointer to nil is null.
-type maybe[T any] struct{ v **T }
-
-func set[T any](v T) maybe[T] { p := &v; return maybe[T]{&p} }
-
-func null[T any]() maybe[T] { return maybe[T]{new(*T)} }
-
-func (o maybe[T]) IsZero() bool { return o.v == nil }
-func (o maybe[T]) IsNull() bool { return o.v != nil && *o.v == nil }
-
-func (o maybe[T]) Get() (value T, ok bool) {
-	if o.IsZero() || o.IsNull() {
-		return value, false
-	}
-	return **o.v, true
-}
-
-func (o maybe[T]) MarshalJSON() ([]byte, error) { return json.Marshal(*o.v) }
-
-func (o *maybe[T]) UnmarshalJSON(b []byte) error {
-	var v *T
-	err := json.Unmarshal(b, &v)
-	if err == nil {
-		o.v = &v
-	}
-	return err
-}
 
 // secret is masked in print and decodes strings.
 type secret string
@@ -54,18 +28,18 @@ type (
 	raw  json.RawMessage
 
 	config struct {
-		Name  maybe[string]   `json:"name,omitzero"`
-		Port  maybe[int]      `json:"port,omitzero"`
-		On    maybe[bool]     `json:"on,omitzero"`
-		List  maybe[[]string] `json:"list,omitzero"`
-		Key   maybe[secret]   `json:"key,omitzero"`
-		Login maybe[login]    `json:"login,omitzero"`
-		Part  maybe[part]     `json:"part,omitzero"`
-		Extra keys            `json:"-"`
+		Name  opt.Opt[string]   `json:"name,omitzero"`
+		Port  opt.Opt[int]      `json:"port,omitzero"`
+		On    opt.Opt[bool]     `json:"on,omitzero"`
+		List  opt.Opt[[]string] `json:"list,omitzero"`
+		Key   opt.Opt[secret]   `json:"key,omitzero"`
+		Login opt.Opt[login]    `json:"login,omitzero"`
+		Part  opt.Opt[part]     `json:"part,omitzero"`
+		Extra keys              `json:"-"`
 	}
 	part struct {
-		Key   maybe[secret] `json:"key,omitzero"`
-		Extra keys          `json:"-"`
+		Key   opt.Opt[secret] `json:"key,omitzero"`
+		Extra keys            `json:"-"`
 	}
 	login struct { // a union
 		ID   int64
@@ -90,33 +64,33 @@ var canaryText = text(`"` + canary + `"`)
 
 // Each config in both forms. Decoding the revealed form gives the same config.
 func TestForms(t *testing.T) {
-	pair := part{Key: set(secret(canary)), Extra: keys{"my_secret": canaryText, "n": text(`1`)}}
+	pair := part{Key: opt.Set(secret(canary)), Extra: keys{"my_secret": canaryText, "n": text(`1`)}}
 	for name, tt := range map[string]struct {
 		config             config
 		redacted, revealed string
 	}{
 		"absent": {config{}, `{}`, `{}`},
 		"null": {
-			config{Port: null[int](), Key: null[secret](), Part: null[part]()},
+			config{Port: opt.Null[int](), Key: opt.Null[secret](), Part: opt.Null[part]()},
 			`{"key":null,"part":null,"port":null}`, `{"key":null,"part":null,"port":null}`,
 		},
 		"values": {
-			config{Name: set(""), Port: set(0), On: set(false), List: set([]string{})},
+			config{Name: opt.Set(""), Port: opt.Set(0), On: opt.Set(false), List: opt.Set([]string{})},
 			`{"list":[],"name":"","on":false,"port":0}`, `{"list":[],"name":"","on":false,"port":0}`,
 		},
-		"secret": {config{Key: set(secret(canary))}, `{"key":"[redacted]"}`, `{"key":"` + canary + `"}`},
+		"secret": {config{Key: opt.Set(secret(canary))}, `{"key":"[redacted]"}`, `{"key":"` + canary + `"}`},
 		"extra": {
 			config{Extra: pair.Extra}, `{"my_secret":"[redacted]","n":1}`, `{"my_secret":"` + canary + `","n":1}`,
 		},
 		"part": {
-			config{Part: set(pair)}, `{"part":{"key":"[redacted]","my_secret":"[redacted]","n":1}}`,
+			config{Part: opt.Set(pair)}, `{"part":{"key":"[redacted]","my_secret":"[redacted]","n":1}}`,
 			`{"part":{"key":"` + canary + `","my_secret":"` + canary + `","n":1}}`,
 		},
-		"id":   {config{Login: set(login{ID: 7})}, `{"login":7}`, `{"login":7}`},
-		"role": {config{Login: set(login{Role: "r"})}, `{"login":"r"}`, `{"login":"r"}`},
-		"none": {config{Login: set(login{})}, `{"login":{}}`, `{"login":{}}`},
+		"id":   {config{Login: opt.Set(login{ID: 7})}, `{"login":7}`, `{"login":7}`},
+		"role": {config{Login: opt.Set(login{Role: "r"})}, `{"login":"r"}`, `{"login":"r"}`},
+		"none": {config{Login: opt.Set(login{})}, `{"login":{}}`, `{"login":{}}`},
 		"pair": {
-			config{Login: set(login{Pair: pair})}, `{"login":{"key":"[redacted]","my_secret":"[redacted]","n":1}}`,
+			config{Login: opt.Set(login{Pair: pair})}, `{"login":{"key":"[redacted]","my_secret":"[redacted]","n":1}}`,
 			`{"login":{"key":"` + canary + `","my_secret":"` + canary + `","n":1}}`,
 		},
 	} {
@@ -129,7 +103,7 @@ func TestForms(t *testing.T) {
 				require.NoError(t, err)
 				require.Equal(t, tt.revealed, string(b))
 			}
-			back := config{Name: set("before"), Extra: keys{"before": text(`1`)}}
+			back := config{Name: opt.Set("before"), Extra: keys{"before": text(`1`)}}
 			require.NoError(t, Decode([]byte(tt.revealed), &back))
 			require.Equal(t, tt.config, back)
 		})
@@ -162,7 +136,7 @@ func TestRedactedKeys(t *testing.T) {
 func TestEncodeErrors(t *testing.T) {
 	for want, c := range map[string]any{
 		"name has a field of its own and cannot be in Extra":      config{Extra: keys{"name": canaryText}},
-		"part: key has a field of its own and cannot be in Extra": config{Part: set(part{Extra: keys{"key": canaryText}})},
+		"part: key has a field of its own and cannot be in Extra": config{Part: opt.Set(part{Extra: keys{"key": canaryText}})},
 		"configs.alien is not a config of this package":           alien{Raw: raw(canaryText)},
 		"*configs.alien is not a config of this package":          &alien{Raw: raw(canaryText)},
 	} {
@@ -181,15 +155,15 @@ type alien struct {
 
 func TestDecode(t *testing.T) {
 	for sent, want := range map[string]config{
-		`{"port":"5432","on":"False"}`:        {Port: set(5432), On: set(false)},
-		`{"port":" +07 ","on":"t"}`:           {Port: set(7), On: set(true)},
-		`{"port":"None","on":"","list":null}`: {Port: null[int](), On: null[bool](), List: null[[]string]()},
-		`{"name":"5432","key":"7"}`:           {Name: set("5432"), Key: set(secret("7"))},
+		`{"port":"5432","on":"False"}`:        {Port: opt.Set(5432), On: opt.Set(false)},
+		`{"port":" +07 ","on":"t"}`:           {Port: opt.Set(7), On: opt.Set(true)},
+		`{"port":"None","on":"","list":null}`: {Port: opt.Null[int](), On: opt.Null[bool](), List: opt.Null[[]string]()},
+		`{"name":"5432","key":"7"}`:           {Name: opt.Set("5432"), Key: opt.Set(secret("7"))},
 		`{"Extra":1,"x":"True"}`:              {Extra: keys{"Extra": text(`1`), "x": text(`"True"`)}},
 		`null`:                                {},
-		`{"login":" 7 ","part":{"new":1}}`:    {Login: set(login{ID: 7}), Part: set(part{Extra: keys{"new": text(`1`)}})},
-		`{"login":"None"}`:                    {Login: set(login{})},
-		`{"login":{"key":"k"}}`:               {Login: set(login{Pair: part{Key: set(secret("k"))}})},
+		`{"login":" 7 ","part":{"new":1}}`:    {Login: opt.Set(login{ID: 7}), Part: opt.Set(part{Extra: keys{"new": text(`1`)}})},
+		`{"login":"None"}`:                    {Login: opt.Set(login{})},
+		`{"login":{"key":"k"}}`:               {Login: opt.Set(login{Pair: part{Key: opt.Set(secret("k"))}})},
 	} {
 		var c config
 		require.NoError(t, Decode([]byte(sent), &c), sent)
@@ -222,7 +196,7 @@ func TestDecodeErrors(t *testing.T) {
 // Decoding a union clears its earlier value, above all a credential.
 func TestDecodeUnionStartsEmpty(t *testing.T) {
 	for _, sent := range []string{`7`, `"a role"`, `null`, `[]`} {
-		l := login{ID: 1, Role: "r", Pair: part{Key: set(secret(canary))}}
+		l := login{ID: 1, Role: "r", Pair: part{Key: opt.Set(secret(canary))}}
 		_ = DecodeUnion([]byte(sent), &l)
 		require.Zero(t, l.Pair, sent)
 		require.False(t, l.ID != 0 && l.Role != "", sent)

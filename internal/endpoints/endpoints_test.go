@@ -83,18 +83,14 @@ func TestCustom(t *testing.T) {
 		assert.Equal(t, Idempotent, row.Replay)
 	}
 	const key = "phx_0123456789abcdef"
-	for path, field := range map[string]string{"insights/": "Path", "/a//b/": "Path", "/../": "Path", "/" + key + "/": "Path", "/a/?k=" + key: "Path"} {
-		_, refusal := Custom("GET", path, Default)
-		require.NotNil(t, refusal, path)
-		assert.Equal(t, field, refusal.Field)
-		assert.NotContains(t, refusal.Value, key)
-	}
 	for _, path := range []string{
+		"insights/", "/../", "/" + key + "/", "/a/?k=" + key,
 		"", "/", "//x/", "/x//y/", "/../x/", "/./x/", "/x/..", "/%2e%2e/", "/a b/", "/x#y", "https://evil/", "/\\evil/",
 	} {
 		_, refusal := Custom("GET", path, Default)
 		require.NotNil(t, refusal, path)
 		assert.Equal(t, "Path", refusal.Field)
+		assert.NotContains(t, refusal.Value, key)
 	}
 	for _, method := range []string{"", "get", "TRACE", "CONNECT", "GET\r\n"} {
 		_, refusal := Custom(method, "/a/", Default)

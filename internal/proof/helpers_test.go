@@ -145,7 +145,7 @@ func childClient(url string, options ...hogapi.Option) *hogapi.Client {
 }
 
 // importFile imports a file until its end or an interrupt.
-func importFile(w task) (report childReport) {
+func importFile(w task) childReport {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
 	defer stop()
 	o := hogapi.ImportOptions{ID: "proof", MaxRejectShare: -1, Rate: cmp.Or(w.Rate, hogapi.Unpaced), Delivery: w.Delivery}
@@ -153,13 +153,14 @@ func importFile(w task) (report childReport) {
 		o.Checkpoint = hogapi.FileCheckpoint(w.checkpoint())
 		o.Rejects = hogapi.RejectFile(w.rejects())
 	}
-	receipt, err := childClient(w.URL, hogapi.WithTryTimeout(cmp.Or(w.TryTimeout, time.Minute))).Import(ctx, w.source(), &o)
-	report.Receipt = receipt
-	if err != nil {
-		report.Error = err.Error()
-		report.Canceled = errors.Is(err, context.Canceled)
+	return reported(childClient(w.URL, hogapi.WithTryTimeout(cmp.Or(w.TryTimeout, time.Minute))).Import(ctx, w.source(), &o))
+}
+
+func reported(receipt hogapi.Receipt, err error) childReport {
+	if err == nil {
+		return childReport{Receipt: receipt}
 	}
-	return report
+	return childReport{Receipt: receipt, Error: err.Error(), Canceled: errors.Is(err, context.Canceled)}
 }
 
 // source returns the file as a source, read according to Kind.

@@ -8,7 +8,6 @@ import (
 	"compress/gzip"
 	"encoding/json"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"slices"
@@ -171,10 +170,13 @@ func TestKilledWhileSorting(t *testing.T) {
 			switch after := k - whileSorting; {
 			case !bench.isSorted(t) && whileSorting < mostWhileSorting:
 				whileSorting++
-				bench.killSoonAfter(t, random, 60*time.Millisecond, func() bool { return isThere(bench.sorted()) })
+				bench.killSoonAfter(t, time.Duration(random.IntN(60_000))*time.Microsecond, func() bool {
+					_, err := os.Stat(bench.sorted())
+					return err == nil
+				})
 			case after < whileLinking:
 				before := bench.temporaryFolders(t)
-				bench.killSoonAfter(t, random, 20*time.Millisecond, func() bool {
+				bench.killSoonAfter(t, time.Duration(random.IntN(20_000))*time.Microsecond, func() bool {
 					return bench.settledIn(t) > 0 || bench.isSorted(t) && slices.ContainsFunc(bench.temporaryFolders(t), func(name string) bool { return !slices.Contains(before, name) })
 				})
 				left += len(bench.temporaryFolders(t))
@@ -198,27 +200,11 @@ func TestKilledWhileSorting(t *testing.T) {
 	}
 }
 
-func (b *killBench) killSoonAfter(t *testing.T, random *rand.Rand, within time.Duration, hasBegun func() bool) {
-	t.Helper()
-	c := startVictim(t, b.task)
-	for !hasBegun() {
-		time.Sleep(200 * time.Microsecond)
-	}
-	time.Sleep(time.Duration(random.Int64N(int64(within))))
-	c.kill(t)
-	b.slow.quiet()
-}
-
 func (w task) temporaryFolders(t *testing.T) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(w.temporary(), "*"))
 	require.NoError(t, err)
 	return found
-}
-
-func isThere(path string) bool {
-	_, err := os.Stat(path)
-	return err == nil
 }
 
 // requireSameEvents requires that two services have the same events, and that no event was stored twice with different content.

@@ -81,14 +81,19 @@ func (b *killBench) killAt(t *testing.T, random *rand.Rand, place int) (settled,
 	before := b.server.Ledger().Duplicates()
 	b.killing.Store(int64(place + 1 + max(0, b.N-place)/2))
 	defer b.killing.Store(0)
+	b.killSoonAfter(t, time.Duration(random.IntN(6000))*time.Microsecond, func() bool { return b.settledIn(t) >= place })
+	return b.settledIn(t), b.server.Ledger().Duplicates() - before
+}
+
+func (b *killBench) killSoonAfter(t *testing.T, pause time.Duration, hasBegun func() bool) {
+	t.Helper()
 	c := startVictim(t, b.task)
-	for b.settledIn(t) < place {
+	for !hasBegun() {
 		time.Sleep(200 * time.Microsecond)
 	}
-	time.Sleep(time.Duration(random.IntN(6000)) * time.Microsecond)
+	time.Sleep(pause)
 	c.kill(t)
 	b.slow.quiet()
-	return b.settledIn(t), b.server.Ledger().Duplicates() - before
 }
 
 // killAll kills the import again and again, at random moments all over it. It returns how many kills came between the first and the last
@@ -151,12 +156,8 @@ func TestKilledInALongImport(t *testing.T) {
 	for k := range kills {
 		before := bench.server.Ledger().Duplicates()
 		bench.killing.Store(int64(n * (k + 1) / (kills + 1)))
-		c := startVictim(t, bench.task)
-		for held := bench.slow.held.Load(); bench.slow.held.Load() == held; {
-			time.Sleep(200 * time.Microsecond)
-		}
-		c.kill(t)
-		bench.slow.quiet()
+		held := bench.slow.held.Load()
+		bench.killSoonAfter(t, 0, func() bool { return bench.slow.held.Load() > held })
 		resent = append(resent, bench.server.Ledger().Duplicates()-before) // since the previous kill
 	}
 	bench.killing.Store(0)

@@ -173,10 +173,7 @@ func feedSlowSink(w task) (report childReport) {
 		}
 	}
 	close(hurry)
-	report.Receipt, err = capture.Close(context.Background())
-	if err != nil {
-		report.Error = err.Error()
-	}
+	report = reported(capture.Close(context.Background()))
 	report.Values = map[string]float64{
 		"growth": resident("VmHWM") - start, "held": float64(held), "blocked": blocked.Seconds(), "request": float64(request),
 	}
@@ -319,20 +316,17 @@ func noise(i, size int) string {
 	return string(b)
 }
 
-func importHostile(w task) (report childReport) {
+func importHostile(w task) childReport {
+	rejects := 0
 	source := testevents.Altered(testevents.Source(w.N), func(ev *hogapi.Event) { hostile[w.Kind].change(int(ev.Position.Offset), ev) })
-	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{MaxRejectShare: -1,
+	report := reported(childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{MaxRejectShare: -1,
 		ID: "hostile", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(w.checkpoint()),
 		Rejects: hogapi.RejectFunc(func(context.Context, hogapi.Reject) error {
-			report.Rejects++
+			rejects++
 			return nil
 		}),
-	})
-	report.Receipt = receipt
-	if err != nil {
-		report.Error = err.Error()
-	}
-	report.Values = map[string]float64{"peak": resident("VmHWM")}
+	}))
+	report.Rejects, report.Values = rejects, map[string]float64{"peak": resident("VmHWM")}
 	return report
 }
 

@@ -44,29 +44,22 @@ func readImported(w task) (of importedFile) {
 }
 
 // verifyFile verifies the import of a file, at a later time.
-func verifyFile(w task) (report childReport) {
+func verifyFile(w task) childReport {
 	client := childClient(w.URL, hogapi.WithBaseURL(w.URL), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey),
 		hogapi.WithClock(func() time.Time { return time.Now().Add(w.For) }))
 	v, err := client.Verify(context.Background(), readImported(w).Receipt, &hogapi.VerifyOptions{
 		Source: hogapi.JSONLinesFile(w.File), Dir: filepath.Join(w.State, "verify"),
 	})
-	if err != nil {
-		report.Error = err.Error()
-	}
+	report := reported(hogapi.Receipt{}, err)
 	report.Found, report.Values = v, map[string]float64{"peak": resident("VmHWM")}
 	return report
 }
 
-func sendMissing(w task) (report childReport) {
+func sendMissing(w task) childReport {
 	source := readImported(w).Found.Missing(hogapi.JSONLinesFile(w.File))
-	receipt, err := childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{
+	return reported(childClient(w.URL).Import(context.Background(), source, &hogapi.ImportOptions{
 		ID: "proof", Rate: hogapi.Unpaced, Checkpoint: hogapi.FileCheckpoint(filepath.Join(w.State, "missing.ckpt")),
-	})
-	if err != nil {
-		report.Error = err.Error()
-	}
-	report.Receipt = receipt
-	return report
+	}))
 }
 
 // verifyBench is an import that child processes verify, at a fake in this process.

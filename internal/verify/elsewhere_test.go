@@ -131,13 +131,7 @@ func TestHopelessQueries(t *testing.T) {
 	} {
 		c, p := importOf(sent(20))
 		change(&c, p)
-		c.Dir = t.TempDir()
-		var r *Result
-		var err error
-		for i := range enoughLooks {
-			c.Now = func() time.Time { return day(50).Add(time.Duration(i) * enoughTime) }
-			r, err = Verify(t.Context(), c)
-		}
+		r, err := enough(t, c)
 		require.ErrorIs(t, err, errHopeless, name)
 		require.NotNil(t, r, name)
 		assert.Empty(t, r.MissingIDs, name)

@@ -140,15 +140,21 @@ func importOf(events []Event) (Config, *project) {
 	return c, p
 }
 
-// standsStill makes as many looks as it takes before anything is called missing.
-func standsStill(t *testing.T, c Config) *Result {
+// enough makes as many looks as it takes before anything is called missing.
+func enough(t *testing.T, c Config) (r *Result, err error) {
 	t.Helper()
 	c.Dir = t.TempDir()
-	var r *Result
 	for i := range enoughLooks {
 		c.Now = func() time.Time { return day(50).Add(time.Duration(i) * enoughTime) }
-		r = verifyOnce(t, c)
+		r, err = Verify(t.Context(), c)
 	}
+	return r, err
+}
+
+func standsStill(t *testing.T, c Config) *Result {
+	t.Helper()
+	r, err := enough(t, c)
+	require.NoError(t, err)
 	return r
 }
 
