@@ -28,7 +28,7 @@ func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	total.Resent += shard.Resent
 	total.Finished = total.Finished && shard.Finished
 	total.Protocol = cmp.Or(total.Protocol, shard.Protocol)
-	total.Digest = addDigests(total.Digest, shard.Digest)
+	total.Digest = addDigests[ledger.Digest](total.Digest, shard.Digest)
 	if total.First.IsZero() {
 		total.First = shard.First
 	}
@@ -65,24 +65,19 @@ func addCounts[K comparable](total, more map[K]int64) map[K]int64 {
 	return sum
 }
 
-func addDigests(a, b string) string {
-	var sum ledger.Digest
-	for _, text := range []string{a, b} {
-		var d ledger.Digest
-		_ = d.UnmarshalText([]byte(text)) // the empty one is 0
-		sum.Add(d)
-	}
-	return sum.String()
-}
-
-func addRowDigests(a, b string) string {
-	var sum uuidsum.Sum
-	for _, text := range []string{a, b} {
-		var d uuidsum.Sum
-		_ = d.UnmarshalText([]byte(text)) // a digest in another form counts as no uuids, which differs from the row's count
-		sum.Add(d)
-	}
-	return sum.String()
+// addDigests adds two digests as S reads them. The empty one is 0. One in another form counts as no uuids, which differs
+// from the count next to it.
+func addDigests[S any, P interface {
+	*S
+	Add(S)
+	UnmarshalText(text []byte) error
+	String() string
+}](a, b string) string {
+	var sum, more S
+	_ = P(&sum).UnmarshalText([]byte(a))
+	_ = P(&more).UnmarshalText([]byte(b))
+	P(&sum).Add(more)
+	return P(&sum).String()
 }
 
 // addDays adds two tables. The sum has the coarser periods of the two, as [hogapi.DayCount] describes them.
@@ -134,7 +129,7 @@ func sumDays(rows []hogapi.DayCount, length int) []hogapi.DayCount {
 		s := sums[c]
 		sums[c] = hogapi.DayCount{
 			Day: day, Event: r.Event, Acknowledged: s.Acknowledged + r.Acknowledged, Rejected: s.Rejected + r.Rejected, Unconfirmed: s.Unconfirmed + r.Unconfirmed,
-			Digest: addRowDigests(s.Digest, r.Digest),
+			Digest: addDigests[uuidsum.Sum](s.Digest, r.Digest),
 		}
 	}
 	list := make([]hogapi.DayCount, 0, len(sums))

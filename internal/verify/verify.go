@@ -170,8 +170,6 @@ func (v *verifier) seen() (n int64) {
 	return n
 }
 
-// run looks until there is a result. If comparing uuids fails, except by the end of ctx, it returns the
-// result of the counts with the error.
 func (v *verifier) run(ctx context.Context) (*Result, error) {
 	pause, failures, compared := firstLookPause, 0, int64(-1)
 	for {
