@@ -296,7 +296,8 @@ func (b *Backfill) facts() coverage.RecordFacts {
 		total = int(orDefault(p.TotalRuns))
 	}
 	return coverage.RecordFacts{
-		Runs: total, IsEmpty: orDefault(b.TotalRecordsCount) == 0, ID: b.ID, Created: b.CreatedAt, Ended: cmp.Or(orDefault(b.FinishedAt), b.LastUpdatedAt),
+		Runs: total, IsEmpty: orDefault(b.TotalRecordsCount) == 0, ID: b.ID,
+		Created: b.CreatedAt, Ended: cmp.Or(orDefault(b.FinishedAt), b.LastUpdatedAt),
 		Whole: coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt)), DataStart: orDefault(b.AdjustedStartAt), IsOver: b.Status.IsTerminal(),
 		Mark: watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns),
 	}
@@ -324,7 +325,8 @@ func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOpt
 	}
 	days, err := export.schedule().Days()
 	if err != nil {
-		return whole, running, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", mask.Clean(export.Timezone), export.ID)
+		zone := mask.Clean(export.Timezone)
+		return whole, running, fmt.Errorf("hogapi: the time zone %q of export %s is not known here: import _ \"time/tzdata\"", zone, export.ID)
 	}
 	return days.Span(BackfillRange{t.StartAt, t.EndAt}.bounds()), running, nil
 }

@@ -78,8 +78,8 @@ func newProjectClient(c *core, project string) *Client {
 	*client = Client{
 		BatchExports: &BatchExportsService{client}, Backfills: &BackfillsService{client}, Runs: &RunsService{client},
 		AppMetrics: &AppMetricsService{client}, Dashboards: &DashboardsService{client}, Integrations: &IntegrationsService{client},
-		FileDownloads: &FileDownloadsService{client}, IngestionWarnings: &IngestionWarningsService{client}, DataDeletions: &DataDeletionsService{client},
-		core: c, project: project,
+		FileDownloads: &FileDownloadsService{client}, IngestionWarnings: &IngestionWarningsService{client},
+		DataDeletions: &DataDeletionsService{client}, core: c, project: project,
 	}
 	return client
 }

@@ -149,7 +149,8 @@ func (s *DashboardsService) All(
 
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
-	r := endpoint(ops.DashboardsList).refuse(outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes)).with(selected.query())
+	r := endpoint(ops.DashboardsList).with(selected.query())
+	r = r.refuse(outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes))
 	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, func(row *Dashboard) any { return row.ID }, options)
 }
 

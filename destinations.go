@@ -191,13 +191,15 @@ func withReplacement(err error, d Destination) error {
 func (d Destination) check() *outgoing.Refusal {
 	refusal := cmp.Or(
 		outgoing.Misspelt("Destination.Type", d.Type, destination.Types()),
-		outgoing.If(isNil(d.Config), "Destination.Config", "", "a config such as destination.S3{…} or destination.Raw; the service needs it with the type"),
+		outgoing.If(isNil(d.Config), "Destination.Config", "",
+			"a config such as destination.S3{…} or destination.Raw; the service needs it with the type"),
 	)
 	if refusal != nil {
 		return refusal
 	}
 	of := reflect.Indirect(reflect.ValueOf(d.Config)).Type()
-	return outgoing.If(of != reflect.TypeFor[destination.Raw]() && of != configTypes[d.Type], "Destination.Config", fmt.Sprintf("%T", d.Config),
+	isFit := of == reflect.TypeFor[destination.Raw]() || of == configTypes[d.Type]
+	return outgoing.If(!isFit, "Destination.Config", fmt.Sprintf("%T", d.Config),
 		"the config type of "+mask.UnlessKey(string(d.Type))+", or destination.Raw")
 }
 

@@ -122,8 +122,8 @@ func (e *APIError) Is(target error) bool {
 // The sentinels of other answers by their status, and of a 429 that is not about the rate by its code.
 var (
 	statusSentinels = map[int]error{
-		http.StatusUnauthorized: ErrUnauthorized, http.StatusForbidden: ErrForbidden, http.StatusConflict: ErrConflict, http.StatusPaymentRequired: ErrQuota,
-		http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
+		http.StatusUnauthorized: ErrUnauthorized, http.StatusForbidden: ErrForbidden, http.StatusConflict: ErrConflict,
+		http.StatusPaymentRequired: ErrQuota, http.StatusBadRequest: ErrInvalid, http.StatusUnprocessableEntity: ErrInvalid,
 	}
 	fullSentinels = map[string]error{
 		httptry.CodeTooManyBackfills: ErrTooManyBackfills, httptry.CodeTooManyFileDownloads: ErrTooManyFileDownloads,

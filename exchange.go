@@ -238,3 +238,14 @@ func rowsOf[T any](ctx context.Context, body []byte, list string, others map[str
 }
 
 func isComplete[T any](row *T) error { return completeness(row) }
+
+type rowCount struct {
+	Count *int64 `json:"count"`
+}
+
+func (c *rowCount) complete() error {
+	if c.Count == nil || *c.Count < 0 {
+		return errors.New("it has no count of 0 or more")
+	}
+	return nil
+}

@@ -159,17 +159,6 @@ func (r CountRowsRequest) check() *outgoing.Refusal {
 // slowestCount is longer than the 30 seconds after which the service gives up.
 const slowestCount = time.Minute
 
-type rowCount struct {
-	Count *int64 `json:"count"`
-}
-
-func (c *rowCount) complete() error {
-	if c.Count == nil || *c.Count < 0 {
-		return errors.New("it has no count of 0 or more")
-	}
-	return nil
-}
-
 // FileDownloadsService exports data on demand to files, and downloads the files: [Client.FileDownloads].
 // Servers older than May 2026 do not have it: calls return [ErrUnsupported].
 type FileDownloadsService service

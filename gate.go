@@ -115,7 +115,8 @@ func (o GateOptions) check(op Op) error {
 	return refused(op, cmp.Or(
 		outgoing.If(outgoing.LacksUnit(o.MinAge), "Gate.MinAge", o.MinAge.String(), outgoing.WantUnit),
 		outgoing.Negative(map[string]int{"Gate.ContentIDs": o.ContentIDs}),
-		outgoing.If(o.PersonPolicy > PersonPolicyStrip, "Gate.PersonPolicy", policy, "PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"),
+		outgoing.If(o.PersonPolicy > PersonPolicyStrip, "Gate.PersonPolicy", policy,
+			"PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"),
 	))
 }
 

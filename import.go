@@ -175,14 +175,16 @@ func (o ImportOptions) check(source Source) error {
 		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "ImportOptions.MaxRejectShare", share,
 			"above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit"),
 		bad(o.MaxRejects < 0, "ImportOptions.MaxRejects", o.MaxRejects, "a number, or 0 for no limit"),
-		bad(o.VerifyArchiveBytes < -1, "ImportOptions.VerifyArchiveBytes", o.VerifyArchiveBytes, "bytes, 0 for the default of 1 GiB, or -1 for none"),
+		bad(o.VerifyArchiveBytes < -1, "ImportOptions.VerifyArchiveBytes", o.VerifyArchiveBytes,
+			"bytes, 0 for the default of 1 GiB, or -1 for none"),
 	); refusal != nil {
 		return refused(ops.Import, refusal)
 	}
 	name := source.Name()
 	_, readsFiles := unwrap[fileSource](source)
 	return cmp.Or(refused(ops.Import, cmp.Or( // a source without files says itself that it has none
-		bad(name == "" && !readsFiles, "source.Name", "", "a name that stays the same for every run: the checkpoint recognizes the source by it"),
+		bad(name == "" && !readsFiles, "source.Name", "",
+			"a name that stays the same for every run: the checkpoint recognizes the source by it"),
 		bad(!utf8.ValidString(name), "source.Name", name, "a name of UTF-8, since a checkpoint holds no other text"),
 	)), checkImportID(ops.Import, "ImportOptions.ID", o.ID), o.checkFiles(source))
 }

@@ -147,29 +147,24 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 		ev := &made[i]
 		ev.Origin, ev.from.Format = Position(entry.Note.From()), entry.Note.Format
 		ev.UUID, ev.from.Number = entry.Identity(i, ev.UUID)
+		if entry.Note.Original != nil { // a record that is rejected again is kept as before
+			ev.from.Record, ev.from.Cut = entry.Note.Whole(), entry.Note.Original
+			if ev.bad != nil && ev.bad.raw != nil {
+				ev.bad.raw = ev.from.Record
+			}
+		}
 	}
 	return made
 }
 
 func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Note) (events []Event) {
-	record := note.Whole()
-	if cut := note.Original; cut != nil {
-		kept := record
-		defer func() {
-			for i := range events { // a record that is rejected again is kept as before
-				ev := &events[i]
-				ev.from.Record, ev.from.Cut = kept, cut
-				if ev.bad != nil && ev.bad.raw != nil {
-					ev.bad.raw = kept
-				}
-			}
-		}()
-		var err error
-		if record, err = cut.Read(ctx); err != nil {
-			return []Event{BadEvent(Position{}, kept, err)}
-		}
+	record, err := note.Whole(), error(nil)
+	if note.Original != nil {
+		record, err = note.Original.Read(ctx)
 	}
 	switch {
+	case err != nil:
+		return []Event{BadEvent(Position{}, note.Whole(), err)}
 	case record == nil:
 		ev := w.lines.eventOf(text)
 		ev.from.IsFinal = note.IsMapped
@@ -181,7 +176,6 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		ev.from.NeedsMapping = note.IsMapped
 		return []Event{ev}
 	}
-	var err error
 	events, err = w.parse(record)
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the parser")

@@ -133,7 +133,8 @@ func (o RunListOptions) check() *outgoing.Refusal {
 	}
 	return cmp.Or(
 		order(o.Ordering != "" && !creationOrder && !intervalOrder, "one of created_at, -created_at, data_interval_start, -data_interval_start"),
-		outgoing.If(byCreation && byInterval, "Start", "", "either After and Before or Start and End: the service uses one pair and ignores the other"),
+		outgoing.If(byCreation && byInterval, "Start", "",
+			"either After and Before or Start and End: the service uses one pair and ignores the other"),
 		order(byCreation && intervalOrder, "an order by creation with After and Before; orders by interval use Start and End"),
 		order(byInterval && creationOrder, "an order by interval with Start and End; orders by creation use After and Before"),
 		outgoing.Reversed("Before", o.Before, "After", o.After),

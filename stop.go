@@ -86,7 +86,8 @@ func (e *StopError) Unwrap() []error {
 }
 
 var stopSentinels = map[StopReason]error{
-	StopUnauthorized: ErrUnauthorized, StopWrongKey: ErrUnauthorized, StopForbidden: ErrForbidden, StopNotFound: ErrNotFound, StopQuota: ErrQuota,
+	StopUnauthorized: ErrUnauthorized, StopWrongKey: ErrUnauthorized, StopForbidden: ErrForbidden, StopNotFound: ErrNotFound,
+	StopQuota: ErrQuota,
 }
 
 // Is matches the sentinel that fits the reason.

@@ -133,11 +133,14 @@ func CheckValues(keys Keys) *outgoing.Refusal {
 // Check refuses a destination that no server can store. keys is the whole config or the part that
 // an update sends; id is the integration's id, if hasID.
 func Check(kind string, id int64, hasID bool, keys Keys, isNew bool) *outgoing.Refusal {
-	needsID, hasFiles := kind == "Databricks" || kind == "AzureBlob", slices.Contains([]string{"S3", "AwsS3", "S3Compatible", "AzureBlob"}, kind)
+	needsID := kind == "Databricks" || kind == "AzureBlob"
+	hasFiles := slices.Contains([]string{"S3", "AwsS3", "S3Compatible", "AzureBlob"}, kind)
 	isLegacy := isNew && string(keys["legacy_parquet_extension"]) == "true"
 	refusal := cmp.Or(
-		outgoing.If(isNew && kind == "FileDownload", "Destination.Type", "", "another type: downloads have no schedule, so they are no batch exports"),
-		outgoing.If(needsID && !hasID, "Destination.Integration", "", "the id of an integration of the project, which "+kind+" needs in every write"),
+		outgoing.If(isNew && kind == "FileDownload", "Destination.Type", "",
+			"another type: downloads have no schedule, so they are no batch exports"),
+		outgoing.If(needsID && !hasID, "Destination.Integration", "",
+			"the id of an integration of the project, which "+kind+" needs in every write"),
 		outgoing.If(hasID && id <= 0, "Destination.Integration", "", "an id, a number above 0"),
 		outgoing.If(isLegacy, "Destination.Config: legacy_parquet_extension", "",
 			"false or absent: only an older export that writes such names can keep them"),

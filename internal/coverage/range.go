@@ -22,7 +22,8 @@ func (r Range) Check() *outgoing.Refusal {
 		badEnd(r.End.notInCalendar != "", inCalendar),
 		outgoing.If(r.Start.IsUnset(), "Start", "", "a Date, an At, or Beginning, which is never implied"),
 		badEnd(r.End.IsUnset() || r.End.IsBeginning(), "a Date or an At"),
-		badEnd(hasStart && r.Start.IsDate() != r.End.IsDate(), "the same form as Start: two dates for exports by day or week, two instants for all others"),
+		badEnd(hasStart && r.Start.IsDate() != r.End.IsDate(),
+			"the same form as Start: two dates for exports by day or week, two instants for all others"),
 		badEnd(hasStart && !r.Start.t.Before(r.End.t), "later than Start, which is "+r.Start.String()+"; End itself is not covered"),
 	)
 }

@@ -23,7 +23,8 @@ func CheckInterval(start, end time.Time) *outgoing.Refusal {
 	hasBoth := !start.IsZero() && !end.IsZero()
 	return cmp.Or(
 		outgoing.If(hasBoth && end.Before(start), "DataIntervalEnd", end.String(), "not earlier than DataIntervalStart"),
-		outgoing.If(hasBoth && end.Sub(start) > longest, "DataIntervalEnd", end.String(), "at most 7 days after DataIntervalStart: split a longer range"),
+		outgoing.If(hasBoth && end.Sub(start) > longest, "DataIntervalEnd", end.String(),
+			"at most 7 days after DataIntervalStart: split a longer range"),
 	)
 }
 
