@@ -458,3 +458,9 @@ func TestPagesBeforeTheirCount(t *testing.T) {
 	}
 	require.Equal(t, []string{"true false", "false true"}, got)
 }
+
+func TestAWalkThatCannotBegin(t *testing.T) {
+	rows, err := collect(pages.Failed[int](errCut))
+	require.Empty(t, rows)
+	require.ErrorIs(t, err, errCut)
+}
