@@ -26,7 +26,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-const exportSecret = "s3cr3t-0123456789abcdef"
+const exportSecret = vendortest.Secret
 
 // exporter is a Mixpanel with some events a day, and a program that asks it.
 func exporter(t *testing.T, handler http.HandlerFunc) (*clitest.Program, *atomic.Int64) {
@@ -178,8 +178,8 @@ func TestFetchKilled(t *testing.T) {
 	t.Parallel()
 	events := march(4000)
 	for kills, at := range map[int]atVendor{
-		8:  atMixpanel(vendortest.MixpanelOptions{Events: events}),
-		25: atAmplitude(vendortest.AmplitudeOptions{Events: events, MaxBytes: 12 << 10}),
+		8:  atMixpanel(events, nil),
+		25: atAmplitude(events, 12<<10),
 	} {
 		t.Run(at.name, func(t *testing.T) {
 			t.Parallel()
@@ -249,8 +249,6 @@ func TestFetchInterrupted(t *testing.T) {
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 3)
 }
 
-const exportKey = "k3y-0123456789abcdef"
-
 // vendorProgram is a program with the keys of a vendor's server in its environment.
 func vendorProgram(t *testing.T, handler http.Handler) *clitest.Program {
 	t.Helper()
@@ -259,28 +257,15 @@ func vendorProgram(t *testing.T, handler http.Handler) *clitest.Program {
 	p := clitest.New(t, nil)
 	p.Env = []string{
 		"HOGIMPORT_EXPORT_HOST=" + server.URL,
-		"MIXPANEL_SERVICE_ACCOUNT=importer", "MIXPANEL_SERVICE_ACCOUNT_SECRET=" + exportSecret, "MIXPANEL_PROJECT_ID=77",
-		"AMPLITUDE_API_KEY=" + exportKey, "AMPLITUDE_SECRET_KEY=" + exportSecret,
+		"MIXPANEL_SERVICE_ACCOUNT=" + vendortest.User, "MIXPANEL_SERVICE_ACCOUNT_SECRET=" + exportSecret, "MIXPANEL_PROJECT_ID=" + vendortest.Project,
+		"AMPLITUDE_API_KEY=" + vendortest.Key, "AMPLITUDE_SECRET_KEY=" + exportSecret,
 	}
 	return p
 }
 
 // march are 12 days of events: some offline, some twice, some without an id.
 func march(count int) []vendortest.Event {
-	return vendortest.Generate(vendortest.GenerateOptions{
-		From: time.Date(2024, 2, 25, 0, 0, 0, 0, time.UTC), To: time.Date(2024, 3, 8, 0, 0, 0, 0, time.UTC),
-		Count: count, Offline: 0.05, Duplicated: 0.03, NoID: 0.02, Seed: 18,
-	})
-}
-
-func newMixpanel(o vendortest.MixpanelOptions) *vendortest.Mixpanel {
-	o.ServiceUser, o.ServiceSecret, o.ProjectID = "importer", exportSecret, "77"
-	return vendortest.NewMixpanel(o)
-}
-
-func newAmplitude(o vendortest.AmplitudeOptions) *vendortest.Amplitude {
-	o.APIKey, o.SecretKey = exportKey, exportSecret
-	return vendortest.NewAmplitude(o)
+	return vendortest.Generate(time.Date(2024, 2, 25, 0, 0, 0, 0, time.UTC), time.Date(2024, 3, 8, 0, 0, 0, 0, time.UTC), count, 18)
 }
 
 // records are the lines of all files of an export, by the beginning of their $insert_id.
@@ -310,7 +295,7 @@ func requireExport(t *testing.T, dir string, events []vendortest.Event, isIn fun
 	want := map[string]int{}
 	for _, e := range events {
 		if isIn(e) {
-			want[e.ID[:8]] += max(e.Copies, 1)
+			want[e.ID[:8]] += e.Copies
 		}
 	}
 	require.NotEmpty(t, want)
@@ -328,13 +313,13 @@ type atVendor struct {
 	isIn   func(vendortest.Event) bool
 }
 
-func atMixpanel(o vendortest.MixpanelOptions) atVendor {
-	m := newMixpanel(o)
+func atMixpanel(events []vendortest.Event, zone *time.Location) atVendor {
+	m := vendortest.NewMixpanel(events, zone)
 	return atVendor{"mixpanel", m, m.Slow, &m.Log, func(e vendortest.Event) bool { return m.Day(e) >= "2024-02-27" && m.Day(e) <= "2024-03-06" }}
 }
 
-func atAmplitude(o vendortest.AmplitudeOptions) atVendor {
-	a := newAmplitude(o)
+func atAmplitude(events []vendortest.Event, maxBytes int64) atVendor {
+	a := vendortest.NewAmplitude(events, maxBytes)
 	return atVendor{"amplitude", a, a.Slow, &a.Log, func(e vendortest.Event) bool { return a.Hour(e) >= "20240227T00" && a.Hour(e) <= "20240306T23" }}
 }
 
@@ -348,13 +333,12 @@ func TestFetchFromVendors(t *testing.T) {
 		requests int // of Amplitude at least
 		says     string
 	}{
-		"mixpanel":                       {atMixpanel(vendortest.MixpanelOptions{Events: many}), nil, 9, ""},
-		"mixpanel, by three days":        {atMixpanel(vendortest.MixpanelOptions{Events: many}), []string{"--days", "3"}, 4, ""},
-		"mixpanel, an old project":       {atMixpanel(vendortest.MixpanelOptions{Events: many, Zone: pacific(t)}), []string{"--zone", "US/Pacific"}, 9, ""},
-		"amplitude":                      {atAmplitude(vendortest.AmplitudeOptions{Events: many}), nil, 9, ""},
-		"amplitude, too large for a day": {atAmplitude(vendortest.AmplitudeOptions{Events: many, MaxBytes: 12 << 10}), nil, 9 * 3, ""},
-		"amplitude, small files":         {atAmplitude(vendortest.AmplitudeOptions{Events: many, PartRows: 7}), nil, 9, ""},
-		"amplitude, days without events": {atAmplitude(vendortest.AmplitudeOptions{Events: few}), nil, 9, "Files without an event: "},
+		"mixpanel":                       {atMixpanel(many, nil), nil, 9, ""},
+		"mixpanel, by three days":        {atMixpanel(many, nil), []string{"--days", "3"}, 4, ""},
+		"mixpanel, an old project":       {atMixpanel(many, pacific(t)), []string{"--zone", "US/Pacific"}, 9, ""},
+		"amplitude":                      {atAmplitude(many, 0), nil, 9, ""},
+		"amplitude, too large for a day": {atAmplitude(many, 12<<10), nil, 9 * 3, ""},
+		"amplitude, days without events": {atAmplitude(few, 0), nil, 9, "Files without an event: "},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -386,7 +370,7 @@ func TestFetchedFilesByPattern(t *testing.T) {
 	events := march(300)
 	for _, pattern := range []string{"export/*", "export/mixpanel-*.json.gz", "exp*/*"} {
 		server, p := clitest.Serve(t)
-		p.Env = append(p.Env, vendorProgram(t, newMixpanel(vendortest.MixpanelOptions{Events: events})).Env...)
+		p.Env = append(p.Env, vendorProgram(t, vendortest.NewMixpanel(events, nil)).Env...)
 		p.Ends(t, 0, "fetch", "mixpanel", "--days", "31", "--from", "2024-02-20", "--to", "2024-03-10", "export")
 		p.Ends(t, 0, "run", pattern, "--format", "mixpanel", "--yes")
 		want := slices.DeleteFunc(slices.Clone(events), func(e vendortest.Event) bool { return e.User+e.Device == "" })
@@ -402,13 +386,10 @@ var (
 // The recipes lead from the vendor's keys to a verified import: their commands are run word for word, by a shell.
 func TestRecipes(t *testing.T) {
 	t.Parallel()
-	events := vendortest.Generate(vendortest.GenerateOptions{
-		From: time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), To: time.Date(2023, 12, 10, 0, 0, 0, 0, time.UTC),
-		Count: 3000, Offline: 0.02, Duplicated: 0.03, NoID: 0.02, Seed: 7,
-	}) // some offline, some twice, some without an id
+	events := vendortest.Generate(time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC), time.Date(2023, 12, 10, 0, 0, 0, 0, time.UTC), 3000, 7)
 	for name, vendor := range map[string]http.Handler{
-		"mixpanel.md":  newMixpanel(vendortest.MixpanelOptions{Events: events}),
-		"amplitude.md": newAmplitude(vendortest.AmplitudeOptions{Events: events}),
+		"mixpanel.md":  vendortest.NewMixpanel(events, nil),
+		"amplitude.md": vendortest.NewAmplitude(events, 0),
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

@@ -68,10 +68,6 @@ func TestHelpSaysWhatIsNotPlain(t *testing.T) {
       mixpanel: write the id of a device as "$device:ID";
       needed with --links where the export has such ids: check says so
 `)
-	clitest.Says(t, help, "stop when more is rejected: a NUMBER, a share such as 5%, or none for no limit; records that are left out do not count")
-	help = p.Run(t, "check", "--help").Stdout
-	clitest.Says(t, help, "none for no limit; records that are left out do not count")
-	clitest.Says(t, help, "write each record that is left out to a FILE, with its place and reason: a line of JSON each")
 }
 
 func TestCompletion(t *testing.T) {

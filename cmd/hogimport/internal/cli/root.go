@@ -105,26 +105,12 @@ func newRoot(a *app) *cobra.Command {
 	})
 	root.PersistentFlags().BoolVar(&a.json, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVar(&a.log, "log", "text", "the `FORM` of progress, warnings and errors: text or json")
-	root.AddCommand(commands(a)...)
+	root.AddCommand(newFetchCommand(a), newRunCommand(a), newStatusCommand(a), newFixCommand(a), newFormatsCommand(a),
+		newCheckCommand(a), newVerifyCommand(a), newUndoCommand(a), newTrialCommand(a))
 	root.SuggestionsMinimumDistance = 2
 	completeValues(root)
 	setHelp(root)
 	return root
-}
-
-// commands returns all commands. The help lists them by name.
-func commands(a *app) []*cobra.Command {
-	return []*cobra.Command{
-		newFetchCommand(a),
-		newRunCommand(a),
-		newStatusCommand(a),
-		newFixCommand(a),
-		newFormatsCommand(a),
-		newCheckCommand(a),
-		newVerifyCommand(a),
-		newUndoCommand(a),
-		newTrialCommand(a),
-	}
 }
 
 // begin takes flags from the environment and checks the flags of all commands.

@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"bytes"
 	"cmp"
 	"context"
 	"fmt"
@@ -37,7 +36,7 @@ type taken struct {
 	uuid  uuid.UUID
 	place hogapi.Position
 	raw   string // the beginning of the record; empty where a line is the event
-	event hogapi.Event
+	sent  storedEvent
 }
 
 // newSpread reads all files to count the events of each day. It calls seen from time to time.
@@ -153,7 +152,7 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 			if ev.UUID == uuid.Nil {
 				ev.UUID = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Appendf(nil, "%s %d %d", s.id, day, n))
 			}
-			s.taken = append(s.taken, s.note(ev))
+			s.taken = append(s.taken, taken{ev.UUID, ev.Position, string(s.raw), storedEvent{ev.Name, ev.DistinctID, ev.Timestamp.UTC()}})
 			if isAt && ev.Position != after {
 				isAfter = true
 			}
@@ -163,12 +162,6 @@ func (s *spread) Events(ctx context.Context, after hogapi.Position) iter.Seq2[ho
 			}
 		}
 	}
-}
-
-// note keeps the fields of an event that are shown.
-func (s *spread) note(ev hogapi.Event) taken {
-	kept := hogapi.Event{Name: ev.Name, DistinctID: ev.DistinctID, Timestamp: ev.Timestamp, RawProperties: bytes.Clone(ev.RawProperties)}
-	return taken{uuid: ev.UUID, place: ev.Position, raw: string(s.raw), event: kept}
 }
 
 // sample returns the events that the last walk has taken. The walk must have ended.

@@ -108,7 +108,11 @@ func (t *trial) run(ctx context.Context) error {
 	}
 	receipt, err := t.send(ctx, client, s, sample, hogapi.ImportOptions{ID: s.kept.ID, Gate: t.in.gate(), MaxRejectShare: -1}, "")
 	if err != nil {
-		return t.unsent(&importError{err: err, state: s, receipt: receipt})
+		f := (&importError{err: err, state: s, receipt: receipt}).fault()
+		if f.code == codeProject {
+			f.todo = "check --project-key (phc_…) and --host, and run again"
+		}
+		return f
 	}
 	if receipt.Acknowledged == 0 {
 		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was accepted: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
@@ -176,14 +180,6 @@ func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 	}
 	s.kept.Total = sample.size()
 	return sample, nil
-}
-
-func (t *trial) unsent(e *importError) error {
-	f := *e.fault()
-	if f.code == codeProject {
-		f.todo = "check --project-key (phc_…) and --host, and run again"
-	}
-	return &f
 }
 
 func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
@@ -284,7 +280,7 @@ func (r *storedRow) isAsSent() bool {
 func chosen(sample []taken) []taken {
 	const most = 10
 	sample = slices.Clone(sample)
-	slices.SortStableFunc(sample, func(a, b taken) int { return a.event.Timestamp.Compare(b.event.Timestamp) })
+	slices.SortStableFunc(sample, func(a, b taken) int { return a.sent.Time.Compare(b.sent.Time) })
 	if len(sample) <= most {
 		return sample
 	}
@@ -292,8 +288,8 @@ func chosen(sample []taken) []taken {
 	names := map[string]bool{}
 	for k := range most {
 		part := sample[k*len(sample)/most : (k+1)*len(sample)/most]
-		i := max(0, slices.IndexFunc(part, func(e taken) bool { return !names[e.event.Name] }))
-		names[part[i].event.Name] = true
+		i := max(0, slices.IndexFunc(part, func(e taken) bool { return !names[e.sent.Event] }))
+		names[part[i].sent.Event] = true
 		list = append(list, part[i])
 	}
 	return list
@@ -306,7 +302,7 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 	values := allTimeOf(importID)
 	var names []string
 	for i, e := range list {
-		rows[i] = storedRow{UUID: e.uuid.String(), Place: placeText(paths, e.place), Record: e.raw, Sent: storedEvent{e.event.Name, e.event.DistinctID, e.event.Timestamp.UTC()}}
+		rows[i] = storedRow{UUID: e.uuid.String(), Place: placeText(paths, e.place), Record: e.raw, Sent: e.sent}
 		place[rows[i].UUID] = i
 		name := fmt.Sprintf("uuid_%d", i)
 		values[name] = rows[i].UUID

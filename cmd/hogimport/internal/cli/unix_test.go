@@ -46,7 +46,6 @@ func startOnTerminal(t *testing.T, p *clitest.Program, args ...string) *terminal
 func startOnTerminalOf(t *testing.T, columns uint16, p *clitest.Program, args ...string) *terminal {
 	t.Helper()
 	cmd := p.Command(t.Context(), t, args...)
-	cmd.Stdin = nil
 	cmd.Env = append(cmd.Env, "TERM=xterm")
 	tty, err := pty.StartWithSize(cmd, &pty.Winsize{Rows: 24, Cols: columns})
 	require.NoError(t, err)
@@ -324,7 +323,7 @@ mount -o remount,size=64m disk
 	args := append(unshare[1:], "sh", "-c", script, "sh", clitest.Binary(t), "run", "events.jsonl", "--yes", "--rate", "none", "--max-rejects", "20%", "--state", "disk/state")
 	cmd := exec.CommandContext(t.Context(), unshare[0], args...)
 	cmd.Dir, cmd.Env = p.Dir, append(p.Env, "PATH="+os.Getenv("PATH"))
-	r := clitest.Finish(t, cmd)
+	r := clitest.Start(t, cmd)()
 	assert.Contains(t, r.Stdout, "first: 4\n", r.Stderr)
 	clitest.Says(t, r.Stderr, "no space left on device", "make room on the disk, and run the same command again: it continues where it stopped")
 	require.Contains(t, r.Stdout, "second: 0\n", r.Stderr)

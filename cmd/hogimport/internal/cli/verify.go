@@ -90,7 +90,8 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet", next: []page.Step{{Text: "Run it to its end.", Command: s.again()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		last, _, _ := s.progress()
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify", next: []page.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
+		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify",
+			next: []page.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
 	}
 	client, here, err := v.clientOf(ctx, &v.project, s, v.resend)
 	if err != nil {

@@ -60,9 +60,8 @@ func Binary(t testing.TB) string {
 
 // Program is how the program is run: in a folder, with an environment of which nothing comes from the test's own.
 type Program struct {
-	Dir   string
-	Env   []string
-	Stdin string
+	Dir string
+	Env []string
 }
 
 // New is a program in a folder of its own. Its environment names a fake and its keys, and no HOME.
@@ -133,7 +132,7 @@ type Result struct {
 func (p *Program) Command(ctx context.Context, t testing.TB, args ...string) *exec.Cmd {
 	t.Helper()
 	cmd := exec.CommandContext(ctx, Binary(t), args...) //nolint:contextcheck // building it has the test's
-	cmd.Dir, cmd.Env, cmd.Stdin = p.Dir, p.Env, strings.NewReader(p.Stdin)
+	cmd.Dir, cmd.Env = p.Dir, p.Env
 	return cmd
 }
 
@@ -142,7 +141,7 @@ func (p *Program) Run(t testing.TB, args ...string) Result {
 	t.Helper()
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
-	return Finish(t, p.Command(ctx, t, args...))
+	return Start(t, p.Command(ctx, t, args...))()
 }
 
 // Ends runs the program to its end, and requires an exit code.
@@ -158,15 +157,9 @@ func (p *Program) Shell(t testing.TB, code int, command string) Result {
 	t.Helper()
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir, cmd.Env = p.Dir, slices.Concat(p.Env, []string{"PATH=" + filepath.Dir(Binary(t)) + ":/usr/bin:/bin"})
-	r := Finish(t, cmd)
+	r := Start(t, cmd)()
 	require.Equal(t, code, r.Code, "%s\n%s%s", command, r.Stdout, r.Stderr)
 	return r
-}
-
-// Finish runs a command to its end.
-func Finish(t testing.TB, cmd *exec.Cmd) Result {
-	t.Helper()
-	return Start(t, cmd)()
 }
 
 // Until runs the program until a condition holds, sends it a signal, and waits for its end.

@@ -37,7 +37,8 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	switch {
 	case t.Live == 0:
 		v.Level, v.Title = Warn, "The time zone could not be tested"
-		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: if this is one, give the zone of its settings with --zone, and compare one event whose time you know."
+		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: " +
+			"if this is one, give the zone of its settings with --zone, and compare one event whose time you know."
 	case fits > 0.5:
 		v.Level, v.Title, v.Text = Good, "The times fit "+chosen.String(), fitting
 	case t.IsLocal():

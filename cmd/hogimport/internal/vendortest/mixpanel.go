@@ -10,29 +10,17 @@ import (
 	"time"
 )
 
-// MixpanelOptions describe a project of Mixpanel.
-type MixpanelOptions struct {
-	Secret string // the project's secret: the user of basic auth, with an empty password
-
-	ServiceUser   string // or a service account, which has to name the project
-	ServiceSecret string
-	ProjectID     string
-
-	Events []Event
-	// Zone is the time zone of a project made before 2023: days are days in that zone, and times are local times
-	// written as if they were UTC. Nil stands for a newer project, which uses UTC.
-	Zone *time.Location
-}
-
 // Mixpanel is the raw export API, GET /api/2.0/export, of one project.
 type Mixpanel struct {
 	server
-	o MixpanelOptions
+	events []Event
+	zone   *time.Location
 }
 
-// NewMixpanel returns a server that holds the events of options.
-func NewMixpanel(options MixpanelOptions) *Mixpanel {
-	m := &Mixpanel{o: options}
+// NewMixpanel returns a server that holds events. The zone is the one of a project made before 2023: days are days in
+// that zone, and times are local times written as if they were UTC. Nil stands for a newer project, which uses UTC.
+func NewMixpanel(events []Event, zone *time.Location) *Mixpanel {
+	m := &Mixpanel{events: events, zone: zone}
 	m.path, m.check, m.answer = "/api/2.0/export", m.ask, m.give
 	return m
 }
@@ -63,20 +51,13 @@ func (m *Mixpanel) ask(r *http.Request, asked *Request) (f *failure) {
 }
 
 func (m *Mixpanel) authorize(r *http.Request, asked *Request) *failure {
-	user, password, ok := r.BasicAuth()
-	project := asked.Query.Get("project_id")
-	switch {
-	case !ok || user == "":
-		return refusal(http.StatusUnauthorized, "no credentials")
-	case m.o.Secret != "" && user == m.o.Secret && password == "":
-	case m.o.ServiceUser != "" && user == m.o.ServiceUser && password == m.o.ServiceSecret:
-		if project == "" {
-			return refusal(http.StatusBadRequest, "project_id is a required parameter for service accounts")
-		}
-	default:
+	user, password, _ := r.BasicAuth()
+	switch project := asked.Query.Get("project_id"); {
+	case user != User || password != Secret:
 		return refusal(http.StatusUnauthorized, "invalid credentials")
-	}
-	if project != "" && project != m.o.ProjectID {
+	case project == "":
+		return refusal(http.StatusBadRequest, "project_id is a required parameter for service accounts")
+	case project != Project:
 		return refusal(http.StatusForbidden, "no access to this project")
 	}
 	return nil
@@ -96,10 +77,10 @@ func day(text, name string) (time.Time, *failure) {
 // clock returns a time in the form of the project: the real time, or the local time of its zone as if it was
 // UTC.
 func (m *Mixpanel) clock(at time.Time) time.Time {
-	if m.o.Zone == nil {
+	if m.zone == nil {
 		return at.UTC()
 	}
-	at = at.In(m.o.Zone)
+	at = at.In(m.zone)
 	return time.Date(at.Year(), at.Month(), at.Day(), at.Hour(), at.Minute(), at.Second(), at.Nanosecond(), time.UTC)
 }
 
@@ -121,26 +102,21 @@ func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request) 
 // lines returns the requested records, in another order each time.
 func (m *Mixpanel) lines(asked *Request) []byte {
 	var records [][]byte
-	for i, e := range m.o.Events {
+	for _, e := range m.events {
 		at := m.clock(e.Time)
 		if !at.Before(asked.From) && at.Before(asked.To.Add(asked.Step)) {
-			records = append(records, slices.Repeat([][]byte{m.record(i, e)}, max(e.Copies, 1))...)
+			records = append(records, slices.Repeat([][]byte{m.record(e)}, e.Copies)...)
 		}
 	}
 	rand.Shuffle(len(records), func(i, j int) { records[i], records[j] = records[j], records[i] })
 	return bytes.Join(append(records, nil), []byte("\n"))
 }
 
-// record returns one line of the export, like a real line: a version that is a number or a text, ids in several
-// forms.
-func (m *Mixpanel) record(index int, e Event) []byte {
+// record returns one line of the export, with the fields that are read.
+func (m *Mixpanel) record(e Event) []byte {
 	p := map[string]any{
 		"time": m.clock(e.Time).UnixMilli(), "$insert_id": strings.ReplaceAll(e.ID, "-", "")[:16],
-		"$mp_api_timestamp_ms": e.Received.UnixMilli(), "mp_processing_time_ms": e.Received.UnixMilli() + 1200,
-		"$browser": "Chrome", "$os": "Mac OS X", "$city": "Lyon", "mp_country_code": "FR", "mp_lib": "web", "plan": e.Plan,
-	}
-	if p["$browser_version"] = any(122); index%3 == 0 {
-		p["$browser_version"] = "91.0.4472.101"
+		"$mp_api_timestamp_ms": e.Received.UnixMilli(), "mp_processing_time_ms": e.Received.UnixMilli() + 1200, "plan": e.Plan,
 	}
 	switch {
 	case e.User != "":

@@ -22,13 +22,11 @@ import (
 
 var (
 	january = time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC)
-	events  = vendortest.Generate(vendortest.GenerateOptions{
-		From: january, To: january.AddDate(0, 0, 10), Count: 3000, Duplicated: 0.01, NoID: 0.02, Offline: 0.01,
-	})
+	events  = vendortest.Generate(january, january.AddDate(0, 0, 10), 3000, 1)
 )
 
 func days(from, to string) string {
-	return "/api/2.0/export?time_in_ms=true&from_date=" + from + "&to_date=" + to
+	return "/api/2.0/export?project_id=77&time_in_ms=true&from_date=" + from + "&to_date=" + to
 }
 
 func hours(start, end string) string { return "/api/2/export?start=" + start + "&end=" + end }
@@ -45,10 +43,10 @@ func ask(h http.Handler, path, user, password string, encodings ...string) *http
 	return w
 }
 
-// mixpanel asks for records with the project's secret.
+// mixpanel asks for records.
 func mixpanel(t *testing.T, m *vendortest.Mixpanel, from, to string) (records []map[string]any) {
 	t.Helper()
-	w := ask(m, days(from, to), "secret", "")
+	w := ask(m, days(from, to), vendortest.User, vendortest.Secret)
 	require.Equal(t, 200, w.Code, w.Body)
 	return decoded(t, w.Body)
 }
@@ -84,7 +82,7 @@ func ids(records []map[string]any) (ids []string) {
 // amplitude asks for records, and the names of their files.
 func amplitude(t *testing.T, a *vendortest.Amplitude, start, end string) (records []map[string]any, names []string) {
 	t.Helper()
-	w := ask(a, hours(start, end), "key", "secret")
+	w := ask(a, hours(start, end), vendortest.Key, vendortest.Secret)
 	if w.Code == 404 {
 		return nil, nil
 	}
@@ -105,7 +103,7 @@ func TestMixpanelDays(t *testing.T) {
 	losAngeles, err := time.LoadLocation("America/Los_Angeles")
 	require.NoError(t, err)
 	for _, zone := range []*time.Location{nil, losAngeles} {
-		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{Secret: "secret", Events: events, Zone: zone})
+		m := vendortest.NewMixpanel(events, zone)
 		want := map[string]int{}
 		for _, e := range events {
 			day := e.Time.Format(time.DateOnly)
@@ -137,7 +135,7 @@ func TestMixpanelDays(t *testing.T) {
 		all := mixpanel(t, m, "2023-12-31", "2024-01-10")
 		require.Len(t, all, total, "both days are part of the range")
 		require.Len(t, m.Log.Twice(), 11)
-		w := ask(m, days("2023-12-31", "2024-01-10"), "secret", "", "gzip")
+		w := ask(m, days("2023-12-31", "2024-01-10"), vendortest.User, vendortest.Secret, "gzip")
 		again := decoded(t, strings.NewReader(unpacked(t, w.Body)))
 		require.NotEqual(t, all, again)
 		require.Equal(t, ids(all), ids(again))
@@ -146,10 +144,10 @@ func TestMixpanelDays(t *testing.T) {
 
 // Every event is in the answer for the hour in which it was stored, and in no other.
 func TestAmplitudeHours(t *testing.T) {
-	a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events, PartRows: 5})
+	a := vendortest.NewAmplitude(events, 0)
 	form := regexp.MustCompile(`^318274/318274_2024-0[12]-\d\d_(\d|1\d|2[0-3])#\d+\.json\.gz$`)
 	seen := map[string]bool{}
-	total, late, noUUID := 0, 0, 0
+	total, late := 0, 0
 	for at := january; at.Before(january.AddDate(0, 0, 32)); at = at.Add(6 * time.Hour) {
 		records, names := amplitude(t, a, at.Format("20060102T15"), at.Add(5*time.Hour).Format("20060102T15"))
 		for _, name := range names {
@@ -167,14 +165,10 @@ func TestAmplitudeHours(t *testing.T) {
 			if stored.Sub(happened) > 24*time.Hour {
 				late++
 			}
-			if r["uuid"] == nil {
-				noUUID++
-			}
 		}
 	}
 	require.Equal(t, vendortest.Rows(events), total)
 	require.Positive(t, late)
-	require.Positive(t, noUUID)
 	require.Empty(t, a.Log.Twice())
 	require.Equal(t, "20240101T00", a.Hour(vendortest.Event{Received: january.Add(59 * time.Minute)}))
 }
@@ -182,10 +176,8 @@ func TestAmplitudeHours(t *testing.T) {
 func TestRefusals(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		time.Sleep(time.Until(january.Add(50 * time.Hour))) // the bubble begins with the year 2000
-		m := vendortest.NewMixpanel(vendortest.MixpanelOptions{
-			Secret: "secret", ServiceUser: "robot", ServiceSecret: "word", ProjectID: "7", Events: events,
-		})
-		a := vendortest.NewAmplitude(vendortest.AmplitudeOptions{APIKey: "key", SecretKey: "secret", Events: events, MaxBytes: 20_000})
+		m, a := vendortest.NewMixpanel(events, nil), vendortest.NewAmplitude(events, 20_000)
+		const user, key, secret = vendortest.User, vendortest.Key, vendortest.Secret
 		good, hour := days("2024-01-01", "2024-01-02"), hours("20240101T00", "20240101T00")
 		for _, c := range []struct {
 			vendor               http.Handler
@@ -195,27 +187,27 @@ func TestRefusals(t *testing.T) {
 		}{
 			{m, good, "", "", 401, "credentials"},
 			{m, good, "guess", "", 401, "credentials"},
-			{m, good, "robot", "word", 400, "project_id"},
-			{m, good + "&project_id=7", "robot", "word", 200, ""},
-			{m, good + "&project_id=8", "robot", "word", 403, "project"},
-			{m, "/api/2.0/events", "secret", "", 404, "path"},
-			{m, "/api/2.0/export", "secret", "", 400, "from_date"},
-			{m, days("20240101", "2024-01-02"), "secret", "", 400, "from_date"},
-			{m, days("2024-01-02", "2024-01-01"), "secret", "", 400, "before"},
-			{m, days("2024-01-02", "2024-01-03"), "secret", "", 200, ""},
-			{m, days("2024-01-02", "2024-01-04"), "secret", "", 400, "today"},
-			{m, good + "&limit=10", "secret", "", 400, "limit"},
-			{m, strings.Replace(good, "true", "1", 1), "secret", "", 400, "seconds"},
+			{m, strings.Replace(good, "project_id", "x", 1), user, secret, 400, "project_id"},
+			{m, good, user, secret, 200, ""},
+			{m, strings.Replace(good, "77", "78", 1), user, secret, 403, "project"},
+			{m, "/api/2.0/events", user, secret, 404, "path"},
+			{m, "/api/2.0/export?project_id=77", user, secret, 400, "from_date"},
+			{m, days("20240101", "2024-01-02"), user, secret, 400, "from_date"},
+			{m, days("2024-01-02", "2024-01-01"), user, secret, 400, "before"},
+			{m, days("2024-01-02", "2024-01-03"), user, secret, 200, ""},
+			{m, days("2024-01-02", "2024-01-04"), user, secret, 400, "today"},
+			{m, good + "&limit=10", user, secret, 400, "limit"},
+			{m, strings.Replace(good, "true", "1", 1), user, secret, 400, "seconds"},
 
-			{a, hour, "key", "guess", 401, "key"},
-			{a, hour, "key", "secret", 200, ""},
-			{a, hours("20240101", "20240101T00"), "key", "secret", 400, "start"},
-			{a, hours("20240101T00", ""), "key", "secret", 400, "end"},
-			{a, hours("20240101T01", "20240101T00"), "key", "secret", 400, "before"},
-			{a, hours("20230101T00", "20240101T00"), "key", "secret", 400, "365"},
-			{a, hours("20220101T00", "20221231T23"), "key", "secret", 404, "not found"},
-			{a, hours("20240101T00", "20240102T20"), "key", "secret", 400, "20000 bytes"},
-			{a, hours("20240103T01", "20240103T02"), "key", "secret", 404, "not found"}, // not ready
+			{a, hour, key, "guess", 401, "key"},
+			{a, hour, key, secret, 200, ""},
+			{a, hours("20240101", "20240101T00"), key, secret, 400, "start"},
+			{a, hours("20240101T00", ""), key, secret, 400, "end"},
+			{a, hours("20240101T01", "20240101T00"), key, secret, 400, "before"},
+			{a, hours("20230101T00", "20240101T00"), key, secret, 400, "365"},
+			{a, hours("20220101T00", "20221231T23"), key, secret, 404, "not found"},
+			{a, hours("20240101T00", "20240102T20"), key, secret, 400, "20000 bytes"},
+			{a, hours("20240103T01", "20240103T02"), key, secret, 404, "not found"}, // not ready
 		} {
 			w := ask(c.vendor, c.path, c.user, c.password)
 			require.Equal(t, c.status, w.Code, c.path)
