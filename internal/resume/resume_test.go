@@ -165,7 +165,4 @@ func TestWhatIsNotOfTheImport(t *testing.T) {
 		require.True(t, ok, text)
 		assert.Equal(t, "checkpoint: "+field, unfit.Field)
 	}
-	s, err := Read[wire.Position]([]byte(`{"version":2,"import":"imp","state":{"totals":{"read":1,"acknowledged":1}}}`), of)
-	require.NoError(t, err)
-	assert.Equal(t, onlyProtocol, s.Protocol, "older releases knew one")
 }
