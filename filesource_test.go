@@ -64,11 +64,7 @@ const someVisits = `{"id":"0190a6a5-6f6c-7000-8000-000000000001","visitor":"ann"
 func TestFileSource(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	folder := t.TempDir()
-	options := hogapi.ImportOptions{
-		ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1,
-		Checkpoint: hogapi.FileCheckpoint(filepath.Join(folder, "checkpoint")), Rejects: hogapi.RejectFile(filepath.Join(folder, "rejects")),
-	}
+	options := hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced, MaxRejectShare: -1, Checkpoint: checkpointOnly(t), Rejects: ignoreRejects}
 	path := writeFile(t, "visits.jsonl", someVisits)
 	receipt := imported(t, server.Client(t), hogapi.FileSource(visits, path), &options)
 	requireBalanced(t, receipt)
@@ -82,31 +78,6 @@ func TestFileSource(t *testing.T) {
 	changed.Options = "v2"
 	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(changed, path), &options)
 	assert.Equal(t, "checkpoint: begun with the source", requireInputError(t, err).Field)
-
-	// A corrected format imports the rejects. The project then holds the events that the corrected format makes of the file.
-	corrected := visits
-	corrected.Convert = func(record []byte) ([]hogapi.Event, error) {
-		var v map[string]any
-		if err := json.Unmarshal(record, &v); err != nil {
-			return nil, err
-		}
-		if v["page"] == nil {
-			v["page"] = "(none)"
-		}
-		if v["visitor"] == "" {
-			v["visitor"] = "nobody"
-		}
-		record, err := json.Marshal(v)
-		if err != nil {
-			return nil, err
-		}
-		return visits.Convert(record)
-	}
-	again := hogapi.ImportOptions{ID: "visits-rejects", Rate: hogapi.Unpaced}
-	imported(t, server.Client(t), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), corrected.Convert), &again)
-	direct := hogapitest.New()
-	imported(t, direct.Client(t), hogapi.FileSource(corrected, writeFile(t, "other.jsonl", someVisits)), &hogapi.ImportOptions{ID: "visits", Rate: hogapi.Unpaced})
-	assert.Equal(t, stored(t, direct), stored(t, server))
 }
 
 // Equal records in different files are one event, also where one ends a file and the other begins the next.
