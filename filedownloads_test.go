@@ -9,7 +9,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -224,42 +223,6 @@ func downloads(files step) roundTrip {
 		}
 		return answer(r, 200, fmt.Sprintf(`{"status":"Completed","files":["%s","%s"],"records_completed":2}`, fileA, fileB)), nil
 	}
-}
-
-func TestDownloadAllWritesWholeFiles(t *testing.T) {
-	folder := filepath.Join(t.TempDir(), "a", "b")
-	steps := newScript(cutAt(7, file, nil), fails(&os.PathError{Op: "x"}))
-	client := newFakeClient(t, downloads(steps.RoundTrip), WithRetryPolicy(RetryPolicy{MaxTries: 1}))
-	o := &FolderOptions{Extension: ".jsonl.gz"}
-	paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
-	require.ErrorAs(t, err, new(*DownloadError))
-	assert.Empty(t, paths)
-	one, other := filepath.Join(folder, fileA.String()+".jsonl.gz"), filepath.Join(folder, fileB.String()+".jsonl.gz")
-	assert.Equal(t, []string{one + ".part", one + ".part.size"}, filesIn(t, folder), "nothing looks whole")
-
-	s := &storage{steps: []step{file}}
-	client = newFakeClient(t, downloads(s.RoundTrip))
-	paths, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
-	require.NoError(t, err)
-	assert.Equal(t, []string{one, other}, paths)
-	assert.Equal(t, []string{"bytes=7-", ""}, s.ranges, "what was there is kept")
-	assert.Equal(t, paths, filesIn(t, folder))
-	for _, path := range paths {
-		content, err := os.ReadFile(path)
-		require.NoError(t, err)
-		assert.Equal(t, testContent, string(content))
-	}
-	paths, err = client.FileDownloads.DownloadAll(t.Context(), downloadA, folder, o)
-	require.NoError(t, err)
-	assert.Equal(t, []string{one, other}, paths)
-	assert.Len(t, s.ranges, 2, "what is whole is not downloaded again")
-}
-
-func filesIn(t *testing.T, folder string) (paths []string) {
-	t.Helper()
-	paths, err := filepath.Glob(filepath.Join(folder, "*"))
-	require.NoError(t, err)
-	return paths
 }
 
 func TestDownloadAllNeedsACompletedDownload(t *testing.T) {

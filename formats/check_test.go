@@ -94,22 +94,3 @@ func TestCheckOfUUIDs(t *testing.T) {
 	assert.Equal(t, map[string]int64{formats.UUIDOfVendor: 1, formats.UUIDOfID: 2, formats.UUIDOfContent: 1}, r.UUIDs)
 	assert.EqualValues(t, 1, r.DoubleIDs)
 }
-
-// The examples have a record of each way to name a person: before the login, and after it.
-func TestCheckShowsRecordsOfEachKind(t *testing.T) {
-	t.Parallel()
-	lines := strings.Repeat(`{"distinct_id":"a device"}`+"\n", 20) + strings.Repeat(`{"distinct_id":"ann@example.com","anonymous":"a device"}`+"\n", 20)
-	format := hogapi.Format{Name: "two", Layout: hogapi.LayoutJSON, Convert: func(record []byte) ([]hogapi.Event, error) {
-		var r struct {
-			DistinctID string `json:"distinct_id"`
-			Anonymous  string `json:"anonymous"`
-		}
-		err := json.Unmarshal(record, &r)
-		return []hogapi.Event{{Name: "e", DistinctID: r.DistinctID, AnonymousID: r.Anonymous, Timestamp: longAgo}}, err
-	}}
-	r, err := formats.Check(t.Context(), format, nil, write(t, "two.jsonl", lines))
-	require.NoError(t, err)
-	require.Len(t, r.Examples, 2)
-	assert.NotContains(t, r.Examples[0].Before, "anonymous")
-	assert.Contains(t, r.Examples[1].Before, "anonymous")
-}

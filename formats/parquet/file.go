@@ -133,7 +133,7 @@ func (f *file) group(group parquetgo.RowGroup, after int64, use func([]byte, err
 			}
 		}
 		var bad error
-		if record, bad = f.tree.appendRow(record[:0]); bad != nil {
+		if record, bad = f.tree.object(record[:0]); bad != nil {
 			record = record[:0]
 		}
 		if !use(slices.Clip(record), bad) {

@@ -68,9 +68,7 @@ func newNode(column *parquetgo.Column, definition, repetition int, leaves *[]*le
 	return n
 }
 
-// appendRow appends the row at hand as an object.
-func (n *node) appendRow(dst []byte) ([]byte, error) { return n.object(dst) }
-
+// object appends the values at hand as an object.
 func (n *node) object(dst []byte) (_ []byte, err error) {
 	dst = append(dst, '{')
 	for i, child := range n.children {
