@@ -36,6 +36,10 @@ func TestFiles(t *testing.T) {
 	}
 	assert.NoFileExists(t, filepath.Join(dir, "ignored"))
 
-	_, err = Files(filepath.Join(root, "gone"))
+	gone, file := filepath.Join(root, "gone"), filepath.Join(root, "kept")
+	_, err = Files(gone)
 	require.Error(t, err)
+	require.ErrorContains(t, Store(gone, filepath.Join(t.TempDir(), "store")), "git -C "+gone)
+	require.ErrorContains(t, Store(root, file), "git init")
+	require.Error(t, Restore(repository, filepath.Join(file, "below")))
 }
