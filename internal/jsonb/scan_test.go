@@ -1,7 +1,6 @@
 package jsonb_test
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
 	"strings"
@@ -142,38 +141,7 @@ func TestValidControlCharacters(t *testing.T) {
 	}
 }
 
-func TestCompact(t *testing.T) {
-	for _, raw := range valid {
-		got, err := jsonb.Compact([]byte("x"), []byte(raw))
-		require.NoError(t, err, "%.40s", raw)
-		assert.Equal(t, "x"+raw, string(got))
-	}
-	for raw, want := range map[string]string{
-		" {\n\t\"a b\" : [ 1 , 2.50 ] ,\r\n \"c\\\" d\":\" x \\\\\" , \"e\" : { } }\n": `{"a b":[1,2.50],"c\" d":" x \\","e":{}}`,
-		"  12345678901234567890  ": `12345678901234567890`,
-		"[ ]":                      `[]`,
-	} {
-		got, err := jsonb.Compact(nil, []byte(raw))
-		require.NoError(t, err)
-		assert.Equal(t, want, string(got))
-		var oracle bytes.Buffer
-		require.NoError(t, json.Compact(&oracle, []byte(raw)))
-		assert.Equal(t, oracle.String(), string(got))
-	}
-	for _, c := range invalid {
-		got, err := jsonb.Compact([]byte("x"), []byte(c.raw))
-		require.Error(t, err)
-		assert.Equal(t, "x", string(got), "nothing is appended on an error")
-	}
-}
-
-func TestObject(t *testing.T) {
-	var got []string
-	raw := " { \"event\" : \"e\" , \"\\u0061\\n\" : [ 1 , 2 ] , \"n\":1.50,\"o\":{\"b\":1,\"b\":2},\"\":null } \r\n"
-	require.NoError(t, jsonb.Object([]byte(raw), func(key, value []byte) { got = append(got, string(key)+"="+string(value)) }))
-	assert.Equal(t, []string{`event="e"`, "a\n=[ 1 , 2 ]", "n=1.50", `o={"b":1,"b":2}`, "=null"}, got)
-	require.NoError(t, jsonb.Object([]byte("{}"), nil))
-
+func TestObjectRefuses(t *testing.T) {
 	for raw, want := range map[string]jsonb.Error{
 		`[]`:                       {Kind: jsonb.KindSyntax},
 		` "a"`:                     {Kind: jsonb.KindSyntax, Offset: 1},
@@ -212,20 +180,7 @@ func TestObjectManyKeys(t *testing.T) {
 	}
 }
 
-func TestUnquote(t *testing.T) {
-	for raw, want := range map[string]string{
-		`""`: "", `"abc"`: "abc", `"\"\\\/\b\f\n\r\t\u0000é\u00e9"`: "\"\\/\b\f\n\r\t\x00éé", `"\ud83d\ude00\u2028x\u20ac"`: "😀\u2028x€",
-	} {
-		var oracle string
-		require.NoError(t, json.Unmarshal([]byte(raw), &oracle))
-		require.Equal(t, want, oracle)
-		text, err := jsonb.Unquote([]byte(raw))
-		require.NoError(t, err)
-		assert.Equal(t, want, text)
-		appended, err := jsonb.AppendUnquoted([]byte("x"), []byte(raw))
-		require.NoError(t, err)
-		assert.Equal(t, "x"+want, string(appended))
-	}
+func TestUnquoteRefuses(t *testing.T) {
 	for _, raw := range []string{``, `"`, `a`, `1`, `"a" `, ` "a"`, `"a"b"`, `"\ud800"`, "\"\xff\"", "\"\n\""} {
 		_, err := jsonb.Unquote([]byte(raw))
 		require.Error(t, err, raw)

@@ -209,11 +209,8 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		name, file, content string
 		want                string
 	}{
-		{"gzip cut in its header", "e.gz", packed[:6], "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
-		{"gzip cut in its trailer", "e.gz", packed[:len(packed)-4], "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
 		{"gzip with a wrong checksum", "e.gz", string(damaged), "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
 		{"gzip with something behind", "e.gz", packed + "more", "e.gz: the gzip file is cut off or damaged, so nothing of it was sent"},
-		{"an empty gz", "e.gz", "", "e.gz: the file has 0 bytes"},
 		{"gzip in gzip", "e.gz", zipped(t, packed), "compressed twice"},
 		{"zip", "e.jsonl", "PK\x03\x04..", "zip file"},
 		{"zstd", "e.jsonl", "\x28\xb5\x2f\xfd..", "zstd"},
@@ -229,14 +226,6 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 			assert.Empty(t, got)
 		})
 	}
-	t.Run("gzip cut anywhere", func(t *testing.T) {
-		t.Parallel()
-		packed := zipped(t, "{}\n\n[]")
-		for n := 2; n < len(packed); n++ {
-			_, err := readFiles(t, write(t, "e.gz", packed[:n]))
-			require.ErrorContains(t, err, "the gzip file is cut off or damaged, so nothing of it was sent", "at byte %d", n)
-		}
-	})
 }
 
 // versions is a file system that knows versions of its files, and cannot list them.
@@ -323,18 +312,23 @@ func packedForms(t *testing.T, text string) map[string]string {
 	return map[string]string{"a.gz": zipped(t, text), "a.zst": string(z.EncodeAll([]byte(text), nil)), "a.zip": archive.String()}
 }
 
-// A packed file that is cut anywhere gives an error and never a panic.
+// A packed file that is cut anywhere gives an error and never a panic. If it is checked first, nothing of it is sent.
 func TestPackedFilesCutAnywhere(t *testing.T) {
 	t.Parallel()
 	for name, packed := range packedForms(t, strings.Repeat(`{"a":1}`+"\n", 9)) {
 		for _, layout := range []lines.Layout{lines.Lines, lines.Any} {
-			for _, verify := range []int64{-1, 1 << 20} {
+			for verify, want := range map[int64]string{-1: "file is cut off or damaged", 1 << 20: "file is cut off or damaged, so nothing of it was sent"} {
 				for cut := range len(packed) {
+					want := want
+					if cut < map[string]int{"a.gz": 2, "a.zst": 4, "a.zip": 4}[name] {
+						want = fmt.Sprintf("%s: the file has %d bytes, but even an empty packed file has a header", name, cut)
+					}
 					var got []string
 					w := collect(&got)
 					w.Verify, w.Layout = verify, layout
 					err := lines.NewFiles([]string{write(t, name, packed[:cut])}).Read(t.Context(), "", 0, w)
-					require.Error(t, err, "%s cut to %d bytes, verify %d", name, cut, verify)
+					require.ErrorContains(t, err, want, "%s cut to %d bytes, verify %d", name, cut, verify)
+					assert.True(t, verify < 0 || len(got) == 0)
 				}
 			}
 		}
@@ -352,9 +346,7 @@ func readText(t *testing.T, layout lines.Layout, text string) (good, bad int, er
 		}
 		return true
 	}}
-	path := filepath.Join(t.TempDir(), "f")
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return good, bad, lines.NewFiles([]string{path}).Read(t.Context(), "", 0, w)
+	return good, bad, lines.NewFiles([]string{write(t, "f", text)}).Read(t.Context(), "", 0, w)
 }
 
 // An unclosed quote stops the reading, with the line where it was opened.

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"crypto/sha256"
 	"errors"
-	"fmt"
 	"io"
 	"runtime"
 	"strings"
@@ -29,50 +28,6 @@ func read(r *lines.Reader) (all []lines.Line, err error) {
 		}
 		l.Text = bytes.Clone(l.Text)
 		all = append(all, l)
-	}
-}
-
-func TestReader(t *testing.T) {
-	t.Parallel()
-	tests := []struct {
-		name, text string
-		want       []lines.Line
-	}{
-		{"nothing", "", nil},
-		{"one", "a\n", []lines.Line{{Text: []byte("a"), Length: 1, Number: 1, End: 2}}},
-		{"no newline at the end", "a\nbc", []lines.Line{
-			{Text: []byte("a"), Length: 1, Number: 1, End: 2},
-			{Text: []byte("bc"), Length: 2, Number: 2, End: 5, Open: true},
-		}},
-		{"empty lines", "\n\na\n", []lines.Line{
-			{Text: []byte{}, Number: 1, End: 1},
-			{Text: []byte{}, Number: 2, End: 2},
-			{Text: []byte("a"), Length: 1, Number: 3, End: 4},
-		}},
-		{"as long as allowed", "12345678\nx\n", []lines.Line{
-			{Text: []byte("12345678"), Length: 8, Number: 1, End: 9},
-			{Text: []byte("x"), Length: 1, Number: 2, End: 11},
-		}},
-		{"one byte longer", "123456789\nx\n", []lines.Line{
-			{Text: []byte("123456789"), Length: 9, Number: 1, End: 10, Long: true},
-			{Text: []byte("x"), Length: 1, Number: 2, End: 12},
-		}},
-		{"too long and open", "x\n123456789", []lines.Line{
-			{Text: []byte("x"), Length: 1, Number: 1, End: 2},
-			{Text: []byte("123456789"), Length: 9, Number: 2, End: 12, Long: true, Open: true},
-		}},
-	}
-	for _, tt := range tests {
-		for name, source := range map[string]func(io.Reader) io.Reader{
-			"whole": func(r io.Reader) io.Reader { return r }, "bytes": iotest.OneByteReader, "with error": iotest.DataErrReader,
-		} {
-			t.Run(tt.name+" "+name, func(t *testing.T) {
-				t.Parallel()
-				got, err := read(lines.NewReader(source(strings.NewReader(tt.text)), 0, 8))
-				require.NoError(t, err)
-				assert.Equal(t, tt.want, got)
-			})
-		}
 	}
 }
 
@@ -130,42 +85,24 @@ type stuck struct{}
 
 func (stuck) Read([]byte) (int, error) { return 0, nil }
 
+// FuzzReader compares the lines with the lines of package strings, by any pieces of the text.
 func FuzzReader(f *testing.F) {
-	f.Add([]byte("a\n\nbc"), uint8(4), uint8(1))
-	f.Add([]byte("0123456789\n0123\n\n"), uint8(5), uint8(3))
-	f.Fuzz(func(t *testing.T, text []byte, longest, piece uint8) {
-		most := max(int(longest), 1)
-		got, err := read(lines.NewReader(&pieces{text, max(int(piece), 1)}, 0, most))
-		require.NoError(t, err)
-		want := strings.Split(string(text), "\n")
-		if want[len(want)-1] == "" {
-			want = want[:len(want)-1]
+	for _, text := range []string{"", "a\n", "a\nbc", "\n\na\n", "12345678\nx\n", "123456789\nx\n", "x\n123456789", "0123456789\n0123\n\n"} {
+		f.Add([]byte(text), uint8(8))
+	}
+	f.Fuzz(func(t *testing.T, text []byte, longest uint8) {
+		most, end := max(int(longest), 1), int64(0)
+		var want []lines.Line
+		for line := range strings.Lines(string(text)) {
+			line, isEnded := strings.CutSuffix(line, "\n")
+			n := int64(len(line))
+			end += n + 1
+			want = append(want, lines.Line{Text: []byte(line), Length: n, Number: int64(len(want) + 1), End: end, Long: n > int64(most), Open: !isEnded})
 		}
-		require.Len(t, got, len(want))
-		end := int64(0)
-		for i, l := range got {
-			end += int64(len(want[i])) + 1
-			require.EqualValues(t, end, l.End)
-			require.EqualValues(t, len(want[i]), l.Length)
-			require.Equal(t, l.Length > int64(most), l.Long)
-			require.Equal(t, l.End > int64(len(text)), l.Open)
-			require.True(t, strings.HasPrefix(want[i], string(l.Text)), fmt.Sprint(i))
-			require.True(t, l.Long || want[i] == string(l.Text))
+		for _, source := range []func(io.Reader) io.Reader{iotest.OneByteReader, iotest.HalfReader, iotest.DataErrReader} {
+			got, err := read(lines.NewReader(source(bytes.NewReader(text)), 0, most))
+			require.NoError(t, err)
+			require.Equal(t, want, got)
 		}
 	})
-}
-
-// pieces is a reader that returns a text in pieces.
-type pieces struct {
-	text []byte
-	size int
-}
-
-func (p *pieces) Read(b []byte) (int, error) {
-	if len(p.text) == 0 {
-		return 0, io.EOF
-	}
-	n := copy(b, p.text[:min(p.size, len(p.text))])
-	p.text = p.text[n:]
-	return n, nil
 }

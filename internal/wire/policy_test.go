@@ -18,18 +18,18 @@ var personForms = map[string]func(*wire.Fields){
 		e.Set, e.SetOnce = map[string]any{"plan": "pro", "n": 1}, map[string]any{"plan": "free", "first": true}
 	},
 	"in the properties": func(e *wire.Fields) {
-		e.Properties = map[string]any{"a": 1, "$set": map[string]any{"plan": "pro", "n": 1}, "$set_once": map[string]any{"plan": "free", "first": true}}
+		e.Properties = map[string]any{"a": `q"q`, "$set": map[string]any{"plan": "pro", "n": 1}, "$set_once": map[string]any{"plan": "free", "first": true}}
 	},
 	"in raw properties": func(e *wire.Fields) {
-		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"$set_once":{"plan":"free","first":true},"$set":{"plan":"pro","n":1}}`)
+		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a" : "q\"q", "$set_once":{"plan":"free","first":true}, "$set" : {"plan":"pro","n":1} , "z":1 }`)
 	},
 	"$set in the field": func(e *wire.Fields) {
 		e.Set = map[string]any{"plan": "pro", "n": 1}
-		e.Properties = map[string]any{"a": 1, "$set_once": map[string]any{"plan": "free", "first": true}}
+		e.Properties = map[string]any{"a": `q"q`, "$set_once": map[string]any{"plan": "free", "first": true}}
 	},
 	"$set_once in the field": func(e *wire.Fields) {
 		e.SetOnce = map[string]any{"plan": "free", "first": true}
-		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"$set":{"plan":"pro","n":1}}`)
+		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":"q\"q","$set":{"plan":"pro","n":1}}`)
 	},
 }
 
@@ -51,21 +51,22 @@ func TestSetPolicyOfBoth(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			event := func() wire.Fields {
 				f := wiretest.Event()
-				f.Properties = map[string]any{"a": 1}
+				f.Properties = map[string]any{"a": `q"q`}
 				form(&f)
 				return f
 			}
-			set, once, _ := personProperties(t, wire.PersonPolicyKeep, event())
+			set, once, a := personProperties(t, wire.PersonPolicyKeep, event())
 			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0}, set)
 			assert.Equal(t, map[string]any{"plan": "free", "first": true}, once)
-			set, once, a := personProperties(t, wire.PersonPolicySetOnce, event())
+			assert.Equal(t, `q"q`, a)
+			set, once, a = personProperties(t, wire.PersonPolicySetOnce, event())
 			assert.Nil(t, set)
 			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0, "first": true}, once)
-			assert.EqualValues(t, 1, a)
+			assert.Equal(t, `q"q`, a)
 			set, once, a = personProperties(t, wire.PersonPolicyStrip, event())
 			assert.Nil(t, set)
 			assert.Nil(t, once)
-			assert.EqualValues(t, 1, a)
+			assert.Equal(t, `q"q`, a)
 		})
 	}
 }
@@ -91,7 +92,9 @@ func TestSetPolicyOfOne(t *testing.T) {
 			t.Run(name+" "+key, func(t *testing.T) {
 				f := wiretest.Event()
 				form(&f, key)
-				set, once, _ := personProperties(t, wire.PersonPolicySetOnce, f)
+				set, once, _ := personProperties(t, wire.PersonPolicyKeep, f)
+				assert.Equal(t, any(value), map[string]any{"$set": set, "$set_once": once}[key])
+				set, once, _ = personProperties(t, wire.PersonPolicySetOnce, f)
 				assert.Nil(t, set)
 				assert.Equal(t, value, once)
 				set, once, _ = personProperties(t, wire.PersonPolicyStrip, f)

@@ -62,15 +62,3 @@ func TestEventsOfCaptureV1(t *testing.T) {
 	fields := wiretest.Event(func(f *wire.Fields) { f.Properties, f.Set = nil, map[string]any{"plan": "pro"} })
 	assert.Contains(t, encodedBy(t, wire.ProtocolV1, wire.Rules{}, fields), `"properties":{`+stamps+`,"$set":{"plan":"pro"}}}`)
 }
-
-// A uuid from the content does not depend on the properties that the library adds.
-func TestContentIDsOfCaptureV1(t *testing.T) {
-	identity := wire.NewIdentity("golden", 10)
-	enc := wiretest.Encoder(wire.Rules{Protocol: wire.ProtocolV1})
-	fields := wiretest.Event(func(f *wire.Fields) { f.UUID, f.Properties = [16]byte{}, nil })
-	out, refusal := enc.Encode(&fields)
-	require.Nil(t, refusal)
-	require.Nil(t, identity.Assign(&out, wire.Position{}, 0))
-	assert.True(t, json.Valid(out.Wire), string(out.Wire))
-	assert.Contains(t, string(out.Wire), out.UUID.String())
-}
