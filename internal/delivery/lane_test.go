@@ -53,16 +53,11 @@ func newGzip() Encoder { return gzip.NewWriter(nil) }
 
 // idle returns a Sender without running lanes.
 func idle(l Limits, prefix string) *Sender {
-	s := &Sender{
-		cfg: Config{
-			Limits: l, Around: around(prefix, "]}"), Extra: len(prefix) + len("]}"), Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
-		},
-		ctx: context.Background(), throttle: newThrottle(l, nil), encoders: newEncoders(newGzip), bodies: &spares{}, zips: &spares{most: 1 << 20},
-	}
-	for i := range l.Lanes {
-		s.lanes = append(s.lanes, &lane{s: s, number: i, wake: make(chan struct{}, 1), open: new(batch)})
-	}
-	return s
+	ended, end := context.WithCancel(context.Background())
+	end()
+	return New(ended, Config{
+		Limits: l, Around: around(prefix, "]}"), Extra: len(prefix) + len("]}"), Encode: newGzip, Budget: NewBudget(Held{1 << 20, 1 << 20}), Wide: func() {},
+	})
 }
 
 // Each request has as many items, bytes and days as allowed, and not one more.
@@ -136,20 +131,17 @@ func TestBodiesBeginWithTheirRoom(t *testing.T) {
 // A stopped lane packs nothing more, so Close returns soon.
 func TestLanesEndWhenStopped(t *testing.T) {
 	ctx, stop := context.WithCancelCause(t.Context())
-	posted := 0
-	s := New(ctx, Config{
-		Limits: Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, BatchBytes: 1 << 20, NoCompression: true}, Budget: NewBudget(Held{10, 100}),
-		Around: around("[", ""), Ready: closed(), Stop: stop, Encode: newGzip, Wide: func() {}, Sent: func([]uint64) {}, Tried: func(Try) {},
-		Post: func(*Request) Answer {
-			posted++
-			return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
-		},
+	l := newLedger()
+	cfg := l.config(Limits{Lanes: 1, BatchItems: 1, MostBatchItems: 1, NoCompression: true}, func(*Request) Answer {
+		return Answer{Verdict: Stop, Status: 401, Stop: errGaveUp}
 	})
+	cfg.Stop = stop
+	s := New(ctx, cfg)
 	for i := range uint64(3) {
 		s.Add(Item{Seq: i, Wire: []byte("x")})
 	}
 	s.Close()
-	assert.Equal(t, 1, posted)
+	assert.Len(t, l.requests, 1)
 	assert.ErrorIs(t, context.Cause(ctx), errGaveUp)
 }
 
@@ -195,7 +187,7 @@ func (m *model) post(t *testing.T, body *Body) Answer {
 	text, err := io.ReadAll(plain)
 	assert.NoError(t, err)
 	assert.Len(t, text, body.Plain)
-	items := bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(text, []byte("[")), []byte("]}")), []byte(","))
+	items := bytes.Split(bytes.TrimSuffix(bytes.TrimPrefix(text, []byte("[")), []byte("]")), []byte(","))
 	time.Sleep(time.Duration(m.chance(50)) * time.Millisecond)
 	switch m.chance(10) {
 	case 0:
@@ -231,45 +223,29 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 	for seed := range uint64(20) {
 		synctest.Test(t, func(t *testing.T) {
 			m := &model{random: rand.New(rand.NewPCG(seed, 7)), refuses: func(item string) bool { return item[len(item)-1] == '3' }}
-			settled, refused := map[uint64]int{}, map[uint64]int{}
-			var mu sync.Mutex
-			ctx, stop := context.WithCancelCause(t.Context())
-			defer stop(nil)
-			budget := NewBudget(Held{300, 1500})
-			s := New(ctx, Config{
-				Limits: Limits{
-					Lanes: 4, BatchItems: 20, MostBatchItems: 40, BatchBytes: 1 << 20, LeastBatchBytes: 100, Linger: 100 * time.Millisecond, GiveUpAfter: time.Hour,
-					NoCompression: seed%2 == 0,
-				},
-				Budget: budget, Around: around("[", "]}"), Ready: closed(), Stop: stop, Encode: newGzip,
-				Post: func(r *Request) Answer { return m.post(t, r.Body) }, GaveUp: func(Answer, time.Time) error { return errGaveUp },
-				Sent: func([]uint64) {}, Wide: func() {}, Tried: func(Try) {},
-				Settled: func(seqs []uint64) {
-					mu.Lock()
-					defer mu.Unlock()
-					for _, seq := range seqs {
-						settled[seq]++
-					}
-					budget.Release(Held{Events: len(seqs)})
-				},
-				Rejected: func(seq uint64, wire []byte, a Answer) error {
-					mu.Lock()
-					defer mu.Unlock()
-					refused[seq]++
-					assert.True(t, m.refuses(string(wire)))
-					assert.Equal(t, 400, a.Status)
-					budget.Release(Held{Events: 1})
-					return nil
-				},
-			})
+			l, budget := newLedger(), NewBudget(Held{300, 1500})
+			limits := Limits{Lanes: 4, BatchItems: 20, MostBatchItems: 40, Linger: 100 * time.Millisecond, NoCompression: seed%2 == 0}
+			cfg := l.config(limits, func(r *Request) Answer { return m.post(t, r.Body) })
+			settled, rejected := cfg.Settled, cfg.Rejected
+			cfg.Budget, cfg.Stop = budget, func(err error) { assert.NoError(t, err) }
+			cfg.Settled = func(seqs []uint64) {
+				settled(seqs)
+				budget.Release(Held{Events: len(seqs)})
+			}
+			cfg.Rejected = func(seq uint64, wire []byte, a Answer) error {
+				assert.True(t, m.refuses(string(wire)))
+				assert.Equal(t, 400, a.Status)
+				budget.Release(Held{Events: 1})
+				return rejected(seq, wire, a)
+			}
+			s := New(t.Context(), cfg)
 			const n, keys = 1000, 9
 			for i := range uint64(n) {
 				wire := fmt.Appendf(nil, "%d-%d", i%keys, i)
-				require.NoError(t, budget.Acquire(ctx, Held{1, len(wire)}, Held{}))
+				require.NoError(t, budget.Acquire(t.Context(), Held{1, len(wire)}, Held{}))
 				s.Add(Item{Seq: i, Wire: wire, Key: i % keys, Time: testTime})
 			}
 			s.Close()
-			require.NoError(t, ctx.Err())
 			last := map[string]int{} // commit of each item
 			for i, item := range m.stored {
 				last[item] = i
@@ -279,10 +255,10 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 				for i := key; i < n; i += keys {
 					item := fmt.Sprintf("%d-%d", key, i)
 					if m.refuses(item) {
-						require.Equal(t, [2]int{0, 1}, [2]int{settled[i], refused[i]})
+						require.Equal(t, [2]int{0, 1}, [2]int{l.settled[i], l.refused[i]})
 						continue
 					}
-					require.Equal(t, [2]int{1, 0}, [2]int{settled[i], refused[i]})
+					require.Equal(t, [2]int{1, 0}, [2]int{l.settled[i], l.refused[i]})
 					at, stored := last[item]
 					require.True(t, stored, item)
 					require.Greater(t, at, before, "order")
@@ -301,22 +277,12 @@ func TestResentCountsWhatMayHaveBeenSent(t *testing.T) {
 			{Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Wait, Status: 503},
 			{Verdict: Wait, Unsent: true, Err: io.EOF}, {Verdict: Settled, Status: 200},
 		}
-		var resent []int
-		var sent int
-		s := New(t.Context(), Config{
-			Limits: Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, BatchBytes: 1 << 20, GiveUpAfter: time.Hour, UnreachableAfter: time.Hour, NoCompression: true},
-			Budget: NewBudget(Held{10, 100}), Around: around("[", ""), Ready: closed(), Stop: func(error) {}, Wide: func() {},
-			Post: func(*Request) Answer {
-				a := answers[0]
-				answers = answers[1:]
-				return a
-			},
-			Settled: func([]uint64) {}, Sent: func(seqs []uint64) { sent += len(seqs) }, Tried: func(tr Try) { resent = append(resent, tr.Resent) },
-		})
+		l := newLedger()
+		s := New(t.Context(), l.config(Limits{Lanes: 1, BatchItems: 10, MostBatchItems: 10, NoCompression: true}, inTurn(answers)))
 		s.Add(Item{Wire: []byte("x")})
 		s.Close()
-		assert.Equal(t, []int{0, 0, 0, 0, 1}, resent)
-		assert.Equal(t, 1, sent, "events that the service may have")
+		assert.Equal(t, []int{0, 0, 0, 0, 1}, l.resent())
+		assert.Equal(t, map[uint64]int{0: 1}, l.maySend, "events that the service may have")
 	})
 }
 

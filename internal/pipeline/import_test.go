@@ -73,9 +73,7 @@ func TestNegotiation(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			synctest.Test(t, func(t *testing.T) {
-				w := newWorld().keeps()
-				w.Protocol, w.Files.Protocol = "", ""
-				w.answer = func(r Request) httptry.Answer {
+				w := newWorld().keeps().asks(func(r Request) httptry.Answer {
 					switch {
 					case r.Kind == Question:
 						return tt.answer
@@ -83,7 +81,7 @@ func TestNegotiation(t *testing.T) {
 						return takenByV1(r)
 					}
 					return answered(200, `{"status":"Ok"}`)
-				}
+				})
 				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
 				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(warnings.Protocol)])
 				if tt.want == "stop" {
@@ -103,11 +101,7 @@ func TestNegotiation(t *testing.T) {
 func TestNothingIsSentWhileTheProtocolIsSaved(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld().keeps()
-		w.Protocol, w.Files.Protocol = "", ""
-		w.answer = func(r Request) httptry.Answer {
-			return answered(map[Kind]int{Events: 200, Question: 404}[r.Kind], `{"status":1}`)
-		}
+		w := newWorld().keeps().asks(byKind(200, 404, 404))
 		w.saves = func(n int) {
 			if n == 2 { // the first is that of the start
 				time.Sleep(time.Hour)
@@ -142,19 +136,8 @@ func TestStops(t *testing.T) {
 		},
 		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), StopCheckpoint, "disk full"},
 		"too many rejects": {func(w *world) { w.Rejects = commit.Limits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), StopTooManyRejects, "more than MaxRejects (1)"},
-		"the key": {
-			func(w *world) {
-				w.answer = func(r Request) httptry.Answer {
-					time.Sleep(time.Second) // of virtual time: events must wait for it
-					return answered(map[Kind]int{Events: 200, Preflight: 401}[r.Kind], `{"status":1}`)
-				}
-			}, source(nil, past("a", 1)), StopWrongKey, "401",
-		},
-		"no progress": {
-			func(w *world) {
-				w.answer = func(r Request) httptry.Answer { return answered(map[Kind]int{Events: 503, Preflight: 200}[r.Kind], "") }
-			}, source(nil, past("a", 1)), StopNoProgress, "503",
-		},
+		"the key":          {func(w *world) { w.answer = slowly(byKind(200, 0, 401)) }, source(nil, past("a", 1)), StopWrongKey, "401"}, // events wait for it
+		"no progress":      {func(w *world) { w.answer = byKind(503, 0, 200) }, source(nil, past("a", 1)), StopNoProgress, "503"},
 		"not reached": {
 			func(w *world) {
 				w.answer = func(Request) httptry.Answer {
@@ -190,10 +173,7 @@ func TestEverythingIsRefused(t *testing.T) {
 		require.NoError(t, err)
 		w := newWorld()
 		w.Resumed = &resume.Saved[wire.Position]{State: first.State}
-		w.answer = func(r Request) httptry.Answer {
-			time.Sleep(time.Second) // meanwhile all events are read: without a pending event, the refused ones would be rejects
-			return answered(map[Kind]int{Events: 400, Preflight: 200}[r.Kind], "no")
-		}
+		w.answer = slowly(byKind(400, 0, 200)) // meanwhile all events are read: without a pending event, the refused ones would be rejects
 		var events []*Event
 		for i := range 150 {
 			events = append(events, past("a", int64(i+1)))

@@ -35,12 +35,8 @@ func TestRecordsOfPlaces(t *testing.T) {
 	}
 }
 
-func TestWhatIsNoEvent(t *testing.T) {
+func TestTextsOfRejects(t *testing.T) {
 	t.Parallel()
-	assert.True(t, past("a", 1).isReadable())
-	assert.False(t, (&Event{Skip: "internal"}).isReadable())
-	assert.False(t, (&Event{Fault: &wire.Refusal{}}).isReadable())
-
 	o := Event{Position: at(1), size: 99}
 	o.turnDown(&statefile.Reject{Event: []byte("{}"), Record: []byte("raw")})
 	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
@@ -70,13 +66,9 @@ func TestUUIDsOfTheSource(t *testing.T) {
 func TestSomeOfEach(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld().keeps()
+		w := newWorld().keeps().asks(byKind(200, 404, 200)) // it is not known when the first event is read
 		skipped := past("", 3)
 		skipped.Skip = "internal"
-		w.Protocol, w.Files.Protocol = "", "" // it is not known when the first event is read
-		w.answer = func(r Request) httptry.Answer {
-			return answered(map[Kind]int{Events: 200, Question: 404, Preflight: 200}[r.Kind], `{"status":"Ok"}`)
-		}
 		first := past("", 0)
 		first.Position, first.Skip = at(1), "internal"
 		p, err := New(w.Config)
@@ -88,11 +80,6 @@ func TestSomeOfEach(t *testing.T) {
 		assert.EqualValues(t, 1, p.Progress().Requests)
 		assert.Zero(t, r.State.Totals.Warnings[string(warnings.AllSkipped)])
 		assert.Equal(t, "save", w.log[len(w.log)-1], "that it is finished")
-
-		w = newWorld()
-		r, err = w.run(t.Context(), t, source(nil, first, skipped))
-		require.NoError(t, err)
-		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(warnings.AllSkipped)])
 	})
 }
 
@@ -100,10 +87,8 @@ func TestSomeOfEach(t *testing.T) {
 func TestABusyServerIsAskedAgain(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld().keeps()
-		w.Protocol, w.Files.Protocol = "", ""
 		questions := 0
-		w.answer = func(r Request) httptry.Answer {
+		w := newWorld().keeps().asks(func(r Request) httptry.Answer {
 			switch {
 			case r.Kind == Question:
 				if questions++; questions == 1 {
@@ -114,7 +99,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 				t.Error("sent before the protocol was known")
 			}
 			return takenByV1(r)
-		}
+		})
 		r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
 		require.NoError(t, err)
 		assert.Equal(t, ingest.NameV1, r.Protocol)
@@ -258,15 +243,8 @@ func TestRoomIsWaitedFor(t *testing.T) {
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
-		w := newWorld()
-		w.Protocol, w.Reject, w.Errors.NotReady = "", nil, errors.New("not ready")
-		w.answer = func(r Request) httptry.Answer {
-			if r.Kind == Question {
-				time.Sleep(time.Second)
-				return answered(404, "")
-			}
-			return answered(200, `{"status":"Ok"}`)
-		}
+		w := newWorld().asks(slowly(byKind(200, 404, 200)))
+		w.Reject, w.Errors.NotReady = nil, errors.New("not ready")
 		p, err := New(w.Config)
 		require.NoError(t, err)
 		require.ErrorIs(t, enqueue(p, false, past("a", 1)), w.Errors.NotReady)

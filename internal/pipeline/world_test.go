@@ -72,6 +72,29 @@ func answered(status int, body string) httptry.Answer {
 	return httptry.Answer{Status: status, Header: http.Header{}, Body: []byte(body)}
 }
 
+// byKind answers each kind of request with a status of its own.
+func byKind(events, question, preflight int) func(Request) httptry.Answer {
+	return func(r Request) httptry.Answer {
+		return answered([]int{events, question, preflight}[r.Kind], `{"status":"Ok"}`)
+	}
+}
+
+// slowly answers after a second of virtual time.
+func slowly(answer func(Request) httptry.Answer) func(Request) httptry.Answer {
+	return func(r Request) httptry.Answer {
+		time.Sleep(time.Second)
+		return answer(r)
+	}
+}
+
+// asks lets a pipeline ask the server for the protocol.
+func (w *world) asks(answer func(Request) httptry.Answer) *world {
+	if w.Protocol, w.answer = "", answer; w.Files != nil {
+		w.Files.Protocol = ""
+	}
+	return w
+}
+
 func newWorld() *world {
 	w := &world{}
 	w.Config = Config{
