@@ -31,10 +31,14 @@ type Held struct{ Events, Bytes int }
 // context's end.
 func (b *Budget) Acquire(ctx context.Context, more, own Held) error {
 	for {
-		room, onWait := b.tryOrWait(more, own)
-		if room == nil {
+		b.mu.Lock()
+		if b.take(more, own) {
+			b.mu.Unlock()
 			return nil
 		}
+		b.waiting++
+		room, onWait := b.room, b.onWait
+		b.mu.Unlock()
 		onWait()
 		var err error
 		select {
@@ -56,17 +60,6 @@ func (b *Budget) TryAcquire(more, own Held) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.take(more, own)
-}
-
-// tryOrWait takes the room, or returns a channel that is closed when room is released.
-func (b *Budget) tryOrWait(more, own Held) (room chan struct{}, onWait func()) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.take(more, own) {
-		return nil, nil
-	}
-	b.waiting++
-	return b.room, b.onWait
 }
 
 func (b *Budget) take(more, own Held) bool {

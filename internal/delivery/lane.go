@@ -26,20 +26,14 @@ func (l *lane) add(i Item) (backwards bool) {
 		l.seal()
 		l.signal()
 	}
-	if len(l.open.ends) == 0 {
-		l.begin()
+	if len(l.open.ends) == 0 { // a body slightly larger than the previous one
+		l.open.body = l.s.bodies.take(min(l.usual+l.usual/16, l.s.cfg.Budget.most.Bytes/len(l.s.lanes)))
 	}
 	backwards = l.open.add(i)
 	if items, _ := l.s.throttle.batchLimits(); len(l.open.ends) == 1 || len(l.open.ends) == items {
 		l.signal()
 	}
 	return backwards
-}
-
-// begin gives the open batch a body slightly larger than the previous one.
-func (l *lane) begin() {
-	size := min(l.usual+l.usual/16, l.s.cfg.Budget.most.Bytes/len(l.s.lanes))
-	l.open.body = l.s.bodies.take(size)
 }
 
 // fits reports whether an item may join the open batch.
@@ -58,7 +52,7 @@ func (l *lane) fits(i Item) bool {
 
 // seal queues the open batch and starts another. The caller holds the lock.
 func (l *lane) seal() {
-	if l.open.isWide() {
+	if l.open.newest.Sub(l.open.oldest) > day {
 		l.s.cfg.Wide()
 	}
 	l.queue = append(l.queue, l.open)
@@ -331,8 +325,6 @@ func (b *batch) add(i Item) (backwards bool) {
 	}
 	return backwards
 }
-
-func (b *batch) isWide() bool { return b.newest.Sub(b.oldest) > day }
 
 func (b *batch) reset() {
 	clear(b.ids)

@@ -33,22 +33,22 @@ func (r *Request) Len() (n int) {
 
 // Items yields the index and the bytes of each item. The bytes are valid during the call.
 func (r *Request) Items(yield func(i int, item []byte) bool) {
-	i := 0
-	for at := range r.at {
+	for i, at := range r.at {
 		if !yield(i, r.batch.items(part{at, at + 1})) {
 			return
 		}
-		i++
 	}
 }
 
-// at yields the index of each item in the batch.
-func (r *Request) at(yield func(int) bool) {
+// at yields the index of each item in the request and in the batch.
+func (r *Request) at(yield func(i, at int) bool) {
+	i := 0
 	for _, p := range r.parts {
 		for at := p.from; at < p.to; at++ {
-			if !yield(at) {
+			if !yield(i, at) {
 				return
 			}
+			i++
 		}
 	}
 }
@@ -148,10 +148,8 @@ func (r *Request) fates(a Answer) (f fates) {
 	if a.Verdict != Each {
 		return f
 	}
-	i := 0
-	for at := range r.at {
+	for i, at := range r.at {
 		fate := a.Fates[i]
-		i++
 		if fate.Outcome == Missing {
 			fate.Outcome = Again
 			if r.missed[at] {
@@ -184,18 +182,13 @@ func (f fates) verdict(a Answer) Answer {
 
 // settle settles items by an answer, and leaves the others in the request.
 func (s *Sender) settle(r *Request, a Answer, f fates) error {
-	switch a.Verdict {
-	case Settled:
+	if a.Verdict == Settled {
 		s.cfg.Settled(r.seqs())
 		r.parts = nil
-	case Each:
-		return s.settleEach(r, a, f)
-	default:
 	}
-	return nil
-}
-
-func (s *Sender) settleEach(r *Request, a Answer, f fates) error {
+	if a.Verdict != Each {
+		return nil
+	}
 	for _, i := range f.remarked {
 		s.cfg.Remark(r.batch.seqs[i.at], i.Reason)
 	}

@@ -159,7 +159,7 @@ func TestAppendValue(t *testing.T) {
 	assert.Equal(t, string(golden), encodings)
 
 	assert.Equal(t, "\"\u2028\u2029\"", encode(t, "\u2028\u2029"), "needs no escape in JSON")
-	assert.Equal(t, `{"S":" "}`, encode(t, struct{ S string }{"\u2028"}))
+	assert.Equal(t, `{"S":"\u2028"}`, encode(t, struct{ S string }{"\u2028"}))
 	assert.Equal(t, `"\ufffd"`, encode(t, json.RawMessage(`"\ufffd"`)), "written so by the caller")
 }
 

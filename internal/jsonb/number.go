@@ -113,11 +113,5 @@ func appendShort(dst []byte, f float64) ([]byte, bool) {
 		dst = append(dst, '-')
 	}
 	dst = strconv.AppendInt(dst, scaled/scale, 10)
-	dst = append(dst, '.')
-	rest := scaled % scale
-	for place := int64(scale / 10); rest != 0; place /= 10 {
-		dst = append(dst, byte('0'+rest/place))
-		rest %= place
-	}
-	return dst, true
+	return appendFraction(dst, int(scaled%scale), scale/10), true
 }

@@ -212,18 +212,11 @@ func Array(raw []byte, visit func(element []byte)) error {
 	if i >= len(raw) || raw[i] != '[' {
 		return &Error{Kind: KindSyntax, Offset: i}
 	}
-	i, more := s.open(i, ']')
-	for more {
-		end, kind := s.value(i, 1)
-		if kind != 0 {
-			return faultIn(raw, end, kind)
-		}
-		visit(raw[i:end])
-		if i, more, kind = s.next(end, ']'); kind != 0 {
-			return faultIn(raw, i, kind)
-		}
+	i, kind := s.array(i, 1, visit)
+	if kind == 0 {
+		i, kind = s.end(i)
 	}
-	if i, kind := s.end(i); kind != 0 {
+	if kind != 0 {
 		return faultIn(raw, i, kind)
 	}
 	return nil

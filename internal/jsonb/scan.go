@@ -81,7 +81,7 @@ func (s *scanner) value(i, depth int) (int, Kind) {
 	case '{':
 		return s.object(i, depth+1)
 	case '[':
-		return s.array(i, depth+1)
+		return s.array(i, depth+1, nil)
 	case 't':
 		return s.literal(i, "true")
 	case 'f':
@@ -101,7 +101,10 @@ func (s *scanner) object(i, depth int) (int, Kind) {
 	}
 	i, more := s.open(i, '}')
 	for more {
-		m, kind := s.member(i, depth)
+		m, kind := s.name(i)
+		if kind == 0 {
+			m.end, kind = s.value(m.value, depth)
+		}
 		if kind != 0 {
 			return m.end, kind
 		}
@@ -112,7 +115,8 @@ func (s *scanner) object(i, depth int) (int, Kind) {
 	return i, 0
 }
 
-func (s *scanner) array(i, depth int) (int, Kind) {
+// array calls visit, which may be nil, for each element.
+func (s *scanner) array(i, depth int, visit func(element []byte)) (int, Kind) {
 	if depth > MaxDepth {
 		return i, KindDepth
 	}
@@ -121,6 +125,9 @@ func (s *scanner) array(i, depth int) (int, Kind) {
 		end, kind := s.value(i, depth)
 		if kind != 0 {
 			return end, kind
+		}
+		if visit != nil {
+			visit(s.data[i:end])
 		}
 		if i, more, kind = s.next(end, ']'); kind != 0 {
 			return i, kind
@@ -155,14 +162,6 @@ func (s *scanner) next(i int, closing byte) (after int, more bool, kind Kind) {
 type member struct {
 	keyEnd, value, end int
 	escaped            bool // the key has escapes
-}
-
-// member checks the member with its key at i, in an object at a depth.
-func (s *scanner) member(i, depth int) (m member, kind Kind) {
-	if m, kind = s.name(i); kind == 0 {
-		m.end, kind = s.value(m.value, depth)
-	}
-	return m, kind
 }
 
 // name checks the key that starts at i, and finds its value.

@@ -22,18 +22,19 @@ func (e *Encoder) AppendTime(dst []byte, t time.Time) []byte {
 	dst = append(appendTwo(dst, int(of/60%60)), ':')
 	dst = appendTwo(dst, int(of%60))
 	if nanos := t.Nanosecond(); nanos > 0 {
-		dst = appendFraction(dst, nanos)
+		dst = appendFraction(dst, nanos, 100_000_000)
 	}
 	return append(dst, 'Z')
 }
 
 func appendTwo(dst []byte, n int) []byte { return append(dst, byte('0'+n/10), byte('0'+n%10)) }
 
-func appendFraction(dst []byte, nanos int) []byte {
+// appendFraction appends the decimals of a fraction, given the place of the first one.
+func appendFraction(dst []byte, rest, place int) []byte {
 	dst = append(dst, '.')
-	for unit := 100_000_000; nanos > 0; unit /= 10 {
-		dst = append(dst, byte('0'+nanos/unit))
-		nanos %= unit
+	for ; rest > 0; place /= 10 {
+		dst = append(dst, byte('0'+rest/place))
+		rest %= place
 	}
 	return dst
 }

@@ -107,8 +107,17 @@ type books[P comparable] struct {
 
 func newBooks[P comparable](warnings []string) *books[P] {
 	k := &books[P]{table: newTable(mostRows), warnings: warnings}
-	k.totals.Rejects, k.totals.Skips, k.totals.Warnings = map[string]int64{}, map[string]int64{}, map[string]int64{}
+	k.totals.own()
 	return k
+}
+
+// own gives the totals maps that they share with no other totals.
+func (t *Totals[P]) own() {
+	for _, counts := range []*map[string]int64{&t.Rejects, &t.Skips, &t.Warnings} {
+		if *counts = maps.Clone(*counts); *counts == nil {
+			*counts = map[string]int64{}
+		}
+	}
 }
 
 // enter counts one committed event.
@@ -191,7 +200,7 @@ func AddTo(counts map[string]int64, key string, n int64) {
 
 func (k *books[P]) state(position P) State[P] {
 	s := State[P]{Position: position, Totals: k.totals, table: k.table.save()}
-	s.Totals.Rejects, s.Totals.Skips, s.Totals.Warnings = maps.Clone(s.Totals.Rejects), maps.Clone(s.Totals.Skips), maps.Clone(s.Totals.Warnings)
+	s.Totals.own()
 	return s
 }
 
@@ -200,12 +209,8 @@ func (k *books[P]) restore(s State[P]) error {
 	if err != nil {
 		return err
 	}
-	empty := k.totals
 	k.table, k.totals = t, s.Totals
-	k.totals.Rejects, k.totals.Skips, k.totals.Warnings = empty.Rejects, empty.Skips, empty.Warnings
-	maps.Copy(k.totals.Rejects, s.Totals.Rejects)
-	maps.Copy(k.totals.Skips, s.Totals.Skips)
-	maps.Copy(k.totals.Warnings, s.Totals.Warnings)
+	k.totals.own()
 	return nil
 }
 

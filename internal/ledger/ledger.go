@@ -286,8 +286,9 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 		seq := l.window.first
 		e := l.window.pop()
 		held += e.held
-		reason := l.reason(seq)
+		var reason string
 		if a := l.details[seq]; a != nil {
+			reason = a.reason
 			held += a.held
 			delete(l.details, seq)
 		}
@@ -305,13 +306,6 @@ func (l *Ledger[P, R]) compare(e *event[P]) {
 	if e.word != 0 {
 		e.isConflict, e.isReuse = e.word.Compare(l.recent.first(e.id, e.word))
 	}
-}
-
-func (l *Ledger[P, R]) reason(seq uint64) string {
-	if a := l.details[seq]; a != nil {
-		return a.reason
-	}
-	return ""
 }
 
 // Next returns the next event's sequence number.
@@ -395,8 +389,12 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	for seq := l.window.first; seq < l.window.next; seq++ {
 		switch e := l.window.at(seq); e.state {
 		case acknowledged, skipped:
+			var reason string
+			if a := l.details[seq]; a != nil {
+				reason = a.reason
+			}
 			l.compare(e)
-			l.books.count(e, l.reason(seq))
+			l.books.count(e, reason)
 		default:
 			open = append(open, Unsettled[P]{e.id, e.position, e.sent})
 		}

@@ -1,6 +1,7 @@
 package ledger
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"slices"
@@ -235,10 +236,7 @@ func (t *table) list() []Row {
 		}
 	}
 	slices.SortFunc(rows, func(a, b Row) int {
-		if c := strings.Compare(a.Period, b.Period); c != 0 {
-			return c
-		}
-		return strings.Compare(a.Name, b.Name)
+		return cmp.Or(strings.Compare(a.Period, b.Period), strings.Compare(a.Name, b.Name))
 	})
 	if t.other != nil {
 		rows = append(rows, Row{Other, Other, t.other.Tally})

@@ -85,9 +85,6 @@ func isDigit(c byte) bool { return '0' <= c && c <= '9' }
 
 // leadingNumber splits the number at the start of a text, without leading zeros, from the rest.
 func leadingNumber(text string) (digits, rest string) {
-	end := strings.IndexFunc(text, func(r rune) bool { return r < '0' || r > '9' })
-	if end < 0 {
-		end = len(text)
-	}
-	return strings.TrimLeft(text[:end], "0"), text[end:]
+	rest = strings.TrimLeft(text, "0123456789")
+	return strings.TrimLeft(text[:len(text)-len(rest)], "0"), rest
 }

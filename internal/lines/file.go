@@ -142,15 +142,11 @@ func (f *File) openMember(member *zip.File) (*File, error) {
 }
 
 func (f *File) openText() error {
-	if f.member == nil {
-		f.text = bufio.NewReaderSize(f.disk.from(0), buffer)
-	} else {
-		r, err := f.member.Open()
-		if err != nil {
-			return f.fault(err)
-		}
-		f.text = bufio.NewReaderSize(r, buffer)
+	r, err := f.member.Open()
+	if err != nil {
+		return f.fault(err)
 	}
+	f.text = bufio.NewReaderSize(r, buffer)
 	head, err := f.peek()
 	if err != nil {
 		return err
@@ -209,10 +205,8 @@ func (f *File) verify(kind string, size int64) error {
 		return nil
 	}
 	err := func() error {
-		packed := f.disk.from(0)
-		if f.member == nil {
-			packed = io.LimitReader(packed, size)
-		} else {
+		packed := io.LimitReader(f.disk.from(0), size)
+		if f.member != nil {
 			r, err := f.member.Open()
 			if err != nil {
 				return err

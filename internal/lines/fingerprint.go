@@ -54,11 +54,10 @@ func fingerprintAt(fsys fs.FS, path string, offset int64) Fingerprint {
 	if !ok {
 		return Fingerprint{}
 	}
-	p, err := fingerprintOf(at, offset)
-	if err != nil {
-		return Fingerprint{}
+	if p, err := fingerprintOf(at, offset); err == nil {
+		return p
 	}
-	return p
+	return Fingerprint{}
 }
 
 // fingerprintOf takes the fingerprint up to an offset of the plain text. For a zip file it covers
@@ -170,15 +169,10 @@ func contentOf(fsys fs.FS, path string) (c Content, err error) {
 	}
 	defer func() { _ = file.Close() }() // only read
 	c.Size = info.Size()
-	digest := sha256.New()
-	if _, err := io.Copy(digest, io.LimitReader(file, mostOfHead)); err != nil {
-		return c, err
-	}
+	ends := io.LimitReader(file, mostOfHead)
 	if at, ok := file.(io.ReaderAt); ok {
-		if _, err := io.Copy(digest, io.NewSectionReader(at, max(c.Size-mostOfTail, 0), mostOfTail)); err != nil {
-			return c, err
-		}
+		ends = io.MultiReader(ends, io.NewSectionReader(at, max(c.Size-mostOfTail, 0), mostOfTail))
 	}
-	c.Ends = hex.EncodeToString(digest.Sum(nil)[:16])
-	return c, nil
+	c.Ends, err = digestUpTo(ends, mostOfHead+mostOfTail)
+	return c, err
 }

@@ -80,8 +80,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		return newValues(text, offset, longest, f.layout == jsonArrays, offset > f.begin), nil
 	case TSV:
 		table = func(text io.Reader, offset int64) (divide, func() int64) {
-			r := NewReader(text, offset, longest)
-			r.noHoles = !f.options.Holes
+			r := f.lines(text, offset)
 			return tabs(r), r.Number
 		}
 	case CSV, semicolons:
@@ -94,9 +93,7 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 			return q.divide, q.number
 		}
 	default:
-		r := NewReader(text, offset, longest)
-		r.noHoles = !f.options.Holes
-		return r, nil
+		return f.lines(text, offset), nil
 	}
 	if len(columns) == 0 && offset > f.begin { // the header's columns
 		text := f.disk.from(f.begin)
@@ -116,6 +113,12 @@ func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, 
 		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(r.columns))
 	}
 	return r, nil
+}
+
+func (f *File) lines(text io.Reader, offset int64) *Reader {
+	r := NewReader(text, offset, f.options.Longest)
+	r.noHoles = !f.options.Holes
+	return r
 }
 
 // lineBefore returns the start of a record at or before an offset. For layouts other than lines,

@@ -12,6 +12,7 @@ import (
 func FuzzTime(f *testing.F) {
 	for _, text := range []string{
 		"", "2024-05-01", "2024-05-01T10:00:00Z", "2024-05-01 10:00:00", "2024-05-01T10:00:00.123456", "2024-05-01 10:00:00.5+02:00", "2024-02-30", "soon", "0000-01-01",
+		"2024-03-01T01:02:03.5Z", "2024-03-01T02:02:03.500000+01:00", "2024-03-01T01:02:03.5", "2024-03-01 01:02:03.500", "2024-03-01 01:02:03.5+00:00", "2024-13-01",
 		"2024-05-01T10:00:00,5Z", "9999-12-31T23:59:59-23:59", "2024-05-01T24:00:00", "2024-5-1", "2024-05-01T10:00", "2024-05-01T1:00:00Z", "0000-01-01  0:00:00Z",
 	} {
 		f.Add(text)
@@ -29,6 +30,13 @@ func FuzzTime(f *testing.F) {
 			require.Equal(t, time.UTC, got.Location())
 		}
 	})
+}
+
+func TestTimesThatAreNoTexts(t *testing.T) {
+	got := Time{time.Now()}
+	require.NoError(t, json.Unmarshal([]byte("null"), &got))
+	require.True(t, got.IsZero())
+	require.Error(t, json.Unmarshal([]byte("7"), &got))
 }
 
 func oracle(text string) (time.Time, error) {

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
 	"unicode/utf8"
 )
@@ -108,18 +109,8 @@ func unescape(said *[utf8.UTFMax]byte, text []byte) (n, length int) {
 }
 
 func hexadecimal(digits []byte) (c rune, ok bool) {
-	for _, d := range digits {
-		switch {
-		case '0' <= d && d <= '9':
-			d -= '0'
-		case 'a' <= d|0x20 && d|0x20 <= 'f':
-			d = d | 0x20 - 'a' + 10
-		default:
-			return 0, false
-		}
-		c = c<<4 | rune(d)
-	}
-	return c, true
+	n, err := strconv.ParseUint(string(digits), 16, 16)
+	return rune(n), err == nil
 }
 
 // Text is Bytes for a string.

@@ -2,18 +2,15 @@ package mask
 
 import (
 	"regexp"
+	"slices"
 	"strings"
 )
 
 // HasKey reports whether a text contains an API key with a known prefix.
 func HasKey(s string) bool {
 	s = strings.ToLower(s) // POSTHOG_REGION ignores case
-	for _, prefix := range []string{"phx_", "phc_", "phs_", "pha_"} {
-		if strings.Contains(s, prefix) {
-			return true
-		}
-	}
-	return false
+	holds := func(prefix string) bool { return strings.Contains(s, prefix) }
+	return slices.ContainsFunc([]string{"phx_", "phc_", "phs_", "pha_"}, holds)
 }
 
 // UnlessKey returns s for printing, or "" if it may be a misplaced key: old keys have no prefix,

@@ -99,15 +99,11 @@ var ownHeaders = []string{
 // HeaderProblem describes a fault of a caller's header, or returns "". net/http refuses a malformed
 // header only while sending, which looks like a network failure.
 func HeaderProblem(name string, values []string) string {
-	const symbols = "!#$%&'*+-.^_`|~"
-	isToken := func(r rune) bool {
-		return '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || strings.ContainsRune(symbols, r)
-	}
 	isControl := func(r rune) bool { return r < ' ' && r != '\t' || r == 0x7f }
 	switch {
 	case slices.Contains(ownHeaders, textproto.CanonicalMIMEHeaderKey(name)):
 		return "a header that the call does not set itself"
-	case name == "" || strings.ContainsFunc(name, func(r rune) bool { return !isToken(r) }):
+	case name == "" || strings.Trim(name, alphanumeric+"!#$%&'*+-.^_`|~") != "":
 		return "a header name of letters, digits and '-'"
 	case slices.ContainsFunc(values, func(v string) bool { return strings.ContainsFunc(v, isControl) }):
 		return "a value without line breaks and control characters"
@@ -123,18 +119,10 @@ func IsOneSegment(s string) bool {
 // IsPathSegment reports whether s can stand between two slashes of a path without escaping and has
 // no meaning of its own there.
 func IsPathSegment(s string) bool {
-	if s == "" || len(s) > 200 {
-		return false
-	}
-	for i := range len(s) {
-		switch c := s[i]; {
-		case 'a' <= c && c <= 'z', 'A' <= c && c <= 'Z', '0' <= c && c <= '9', c == '_', c == '@', c == '-':
-		default:
-			return false
-		}
-	}
-	return true
+	return s != "" && len(s) <= 200 && strings.Trim(s, alphanumeric+"_@-") == ""
 }
+
+const alphanumeric = "0123456789abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ"
 
 // SetText sets a query parameter unless the value is empty.
 func SetText(q url.Values, name, value string) {

@@ -5,6 +5,7 @@ import (
 	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"math"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -95,22 +96,22 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 	w.position(k.Position)
 	w.position(k.Origin)
 	if k.RawProperties != nil {
-		w.bytes(k.RawProperties, true)
+		w.bytes(k.RawProperties)
 	} else {
 		w.object(k.Properties)
 	}
 	w.object(k.Set)
 	w.object(k.SetOnce)
-	w.bytes(k.Record, k.Record != nil)
+	w.bytes(k.Record)
 	w.text(k.Where)
 	w.text(k.Format)
 	w.b = binary.AppendUvarint(w.b, k.Number)
 	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil)
 	if k.Bad != nil {
-		w.bytes(k.Bad.Raw, k.Bad.Raw != nil)
+		w.bytes(k.Bad.Raw)
 		note, err := json.Marshal(k.Bad.Note)
 		w.err = errors.Join(w.err, err)
-		w.bytes(note, true)
+		w.bytes(note)
 	}
 	if w.err != nil {
 		return b, w.err
@@ -160,9 +161,9 @@ type keptWriter struct {
 	err  error
 }
 
-// bytes appends optional bytes.
-func (w *keptWriter) bytes(text []byte, there bool) {
-	if !there {
+// bytes appends bytes, or nil.
+func (w *keptWriter) bytes(text []byte) {
+	if text == nil {
 		w.b = append(w.b, 0)
 		return
 	}
@@ -187,12 +188,12 @@ func (w *keptWriter) position(p Position) {
 
 func (w *keptWriter) object(m map[string]any) {
 	if m == nil {
-		w.bytes(nil, false)
+		w.bytes(nil)
 		return
 	}
 	text, err := w.json.AppendValue(nil, m)
 	w.err = errors.Join(w.err, err)
-	w.bytes(text, true)
+	w.bytes(text)
 }
 
 func (w *keptWriter) flags(all ...bool) {
@@ -227,34 +228,26 @@ func (r *keptReader) byte() byte {
 	return 0
 }
 
-func (r *keptReader) uvarint() uint64 {
-	v, n := binary.Uvarint(r.b)
-	if n <= 0 {
-		n = -1
+func (r *keptReader) uvarint() uint64 { return keptNumber(r, binary.Uvarint) }
+
+func (r *keptReader) varint() int64 { return keptNumber(r, binary.Varint) }
+
+func keptNumber[T int64 | uint64](r *keptReader, read func([]byte) (T, int)) T {
+	v, n := read(r.b)
+	if n == 0 {
+		n = -1 // cut off
 	}
 	r.take(n)
 	return v
 }
 
-func (r *keptReader) varint() int64 {
-	v, n := binary.Varint(r.b)
-	if n <= 0 {
-		n = -1
-	}
-	r.take(n)
-	return v
-}
-
-// bytes returns optional bytes, or nil.
+// bytes returns bytes, or nil.
 func (r *keptReader) bytes() []byte {
 	n := r.uvarint()
-	if n == 0 || n > uint64(len(r.b))+1 {
-		if n > 0 {
-			r.take(-1)
-		}
+	if n == 0 {
 		return nil
 	}
-	return r.take(int(n - 1))
+	return r.take(int(min(n-1, math.MaxInt)))
 }
 
 func (r *keptReader) time() time.Time {

@@ -110,10 +110,8 @@ func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 	if f.UUID, err = p.uuid(); err != nil {
 		return err
 	}
-	if l.timestamp != nil {
-		if f.Timestamp, err = p.timestamp(); err != nil {
-			return err
-		}
+	if f.Timestamp, err = p.timestamp(); err != nil {
+		return err
 	}
 	if f.RawProperties, err = p.properties(); err == nil && l.properties != nil && l.set == nil && l.setOnce == nil {
 		f.Noted = &p.noted
@@ -122,9 +120,12 @@ func (p *LineParser) parse(text []byte, f *Fields) (err error) {
 }
 
 // timestamp reads the time. It refuses the zero time, which stands for a missing one.
-func (p *LineParser) timestamp() (time.Time, error) {
+func (p *LineParser) timestamp() (at time.Time, err error) {
+	if p.line.timestamp == nil {
+		return at, nil
+	}
 	text := p.unquoted(p.line.timestamp)
-	at, err := jsonb.ParseTime(text)
+	at, err = jsonb.ParseTime(text)
 	switch {
 	case err != nil:
 		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
@@ -196,8 +197,10 @@ func (p *LineParser) properties() (json.RawMessage, error) {
 		return l.properties, nil
 	}
 	b := append(p.merged[:0], '{')
-	if own := bytes.TrimSpace(trimBraces(l.properties)); len(own) > 0 {
-		b = append(append(b, own...), ',')
+	if l.properties != nil {
+		if b = append(b, inner(l.properties)...); len(b) > 1 {
+			b = append(b, ',')
+		}
 	}
 	if l.set != nil {
 		b = append(append(append(b, `"$set":`...), l.set...), ',')
@@ -208,13 +211,6 @@ func (p *LineParser) properties() (json.RawMessage, error) {
 	b[len(b)-1] = '}'
 	p.merged = b
 	return b, nil
-}
-
-func trimBraces(object []byte) []byte {
-	if object == nil {
-		return nil
-	}
-	return object[1 : len(object)-1]
 }
 
 // isEmpty reports whether the line has no member of an event.
