@@ -4,6 +4,9 @@
 package mask
 
 import (
+	"bytes"
+	"encoding/json"
+	"slices"
 	"strconv"
 	"strings"
 	"unicode"
@@ -52,4 +55,15 @@ func OneLine(s string) string {
 func Brief(err error) string {
 	text := err.Error()
 	return text[:min(len(text), mostText)]
+}
+
+// HoldsURL reports whether JSON may contain a URL or a URL's query.
+func HoldsURL(body []byte) bool {
+	var value any
+	if json.Unmarshal(body, &value) != nil {
+		return true
+	}
+	plain, err := json.Marshal(value) // decode escapes that may hide something
+	text := slices.Concat(body, plain)
+	return err != nil || bytes.Contains(text, []byte("://")) || bytes.ContainsRune(text, '=')
 }

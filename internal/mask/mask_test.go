@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 )
 
@@ -103,5 +104,19 @@ func TestPartsOfCredentials(t *testing.T) {
 				require.NotContains(t, Text(echo, Credentials(body)), secret, "%s: %s", tt.name, echo)
 			}
 		}
+	}
+}
+
+func TestHoldsURL(t *testing.T) {
+	for text, want := range map[string]bool{
+		`{"detail":"This file download has expired"}`: false,
+		`{"to":"https://storage.example/f"}`:          true,
+		`{"to":"https:\/\/storage.example/f"}`:        true,
+		`{"to":"/f\u003fX-Amz-Signature\u003d01"}`:    true,
+		`{"a\u003db":1}`: true,
+		`moved`:          true,
+		``:               true,
+	} {
+		assert.Equal(t, want, HoldsURL([]byte(text)), text)
 	}
 }
