@@ -102,6 +102,8 @@ type row struct {
 	into *row // the row that replaced this one
 }
 
+func otherRow(of Tally) *row { return &row{rowKey: rowKey{Other, noPeriod}, Tally: of} }
+
 func newTable(most int) *table { return &table{most: most, rows: map[rowKey]*row{}} }
 
 // find returns the row for an event; at may be zero.
@@ -124,7 +126,7 @@ func (t *table) find(name string, at time.Time) *row {
 		r = t.add(key)
 	default:
 		if t.other == nil {
-			t.other = &row{rowKey: rowKey{Other, noPeriod}}
+			t.other = otherRow(Tally{})
 		}
 		return t.other
 	}
@@ -248,26 +250,20 @@ func (t *table) list() []Row {
 // second.
 type savedTable struct {
 	grain grain
-	rows  []savedRow
-	other *savedRow
-}
-
-type savedRow struct {
-	name   string
-	period int64
-	Tally
+	rows  []row
+	other *row
 }
 
 // save copies the counts, so that they can be encoded without holding the ledger's lock.
 func (t *table) save() savedTable {
-	s := savedTable{grain: t.grain, rows: make([]savedRow, 0, len(t.rows))}
-	for key, r := range t.rows {
+	s := savedTable{grain: t.grain, rows: make([]row, 0, len(t.rows))}
+	for _, r := range t.rows {
 		if r.Sum() > 0 {
-			s.rows = append(s.rows, savedRow{key.name, int64(key.period), r.Tally})
+			s.rows = append(s.rows, *r)
 		}
 	}
 	if t.other != nil {
-		s.other = &savedRow{Other, noPeriod, t.other.Tally}
+		s.other = otherRow(t.other.Tally)
 	}
 	return s
 }
@@ -287,7 +283,7 @@ func (s savedTable) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		n := r.numbers()
-		b = appendNumbers(b, number, r.period, n[0], n[1], n[2], n[3], n[4], n[5])
+		b = appendNumbers(b, number, int64(r.rowKey.period), n[0], n[1], n[2], n[3], n[4], n[5])
 	}
 	b = append(b, `],"names":`...)
 	list, err := json.Marshal(names)
@@ -326,13 +322,13 @@ func (s *savedTable) UnmarshalJSON(text []byte) error {
 	}
 	*s = savedTable{grain: saved.Grain}
 	for _, r := range saved.Rows {
-		if r[0] < 0 || r[0] >= int64(len(saved.Names)) {
+		if r[0] < 0 || r[0] >= int64(len(saved.Names)) || r[1] != int64(int32(r[1])) {
 			return errBadTable
 		}
-		s.rows = append(s.rows, savedRow{saved.Names[r[0]], r[1], tallyOf([6]int64(r[2:]))})
+		s.rows = append(s.rows, row{rowKey: rowKey{saved.Names[r[0]], int32(r[1])}, Tally: tallyOf([6]int64(r[2:]))})
 	}
 	if saved.Other != nil {
-		s.other = &savedRow{Other, noPeriod, tallyOf(*saved.Other)}
+		s.other = otherRow(tallyOf(*saved.Other))
 	}
 	return nil
 }
@@ -343,19 +339,18 @@ func (s savedTable) restore(most int) (*table, error) {
 		return nil, errBadTable
 	}
 	t.grain = s.grain
-	latest := int64(t.grain.period(dayOf(lastTime)))
+	latest := t.grain.period(dayOf(lastTime))
 	for _, r := range s.rows {
-		key := rowKey{r.name, int32(r.period)}
-		if r.period < noPeriod || r.period > latest || !r.isCount() || t.rows[key] != nil {
+		if at := r.rowKey.period; at < noPeriod || at > latest || !r.isCount() || t.rows[r.rowKey] != nil {
 			return nil, errBadTable
 		}
-		t.add(key).Tally = r.Tally
+		t.add(r.rowKey).Tally = r.Tally
 	}
 	if o := s.other; o != nil {
 		if !o.isCount() {
 			return nil, errBadTable
 		}
-		t.other = &row{rowKey: rowKey{Other, noPeriod}, Tally: o.Tally}
+		t.other = otherRow(o.Tally)
 	}
 	return t, nil
 }

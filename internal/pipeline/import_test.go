@@ -23,8 +23,7 @@ import (
 )
 
 func TestAnImport(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld().keeps()
 		nameless := past("", 2)
 		nameless.Fields.Properties = map[string]any{"a": 1}
@@ -71,8 +70,7 @@ func TestNegotiation(t *testing.T) {
 		"a wrong key": {answered(401, ""), "stop", 0},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				w := newWorld().keeps().asks(func(r Request) httptry.Answer {
 					switch {
 					case r.Kind == Question:
@@ -99,8 +97,7 @@ func TestNegotiation(t *testing.T) {
 
 // As long as the answer is not durable, nothing is sent.
 func TestNothingIsSentWhileTheProtocolIsSaved(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld().keeps().asks(byKind(200, 404, 404))
 		w.saves = func(n int) {
 			if n == 2 { // the first is that of the start
@@ -147,8 +144,7 @@ func TestStops(t *testing.T) {
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				w := newWorld().keeps()
 				if tt.change != nil {
 					tt.change(w)
@@ -167,8 +163,7 @@ func TestStops(t *testing.T) {
 
 // A server that refuses every event is not the service, even if it took events in an earlier run.
 func TestEverythingIsRefused(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
@@ -188,8 +183,7 @@ func TestEverythingIsRefused(t *testing.T) {
 
 // A canceled import says why no request succeeded, and lists the open events.
 func TestCanceled(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		w.NoPreflight = true
 		w.answer = func(Request) httptry.Answer { return answered(503, "") }
@@ -214,8 +208,7 @@ func TestCanceled(t *testing.T) {
 
 // A source that does not end with its context is left behind.
 func TestASourceThatHangs(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		release := make(chan struct{})
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
@@ -237,8 +230,7 @@ func TestASourceThatHangs(t *testing.T) {
 
 // A run continues after the place of the one before, with its counts.
 func TestResumed(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
@@ -251,8 +243,7 @@ func TestResumed(t *testing.T) {
 }
 
 func TestNothingToRead(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		r, err := newWorld().run(t.Context(), t, source(nil))
 		require.NoError(t, err)
 		assert.Equal(t, map[string]int64{string(warnings.NoRecords): 1}, r.State.Totals.Warnings)

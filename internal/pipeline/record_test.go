@@ -4,7 +4,6 @@ import (
 	"context"
 	"strings"
 	"testing"
-	"testing/synctest"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
@@ -30,8 +29,7 @@ func enqueue(p *Pipeline, wait bool, events ...*Event) error {
 
 // A record is taken as a whole, or not at all.
 func TestRecords(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		w.Reject, w.Room.Events = nil, 3
 		p, err := New(w.Config)
@@ -65,8 +63,7 @@ func TestContentsAreFull(t *testing.T) {
 	t.Parallel()
 	for name, taken := range map[string]bool{"without a handler": false, "with one": true} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				w := newWorld()
 				w.ContentIDs, w.Protocol, w.answer = 1, ingest.NameV1, takenByV1
 				if !taken {
@@ -97,8 +94,7 @@ func TestContentsAreFull(t *testing.T) {
 
 // A rehearsal gives each event the uuid that an import gives it.
 func TestRehearsal(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
 		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Position{}

@@ -46,8 +46,7 @@ func TestTextsOfRejects(t *testing.T) {
 // A reject keeps the uuid of its source. Of two events with one uuid the second is marked. Events with
 // derived uuids are not.
 func TestUUIDsOfTheSource(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld()
 		own := uuid.UUID{0: 1, 6: 0x40, 8: 0x80}
 		refused, first, second := past("", 1), past("a", 2), past("b", 3)
@@ -64,8 +63,7 @@ func TestUUIDsOfTheSource(t *testing.T) {
 
 // As many rejects as accepted events, and skipped ones, are an import like others.
 func TestSomeOfEach(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld().keeps().asks(byKind(200, 404, 200)) // it is not known when the first event is read
 		skipped := past("", 3)
 		skipped.Skip = "internal"
@@ -85,8 +83,7 @@ func TestSomeOfEach(t *testing.T) {
 
 // A server that is busy when it is asked for its protocol is asked again.
 func TestABusyServerIsAskedAgain(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		questions := 0
 		w := newWorld().keeps().asks(func(r Request) httptry.Answer {
 			switch {
@@ -121,8 +118,7 @@ func TestPreflights(t *testing.T) {
 		"not found": {answered(404, ""), true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
+			bubble(t, func(t *testing.T) {
 				w := newWorld()
 				w.answer = func(r Request) httptry.Answer {
 					if r.Kind == Preflight {
@@ -241,8 +237,7 @@ func TestRoomIsWaitedFor(t *testing.T) {
 // A bad event is refused at once, also while the protocol is not known. A pipeline is finished
 // when all of its events are settled.
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
+	bubble(t, func(t *testing.T) {
 		w := newWorld().asks(slowly(byKind(200, 404, 200)))
 		w.Reject, w.Errors.NotReady = nil, errors.New("not ready")
 		p, err := New(w.Config)

@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/require"
@@ -66,6 +67,13 @@ type world struct {
 	sent    []string // the events, as their names
 	ids     []string // their uuids
 	rejects []*statefile.Reject
+}
+
+// bubble runs a test in virtual time, beside other tests.
+func bubble(t *testing.T, test func(t *testing.T)) {
+	t.Helper()
+	t.Parallel()
+	synctest.Test(t, test)
 }
 
 func answered(status int, body string) httptry.Answer {

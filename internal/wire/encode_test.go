@@ -34,9 +34,7 @@ func warningsOf(out wire.Encoded) []string { return slices.Collect(out.Warnings.
 
 // The events that TestGateRules lacks. Package jsonb tests the faults of values.
 func TestGateRefuses(t *testing.T) {
-	raw := func(text string) func(*wire.Fields) {
-		return func(e *wire.Fields) { e.Properties, e.RawProperties = nil, json.RawMessage(text) }
-	}
+	raw := wiretest.Having
 	props := func(key string, value any) func(*wire.Fields) {
 		return func(e *wire.Fields) { e.Properties = map[string]any{key: value} }
 	}
@@ -86,8 +84,7 @@ func TestGateRefuses(t *testing.T) {
 	encoder := testEncoder(wire.Rules{})
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			f := wiretest.Event()
-			test.change(&f)
+			f := wiretest.Event(test.change)
 			_, refusal := encoder.Encode(&f)
 			require.NotNil(t, refusal)
 			assert.Equal(t, test.reason, refusal.Reason, refusal.Error())
@@ -105,8 +102,7 @@ func TestGateLetsPass(t *testing.T) {
 		"just below the size": func(e *wire.Fields) { e.Properties = map[string]any{"x": strings.Repeat("a", 898_000)} },
 	} {
 		t.Run(name, func(t *testing.T) {
-			f := wiretest.Event()
-			change(&f)
+			f := wiretest.Event(change)
 			out, refusal := testEncoder(wire.Rules{}).Encode(&f)
 			require.Nil(t, refusal)
 			assert.True(t, json.Valid(out.Wire))

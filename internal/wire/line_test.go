@@ -123,8 +123,7 @@ func TestRefusedValuesAreShown(t *testing.T) {
 		`properties.distinct_id "b "`:        func(f *wire.Fields) { f.Properties = map[string]any{"distinct_id": "b\x1b"} },
 		`properties.distinct_id "[redacted]`: func(f *wire.Fields) { f.Properties = map[string]any{"distinct_id": "phc_ThisIsAKey0123456789"} },
 	} {
-		f := wiretest.Event()
-		change(&f)
+		f := wiretest.Event(change)
 		_, refusal := testEncoder(wire.Rules{}).Encode(&f)
 		require.NotNil(t, refusal, want)
 		shown := fmt.Sprintf("%s %q", refusal.Field, refusal.Value)

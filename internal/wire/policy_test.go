@@ -20,9 +20,7 @@ var personForms = map[string]func(*wire.Fields){
 	"in the properties": func(e *wire.Fields) {
 		e.Properties = map[string]any{"a": `q"q`, "$set": map[string]any{"plan": "pro", "n": 1}, "$set_once": map[string]any{"plan": "free", "first": true}}
 	},
-	"in raw properties": func(e *wire.Fields) {
-		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a" : "q\"q", "$set_once":{"plan":"free","first":true}, "$set" : {"plan":"pro","n":1} , "z":1 }`)
-	},
+	"in raw properties": wiretest.Having(`{"a" : "q\"q", "$set_once":{"plan":"free","first":true}, "$set" : {"plan":"pro","n":1} , "z":1 }`),
 	"$set in the field": func(e *wire.Fields) {
 		e.Set = map[string]any{"plan": "pro", "n": 1}
 		e.Properties = map[string]any{"a": `q"q`, "$set_once": map[string]any{"plan": "free", "first": true}}
