@@ -20,28 +20,15 @@ import (
 
 var testTime = time.Date(2024, 5, 1, 12, 30, 0, 0, time.UTC)
 
-// testBatch recounts the properties of a batch that are limited.
-type testBatch struct {
-	items, bytes   int
-	oldest, newest time.Time
-}
-
-func newTestBatch(prefix string, items []Item) testBatch {
-	b := testBatch{items: len(items), bytes: len(prefix) + len(items) - 1 + len("]}"), oldest: items[0].Time, newest: items[0].Time}
+// keeps recounts the properties of a batch that are limited.
+func keeps(l Limits, prefix string, items []Item) bool {
+	size := len(prefix) + len(items) - 1 + len("]}")
 	for _, i := range items {
-		b.bytes += len(i.Wire)
-		if i.Time.Before(b.oldest) {
-			b.oldest = i.Time
-		}
-		if i.Time.After(b.newest) {
-			b.newest = i.Time
-		}
+		size += len(i.Wire)
 	}
-	return b
-}
-
-func (b testBatch) keeps(l Limits) bool {
-	return b.items <= l.BatchItems && b.bytes <= l.BatchBytes && (l.BatchSpan == 0 || b.newest.Sub(b.oldest) <= l.BatchSpan)
+	byTime := func(a, b Item) int { return a.Time.Compare(b.Time) }
+	span := slices.MaxFunc(items, byTime).Time.Sub(slices.MinFunc(items, byTime).Time)
+	return len(items) <= l.BatchItems && size <= l.BatchBytes && (l.BatchSpan == 0 || span <= l.BatchSpan)
 }
 
 // around returns a fixed start and end for every body.
@@ -80,13 +67,13 @@ func TestBatchesKeepTheirLimits(t *testing.T) {
 		at := 0
 		for n, b := range l.queue {
 			of := items[at : at+len(b.seqs)]
-			require.True(t, newTestBatch(prefix, of).keeps(limits), "seed %d, batch %d: more than it may", seed, n)
+			require.True(t, keeps(limits, prefix, of), "seed %d, batch %d: more than it may", seed, n)
 			for i, item := range of {
 				require.EqualValues(t, at+i, b.seqs[i])
 				require.Equal(t, string(item.Wire), string(b.items(part{i, i + 1})))
 			}
 			if at += len(of); at < len(items) {
-				require.False(t, newTestBatch(prefix, items[at-len(of):at+1]).keeps(limits), "seed %d, batch %d: there was room for one more", seed, n)
+				require.False(t, keeps(limits, prefix, items[at-len(of):at+1]), "seed %d, batch %d: there was room for one more", seed, n)
 			}
 		}
 		require.Len(t, items, at)

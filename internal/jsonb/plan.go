@@ -1,6 +1,7 @@
 package jsonb
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 )
@@ -87,13 +88,10 @@ func (e *Encoder) sorted(first, start int) []rank {
 	const few = 24 // up to this size an insertion sort is fastest
 	if len(order) > few {
 		slices.SortFunc(order, func(a, b rank) int {
-			switch {
-			case before(a, b):
-				return -1
-			case before(b, a):
-				return 1
+			if a.prefix != b.prefix {
+				return cmp.Compare(a.prefix, b.prefix)
 			}
-			return 0
+			return strings.Compare(members[a.index].key, members[b.index].key)
 		})
 		return order
 	}

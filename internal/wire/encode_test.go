@@ -168,12 +168,14 @@ func TestGateCountsRawBlanks(t *testing.T) {
 				f.Properties, f.RawProperties = nil, json.RawMessage(`{"a":[1`+text+`],"more":"`+more+`"}`)
 				return testEncoder(wire.Rules{}).Encode(&f)
 			}
-			out, refusal := made(10, "")
-			require.Nil(t, refusal)
-			each := (sizeAsCounted(t, out.Wire) - sizeAsCounted(t, wireOf(t, made, 0))) / 10
-			n := (wire.MaxEventBytes - sizeAsCounted(t, wireOf(t, made, 0))) / each
-			rest := wire.MaxEventBytes - sizeAsCounted(t, wireOf(t, made, n))
-			out, refusal = made(n, strings.Repeat("x", rest))
+			size := func(n int) int {
+				out, refusal := made(n, "")
+				require.Nil(t, refusal)
+				return sizeAsCounted(t, out.Wire)
+			}
+			n := (wire.MaxEventBytes - size(0)) / ((size(10) - size(0)) / 10)
+			rest := wire.MaxEventBytes - size(n)
+			out, refusal := made(n, strings.Repeat("x", rest))
 			require.Nil(t, refusal)
 			require.Equal(t, wire.MaxEventBytes, sizeAsCounted(t, out.Wire))
 			_, refusal = made(n, strings.Repeat("x", rest+1))
@@ -181,11 +183,4 @@ func TestGateCountsRawBlanks(t *testing.T) {
 			assert.Equal(t, wire.ReasonTooLarge, refusal.Reason)
 		})
 	}
-}
-
-func wireOf(t *testing.T, made func(int, string) (wire.Encoded, *wire.Refusal), n int) []byte {
-	t.Helper()
-	out, refusal := made(n, "")
-	require.Nil(t, refusal)
-	return out.Wire
 }
