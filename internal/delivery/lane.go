@@ -181,7 +181,12 @@ func (l *lane) send(r *Request) (Answer, error) {
 	maySent := false // by an earlier try
 	for r.Try = 1; ; r.Try++ {
 		items := r.Len()
-		if err := l.await(r.batch.seqs[r.parts[0].from], items); err != nil {
+		select {
+		case <-l.s.cfg.Ready:
+		case <-l.s.ctx.Done():
+			return Answer{}, context.Cause(l.s.ctx)
+		}
+		if err := l.s.throttle.enter(l.s.ctx, r.batch.seqs[r.parts[0].from], items); err != nil {
 			return Answer{}, err
 		}
 		a := l.s.cfg.Post(r)
@@ -230,16 +235,6 @@ func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 		wait = max(jitter(try), min(a.RetryAfter, s.cfg.GiveUpAfter))
 	}
 	return wait, err
-}
-
-// await waits until a request may go out: for Ready, the end of an outage, the pace, and a permit.
-func (l *lane) await(oldest uint64, items int) error {
-	select {
-	case <-l.s.cfg.Ready:
-	case <-l.s.ctx.Done():
-		return context.Cause(l.s.ctx)
-	}
-	return l.s.throttle.enter(l.s.ctx, oldest, items)
 }
 
 // pack makes the body of a request without copying the items.

@@ -257,7 +257,8 @@ func (e *Encoder) object(dst []byte, m map[string]any, depth int) ([]byte, error
 		e.add(key, value)
 	}
 	var next plan
-	learn := p != nil && p.outdated()
+	const patience = 64 // maps with other keys before another plan replaces p
+	learn := p != nil && (p.keys == nil || p.misses > patience)
 	for i, r := range e.sorted(first, start) {
 		member := e.members[first+int(r.index)]
 		var err error
@@ -304,7 +305,11 @@ func appendFloat64(dst []byte, v float64, _ int) ([]byte, error) {
 }
 
 func appendNumber(dst []byte, v json.Number, _ int) ([]byte, error) {
-	return finite(append(dst, v...), checkNumber(string(v)))
+	if v == "" {
+		return finite(dst, false)
+	}
+	end, kind := scanNumber([]byte(v), 0)
+	return finite(append(dst, v...), kind == 0 && end == len(v))
 }
 
 func finite(dst []byte, ok bool) ([]byte, error) {

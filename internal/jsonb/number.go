@@ -42,8 +42,10 @@ func scanNumber(data []byte, i int) (end int, kind Kind) {
 		}
 	}
 	const safe = 308 // 10^308 is below the largest float64
-	if size > safe && overflows(data[start:i]) {
-		return start, KindNumber
+	if size > safe {
+		if f, _ := strconv.ParseFloat(string(data[start:i]), 64); math.IsInf(f, 0) {
+			return start, KindNumber
+		}
 	}
 	return i, 0
 }
@@ -53,20 +55,6 @@ func digits(data []byte, i int) int {
 		i++
 	}
 	return i
-}
-
-func overflows(number []byte) bool {
-	f, _ := strconv.ParseFloat(string(number), 64)
-	return math.IsInf(f, 0)
-}
-
-// checkNumber reports whether s is exactly one finite JSON number.
-func checkNumber(s string) bool {
-	if s == "" {
-		return false
-	}
-	end, kind := scanNumber([]byte(s), 0)
-	return kind == 0 && end == len(s)
 }
 
 // appendFloat appends f as encoding/json does: the shortest text that parses to f, with an exponent

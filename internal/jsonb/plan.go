@@ -49,12 +49,6 @@ func (e *Encoder) fetch(p *plan, m map[string]any) bool {
 	return true
 }
 
-// outdated reports whether another plan should replace p.
-func (p *plan) outdated() bool {
-	const patience = 64
-	return p.keys == nil || p.misses > patience
-}
-
 // note adds a key and its encoding. It copies both: they may be part of a large buffer.
 func (p *plan) note(key string, text []byte) {
 	p.keys = append(p.keys, strings.Clone(key))

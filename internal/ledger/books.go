@@ -120,18 +120,6 @@ func (t *Totals[P]) own() {
 	}
 }
 
-// enter counts one committed event.
-func (k *books[P]) enter(e *event[P], reason string) {
-	var none P
-	if e.position != none {
-		if k.totals.First == none {
-			k.totals.First = e.position
-		}
-		k.totals.Last = e.position
-	}
-	k.count(e, reason)
-}
-
 // count counts one settled event, committed or not.
 func (k *books[P]) count(e *event[P], reason string) {
 	t := &k.totals

@@ -292,10 +292,15 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 			held += a.held
 			delete(l.details, seq)
 		}
-		l.books.enter(&e, reason)
-		if e.ends && e.position != none {
-			l.position = e.position
+		if t := &l.books.totals; e.position != none {
+			if t.First == none {
+				t.First = e.position
+			}
+			if t.Last = e.position; e.ends {
+				l.position = e.position
+			}
 		}
+		l.books.count(&e, reason)
 	}
 	l.settled -= n
 	return held

@@ -147,7 +147,11 @@ func (t *table) rollUp() {
 	t.grain++
 	t.rows, t.last = make(map[rowKey]*row), nil
 	for key, r := range old {
-		key.period = from.coarser(key.period)
+		if from == byDay {
+			key.period = monthOf(key.period)
+		} else {
+			key.period = noPeriod
+		}
 		to := t.rows[key]
 		if to == nil {
 			to = t.add(key)
@@ -203,14 +207,6 @@ func (g grain) period(day int32) int32 {
 	default:
 		return noPeriod
 	}
-}
-
-// coarser converts a period of this grain to the next.
-func (g grain) coarser(period int32) int32 {
-	if g == byDay {
-		return monthOf(period)
-	}
-	return noPeriod
 }
 
 const (

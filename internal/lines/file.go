@@ -5,7 +5,6 @@ import (
 	"bufio"
 	"bytes"
 	"context"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"hash"
@@ -313,8 +312,6 @@ type megabyte struct {
 }
 
 const mostHashed = 1 << 20
-
-func newMegabyte() *megabyte { return &megabyte{hash: sha256.New()} }
 
 func (b *megabyte) Write(p []byte) (int, error) {
 	if rest := mostHashed - b.n; rest > 0 {

@@ -74,9 +74,18 @@ func adviceFor(head []byte) error {
 
 func unpack(kind string, packed *bufio.Reader) (unpacker, error) {
 	if kind == isGzip {
-		return newMembers(packed)
+		z, err := gzip.NewReader(packed)
+		if err != nil {
+			return nil, err
+		}
+		z.Multistream(false)
+		return &members{packed: packed, z: z}, nil
 	}
-	return newFrames(packed)
+	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
+	if err != nil {
+		return nil, err
+	}
+	return &frames{Decoder: d}, nil
 }
 
 type frames struct {
@@ -86,14 +95,6 @@ type frames struct {
 }
 
 const mostWindow = 8 << 20
-
-func newFrames(packed io.Reader) (unpacker, error) {
-	d, err := zstd.NewReader(packed, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true), zstd.WithDecoderMaxWindow(mostWindow))
-	if err != nil {
-		return nil, err
-	}
-	return &frames{Decoder: d}, nil
-}
 
 func (f *frames) Read(p []byte) (n int, err error) {
 	n, err = f.Decoder.Read(p)
@@ -130,15 +131,6 @@ type members struct {
 	z      *gzip.Reader
 	plain  int64 // bytes read
 	good   int64 // bytes covered by valid checksums
-}
-
-func newMembers(packed *bufio.Reader) (unpacker, error) {
-	z, err := gzip.NewReader(packed)
-	if err != nil {
-		return nil, err
-	}
-	z.Multistream(false)
-	return &members{packed: packed, z: z}, nil
 }
 
 func (m *members) checked() int64 { return m.good }

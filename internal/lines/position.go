@@ -2,6 +2,7 @@ package lines
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -61,7 +62,7 @@ func (f *File) beginAt(offset int64) (err error) {
 	f.source = &counter{Reader: text, offset: offset}
 	text = f.source
 	if offset == 0 {
-		f.content = newMegabyte()
+		f.content = &megabyte{hash: sha256.New()}
 		text = io.TeeReader(f.source, f.content)
 		if _, err := io.CopyN(io.Discard, text, f.begin); err != nil {
 			return f.fault(err)

@@ -102,7 +102,10 @@ func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal)
 		if len(e.seen.set)+len(e.seen.setOnce) > 0 {
 			return b, nil // merged into the properties: see rewrite
 		}
-		set, once = nil, mergeOnce(f.SetOnce, f.Set)
+		if set, once = nil, f.Set; f.SetOnce != nil {
+			once = maps.Clone(f.SetOnce)
+			maps.Copy(once, f.Set) // they win, since they are newer
+		}
 	}
 	for _, more := range []struct {
 		begin  string
@@ -118,14 +121,4 @@ func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *Refusal)
 		b = append(b, '}')
 	}
 	return b, nil
-}
-
-// mergeOnce adds the values of set to once, and lets them win, since they are newer.
-func mergeOnce(once, set map[string]any) map[string]any {
-	if once == nil {
-		return set
-	}
-	merged := maps.Clone(once)
-	maps.Copy(merged, set)
-	return merged
 }

@@ -177,7 +177,8 @@ func badReserved(field, want string) *Refusal {
 // checkGroup checks an event that sets group properties.
 func (e *Encoder) checkGroup() *Refusal {
 	s := e.seen
-	isNumber := isNonZero(s.groupKey)
+	n, err := strconv.ParseFloat(string(s.groupKey), 64)
+	isNumber := err == nil && n != 0
 	switch {
 	case !isFilledText(s.groupType):
 		return badReserved("$group_type", "a text")
@@ -243,11 +244,6 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 func isBool(raw []byte) bool { return string(raw) == "true" || string(raw) == "false" }
 
 func isFilledText(raw []byte) bool { return len(raw) > 2 && raw[0] == '"' }
-
-func isNonZero(raw []byte) bool {
-	n, err := strconv.ParseFloat(string(raw), 64)
-	return err == nil && n != 0
-}
 
 // textLength counts the UTF-16 units of a raw string.
 func textLength(raw []byte) int {
