@@ -330,7 +330,6 @@ type part struct{ from, to int }
 
 func (r part) len() int { return r.to - r.from }
 
-// items returns the bytes of a part.
 func (b *batch) items(r part) []byte {
 	begin := 0
 	if r.from > 0 {

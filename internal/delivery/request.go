@@ -53,7 +53,6 @@ func (r *Request) at(yield func(i, at int) bool) {
 	}
 }
 
-// seqs returns the numbers of the items.
 func (r *Request) seqs() []uint64 {
 	if len(r.parts) == 1 {
 		return r.batch.seqs[r.parts[0].from:r.parts[0].to]

@@ -68,7 +68,6 @@ func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
 	return t
 }
 
-// batchLimits returns the current limits of a batch.
 func (t *throttle) batchLimits() (items, bytes int) {
 	return int(t.items.Load()), int(t.bytes.Load())
 }

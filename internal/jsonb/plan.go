@@ -99,7 +99,6 @@ func (e *Encoder) sorted(first, start int) []rank {
 	return order
 }
 
-// drop removes the members, starting at first.
 func (e *Encoder) drop(first, start int) {
 	clear(e.members[first:])
 	e.members, e.order = e.members[:first], e.order[:start]

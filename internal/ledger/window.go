@@ -23,7 +23,6 @@ func (w *window[T]) push(v T) uint64 {
 // at returns the element with a sequence number from first up to next.
 func (w *window[T]) at(seq uint64) *T { return &w.ring[seq&uint64(len(w.ring)-1)] }
 
-// pop removes the first element.
 func (w *window[T]) pop() T {
 	front := w.at(w.first)
 	v := *front

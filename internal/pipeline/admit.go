@@ -47,7 +47,6 @@ func (p *Pipeline) Record(n int, wait bool) (r Record) {
 	return r
 }
 
-// all returns the events that were added.
 func (r *Record) all() []Event {
 	if r.several == nil {
 		return r.single[:r.n]

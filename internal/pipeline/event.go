@@ -92,7 +92,6 @@ func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
 	return r
 }
 
-// turnDown makes the event a reject.
 func (ev *Event) turnDown(r *statefile.Reject) {
 	ev.reject = r
 	ev.size = len(r.Event) + len(r.Record) + len(ev.Position.Key)

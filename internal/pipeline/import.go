@@ -76,7 +76,6 @@ func (p *Pipeline) read(ctx context.Context, source Source) error {
 	return p.badSource(errtext.Bare(err))
 }
 
-// reader takes the events of a source.
 type reader struct {
 	p       *Pipeline
 	encoder *wire.Encoder // nil: not needed yet
@@ -133,7 +132,6 @@ func (r *reader) saveStart(ctx context.Context) error {
 	return r.p.stopUnlessSaved(r.p.Files.Save(context.WithoutCancel(ctx), r.p.ledger.State()))
 }
 
-// openRecord is the record that is being read.
 type openRecord struct {
 	position wire.Position
 	held     delivery.Held // for it, until it is committed

@@ -146,7 +146,6 @@ func (p *Pipeline) commits() commit.Config[wire.Position, *statefile.Reject] {
 	return c
 }
 
-// handOver gives a reject to the caller's handler.
 func (p *Pipeline) handOver(r *statefile.Reject) error {
 	if p.Reject == nil {
 		return p.stopAt(r)

@@ -33,7 +33,6 @@ func newAgreement(c Config) *agreement {
 	return a
 }
 
-// isDecided reports whether the protocol is known.
 func (a *agreement) isDecided() bool {
 	select {
 	case <-a.decided:
@@ -43,7 +42,6 @@ func (a *agreement) isDecided() bool {
 	}
 }
 
-// decide sets the protocol.
 func (a *agreement) decide(how ingest.Protocol) {
 	a.protocol, a.compression = how, a.config.Compression[how.Name()]
 	a.encoders.New = a.encodersBy(how.Rules())
@@ -138,7 +136,6 @@ func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Proto
 	return delivery.Answer{Verdict: delivery.Settled, Status: r.Status, Duration: a.Duration}, how
 }
 
-// judge turns an answer into a delivery.Answer.
 func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Request, took time.Duration) delivery.Answer {
 	answered := p.answered.Load()
 	if r.Status != 0 {

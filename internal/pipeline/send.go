@@ -151,7 +151,6 @@ func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answe
 	}
 }
 
-// tried counts one try.
 func (p *Pipeline) tried(t delivery.Try) {
 	p.meter.change(func(m *Meter) {
 		m.Requests++

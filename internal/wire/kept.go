@@ -154,7 +154,6 @@ func ReadKept(data []byte) (k Kept, err error) {
 	return k, nil
 }
 
-// keptWriter appends the parts of an event.
 type keptWriter struct {
 	b    []byte
 	json jsonb.Encoder

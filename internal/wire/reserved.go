@@ -174,7 +174,6 @@ func badReserved(field, want string) *Refusal {
 	return &Refusal{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
 }
 
-// checkGroup checks an event that sets group properties.
 func (e *Encoder) checkGroup() *Refusal {
 	s := e.seen
 	n, err := strconv.ParseFloat(string(s.groupKey), 64)
@@ -198,7 +197,6 @@ func (e *Encoder) checkGroup() *Refusal {
 	return nil
 }
 
-// checkMerge checks an event that merges persons.
 func (e *Encoder) checkMerge(name, person string) *Refusal {
 	s := e.seen
 	for _, id := range []struct {

@@ -91,7 +91,6 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 	return w
 }
 
-// nameWarnings returns the warnings for an event's name.
 func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	switch name := f.Name; {
 	case len(name) > MaxName:
@@ -114,7 +113,6 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	return w
 }
 
-// propertyWarnings returns the warnings for the reserved properties.
 func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	s := e.seen
 	for _, of := range factWarnings {
