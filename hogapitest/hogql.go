@@ -226,9 +226,11 @@ func constant(value any) *hogNode {
 
 // column is a column, whose table is looked at by check, or the expression of an alias: it hides a column of its name, as in ClickHouse.
 func (p *hogParser) column(name string) *hogNode {
+	parts := []string{name}
 	for p.accept(".") {
-		name += "." + p.next()
+		parts = append(parts, p.next())
 	}
+	name = strings.Join(parts, ".")
 	if aliased, ok := p.aliases[name]; ok {
 		return aliased
 	}
