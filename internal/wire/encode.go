@@ -5,7 +5,6 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/maphash"
-	"time"
 
 	"github.com/google/uuid"
 
@@ -22,7 +21,6 @@ const (
 // Encoder turns events into bytes. Not safe for concurrent use.
 type Encoder struct {
 	gate   *Gate
-	old    time.Time // earlier events are old enough for the gate
 	json   jsonb.Encoder
 	seed   maphash.Seed
 	stamps Stamps
@@ -85,7 +83,7 @@ func (e *Encoder) Encode(f *Fields) (Encoded, *Refusal) {
 }
 
 func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
-	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp, &e.old), checkUUID(f.UUID))
+	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
 	members, other := e.properties(f)
 	if other != nil {
 		return Encoded{}, joinRefusals(refusal, other)

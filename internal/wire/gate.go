@@ -121,9 +121,7 @@ func lengthUTF16(s string) (n int) {
 	return n
 }
 
-// timestamp checks the time of an event. An event before old was old enough at an earlier reading of the
-// clock, so it needs no other. timestamp moves old when it reads the clock.
-func (g *Gate) timestamp(t time.Time, old *time.Time) *Refusal {
+func (g *Gate) timestamp(t time.Time) *Refusal {
 	if t.IsZero() {
 		return &Refusal{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
@@ -133,12 +131,10 @@ func (g *Gate) timestamp(t time.Time, old *time.Time) *Refusal {
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
 		return bad(ReasonBadTimestamp, wantStored)
 	}
-	if g.rules.MinAge < 0 || t.Before(*old) {
+	if g.rules.MinAge < 0 {
 		return nil
 	}
-	now := g.rules.Now()
-	*old = now.Add(-g.rules.MinAge)
-	switch age := now.Sub(t); {
+	switch age := g.rules.Now().Sub(t); {
 	case age < 0:
 		return bad(ReasonFuture, "a time in the past")
 	case age < g.rules.MinAge:
