@@ -238,18 +238,18 @@ func (w task) settledIn(t *testing.T) int {
 type slowly struct {
 	http.Handler
 
-	delay    atomic.Int64 // in nanoseconds; tests change it while requests come
+	delay    atomic.Int64 // in nanoseconds; tests change it while requests come, and keeps
 	underWay atomic.Int64
 	holds    func() bool // if it returns true, the request is served but not answered; may be nil
 	held     atomic.Int64
-	keeps    time.Duration // connections, after each request; 0: for good
+	keeps    atomic.Int64 // connections, after each request, in nanoseconds; 0: for good
 }
 
 func (s *slowly) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	s.underWay.Add(1)
 	defer s.underWay.Add(-1)
-	if s.keeps > 0 {
-		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(s.keeps)) // also for the next request
+	if keeps := time.Duration(s.keeps.Load()); keeps > 0 {
+		_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(keeps)) // also for the next request
 	}
 	time.Sleep(time.Duration(s.delay.Load()))
 	if s.holds != nil && s.holds() {

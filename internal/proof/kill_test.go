@@ -270,7 +270,7 @@ func TestFrozenAndThawed(t *testing.T) {
 	frozen := sized(2*time.Second, 5*time.Second)
 	bench := newKillBench(t, sized(1500, 5000))
 	bench.TryTimeout, bench.Delivery.GiveUpAfter = frozen/2, frozen*9/10
-	bench.slow.keeps = frozen / 4
+	bench.slow.keeps.Store(int64(frozen / 4))
 	bench.slow.delay.Store(int64(2 * time.Millisecond))
 	c := startChild(t, bench.task)
 	for k := range 3 {
