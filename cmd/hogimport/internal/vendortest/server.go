@@ -25,9 +25,10 @@ import (
 
 // The credentials that all servers take.
 const (
-	User, Project = "importer", "77" // a service account of Mixpanel, which has to name the project
-	Key           = "k3y-0123456789abcdef"
-	Secret        = "s3cr3t-0123456789abcdef" // of User, and of Key at Amplitude
+	User    = "importer" // a service account of Mixpanel
+	Project = "77"       // which User has to name
+	Key     = "k3y-0123456789abcdef"
+	Secret  = "s3cr3t-0123456789abcdef" // of User, and of Key at Amplitude
 )
 
 // Request is one request as the server saw it.
