@@ -59,6 +59,7 @@ cannot be read.`,
 	}
 	c.flags = cmd.Flags()
 	c.in.bind(cmd)
+	c.in.bindHeader(cmd)
 	c.in.bindUntil(cmd)
 	c.in.bindUnused(cmd)
 	c.project.bindPersonal(cmd)

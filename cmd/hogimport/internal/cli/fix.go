@@ -115,7 +115,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = givenFlags(r.flags, "format", "map", "header", "zone", "group-type", "device-prefix", "set-policy") + r.again()
+	s.kept.More = givenFlags(r.flags, "format", "map", "zone", "group-type", "device-prefix", "set-policy") + r.again()
 	if err := s.save(); err != nil {
 		return err
 	}

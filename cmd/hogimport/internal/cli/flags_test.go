@@ -290,6 +290,7 @@ func TestSuggestionsAndCompletion(t *testing.T) {
 	p := clitest.New(t, nil)
 	for text, args := range map[string][]string{
 		"unknown flag: --sort see hogimport fix --help":                                      {"fix", "--sort"},
+		"unknown flag: --header see hogimport fix --help":                                    {"fix", "--header", "a,b"},
 		"unknown flag: --zoen did you mean --zone? Or see hogimport run --help":              {"run", "--zoen", "x"},
 		"unknown flag: --fromat did you mean --format? Or see hogimport run --help":          {"run", "--fromat", "x"},
 		"unknown flag: --xyzxyzxyz see hogimport run --help":                                 {"run", "--xyzxyzxyz"},

@@ -58,6 +58,7 @@ func newRunCommand(a *app) *cobra.Command {
 	}
 	r.bind(cmd)
 	r.input.bind(cmd)
+	r.input.bindHeader(cmd)
 	r.input.bindUntil(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")

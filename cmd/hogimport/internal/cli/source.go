@@ -43,11 +43,15 @@ func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
 	f.StringArrayVar(&in.Map, "map", nil, "the meaning of a column or a path: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
-	f.StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
+}
+
+// bindHeader adds --header to a command that reads tables. A rejected row has the names of its columns.
+func (in *input) bindHeader(cmd *cobra.Command) {
+	cmd.Flags().StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 }
 
 // bindUnused adds --sort and --links to a command that sends nothing, or only a sample,

@@ -64,6 +64,7 @@ event was accepted, 5 the key or the project is wrong.`,
 		},
 	}
 	t.in.bind(cmd)
+	t.in.bindHeader(cmd)
 	t.in.bindUntil(cmd)
 	t.in.bindUnused(cmd)
 	t.project.bindKey(cmd)
