@@ -207,7 +207,7 @@ func TestAFolderHasOneOwner(t *testing.T) {
 // After a crash or a disk failure at any time, a file under its own name is whole, and later calls
 // complete the rest.
 func TestAFolderSurvivesCrashes(t *testing.T) {
-	seeds := uint64(300)
+	seeds := uint64(500)
 	switch os.Getenv("HOGAPI_TEST") {
 	case "nightly":
 		seeds = 3000

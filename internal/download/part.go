@@ -70,8 +70,8 @@ func openPart(fsys durable.FS, whole string, syncEvery int64, room *durable.Room
 		err = foreignError(p.path)
 	case isNew, length < p.kept.Synced:
 		err = p.claim()
-	default:
-		err = nil
+	default: // the call that wrote the second file may have been killed before it synced the folder
+		err = fsys.SyncFolder(filepath.Dir(p.path))
 	}
 	if err == nil && p.File == nil {
 		p.File, err = fsys.OpenFile(p.path, os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
