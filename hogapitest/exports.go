@@ -24,10 +24,11 @@ type export struct {
 	offsetHour *int
 	more       fields // optional fields, as they came
 
-	runs      []*run // oldest first
-	backfills []*backfill
-	logs      []LogEntry
-	records   func(start, end time.Time) int
+	runs       []*run // oldest first
+	backfills  []*backfill
+	logs       []LogEntry
+	activities []activity // oldest first
+	records    func(start, end time.Time) int
 }
 
 // optional are the fields of an export that are kept as they came. All but the first are of the newest eras.
@@ -103,6 +104,7 @@ func (s *Server) getExport(r *request) answer { return success(r.export().json(s
 func (s *Server) createExport(r *request) answer {
 	e := s.newExport(r)
 	r.project.exports = append(r.project.exports, e)
+	e.logCreation()
 	return reply(http.StatusCreated, e.json(s))
 }
 
@@ -132,6 +134,7 @@ func (s *Server) patchExport(r *request) answer {
 		s.writeNewestFields(c, &changed, false)
 	}
 	changed.updated = r.now
+	changed.logEdit(stored.settings(), r.now)
 	*stored = changed
 	return success(stored.json(s))
 }
@@ -223,7 +226,9 @@ func (s *Server) deleteExport(r *request) answer {
 
 func (s *Server) pauseExport(r *request) answer {
 	if e := r.export(); !e.Paused {
+		before := e.settings()
 		e.Paused, e.LastPaused, e.updated = true, r.now, r.now
+		e.logEdit(before, r.now)
 	}
 	return success(object{"paused": true})
 }
@@ -233,7 +238,9 @@ func (s *Server) unpauseExport(r *request) answer {
 	backfill := false
 	readFields(r.body).boolean("backfill", &backfill)
 	if e.Paused {
+		before := e.settings()
 		e.Paused, e.updated = false, r.now
+		e.logEdit(before, r.now)
 		if backfill && !e.LastPaused.IsZero() {
 			s.startBackfill(e, span{e.LastPaused, r.now}, r.now)
 		}

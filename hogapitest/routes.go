@@ -70,6 +70,8 @@ var routes = []route{
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},
 
+	{op: ops.ActivityLog, method: "GET", pattern: split("/activity_log"), scope: "activity_log:read", since: E3, serve: (*Server).listActivity},
+
 	{op: ops.DataDeletionsList, method: "GET", pattern: split("/data_deletion_requests"), scope: "data_deletion:read", since: E4, serve: deletions((*Server).listDeletions)},
 	{op: ops.DataDeletionsCreate, method: "POST", pattern: split("/data_deletion_requests"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).createDeletion)},
 	{op: ops.DataDeletionsPreview, method: "POST", pattern: split("/data_deletion_requests/preview"), scope: "data_deletion:write", since: E4, serve: deletions((*Server).previewDeletion)},

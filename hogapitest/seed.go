@@ -81,6 +81,7 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	}
 	e.Export = x
 	p.exports = append(p.exports, e)
+	e.logCreation()
 	return e.ID
 }
 

@@ -53,6 +53,8 @@ const (
 
 	IngestionWarningsList Op = "ingestion_warnings.list"
 
+	ActivityLog Op = "activity_log.list"
+
 	Query Op = "query.run"
 
 	DataDeletionsList    Op = "data_deletions.list"

@@ -89,3 +89,7 @@ var effects = map[string]string{
 	"S3": replaced, "AwsS3": replaced, "S3Compatible": replaced, "AzureBlob": replaced,
 	"Workflows": "and workflows act on all others again", "HTTP": "and all others are sent again",
 }
+
+// IsObjectStore reports whether a destination keeps objects. A run of an interval replaces those of an
+// earlier run.
+func IsObjectStore(destination string) bool { return effects[destination] == replaced }

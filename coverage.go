@@ -1,0 +1,545 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// IntervalState says whether an interval of a batch export is exported, and if not, why.
+type IntervalState string
+
+// The states of an interval.
+const (
+	// IntervalCompleted means that completed runs cover the interval, with the rows that the schedule would choose.
+	IntervalCompleted IntervalState = "completed"
+	// IntervalByTimestamp means that completed runs cover the interval, but that some of them chose events by their
+	// timestamp: rows that arrived late may be missing. In an object store, the earlier objects are gone.
+	IntervalByTimestamp IntervalState = "completed_by_timestamp"
+	// IntervalPartly means that completed runs cover only a part of the interval.
+	IntervalPartly IntervalState = "partly_covered"
+	// IntervalRunning means that a run is under way.
+	IntervalRunning IntervalState = "running"
+	// IntervalStuck means that a run is under way for longer than CoverageOptions.StuckAfter.
+	IntervalStuck IntervalState = "stuck"
+	// IntervalFailed means that the newest run failed.
+	IntervalFailed IntervalState = "failed"
+	// IntervalFailedBilling means that the newest run exported nothing because of the plan's limit. The service does
+	// not repeat it.
+	IntervalFailedBilling IntervalState = "failed_billing"
+	// IntervalCancelled means that the newest run was cancelled.
+	IntervalCancelled IntervalState = "cancelled"
+	// IntervalNeverScheduled means that a run was due and never began, or that a change of the schedule left the time
+	// out.
+	IntervalNeverScheduled IntervalState = "never_scheduled"
+	// IntervalPaused means that the export was paused.
+	IntervalPaused IntervalState = "paused"
+	// IntervalSkipped means that clocks skipped the hour at which the run would have begun.
+	IntervalSkipped IntervalState = "skipped_by_clock_change"
+	// IntervalNotDue means that the interval has ended, but that its run may still begin.
+	IntervalNotDue IntervalState = "not_yet_due"
+	// IntervalBeforeStart means that the interval ended before the export was created, or before its StartAt.
+	IntervalBeforeStart IntervalState = "before_start"
+	// IntervalAfterEnd means that the interval ended after the export's EndAt.
+	IntervalAfterEnd IntervalState = "after_end"
+	// IntervalUnknown means that Coverage cannot tell: the settings of that time are not known, or a run has a status
+	// that this package does not know.
+	IntervalUnknown IntervalState = "cannot_tell"
+)
+
+// String returns the state in words, such as "failed billing".
+func (s IntervalState) String() string { return strings.ReplaceAll(string(s), "_", " ") }
+
+// IsGap reports whether the interval is not exported and will not be without somebody's action.
+func (s IntervalState) IsGap() bool {
+	switch s {
+	case IntervalCompleted, IntervalByTimestamp, IntervalRunning, IntervalNotDue, IntervalBeforeStart, IntervalAfterEnd:
+		return false
+	}
+	return true
+}
+
+// Coverage says which intervals of a batch export are exported: the result of [BatchExportsService.Coverage]. It knows
+// intervals, not rows. It can be stored as JSON and read again.
+type Coverage struct {
+	ExportID    uuid.UUID          `json:"export_id"`
+	Name        string             `json:"name"`
+	Model       Model              `json:"model"`
+	Destination destination.Type   `json:"destination"`
+	Interval    Interval           `json:"interval"`
+	From        time.Time          `json:"from"`
+	To          time.Time          `json:"to"`
+	CheckedAt   time.Time          `json:"checked_at"`
+	Intervals   []CoverageInterval `json:"intervals"` // in the order of their ends
+	Notes       []string           `json:"notes"`     // what was not read, and what Coverage cannot know
+}
+
+// CoverageInterval is an interval of the schedule, or a time that no interval of it contains.
+type CoverageInterval struct {
+	Start   time.Time     `json:"start"`
+	End     time.Time     `json:"end"` // not included
+	State   IntervalState `json:"state"`
+	Records *int64        `json:"records"` // of its completed runs; nil if the service does not say
+	Bytes   *int64        `json:"bytes"`   // the same
+	Runs    []CoverageRun `json:"runs"`    // that export a part of it, newest first
+}
+
+// CoverageRun is a run of an export, as far as the coverage depends on it.
+type CoverageRun struct {
+	ID        uuid.UUID  `json:"id"`
+	Status    RunStatus  `json:"status"`
+	Start     time.Time  `json:"start"` // zero: from the beginning of time
+	End       time.Time  `json:"end"`
+	CreatedAt time.Time  `json:"created_at"`
+	Backfill  *uuid.UUID `json:"backfill"` // nil: of the schedule, or of an older server
+	Records   *int64     `json:"records"`
+	Bytes     *int64     `json:"bytes"`
+	Rows      RowChoice  `json:"rows"`
+}
+
+// RowChoice says how the service chose the rows of a run.
+type RowChoice string
+
+// The choices of rows.
+const (
+	RowsAsScheduled RowChoice = "as_scheduled"
+	RowsByTimestamp RowChoice = "by_timestamp" // events of an old backfill or retry: late rows may be missing
+	RowsUnknown     RowChoice = "unknown"      // a backfill of sessions, which newer servers choose in another way
+)
+
+var rowChoices = map[RowChoice]coverage.Choice{
+	RowsAsScheduled: coverage.AsScheduled, RowsByTimestamp: coverage.ByTimestamp, RowsUnknown: coverage.ByServer,
+}
+
+// CoverageOptions are the options of [BatchExportsService.Coverage].
+type CoverageOptions struct {
+	// From and To bound the ends of the intervals: later than From, up to To. The default is the last 30 days, or
+	// the time since the export was created, until now.
+	From, To time.Time
+	// Since is an earlier coverage of the same export, to be continued: only runs that are new since then are read.
+	// From must be zero then, and To at least the To of the earlier coverage.
+	Since *Coverage
+	// Grace is the time after the end of an interval in which a run may begin late. The default is 1 h.
+	Grace time.Duration
+	// StuckAfter is the time after which a run that is under way is stuck. The default is 3 h or three intervals,
+	// whichever is longer.
+	StuckAfter time.Duration
+	// AgeLine is the age of the events up to which a backfill or a retry chooses them as the schedule does. The default
+	// is 5 days. On servers without records of backfills, every backfill chooses by timestamp.
+	AgeLine time.Duration
+}
+
+// Gap is a time that is not exported.
+type Gap struct {
+	Start     time.Time       `json:"start"`
+	End       time.Time       `json:"end"` // not included
+	Intervals int             `json:"intervals"`
+	States    []IntervalState `json:"states"` // of the intervals, each once
+}
+
+// Coverage finds out which intervals of an export are exported. It compares the intervals of the schedule with the
+// runs, and names each interval that is not covered with the reason: a run that failed, was cancelled or never began,
+// a pause, a change of the schedule or of clocks. Cover is the union of the completed runs. Coverage sends no data
+// and changes nothing.
+//
+// The calendar is that of the service: minutes and hours in UTC, days and weeks in the export's timezone. The settings
+// of the past come from the project's activity log, if the key has the scope activity_log:read. Without it, the
+// settings are known since the last change only; before, Coverage takes the intervals from the runs, and a time
+// without a run has the state [IntervalUnknown]. Coverage.Notes says so.
+//
+// Coverage knows intervals, not rows. Rows that reached the service's database late, rows that filters leave out, and
+// rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that.
+//
+// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the activity log
+// (one call). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
+//
+// GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope
+// activity_log:read. [ErrNotFound] for an unknown export.
+func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, o *CoverageOptions, options ...CallOption) (*Coverage, error) {
+	selected := orDefault(o)
+	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, selected.check(exportID))); err != nil {
+		return nil, err
+	}
+	options = append(slices.Clip(options), onlyHeader)
+	export, err := s.Get(ctx, exportID, options...)
+	if err != nil {
+		return nil, err
+	}
+	r := &coverageReader{client: s.client, options: options, export: export, selected: selected, now: s.client.core.now().UTC()}
+	return r.read(ctx)
+}
+
+func (o CoverageOptions) check(exportID uuid.UUID) *outgoing.Refusal {
+	since := orDefault(o.Since)
+	return cmp.Or(
+		outgoing.Reversed("CoverageOptions.To", o.To, "From", o.From),
+		outgoing.If(o.Since != nil && since.ExportID != exportID, "CoverageOptions.Since", since.ExportID.String(), "a coverage of the same export"),
+		outgoing.If(o.Since != nil && !o.From.IsZero(), "CoverageOptions.From", "", "no From with Since, which has one"),
+		outgoing.If(o.Since != nil && !o.To.IsZero() && o.To.Before(since.To), "CoverageOptions.To", "", "a time that is not before the To of Since"),
+		outgoing.Durations(map[string]time.Duration{
+			"CoverageOptions.Grace": o.Grace, "CoverageOptions.StuckAfter": o.StuckAfter, "CoverageOptions.AgeLine": o.AgeLine,
+		}),
+	)
+}
+
+// Defaults of CoverageOptions.
+const (
+	coverageDays = 30 * 24 * time.Hour
+	defaultGrace = time.Hour
+	leastStuck   = 3 * time.Hour
+	defaultAge   = 5 * 24 * time.Hour
+)
+
+// coverageReader reads what the coverage of an export is made of.
+type coverageReader struct {
+	client   *Client
+	options  []CallOption
+	export   *BatchExport
+	selected CoverageOptions
+	now      time.Time
+	notes    []string
+}
+
+func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
+	e, now := r.export, r.now
+	c := &Coverage{
+		ExportID: e.ID, Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination.Type, Interval: e.Interval,
+		From: r.selected.From.UTC(), To: cmp.Or(r.selected.To.UTC(), now), CheckedAt: now,
+	}
+	since := orDefault(r.selected.Since)
+	if c.From = cmp.Or(c.From, since.From); c.From.IsZero() {
+		c.From = now.Add(-coverageDays)
+		if e.CreatedAt.After(c.From) {
+			c.From = e.CreatedAt.UTC()
+		}
+	}
+	history, err := r.history(ctx)
+	if err != nil {
+		return nil, err
+	}
+	runs, err := r.runs(ctx, c.From, since)
+	if err != nil {
+		return nil, err
+	}
+	step, _ := coverage.Step(string(e.Interval))
+	rules := coverage.Rules{
+		Now: now, Grace: cmp.Or(r.selected.Grace, defaultGrace), StuckAfter: cmp.Or(r.selected.StuckAfter, max(leastStuck, 3*step)),
+		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: r.exportsAllRows(),
+	}
+	facts := make([]coverage.Export, len(runs))
+	for i := range runs {
+		facts[i] = runs[i].facts()
+	}
+	for _, v := range rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts) {
+		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
+		for _, n := range v.Runs {
+			x.Runs = append(x.Runs, runs[n])
+		}
+		x.count()
+		c.Intervals = append(c.Intervals, x)
+	}
+	c.Notes = r.notes
+	return c, nil
+}
+
+// history returns the settings of the past, as far as the activity log has them.
+func (r *coverageReader) history(ctx context.Context) (h coverage.History, err error) {
+	e := r.export
+	r.notes = []string{}
+	log, err := fetchRows[activityRow](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
+		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {"1000"},
+	}), r.options, "results")
+	var why string
+	if why, err = r.withoutLog(err); err != nil {
+		return h, err
+	}
+	var entries []coverage.Entry
+	for _, row := range log {
+		entry := coverage.Entry{At: row.CreatedAt.UTC(), IsCreated: row.Activity == "created"}
+		for _, c := range row.Detail.Changes {
+			entry.Changes = append(entry.Changes, coverage.Change(c))
+		}
+		entries = append(entries, entry)
+	}
+	now := coverage.Settings{
+		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
+	}
+	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), entries)
+	h.Paused = orDefault(e.LastPausedAt).UTC()
+	if !h.IsWhole {
+		r.notes = append(r.notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
+			outgoing.Time(h.Phases[0].From), why))
+	}
+	if cmp.Or(e.Model, ModelEvents) == ModelEvents {
+		r.notes = append(r.notes, "Filters may have changed: coverage knows intervals, not rows.")
+	}
+	return h, nil
+}
+
+// withoutLog returns why the activity log cannot be read. Other errors than the service's refusal are returned.
+func (r *coverageReader) withoutLog(err error) (why string, other error) {
+	api, ok := errors.AsType[*APIError](err)
+	if !ok || !slices.Contains([]int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.StatusCode) {
+		return "", err
+	}
+	return fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode), nil
+}
+
+// activityRow is an entry of the activity log.
+type activityRow struct {
+	CreatedAt time.Time `json:"created_at"`
+	Activity  string    `json:"activity"`
+	Detail    struct {
+		Changes []struct {
+			Field         string          `json:"field"`
+			Before, After json.RawMessage // as JSON: before, after
+		} `json:"changes"`
+	} `json:"detail"`
+}
+
+func (r *activityRow) complete() error {
+	return cmp.Or(httptry.Has("created_at", r.CreatedAt), httptry.Has("activity", r.Activity))
+}
+
+// runs returns the runs that were created since a time, and of the coverage to be continued the others.
+func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverage) (all []CoverageRun, err error) {
+	known := map[uuid.UUID]CoverageRun{}
+	for _, x := range since.Intervals {
+		for _, run := range x.Runs {
+			known[run.ID] = run
+		}
+	}
+	if r.selected.Since != nil {
+		from = since.CheckedAt.Add(-coverage.ClocksApart)
+		for _, run := range known {
+			if !run.Status.IsTerminal() && run.CreatedAt.Before(from) {
+				from = run.CreatedAt
+			}
+		}
+	}
+	list := RunListOptions{After: from, Ordering: RunsNewestFirst}.inAnyZone()
+	for run, err := range r.client.Runs.All(ctx, r.export.ID, &list, r.options...) {
+		if err != nil {
+			return nil, fromTheStart(err)
+		}
+		if run.BatchExportOnDemand == nil {
+			known[run.ID] = CoverageRun{
+				ID: run.ID, Status: run.Status, Start: orDefault(run.DataIntervalStart).UTC(), End: run.DataIntervalEnd.UTC(), CreatedAt: run.CreatedAt.UTC(),
+				Backfill: run.Backfill, Records: run.RecordsCompleted, Bytes: run.BytesExported, Rows: known[run.ID].Rows,
+			}
+		}
+	}
+	for _, run := range known {
+		all = append(all, run)
+	}
+	slices.SortFunc(all, func(a, b CoverageRun) int {
+		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
+	})
+	return all, r.chooseRows(ctx, all)
+}
+
+// chooseRows finds out how the service chose the rows of each run. Runs of backfills of events depend on the start of
+// the backfill.
+func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) error {
+	model := cmp.Or(r.export.Model, ModelEvents)
+	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late runs that name no backfill
+	for i := range runs {
+		run := &runs[i]
+		isOfSchedule := run.Backfill == nil && !run.isLate(r.delay())
+		switch {
+		case run.Rows != "":
+		case isOfSchedule || model != ModelEvents && model != ModelSessions || r.export.Destination.Type == destination.TypeWorkflows:
+			run.Rows = RowsAsScheduled
+		case model == ModelSessions:
+			run.Rows = RowsUnknown
+		default:
+			open[orDefault(run.Backfill)] = append(open[orDefault(run.Backfill)], run)
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	choose := func(id uuid.UUID, choice func(*CoverageRun) RowChoice) {
+		for _, run := range open[id] {
+			run.Rows = choice(run)
+		}
+		delete(open, id)
+	}
+	for b, err := range r.client.Backfills.All(ctx, r.export.ID, nil, r.options...) {
+		if hasNoRecords(err) {
+			choose(uuid.Nil, func(*CoverageRun) RowChoice { return RowsByTimestamp })
+			break
+		}
+		if err != nil {
+			return fromTheStart(err)
+		}
+		choose(b.ID, func(run *CoverageRun) RowChoice { return r.rowsSince(orDefault(b.StartAt), run) })
+		if len(open) == 0 || len(open) == 1 && open[uuid.Nil] != nil {
+			break
+		}
+	}
+	choose(uuid.Nil, func(*CoverageRun) RowChoice { return RowsAsScheduled }) // the service keeps records: the schedule was late
+	for id := range open {
+		choose(id, func(run *CoverageRun) RowChoice { return r.rowsSince(run.Start, run) })
+	}
+	return nil
+}
+
+// rowsSince returns how the service chose the rows of a run of a backfill that begins at a time.
+func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
+	if start.IsZero() || start.Before(run.CreatedAt.Add(-cmp.Or(r.selected.AgeLine, defaultAge))) {
+		return RowsByTimestamp
+	}
+	return RowsAsScheduled
+}
+
+// isLate reports whether the schedule has hardly begun the run, so long after the end of its interval.
+func (run *CoverageRun) isLate(delay time.Duration) bool {
+	return run.CreatedAt.After(run.End.Add(delay))
+}
+
+func (run *CoverageRun) facts() coverage.Export {
+	x := coverage.Export{
+		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: rowChoices[run.Rows],
+		IsScheduled: run.Backfill == nil && run.Rows == RowsAsScheduled,
+	}
+	switch s := run.Status; {
+	case s.goesOn():
+		x.Outcome = coverage.Open
+	case s == RunStatusCompleted:
+		x.Outcome = coverage.Completed
+	case s == RunStatusFailedBilling:
+		x.Outcome = coverage.FailedBilling
+	case s.IsFailure():
+		x.Outcome = coverage.Failed
+	case s == RunStatusCancelled:
+		x.Outcome = coverage.Cancelled
+	}
+	return x
+}
+
+// count adds up the records and bytes of the newest completed run of each interval.
+func (x *CoverageInterval) count() {
+	seen := coverage.Seen{}
+	for _, run := range x.Runs {
+		span := coverage.NewSpan(run.Start, run.End)
+		isWithin := coverage.NewSpan(x.Start, x.End).Holds(span)
+		if run.Status != RunStatusCompleted || !isWithin || !seen.First(span) {
+			continue
+		}
+		x.Records, x.Bytes = sum(x.Records, run.Records), sum(x.Bytes, run.Bytes)
+	}
+}
+
+func sum(a, b *int64) *int64 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return new(*a + *b)
+}
+
+// IsExported reports whether the service has exported every interval that is due, with the rows that the schedule
+// would choose.
+func (c *Coverage) IsExported() bool {
+	return !slices.ContainsFunc(c.Intervals, func(x CoverageInterval) bool {
+		return x.State.IsGap() || x.State == IntervalByTimestamp || x.State == IntervalRunning
+	})
+}
+
+// Gaps returns the times that are not exported. Neighbouring intervals are one gap.
+func (c *Coverage) Gaps() (gaps []Gap) {
+	for _, x := range c.Intervals {
+		if !x.State.IsGap() {
+			continue
+		}
+		if last := len(gaps) - 1; last < 0 || x.Start.After(gaps[last].End) {
+			gaps = append(gaps, Gap{Start: x.Start})
+		}
+		g := &gaps[len(gaps)-1]
+		if g.End = x.End; !slices.Contains(g.States, x.State) {
+			g.States = append(g.States, x.State)
+		}
+		g.Intervals++
+	}
+	return gaps
+}
+
+// String returns a table of the states, in the order of time, for people. Its last line says what is not exported.
+func (c *Coverage) String() string {
+	const clock = "2006-01-02 15:04"
+	var b errtext.Text
+	b.Add("export %s: %s to %s, every %s, %s to %s UTC\n", mask.Shown(c.Name), c.Model, c.Destination, strings.TrimPrefix(string(c.Interval), "every "),
+		c.From.Format(clock), c.To.Format(clock))
+	b.Add("%-16s  %-16s  %9s  %-23s  %s\n", "from", "to", "intervals", "state", "records")
+	for i := 0; i < len(c.Intervals); {
+		first, n, records := c.Intervals[i], 0, (*int64)(nil)
+		for ; i < len(c.Intervals) && c.Intervals[i].State == first.State; i++ {
+			n, records = n+1, sum(records, c.Intervals[i].Records)
+		}
+		counted := ""
+		if records != nil {
+			counted = strconv.FormatInt(*records, 10)
+		}
+		b.Add("%s  %s  %9d  %-23s  %s\n", first.Start.Format(clock), c.Intervals[i-1].End.Format(clock), n, first.State, counted)
+	}
+	for _, note := range c.Notes {
+		b.Add("note: %s\n", note)
+	}
+	b.Add("%s", c.summary(clock))
+	return b.String()
+}
+
+func (c *Coverage) summary(clock string) string {
+	count := map[IntervalState]int{}
+	for _, x := range c.Intervals {
+		count[x.State]++
+	}
+	gaps, open := c.Gaps(), ""
+	if n := count[IntervalRunning] + count[IntervalNotDue]; n > 0 {
+		open = fmt.Sprintf("; %d not over yet", n)
+	}
+	switch n := count[IntervalByTimestamp]; {
+	case len(gaps) > 0:
+		intervals := 0
+		for _, g := range gaps {
+			intervals += g.Intervals
+		}
+		return fmt.Sprintf("NOT EXPORTED: %d intervals in %d gaps, since %s%s", intervals, len(gaps), gaps[0].Start.Format(clock), open)
+	case n > 0:
+		return fmt.Sprintf("every interval has a run, %d by timestamp: rows that arrived late may be missing%s", n, open)
+	case open != "":
+		return "every other interval exported" + open
+	}
+	return "every interval exported"
+}
+
+// exportsAllRows reports whether each run exports all rows, whatever its interval.
+func (r *coverageReader) exportsAllRows() bool {
+	return r.export.Model == ModelHogQL && !coverage.HasIntervalPlaceholders(orDefault(r.export.HogQLQuery))
+}
+
+// delay returns the longest time after the end of an interval at which the schedule begins its run.
+func (r *coverageReader) delay() time.Duration {
+	return coverage.LongestDelay(string(r.export.Interval)) + cmp.Or(r.selected.Grace, defaultGrace)
+}

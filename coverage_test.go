@@ -1,0 +1,175 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+var coverageNow = time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)
+
+// exportOf adds an hourly export of events that was created some hours ago, with a completed run for each hour except
+// those that a test leaves out, counted back from the last full hour, which is 1.
+func exportOf(p *hogapitest.Project, hours int, x hogapitest.Export, except map[int]hogapi.RunStatus) uuid.UUID {
+	x.Created, x.DestinationType, x.Config = coverageNow.Add(-time.Duration(hours)*time.Hour), "BigQuery", map[string]any{}
+	id := p.AddExport(x)
+	for back := hours; back > 0; back-- {
+		end := coverageNow.Truncate(time.Hour).Add(-time.Duration(back-1) * time.Hour)
+		status, isOther := except[back]
+		if isOther && status == "" {
+			continue
+		}
+		p.AddRun(id, hogapitest.Run{Status: status, End: end, Created: end.Add(time.Minute), Records: 10})
+	}
+	return id
+}
+
+func states(c *hogapi.Coverage) (all []string) {
+	for _, x := range c.Intervals {
+		all = append(all, fmt.Sprint(c.CheckedAt.Truncate(time.Hour).Sub(x.End).Hours()+1, " ", x.State))
+	}
+	return all
+}
+
+func exceptCompleted(states []string) (rest []string) {
+	for _, s := range states {
+		if !strings.HasSuffix(s, " completed") {
+			rest = append(rest, s)
+		}
+	}
+	return rest
+}
+
+func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	p := server.Project(hogapitest.DefaultProject)
+	id := exportOf(p, 40, hogapitest.Export{Name: "warehouse"}, map[int]hogapi.RunStatus{
+		1: "", 30: "", 29: "", 25: hogapi.RunStatusFailed, 24: hogapi.RunStatusFailedBilling, 20: hogapi.RunStatusCancelled, 15: "", 14: "", 13: "",
+		8: hogapi.RunStatusRunning,
+	})
+	paused := coverageNow.Truncate(time.Hour).Add(-15*time.Hour + 20*time.Minute)
+	p.EditExport(id, paused, func(x *hogapitest.Export) { x.Paused = true })
+	p.EditExport(id, paused.Add(3*time.Hour), func(x *hogapitest.Export) { x.Paused = false })
+
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{
+		"30 never scheduled", "29 never scheduled", "25 failed", "24 failed billing", "20 cancelled", "15 paused", "14 paused", "13 paused", "8 stuck",
+		"1 not yet due",
+	}, exceptCompleted(states(c)))
+	assert.Len(t, c.Intervals, 40)
+	assert.False(t, c.IsExported())
+	gaps := c.Gaps()
+	require.Len(t, gaps, 5)
+	end := coverageNow.Truncate(time.Hour)
+	assert.Equal(t, hogapi.Gap{Start: end.Add(-30 * time.Hour), End: end.Add(-28 * time.Hour), Intervals: 2, States: []hogapi.IntervalState{hogapi.IntervalNeverScheduled}}, gaps[0])
+	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalFailedBilling}, gaps[1].States)
+	text := c.String()
+	t.Log("\n" + text)
+	assert.Contains(t, text, "2026-11-25 06:00  2026-11-25 08:00          2  never scheduled")
+	assert.Contains(t, text, "\nNOT EXPORTED: 9 intervals in 5 gaps, since 2026-11-25 06:00; 1 not over yet")
+
+	stored, err := json.Marshal(c)
+	require.NoError(t, err)
+	var again hogapi.Coverage
+	require.NoError(t, json.Unmarshal(stored, &again))
+	assert.Equal(t, *c, again)
+}
+
+func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	id := exportOf(server.Project(hogapitest.DefaultProject), 250, hogapitest.Export{}, nil)
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	assert.True(t, c.IsExported())
+	assert.Empty(t, c.Gaps())
+	assert.True(t, strings.HasSuffix(c.String(), "\nevery interval exported"), c.String())
+	assert.LessOrEqual(t, len(server.Calls()), 3+3, "calls for 250 runs")
+
+	before := len(server.Calls())
+	continued, err := server.Client(t).BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: c})
+	require.NoError(t, err)
+	assert.Equal(t, c.Intervals, continued.Intervals)
+	assert.LessOrEqual(t, len(server.Calls())-before, 4)
+}
+
+// Without the activity log, what the runs do not explain is not called never scheduled.
+func TestCoverageWithoutTheActivityLog(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithPersonalKey("phx_few", "batch_export:read"))
+	p := server.Project(hogapitest.DefaultProject)
+	id := exportOf(p, 20, hogapitest.Export{}, map[int]hogapi.RunStatus{15: "", 5: "", 2: ""})
+	p.EditExport(id, coverageNow.Add(-210*time.Minute), func(x *hogapitest.Export) { x.Name = "renamed" })
+
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"15 cannot tell", "5 cannot tell", "2 never scheduled"}, exceptCompleted(states(c)))
+	require.Len(t, c.Notes, 2)
+	assert.Contains(t, c.Notes[0], "The settings before 2026-11-26T08:50:00Z are not known (the activity log cannot be read: status 403; it needs the scope activity_log:read")
+}
+
+// A retry of an old interval chooses events by their timestamp, a retry of a young one as the schedule does.
+func TestCoverageTellsHowRowsWereChosen(t *testing.T) {
+	for name, tt := range map[string]struct {
+		era   hogapitest.Era
+		model hogapi.Model
+		back  int // hours
+		want  []string
+	}{
+		"young events":            {hogapitest.E4, hogapi.ModelEvents, 30, nil},
+		"old events":              {hogapitest.E4, hogapi.ModelEvents, 150, []string{"150 completed by timestamp"}},
+		"old persons":             {hogapitest.E4, hogapi.ModelPersons, 150, nil},
+		"sessions":                {hogapitest.E4, hogapi.ModelSessions, 30, []string{"30 cannot tell"}},
+		"a server without a line": {hogapitest.E1, hogapi.ModelEvents, 30, []string{"30 completed by timestamp"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithEra(tt.era), hogapitest.WithPolls(1))
+			p := server.Project(hogapitest.DefaultProject)
+			id := exportOf(p, 200, hogapitest.Export{Model: tt.model}, map[int]hogapi.RunStatus{tt.back: hogapi.RunStatusFailed})
+			client := server.Client(t)
+			failed := p.Runs(id)[200-tt.back]
+			ticket, err := client.Runs.Retry(t.Context(), id, failed.ID, &hogapi.BackfillOptions{AcceptRowsByTimestamp: true})
+			require.NoError(t, err)
+			_, err = client.Backfills.Wait(t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
+			require.NoError(t, err)
+			c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, exceptCompleted(states(c)))
+		})
+	}
+}
+
+func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
+	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.RunsList, ops.ActivityLog} {
+		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+		id := exportOf(server.Project(hogapitest.DefaultProject), 5, hogapitest.Export{}, nil)
+		server.Script(op, hogapitest.Status(http.StatusUnauthorized))
+		c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+		require.ErrorIs(t, err, hogapi.ErrUnauthorized, op)
+		assert.Nil(t, c)
+	}
+	client := hogapitest.New().Client(t)
+	_, err := client.BatchExports.Coverage(t.Context(), uuid.New(), nil)
+	require.ErrorIs(t, err, hogapi.ErrNotFound)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	_, err = client.BatchExports.Coverage(ctx, uuid.New(), nil)
+	require.ErrorIs(t, err, context.Canceled)
+	for field, o := range map[string]hogapi.CoverageOptions{
+		"Since": {Since: &hogapi.Coverage{}}, "To": {From: coverageNow, To: coverageNow}, "Grace": {Grace: -1},
+	} {
+		_, err = client.BatchExports.Coverage(t.Context(), uuid.New(), &o)
+		require.ErrorContains(t, err, "CoverageOptions."+field)
+	}
+}

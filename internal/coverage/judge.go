@@ -1,0 +1,217 @@
+package coverage
+
+import (
+	"slices"
+	"sort"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// State is the state of an interval.
+type State string
+
+// States of an interval. The texts are part of the public JSON.
+const (
+	StateCompleted     State = "completed"
+	StateByTimestamp   State = "completed_by_timestamp"
+	StatePartly        State = "partly_covered"
+	StateRunning       State = "running"
+	StateStuck         State = "stuck"
+	StateFailed        State = "failed"
+	StateFailedBilling State = "failed_billing"
+	StateCancelled     State = "cancelled"
+	StateNotScheduled  State = "never_scheduled"
+	StatePaused        State = "paused"
+	StateSkipped       State = "skipped_by_clock_change"
+	StateNotDue        State = "not_yet_due"
+	StateBeforeStart   State = "before_start"
+	StateAfterEnd      State = "after_end"
+	StateUnknown       State = "cannot_tell"
+)
+
+// Outcome is the status of a run, as far as the state of an interval depends on it.
+type Outcome uint8
+
+// Outcomes.
+const (
+	Unclear Outcome = iota // a status that this package does not know
+	Open
+	Completed
+	Failed
+	FailedBilling
+	Cancelled
+)
+
+// Choice says how the service chose the rows of a run.
+type Choice uint8
+
+// Choices, the best first.
+const (
+	AsScheduled Choice = iota // as the schedule does
+	ByServer                  // so or by timestamp, by the age of the server
+	ByTimestamp               // late rows may be absent
+	choices
+)
+
+// Export is a run of an export.
+type Export struct {
+	ID      uuid.UUID
+	Span    Span
+	Created time.Time
+	Outcome Outcome
+	Choice  Choice
+
+	IsScheduled bool // neither of a backfill nor a retry
+}
+
+// Rules decide about the state of an interval.
+type Rules struct {
+	Now        time.Time
+	Grace      time.Duration // before an interval without a run counts as not scheduled
+	StuckAfter time.Duration // for a run that goes on
+	Replaces   bool          // the objects of a run replace those of an earlier run of its interval
+	CoversPast bool          // each run exports all rows
+}
+
+// Verdict is the state of an interval, with the numbers of the runs that overlap it, newest first.
+type Verdict struct {
+	Due
+
+	State State
+	Runs  []int
+}
+
+// Assess returns the state of each interval with an end in a range, and of the times that no
+// interval contains, in the order of their ends.
+func (r Rules) Assess(h History, whole Span, created time.Time, runs []Export) []Verdict {
+	var scheduled []Span
+	for _, run := range runs {
+		if run.IsScheduled {
+			scheduled = append(scheduled, run.Span)
+		}
+	}
+	slices.SortFunc(scheduled, func(a, b Span) int { return a.End.Compare(b.End) })
+	return r.judge(h.Dues(whole, created, scheduled), runs)
+}
+
+// judge returns the state of each interval. The dues are in the order of their ends.
+func (r Rules) judge(dues []Due, runs []Export) []Verdict {
+	verdicts := make([]Verdict, len(dues))
+	starts := make([]time.Time, len(dues)) // the earliest from here on
+	for i, due := range slices.Backward(dues) {
+		verdicts[i].Due, starts[i] = due, due.Start
+		if i+1 < len(dues) {
+			starts[i] = earlier(due.Start, starts[i+1])
+		}
+	}
+	newestFirst := make([]int, len(runs))
+	for i := range runs {
+		newestFirst[i] = i
+	}
+	slices.SortStableFunc(newestFirst, func(a, b int) int { return runs[b].Created.Compare(runs[a].Created) })
+	var lastAll time.Time // the creation of the newest run that exported all rows
+	for _, n := range newestFirst {
+		run := &runs[n]
+		if r.CoversPast && run.Outcome == Completed {
+			lastAll = later(lastAll, run.Created)
+		}
+		first := sort.Search(len(dues), func(i int) bool { return dues[i].End.After(run.Span.Start) })
+		for i := first; i < len(dues) && starts[i].Before(run.Span.End); i++ {
+			if dues[i].Start.Before(run.Span.End) {
+				verdicts[i].Runs = append(verdicts[i].Runs, n)
+			}
+		}
+	}
+	for i := range verdicts {
+		v := &verdicts[i]
+		if !lastAll.IsZero() && !lastAll.Before(v.End) {
+			v.State = StateCompleted
+		} else {
+			v.State = r.state(v, runs)
+		}
+	}
+	return verdicts
+}
+
+func (r Rules) state(v *Verdict, runs []Export) State {
+	counted := r.counted(v.Runs, runs)
+	for choice := range choices {
+		var spans []Span
+		for _, run := range counted {
+			if run.Choice <= choice {
+				spans = append(spans, run.Span)
+			}
+		}
+		if uncovered(v.Span, spans) == 0 {
+			return [...]State{StateCompleted, StateUnknown, StateByTimestamp}[choice]
+		}
+	}
+	switch state := r.unfinished(v.Runs, runs); {
+	case v.Absence == BeforeStart:
+		return StateBeforeStart
+	case v.Absence == AfterEnd:
+		return StateAfterEnd
+	case state == StateRunning || state == StateStuck:
+		return state
+	case len(counted) > 0:
+		return StatePartly
+	case state != "":
+		return state
+	case v.Absence == Expected && r.Now.Before(v.End.Add(r.Grace)):
+		return StateNotDue
+	}
+	return [...]State{
+		Expected: StateNotScheduled, WasEdited: StateNotScheduled, Unknown: StateUnknown, WasPaused: StatePaused, ClocksMoved: StateSkipped,
+	}[v.Absence]
+}
+
+// counted returns the completed runs that still count.
+func (r Rules) counted(numbers []int, runs []Export) (counted []*Export) {
+	seen := map[Span]bool{}
+	for _, n := range numbers {
+		if run := &runs[n]; run.Outcome == Completed && !(r.Replaces && seen[run.Span]) {
+			counted = append(counted, run)
+			seen[run.Span] = true
+		}
+	}
+	return counted
+}
+
+// unfinished returns the state by the newest run that has not completed, or "".
+func (r Rules) unfinished(numbers []int, runs []Export) (state State) {
+	for _, n := range numbers {
+		run := &runs[n]
+		if run.Outcome == Open {
+			if r.Now.Sub(run.Created) < r.StuckAfter {
+				return StateRunning
+			}
+			state = StateStuck
+		}
+	}
+	if state != "" {
+		return state
+	}
+	for _, n := range numbers {
+		if outcome := runs[n].Outcome; outcome != Completed {
+			return [...]State{Unclear: StateUnknown, Failed: StateFailed, FailedBilling: StateFailedBilling, Cancelled: StateCancelled}[outcome]
+		}
+	}
+	return ""
+}
+
+// uncovered returns how much of a span no other span covers.
+func uncovered(x Span, by []Span) (rest time.Duration) {
+	slices.SortFunc(by, Span.compare)
+	at := x.Start
+	for _, y := range by {
+		if until := earlier(y.Start, x.End); until.After(at) {
+			rest += until.Sub(at)
+		}
+		at = later(at, y.End)
+	}
+	if x.End.After(at) {
+		rest += x.End.Sub(at)
+	}
+	return rest
+}

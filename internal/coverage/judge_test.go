@@ -1,0 +1,396 @@
+package coverage
+
+import (
+	"cmp"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+)
+
+// world is a random history of an export, simulated tick by tick, and the truth about it. It knows
+// nothing of calendars: it looks at the clock of the zone at each tick.
+type world struct {
+	*rand.Rand
+
+	tick     time.Duration
+	begin    time.Time
+	now      time.Time
+	created  time.Time
+	phases   []Phase // all of them, oldest first
+	runs     []Export
+	firings  []firing
+	outages  []Span
+	pausedAt time.Time
+	replaces bool
+}
+
+type firing struct {
+	Span
+
+	absence Absence
+	hasRun  bool
+}
+
+var zones = []string{"UTC", "Europe/Berlin", "America/New_York", "America/Sao_Paulo", "Asia/Kolkata", "Australia/Lord_Howe", "Africa/Cairo"}
+
+var locations = func() map[string]*time.Location {
+	all := map[string]*time.Location{}
+	for _, name := range zones {
+		all[name], _ = time.LoadLocation(name)
+	}
+	return all
+}()
+
+func newWorld(seed uint64) *world {
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 30)), tick: 30 * time.Minute}
+	w.replaces = w.IntN(2) == 0
+	// Both changes of clocks are near in some zone.
+	near := []time.Time{
+		time.Date(2026, 3, 29, 0, 0, 0, 0, time.UTC), time.Date(2026, 10, 25, 0, 0, 0, 0, time.UTC), time.Date(2026, 3, 8, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC), time.Date(2018, 11, 4, 0, 0, 0, 0, time.UTC), time.Date(2026, 4, 5, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 4, 24, 0, 0, 0, 0, time.UTC),
+	}
+	settings := w.settings(Settings{})
+	settings.Start, settings.Until = time.Time{}, time.Time{} // w has no times yet
+	length := 9 * day
+	if settings.Interval == "week" {
+		length = 80 * day
+	} else if settings.Interval == "day" {
+		length = 30 * day
+	}
+	middle := near[w.IntN(len(near))]
+	w.created = w.odd(middle.Add(-time.Duration(w.Float64() * float64(length))))
+	w.now = w.odd(w.created.Add(length))
+	w.begin = w.created.Add(-10 * day).Truncate(day)
+	w.phases = []Phase{{From: w.created, Settings: settings}}
+	for at := w.created; w.IntN(3) > 0; {
+		if at = w.odd(at.Add(time.Duration(w.Float64() * float64(length) / 2))); !at.Before(w.now) {
+			break
+		}
+		if next := w.settings(settings); next != settings {
+			settings = next
+			w.phases = append(w.phases, Phase{From: at, Settings: settings})
+			if settings.Paused {
+				w.pausedAt = at
+			}
+		}
+	}
+	for _, p := range w.phases {
+		if p.Interval == "every 5 minutes" || p.Interval == "every 15 minutes" {
+			w.tick = 5 * time.Minute
+		}
+	}
+	for range w.IntN(3) {
+		begin := w.created.Add(time.Duration(w.Float64() * float64(length)))
+		w.outages = append(w.outages, Span{begin, begin.Add(time.Duration(w.Float64() * float64(length) / 5))})
+	}
+	w.schedule()
+	w.repairs()
+	return w
+}
+
+// odd returns a time that is no bound of an interval.
+func (w *world) odd(t time.Time) time.Time {
+	return t.Truncate(30 * time.Minute).Add(7*time.Minute + time.Second)
+}
+
+// settings returns other settings: a part of the old ones is changed.
+func (w *world) settings(s Settings) Settings {
+	isPause := s.Interval != "" && w.IntN(2) == 0
+	if isPause {
+		s.Paused = !s.Paused
+		return s
+	}
+	s.Interval = []string{"hour", "day", "week", "every 5 minutes", "every 15 minutes", "hour", "day"}[w.IntN(7)]
+	s.Timezone = zones[w.IntN(len(zones))]
+	s.Hour, s.Weekday = w.IntN(24)*w.IntN(2), time.Weekday(w.IntN(7))
+	if w.IntN(2) == 0 {
+		s.Hour = w.IntN(4) // where clocks change
+	}
+	s.Start, s.Until = time.Time{}, time.Time{}
+	if at := w.odd(w.now.Add(-time.Duration(w.Float64() * float64(w.now.Sub(w.created))))); w.IntN(6) == 0 {
+		s.Start = at
+	} else if w.IntN(6) == 0 {
+		s.Until = at
+	}
+	return s
+}
+
+func (w *world) phaseAt(t time.Time) *Phase {
+	for i := range w.phases {
+		if p := &w.phases[len(w.phases)-1-i]; t.After(p.From) {
+			return p
+		}
+	}
+	return nil
+}
+
+// fires reports whether a schedule ends an interval at a tick, and where that interval begins.
+func (w *world) fires(p *Phase, t time.Time) (start time.Time, ok bool) {
+	switch p.Interval {
+	case "day", "week":
+	default:
+		step, _ := Step(p.Interval)
+		return t.Add(-step), t.Unix()%int64(step/time.Second) == 0
+	}
+	zone := locations[p.Timezone]
+	local, back := t.In(zone), -1
+	if p.Interval == "week" {
+		back = -7
+	}
+	if local.Hour() != p.Hour || local.Minute() != 0 || p.Interval == "week" && local.Weekday() != p.Weekday {
+		return start, false
+	}
+	const clock = "2006-01-02T15:04"
+	wanted := time.Date(local.Year(), local.Month(), local.Day()+back, p.Hour, 0, 0, 0, time.UTC).Format(clock)
+	for u := t.Add(-9 * day); u.Before(t); u = u.Add(w.tick) {
+		switch shown := u.In(zone).Format(clock); {
+		case shown == wanted:
+			return u, true
+		case shown > wanted: // clocks skipped it: it has the offset from before
+			_, offset := u.Add(-w.tick).In(zone).Zone()
+			is, _ := time.Parse(clock, wanted)
+			return is.Add(-time.Duration(offset) * time.Second), true
+		}
+	}
+	return start, false
+}
+
+// schedule lets the schedule run.
+func (w *world) schedule() {
+	for t := w.created.Truncate(w.tick).Add(w.tick); !t.After(w.now); t = t.Add(w.tick) {
+		p := w.phaseAt(t)
+		start, ok := w.fires(p, t)
+		if !ok {
+			continue
+		}
+		f := firing{Span: NewSpan(start, t)}
+		isOut := slices.ContainsFunc(w.outages, func(o Span) bool { return !t.Before(o.Start) && t.Before(o.End) })
+		switch {
+		case !p.Start.IsZero() && t.Before(p.Start):
+			f.absence = BeforeStart
+		case !p.Until.IsZero() && t.After(p.Until):
+			f.absence = AfterEnd
+		case p.Paused:
+			f.absence = WasPaused
+		case !isOut:
+			created := t.Add(time.Duration(w.Float64() * float64(cmp.Or(startsWithin[p.Interval], usuallyStartsWithin))))
+			if w.phaseAt(created).Paused {
+				f.absence = WasPaused
+			} else if created.Before(w.now) {
+				f.hasRun = true
+				w.add(Export{Span: f.Span, Created: created, Outcome: w.outcome(created), IsScheduled: true})
+			}
+		}
+		w.firings = append(w.firings, f)
+	}
+}
+
+func (w *world) outcome(created time.Time) Outcome {
+	switch n := w.IntN(40); {
+	case n == 0 && w.now.Sub(created) < 5*day, w.now.Sub(created) < 2*time.Hour && n < 20:
+		return Open
+	case n < 5:
+		return []Outcome{Unclear, Failed, FailedBilling, Cancelled, Failed}[n]
+	}
+	return Completed
+}
+
+func (w *world) add(run Export) { w.runs = append(w.runs, run) }
+
+// repairs adds retries and backfills, some with odd bounds.
+func (w *world) repairs() {
+	for range w.IntN(5) {
+		choice := Choice(w.IntN(int(choices)))
+		created := w.created.Add(time.Duration((0.5 + w.Float64()/2) * float64(w.now.Sub(w.created))))
+		if len(w.firings) > 0 && w.IntN(2) == 0 {
+			w.add(Export{Span: w.firings[w.IntN(len(w.firings))].Span, Created: created, Outcome: w.outcome(created), Choice: choice})
+			continue
+		}
+		begin := w.created.Add(time.Duration(w.Float64() * float64(created.Sub(w.created)))).Truncate(w.tick)
+		step := time.Duration(1+w.IntN(30)) * w.tick
+		for range 1 + w.IntN(10) {
+			if end := begin.Add(step); !end.After(created) {
+				w.add(Export{Span: NewSpan(begin, end), Created: created, Outcome: w.outcome(created), Choice: choice})
+			}
+			begin = begin.Add(step)
+		}
+	}
+	if w.IntN(20) == 0 {
+		w.add(Export{Span: Span{End: w.created.Add(day).Truncate(w.tick)}, Created: w.now.Add(-time.Hour), Outcome: Completed})
+	}
+}
+
+// truth returns for each tick of a span the best choice of rows with which it was exported, or choices
+// for none.
+func (w *world) truth(of Span) []Choice {
+	ticks := make([]Choice, of.End.Sub(of.Start)/w.tick)
+	for i := range ticks {
+		ticks[i] = choices
+	}
+	newest := map[Span]time.Time{}
+	for _, run := range w.runs {
+		if run.Outcome == Completed && run.Created.After(newest[run.Span]) {
+			newest[run.Span] = run.Created
+		}
+	}
+	for _, run := range w.runs {
+		if run.Outcome != Completed || w.replaces && run.Created != newest[run.Span] {
+			continue
+		}
+		from := 0
+		if run.Span.Start.After(of.Start) {
+			from = int(run.Span.Start.Sub(of.Start) / w.tick)
+		}
+		for i := from; i < len(ticks) && of.Start.Add(time.Duration(i)*w.tick).Before(run.Span.End); i++ {
+			ticks[i] = min(ticks[i], run.Choice)
+		}
+	}
+	return ticks
+}
+
+// owed returns for each tick of a span whether the schedule should have exported it.
+func (w *world) owed(of Span) []bool {
+	ticks := make([]bool, of.End.Sub(of.Start)/w.tick)
+	set := func(x Span, owed bool) {
+		for i := max(0, int(x.Start.Sub(of.Start)/w.tick)); i < len(ticks) && i < int(x.End.Sub(of.Start)/w.tick); i++ {
+			ticks[i] = owed
+		}
+	}
+	set(of, true)
+	for _, isDue := range []bool{false, true} {
+		for _, f := range w.firings {
+			if (f.absence != BeforeStart && f.absence != AfterEnd) == isDue {
+				set(f.Span, isDue)
+			}
+		}
+	}
+	return ticks
+}
+
+func (w *world) rules() Rules {
+	return Rules{Now: w.now, Grace: time.Hour, StuckAfter: 3 * time.Hour, Replaces: w.replaces}
+}
+
+// history returns the history as far as it is known: all of it, or since some phase, or today's settings only.
+func (w *world) history() History {
+	first := w.IntN(len(w.phases)) * w.IntN(2)
+	return History{Phases: w.phases[first:], IsWhole: first == 0, Paused: w.pausedAt}
+}
+
+var uncoveredStates = []State{
+	StatePartly, StateRunning, StateStuck, StateFailed, StateFailedBilling, StateCancelled, StateNotScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
+}
+
+func TestCoverageOfRandomHistories(t *testing.T) {
+	seeds := 500
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		seeds = 10_000
+	}
+	states := map[State]int{}
+	for seed := range seeds {
+		w := newWorld(uint64(seed))
+		if !assert.NoError(t, w.compare(states), "seed %d", seed) {
+			return
+		}
+	}
+	for _, state := range append(uncoveredStates, StateCompleted, StateByTimestamp, StateBeforeStart, StateAfterEnd) {
+		assert.Positive(t, states[state], state)
+	}
+}
+
+// compare compares the states of the intervals with the truth.
+func (w *world) compare(states map[State]int) error {
+	history := w.history()
+	verdicts := w.rules().Assess(history, Span{w.begin, w.now}, w.created, w.runs)
+	if len(w.firings) == 0 {
+		return nil
+	}
+	whole := Span{w.firings[0].Start, w.firings[len(w.firings)-1].End}
+	if !history.IsWhole { // the first interval is not known, but that the export did not exist before
+		whole.Start = later(whole.Start, w.created.Truncate(w.tick).Add(w.tick))
+	}
+	truth := w.truth(whole)
+	worst := make([]bool, len(truth)) // in an interval that is shown as not covered
+	for _, v := range verdicts {
+		states[v.State]++
+		if v.State == StateBeforeStart && !history.IsWhole && v.End.After(w.created) && !w.isBeforeStart(v.Span) {
+			return fmt.Errorf("%v was not before the start", v.Span)
+		}
+		if n := w.overlapping(v.Span); len(v.Runs) != n {
+			return fmt.Errorf("%v has %d runs instead of %d", v.Span, len(v.Runs), n)
+		}
+		from, to := max(0, int(v.Start.Sub(whole.Start)/w.tick)), min(len(truth), int(v.End.Sub(whole.Start)/w.tick))
+		if from >= to {
+			continue
+		}
+		isUncovered := slices.Contains(uncoveredStates, v.State)
+		for i := from; isUncovered && i < to; i++ {
+			worst[i] = true
+		}
+		switch poorest := slices.Max(truth[from:to]); {
+		case isUncovered && v.State != StateUnknown && poorest < choices:
+			return fmt.Errorf("false gap: %v %s, phases %v", v.Span, v.State, w.phases)
+		case v.State == StateCompleted && poorest != AsScheduled, v.State == StateByTimestamp && poorest != ByTimestamp:
+			return fmt.Errorf("%v is %s, but its poorest part %d", v.Span, v.State, poorest)
+		}
+	}
+	owed := w.owed(whole)
+	for i, choice := range truth {
+		if choice == choices && !worst[i] && owed[i] {
+			return fmt.Errorf("unseen gap: %v, phases %v", whole.Start.Add(time.Duration(i)*w.tick), w.phases)
+		}
+	}
+	if history.IsWhole {
+		return w.compareAbsences(verdicts)
+	}
+	return nil
+}
+
+func (w *world) isBeforeStart(x Span) bool {
+	return slices.ContainsFunc(w.firings, func(f firing) bool { return f.Span == x && f.absence == BeforeStart })
+}
+
+func (w *world) overlapping(x Span) (n int) {
+	for _, run := range w.runs {
+		if run.Span.Start.Before(x.End) && x.Start.Before(run.Span.End) {
+			n++
+		}
+	}
+	return n
+}
+
+// compareAbsences compares the reasons of absent runs, where the history is known.
+func (w *world) compareAbsences(verdicts []Verdict) error {
+	rest := map[Span]Absence{}
+	for _, v := range verdicts {
+		if v.Absence == Unknown {
+			return fmt.Errorf("%v is not known", v.Span)
+		}
+		rest[v.Span] = v.Absence
+	}
+	for _, f := range w.firings {
+		absence, ok := rest[f.Span]
+		isEither := absence == WasPaused && f.absence == Expected && !f.hasRun // a pause while the run may have been delayed
+		if !ok || !f.hasRun && absence != f.absence && !isEither {
+			return fmt.Errorf("interval %v: %d instead of %d (%v)", f.Span, absence, f.absence, ok)
+		}
+		delete(rest, f.Span)
+	}
+	for span, absence := range rest {
+		if absence != BeforeStart && absence != ClocksMoved && absence != WasEdited {
+			return fmt.Errorf("no interval %v: %d", span, absence)
+		}
+		for _, f := range w.firings {
+			if f.End.After(span.Start) && !f.End.After(span.End) {
+				return fmt.Errorf("%v is between the intervals, but overlaps %v", span, f.Span)
+			}
+		}
+	}
+	return nil
+}
