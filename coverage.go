@@ -66,16 +66,12 @@ const (
 )
 
 // String returns the state in words, such as "failed billing".
-func (s IntervalState) String() string { return strings.ReplaceAll(string(s), "_", " ") }
+func (s IntervalState) String() string { return inWords(s) }
+
+func inWords[T ~string](s T) string { return strings.ReplaceAll(string(s), "_", " ") }
 
 // IsGap reports whether the interval is not exported and will not be without somebody's action.
-func (s IntervalState) IsGap() bool {
-	switch s {
-	case IntervalCompleted, IntervalByTimestamp, IntervalRunning, IntervalNotDue, IntervalBeforeStart, IntervalAfterEnd:
-		return false
-	}
-	return true
-}
+func (s IntervalState) IsGap() bool { return coverage.State(s).IsGap() }
 
 // Coverage says which intervals of a batch export are exported: the result of [BatchExportsService.Coverage]. It knows
 // intervals, not rows. It can be stored as JSON and read again.
@@ -242,7 +238,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	step, _ := coverage.Step(string(e.Interval))
 	rules := coverage.Rules{
 		Now: now, Grace: cmp.Or(r.selected.Grace, defaultGrace), StuckAfter: cmp.Or(r.selected.StuckAfter, max(leastStuck, 3*step)),
-		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: r.exportsAllRows(),
+		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.exportsAllRows(),
 	}
 	facts := make([]coverage.Export, len(runs))
 	for i := range runs {
@@ -535,8 +531,8 @@ func (c *Coverage) summary(clock string) string {
 }
 
 // exportsAllRows reports whether each run exports all rows, whatever its interval.
-func (r *coverageReader) exportsAllRows() bool {
-	return r.export.Model == ModelHogQL && !coverage.HasIntervalPlaceholders(orDefault(r.export.HogQLQuery))
+func (e *BatchExport) exportsAllRows() bool {
+	return e.Model == ModelHogQL && !coverage.HasIntervalPlaceholders(orDefault(e.HogQLQuery))
 }
 
 // delay returns the longest time after the end of an interval at which the schedule begins its run.

@@ -23,7 +23,10 @@ var coverageNow = time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)
 // exportOf adds an hourly export of events that was created some hours ago, with a completed run for each hour except
 // those that a test leaves out, counted back from the last full hour, which is 1.
 func exportOf(p *hogapitest.Project, hours int, x hogapitest.Export, except map[int]hogapi.RunStatus) uuid.UUID {
-	x.Created, x.DestinationType, x.Config = coverageNow.Add(-time.Duration(hours)*time.Hour), "BigQuery", map[string]any{}
+	x.Created = coverageNow.Add(-time.Duration(hours) * time.Hour)
+	if x.DestinationType == "" {
+		x.DestinationType, x.Config = "BigQuery", map[string]any{}
+	}
 	id := p.AddExport(x)
 	for back := hours; back > 0; back-- {
 		end := coverageNow.Truncate(time.Hour).Add(-time.Duration(back-1) * time.Hour)

@@ -93,3 +93,8 @@ var effects = map[string]string{
 // IsObjectStore reports whether a destination keeps objects. A run of an interval replaces those of an
 // earlier run.
 func IsObjectStore(destination string) bool { return effects[destination] == replaced }
+
+// ActsOnRows reports whether a destination acts on each row, which cannot be undone.
+func ActsOnRows(destination string) bool {
+	return effects[destination] != "" && !IsObjectStore(destination)
+}

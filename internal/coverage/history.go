@@ -223,7 +223,7 @@ func (h History) explains(x Span) bool {
 // absence returns why the schedule has no run for an interval of a phase.
 func (h History) absence(i int, x Span) Absence {
 	phase := h.Phases[i]
-		isPausedNext := i+1 < len(h.Phases) && h.Phases[i+1].Paused && h.Phases[i+1].From.Before(x.End.Add(LongestDelay(phase.Interval)))
+	isPausedNext := i+1 < len(h.Phases) && h.Phases[i+1].Paused && h.Phases[i+1].From.Before(x.End.Add(LongestDelay(phase.Interval)))
 	switch {
 	case !phase.Start.IsZero() && x.End.Before(phase.Start):
 		return BeforeStart

@@ -25,6 +25,9 @@ func (x Span) Holds(y Span) bool {
 	return x == y || !y.End.IsZero() && !y.Start.Before(x.Start) && !y.End.After(x.End)
 }
 
+// Overlaps reports whether two spans have a time in common.
+func (x Span) Overlaps(y Span) bool { return x.Start.Before(y.End) && y.Start.Before(x.End) }
+
 // StartText returns the start as a text.
 func (x Span) StartText() string {
 	if x.Start.IsZero() {

@@ -134,6 +134,12 @@ func (r *CountRow) UnmarshalJSON(b []byte) error {
 	return err
 }
 
+// NumberRow is a row with one number.
+type NumberRow struct{ N int64 }
+
+// UnmarshalJSON decodes a list of one column.
+func (r *NumberRow) UnmarshalJSON(b []byte) error { return columns(b, &r.N) }
+
 // UUIDRow is a row of a list of uuids.
 type UUIDRow struct{ ID uuid.UUID }
 

@@ -207,7 +207,10 @@ func (q Query) String() string {
 // All queries select the events of one import in a window of whole UTC days.
 const (
 	events = "\nFROM events\nWHERE properties.$import_job_id = {job_id}" + window
-	window = " AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
+	window = " AND " + bounds
+	bounds = "timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
+
+	countEvents = "SELECT count() AS copies FROM events WHERE " + bounds
 
 	countDays = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
 		events + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
@@ -242,6 +245,9 @@ func ofImport(text, id string, w Window) Query {
 func within(text string, w Window) Query {
 	return Query{text, map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
 }
+
+// CountEvents counts the events with a timestamp in [from, until), of whole seconds.
+func CountEvents(from, until time.Time) Query { return within(countEvents, Window{from, until}) }
 
 // CountTotal counts all events of an import in a window.
 func CountTotal(id string, w Window) Query { return ofImport(countTotal, id, w) }

@@ -1,0 +1,104 @@
+package coverage
+
+import (
+	"slices"
+	"time"
+)
+
+// IsGap reports whether an interval is not exported and will not be without somebody's action.
+func (s State) IsGap() bool {
+	return !slices.Contains([]State{StateCompleted, StateByTimestamp, StateRunning, StateNotDue, StateBeforeStart, StateAfterEnd}, s)
+}
+
+// Way is a way to export a gap again.
+type Way string
+
+// Ways. The texts are part of the public JSON.
+const (
+	WayBackfill  Way = "backfill"      // of the export
+	WayElsewhere Way = "second_export" // a backfill of a second export into another prefix
+	WayDownload  Way = "file_download" // by hand
+	WayByHand    Way = "by_hand"       // no way that this package takes
+	WayCancel    Way = "cancel_run"    // before a backfill of its interval
+	WayUnpause   Way = "unpause"       // after all others
+)
+
+// Target is what a repair depends on besides its gap.
+type Target struct {
+	Schedule     Schedule
+	Events       bool // the model
+	ObjectStore  bool
+	Acts         bool // its destination acts on each row, which cannot be undone
+	AllRows      bool // each run exports all rows
+	HasElsewhere bool // a second export can be made
+	Line         AgeLine
+	Now          time.Time
+}
+
+// RepairStep is a gap, or a part of it, that is exported again in one way.
+type RepairStep struct {
+	Span
+	Way       Way
+	IsOld     bool // past the age line: events are chosen by timestamp
+	Intervals int
+	States    []State
+}
+
+// Plan returns the steps that repair gaps, in the order of time. Intervals whose gap cannot be told
+// are left out unless they are asked for. A step begins and ends on one side of the age line.
+func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep) {
+	for _, v := range intervals {
+		if !v.State.IsGap() || v.State == StateUnknown && !alsoUnknown {
+			continue
+		}
+		next := RepairStep{Span: v.Span, IsOld: t.Events && t.Line.IsPast(v.Span, t.Now)}
+		next.Way = t.way(v.Span, next.IsOld)
+		last := len(steps) - 1
+		if last < 0 || v.Start.After(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
+			steps = append(steps, next)
+			last++
+		}
+		step := &steps[last]
+		step.End = later(step.End, v.End)
+		step.Intervals++
+		if !slices.Contains(step.States, v.State) {
+			step.States = append(step.States, v.State)
+		}
+	}
+	return steps
+}
+
+func (t Target) way(x Span, isOld bool) Way {
+	_, refusal := t.Schedule.Range(x.Start, x.End)
+	switch {
+	case t.Acts, t.AllRows:
+		return WayByHand
+	case refusal != nil && t.Events: // not between bounds of today's schedule
+		return WayDownload
+	case refusal != nil:
+		return WayByHand
+	case isOld && t.ObjectStore && t.HasElsewhere:
+		return WayElsewhere
+	case isOld && t.ObjectStore:
+		return WayDownload
+	}
+	return WayBackfill
+}
+
+// PauseAfter is the number of failed runs, among the newest of PauseWindow, after which the service pauses
+// an export.
+const PauseAfter = 3
+
+// PauseWindow returns how many of the newest runs the service looks at before it pauses an export.
+func PauseWindow(interval string) int {
+	step, _ := Step(interval)
+	switch {
+	case step >= 7*day:
+		return 4
+	case step >= day:
+		return 7
+	case step >= time.Hour || step <= 0:
+		return 24
+	}
+	return int(time.Hour / step)
+}

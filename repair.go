@@ -1,0 +1,317 @@
+package hogapi
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/verify"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// RepairAction is what a step of a repair does.
+type RepairAction string
+
+// The actions.
+const (
+	// RepairCancel cancels a run that is stuck, and waits until it is over.
+	RepairCancel RepairAction = "cancel_run"
+	// RepairBackfill exports the interval again.
+	RepairBackfill RepairAction = "backfill"
+	// RepairSecondExport exports the interval with a second, paused export into another prefix: a backfill would replace
+	// the objects of the first export.
+	RepairSecondExport RepairAction = "second_export"
+	// RepairUnpause unpauses the export, without a backfill.
+	RepairUnpause RepairAction = "unpause"
+	// RepairDownload is left to the user: only [FileDownloadsService.Range] gets the rows as the schedule would have.
+	RepairDownload RepairAction = "file_download"
+	// RepairByHand is left to the user: the note says why.
+	RepairByHand RepairAction = "by_hand"
+)
+
+// RepairState is the state of a step.
+type RepairState string
+
+// The states of a step.
+const (
+	RepairPlanned RepairState = "planned"
+	RepairBegun   RepairState = "begun"
+	RepairDone    RepairState = "done"
+	RepairCovered RepairState = "covered_already" // by somebody else, since the plan was made
+	RepairFailed  RepairState = "failed"
+	RepairLeft    RepairState = "left_to_you"
+)
+
+// RepairStep is one step of a repair.
+type RepairStep struct {
+	Action    RepairAction    `json:"action"`
+	Start     time.Time       `json:"start"`
+	End       time.Time       `json:"end"` // not included
+	Intervals int             `json:"intervals"`
+	Gap       []IntervalState `json:"gap"` // the states of the intervals
+	Rows      RowChoice       `json:"rows"`
+	Estimate  *int64          `json:"estimate"`         // events by timestamp, for steps by timestamp; nil if not known
+	Run       *CoverageRun    `json:"run,omitempty"`    // to be cancelled
+	Export    string          `json:"export,omitempty"` // the name of the second export
+	Prefix    string          `json:"prefix,omitempty"` // of its objects
+	Note      string          `json:"note"`
+
+	State   RepairState     `json:"state"`
+	BegunAt time.Time       `json:"begun_at,omitzero"`
+	Ticket  *BackfillTicket `json:"ticket,omitempty"` // once its backfill was requested
+	Result  string          `json:"result,omitempty"`
+}
+
+// RepairPlan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
+// another process with [BatchExportsService.Repair].
+type RepairPlan struct {
+	ExportID uuid.UUID     `json:"export_id"`
+	Name     string        `json:"name"`
+	Schedule string        `json:"schedule"` // of the export; Repair refuses a plan for another one
+	PlanedAt time.Time     `json:"planned_at"`
+	AgeLine  time.Duration `json:"age_line"`
+	Steps    []RepairStep  `json:"steps"`
+	Notes    []string      `json:"notes"`
+}
+
+// RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
+type RepairOptions struct {
+	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 5
+	// days, which leaves a day to spare on servers of every age. On servers without records of backfills it is 0.
+	AgeLine time.Duration
+	// IncludeUnknown also plans to export intervals with the state [IntervalUnknown] again. The default is false.
+	IncludeUnknown bool
+	// Unpause plans to unpause the export at the end. The default is false.
+	Unpause bool
+	// Credentials is the config of a second export, with the credentials of its object store, if the export has no
+	// integration: the service never returns credentials. Without it, old gaps of such an export are left to you.
+	Credentials destination.Config
+	// Save stores the plan. Repair calls it before and after each request that begins a step. A Repair that was killed
+	// goes on with the plan that was saved last. An error of Save ends Repair.
+	Save func(*RepairPlan) error
+	// Watch says how Repair follows runs and backfills, and how long it waits for each.
+	Watch *WatchOptions
+}
+
+// RepairReport is the result of a repair.
+type RepairReport struct {
+	Plan  *RepairPlan `json:"plan"`
+	After *Coverage   `json:"after"` // nil if it could not be read
+}
+
+// PlanRepair plans the repair of the gaps of a coverage. It changes nothing: read the plan, then pass it to Repair.
+//
+// A gap that is young enough is exported again by a backfill, which chooses the same rows as the schedule. For an older
+// gap of events, the service chooses rows by their timestamp:
+//
+//   - In a table, rows of neighbouring intervals come twice, and rows that arrived late do not come. The step has the
+//     number of events that come, if the key has the scope query:read. Only a comparison of rows tells how many of them
+//     come twice.
+//   - In an object store, the new objects would replace the old ones. So a second, paused export writes into another
+//     prefix.
+//   - Where no event has a timestamp in the gap, only a file download gets the rows.
+//
+// Destinations that act on rows (HTTP, Workflows) are never repaired, since that cannot be undone. Neither is a HogQL
+// export whose every run exports all rows: its next run covers the gap. PostHog bills every exported row again.
+//
+// GET /batch_exports/{id}/, scope batch_export:read; POST /query/, scope query:read.
+func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *RepairOptions, options ...CallOption) (*RepairPlan, error) {
+	selected := orDefault(o)
+	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, cmp.Or(
+		outgoing.If(c == nil, "coverage", "", "a coverage of BatchExports.Coverage, not nil"),
+		outgoing.Durations(map[string]time.Duration{"RepairOptions.AgeLine": selected.AgeLine}),
+	))); err != nil {
+		return nil, err
+	}
+	export, err := s.Get(ctx, c.ExportID, append(slices.Clip(options), onlyHeader)...)
+	if err != nil {
+		return nil, err
+	}
+	now := s.client.core.now().UTC()
+	plan := &RepairPlan{
+		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlanedAt: now, Steps: []RepairStep{}, Notes: []string{},
+		AgeLine: cmp.Or(selected.AgeLine, defaultAge),
+	}
+	target := export.repairTarget(plan.AgeLine, now, selected)
+	verdicts := make([]coverage.Verdict, len(c.Intervals))
+	for i, x := range c.Intervals {
+		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: coverage.NewSpan(x.Start, x.End)}, State: coverage.State(x.State)}
+	}
+	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
+		plan.Steps = append(plan.Steps, c.stuckRuns(step)...)
+		plan.Steps = append(plan.Steps, export.repairStep(step, now))
+	}
+	if err := s.client.estimate(ctx, plan); err != nil {
+		return nil, err
+	}
+	if selected.Unpause && export.Paused {
+		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "without a backfill"})
+	}
+	unknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
+	if !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, unknown) {
+		plan.Notes = append(plan.Notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
+	}
+	if len(plan.Steps) > 0 {
+		plan.Notes = append(plan.Notes, "PostHog bills every row that is exported again.")
+	}
+	return plan, nil
+}
+
+// scheduleText names the settings on which a plan depends.
+func (e *BatchExport) scheduleText() string {
+	return fmt.Sprintf("%s of %s to %s, %s %d %d", e.Interval, cmp.Or(e.Model, ModelEvents), e.Destination.Type, e.Timezone, orDefault(e.OffsetDay), orDefault(e.OffsetHour))
+}
+
+func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOptions) coverage.Target {
+	_, hasIntegration := e.Destination.Integration.Get()
+	kind := string(e.Destination.Type)
+	return coverage.Target{
+		Schedule: e.schedule(), Events: cmp.Or(e.Model, ModelEvents) == ModelEvents, ObjectStore: coverage.IsObjectStore(kind),
+		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), HasElsewhere: hasIntegration || !isNil(o.Credentials),
+		Line: coverage.AgeLine(line), Now: now,
+	}
+}
+
+// stuckRuns returns the steps that cancel the stuck runs of a gap.
+func (c *Coverage) stuckRuns(gap coverage.RepairStep) (steps []RepairStep) {
+	seen := map[uuid.UUID]bool{}
+	for _, x := range c.Intervals {
+		if x.State != IntervalStuck || !gap.Holds(coverage.NewSpan(x.Start, x.End)) || gap.Way == coverage.WayByHand {
+			continue
+		}
+		for _, run := range x.Runs {
+			if run.Status.goesOn() && !seen[run.ID] {
+				seen[run.ID] = true
+				steps = append(steps, RepairStep{
+					Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
+					State: RepairPlanned, Note: "it has been under way since " + outgoing.Time(run.CreatedAt),
+				})
+			}
+		}
+	}
+	return steps
+}
+
+func (e *BatchExport) repairStep(gap coverage.RepairStep, now time.Time) RepairStep {
+	step := RepairStep{
+		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Rows: RowsAsScheduled, State: RepairPlanned,
+	}
+	for _, state := range gap.States {
+		step.Gap = append(step.Gap, IntervalState(state))
+	}
+	if gap.IsOld {
+		step.Rows = RowsByTimestamp
+	}
+	if e.Model == ModelSessions {
+		step.Rows = RowsUnknown
+	}
+	switch step.Action {
+	case RepairSecondExport:
+		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
+		step.Prefix = e.prefix() + "repair-" + gap.Start.Format("2006-01-02T150405Z") + "/"
+		step.Note = "a backfill would replace objects: a second, paused export writes to its own prefix, by timestamp"
+	case RepairDownload:
+		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
+	case RepairByHand:
+		step.State, step.Note = RepairLeft, e.whyByHand()
+	case RepairBackfill:
+		if gap.IsOld {
+			step.Note = "by timestamp: late rows do not come, and rows of neighbouring intervals come twice"
+		} else if slices.Contains(step.Gap, IntervalPartly) {
+			step.Note = "the part that is covered comes twice"
+		}
+	}
+	return step
+}
+
+func (e *BatchExport) whyByHand() string {
+	switch {
+	case coverage.ActsOnRows(string(e.Destination.Type)):
+		return "the destination acts on each row, which cannot be undone"
+	case e.exportsAllRows():
+		return "each run exports all rows, so the next run covers the gap"
+	}
+	return "the schedule was changed: no backfill has these bounds"
+}
+
+// prefix returns the prefix of the export's objects.
+func (e *BatchExport) prefix() string {
+	switch config := e.Destination.Config.(type) {
+	case destination.S3:
+		prefix, _ := config.Prefix.Get()
+		return prefix
+	case destination.AzureBlob:
+		prefix, _ := config.Prefix.Get()
+		return prefix
+	}
+	return ""
+}
+
+// estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
+func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
+	for i := range plan.Steps {
+		step := &plan.Steps[i]
+		if step.Rows != RowsByTimestamp || step.State != RepairPlanned {
+			continue
+		}
+		n, err := ask[verify.NumberRow](ctx, c, verify.CountEvents(step.Start, step.End), "hogapi: rows of a gap", 2)
+		if errors.Is(err, ErrForbidden) {
+			plan.Notes = append(plan.Notes, "The number of rows by timestamp is not known: the key lacks the scope query:read.")
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		if len(n) == 1 {
+			step.Estimate = &n[0].N
+		}
+		if orDefault(step.Estimate) == 0 && step.Estimate != nil {
+			step.Action, step.State, step.Rows = RepairDownload, RepairLeft, RowsAsScheduled
+			step.Note = "no event has a timestamp in this gap: only FileDownloads.Range gets the rows that arrived in it"
+		}
+	}
+	return nil
+}
+
+// String returns the plan as a table, for people.
+func (p *RepairPlan) String() string {
+	const clock = "2006-01-02 15:04"
+	var b errtext.Text
+	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlanedAt.Format(clock))
+	b.Add("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s\n", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
+	for _, s := range p.Steps {
+		estimate := ""
+		if s.Estimate != nil {
+			estimate = fmt.Sprint(*s.Estimate)
+		}
+		b.Add("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s\n", s.Start.Format(clock), s.End.Format(clock), s.Intervals,
+			inWords(s.Action), inWords(s.Rows), estimate, inWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
+	}
+	for _, note := range p.Notes {
+		b.Add("note: %s\n", note)
+	}
+	b.Add("%s", p.summary())
+	return b.String()
+}
+
+func (p *RepairPlan) summary() string {
+	count := map[RepairState]int{}
+	for _, s := range p.Steps {
+		count[s.State]++
+	}
+	if len(p.Steps) == 0 {
+		return "nothing to repair"
+	}
+	return fmt.Sprintf("%d steps: %d planned, %d done or covered, %d failed, %d left to you", len(p.Steps),
+		count[RepairPlanned]+count[RepairBegun], count[RepairDone]+count[RepairCovered], count[RepairFailed], count[RepairLeft])
+}

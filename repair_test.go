@@ -1,0 +1,309 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// brokenExport is an export with gaps, within a bubble that begins at coverageNow.
+type brokenExport struct {
+	server  *hogapitest.Server
+	project *hogapitest.Project
+	client  *hogapi.Client
+	export  uuid.UUID
+}
+
+func newBroken(t *testing.T, hours int, x hogapitest.Export, except map[int]hogapi.RunStatus, options ...hogapitest.Option) *brokenExport {
+	t.Helper()
+	b := &brokenExport{server: hogapitest.New(append(options, hogapitest.WithTime(coverageNow), hogapitest.WithPolls(2))...)}
+	b.project = b.server.Project(hogapitest.DefaultProject)
+	b.client = b.server.Client(t)
+	b.export = exportOf(b.project, hours, x, except)
+	return b
+}
+
+func (b *brokenExport) plan(t *testing.T, o *hogapi.RepairOptions) *hogapi.RepairPlan {
+	t.Helper()
+	c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+	require.NoError(t, err)
+	plan, err := b.client.BatchExports.PlanRepair(t.Context(), c, o)
+	require.NoError(t, err)
+	return plan
+}
+
+func brief(plan *hogapi.RepairPlan) (all []string) {
+	for _, s := range plan.Steps {
+		all = append(all, fmt.Sprintf("%s %s %d %s", s.Action, s.Rows, s.Intervals, s.State))
+	}
+	return all
+}
+
+func TestRepairOfYoungGaps(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: hogapi.RunStatusFailed, 12: hogapi.RunStatusCancelled})
+		plan := b.plan(t, nil)
+		assert.Equal(t, []string{"backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}, brief(plan))
+
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"backfill as_scheduled 2 done", "backfill as_scheduled 1 done"}, brief(plan))
+		assert.Empty(t, report.After.Gaps(), report)
+		assert.Len(t, b.project.Backfills(b.export), 2)
+
+		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err, "a plan that is done")
+		assert.Len(t, b.project.Backfills(b.export), 2)
+		assert.Equal(t, "nothing to repair", strings.Split(b.plan(t, nil).String(), "\n")[2])
+	})
+}
+
+func TestRepairPlansByAgeAndDestination(t *testing.T) {
+	gap := map[int]hogapi.RunStatus{150: "", 149: "", 122: hogapi.RunStatusFailed, 121: "", 120: "", 119: "", 10: ""}
+	for name, tt := range map[string]struct {
+		export hogapitest.Export
+		events bool // with a timestamp in the gaps
+		want   []string
+	}{
+		"table": {hogapitest.Export{DestinationType: "BigQuery"}, true, []string{
+			"backfill by_timestamp 2 planned", "backfill by_timestamp 2 planned", "backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}},
+		"table without events": {hogapitest.Export{DestinationType: "BigQuery"}, false, []string{
+			"file_download as_scheduled 2 left_to_you", "file_download as_scheduled 2 left_to_you", "backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}},
+		"object store": {hogapitest.Export{DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}, true, []string{
+			"second_export by_timestamp 2 planned", "second_export by_timestamp 2 planned", "backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}},
+		"persons":   {hogapitest.Export{DestinationType: "BigQuery", Model: hogapi.ModelPersons}, true, []string{"backfill as_scheduled 2 planned", "backfill as_scheduled 4 planned", "backfill as_scheduled 1 planned"}},
+		"workflows": {hogapitest.Export{DestinationType: "HTTP"}, true, []string{"by_hand by_timestamp 2 left_to_you", "by_hand by_timestamp 2 left_to_you", "by_hand as_scheduled 2 left_to_you", "by_hand as_scheduled 1 left_to_you"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 200, tt.export, gap)
+				for _, back := range []int{150, 122} {
+					at := coverageNow.Truncate(time.Hour).Add(-time.Duration(back)*time.Hour + time.Minute)
+					if tt.events {
+						b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
+					}
+				}
+				plan := b.plan(t, nil)
+				assert.Equal(t, tt.want, brief(plan), plan)
+				stored, err := json.Marshal(plan)
+				require.NoError(t, err)
+				var again hogapi.RepairPlan
+				require.NoError(t, json.Unmarshal(stored, &again))
+				assert.Equal(t, *plan, again)
+			})
+		})
+	}
+}
+
+// An old gap of an object store goes to another prefix, so no object of the export is replaced.
+func TestRepairWithASecondExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 200, hogapitest.Export{Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}},
+			map[int]hogapi.RunStatus{150: ""})
+		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)})
+		plan := b.plan(t, nil)
+		require.Equal(t, []string{"second_export by_timestamp 1 planned"}, brief(plan))
+		assert.EqualValues(t, 1, *plan.Steps[0].Estimate)
+		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"second_export by_timestamp 1 done"}, brief(plan))
+		all := b.project.Exports()
+		require.Len(t, all, 2)
+		assert.Equal(t, "p/repair-2026-11-20T060000Z/", all[1].Config["prefix"])
+		assert.True(t, all[1].Paused)
+		assert.Empty(t, b.project.Backfills(b.export))
+		assert.Len(t, b.project.Backfills(all[1].ID), 1)
+	})
+}
+
+func TestRepairCancelsAStuckRunFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{9: ""})
+		b.project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
+		end := coverageNow.Truncate(time.Hour).Add(-8 * time.Hour)
+		b.project.AddRun(b.export, hogapitest.Run{Status: hogapi.RunStatusRunning, End: end, Created: end.Add(time.Minute)})
+		plan := b.plan(t, nil)
+		assert.Equal(t, []string{"cancel_run  1 planned", "backfill as_scheduled 1 planned"}, brief(plan))
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, "the run ended as Cancelled", plan.Steps[0].Result)
+		assert.Empty(t, report.After.Gaps())
+	})
+}
+
+// Repair stops at the first step that fails, and goes on from there.
+func TestRepairStopsAtAFailure(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 12: "", 5: ""})
+		plan := b.plan(t, nil)
+		b.project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "no such bucket"})
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.ErrorIs(t, err, hogapi.ErrRunFailed)
+		require.ErrorContains(t, err, "no such bucket")
+		assert.Equal(t, []string{"backfill as_scheduled 1 done", "backfill as_scheduled 1 failed", "backfill as_scheduled 1 planned"}, brief(plan))
+		assert.Len(t, report.After.Gaps(), 2)
+
+		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Len(t, b.project.Backfills(b.export), 4)
+	})
+}
+
+// A backfill of somebody else is waited for, and what it covers is not exported again.
+func TestRepairBesideAnotherOperator(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 12: ""}, hogapitest.WithRunDelay(time.Minute))
+		plan := b.plan(t, nil)
+		first := plan.Steps[0]
+		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(first.Start), End: hogapi.At(first.End)}, nil)
+		require.NoError(t, err)
+		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already", "backfill as_scheduled 1 done"}, brief(plan))
+		assert.Len(t, b.project.Backfills(b.export), 2)
+	})
+}
+
+func TestRepairRefusesAPlanThatDoesNotFit(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 200, hogapitest.Export{}, map[int]hogapi.RunStatus{119: ""})
+		plan := b.plan(t, nil)
+		time.Sleep(3 * time.Hour)
+		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.ErrorContains(t, err, "which this gap has crossed since the plan: plan again")
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+
+		plan = b.plan(t, nil)
+		b.project.EditExport(b.export, time.Now(), func(x *hogapitest.Export) { x.Interval = hogapi.IntervalDay })
+		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.ErrorContains(t, err, "plan again")
+		assert.Empty(t, b.project.Backfills(b.export))
+		_, err = b.client.BatchExports.Repair(t.Context(), nil, nil)
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+		_, err = b.client.BatchExports.PlanRepair(t.Context(), nil, nil)
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+	})
+}
+
+// One more failed run would pause the export.
+func TestRepairDoesNotPauseTheExport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: hogapi.RunStatusFailed, 3: hogapi.RunStatusFailed})
+		_, err := b.client.BatchExports.Repair(t.Context(), b.plan(t, nil), nil)
+		require.ErrorContains(t, err, "2 of the last 24 runs have failed, and one more failure would pause the export")
+		assert.Empty(t, b.project.Backfills(b.export))
+	})
+}
+
+func TestRepairTestsTheDestinationFirst(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{Integration: 1, DestinationType: "AwsS3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}, map[int]hogapi.RunStatus{5: ""})
+		plan := b.plan(t, nil)
+		b.project.FailTestStep("Bucket exists", "no such bucket")
+		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.ErrorContains(t, err, "no such bucket")
+		assert.Empty(t, b.project.Backfills(b.export))
+	})
+}
+
+// The service has too many backfills for a while.
+func TestRepairWaitsForOtherBackfills(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""})
+		busy := hogapitest.Status(http.StatusTooManyRequests, map[string]any{"type": "throttled_error", "code": "too_many_concurrent_backfills", "detail": "Too many."})
+		b.server.Script(ops.BackfillsCreate, busy, busy)
+		report, err := b.client.BatchExports.Repair(t.Context(), b.plan(t, nil), nil)
+		require.NoError(t, err)
+		assert.Empty(t, report.After.Gaps())
+	})
+}
+
+var errKilled = errors.New("killed")
+
+// dying ends the process at a request: before it is sent, or when its answer has come.
+type dying struct {
+	http.RoundTripper
+
+	left  int
+	after bool
+	die   func()
+}
+
+func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
+	d.left--
+	if d.left > 0 {
+		return d.RoundTripper.RoundTrip(r)
+	}
+	if d.left == 0 && d.after {
+		if answer, err := d.RoundTripper.RoundTrip(r); err == nil {
+			_ = answer.Body.Close()
+		}
+	}
+	d.die()
+	return nil, errKilled
+}
+
+// A repair that is killed at any request, also between a request and its answer, begins no gap twice.
+func TestRepairKilledAtAnyRequest(t *testing.T) {
+	deaths := 0
+	for at := 1; at < 200; at++ {
+		for _, after := range []bool{false, true} {
+			for _, isSaved := range []bool{false, true} {
+				survived := false
+				synctest.Test(t, func(t *testing.T) { survived = repairKilled(t, at, after, isSaved) })
+				if survived {
+					assert.Greater(t, deaths, 100)
+					return
+				}
+				deaths++
+			}
+		}
+	}
+	t.Error("the repair never ended")
+}
+
+func repairKilled(t *testing.T, at int, after, isSaved bool) (survived bool) {
+	b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
+	plan := b.plan(t, nil)
+	var saved []byte
+	save := func(p *hogapi.RepairPlan) (err error) {
+		saved, err = json.Marshal(p)
+		return err
+	}
+	require.NoError(t, save(plan))
+	ctx, die := context.WithCancel(t.Context())
+	transport := &dying{b.server.Transport(), at, after, die}
+	mortal, err := hogapi.NewClient(append(b.server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
+	require.NoError(t, err)
+	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save})
+	if survived = err == nil; survived {
+		return true
+	}
+	require.Error(t, ctx.Err())
+	if isSaved {
+		plan = new(hogapi.RepairPlan)
+		require.NoError(t, json.Unmarshal(saved, plan))
+	} else {
+		time.Sleep(time.Minute) // whoever starts it again takes a while
+		plan = b.plan(t, nil)
+	}
+	report, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: save})
+	require.NoError(t, err, "killed at request %d", at)
+	assert.Empty(t, report.After.Gaps(), "killed at request %d", at)
+	assert.Len(t, b.project.Backfills(b.export), 2, "killed at request %d (after %v, saved %v)", at, after, isSaved)
+	return false
+}
