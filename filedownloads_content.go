@@ -165,8 +165,5 @@ func (s *FileDownloadsService) DownloadAll(
 		items[i] = download.Item{Name: file.String() + extension, Config: s.transfer(id, file, options)}
 	}
 	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Fill(ctx, items)
-	if errors.Is(err, durable.ErrLocked) {
-		err = fmt.Errorf("%w: %w", ErrHeld, err)
-	}
-	return paths, err
+	return paths, heldError(err)
 }

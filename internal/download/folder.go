@@ -19,9 +19,10 @@ import (
 type Folder struct {
 	FS        durable.FS
 	Path      string
-	Owner     string // excludes a second call for the same path and owner
-	MaxBytes  int64  // of one call; 0 or below: no limit
-	SyncEvery int64  // bytes between syncs of a part, so that a later call may resume; default 64 MiB
+	Owner     string        // excludes a second call for the same path and owner
+	MaxBytes  int64         // of one call; 0 or below: no limit
+	Room      *durable.Room // instead of MaxBytes, of several calls
+	SyncEvery int64         // bytes between syncs of a part, so that a later call may resume; default 64 MiB
 }
 
 // Item is a file and its name in a folder.
@@ -33,12 +34,15 @@ type Item struct {
 // Fill downloads the missing files. It returns the paths of the whole files, even with an error.
 func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err error) {
 	f.SyncEvery = cmp.Or(f.SyncEvery, 64<<20)
-	unlock, err := f.lock()
+	unlock, err := f.Lock()
 	if err != nil {
 		return nil, err
 	}
 	defer unlock()
-	room := &durable.Room{Folder: f.Path, Most: f.MaxBytes}
+	room := f.Room
+	if room == nil {
+		room = &durable.Room{Folder: f.Path, Most: f.MaxBytes}
+	}
 	for _, item := range items {
 		path := filepath.Join(f.Path, item.Name)
 		if err := f.file(ctx, path, item.Config, room); err != nil {
@@ -49,9 +53,9 @@ func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err err
 	return paths, nil
 }
 
-// lock keeps another call from writing the same files. It removes the lock's file while holding the
+// Lock keeps another call from writing the same files. It removes the lock's file while holding the
 // lock, if the system allows that.
-func (f Folder) lock() (unlock func(), err error) {
+func (f Folder) Lock() (unlock func(), err error) {
 	if err := f.FS.MakeFolder(f.Path); err != nil {
 		return nil, errtext.Errorf("the folder cannot be made: %v", err)
 	}

@@ -1,0 +1,138 @@
+package hogapi_test
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// ranged has events on days 1, 2 and 20 of a range of 24 days, so the second of its four intervals is empty.
+func ranged(t *testing.T, options ...hogapitest.Option) (server *hogapitest.Server, from, to time.Time) {
+	t.Helper()
+	server = hogapitest.New(append(options, hogapitest.WithTime(coverageNow))...)
+	from = coverageNow.Truncate(24*time.Hour).AddDate(0, 0, -30)
+	capture, err := server.Client(t).NewCapture(nil)
+	require.NoError(t, err)
+	for _, day := range []int{1, 2, 20} {
+		require.NoError(t, capture.Enqueue(t.Context(), hogapi.Event{UUID: uuid.New(), Name: fmt.Sprint("day ", day), DistinctID: "x", Timestamp: from.AddDate(0, 0, day)}))
+	}
+	_, err = capture.Close(t.Context())
+	require.NoError(t, err)
+	return server, from, from.AddDate(0, 0, 24)
+}
+
+func readRange(t *testing.T, client *hogapi.Client, ctx context.Context, from, to time.Time, o *hogapi.RangeOptions) (names []string, err error) {
+	t.Helper()
+	for file, err := range client.FileDownloads.Range(ctx, from, to, o) {
+		if err != nil {
+			return names, err
+		}
+		names = append(names, filepath.Base(file.Path))
+		assert.FileExists(t, file.Path)
+		assert.Equal(t, 1, file.Part)
+	}
+	return names, nil
+}
+
+func linesOnly(folder string) *hogapi.RangeOptions {
+	return &hogapi.RangeOptions{Folder: folder, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}}
+}
+
+func TestRangeOfFileDownloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, from, to := ranged(t, hogapitest.WithFileDownloadLimit(1))
+		client, o := server.Client(t), linesOnly(t.TempDir())
+		want := []string{"2026-10-27T000000Z-2026-11-03T000000Z-1.jsonl", "2026-11-10T000000Z-2026-11-17T000000Z-1.jsonl"}
+		names, err := readRange(t, client, t.Context(), from, to, o)
+		require.NoError(t, err)
+		assert.Equal(t, want, names)
+		first, err := os.ReadFile(filepath.Join(o.Folder, want[0]))
+		require.NoError(t, err)
+		assert.Contains(t, string(first), "day 1")
+		assert.Contains(t, string(first), "day 2")
+		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4)
+
+		calls := len(server.Calls())
+		names, err = readRange(t, client, t.Context(), from, to, o)
+		require.NoError(t, err)
+		assert.Equal(t, want, names)
+		assert.Len(t, server.Calls(), calls, "whole files need no request")
+
+		require.NoError(t, os.Remove(filepath.Join(o.Folder, want[1])))
+		names, err = readRange(t, client, t.Context(), from, to, o)
+		require.NoError(t, err)
+		assert.Equal(t, want, names)
+		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4, "the service still has the file")
+
+		o.File.Compression = hogapi.FileCompressionGzip
+		_, err = readRange(t, client, t.Context(), from, to, o)
+		require.ErrorContains(t, err, "the options with which the folder was begun")
+	})
+}
+
+// A range goes on after a death at any request, and makes one file download for each interval.
+func TestRangeContinuesAfterADeath(t *testing.T) {
+	for at := 1; ; at++ {
+		survived := false
+		synctest.Test(t, func(t *testing.T) {
+			server, from, to := ranged(t)
+			o := linesOnly(t.TempDir())
+			ctx, die := context.WithCancel(t.Context())
+			transport := &dying{server.Transport(), at, false, die}
+			mortal, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
+			require.NoError(t, err)
+			_, err = readRange(t, mortal, ctx, from, to, o)
+			if survived = err == nil; survived {
+				return
+			}
+			names, err := readRange(t, server.Client(t), t.Context(), from, to, o)
+			require.NoError(t, err, "death at request %d", at)
+			assert.Len(t, names, 2, "death at request %d", at)
+			assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4, "death at request %d", at)
+		})
+		if survived {
+			assert.Greater(t, at, 12)
+			return
+		}
+	}
+}
+
+func TestRangeIsBounded(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, from, to := ranged(t)
+		client, o := server.Client(t), linesOnly(t.TempDir())
+		o.MaxBytes = 700 // one file
+		var names []string
+		var err error
+		for calls := range 10 {
+			if names, err = readRange(t, client, t.Context(), from, to, o); err == nil {
+				assert.Positive(t, calls)
+				break
+			}
+		}
+		require.NoError(t, err)
+		assert.Len(t, names, 2)
+		for field, bad := range map[string]*hogapi.RangeOptions{
+			"folder": {}, "Step": {Folder: "x", Step: time.Millisecond}, "Model": {Folder: "x", Model: hogapi.ModelHogQL}, "MaxBytes": {Folder: "x", MaxBytes: -2},
+		} {
+			_, err = readRange(t, client, t.Context(), from, to, bad)
+			require.ErrorIs(t, err, hogapi.ErrInvalid)
+			require.ErrorContains(t, err, field)
+		}
+		_, err = readRange(t, client, t.Context(), to, from, linesOnly("x"))
+		require.ErrorIs(t, err, hogapi.ErrInvalid)
+	})
+}
