@@ -31,8 +31,8 @@ type IntervalState string
 const (
 	// IntervalCompleted means that completed runs cover the interval, with the rows that the schedule would choose.
 	IntervalCompleted IntervalState = "completed"
-	// IntervalByTimestamp means that completed runs cover the interval, but that some of them chose events by their
-	// timestamp: rows that arrived late may be missing. In an object store, the earlier objects are gone.
+	// IntervalByTimestamp means that completed runs cover the interval, but that some of them chose rows by their time, or
+	// may have: rows that arrived late may be missing. In an object store, the earlier objects are gone.
 	IntervalByTimestamp IntervalState = "completed_by_timestamp"
 	// IntervalPartly means that completed runs cover only a part of the interval.
 	IntervalPartly IntervalState = "partly_covered"
@@ -60,8 +60,8 @@ const (
 	IntervalBeforeStart IntervalState = "before_start"
 	// IntervalAfterEnd means that the interval ended after the export's EndAt.
 	IntervalAfterEnd IntervalState = "after_end"
-	// IntervalUnknown means that Coverage cannot tell: the settings of that time are not known, or a run has a status
-	// that this package does not know.
+	// IntervalUnknown means that Coverage cannot tell: no run covers the interval, and the settings of that time or the
+	// status of its run are not known.
 	IntervalUnknown IntervalState = "cannot_tell"
 )
 
@@ -122,7 +122,7 @@ const (
 )
 
 var rowChoices = map[RowChoice]coverage.Choice{
-	RowsAsScheduled: coverage.AsScheduled, RowsByTimestamp: coverage.ByTimestamp, RowsUnknown: coverage.ByServer,
+	RowsAsScheduled: coverage.AsScheduled, RowsByTimestamp: coverage.ByTimestamp, RowsUnknown: coverage.ByTimestamp,
 }
 
 // CoverageOptions are the options of [BatchExportsService.Coverage].

@@ -145,7 +145,8 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	target := export.repairTarget(plan.AgeLine, now, selected)
 	verdicts := make([]coverage.Verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
-		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: coverage.NewSpan(x.Start, x.End)}, State: coverage.State(x.State)}
+		span := coverage.NewSpan(x.Start, x.End)
+		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: span.Without(x.completed())}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, c.stuckRuns(step)...)
@@ -165,6 +166,16 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		plan.Notes = append(plan.Notes, "PostHog bills every row that is exported again.")
 	}
 	return plan, nil
+}
+
+// completed returns the intervals of the runs that have completed.
+func (x *CoverageInterval) completed() (all []coverage.Span) {
+	for _, run := range x.Runs {
+		if run.Status == RunStatusCompleted {
+			all = append(all, coverage.NewSpan(run.Start, run.End))
+		}
+	}
+	return all
 }
 
 // scheduleText names the settings on which a plan depends.
@@ -227,8 +238,6 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep, now time.Time) RepairS
 	case RepairBackfill:
 		if gap.IsOld {
 			step.Note = "by timestamp: late rows do not come, and rows of neighbouring intervals come twice"
-		} else if slices.Contains(step.Gap, IntervalPartly) {
-			step.Note = "the part that is covered comes twice"
 		}
 	}
 	return step

@@ -46,11 +46,10 @@ const (
 // Choice says how the service chose the rows of a run.
 type Choice uint8
 
-// Choices, the best first.
+// Choices, the better first.
 const (
 	AsScheduled Choice = iota // as the schedule does
-	ByServer                  // so or by timestamp, by the age of the server
-	ByTimestamp               // late rows may be absent
+	ByTimestamp               // or perhaps so, by the age of the server: late rows may be absent
 	choices
 )
 
@@ -79,6 +78,7 @@ type Verdict struct {
 	Due
 
 	State State
+	Rest  []Span // the parts that no completed run covers
 	Runs  []int
 }
 
@@ -143,8 +143,8 @@ func (r Rules) state(v *Verdict, runs []Export) State {
 				spans = append(spans, run.Span)
 			}
 		}
-		if uncovered(v.Span, spans) == 0 {
-			return [...]State{StateCompleted, StateUnknown, StateByTimestamp}[choice]
+		if v.Rest = v.Without(spans); len(v.Rest) == 0 {
+			return [...]State{StateCompleted, StateByTimestamp}[choice]
 		}
 	}
 	switch state := r.unfinished(v.Runs, runs); {
@@ -154,7 +154,7 @@ func (r Rules) state(v *Verdict, runs []Export) State {
 		return StateAfterEnd
 	case state == StateRunning || state == StateStuck:
 		return state
-	case len(counted) > 0:
+	case len(v.Rest) > 1 || v.Rest[0] != v.Span:
 		return StatePartly
 	case state != "":
 		return state
@@ -198,20 +198,4 @@ func (r Rules) unfinished(numbers []int, runs []Export) (state State) {
 		}
 	}
 	return ""
-}
-
-// uncovered returns how much of a span no other span covers.
-func uncovered(x Span, by []Span) (rest time.Duration) {
-	slices.SortFunc(by, Span.compare)
-	at := x.Start
-	for _, y := range by {
-		if until := earlier(y.Start, x.End); until.After(at) {
-			rest += until.Sub(at)
-		}
-		at = later(at, y.End)
-	}
-	if x.End.After(at) {
-		rest += x.End.Sub(at)
-	}
-	return rest
 }

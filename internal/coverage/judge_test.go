@@ -394,3 +394,146 @@ func (w *world) compareAbsences(verdicts []Verdict) error {
 	}
 	return nil
 }
+
+// row is a row of the model: the ticks of its arrival and of its timestamp.
+type row struct{ arrived, happened time.Time }
+
+// store is a destination: the number of copies of each row and, for an object store, the objects.
+type store struct {
+	copies  []int
+	objects map[Span][]int
+	again   []Span // objects that another run has written again
+}
+
+// export writes the rows of a run.
+func (s *store) export(w *world, rows []row, run Export) {
+	var chosen []int
+	for i, r := range rows {
+		at := r.arrived
+		if run.Choice == ByTimestamp {
+			at = r.happened
+		}
+		if !at.Before(run.Span.Start) && at.Before(run.Span.End) {
+			chosen = append(chosen, i)
+		}
+	}
+	if old, ok := s.objects[run.Span]; ok && w.replaces {
+		for _, i := range old {
+			s.copies[i]--
+		}
+		s.again = append(s.again, run.Span)
+	}
+	s.objects[run.Span] = chosen
+	for _, i := range chosen {
+		s.copies[i]++
+	}
+}
+
+// A plan that is carried out in the model leaves out no rows but those that it names, doubles none but those that it names,
+// and replaces no object.
+func TestRepairOfRandomHistories(t *testing.T) {
+	seeds, steps := 300, 0
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		seeds = 10_000
+	}
+	for seed := range seeds {
+		w := newWorld(uint64(seed))
+		n, err := w.repaired()
+		steps += n
+		if !assert.NoError(t, err, "seed %d", seed) {
+			return
+		}
+	}
+	assert.Greater(t, steps, seeds)
+}
+
+func (w *world) repaired() (steps int, err error) {
+	if len(w.firings) == 0 {
+		return 0, nil
+	}
+	whole := Span{w.firings[0].Start, w.firings[len(w.firings)-1].End}
+	rows := make([]row, 300)
+	for i := range rows {
+		at := whole.Start.Add(time.Duration(w.Float64() * float64(whole.End.Sub(whole.Start)))).Truncate(w.tick)
+		rows[i] = row{at, at.Add(-time.Duration(w.IntN(10)/9*w.IntN(200)) * w.tick)} // a tenth is late
+	}
+	s := &store{copies: make([]int, len(rows)), objects: map[Span][]int{}}
+	slices.SortFunc(w.runs, func(a, b Export) int { return a.Created.Compare(b.Created) })
+	for _, run := range w.runs {
+		if run.Outcome == Completed {
+			s.export(w, rows, run)
+		}
+	}
+	before := slices.Clone(s.copies)
+	s.again = nil
+
+	last := w.phases[len(w.phases)-1]
+	target := Target{Schedule: last.Schedule, Events: true, ObjectStore: w.replaces, HasElsewhere: w.IntN(2) == 0, Line: AgeLineAnywhere, Now: w.now}
+	verdicts := w.rules().Assess(w.history(), whole, w.created, w.runs)
+	plan := target.Plan(verdicts, true)
+	for _, step := range plan {
+		choice := AsScheduled
+		if step.IsOld {
+			choice = ByTimestamp
+		}
+		switch step.Way {
+		case WayElsewhere: // its own prefix
+			other := &store{copies: s.copies, objects: map[Span][]int{}}
+			other.export(w, rows, Export{Span: step.Span, Choice: choice})
+		case WayBackfill:
+			for _, x := range backfilled(last.Schedule, step.Span) {
+				s.export(w, rows, Export{Span: x, Choice: choice})
+			}
+		}
+	}
+	if w.replaces && len(s.again) > 0 {
+		return 0, fmt.Errorf("objects were replaced: %v; plan %v", s.again, plan)
+	}
+	for i, r := range rows {
+		switch named := w.named(plan, verdicts, r); {
+		case s.copies[i] == 0 && !named:
+			return 0, fmt.Errorf("row of %v (%v) is missing; plan %v", r.arrived, r.happened, plan)
+		case s.copies[i] > max(1, before[i]) && !w.doubles(plan, r):
+			return 0, fmt.Errorf("row of %v comes %d times, before %d; plan %v", r.arrived, s.copies[i], before[i], plan)
+		}
+	}
+	return len(plan), nil
+}
+
+// backfilled returns the intervals of a backfill: the service begins at its start and adds an interval at a time.
+func backfilled(s Schedule, of Span) (all []Span) {
+	step, _ := Step(s.Interval)
+	next := func(t time.Time) time.Time { return t.Add(step) }
+	if days, err := s.Days(); err == nil && s.takesDates() {
+		date, _ := days.DateOf(of.Start)
+		next = func(time.Time) time.Time {
+			date = date.AddDate(0, 0, days.length())
+			return days.Begin(date)
+		}
+	}
+	for at, end := of.Start, next(of.Start); !end.After(of.End); at, end = end, next(end) {
+		all = append(all, Span{at, end})
+	}
+	return all
+}
+
+// named reports whether a plan says that a row does not come, or the coverage that it is not known, not due or by timestamp.
+func (w *world) named(plan []RepairStep, verdicts []Verdict, r row) bool {
+	isIn := func(x Span) bool { return !r.arrived.Before(x.Start) && r.arrived.Before(x.End) }
+	return slices.ContainsFunc(plan, func(s RepairStep) bool {
+		return isIn(s.Span) && (s.IsOld || s.Way != WayBackfill)
+	}) || slices.ContainsFunc(w.runs, func(run Export) bool { // the coverage after the repair says so
+		return run.Outcome == Completed && run.Choice == ByTimestamp && isIn(run.Span)
+	}) || slices.ContainsFunc(verdicts, func(v Verdict) bool { return isIn(v.Span) && !v.State.IsGap() && v.State != StateCompleted })
+}
+
+// doubles reports whether a plan says that a row comes again: its step is by timestamp, or a part of it was covered.
+func (w *world) doubles(plan []RepairStep, r row) bool {
+	isEarly := func(run Export) bool { // came with the rows of another interval, which only a comparison of rows can tell
+		return run.Outcome == Completed && run.Choice == ByTimestamp && !r.happened.Before(run.Span.Start) && r.happened.Before(run.Span.End)
+	}
+	return slices.ContainsFunc(w.runs, isEarly) || slices.ContainsFunc(plan, func(s RepairStep) bool {
+		isIn := func(at time.Time) bool { return !at.Before(s.Start) && at.Before(s.End) }
+		return s.IsOld && isIn(r.happened)
+	})
+}

@@ -44,25 +44,28 @@ type RepairStep struct {
 	States    []State
 }
 
-// Plan returns the steps that repair gaps, in the order of time. Intervals whose gap cannot be told
-// are left out unless they are asked for. A step begins and ends on one side of the age line.
+// Plan returns the steps that repair the parts of gaps without a completed run, in the order of time.
+// Intervals whose gap cannot be told are left out unless they are asked for. A step begins and ends on
+// one side of the age line.
 func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep) {
 	for _, v := range intervals {
 		if !v.State.IsGap() || v.State == StateUnknown && !alsoUnknown {
 			continue
 		}
-		next := RepairStep{Span: v.Span, IsOld: t.Events && t.Line.IsPast(v.Span, t.Now)}
-		next.Way = t.way(v.Span, next.IsOld)
-		last := len(steps) - 1
-		if last < 0 || v.Start.After(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
-			steps = append(steps, next)
-			last++
-		}
-		step := &steps[last]
-		step.End = later(step.End, v.End)
-		step.Intervals++
-		if !slices.Contains(step.States, v.State) {
-			step.States = append(step.States, v.State)
+		for _, x := range v.Rest {
+			next := RepairStep{Span: x, IsOld: t.Events && t.Line.IsPast(x, t.Now)}
+			next.Way = t.way(x, next.IsOld)
+			last := len(steps) - 1
+			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
+				steps = append(steps, next)
+				last++
+			}
+			step := &steps[last]
+			step.End = x.End
+			step.Intervals++
+			if !slices.Contains(step.States, v.State) {
+				step.States = append(step.States, v.State)
+			}
 		}
 	}
 	return steps

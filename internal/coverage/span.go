@@ -28,6 +28,21 @@ func (x Span) Holds(y Span) bool {
 // Overlaps reports whether two spans have a time in common.
 func (x Span) Overlaps(y Span) bool { return x.Start.Before(y.End) && y.Start.Before(x.End) }
 
+// Without returns the parts of a span that no other span covers.
+func (x Span) Without(others []Span) (rest []Span) {
+	at := x.Start
+	for _, y := range slices.SortedFunc(slices.Values(others), Span.compare) {
+		if until := earlier(y.Start, x.End); until.After(at) {
+			rest = append(rest, Span{at, until})
+		}
+		at = later(at, y.End)
+	}
+	if x.End.After(at) {
+		rest = append(rest, Span{at, x.End})
+	}
+	return rest
+}
+
 // StartText returns the start as a text.
 func (x Span) StartText() string {
 	if x.Start.IsZero() {
