@@ -72,6 +72,9 @@ type BackfillListOptions struct {
 // the server does not have it, the newer endpoint of [BackfillsService.Create]. The runs begin one after another;
 // follow them with [BackfillsService.Wait].
 //
+// To repair an export, call [BatchExportsService.Coverage] and [BatchExportsService.PlanRepair] instead: they know
+// which ranges do no harm.
+//
 // Events that the destination already has arrive a second time, also where a backfill overlaps with the schedule. On
 // an object store, the new objects of an interval replace the old ones. If a backfill of the model events begins with
 // an old interval, the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Backfills of

@@ -487,7 +487,7 @@ func (c *Coverage) String() string {
 	var b errtext.Text
 	b.Add("export %s: %s to %s, every %s, %s to %s UTC\n", mask.Shown(c.Name), c.Model, c.Destination, strings.TrimPrefix(string(c.Interval), "every "),
 		c.From.Format(clock), c.To.Format(clock))
-	b.Add("%-16s  %-16s  %9s  %-23s  %s\n", "from", "to", "intervals", "state", "records")
+	b.AddLine("%-16s  %-16s  %9s  %-23s  %s", "from", "to", "intervals", "state", "records")
 	for i := 0; i < len(c.Intervals); {
 		first, n, records := c.Intervals[i], 0, (*int64)(nil)
 		for ; i < len(c.Intervals) && c.Intervals[i].State == first.State; i++ {
@@ -497,13 +497,21 @@ func (c *Coverage) String() string {
 		if records != nil {
 			counted = strconv.FormatInt(*records, 10)
 		}
-		b.Add("%s  %s  %9d  %-23s  %s\n", first.Start.Format(clock), c.Intervals[i-1].End.Format(clock), n, first.State, counted)
+		b.AddLine("%s  %s  %9d  %-23s  %s", first.Start.Format(clock), c.Intervals[i-1].End.Format(clock), n, first.State, counted)
 	}
 	for _, note := range c.Notes {
 		b.Add("note: %s\n", note)
 	}
 	b.Add("%s", c.summary(clock))
 	return b.String()
+}
+
+// counted returns a number with its noun, such as "1 gap" or "2 gaps".
+func counted(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return fmt.Sprintf("%d %s", n, noun)
 }
 
 func (c *Coverage) summary(clock string) string {
@@ -521,9 +529,9 @@ func (c *Coverage) summary(clock string) string {
 		for _, g := range gaps {
 			intervals += g.Intervals
 		}
-		return fmt.Sprintf("NOT EXPORTED: %d intervals in %d gaps, since %s%s", intervals, len(gaps), gaps[0].Start.Format(clock), open)
+		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s%s", counted(intervals, "interval"), counted(len(gaps), "gap"), gaps[0].Start.Format(clock), open)
 	case n > 0:
-		return fmt.Sprintf("every interval has a run, %d by timestamp: rows that arrived late may be missing%s", n, open)
+		return fmt.Sprintf("every interval has a run, %s by timestamp: rows that arrived late may be missing%s", counted(n, "interval"), open)
 	case open != "":
 		return "every other interval exported" + open
 	}

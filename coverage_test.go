@@ -81,7 +81,7 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalFailedBilling}, gaps[1].States)
 	text := c.String()
 	t.Log("\n" + text)
-	assert.Contains(t, text, "2026-11-25 06:00  2026-11-25 08:00          2  never scheduled")
+	assert.Contains(t, text, "2026-11-25 06:00  2026-11-25 08:00          2  never scheduled\n")
 	assert.Contains(t, text, "\nNOT EXPORTED: 9 intervals in 5 gaps, since 2026-11-25 06:00; 1 not over yet")
 
 	stored, err := json.Marshal(c)

@@ -22,7 +22,7 @@
 // # Contents
 //
 //   - [Client.BatchExports]: manage, pause and backfill batch exports, test their destinations, and read their
-//     logs
+//     logs; find out which intervals are not exported, and repair them
 //   - [Client.Backfills]: wait for backfills and retries; on newer servers also list, create and cancel
 //     backfills
 //   - [Client.Runs]: list, retry, cancel and watch runs, and read their logs; find intervals that are not

@@ -57,8 +57,8 @@ type RangeFile struct {
 // are chosen by their arrival, as the schedule of a batch export does: so Range also gets rows of old intervals that a
 // backfill would leave out. PostHog bills the rows like those of an export.
 //
-// The name of a file is its interval and its number, such as 2026-11-01T000000Z-2026-11-08T000000Z-1.parquet. A file
-// beside them, which ends in .range, says which file download the interval has, and which files are whole. So after an
+// The name of a file is its interval and its number, such as 2026-11-01T000000Z-2026-11-08T000000Z-1.parquet. Next to
+// them, a file that ends in .range says which file download the interval has, and which files are whole. So after an
 // error or a kill, another call with the same options continues: it makes no second file download for an interval
 // unless the service has removed the files of the first, and yields whole files without a request. If the outcome of a
 // request for a file download is unknown, the next call makes another one. While the service has too many file
@@ -187,8 +187,8 @@ func (w *rangeWalk) present(files []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// finished returns the file download of an interval once it is over. It makes one if there is none, or if the service
-// no longer has the files of the earlier one.
+// finished returns the file download of an interval once it is over. It makes a new one for an
+// interval without one, or if the service no longer has the files.
 func (w *rangeWalk) finished(ctx context.Context, saved string, part *rangePart) (*FileDownload, error) {
 	if part.Download != uuid.Nil {
 		state, err := w.service.Wait(ctx, part.Download, w.o.Watch, w.options...)

@@ -97,7 +97,7 @@ type RepairOptions struct {
 	// integration: the service never returns credentials. Without it, old gaps of such an export are left to you.
 	Credentials destination.Config
 	// Save stores the plan. Repair calls it before and after each request that begins a step. A Repair that was killed
-	// goes on with the plan that was saved last. An error of Save ends Repair.
+	// continues with the plan that was saved last. An error of Save ends Repair.
 	Save func(*RepairPlan) error
 	// Watch says how Repair follows runs and backfills, and how long it waits for each.
 	Watch *WatchOptions
@@ -297,13 +297,13 @@ func (p *RepairPlan) String() string {
 	const clock = "2006-01-02 15:04"
 	var b errtext.Text
 	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlanedAt.Format(clock))
-	b.Add("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s\n", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
+	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
 	for _, s := range p.Steps {
 		estimate := ""
 		if s.Estimate != nil {
 			estimate = fmt.Sprint(*s.Estimate)
 		}
-		b.Add("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s\n", s.Start.Format(clock), s.End.Format(clock), s.Intervals,
+		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(clock), s.End.Format(clock), s.Intervals,
 			inWords(s.Action), inWords(s.Rows), estimate, inWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
 	}
 	for _, note := range p.Notes {
@@ -321,6 +321,6 @@ func (p *RepairPlan) summary() string {
 	if len(p.Steps) == 0 {
 		return "nothing to repair"
 	}
-	return fmt.Sprintf("%d steps: %d planned, %d done or covered, %d failed, %d left to you", len(p.Steps),
+	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", counted(len(p.Steps), "step"),
 		count[RepairPlanned]+count[RepairBegun], count[RepairDone]+count[RepairCovered], count[RepairFailed], count[RepairLeft])
 }

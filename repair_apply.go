@@ -29,7 +29,7 @@ import (
 // the age line since the plan, Repair refuses it: make a new plan. While the service has too many backfills under way,
 // Repair waits.
 //
-// After a kill, Repair goes on with the plan that RepairOptions.Save has stored, or with a new plan: it finds a backfill
+// After a kill, Repair continues with the plan that RepairOptions.Save has stored, or with a new plan: it finds a backfill
 // that it had begun, and begins none twice. The service has no lock: if two operators begin a repair of one gap within
 // the same seconds, both may be carried out.
 //
@@ -295,7 +295,7 @@ func (r *repairer) checkFailures(ctx context.Context) error {
 		}
 	}
 	if failed >= coverage.PauseAfter-1 && !r.export.Paused {
-		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: repair the cause first (Run.LatestError)",
+		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: remove the cause first (Run.LatestError)",
 			failed, len(window))
 	}
 	return nil
@@ -328,7 +328,7 @@ func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *Repair
 	}
 }
 
-// secondExport returns the paused export of a step, which it makes if there is none.
+// secondExport returns the paused export of a step, and makes it if necessary.
 func (r *repairer) secondExport(ctx context.Context, step *RepairStep) (*BatchExport, error) {
 	found, err := r.client.BatchExports.ByName(ctx, step.Export, r.options...)
 	if err == nil || !errors.Is(err, ErrNotFound) {

@@ -279,8 +279,9 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 // Retry exports the interval of a run again, however the run ended. The service makes a new run; the old run
 // keeps its status. Follow the retry with [BackfillsService.Wait].
 //
-// [BatchExportsService.Backfill] describes the effects on the destination. For an old interval of the model
-// events, the error is an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads
+// [BatchExportsService.Backfill] describes the effects on the destination, and [BatchExportsService.Coverage] finds
+// the intervals that need a repair, also those without a run. For an old interval of the model events, the error is
+// an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads
 // the records of earlier retries and, without this option, the run and, if the run is old, the export. If one
 // of these calls fails, Retry sends nothing.
 //

@@ -15,42 +15,35 @@ import (
 
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, nil, run)
-	assert.Regexp(t, `(?m)^persons to the .* FailedRetryable +the job was not found +completed, 1000 records`, out)
-	assert.Regexp(t, `(?m)^events to the lake .* SlowDown.* +completed, 1000 records`, out)
-	assert.Regexp(t, `(?m)^events to the lake .* AccessDenied.* +left alone: see below`, out, "a run of 20 days ago")
-	assert.Regexp(t, `(?m)^Left alone without -rows-by-timestamp: .* of events to the lake\nhogapi: .*the new objects replace the old ones`, out)
-	assert.Contains(t, out, "\n4 failed runs\n", "of five: one interval has been exported since")
+	assert.Regexp(t, `(?m)^NOT EXPORTED: 3 intervals in 2 gaps, since `, out)
+	assert.Regexp(t, `(?m)^.* 2  never scheduled`, out)
+	assert.Regexp(t, `(?m)^.* 2  paused`, out)
+	assert.Regexp(t, `(?m)^2 steps: 0 planned, 2 done or covered, 0 failed, 0 left to you$`, out)
+	assert.Regexp(t, `(?m)^1 step: 0 planned, 1 done or covered, 0 failed, 0 left to you$`, out)
 }
 
-func TestOldRunsAreRetriedOnDemand(t *testing.T) {
-	server := failing()
-	project := server.Project(hogapitest.DefaultProject)
-	project.AddRun(project.Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, 0, -20)})
-	out := demotest.Run(t, server, run, "-yes", "-rows-by-timestamp")
-	assert.NotContains(t, out, "left alone")
-	assert.Len(t, server.Calls(ops.RunsRetry), 2)
-}
-
+// failing has an export whose only due run failed.
 func failing() *hogapitest.Server {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	project := server.Project(hogapitest.DefaultProject)
-	nightly := project.AddExport(hogapitest.Export{Name: "nightly"})
-	project.AddRun(nightly, hogapitest.Run{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	end := time.Now().UTC().Truncate(time.Hour).Add(-time.Hour)
+	nightly := project.AddExport(hogapitest.Export{Name: "nightly", Created: end.Add(-time.Minute)})
+	project.AddRun(nightly, hogapitest.Run{Status: hogapi.RunStatusFailed, End: end, Created: end.Add(time.Minute), Error: "no such bucket"})
 	return server
 }
 
 func TestTheRealServiceIsOnlyReadWithoutYes(t *testing.T) {
 	server := failing()
-	out := demotest.Run(t, server, run)
+	out, err := demotest.RunAt(t, server, run)
+	require.ErrorContains(t, err, "nightly: gaps that are not exported: 1")
 	assert.Contains(t, out, "Keys found: working with ")
-	assert.Regexp(t, `nightly .* no such bucket +not retried: say -yes`, out)
-	assert.Empty(t, server.Calls(ops.RunsRetry))
+	assert.Contains(t, out, "1 step: 1 planned")
+	assert.Empty(t, server.Calls(ops.BackfillsCreate))
 }
 
-func TestARetryThatFailsIsSaidAndFailsTheProgram(t *testing.T) {
+func TestARepairThatFailsFailsTheProgram(t *testing.T) {
 	server := failing()
-	server.Script(ops.RunsRetry, hogapitest.Status(402))
-	out, err := demotest.RunAt(t, server, run, "-yes")
-	require.ErrorContains(t, err, "1 of 1 retries did not complete")
-	assert.Regexp(t, `nightly .* 402`, out)
+	server.Script(ops.BackfillsCreate, hogapitest.Status(402))
+	_, err := demotest.RunAt(t, server, run, "-yes")
+	require.ErrorContains(t, err, "402")
 }

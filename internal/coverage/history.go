@@ -259,6 +259,9 @@ func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []D
 	}
 	for _, due := range dues {
 		gap(due.Start)
+		if !h.IsWhole && due.Absence >= BeforeStart { // of today's settings, which say nothing about earlier ones
+			gap(earlier(known, due.End))
+		}
 		all = append(all, due)
 		at = due.End
 	}

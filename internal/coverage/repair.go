@@ -52,7 +52,14 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 		if !v.State.IsGap() || v.State == StateUnknown && !alsoUnknown {
 			continue
 		}
-		for _, x := range v.Rest {
+		var planned []Span // intervals overlap after a change of the schedule
+		for _, step := range slices.Backward(steps) {
+			if !step.End.After(v.Start) {
+				break
+			}
+			planned = append(planned, step.Span)
+		}
+		for _, x := range without(v.Rest, planned) {
 			next := RepairStep{Span: x, IsOld: t.Events && t.Line.IsPast(x, t.Now)}
 			next.Way = t.way(x, next.IsOld)
 			last := len(steps) - 1
@@ -69,6 +76,13 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 		}
 	}
 	return steps
+}
+
+func without(spans, others []Span) (rest []Span) {
+	for _, x := range spans {
+		rest = append(rest, x.Without(others)...)
+	}
+	return rest
 }
 
 func (t Target) way(x Span, isOld bool) Way {

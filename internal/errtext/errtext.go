@@ -46,6 +46,11 @@ type Text struct{ strings.Builder }
 // Add adds a part.
 func (t *Text) Add(format string, args ...any) { _, _ = fmt.Fprintf(t, format, args...) }
 
+// AddLine adds a line of a table, without blanks at its end.
+func (t *Text) AddLine(format string, args ...any) {
+	t.Add("%s\n", strings.TrimRight(fmt.Sprintf(format, args...), " "))
+}
+
 // AddIf adds a part that not every text has.
 func (t *Text) AddIf(has bool, format string, args ...any) {
 	if has {

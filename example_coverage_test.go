@@ -1,0 +1,121 @@
+package hogapi_test
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"log"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// exampleOutage has an hourly export whose schedule missed the hours from 5:00 to 7:00.
+func exampleOutage() (client *hogapi.Client, export uuid.UUID) {
+	now := time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)
+	client, project := exampleClient(hogapitest.WithTime(now), hogapitest.WithPolls(1))
+	export = project.AddExport(hogapitest.Export{Name: "warehouse", DestinationType: "BigQuery", Config: map[string]any{}, Created: now.Add(-12 * time.Hour)})
+	for hour := range 12 {
+		if end := now.Truncate(time.Hour).Add(-time.Duration(hour) * time.Hour); hour != 5 && hour != 6 {
+			project.AddRun(export, hogapitest.Run{End: end, Created: end.Add(time.Minute), Records: 100})
+		}
+	}
+	return client, export
+}
+
+// The table is for people, Gaps for programs.
+func ExampleBatchExportsService_Coverage() {
+	client, export := exampleOutage()
+	coverage, err := client.BatchExports.Coverage(context.Background(), export, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(coverage)
+	for _, gap := range coverage.Gaps() {
+		fmt.Println(gap.Start.Format(time.TimeOnly), gap.Intervals, gap.States)
+	}
+	// Output:
+	// export warehouse: events to BigQuery, every hour, 2026-11-26 00:20 to 2026-11-26 12:20 UTC
+	// from              to                intervals  state                    records
+	// 2026-11-26 00:00  2026-11-26 05:00          5  completed                500
+	// 2026-11-26 05:00  2026-11-26 07:00          2  never scheduled
+	// 2026-11-26 07:00  2026-11-26 12:00          5  completed                500
+	// note: Filters may have changed: coverage knows intervals, not rows.
+	// NOT EXPORTED: 2 intervals in 1 gap, since 2026-11-26 05:00
+	// 05:00:00 2 [never scheduled]
+}
+
+// A plan is read by a person before it is carried out.
+func ExampleBatchExportsService_PlanRepair() {
+	client, export := exampleOutage()
+	ctx := context.Background()
+	coverage, err := client.BatchExports.Coverage(ctx, export, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := client.BatchExports.PlanRepair(ctx, coverage, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, step := range plan.Steps {
+		fmt.Println(step.Action, step.Start.Format(time.TimeOnly), step.End.Format(time.TimeOnly), step.Rows, step.State)
+	}
+	// Output: backfill 05:00:00 07:00:00 as_scheduled planned
+}
+
+// The plan is saved after each step: a repair that was killed continues with it.
+func ExampleBatchExportsService_Repair() {
+	client, export := exampleOutage()
+	ctx := context.Background()
+	coverage, err := client.BatchExports.Coverage(ctx, export, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	plan, err := client.BatchExports.PlanRepair(ctx, coverage, nil)
+	if err != nil {
+		log.Fatal(err)
+	}
+	folder, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(folder)
+	report, err := client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{
+		Save: func(plan *hogapi.RepairPlan) error {
+			text, err := json.Marshal(plan)
+			if err != nil {
+				return err
+			}
+			return os.WriteFile(filepath.Join(folder, "plan.json"), text, 0o600)
+		},
+		Watch: &hogapi.WatchOptions{Interval: time.Millisecond}, // nil: every 5 seconds
+	})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(report.Plan.Steps[0].State, report.After.IsExported())
+	// Output: done true
+}
+
+// A month of events, as they arrived. After a kill, the next call continues.
+func ExampleFileDownloadsService_Range() {
+	client, _ := exampleClient(hogapitest.WithPolls(1))
+	folder, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(folder)
+	from := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC)
+	o := &hogapi.RangeOptions{
+		Folder: folder, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines},
+		Watch: &hogapi.WatchOptions{Interval: time.Millisecond}, // nil: every 5 seconds
+	}
+	for file, err := range client.FileDownloads.Range(context.Background(), from, from.AddDate(0, 0, 10), o) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(filepath.Base(file.Path))
+	}
+	// Output:
+	// 2025-01-01T000000Z-2025-01-08T000000Z-1.jsonl
+	// 2025-01-08T000000Z-2025-01-11T000000Z-1.jsonl
+}
