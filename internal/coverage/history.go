@@ -266,10 +266,21 @@ func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []D
 		at = due.End
 	}
 	if !h.IsWhole { // no interval since the settings are known
-		gap(earlier(known, whole.End))
+		gap(earlier(known, h.begun(whole.End)))
 	}
 	return all
 }
+
+// begun returns the start of the interval that has not ended at a time, or the time if that is not known.
+func (h History) begun(t time.Time) time.Time {
+	if len(h.Phases) == 0 {
+		return t
+	}
+	return h.Phases[len(h.Phases)-1].calendar.Intervals(t, t.Add(longestInterval))[0].Start
+}
+
+// longestInterval is longer than every interval: a week of which clocks skip the end is followed by another.
+const longestInterval = 15 * day
 
 // between returns why no interval contains a time.
 func (h History) between(from, to, known time.Time) Absence {

@@ -287,11 +287,19 @@ var uncoveredStates = []State{
 	StatePartly, StateRunning, StateStuck, StateFailed, StateFailedBilling, StateCancelled, StateNotScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
 }
 
-func TestCoverageOfRandomHistories(t *testing.T) {
-	seeds := 500
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		seeds = 10_000
+// histories returns how many random histories are tested.
+func histories() int {
+	switch os.Getenv("HOGAPI_TEST") {
+	case "deep":
+		return 10_000
+	case "nightly":
+		return 2000
 	}
+	return 300
+}
+
+func TestCoverageOfRandomHistories(t *testing.T) {
+	seeds := histories()
 	states := map[State]int{}
 	for seed := range seeds {
 		w := newWorld(uint64(seed))
@@ -322,8 +330,8 @@ func (w *world) compare(states map[State]int) error {
 		if v.State == StateBeforeStart && !history.IsWhole && v.End.After(w.created) && !w.isBeforeStart(v.Span) {
 			return fmt.Errorf("%v was not before the start", v.Span)
 		}
-		if n := w.overlapping(v.Span); len(v.Runs) != n {
-			return fmt.Errorf("%v has %d runs instead of %d", v.Span, len(v.Runs), n)
+		if w.IntN(10) == 0 && len(v.Runs) != w.overlapping(v.Span) {
+			return fmt.Errorf("%v has %d runs instead of %d", v.Span, len(v.Runs), w.overlapping(v.Span))
 		}
 		from, to := max(0, int(v.Start.Sub(whole.Start)/w.tick)), min(len(truth), int(v.End.Sub(whole.Start)/w.tick))
 		if from >= to {
@@ -432,10 +440,7 @@ func (s *store) export(w *world, rows []row, run Export) {
 // A plan that is carried out in the model leaves out no rows but those that it names, doubles none but those that it names,
 // and replaces no object.
 func TestRepairOfRandomHistories(t *testing.T) {
-	seeds, steps := 300, 0
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		seeds = 10_000
-	}
+	seeds, steps := histories(), 0
 	for seed := range seeds {
 		w := newWorld(uint64(seed))
 		n, err := w.repaired()
