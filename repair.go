@@ -162,6 +162,10 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	if !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, unknown) {
 		plan.Notes = append(plan.Notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
 	}
+	isElsewhere := func(s RepairStep) bool { return s.Action == RepairSecondExport }
+	if slices.ContainsFunc(plan.Steps, isElsewhere) {
+		plan.Notes = append(plan.Notes, "The coverage of this export does not show a second export: its gaps stay.")
+	}
 	if len(plan.Steps) > 0 {
 		plan.Notes = append(plan.Notes, "PostHog bills every row that is exported again.")
 	}

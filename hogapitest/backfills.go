@@ -92,8 +92,8 @@ func (b *backfill) proceed(now time.Time) {
 	if b.current = b.export.running(x); b.current != nil {
 		return // joined
 	}
-	b.current = s.newRun(b.export, x, now)
-	b.current.BackfillID, b.current.NoEnd = b.ID, b.noEnd
+	b.current = s.newRun(b, x, now)
+	b.current.NoEnd = b.noEnd
 }
 
 func (e *export) proceed(now time.Time) {

@@ -44,14 +44,33 @@ func (p *Project) nextOutcome(records int) Outcome {
 	return o
 }
 
-// newRun makes a run of an interval that is about to start.
-func (s *Server) newRun(e *export, x span, now time.Time) *run {
+// newRun makes a run of an interval of a backfill that is about to start.
+func (s *Server) newRun(b *backfill, x span, now time.Time) *run {
+	e := b.export
 	r := &run{
-		Run:    Run{ID: uuid.New(), Status: "Starting", Start: x.start, End: x.end, FromStart: x.start.IsZero(), Created: now},
+		Run:    Run{ID: uuid.New(), Status: "Starting", Start: x.start, End: x.end, FromStart: x.start.IsZero(), Created: now, BackfillID: b.ID},
 		export: e, workflow: uuid.New(), updated: now, outcome: e.project.nextOutcome(e.records(x.start, x.end)),
+	}
+	if rows := e.project.exportRows; rows != nil && r.outcome.Status == "Completed" {
+		r.outcome.Records = rows(ExportedRun{e.shown(), x.start, x.end, b.Start})
 	}
 	e.add(r)
 	return r
+}
+
+// ExportedRun is a run that a backfill or a retry has begun.
+type ExportedRun struct {
+	Export        Export
+	Start, End    time.Time // a zero Start is the beginning of time
+	BackfillStart time.Time // of the whole backfill: the service chooses old events by their timestamp
+}
+
+// ExportRows sets a function that exports the rows of each run of a backfill or a retry that will complete, and
+// returns their number. It must not call the server.
+func (p *Project) ExportRows(export func(ExportedRun) (records int)) {
+	p.server.mu.Lock()
+	defer p.server.mu.Unlock()
+	p.exportRows = export
 }
 
 // add keeps the runs in the order of their creation.

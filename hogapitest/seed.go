@@ -30,6 +30,7 @@ type Project struct {
 	integrations    []*Integration
 	lastIntegration int
 	failing         map[string]string // steps of tests of destinations, with their messages
+	exportRows      func(ExportedRun) int
 }
 
 // ID returns the project's id.
@@ -112,11 +113,14 @@ func orNull[T comparable](value T) any {
 
 // Exports returns the project's batch exports, including deleted ones, in the order of their creation.
 func (p *Project) Exports() []Export {
-	return seen(p, func() []*export { return p.exports }, func(e *export) Export {
-		x := e.Export
-		x.DestinationType, x.Config, x.Integration = e.kind, e.config, e.integration
-		return x
-	})
+	return seen(p, func() []*export { return p.exports }, (*export).shown)
+}
+
+// shown is the export with the fields of its destination.
+func (e *export) shown() Export {
+	x := e.Export
+	x.DestinationType, x.Config, x.Integration = e.kind, e.config, e.integration
+	return x
 }
 
 // seen shows a list of the project. Looking at it moves nothing.
