@@ -143,8 +143,8 @@ type CoverageOptions struct {
 	AgeLine time.Duration
 }
 
-// Gap is a time that is not exported.
-type Gap struct {
+// CoverageGap is a time that is not exported.
+type CoverageGap struct {
 	Start     time.Time       `json:"start"`
 	End       time.Time       `json:"end"` // not included
 	Intervals int             `json:"intervals"`
@@ -464,13 +464,13 @@ func (c *Coverage) IsExported() bool {
 }
 
 // Gaps returns the times that are not exported. Neighbouring intervals are one gap.
-func (c *Coverage) Gaps() (gaps []Gap) {
+func (c *Coverage) Gaps() (gaps []CoverageGap) {
 	for _, x := range c.Intervals {
 		if !x.State.IsGap() {
 			continue
 		}
 		if last := len(gaps) - 1; last < 0 || x.Start.After(gaps[last].End) {
-			gaps = append(gaps, Gap{Start: x.Start})
+			gaps = append(gaps, CoverageGap{Start: x.Start})
 		}
 		g := &gaps[len(gaps)-1]
 		if g.End = x.End; !slices.Contains(g.States, x.State) {

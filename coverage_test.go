@@ -77,7 +77,7 @@ func TestCoverageNamesEachIntervalThatIsNotExported(t *testing.T) {
 	gaps := c.Gaps()
 	require.Len(t, gaps, 5)
 	end := coverageNow.Truncate(time.Hour)
-	assert.Equal(t, hogapi.Gap{Start: end.Add(-30 * time.Hour), End: end.Add(-28 * time.Hour), Intervals: 2, States: []hogapi.IntervalState{hogapi.IntervalNeverScheduled}}, gaps[0])
+	assert.Equal(t, hogapi.CoverageGap{Start: end.Add(-30 * time.Hour), End: end.Add(-28 * time.Hour), Intervals: 2, States: []hogapi.IntervalState{hogapi.IntervalNeverScheduled}}, gaps[0])
 	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalFailedBilling}, gaps[1].States)
 	text := c.String()
 	t.Log("\n" + text)

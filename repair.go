@@ -75,13 +75,13 @@ type RepairStep struct {
 // RepairPlan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
 // another process with [BatchExportsService.Repair].
 type RepairPlan struct {
-	ExportID uuid.UUID     `json:"export_id"`
-	Name     string        `json:"name"`
-	Schedule string        `json:"schedule"` // of the export; Repair refuses a plan for another one
-	PlanedAt time.Time     `json:"planned_at"`
-	AgeLine  time.Duration `json:"age_line"`
-	Steps    []RepairStep  `json:"steps"`
-	Notes    []string      `json:"notes"`
+	ExportID  uuid.UUID     `json:"export_id"`
+	Name      string        `json:"name"`
+	Schedule  string        `json:"schedule"` // of the export; Repair refuses a plan for another one
+	PlannedAt time.Time     `json:"planned_at"`
+	AgeLine   time.Duration `json:"age_line"`
+	Steps     []RepairStep  `json:"steps"`
+	Notes     []string      `json:"notes"`
 }
 
 // RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
@@ -139,7 +139,7 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	}
 	now := s.client.core.now().UTC()
 	plan := &RepairPlan{
-		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlanedAt: now, Steps: []RepairStep{}, Notes: []string{},
+		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, Steps: []RepairStep{}, Notes: []string{},
 		AgeLine: cmp.Or(selected.AgeLine, defaultAge),
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
@@ -300,7 +300,7 @@ func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
 func (p *RepairPlan) String() string {
 	const clock = "2006-01-02 15:04"
 	var b errtext.Text
-	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlanedAt.Format(clock))
+	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlannedAt.Format(clock))
 	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
 	for _, s := range p.Steps {
 		estimate := ""

@@ -68,6 +68,7 @@ func (p *Project) EditExport(exportID uuid.UUID, at time.Time, change func(*Expo
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
 	e := p.mustFind(exportID)
+	e.catchUp(at)
 	before := e.settings()
 	wasPaused := e.Paused
 	change(&e.Export)

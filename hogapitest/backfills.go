@@ -97,6 +97,7 @@ func (b *backfill) proceed(now time.Time) {
 }
 
 func (e *export) proceed(now time.Time) {
+	e.catchUp(now)
 	for _, b := range e.backfills {
 		b.proceed(now)
 	}

@@ -28,6 +28,7 @@ type export struct {
 	backfills  []*backfill
 	logs       []LogEntry
 	activities []activity // oldest first
+	schedule   *schedule  // nil: it does not run
 	records    func(start, end time.Time) int
 }
 

@@ -47,26 +47,32 @@ func (p *Project) nextOutcome(records int) Outcome {
 // newRun makes a run of an interval of a backfill that is about to start.
 func (s *Server) newRun(b *backfill, x span, now time.Time) *run {
 	e := b.export
-	r := &run{
-		Run:    Run{ID: uuid.New(), Status: "Starting", Start: x.start, End: x.end, FromStart: x.start.IsZero(), Created: now, BackfillID: b.ID},
-		export: e, workflow: uuid.New(), updated: now, outcome: e.project.nextOutcome(e.records(x.start, x.end)),
-	}
+	return e.begin(Run{Start: x.start, End: x.end, Created: now, BackfillID: b.ID, backfill: b.Start}, e.project.nextOutcome(0))
+}
+
+// begin makes a run, with the outcome that it will have.
+func (e *export) begin(x Run, outcome Outcome) *run {
+	x.ID, x.Status, x.FromStart = uuid.New(), "Starting", x.Start.IsZero()
+	r := &run{Run: x, export: e, workflow: uuid.New(), updated: x.Created}
+	r.outcome = outcome.or(Outcome{Status: "Completed", Polls: e.project.server.polls, Records: e.records(x.Start, x.End)})
 	if rows := e.project.exportRows; rows != nil && r.outcome.Status == "Completed" {
-		r.outcome.Records = rows(ExportedRun{e.shown(), x.start, x.end, b.Start})
+		r.outcome.Records = rows(ExportedRun{e.shown(), x.Start, x.End, x.BackfillID != uuid.Nil, x.backfill})
 	}
 	e.add(r)
 	return r
 }
 
-// ExportedRun is a run that a backfill or a retry has begun.
+// ExportedRun is a run that has begun. The service chooses the rows of the schedule by their arrival, and those of
+// an old backfill or retry by their timestamp.
 type ExportedRun struct {
 	Export        Export
 	Start, End    time.Time // a zero Start is the beginning of time
-	BackfillStart time.Time // of the whole backfill: the service chooses old events by their timestamp
+	IsBackfill    bool      // of a backfill or a retry
+	BackfillStart time.Time // of the whole backfill; a zero time is the beginning of time
 }
 
-// ExportRows sets a function that exports the rows of each run of a backfill or a retry that will complete, and
-// returns their number. It must not call the server.
+// ExportRows sets a function that exports the rows of each run that begins and will complete, and returns their
+// number. It must not call the server. Runs of AddRun are over already and export nothing.
 func (p *Project) ExportRows(export func(ExportedRun) (records int)) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -92,7 +98,13 @@ func (r *run) advance(s *Server) {
 		r.completed = new(r.outcome.Records * r.step / r.outcome.Polls)
 		return
 	}
-	r.Status, r.Finished = r.outcome.Status, r.updated
+	r.end(r.updated)
+}
+
+// end gives a run its outcome.
+func (r *run) end(now time.Time) {
+	r.Status, r.Finished, r.updated = r.outcome.Status, now, now
+	r.total = new(r.outcome.Records)
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", *r.total)
 	if r.Status == "Completed" {
 		r.completed, r.failed, r.bytes = new(*r.total-r.outcome.FailedRecords), new(r.outcome.FailedRecords), new(int64(*r.total)*512)
@@ -101,6 +113,9 @@ func (r *run) advance(s *Server) {
 		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.Status, r.Error)
 	}
 	r.export.logs = append(r.export.logs, LogEntry{Time: r.updated, Level: level, Message: message, RunID: r.ID, instance: r.workflow})
+	if r.Status == "Failed" {
+		r.export.failed(now)
+	}
 	r.export.proceed(r.updated)
 }
 

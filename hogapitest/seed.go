@@ -148,6 +148,7 @@ type Run struct {
 	Extra      map[string]any // added to the answer; replaces its keys
 
 	BackfillID uuid.UUID // only when shown
+	backfill   time.Time // start of the backfill
 }
 
 // AddRun adds a run to an export. If its status is Starting or Running, each read moves it on, to the outcome

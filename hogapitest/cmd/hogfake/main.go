@@ -44,6 +44,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	noV1 := flags.Bool("no-v1", false, "leave out capture v1, as on a self-hosted server: events come by /batch/ only")
 	compact := flags.Bool("compact", false, "keep of an event what counts need, and no other properties: for imports of a million events")
 	empty := flags.Bool("empty", false, "begin without data")
+	story := flags.String("story", "", "tell a story: \"broken\" has exports with outages, failures, pauses and stuck runs")
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
@@ -59,8 +60,14 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		options = append(options, hogapitest.WithCompactLedger())
 	}
 	fake := hogapitest.New(options...)
-	if !*empty {
-		seed(fake.Project(hogapitest.DefaultProject), era)
+	project := fake.Project(hogapitest.DefaultProject)
+	switch {
+	case *story == "broken":
+		breakExports(project)
+	case *story != "":
+		return fmt.Errorf("want -story broken, or none (not %q)", *story)
+	case !*empty:
+		seed(project, era)
 	}
 	socket, err := (&net.ListenConfig{}).Listen(ctx, "tcp", *addr)
 	if err != nil {

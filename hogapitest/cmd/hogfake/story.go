@@ -1,0 +1,51 @@
+package main
+
+import (
+	"time"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// breakExports adds three exports with a history of ten days: an hourly one into a table and into a bucket, whose
+// schedules had outages, failures and a stuck run, and a daily one that the service has paused after three failures.
+func breakExports(project *hogapitest.Project) {
+	now := time.Now().UTC()
+	begin := now.AddDate(0, 0, -10)
+	back := func(end time.Time) int { return int(now.Sub(end).Hours()) }
+	hourly := func(_, end time.Time) (hogapitest.Outcome, bool) {
+		switch hours := back(end); {
+		case hours == 9:
+			return hogapitest.Outcome{Polls: 1 << 30}, true
+		case hours == 30:
+			return hogapitest.Outcome{Status: "Cancelled"}, true
+		case hours == 50 || hours == 150:
+			return hogapitest.Outcome{Status: "Failed", Error: "SlowDown: reduce your request rate"}, true
+		case hours >= 70 && hours < 76:
+			return hogapitest.Outcome{Status: "FailedBilling", Error: "the limit of the plan is reached"}, true
+		case hours >= 100 && hours < 104, hours >= 160 && hours < 163:
+			return hogapitest.Outcome{}, false
+		}
+		return hogapitest.Outcome{}, true
+	}
+	table := project.AddExport(hogapitest.Export{
+		Name: "events to the warehouse", Created: begin, DestinationType: "BigQuery", Integration: 2,
+		Config: map[string]any{"dataset_id": "posthog", "table_id": "events"},
+	})
+	bucket := project.AddExport(hogapitest.Export{
+		Name: "events to the lake", Created: begin, DestinationType: "AwsS3", Integration: 1,
+		Config: map[string]any{"bucket_name": "lake", "region": "us-east-1", "prefix": "events/"},
+	})
+	project.RunSchedule(table, hourly)
+	project.RunSchedule(bucket, hourly)
+
+	daily := project.AddExport(hogapitest.Export{
+		Name: "persons by day", Model: "persons", Interval: "day", Created: begin, DestinationType: "BigQuery", Integration: 2,
+		Config: map[string]any{"dataset_id": "posthog", "table_id": "persons"},
+	})
+	project.RunSchedule(daily, func(_, end time.Time) (hogapitest.Outcome, bool) {
+		if days := back(end) / 24; days >= 3 && days < 6 {
+			return hogapitest.Outcome{Status: "Failed", Error: "the table is locked"}, true
+		}
+		return hogapitest.Outcome{}, true
+	})
+}
