@@ -3,13 +3,11 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -17,7 +15,6 @@ import (
 
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -66,9 +63,7 @@ const (
 )
 
 // String returns the state in words, such as "failed billing".
-func (s IntervalState) String() string { return inWords(s) }
-
-func inWords[T ~string](s T) string { return strings.ReplaceAll(string(s), "_", " ") }
+func (s IntervalState) String() string { return coverage.InWords(s) }
 
 // IsGap reports whether the interval is not exported and will not be without somebody's action.
 func (s IntervalState) IsGap() bool { return coverage.State(s).IsGap() }
@@ -242,7 +237,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	}
 	facts := make([]coverage.Export, len(runs))
 	for i := range runs {
-		facts[i] = runs[i].facts()
+		facts[i] = runs[i].facts(r.delay())
 	}
 	for _, v := range rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts) {
 		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
@@ -263,17 +258,13 @@ func (r *coverageReader) history(ctx context.Context) (h coverage.History, err e
 	log, err := fetchRows[activityRow](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
 		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {"1000"},
 	}), r.options, "results")
-	var why string
-	if why, err = r.withoutLog(err); err != nil {
+	why, err := r.withoutLog(err)
+	if err != nil {
 		return h, err
 	}
 	var entries []coverage.Entry
 	for _, row := range log {
-		entry := coverage.Entry{At: row.CreatedAt.UTC(), IsCreated: row.Activity == "created"}
-		for _, c := range row.Detail.Changes {
-			entry.Changes = append(entry.Changes, coverage.Change(c))
-		}
-		entries = append(entries, entry)
+		entries = append(entries, row.Entry)
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
@@ -300,20 +291,9 @@ func (r *coverageReader) withoutLog(err error) (why string, other error) {
 }
 
 // activityRow is an entry of the activity log.
-type activityRow struct {
-	CreatedAt time.Time `json:"created_at"`
-	Activity  string    `json:"activity"`
-	Detail    struct {
-		Changes []struct {
-			Field         string          `json:"field"`
-			Before, After json.RawMessage // as JSON: before, after
-		} `json:"changes"`
-	} `json:"detail"`
-}
+type activityRow struct{ coverage.Entry }
 
-func (r *activityRow) complete() error {
-	return cmp.Or(httptry.Has("created_at", r.CreatedAt), httptry.Has("activity", r.Activity))
-}
+func (r *activityRow) complete() error { return httptry.Has("created_at", r.At) }
 
 // runs returns the runs that were created since a time, and of the coverage to be continued the others.
 func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverage) (all []CoverageRun, err error) {
@@ -412,10 +392,10 @@ func (run *CoverageRun) isLate(delay time.Duration) bool {
 	return run.CreatedAt.After(run.End.Add(delay))
 }
 
-func (run *CoverageRun) facts() coverage.Export {
+func (run *CoverageRun) facts(delay time.Duration) coverage.Export {
 	x := coverage.Export{
 		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: rowChoices[run.Rows],
-		IsScheduled: run.Backfill == nil && run.Rows == RowsAsScheduled,
+		IsScheduled: run.Backfill == nil && !run.isLate(delay),
 	}
 	switch s := run.Status; {
 	case s.goesOn():
@@ -483,59 +463,12 @@ func (c *Coverage) Gaps() (gaps []CoverageGap) {
 
 // String returns a table of the states, in the order of time, for people. Its last line says what is not exported.
 func (c *Coverage) String() string {
-	const clock = "2006-01-02 15:04"
-	var b errtext.Text
-	b.Add("export %s: %s to %s, every %s, %s to %s UTC\n", mask.Shown(c.Name), c.Model, c.Destination, strings.TrimPrefix(string(c.Interval), "every "),
-		c.From.Format(clock), c.To.Format(clock))
-	b.AddLine("%-16s  %-16s  %9s  %-23s  %s", "from", "to", "intervals", "state", "records")
-	for i := 0; i < len(c.Intervals); {
-		first, n, records := c.Intervals[i], 0, (*int64)(nil)
-		for ; i < len(c.Intervals) && c.Intervals[i].State == first.State; i++ {
-			n, records = n+1, sum(records, c.Intervals[i].Records)
-		}
-		counted := ""
-		if records != nil {
-			counted = strconv.FormatInt(*records, 10)
-		}
-		b.AddLine("%s  %s  %9d  %-23s  %s", first.Start.Format(clock), c.Intervals[i-1].End.Format(clock), n, first.State, counted)
+	rows := make([]coverage.Row, len(c.Intervals))
+	for i, x := range c.Intervals {
+		rows[i] = coverage.Row{Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records}
 	}
-	for _, note := range c.Notes {
-		b.Add("note: %s\n", note)
-	}
-	b.Add("%s", c.summary(clock))
-	return b.String()
-}
-
-// counted returns a number with its noun, such as "1 gap" or "2 gaps".
-func counted(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return fmt.Sprintf("%d %s", n, noun)
-}
-
-func (c *Coverage) summary(clock string) string {
-	count := map[IntervalState]int{}
-	for _, x := range c.Intervals {
-		count[x.State]++
-	}
-	gaps, open := c.Gaps(), ""
-	if n := count[IntervalRunning] + count[IntervalNotDue]; n > 0 {
-		open = fmt.Sprintf("; %d not over yet", n)
-	}
-	switch n := count[IntervalByTimestamp]; {
-	case len(gaps) > 0:
-		intervals := 0
-		for _, g := range gaps {
-			intervals += g.Intervals
-		}
-		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s%s", counted(intervals, "interval"), counted(len(gaps), "gap"), gaps[0].Start.Format(clock), open)
-	case n > 0:
-		return fmt.Sprintf("every interval has a run, %s by timestamp: rows that arrived late may be missing%s", counted(n, "interval"), open)
-	case open != "":
-		return "every other interval exported" + open
-	}
-	return "every interval exported"
+	return coverage.Table(fmt.Sprintf("export %s: %s to %s, every %s, %s to %s UTC", mask.Shown(c.Name), c.Model, c.Destination,
+		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(coverage.Clock), c.To.Format(coverage.Clock)), rows, c.Notes)
 }
 
 // exportsAllRows reports whether each run exports all rows, whatever its interval.

@@ -167,3 +167,11 @@ func (s *FileDownloadsService) DownloadAll(
 	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Fill(ctx, items)
 	return paths, heldError(err)
 }
+
+// heldError adds ErrHeld to the error of a folder that another call holds.
+func heldError(err error) error {
+	if errors.Is(err, durable.ErrLocked) {
+		return fmt.Errorf("%w: %w", ErrHeld, err)
+	}
+	return err
+}

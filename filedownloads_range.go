@@ -3,13 +3,8 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"iter"
-	"os"
-	"path/filepath"
 	"strconv"
 	"time"
 
@@ -69,42 +64,37 @@ type RangeFile struct {
 //
 // It calls Create, Wait and Download of [FileDownloadsService] for each interval.
 func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o *RangeOptions, options ...CallOption) iter.Seq2[RangeFile, error] {
-	w := &rangeWalk{service: s, o: orDefault(o), options: options}
-	w.o.Model, w.o.Step, w.o.MaxBytes = cmp.Or(w.o.Model, ModelEvents), cmp.Or(w.o.Step, longestDownload), cmp.Or(w.o.MaxBytes, 256<<30)
+	selected := orDefault(o)
+	selected.Model, selected.Step = cmp.Or(selected.Model, ModelEvents), cmp.Or(selected.Step, longestDownload)
+	selected.MaxBytes = cmp.Or(selected.MaxBytes, 256<<30)
 	from, to = from.UTC().Truncate(time.Second), to.UTC().Truncate(time.Second)
-	first := w.request(from, earlierOf(from.Add(w.o.Step), to))
-	if err := cmp.Or(checkContext(ctx, ops.FileDownloadsCreate), refused(ops.FileDownloadsCreate, cmp.Or(
-		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
-		outgoing.Reversed("to", to, "from", from),
-		outgoing.If(w.o.Model == ModelHogQL, "RangeOptions.Model", string(w.o.Model), "events, persons or sessions: a query chooses its rows itself"),
-		outgoing.If(w.o.Step < time.Second || w.o.Step > longestDownload, "RangeOptions.Step", w.o.Step.String(), "a second to 7 days"),
-		outgoing.If(w.o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(w.o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
-		download.CheckNames(w.o.Folder, w.o.File.Extension()), first.check(),
-	))); err != nil {
+	pace, err := selected.Watch.withDefaults(ops.FileDownloadsGet)
+	if err = cmp.Or(checkContext(ctx, ops.FileDownloadsCreate), refused(ops.FileDownloadsCreate, selected.check(from, to)), err); err != nil {
 		return pages.Failed[RangeFile](err)
 	}
-	pace, err := w.o.Watch.withDefaults(ops.FileDownloadsGet)
-	if err != nil {
-		return pages.Failed[RangeFile](err)
-	}
-	w.pace = pace.Pace
-	return func(yield func(RangeFile, error) bool) {
-		unlock, err := download.Folder{FS: durable.OS{}, Path: w.o.Folder, Owner: "range"}.Lock()
-		if err != nil {
-			yield(RangeFile{}, heldError(err))
-			return
-		}
-		defer unlock()
-		w.room = &durable.Room{Folder: w.o.Folder, Most: w.o.MaxBytes}
-		for ; from.Before(to); from = from.Add(w.o.Step) {
-			files, err := w.interval(ctx, from, earlierOf(from.Add(w.o.Step), to))
-			for i, path := range files {
-				if !yield(RangeFile{path, from, earlierOf(from.Add(w.o.Step), to), i + 1}, nil) {
-					return
-				}
+	files := download.Range{
+		FS: durable.OS{}, Path: selected.Folder, Extension: selected.File.Extension(), Step: selected.Step, MaxBytes: selected.MaxBytes,
+		Request: func(start, end time.Time) any { return selected.request(start, end) },
+		Create: func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error) {
+			id, err = s.Create(ctx, selected.request(start, end), options...)
+			for errors.Is(err, ErrTooManyFileDownloads) && watch.Sleep(ctx, pace.MaxInterval) {
+				id, err = s.Create(ctx, selected.request(start, end), options...)
 			}
-			if err != nil {
-				yield(RangeFile{}, err)
+			return id, err
+		},
+		Wait: func(ctx context.Context, id uuid.UUID) ([]uuid.UUID, bool, error) {
+			state, err := s.Wait(ctx, id, selected.Watch, options...)
+			_, isOver := errors.AsType[*RunError](err)
+			return orDefault(state).Files, isOver || errors.Is(err, ErrNotFound), err
+		},
+		File: func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
+	}.Files(ctx, from, to)
+	return func(yield func(RangeFile, error) bool) {
+		for part, err := range files {
+			if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
+				err = refused(ops.FileDownloadsCreate, (*outgoing.Refusal)(unfit))
+			}
+			if !yield(RangeFile{part.Path, part.Start, part.End, part.Number}, heldError(err)) {
 				return
 			}
 		}
@@ -113,138 +103,19 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 
 const longestDownload = 7 * 24 * time.Hour
 
-func earlierOf(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
-}
-
-// rangeWalk is one call of Range.
-type rangeWalk struct {
-	service *FileDownloadsService
-	o       RangeOptions
-	options []CallOption
-	pace    watch.Pace
-	room    *durable.Room
-}
-
-// rangePart is the saved state of an interval.
-type rangePart struct {
-	Request  FileDownloadRequest `json:"request"`
-	Download uuid.UUID           `json:"download"`
-	Files    []string            `json:"files"` // once all of them are whole
-	IsWhole  bool                `json:"is_whole"`
-}
-
-func (w *rangeWalk) request(start, end time.Time) FileDownloadRequest {
+func (o RangeOptions) request(start, end time.Time) FileDownloadRequest {
 	return FileDownloadRequest{
-		Model: w.o.Model, File: w.o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: w.o.Include, Exclude: w.o.Exclude,
+		Model: o.Model, File: o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: o.Include, Exclude: o.Exclude,
 	}
 }
 
-// interval returns the whole files of an interval.
-func (w *rangeWalk) interval(ctx context.Context, start, end time.Time) (paths []string, err error) {
-	const stamp = "2006-01-02T150405Z"
-	name := start.Format(stamp) + "-" + end.Format(stamp)
-	saved := filepath.Join(w.o.Folder, name+".range")
-	part, err := w.load(saved, w.request(start, end))
-	if err != nil {
-		return nil, err
-	}
-	if part.IsWhole {
-		if paths, err = w.present(part.Files); !errors.Is(err, fs.ErrNotExist) {
-			return paths, err
-		}
-		part.IsWhole, part.Files = false, nil // somebody has moved a file away
-	}
-	state, err := w.finished(ctx, saved, &part)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]download.Item, len(state.Files))
-	for i, file := range state.Files {
-		items[i] = download.Item{Name: fmt.Sprintf("%s-%d%s", name, i+1, w.o.File.Extension()), Config: w.service.transfer(part.Download, file, w.options)}
-		part.Files = append(part.Files, items[i].Name)
-	}
-	paths, err = download.Folder{FS: durable.OS{}, Path: w.o.Folder, Owner: part.Download.String(), Room: w.room}.Fill(ctx, items)
-	if err != nil {
-		return paths, heldError(err)
-	}
-	part.IsWhole = true
-	return paths, w.save(saved, part)
-}
-
-// present returns the paths of files that are still there.
-func (w *rangeWalk) present(files []string) (paths []string, err error) {
-	for _, file := range files {
-		path := filepath.Join(w.o.Folder, file)
-		if _, err := os.Stat(path); err != nil {
-			return nil, err
-		}
-		paths = append(paths, path)
-	}
-	return paths, nil
-}
-
-// finished returns the file download of an interval once it is over. It makes a new one for an
-// interval without one, or if the service no longer has the files.
-func (w *rangeWalk) finished(ctx context.Context, saved string, part *rangePart) (*FileDownload, error) {
-	if part.Download != uuid.Nil {
-		state, err := w.service.Wait(ctx, part.Download, w.o.Watch, w.options...)
-		if _, isOver := errors.AsType[*RunError](err); !isOver && !errors.Is(err, ErrNotFound) {
-			return state, err
-		}
-	}
-	id, err := w.service.Create(ctx, part.Request, w.options...)
-	for errors.Is(err, ErrTooManyFileDownloads) && watch.Sleep(ctx, w.pace.MaxInterval) {
-		id, err = w.service.Create(ctx, part.Request, w.options...)
-	}
-	if err != nil {
-		return nil, err
-	}
-	part.Download = id
-	if err := w.save(saved, *part); err != nil {
-		return nil, err
-	}
-	return w.service.Wait(ctx, id, w.o.Watch, w.options...)
-}
-
-const rangeFormat = "range"
-
-// load reads the saved state of an interval. It refuses a state of another request.
-func (w *rangeWalk) load(path string, request FileDownloadRequest) (part rangePart, err error) {
-	file, err := durable.Read(durable.OS{}, path)
-	if errors.Is(err, fs.ErrNotExist) {
-		return rangePart{Request: request}, nil
-	}
-	if err != nil {
-		return part, err
-	}
-	text, ok := durable.Unseal(rangeFormat, file)
-	if !ok || json.Unmarshal(text, &part) != nil {
-		return part, errtext.Errorf("%s is in the way, since Range has not written it: move it away", path)
-	}
-	was, _ := json.Marshal(part.Request)
-	now, _ := json.Marshal(request)
-	if string(was) != string(now) {
-		return part, &InputError{Op: ops.FileDownloadsCreate, Field: "RangeOptions", Want: "the options with which the folder was begun, or another folder"}
-	}
-	return part, nil
-}
-
-func (w *rangeWalk) save(path string, part rangePart) error {
-	text, err := json.Marshal(part)
-	if err == nil {
-		err = durable.Replace(durable.OS{}, path, durable.Seal(rangeFormat, text))
-	}
-	return err
-}
-
-// heldError adds ErrHeld to the error of a folder that another call holds.
-func heldError(err error) error {
-	if errors.Is(err, durable.ErrLocked) {
-		return fmt.Errorf("%w: %w", ErrHeld, err)
-	}
-	return err
+func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
+	return cmp.Or(
+		outgoing.If(from.IsZero() || to.IsZero(), "from", "", "two times"),
+		outgoing.Reversed("to", to, "from", from),
+		outgoing.If(o.Model == ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
+		outgoing.If(o.Step < time.Second || o.Step > longestDownload, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
+		outgoing.If(o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
+		download.CheckNames(o.Folder, o.File.Extension()), o.request(from, from.Add(o.Step)).check(),
+	)
 }

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"cmp"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -11,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -166,6 +168,9 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	if slices.ContainsFunc(plan.Steps, isElsewhere) {
 		plan.Notes = append(plan.Notes, "The coverage of this export does not show a second export: its gaps stay.")
 	}
+	if export.Paused && !selected.Unpause && len(plan.Steps) > 0 {
+		plan.Notes = append(plan.Notes, "The export is paused and stays so: RepairOptions.Unpause.")
+	}
 	if len(plan.Steps) > 0 {
 		plan.Notes = append(plan.Notes, "PostHog bills every row that is exported again.")
 	}
@@ -209,7 +214,7 @@ func (c *Coverage) stuckRuns(gap coverage.RepairStep) (steps []RepairStep) {
 				seen[run.ID] = true
 				steps = append(steps, RepairStep{
 					Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
-					State: RepairPlanned, Note: "it has been under way since " + outgoing.Time(run.CreatedAt),
+					State: RepairPlanned, Note: "it has been under way since " + run.CreatedAt.Format(coverage.Clock),
 				})
 			}
 		}
@@ -258,16 +263,10 @@ func (e *BatchExport) whyByHand() string {
 }
 
 // prefix returns the prefix of the export's objects.
-func (e *BatchExport) prefix() string {
-	switch config := e.Destination.Config.(type) {
-	case destination.S3:
-		prefix, _ := config.Prefix.Get()
-		return prefix
-	case destination.AzureBlob:
-		prefix, _ := config.Prefix.Get()
-		return prefix
-	}
-	return ""
+func (e *BatchExport) prefix() (prefix string) {
+	_, keys, _ := configs.Encode(e.Destination.Config)
+	_ = json.Unmarshal(keys["prefix"], &prefix) // "" where it is null
+	return prefix
 }
 
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
@@ -298,17 +297,16 @@ func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
 
 // String returns the plan as a table, for people.
 func (p *RepairPlan) String() string {
-	const clock = "2006-01-02 15:04"
 	var b errtext.Text
-	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlannedAt.Format(clock))
+	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlannedAt.Format(coverage.Clock))
 	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
 	for _, s := range p.Steps {
 		estimate := ""
 		if s.Estimate != nil {
 			estimate = fmt.Sprint(*s.Estimate)
 		}
-		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(clock), s.End.Format(clock), s.Intervals,
-			inWords(s.Action), inWords(s.Rows), estimate, inWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
+		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(coverage.Clock), s.End.Format(coverage.Clock), s.Intervals,
+			coverage.InWords(s.Action), coverage.InWords(s.Rows), estimate, coverage.InWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
 	}
 	for _, note := range p.Notes {
 		b.Add("note: %s\n", note)
@@ -325,6 +323,6 @@ func (p *RepairPlan) summary() string {
 	if len(p.Steps) == 0 {
 		return "nothing to repair"
 	}
-	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", counted(len(p.Steps), "step"),
+	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", coverage.Counted(len(p.Steps), "step"),
 		count[RepairPlanned]+count[RepairBegun], count[RepairDone]+count[RepairCovered], count[RepairFailed], count[RepairLeft])
 }

@@ -123,16 +123,14 @@ func (r *repairer) testDestination(ctx context.Context) error {
 	test, err := r.client.BatchExports.TestDestination(ctx, BatchExportRequest{
 		Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination, Interval: e.Interval,
 	}, r.options...)
-	if errors.Is(err, ErrNoDestinationTest) || errors.Is(err, ErrUnsupported) {
+	result := orDefault(test)
+	switch failed := result.Failed(); {
+	case errors.Is(err, ErrNoDestinationTest) || errors.Is(err, ErrUnsupported):
 		return nil
-	}
-	if err != nil {
-		return err
-	}
-	if failed := test.Failed(); failed != nil {
+	case err == nil && failed != nil:
 		return errtext.Errorf("the destination does not pass its test %q: %s", failed.Name, orDefault(failed.Result.Message))
 	}
-	return nil
+	return err
 }
 
 // save notes the state of a step and stores the plan.
@@ -154,12 +152,12 @@ func (r *repairer) carryOut(ctx context.Context, step *RepairStep) error {
 		}
 		return r.save(step, RepairDone, "")
 	}
-	return r.again(ctx, step)
+	return r.exportAgain(ctx, step)
 }
 
-// again exports the time of a step again. A request whose answer was lost is sent once more if nothing shows that it
+// exportAgain exports the time of a step again. A request whose answer was lost is sent once more if nothing shows that it
 // had an effect.
-func (r *repairer) again(ctx context.Context, step *RepairStep) error {
+func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 	for {
 		isCovered, err := r.begin(ctx, step)
 		if err != nil || isCovered {
@@ -189,18 +187,16 @@ func (r *repairer) begin(ctx context.Context, step *RepairStep) (isCovered bool,
 	if step.Ticket != nil {
 		return false, nil
 	}
-	if isCovered, err = r.lookAgain(ctx, step); err != nil || isCovered {
-		return isCovered, err
-	}
-	target := r.plan.ExportID
+	target := r.export
 	if step.Action == RepairSecondExport {
-		export, err := r.secondExport(ctx, step)
-		if err != nil {
+		if target, err = r.secondExport(ctx, step); err != nil {
 			return false, err
 		}
-		target = export.ID
 	}
-	return false, r.request(ctx, target, step)
+	if isCovered, err = r.lookAgain(ctx, target, step); err != nil || isCovered {
+		return isCovered, err
+	}
+	return false, r.request(ctx, target.ID, step)
 }
 
 func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
@@ -217,50 +213,54 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 	return r.save(step, RepairDone, "the run ended as "+string(run.Status))
 }
 
-// lookAgain waits until no backfill or run of the step's time is under way, and reports whether its gap is covered by
-// then. It refuses the step if its events have become too old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, step *RepairStep) (isCovered bool, err error) {
-	isPastLine := coverage.AgeLine(r.plan.AgeLine).IsPast(coverage.NewSpan(step.Start, step.End), r.now())
-	if step.Rows == RowsAsScheduled && cmp.Or(r.export.Model, ModelEvents) == ModelEvents && isPastLine {
+// lookAgain waits until no backfill or run of the step's time is under way, and reports whether completed runs cover
+// it by then. It refuses the step if its events have become too old, or if one more failure would pause the export.
+func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (isCovered bool, err error) {
+	gap := coverage.NewSpan(step.Start, step.End)
+	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(gap.First(string(r.export.Interval)), r.now())
+	if step.Rows == RowsAsScheduled && cmp.Or(r.export.Model, ModelEvents) == ModelEvents && isOld {
 		return false, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
-	if !step.BegunAt.IsZero() { // killed during the request: its record may come late
-		if !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) {
-			return false, context.Cause(ctx)
-		}
+	if !step.BegunAt.IsZero() && !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) { // its record may come late
+		return false, context.Cause(ctx)
 	}
-	if err := r.waitForOthers(ctx, step); err != nil {
+	if err := r.waitForBackfills(ctx, target.ID, gap); err != nil {
 		return false, err
 	}
-	for {
-		now, err := r.client.BatchExports.Coverage(ctx, r.plan.ExportID, &CoverageOptions{From: step.Start, To: step.End, AgeLine: r.plan.AgeLine}, r.options...)
+	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
+	var completed []coverage.Span
+	for isWaiting := true; isWaiting; {
+		runs, err := reader.runs(ctx, step.Start, Coverage{})
 		if err != nil {
 			return false, err
 		}
-		running := slices.IndexFunc(now.Intervals, func(x CoverageInterval) bool { return x.State == IntervalRunning })
-		if running < 0 {
-			if len(now.Gaps()) == 0 {
-				return true, r.save(step, RepairCovered, "covered since the plan was made")
-			}
-			return false, r.checkFailures(ctx)
-		}
-		for _, run := range now.Intervals[running].Runs {
-			if _, err := r.client.Runs.Wait(ctx, r.plan.ExportID, run.ID, r.selected.Watch, r.options...); run.Status.goesOn() && !isRunError(err) {
-				return false, err
+		completed, isWaiting = nil, false
+		for _, run := range runs {
+			x := coverage.NewSpan(run.Start, run.End)
+			switch {
+			case !gap.Overlaps(x):
+			case run.Status == RunStatusCompleted:
+				completed = append(completed, x)
+			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > leastStuck:
+				return false, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+			case run.Status.goesOn():
+				isWaiting = true
+				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
+				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
+					return false, err
+				}
 			}
 		}
 	}
+	if len(gap.Without(completed)) == 0 {
+		return true, r.save(step, RepairCovered, "covered since the plan was made")
+	}
+	return false, r.checkFailures(ctx, target)
 }
 
-func isRunError(err error) bool {
-	_, ok := errors.AsType[*RunError](err)
-	return err == nil || ok
-}
-
-// waitForOthers waits for the backfills of the step's time that are under way.
-func (r *repairer) waitForOthers(ctx context.Context, step *RepairStep) error {
-	gap := coverage.NewSpan(step.Start, step.End)
-	for b, err := range r.client.Backfills.All(ctx, r.plan.ExportID, nil, r.options...) {
+// waitForBackfills waits for the backfills of a time that are under way.
+func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span) error {
+	for b, err := range r.client.Backfills.All(ctx, exportID, nil, r.options...) {
 		switch {
 		case hasNoRecords(err):
 			return nil
@@ -269,7 +269,7 @@ func (r *repairer) waitForOthers(ctx context.Context, step *RepairStep) error {
 		case !b.Status.goesOn() || !gap.Overlaps(coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))):
 			continue
 		}
-		ticket := &BackfillTicket{ExportID: r.plan.ExportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: Beginning(), EndAt: At(orDefault(b.EndAt))}
+		ticket := &BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: Beginning(), EndAt: At(orDefault(b.EndAt))}
 		if b.StartAt != nil {
 			ticket.StartAt = At(*b.StartAt)
 		}
@@ -281,20 +281,20 @@ func (r *repairer) waitForOthers(ctx context.Context, step *RepairStep) error {
 	return nil
 }
 
-// checkFailures refuses to go on if one more failed run would pause the export.
-func (r *repairer) checkFailures(ctx context.Context) error {
-	page, err := r.client.Runs.List(ctx, r.plan.ExportID, &RunListOptions{Ordering: RunsNewestFirst}, r.options...)
+// checkFailures refuses to continue if one more failed run would pause the export.
+func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error {
+	page, err := r.client.Runs.List(ctx, target.ID, &RunListOptions{Ordering: RunsNewestFirst}, r.options...)
 	if err != nil {
 		return err
 	}
 	slices.SortStableFunc(page.Results, func(a, b Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
-	window, failed := page.Results[:min(len(page.Results), coverage.PauseWindow(string(r.export.Interval)))], 0
+	window, failed := page.Results[:min(len(page.Results), coverage.PauseWindow(string(target.Interval)))], 0
 	for _, run := range window {
 		if run.Status == RunStatusFailed {
 			failed++
 		}
 	}
-	if failed >= coverage.PauseAfter-1 && !r.export.Paused {
+	if failed >= coverage.PauseAfter-1 && !target.Paused {
 		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: remove the cause first (Run.LatestError)",
 			failed, len(window))
 	}

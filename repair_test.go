@@ -109,10 +109,14 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	}
 }
 
+var lake = hogapitest.Export{
+	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
+}
+
 // An old gap of an object store goes to another prefix, so no object of the export is replaced.
 func TestRepairWithASecondExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBroken(t, 200, hogapitest.Export{Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}},
+		b := newBroken(t, 200, lake,
 			map[int]hogapi.RunStatus{150: ""})
 		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)})
 		plan := b.plan(t, nil)
@@ -199,6 +203,26 @@ func TestRepairRefusesAPlanThatDoesNotFit(t *testing.T) {
 	})
 }
 
+// Only the part without a run is exported again, also where it is shorter than an interval.
+func TestRepairOfAPartOfAnInterval(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{12: ""})
+		b.project.EditExport(b.export, coverageNow.Add(-10*time.Minute), func(x *hogapitest.Export) { x.Interval = hogapi.IntervalEvery15Minutes })
+		missing := coverageNow.Truncate(time.Hour).Add(-12 * time.Hour)
+		half := missing.Add(30 * time.Minute)
+		b.project.AddRun(b.export, hogapitest.Run{Start: half, End: missing.Add(time.Hour), Created: coverageNow.Add(-time.Minute)})
+		plan := b.plan(t, nil)
+		require.Len(t, plan.Steps, 1)
+		assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalPartly}, plan.Steps[0].Gap)
+		assert.Equal(t, half, plan.Steps[0].End)
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Empty(t, report.After.Gaps(), report)
+		require.Len(t, b.project.Backfills(b.export), 1)
+		assert.Equal(t, half, b.project.Backfills(b.export)[0].End.UTC())
+	})
+}
+
 // One more failed run would pause the export.
 func TestRepairDoesNotPauseTheExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -276,8 +300,40 @@ func TestRepairKilledAtAnyRequest(t *testing.T) {
 	t.Error("the repair never ended")
 }
 
+// An old and a young gap of an object store: the old one goes to a second export.
+func TestRepairOfAnObjectStoreKilledAtAnyRequest(t *testing.T) {
+	for at := 1; at < 200; at++ {
+		for _, after := range []bool{false, true} {
+			survived := false
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 200, lake, map[int]hogapi.RunStatus{150: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
+				b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)})
+				survived = b.killed(t, at, after, true)
+				if all := b.project.Exports(); !survived {
+					require.Len(t, all, 2, "killed at request %d", at)
+					assert.Len(t, b.project.Backfills(all[1].ID), 1, "killed at request %d (after %v)", at, after)
+					assert.Len(t, b.project.Backfills(b.export), 1, "killed at request %d (after %v)", at, after)
+				}
+			})
+			if survived {
+				assert.Greater(t, at, 20)
+				return
+			}
+		}
+	}
+}
+
 func repairKilled(t *testing.T, at int, after, isSaved bool) (survived bool) {
 	b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
+	if survived = b.killed(t, at, after, isSaved); !survived {
+		assert.Empty(t, b.plan(t, nil).Steps, "killed at request %d", at)
+		assert.Len(t, b.project.Backfills(b.export), 2, "killed at request %d (after %v, saved %v)", at, after, isSaved)
+	}
+	return survived
+}
+
+// killed repairs an export, is killed at a request, and repairs again.
+func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (survived bool) {
 	plan := b.plan(t, nil)
 	var saved []byte
 	save := func(p *hogapi.RepairPlan) (err error) {
@@ -301,9 +357,7 @@ func repairKilled(t *testing.T, at int, after, isSaved bool) (survived bool) {
 		time.Sleep(time.Minute) // whoever starts it again takes a while
 		plan = b.plan(t, nil)
 	}
-	report, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: save})
+	_, err = b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: save})
 	require.NoError(t, err, "killed at request %d", at)
-	assert.Empty(t, report.After.Gaps(), "killed at request %d", at)
-	assert.Len(t, b.project.Backfills(b.export), 2, "killed at request %d (after %v, saved %v)", at, after, isSaved)
 	return false
 }

@@ -44,6 +44,20 @@ type Change struct {
 	Before, After json.RawMessage
 }
 
+// UnmarshalJSON reads the service's form.
+func (e *Entry) UnmarshalJSON(b []byte) error {
+	var row struct {
+		At       time.Time `json:"created_at"`
+		Activity string    `json:"activity"`
+		Detail   struct {
+			Changes []Change `json:"changes"`
+		} `json:"detail"`
+	}
+	err := json.Unmarshal(b, &row)
+	*e = Entry{row.At.UTC(), row.Activity == "created", row.Detail.Changes}
+	return err
+}
+
 // NewHistory goes back from today's settings by the entries of the log, which may come in any
 // order. Without an entry about the creation, the settings are known from the oldest entry on, or
 // from their last change. An entry that does not fit the settings after it ends the history.

@@ -28,6 +28,14 @@ func (x Span) Holds(y Span) bool {
 // Overlaps reports whether two spans have a time in common.
 func (x Span) Overlaps(y Span) bool { return x.Start.Before(y.End) && y.Start.Before(x.End) }
 
+// First returns the first interval of a span, as long as it is in a schedule without clock changes.
+func (x Span) First(interval string) Span {
+	if step, ok := Step(interval); ok {
+		x.End = earlier(x.End, x.Start.Add(step))
+	}
+	return x
+}
+
 // Without returns the parts of a span that no other span covers.
 func (x Span) Without(others []Span) (rest []Span) {
 	at := x.Start

@@ -34,7 +34,7 @@ type Item struct {
 // Fill downloads the missing files. It returns the paths of the whole files, even with an error.
 func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err error) {
 	f.SyncEvery = cmp.Or(f.SyncEvery, 64<<20)
-	unlock, err := f.Lock()
+	unlock, err := f.lock()
 	if err != nil {
 		return nil, err
 	}
@@ -53,9 +53,9 @@ func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err err
 	return paths, nil
 }
 
-// Lock keeps another call from writing the same files. It removes the lock's file while holding the
+// lock keeps another call from writing the same files. It removes the lock's file while holding the
 // lock, if the system allows that.
-func (f Folder) Lock() (unlock func(), err error) {
+func (f Folder) lock() (unlock func(), err error) {
 	if err := f.FS.MakeFolder(f.Path); err != nil {
 		return nil, errtext.Errorf("the folder cannot be made: %v", err)
 	}
