@@ -169,12 +169,12 @@ func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, 
 	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, selected.check(exportID))); err != nil {
 		return nil, err
 	}
-	options = append(slices.Clip(options), onlyHeader)
-	export, err := s.Get(ctx, exportID, options...)
+	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected, now: s.client.core.now().UTC()}
+	export, err := s.Get(ctx, exportID, r.options...)
 	if err != nil {
 		return nil, err
 	}
-	r := &coverageReader{client: s.client, options: options, export: export, selected: selected, now: s.client.core.now().UTC()}
+	r.export = export
 	return r.read(ctx)
 }
 
@@ -262,9 +262,9 @@ func (r *coverageReader) history(ctx context.Context) (h coverage.History, err e
 	if err != nil {
 		return h, err
 	}
-	var entries []coverage.Entry
-	for _, row := range log {
-		entries = append(entries, row.Entry)
+	entries := make([]coverage.Entry, len(log))
+	for i, row := range log {
+		entries[i] = row.Entry
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
@@ -379,7 +379,7 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 	return nil
 }
 
-// rowsSince returns how the service chose the rows of a run of a backfill that begins at a time.
+// rowsSince returns how the service chose the rows of a run of a backfill with this start.
 func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
 	if start.IsZero() || start.Before(run.CreatedAt.Add(-cmp.Or(r.selected.AgeLine, defaultAge))) {
 		return RowsByTimestamp
@@ -417,22 +417,10 @@ func (x *CoverageInterval) count() {
 	seen := coverage.Seen{}
 	for _, run := range x.Runs {
 		span := coverage.NewSpan(run.Start, run.End)
-		isWithin := coverage.NewSpan(x.Start, x.End).Holds(span)
-		if run.Status != RunStatusCompleted || !isWithin || !seen.First(span) {
-			continue
+		if run.Status == RunStatusCompleted && coverage.NewSpan(x.Start, x.End).Holds(span) && seen.First(span) {
+			x.Records, x.Bytes = coverage.Sum(x.Records, run.Records), coverage.Sum(x.Bytes, run.Bytes)
 		}
-		x.Records, x.Bytes = sum(x.Records, run.Records), sum(x.Bytes, run.Bytes)
 	}
-}
-
-func sum(a, b *int64) *int64 {
-	switch {
-	case a == nil:
-		return b
-	case b == nil:
-		return a
-	}
-	return new(*a + *b)
 }
 
 // IsExported reports whether the service has exported every interval that is due, with the rows that the schedule

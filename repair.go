@@ -316,12 +316,12 @@ func (p *RepairPlan) String() string {
 }
 
 func (p *RepairPlan) summary() string {
+	if len(p.Steps) == 0 {
+		return "nothing to repair"
+	}
 	count := map[RepairState]int{}
 	for _, s := range p.Steps {
 		count[s.State]++
-	}
-	if len(p.Steps) == 0 {
-		return "nothing to repair"
 	}
 	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", coverage.Counted(len(p.Steps), "step"),
 		count[RepairPlanned]+count[RepairBegun], count[RepairDone]+count[RepairCovered], count[RepairFailed], count[RepairLeft])

@@ -89,9 +89,7 @@ func (r *repairer) after() *CoverageOptions {
 }
 
 func (r *repairer) run(ctx context.Context) (err error) {
-	isOpen := func(s RepairStep) bool {
-		return s.State == RepairPlanned || s.State == RepairBegun || s.State == RepairFailed
-	}
+	isOpen := func(s RepairStep) bool { return slices.Contains([]RepairState{RepairPlanned, RepairBegun, RepairFailed}, s.State) }
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}

@@ -27,13 +27,12 @@ func Table(title string, rows []Row, notes []string) string {
 	b.AddLine("%-16s  %-16s  %9s  %-23s  %s", "from", "to", "intervals", "state", "records")
 	for i := 0; i < len(rows); {
 		first, n, records := rows[i], 0, ""
-		var sum int64
+		var sum *int64
 		for ; i < len(rows) && rows[i].State == first.State; i++ {
-			n++
-			if r := rows[i].Records; r != nil {
-				sum += *r
-				records = strconv.FormatInt(sum, 10)
-			}
+			n, sum = n+1, Sum(sum, rows[i].Records)
+		}
+		if sum != nil {
+			records = strconv.FormatInt(*sum, 10)
 		}
 		b.AddLine("%s  %s  %9d  %-23s  %s", first.Start.Format(Clock), rows[i-1].End.Format(Clock), n, InWords(first.State), records)
 	}
@@ -42,6 +41,17 @@ func Table(title string, rows []Row, notes []string) string {
 	}
 	b.Add("%s", summary(rows))
 	return b.String()
+}
+
+// Sum adds two numbers that may be unknown.
+func Sum(a, b *int64) *int64 {
+	switch {
+	case a == nil:
+		return b
+	case b == nil:
+		return a
+	}
+	return new(*a + *b)
 }
 
 // InWords returns an identifier as words.
