@@ -34,7 +34,7 @@ func ranged(t *testing.T, options ...hogapitest.Option) (server *hogapitest.Serv
 	return server, from, from.AddDate(0, 0, 24)
 }
 
-func readRange(t *testing.T, client *hogapi.Client, ctx context.Context, from, to time.Time, o *hogapi.RangeOptions) (names []string, err error) {
+func readRange(ctx context.Context, t *testing.T, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) (names []string, err error) {
 	t.Helper()
 	for file, err := range client.FileDownloads.Range(ctx, from, to, o) {
 		if err != nil {
@@ -56,7 +56,7 @@ func TestRangeOfFileDownloads(t *testing.T) {
 		server, from, to := ranged(t, hogapitest.WithFileDownloadLimit(1))
 		client, o := server.Client(t), linesOnly(t.TempDir())
 		want := []string{"2026-10-27T000000Z-2026-11-03T000000Z-1.jsonl", "2026-11-10T000000Z-2026-11-17T000000Z-1.jsonl"}
-		names, err := readRange(t, client, t.Context(), from, to, o)
+		names, err := readRange(t.Context(), t, client, from, to, o)
 		require.NoError(t, err)
 		assert.Equal(t, want, names)
 		first, err := os.ReadFile(filepath.Join(o.Folder, want[0]))
@@ -66,19 +66,19 @@ func TestRangeOfFileDownloads(t *testing.T) {
 		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4)
 
 		calls := len(server.Calls())
-		names, err = readRange(t, client, t.Context(), from, to, o)
+		names, err = readRange(t.Context(), t, client, from, to, o)
 		require.NoError(t, err)
 		assert.Equal(t, want, names)
 		assert.Len(t, server.Calls(), calls, "whole files need no request")
 
 		require.NoError(t, os.Remove(filepath.Join(o.Folder, want[1])))
-		names, err = readRange(t, client, t.Context(), from, to, o)
+		names, err = readRange(t.Context(), t, client, from, to, o)
 		require.NoError(t, err)
 		assert.Equal(t, want, names)
 		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4, "the service still has the file")
 
 		o.File.Compression = hogapi.FileCompressionGzip
-		_, err = readRange(t, client, t.Context(), from, to, o)
+		_, err = readRange(t.Context(), t, client, from, to, o)
 		require.ErrorContains(t, err, "the options with which the folder was begun")
 	})
 }
@@ -94,11 +94,11 @@ func TestRangeContinuesAfterADeath(t *testing.T) {
 			transport := &dying{server.Transport(), at, false, die}
 			mortal, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
 			require.NoError(t, err)
-			_, err = readRange(t, mortal, ctx, from, to, o)
+			_, err = readRange(ctx, t, mortal, from, to, o)
 			if survived = err == nil; survived {
 				return
 			}
-			names, err := readRange(t, server.Client(t), t.Context(), from, to, o)
+			names, err := readRange(t.Context(), t, server.Client(t), from, to, o)
 			require.NoError(t, err, "death at request %d", at)
 			assert.Len(t, names, 2, "death at request %d", at)
 			assert.Len(t, server.Calls(ops.FileDownloadsCreate), 4, "death at request %d", at)
@@ -118,7 +118,7 @@ func TestRangeIsBounded(t *testing.T) {
 		var names []string
 		var err error
 		for calls := range 10 {
-			if names, err = readRange(t, client, t.Context(), from, to, o); err == nil {
+			if names, err = readRange(t.Context(), t, client, from, to, o); err == nil {
 				assert.Positive(t, calls)
 				break
 			}
@@ -128,11 +128,11 @@ func TestRangeIsBounded(t *testing.T) {
 		for field, bad := range map[string]*hogapi.RangeOptions{
 			"folder": {}, "Step": {Folder: "x", Step: time.Millisecond}, "Model": {Folder: "x", Model: hogapi.ModelHogQL}, "MaxBytes": {Folder: "x", MaxBytes: -2},
 		} {
-			_, err = readRange(t, client, t.Context(), from, to, bad)
+			_, err = readRange(t.Context(), t, client, from, to, bad)
 			require.ErrorIs(t, err, hogapi.ErrInvalid)
 			require.ErrorContains(t, err, field)
 		}
-		_, err = readRange(t, client, t.Context(), to, from, linesOnly("x"))
+		_, err = readRange(t.Context(), t, client, to, from, linesOnly("x"))
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 	})
 }

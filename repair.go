@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -152,7 +153,7 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, c.stuckRuns(step)...)
-		plan.Steps = append(plan.Steps, export.repairStep(step, now))
+		plan.Steps = append(plan.Steps, export.repairStep(step))
 	}
 	if err := s.client.estimate(ctx, plan); err != nil {
 		return nil, err
@@ -163,10 +164,6 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	unknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
 	if !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, unknown) {
 		plan.Notes = append(plan.Notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
-	}
-	isElsewhere := func(s RepairStep) bool { return s.Action == RepairSecondExport }
-	if slices.ContainsFunc(plan.Steps, isElsewhere) {
-		plan.Notes = append(plan.Notes, "The coverage of this export does not show a second export: its gaps stay.")
 	}
 	if export.Paused && !selected.Unpause && len(plan.Steps) > 0 {
 		plan.Notes = append(plan.Notes, "The export is paused and stays so: RepairOptions.Unpause.")
@@ -222,7 +219,7 @@ func (c *Coverage) stuckRuns(gap coverage.RepairStep) (steps []RepairStep) {
 	return steps
 }
 
-func (e *BatchExport) repairStep(gap coverage.RepairStep, now time.Time) RepairStep {
+func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	step := RepairStep{
 		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Rows: RowsAsScheduled, State: RepairPlanned,
 	}
@@ -239,12 +236,12 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep, now time.Time) RepairS
 	case RepairSecondExport:
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
 		step.Prefix = e.prefix() + "repair-" + gap.Start.Format("2006-01-02T150405Z") + "/"
-		step.Note = "a backfill would replace objects: a second, paused export writes to its own prefix, by timestamp"
+		step.Note = "a backfill would replace objects: a second, paused export writes to its own prefix, by timestamp; this export's gap stays"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:
 		step.State, step.Note = RepairLeft, e.whyByHand()
-	case RepairBackfill:
+	default:
 		if gap.IsOld {
 			step.Note = "by timestamp: late rows do not come, and rows of neighbouring intervals come twice"
 		}
@@ -303,7 +300,7 @@ func (p *RepairPlan) String() string {
 	for _, s := range p.Steps {
 		estimate := ""
 		if s.Estimate != nil {
-			estimate = fmt.Sprint(*s.Estimate)
+			estimate = strconv.FormatInt(*s.Estimate, 10)
 		}
 		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(coverage.Clock), s.End.Format(coverage.Clock), s.Intervals,
 			coverage.InWords(s.Action), coverage.InWords(s.Rows), estimate, coverage.InWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))

@@ -89,7 +89,9 @@ func (r *repairer) after() *CoverageOptions {
 }
 
 func (r *repairer) run(ctx context.Context) (err error) {
-	isOpen := func(s RepairStep) bool { return slices.Contains([]RepairState{RepairPlanned, RepairBegun, RepairFailed}, s.State) }
+	isOpen := func(s RepairStep) bool {
+		return slices.Contains([]RepairState{RepairPlanned, RepairBegun, RepairFailed}, s.State)
+	}
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}
@@ -149,8 +151,9 @@ func (r *repairer) carryOut(ctx context.Context, step *RepairStep) error {
 			return err
 		}
 		return r.save(step, RepairDone, "")
+	default:
+		return r.exportAgain(ctx, step)
 	}
-	return r.exportAgain(ctx, step)
 }
 
 // exportAgain exports the time of a step again. A request whose answer was lost is sent once more if nothing shows that it

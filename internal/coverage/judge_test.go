@@ -489,6 +489,7 @@ func (w *world) repaired() (steps int, err error) {
 			for _, x := range backfilled(last.Schedule, step.Span) {
 				s.export(w, rows, Export{Span: x, Choice: choice})
 			}
+		default:
 		}
 	}
 	if w.replaces && len(s.again) > 0 {

@@ -59,8 +59,9 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 		}
 		defer unlock()
 		room := &durable.Room{Folder: r.Path, Most: r.MaxBytes}
-		for end := from; from.Before(to); from = end {
-			if end = from.Add(r.Step); end.After(to) {
+		for ; from.Before(to); from = from.Add(r.Step) {
+			end := from.Add(r.Step)
+			if end.After(to) {
 				end = to
 			}
 			paths, err := r.interval(ctx, from, end, room)

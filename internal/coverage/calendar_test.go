@@ -1,0 +1,173 @@
+package coverage
+
+import (
+	"encoding/json"
+	"math/rand/v2"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+)
+
+// boundary is the rule by which PostHog's own search for gaps steps through a schedule: align_timestamp_to_interval in
+// service.py, and next_interval_boundary in the command backfill_batch_export_runs, which adds the interval and two hours
+// and aligns again. It computes with the time that clocks show, as Python does.
+type boundary struct {
+	Schedule
+
+	zone *time.Location
+}
+
+// shown returns the time that clocks show, as if it were UTC.
+func (b boundary) shown(t time.Time) time.Time {
+	_, offset := t.In(b.zone).Zone()
+	return t.UTC().Add(time.Duration(offset) * time.Second)
+}
+
+// at returns the instant of a time that clocks show, with the offset from before a change, as Python's fold=0.
+func (b boundary) at(shown time.Time) time.Time {
+	_, offset := shown.Add(-26 * time.Hour).In(b.zone).Zone()
+	first := shown.Add(-time.Duration(offset) * time.Second)
+	if _, offset := first.In(b.zone).Zone(); b.shown(first).Equal(shown) || b.shown(shown.Add(-time.Duration(offset)*time.Second)) != shown {
+		return first
+	}
+	_, offset = first.In(b.zone).Zone()
+	return shown.Add(-time.Duration(offset) * time.Second)
+}
+
+func (b boundary) align(t time.Time) time.Time {
+	if step, _ := Step(b.Interval); step <= time.Hour {
+		return time.Unix(t.Unix()/int64(step/time.Second)*int64(step/time.Second), 0).UTC()
+	}
+	local := b.shown(t)
+	start := time.Date(local.Year(), local.Month(), local.Day(), b.Hour, 0, 0, 0, time.UTC)
+	if b.Interval == "week" {
+		start = start.AddDate(0, 0, -((int(local.Weekday()) - int(b.Weekday) + 7) % 7))
+	}
+	if start.After(local) {
+		start = start.AddDate(0, 0, map[string]int{"day": -1, "week": -7}[b.Interval])
+	}
+	return b.at(start)
+}
+
+func (b boundary) next(t time.Time) time.Time {
+	step, _ := Step(b.Interval)
+	if step <= time.Hour {
+		return t.Add(step)
+	}
+	return b.align(t.Add(step + 2*time.Hour))
+}
+
+// The bounds of a thousand schedules are those of PostHog's own search for gaps. Where clocks skip or repeat the hour, that
+// search does not follow the scheduler, and the model of the other tests does.
+func TestIntervalsAreThoseOfPostHog(t *testing.T) {
+	random := rand.New(rand.NewPCG(1, 30))
+	compared := 0
+	for range 1000 {
+		s := Schedule{
+			Interval: []string{"hour", "day", "week", "every 5 minutes", "every 15 minutes", "day", "week"}[random.IntN(7)],
+			Timezone: zones[random.IntN(len(zones))], Hour: random.IntN(24), Weekday: time.Weekday(random.IntN(7)),
+		}
+		calendar, ok := s.Calendar()
+		require.True(t, ok)
+		b := boundary{s, locations[s.Timezone]}
+		begin := time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC).Add(time.Duration(random.Int64N(int64(700 * day))))
+		step, _ := Step(s.Interval)
+		until := begin.Add(30 * step)
+		start := b.align(begin)
+		for _, x := range calendar.Intervals(begin, until) {
+			end := b.next(start)
+			if x.length() == step || s.Timezone == "UTC" {
+				require.Equal(t, Span{start.UTC(), end.UTC()}, x, "%+v", s)
+				compared++
+			} else if !x.Start.Equal(start) || !x.End.Equal(end) { // near a change of clocks
+				break
+			}
+			start = end
+		}
+	}
+	assert.Greater(t, compared, 20_000)
+}
+
+func TestACalendarOfAnUnknownSchedule(t *testing.T) {
+	for _, s := range []Schedule{{Interval: "fortnight"}, {Interval: "day", Timezone: "Mars/Olympus"}} {
+		_, ok := s.Calendar()
+		assert.False(t, ok)
+		h := History{Phases: []Phase{{From: noon, Settings: Settings{Schedule: s}}}, IsWhole: true}
+		dues := h.Dues(hours(-5, 3), noon.Add(-5*time.Hour), []Span{hours(-5, -4), hours(0, 1)})
+		assert.Equal(t, []Due{{hours(-5, -4), Expected}, {hours(-4, 0), Unknown}, {hours(0, 1), Expected}, {hours(1, 3), Unknown}}, dues)
+	}
+}
+
+// The history goes back through the activity log, as far as its entries fit.
+func TestHistoryFromTheLog(t *testing.T) {
+	hourly := Settings{Schedule: Schedule{Interval: "hour", Timezone: "UTC"}}
+	daily := Settings{Schedule: Schedule{Interval: "day", Timezone: "Europe/Berlin", Hour: 3}, Start: noon}
+	weekly := Settings{Schedule: Schedule{Interval: "week", Timezone: "UTC", Hour: 3, Weekday: time.Tuesday}}
+	paused := hourly
+	paused.Paused = true
+	at := func(hours int) time.Time { return noon.Add(time.Duration(hours) * time.Hour) }
+	entry := func(hours int, text string) (e Entry) {
+		require.NoError(t, json.Unmarshal([]byte(text), &e))
+		e.At = at(hours)
+		return e
+	}
+	change := func(hours int, field, before, after string) Entry {
+		return entry(hours, `{"activity": "updated", "detail": {"changes": [{"field": "`+field+`", "before": `+before+`, "after": `+after+`}]}}`)
+	}
+	created := entry(0, `{"created_at": "2024-03-01T12:00:00Z", "activity": "created", "detail": {"changes": null}}`)
+	for name, tt := range map[string]struct {
+		now     Settings
+		changed int
+		log     []Entry
+		want    History
+	}{
+		"no log, never changed":    {hourly, 0, nil, History{Phases: []Phase{{From: at(0), Settings: hourly}}, IsWhole: true}},
+		"no log, changed":          {hourly, 9, nil, History{Phases: []Phase{{From: at(9), Settings: hourly}}}},
+		"created only":             {hourly, 9, []Entry{created}, History{Phases: []Phase{{From: at(0), Settings: hourly}}, IsWhole: true}},
+		"a pause":                  {hourly, 5, []Entry{created, change(3, "paused", "false", "true"), change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(0), Settings: hourly}, {From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}, IsWhole: true}},
+		"another field":            {hourly, 5, []Entry{change(5, "name", `"a"`, `"b"`)}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
+		"a part of the log":        {hourly, 5, []Entry{change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
+		"an entry that cannot be":  {hourly, 5, []Entry{created, change(3, "paused", "true", "false"), change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}}},
+		"an entry of another kind": {hourly, 5, []Entry{created, change(5, "paused", "7", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
+		"a new schedule": {daily, 5, []Entry{created, entry(5, `{"activity": "updated", "detail": {"changes": [
+			{"field": "interval", "before": "hour", "after": "day"}, {"field": "timezone", "before": "UTC", "after": "Europe/Berlin"},
+			{"field": "interval_offset", "before": null, "after": 10800}, {"field": "start_at", "after": "2024-03-01T12:00:00Z"}]}}`)},
+			History{Phases: []Phase{{From: at(0), Settings: hourly}, {From: at(5), Settings: daily}}, IsWhole: true}},
+		"a week": {weekly, 5, []Entry{created, change(5, "interval_offset", "0", "183600")}, History{Phases: []Phase{{From: at(0), Settings: func() Settings {
+			s := weekly
+			s.Hour, s.Weekday = 0, 0
+			return s
+		}()}, {From: at(5), Settings: weekly}}, IsWhole: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			assert.Equal(t, tt.want, NewHistory(tt.now, at(0), at(tt.changed), tt.log))
+		})
+	}
+}
+
+// A run of the schedule that the settings do not explain proves that the settings before it are not known.
+func TestARunProvesAHistoryWrong(t *testing.T) {
+	h := History{Phases: []Phase{{From: noon, Settings: Settings{Schedule: Schedule{Interval: "hour"}}}}, IsWhole: true}
+	dues := h.Dues(hours(0, 6), noon, []Span{hours(0, 1), minutes(105, 135), hours(4, 5)})
+	assert.Equal(t, []Due{
+		{hours(0, 1), Expected}, {minutes(60, 105), Unknown}, {minutes(105, 135), Expected}, {hours(2, 3), Expected}, {hours(3, 4), Expected}, {hours(4, 5), Expected}, {hours(5, 6), Expected},
+	}, dues)
+}
+
+func TestEachRunOfAnExportOfAllRowsCoversThePast(t *testing.T) {
+	r := Rules{Now: noon.Add(9 * time.Hour), Grace: time.Hour, StuckAfter: time.Hour, CoversPast: true}
+	h := History{Phases: []Phase{{From: noon, Settings: Settings{Schedule: Schedule{Interval: "hour"}}}}, IsWhole: true}
+	run := Export{Span: hours(3, 4), Created: noon.Add(4*time.Hour + time.Minute), Outcome: Completed, IsScheduled: true}
+	for i, v := range r.Assess(h, hours(0, 6), noon, []Export{run}) {
+		want := StateCompleted
+		if i > 3 {
+			want = StateNotScheduled
+		}
+		assert.Equal(t, want, v.State, v.Span)
+	}
+	assert.True(t, HasIntervalPlaceholders(""))
+	assert.True(t, HasIntervalPlaceholders("SELECT 1 WHERE timestamp < { data_interval_end }"))
+	assert.False(t, HasIntervalPlaceholders("SELECT 1"))
+}
