@@ -1,6 +1,6 @@
-// Package coverage follows backfills: it decides which runs belong to a backfill or retry, which
-// part of the range they cover, whether it is over, and when an export's days begin. It knows times
-// and ids, and makes no calls.
+// Package coverage computes with the intervals of batch exports: which a schedule should have exported,
+// which state each has, how gaps are repaired, and which runs belong to a backfill. It knows times and
+// ids, and makes no calls.
 package coverage
 
 import (
