@@ -162,6 +162,22 @@ func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrUnauthorized, op)
 		assert.Nil(t, c)
 	}
+	for name, tt := range map[string]struct {
+		fault hogapitest.Fault
+		want  error
+	}{
+		"no permission": {hogapitest.Status(http.StatusForbidden, `{"detail": "You don't have access to the project."}`), hogapi.ErrForbidden},
+		"server":        {hogapitest.Status(http.StatusInternalServerError), hogapi.ErrServer},
+	} {
+		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+		id := exportOf(server.Project(hogapitest.DefaultProject), 250, hogapitest.Export{}, nil)
+		server.Script(ops.RunsList, hogapitest.Slow(0), tt.fault) // on the second page
+		_, err := server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})).BatchExports.Coverage(t.Context(), id, nil)
+		require.ErrorIs(t, err, tt.want, name)
+		server.SetDown(true)
+		_, err = server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1})).BatchExports.Coverage(t.Context(), id, nil)
+		require.ErrorAs(t, err, new(*hogapi.TransportError), "dead network")
+	}
 	client := hogapitest.New().Client(t)
 	_, err := client.BatchExports.Coverage(t.Context(), uuid.New(), nil)
 	require.ErrorIs(t, err, hogapi.ErrNotFound)

@@ -244,6 +244,25 @@ func TestRepairTestsTheDestinationFirst(t *testing.T) {
 	})
 }
 
+// Each call of a repair fails: the error says so, and nothing is begun twice afterwards.
+func TestRepairReturnsErrorsOfItsCalls(t *testing.T) {
+	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList, ops.RunsList, ops.BackfillsCreate, ops.BackfillsGet} {
+		for status, want := range map[int]error{http.StatusUnauthorized: hogapi.ErrUnauthorized, http.StatusForbidden: hogapi.ErrForbidden} {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""})
+				plan := b.plan(t, nil)
+				b.server.Script(op, hogapitest.Status(status))
+				_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				require.ErrorIs(t, err, want, op)
+				report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				require.NoError(t, err, op)
+				assert.Empty(t, report.After.Gaps(), op)
+				assert.Len(t, b.project.Backfills(b.export), 1, op)
+			})
+		}
+	}
+}
+
 // The service has too many backfills for a while.
 func TestRepairWaitsForOtherBackfills(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
