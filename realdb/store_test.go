@@ -90,7 +90,7 @@ func (s *store) copies(prefix string) map[string]int {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		for _, row := range strings.Fields(string(text)) {
+		for row := range strings.FieldsSeq(string(text)) {
 			copies[row]++
 		}
 		return err
