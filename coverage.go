@@ -15,7 +15,6 @@ import (
 
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -251,25 +250,26 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	return c, nil
 }
 
+// withoutLog are the statuses of the service where a key, a plan or a server has no activity log.
+var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
+
 // history returns the settings of the past, as far as the activity log has them.
 func (r *coverageReader) history(ctx context.Context) (h coverage.History, err error) {
 	e := r.export
 	r.notes = []string{}
-	log, err := fetchRows[activityRow](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
+	log, err := fetchRows[coverage.Entry](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
 		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {"1000"},
 	}), r.options, "results")
-	why, err := r.withoutLog(err)
-	if err != nil {
+	why := ""
+	if api, ok := errors.AsType[*APIError](err); ok && slices.Contains(withoutLog, api.StatusCode) {
+		why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
+	} else if err != nil {
 		return h, err
-	}
-	entries := make([]coverage.Entry, len(log))
-	for i, row := range log {
-		entries[i] = row.Entry
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
 	}
-	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), entries)
+	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), log)
 	h.Paused = orDefault(e.LastPausedAt).UTC()
 	if !h.IsWhole {
 		r.notes = append(r.notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
@@ -280,20 +280,6 @@ func (r *coverageReader) history(ctx context.Context) (h coverage.History, err e
 	}
 	return h, nil
 }
-
-// withoutLog returns why the activity log cannot be read. Other errors than the service's refusal are returned.
-func (r *coverageReader) withoutLog(err error) (why string, other error) {
-	api, ok := errors.AsType[*APIError](err)
-	if !ok || !slices.Contains([]int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}, api.StatusCode) {
-		return "", err
-	}
-	return fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode), nil
-}
-
-// activityRow is an entry of the activity log.
-type activityRow struct{ coverage.Entry }
-
-func (r *activityRow) complete() error { return httptry.Has("created_at", r.At) }
 
 // runs returns the runs that were created since a time, and of the coverage to be continued the others.
 func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverage) (all []CoverageRun, err error) {
@@ -336,10 +322,12 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 // the backfill.
 func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) error {
 	model := cmp.Or(r.export.Model, ModelEvents)
-	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late runs that name no backfill
-	for i := range runs {
+	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late or second runs that name no backfill
+	seen := coverage.Seen{}
+	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: the schedule runs an interval once
 		run := &runs[i]
-		isOfSchedule := run.Backfill == nil && !run.isLate(r.delay())
+		isFirst := seen.First(coverage.NewSpan(run.Start, run.End))
+		isOfSchedule := run.Backfill == nil && isFirst && !run.isLate(r.delay())
 		switch {
 		case run.Rows != "":
 		case isOfSchedule || model != ModelEvents && model != ModelSessions || r.export.Destination.Type == destination.TypeWorkflows:

@@ -135,6 +135,7 @@ func TestCoverageTellsHowRowsWereChosen(t *testing.T) {
 		"old persons":             {hogapitest.E4, hogapi.ModelPersons, 150, nil},
 		"sessions":                {hogapitest.E4, hogapi.ModelSessions, 30, []string{"30 completed by timestamp"}},
 		"a server without a line": {hogapitest.E1, hogapi.ModelEvents, 30, []string{"30 completed by timestamp"}},
+		"a retry at once there":   {hogapitest.E1, hogapi.ModelEvents, 1, []string{"1 completed by timestamp"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithEra(tt.era), hogapitest.WithPolls(1))

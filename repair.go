@@ -127,7 +127,7 @@ type RepairReport struct {
 // Destinations that act on rows (HTTP, Workflows) are never repaired, since that cannot be undone. Neither is a HogQL
 // export whose every run exports all rows: its next run covers the gap. PostHog bills every exported row again.
 //
-// GET /batch_exports/{id}/, scope batch_export:read; POST /query/, scope query:read.
+// GET /batch_exports/{id}/ and …/backfills/, scope batch_export:read; POST /query/, scope query:read.
 func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *RepairOptions, options ...CallOption) (*RepairPlan, error) {
 	selected := orDefault(o)
 	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, cmp.Or(
@@ -136,14 +136,19 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	))); err != nil {
 		return nil, err
 	}
-	export, err := s.Get(ctx, c.ExportID, append(slices.Clip(options), onlyHeader)...)
+	options = append(slices.Clip(options), onlyHeader)
+	export, err := s.Get(ctx, c.ExportID, options...)
 	if err != nil {
 		return nil, err
 	}
-	now := s.client.core.now().UTC()
+	now, line := s.client.core.now().UTC(), cmp.Or(selected.AgeLine, defaultAge)
+	if _, err := s.client.Backfills.List(ctx, c.ExportID, nil, options...); hasNoRecords(err) {
+		line = 0
+	} else if err != nil {
+		return nil, err
+	}
 	plan := &RepairPlan{
-		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, Steps: []RepairStep{}, Notes: []string{},
-		AgeLine: cmp.Or(selected.AgeLine, defaultAge),
+		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []RepairStep{}, Notes: []string{},
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
 	verdicts := make([]coverage.Verdict, len(c.Intervals))

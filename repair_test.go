@@ -113,6 +113,20 @@ var lake = hogapitest.Export{
 	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
 }
 
+// A server that keeps no records of backfills chooses the rows of each by timestamp.
+func TestRepairOnAnOldServer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{DestinationType: "Postgres", Config: map[string]any{}}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithEra(hogapitest.E1))
+		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-5*time.Hour + time.Minute)})
+		plan := b.plan(t, nil)
+		assert.Equal(t, []string{"backfill by_timestamp 1 planned"}, brief(plan))
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Empty(t, report.After.Gaps())
+		assert.Equal(t, hogapi.IntervalByTimestamp, report.After.Intervals[0].State)
+	})
+}
+
 // An old gap of an object store goes to another prefix, so no object of the export is replaced.
 func TestRepairWithASecondExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

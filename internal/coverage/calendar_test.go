@@ -114,7 +114,7 @@ func TestHistoryFromTheLog(t *testing.T) {
 		return e
 	}
 	change := func(hours int, field, before, after string) Entry {
-		return entry(hours, `{"activity": "updated", "detail": {"changes": [{"field": "`+field+`", "before": `+before+`, "after": `+after+`}]}}`)
+		return entry(hours, `{"created_at": "2024-03-01T12:00:00Z", "activity": "updated", "detail": {"changes": [{"field": "`+field+`", "before": `+before+`, "after": `+after+`}]}}`)
 	}
 	created := entry(0, `{"created_at": "2024-03-01T12:00:00Z", "activity": "created", "detail": {"changes": null}}`)
 	for name, tt := range map[string]struct {
@@ -131,7 +131,7 @@ func TestHistoryFromTheLog(t *testing.T) {
 		"a part of the log":        {hourly, 5, []Entry{change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
 		"an entry that cannot be":  {hourly, 5, []Entry{created, change(3, "paused", "true", "false"), change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}}},
 		"an entry of another kind": {hourly, 5, []Entry{created, change(5, "paused", "7", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
-		"a new schedule": {daily, 5, []Entry{created, entry(5, `{"activity": "updated", "detail": {"changes": [
+		"a new schedule": {daily, 5, []Entry{created, entry(5, `{"created_at": "2024-03-01T12:00:00Z", "activity": "updated", "detail": {"changes": [
 			{"field": "interval", "before": "hour", "after": "day"}, {"field": "timezone", "before": "UTC", "after": "Europe/Berlin"},
 			{"field": "interval_offset", "before": null, "after": 10800}, {"field": "start_at", "after": "2024-03-01T12:00:00Z"}]}}`)},
 			History{Phases: []Phase{{From: at(0), Settings: hourly}, {From: at(5), Settings: daily}}, IsWhole: true}},

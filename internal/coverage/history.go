@@ -3,6 +3,7 @@ package coverage
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -54,6 +55,9 @@ func (e *Entry) UnmarshalJSON(b []byte) error {
 		} `json:"detail"`
 	}
 	err := json.Unmarshal(b, &row)
+	if err == nil && (row.At.IsZero() || row.Activity == "") {
+		err = errors.New("an entry without a time or an activity")
+	}
 	*e = Entry{row.At.UTC(), row.Activity == "created", row.Detail.Changes}
 	return err
 }
