@@ -296,7 +296,8 @@ type UnpauseOptions struct {
 // With UnpauseOptions.Backfill, Unpause returns the ticket of the backfill, for [BackfillsService.Wait].
 // Without it, or if the export was not paused, the ticket is nil. The backfill covers the complete intervals
 // from the pause until now, so it has no runs if the pause was shorter than an interval. If the pause began too
-// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see [BackfillOptions].
+// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see [BackfillOptions]. To fill the
+// time of a pause without harm, unpause without a backfill and call PlanRepair.
 //
 // For a backfill, Unpause first reads the export and its earlier backfills or runs, in two or three calls; if
 // that fails, it sends nothing. The call is not repeated if its outcome is unknown: Unpause then returns the

@@ -321,7 +321,6 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 // chooseRows finds out how the service chose the rows of each run. Runs of backfills of events depend on the start of
 // the backfill.
 func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) error {
-	model := cmp.Or(r.export.Model, ModelEvents)
 	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late or second runs that name no backfill
 	seen := coverage.Seen{}
 	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: the schedule runs an interval once
@@ -330,9 +329,9 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 		isOfSchedule := run.Backfill == nil && isFirst && !run.isLate(r.delay())
 		switch {
 		case run.Rows != "":
-		case isOfSchedule || model != ModelEvents && model != ModelSessions || r.export.Destination.Type == destination.TypeWorkflows:
+		case isOfSchedule || r.export.choosing() == coverage.LikeTheSchedule:
 			run.Rows = RowsAsScheduled
-		case model == ModelSessions:
+		case r.export.choosing() == coverage.ByTheServer:
 			run.Rows = RowsUnknown
 		default:
 			open[orDefault(run.Backfill)] = append(open[orDefault(run.Backfill)], run)
@@ -445,6 +444,11 @@ func (c *Coverage) String() string {
 	}
 	return coverage.Table(fmt.Sprintf("export %s: %s to %s, every %s, %s to %s UTC", mask.Shown(c.Name), c.Model, c.Destination,
 		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(coverage.Clock), c.To.Format(coverage.Clock)), rows, c.Notes)
+}
+
+// choosing says how the service chooses the rows of the export's backfills.
+func (e *BatchExport) choosing() coverage.Choosing {
+	return coverage.ChoosingOf(string(e.Model), string(e.Destination.Type))
 }
 
 // exportsAllRows reports whether each run exports all rows, whatever its interval.

@@ -1,6 +1,7 @@
 package hogapi
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"encoding/json"
@@ -68,6 +69,7 @@ type RepairStep struct {
 	Export    string          `json:"export,omitempty"` // the name of the second export
 	Prefix    string          `json:"prefix,omitempty"` // of its objects
 	Note      string          `json:"note"`
+	Request   json.RawMessage `json:"request,omitempty"` // of a second export that is left to you, without its credentials
 
 	State   RepairState     `json:"state"`
 	BegunAt time.Time       `json:"begun_at,omitzero"`
@@ -198,7 +200,7 @@ func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOp
 	_, hasIntegration := e.Destination.Integration.Get()
 	kind := string(e.Destination.Type)
 	return coverage.Target{
-		Schedule: e.schedule(), Events: cmp.Or(e.Model, ModelEvents) == ModelEvents, ObjectStore: coverage.IsObjectStore(kind),
+		Schedule: e.schedule(), Events: e.choosing() == coverage.ByAge, ObjectStore: coverage.IsObjectStore(kind),
 		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), HasElsewhere: hasIntegration || !isNil(o.Credentials),
 		Line: coverage.AgeLine(line), Now: now,
 	}
@@ -234,34 +236,31 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	if gap.IsOld {
 		step.Rows = RowsByTimestamp
 	}
-	if e.Model == ModelSessions {
+	if e.choosing() == coverage.ByTheServer {
 		step.Rows = RowsUnknown
+	}
+	if gap.IsOld && coverage.IsObjectStore(string(e.Destination.Type)) {
+		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
+		step.Prefix = e.prefix() + "repair-" + gap.Start.Format("2006-01-02T150405Z") + "/"
+		if step.Action == RepairDownload { // RepairOptions has no credentials
+			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
+			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
+			step.Request = bytes.ReplaceAll(request, []byte(`"[redacted]"`), []byte(`""`))
+		}
 	}
 	switch step.Action {
 	case RepairSecondExport:
-		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
-		step.Prefix = e.prefix() + "repair-" + gap.Start.Format("2006-01-02T150405Z") + "/"
 		step.Note = "a backfill would replace objects: a second, paused export writes to its own prefix, by timestamp; this export's gap stays"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:
-		step.State, step.Note = RepairLeft, e.whyByHand()
+		step.State, step.Note = RepairLeft, gap.Why
 	default:
 		if gap.IsOld {
 			step.Note = "by timestamp: late rows do not come, and rows of neighbouring intervals come twice"
 		}
 	}
 	return step
-}
-
-func (e *BatchExport) whyByHand() string {
-	switch {
-	case coverage.ActsOnRows(string(e.Destination.Type)):
-		return "the destination acts on each row, which cannot be undone"
-	case e.exportsAllRows():
-		return "each run exports all rows, so the next run covers the gap"
-	}
-	return "the schedule was changed: no backfill has these bounds"
 }
 
 // prefix returns the prefix of the export's objects.
@@ -309,6 +308,10 @@ func (p *RepairPlan) String() string {
 		}
 		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(coverage.Clock), s.End.Format(coverage.Clock), s.Intervals,
 			coverage.InWords(s.Action), coverage.InWords(s.Rows), estimate, coverage.InWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
+	}
+	for _, s := range p.Steps {
+		b.AddIf(s.Request != nil, "instead of the download from %s: create this paused export, and backfill it by timestamp: %s\n",
+			s.Start.Format(coverage.Clock), s.Request)
 	}
 	for _, note := range p.Notes {
 		b.Add("note: %s\n", note)

@@ -219,7 +219,7 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (isCovered bool, err error) {
 	gap := coverage.NewSpan(step.Start, step.End)
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(gap.First(string(r.export.Interval)), r.now())
-	if step.Rows == RowsAsScheduled && cmp.Or(r.export.Model, ModelEvents) == ModelEvents && isOld {
+	if step.Rows == RowsAsScheduled && r.export.choosing() == coverage.ByAge && isOld {
 		return false, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
 	if !step.BegunAt.IsZero() && !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) { // its record may come late
@@ -335,34 +335,33 @@ func (r *repairer) secondExport(ctx context.Context, step *RepairStep) (*BatchEx
 	if err == nil || !errors.Is(err, ErrNotFound) {
 		return found, err
 	}
-	config, err := r.secondConfig(step.Prefix)
+	request, err := r.export.second(*step, r.selected.Credentials)
 	if err != nil {
 		return nil, err
 	}
-	e := r.export
-	return r.client.BatchExports.Create(ctx, BatchExportRequest{
-		Name: step.Export, Model: cmp.Or(e.Model, ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
-		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour,
-		Destination: Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: config},
-	}, r.options...)
+	return r.client.BatchExports.Create(ctx, request, r.options...)
 }
 
-// secondConfig returns the export's config with another prefix, and with the caller's credentials.
-func (r *repairer) secondConfig(prefix string) (destination.Config, error) {
+// second returns the request for the second export of a step: with another prefix, and with credentials.
+func (e *BatchExport) second(step RepairStep, credentials destination.Config) (BatchExportRequest, error) {
 	keys := configs.Keys{}
-	for _, config := range []destination.Config{r.export.Destination.Config, r.selected.Credentials} {
+	for _, config := range []destination.Config{e.Destination.Config, credentials} {
 		if isNil(config) {
 			continue
 		}
 		_, more, refusal := configs.Encode(config)
 		if refusal != nil {
-			return nil, refused(ops.BatchExportsCreate, refusal)
+			return BatchExportRequest{}, refused(ops.BatchExportsCreate, refusal)
 		}
 		keys = configs.Overlay(keys, more)
 	}
-	keys["prefix"], _ = json.Marshal(prefix) //nolint:errchkjson // a text
-	text, err := json.Marshal(keys)
-	return destination.Raw(text), err
+	keys["prefix"], _ = json.Marshal(step.Prefix) //nolint:errchkjson // a text
+	config, err := json.Marshal(keys)
+	return BatchExportRequest{
+		Name: step.Export, Model: cmp.Or(e.Model, ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
+		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour,
+		Destination: Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: destination.Raw(config)},
+	}, err
 }
 
 // String returns the plan with its results, and what is still not exported.

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -111,6 +112,30 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 
 var lake = hogapitest.Export{
 	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
+}
+
+// Without an integration and credentials, the plan has the request for a second export, with blanks.
+func TestRepairPlanWithoutCredentials(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		old := hogapitest.Export{Name: "lake", DestinationType: "S3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/", "aws_secret_access_key": "hidden"}}
+		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithEra(hogapitest.E2))
+		plan := b.plan(t, nil)
+		require.Equal(t, []string{"file_download by_timestamp 1 left_to_you"}, brief(plan))
+		assert.JSONEq(t, `{"name": "lake (repair of 2026-11-20T06:00:00Z)", "model": "events", "interval": "hour", "paused": true, "filters": null, "destination": {"type": "S3", "integration": null,
+			"config": {"bucket_name": "b", "region": "r", "prefix": "p/repair-2026-11-20T060000Z/", "aws_access_key_id": "", "aws_secret_access_key": ""}}}`, string(plan.Steps[0].Request))
+		assert.Contains(t, plan.String(), "instead of the download from 2026-11-20 06:00: create this paused export")
+
+		at := coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)
+		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
+		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
+		plan = b.plan(t, &hogapi.RepairOptions{Credentials: credentials})
+		require.Equal(t, []string{"second_export by_timestamp 1 planned"}, brief(plan))
+		_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Credentials: credentials})
+		require.NoError(t, err)
+		second := b.project.Exports()[1]
+		assert.Equal(t, "secret", second.Config["aws_secret_access_key"])
+		assert.True(t, second.Paused)
+	})
 }
 
 // A server that keeps no records of backfills chooses the rows of each by timestamp.

@@ -39,7 +39,8 @@ type Target struct {
 type RepairStep struct {
 	Span
 	Way       Way
-	IsOld     bool // past the age line: events are chosen by timestamp
+	Why       string // of WayByHand
+	IsOld     bool   // past the age line: events are chosen by timestamp
 	Intervals int
 	States    []State
 }
@@ -61,7 +62,7 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 		}
 		for _, x := range without(v.Rest, planned) {
 			next := RepairStep{Span: x, IsOld: t.Events && t.Line.IsPast(x, t.Now)}
-			next.Way = t.way(x, next.IsOld)
+			next.Way, next.Why = t.way(x, next.IsOld)
 			last := len(steps) - 1
 			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
 				steps = append(steps, next)
@@ -85,21 +86,23 @@ func without(spans, others []Span) (rest []Span) {
 	return rest
 }
 
-func (t Target) way(x Span, isOld bool) Way {
+func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	_, refusal := t.Schedule.Range(x.Start, x.End)
 	switch {
-	case t.Acts, t.AllRows:
-		return WayByHand
+	case t.Acts:
+		return WayByHand, "the destination acts on each row, which cannot be undone"
+	case t.AllRows:
+		return WayByHand, "each run exports all rows, so the next run covers the gap"
 	case refusal != nil && t.Events: // not between bounds of today's schedule
-		return WayDownload
+		return WayDownload, ""
 	case refusal != nil:
-		return WayByHand
+		return WayByHand, "the schedule was changed: no backfill has these bounds"
 	case isOld && t.ObjectStore && t.HasElsewhere:
-		return WayElsewhere
+		return WayElsewhere, ""
 	case isOld && t.ObjectStore:
-		return WayDownload
+		return WayDownload, ""
 	}
-	return WayBackfill
+	return WayBackfill, ""
 }
 
 // PauseAfter is the number of failed runs, among the newest of PauseWindow, after which the service pauses
