@@ -100,6 +100,14 @@ func TestACalendarOfAnUnknownSchedule(t *testing.T) {
 	}
 }
 
+// A range that ends before the settings are known is unknown up to its end.
+func TestARangeBeforeTheHistory(t *testing.T) {
+	weekly := Settings{Schedule: Schedule{Interval: "week", Timezone: "UTC"}}
+	h := History{Phases: []Phase{{From: noon.Add(90 * time.Hour), Settings: weekly}}}
+	dues := h.Dues(hours(0, 4), noon.Add(-time.Hour), []Span{hours(0, 1), hours(1, 2)})
+	assert.Equal(t, []Due{{hours(0, 1), Expected}, {hours(1, 2), Expected}, {hours(2, 4), Unknown}}, dues)
+}
+
 // The history goes back through the activity log, as far as its entries fit.
 func TestHistoryFromTheLog(t *testing.T) {
 	hourly := Settings{Schedule: Schedule{Interval: "hour", Timezone: "UTC"}}

@@ -283,17 +283,17 @@ func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []D
 		all = append(all, due)
 		at = due.End
 	}
-	if !h.IsWhole { // no interval since the settings are known
-		gap(earlier(known, h.begun(whole.End)))
+	if end := whole.End; !h.IsWhole { // no interval since the settings are known
+		if known.Before(end) {
+			end = h.begun(end)
+		}
+		gap(earlier(known, end))
 	}
 	return all
 }
 
-// begun returns the start of the interval that has not ended at a time, or the time if that is not known.
+// begun returns the start of the interval of the last settings that has not ended at a time.
 func (h History) begun(t time.Time) time.Time {
-	if len(h.Phases) == 0 {
-		return t
-	}
 	return h.Phases[len(h.Phases)-1].calendar.Intervals(t, t.Add(longestInterval))[0].Start
 }
 
