@@ -205,14 +205,13 @@ type coverageReader struct {
 	export   *BatchExport
 	selected CoverageOptions
 	now      time.Time
-	notes    []string
 }
 
 func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	e, now := r.export, r.now
 	c := &Coverage{
 		ExportID: e.ID, Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination.Type, Interval: e.Interval,
-		From: r.selected.From.UTC(), To: cmp.Or(r.selected.To.UTC(), now), CheckedAt: now,
+		From: r.selected.From.UTC(), To: cmp.Or(r.selected.To.UTC(), now), CheckedAt: now, Intervals: []CoverageInterval{},
 	}
 	since := orDefault(r.selected.Since)
 	if c.From = cmp.Or(c.From, since.From); c.From.IsZero() {
@@ -221,7 +220,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 			c.From = e.CreatedAt.UTC()
 		}
 	}
-	history, err := r.history(ctx)
+	history, why, err := r.history(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -238,7 +237,8 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	for i := range runs {
 		facts[i] = runs[i].facts(r.delay())
 	}
-	for _, v := range rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts) {
+	verdicts := rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts)
+	for _, v := range verdicts {
 		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
 		for _, n := range v.Runs {
 			x.Runs = append(x.Runs, runs[n])
@@ -246,39 +246,30 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 		x.count()
 		c.Intervals = append(c.Intervals, x)
 	}
-	c.Notes = r.notes
+	c.Notes = history.Notes(verdicts, why, c.Model == ModelEvents)
 	return c, nil
 }
 
 // withoutLog are the statuses of the service where a key, a plan or a server has no activity log.
 var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
-// history returns the settings of the past, as far as the activity log has them.
-func (r *coverageReader) history(ctx context.Context) (h coverage.History, err error) {
+// history returns the settings of the past, as far as the activity log has them, and why it was not read.
+func (r *coverageReader) history(ctx context.Context) (h coverage.History, why string, err error) {
 	e := r.export
-	r.notes = []string{}
 	log, err := fetchRows[coverage.Entry](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
 		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {"1000"},
 	}), r.options, "results")
-	why := ""
 	if api, ok := errors.AsType[*APIError](err); ok && slices.Contains(withoutLog, api.StatusCode) {
 		why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
 	} else if err != nil {
-		return h, err
+		return h, "", err
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
 	}
 	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), log)
 	h.Paused = orDefault(e.LastPausedAt).UTC()
-	if !h.IsWhole {
-		r.notes = append(r.notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
-			outgoing.Time(h.Phases[0].From), why))
-	}
-	if cmp.Or(e.Model, ModelEvents) == ModelEvents {
-		r.notes = append(r.notes, "Filters may have changed: coverage knows intervals, not rows.")
-	}
-	return h, nil
+	return h, why, nil
 }
 
 // runs returns the runs that were created since a time, and of the coverage to be continued the others.

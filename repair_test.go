@@ -340,7 +340,7 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // A repair that is killed at any request, also between a request and its answer, begins no gap twice.
-func TestRepairKilledAtAnyRequest(t *testing.T) {
+func TestRepairThatDiesAtAnyRequest(t *testing.T) {
 	deaths := 0
 	for at := 1; at < 200; at++ {
 		for _, after := range []bool{false, true} {
@@ -359,7 +359,7 @@ func TestRepairKilledAtAnyRequest(t *testing.T) {
 }
 
 // An old and a young gap of an object store: the old one goes to a second export.
-func TestRepairOfAnObjectStoreKilledAtAnyRequest(t *testing.T) {
+func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
 	for at := 1; at < 200; at++ {
 		for _, after := range []bool{false, true} {
 			survived := false

@@ -4,9 +4,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Settings are the settings of an export that decide when it runs.
@@ -153,6 +156,22 @@ func (h History) since(t time.Time) History {
 	rest := slices.Clone(h.Phases[max(i-1, 0):])
 	rest[0].From = t
 	return History{Phases: rest, Paused: h.Paused}
+}
+
+// Notes returns what a coverage by the history cannot tell. why says why the log was not read.
+func (h History) Notes(verdicts []Verdict, why string, hasFilters bool) []string {
+	notes := []string{}
+	isUnknown := func(v Verdict) bool { return v.Absence == Unknown }
+	if !h.IsWhole {
+		notes = append(notes, fmt.Sprintf("The settings before %s are not known%s: a time without a run before it may be a pause.",
+			outgoing.Time(h.Phases[0].From), why))
+	} else if slices.ContainsFunc(verdicts, isUnknown) {
+		notes = append(notes, "Some runs do not fit the settings that the activity log tells: the settings before them are not known.")
+	}
+	if hasFilters {
+		notes = append(notes, "Filters may have changed: coverage knows intervals, not rows.")
+	}
+	return notes
 }
 
 // Absence says why the schedule has no run for an interval.
