@@ -2,21 +2,51 @@ package realdb
 
 import (
 	"encoding/json"
+	"errors"
 	"os"
+	"os/exec"
+	"path/filepath"
 	"sync"
 	"testing"
 
-	"github.com/chdb-io/chdb-go/chdb"
 	"github.com/stretchr/testify/require"
 )
 
-// openEngine opens the one ClickHouse of this process.
-var openEngine = sync.OnceValues(func() (*chdb.Session, error) { return chdb.NewSession() })
+// process is the one ClickHouse of the tests, and the way to it.
+type process struct {
+	mu  sync.Mutex
+	in  *json.Encoder
+	out *json.Decoder
+}
 
-// engine is a ClickHouse in this process.
+// startEngine builds and starts the engine. It ends with its input, which ends with this process.
+var startEngine = sync.OnceValues(func() (*process, error) {
+	dir, err := os.MkdirTemp("", "hogapi-engine-")
+	if err != nil {
+		return nil, err
+	}
+	defer os.RemoveAll(dir)
+	program := filepath.Join(dir, "engine")
+	if out, err := exec.Command("go", "build", "-o", program, "./engine").CombinedOutput(); err != nil {
+		return nil, errors.New(string(out))
+	}
+	cmd := exec.Command(program)
+	cmd.Stderr = os.Stderr
+	in, err := cmd.StdinPipe()
+	if err != nil {
+		return nil, err
+	}
+	out, err := cmd.StdoutPipe()
+	if err != nil {
+		return nil, err
+	}
+	return &process{in: json.NewEncoder(in), out: json.NewDecoder(out)}, cmd.Start()
+})
+
+// engine asks the ClickHouse for a test.
 type engine struct {
-	t       *testing.T
-	session *chdb.Session
+	t *testing.T
+	*process
 }
 
 func newEngine(t *testing.T) *engine {
@@ -24,27 +54,29 @@ func newEngine(t *testing.T) *engine {
 	if os.Getenv("CHDB_LIB_PATH") == "" {
 		t.Skip("needs CHDB_LIB_PATH, the library of npm's chdb")
 	}
-	session, err := openEngine()
+	started, err := startEngine()
 	require.NoError(t, err)
-	return &engine{t, session}
+	return &engine{t, started}
 }
 
 // ask returns the rows of a query.
 func (e *engine) ask(sql string) (rows [][]any, err error) {
-	result, err := e.session.Query(sql, "JSONCompact")
-	if err != nil {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if err := e.in.Encode(sql); err != nil {
 		return nil, err
 	}
-	defer result.Free()
-	if err := result.Error(); err != nil {
+	var answer struct {
+		Error string
+		Rows  [][]any
+	}
+	if err := e.out.Decode(&answer); err != nil {
 		return nil, err
 	}
-	var answer struct{ Data [][]any }
-	if result.Len() == 0 {
-		return nil, nil
+	if answer.Error != "" {
+		return nil, errors.New(answer.Error)
 	}
-	err = json.Unmarshal(result.Buf(), &answer)
-	return answer.Data, err
+	return answer.Rows, nil
 }
 
 func (e *engine) run(sql string) [][]any {
