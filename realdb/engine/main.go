@@ -12,8 +12,8 @@ import (
 
 // answer is the answer to one text.
 type answer struct {
-	Error string  `json:"error"`
-	Rows  [][]any `json:"rows"`
+	Error string          `json:"error"`
+	Rows  json.RawMessage `json:"rows"` // null for a statement
 }
 
 func main() {
@@ -40,7 +40,7 @@ func main() {
 	}
 }
 
-func ask(session *chdb.Session, sql string) ([][]any, error) {
+func ask(session *chdb.Session, sql string) (json.RawMessage, error) {
 	result, err := session.Query(sql, "JSONCompact")
 	if err != nil {
 		return nil, err
@@ -49,7 +49,7 @@ func ask(session *chdb.Session, sql string) ([][]any, error) {
 	if err := result.Error(); err != nil || result.Len() == 0 {
 		return nil, err
 	}
-	var table struct{ Data [][]any }
+	var table struct{ Data json.RawMessage }
 	err = json.Unmarshal(result.Buf(), &table)
 	return table.Data, err
 }
