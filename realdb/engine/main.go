@@ -34,7 +34,7 @@ func main() {
 		if err != nil {
 			a.Error = err.Error()
 		}
-		if out.Encode(a) != nil {
+		if err := out.Encode(a); err != nil {
 			return
 		}
 	}
