@@ -304,7 +304,7 @@ func histories() int {
 	case "nightly":
 		return 2000
 	}
-	return 300
+	return 100
 }
 
 func TestCoverageOfRandomHistories(t *testing.T) {
