@@ -19,8 +19,6 @@ const (
 	WayElsewhere Way = "second_export" // a backfill of a second export into another prefix
 	WayDownload  Way = "file_download" // by hand
 	WayByHand    Way = "by_hand"       // no way that this package takes
-	WayCancel    Way = "cancel_run"    // before a backfill of its interval
-	WayUnpause   Way = "unpause"       // after all others
 )
 
 // Target is what a repair depends on besides its gap.
