@@ -91,6 +91,16 @@ func ExampleCheck() {
 	// kept: map[plan:3]
 }
 
+// A session of a tool of one's own gets an id that PostHog's web analytics counts.
+func ExampleSessionID() {
+	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	ev := hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: start.Add(time.Minute), Properties: map[string]any{
+		"$session_id": formats.SessionID(start, "device-1", "session-7").String(),
+	}}
+	fmt.Println(ev.Properties["$session_id"])
+	// Output: 018f3406-9e00-79e4-8d7c-07a3d0628443
+}
+
 // A source that is not one of files is checked by hogapi.Check, and the project is asked
 // afterwards.
 func ExampleHeld() {
