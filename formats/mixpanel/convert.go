@@ -213,5 +213,5 @@ func (s *converter) location() {
 	if len(s.country) != len(`"GB"`) {
 		return
 	}
-	s.props.AddTextOfBoth("$geoip_country_name", countries[string(s.country[1:3])])
+	s.props.AddTextOfBoth("$geoip_country_name", record.CountryName(s.country[1:3]))
 }

@@ -1,7 +1,63 @@
-package mixpanel
+package record
 
-// countries are the English names of countries by their codes of ISO 3166-1, in the form that PostHog's own events have them: that of
-// the GeoIP data that it looks addresses up in.
+import (
+	"slices"
+	"strings"
+	"sync"
+)
+
+// CountryName is the English name of a country by its code of ISO 3166-1 in capital letters, or "". Names
+// have the form that PostHog's own events have them: that of the GeoIP data that it looks addresses up in.
+func CountryName[T string | []byte](code T) string { return countries[string(code)] }
+
+// CountryCode is the code of ISO 3166-1 of a country's English name, or "" if the name is unknown or could be that of
+// two countries. It knows the names that CountryName gives, and the other spellings in use. The case of letters,
+// accents, punctuation, "&" for "and" and "St" for "Saint" make no difference. A code is a name too.
+func CountryCode(name string) string {
+	if len(name) > longestCountry {
+		return ""
+	}
+	if _, isCode := countries[name]; isCode {
+		return name
+	}
+	return countryCodes()[countryKey(name)]
+}
+
+// longestCountry is more bytes than any name of a country has.
+const longestCountry = 100
+
+// countryCodes are the codes by the keys of the names.
+var countryCodes = sync.OnceValue(func() map[string]string {
+	codes := make(map[string]string, 2*len(countries))
+	for code, name := range countries {
+		codes[countryKey(name)] = code
+	}
+	for code, names := range spellings {
+		for name := range strings.SplitSeq(names, "|") {
+			codes[countryKey(name)] = code
+		}
+	}
+	return codes
+})
+
+// countryKey is a name in small letters, without accents, punctuation, and articles.
+func countryKey(name string) string {
+	name = plain.Replace(strings.ToLower(name))
+	words := strings.FieldsFunc(name, func(r rune) bool { return r < 'a' || r > 'z' })
+	words = slices.DeleteFunc(words, func(word string) bool { return word == "the" })
+	for i, word := range words {
+		if word == "st" {
+			words[i] = "saint"
+		}
+	}
+	return strings.Join(words, " ")
+}
+
+// plain has the letters with accents that occur in names of countries. Apostrophes stay within a word.
+var plain = strings.NewReplacer("&", " and ", "'", "", "\u2019", "", "`", "", "å", "a", "ã", "a", "á", "a", "ç", "c", "é", "e",
+	"è", "e", "í", "i", "ó", "o", "ô", "o", "ü", "u", "\u0301", "", "\u0302", "", "\u0303", "", "\u0308", "", "\u030a", "", "\u0327", "")
+
+// countries are the names by the codes.
 var countries = map[string]string{
 	"AD": "Andorra", "AE": "United Arab Emirates", "AF": "Afghanistan", "AG": "Antigua and Barbuda",
 	"AI": "Anguilla", "AL": "Albania", "AM": "Armenia", "AO": "Angola", "AQ": "Antarctica", "AR": "Argentina",
