@@ -20,7 +20,7 @@ import (
 )
 
 // modules are the folders of the modules that send HogQL.
-var modules = []string{"..", "../cmd/hogimport"}
+var modules = []string{"..", "../cmd"}
 
 // composed are the texts that are no constants, by the file that composes them, with one of their forms.
 var composed = map[string]string{

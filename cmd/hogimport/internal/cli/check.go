@@ -18,7 +18,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -76,8 +77,8 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	paths := c.in.paths()
-	for _, out := range []output{reportAt(c.report, "check"), listAt(c.list)} {
-		if err := out.check(paths); err != nil {
+	for _, out := range []shell.Output{reportAt(c.report, "check"), listAt(c.list)} {
+		if err := out.Check(paths); err != nil {
 			return err
 		}
 	}
@@ -86,11 +87,11 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.env("GOMEMLIMIT") == "" {
+	if c.Env("GOMEMLIMIT") == "" {
 		const enough = 44 << 20 // with the program itself 64 MiB
 		debug.SetMemoryLimit(enough)
 	}
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
@@ -106,7 +107,7 @@ func (c *check) run(ctx context.Context) error {
 		return checkFault(err)
 	}
 	for _, text := range found.copies {
-		c.warn(text)
+		c.Warn(text)
 	}
 	for _, s := range found.begun {
 		p.Begun = append(p.Begun, s.begun())
@@ -136,18 +137,18 @@ func (c *check) run(ctx context.Context) error {
 		if p.Report.Good > 0 {
 			todo += "; or allow it with --max-rejects"
 		}
-		return &fault{code: codeRejects, text: p.Problem, todo: todo, err: checked}
+		return &shell.Fault{Code: shell.CodeRejects, Text: p.Problem, Todo: todo, Err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
 		if r.Read == 0 {
-			return &fault{code: codeRejects, text: "no event would be sent: the files have no records", todo: "Is the export complete, and are they the right files?"}
+			return &shell.Fault{Code: shell.CodeRejects, Text: "no event would be sent: the files have no records", Todo: "Is the export complete, and are they the right files?"}
 		}
-		return &fault{code: codeRejects,
-			text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
-			todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
+		return &shell.Fault{Code: shell.CodeRejects,
+			Text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
+			Todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
 	}
 	if said.Level == page.Bad { // the worst finding comes first
-		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}
+		return &shell.Fault{Code: shell.CodeRejects, Text: "not ready to import: " + findings[0].Title, Todo: findings[0].Text}
 	}
 	return nil
 }
@@ -160,7 +161,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
 	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
-	meter, records := c.meter(), int64(0)
+	meter, records := c.Meter(), int64(0)
 	defer meter.End()
 	about := c.about(ctx, *options, paths)
 	const often = 10_000
@@ -232,7 +233,7 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 		}
 		return nil
 	}
-	meter := c.meter()
+	meter := c.Meter()
 	defer meter.End()
 	meter.Phase("listing what is left out")
 	p.List = c.list
@@ -274,24 +275,24 @@ func (c *check) tooMany(p *page.Check) string {
 }
 
 // writeReport writes a report as JSON or as a table and, if a path is given, as a page.
-func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
-	if to.path != "" {
-		if err := to.check(inputs); err != nil { // once more: it took a while
+func (a *app) writeReport(to shell.Output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
+	if to.Path != "" {
+		if err := to.Check(inputs); err != nil { // once more: it took a while
 			return err
 		}
-		if err := writePage(to.path, asPage); err != nil {
+		if err := writePage(to.Path, asPage); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return json.NewEncoder(a.stdout).Encode(asJSON)
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(asJSON)
 	}
 	var b bytes.Buffer
 	asTable(&b)
-	if to.path != "" {
-		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.path)
+	if to.Path != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.Path)
 	}
-	_, _ = a.stdout.Write(b.Bytes()) // a failed write is reported at the end
+	_, _ = a.Out.Write(b.Bytes()) // a failed write is reported at the end
 	return nil
 }
 
@@ -303,8 +304,8 @@ func writePage(path string, write func(io.Writer) error) error {
 		err = durable.Replace(durable.OS{}, path, b.Bytes())
 	}
 	if err != nil {
-		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", path, cause(err)), err: err,
-			todo: "give a path that can be written with --report FILE"}
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("the page %s cannot be written: %v", path, shell.Cause(err)), Err: err,
+			Todo: "give a path that can be written with --report FILE"}
 	}
 	return nil
 }

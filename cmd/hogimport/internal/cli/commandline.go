@@ -6,11 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
 
 // A setting is a flag of an input with its values: several for a flag that is repeated.
@@ -60,7 +59,7 @@ func commandLine(in input) string {
 			words = append(words, s.flag)
 		}
 		for _, value := range s.values {
-			words = append(words, s.flag, quoted(value))
+			words = append(words, s.flag, shell.Quoted(value))
 		}
 	}
 	return strings.Join(words, " ")
@@ -100,14 +99,14 @@ func givenFlags(flags *pflag.FlagSet, names ...string) string {
 		switch {
 		case isList:
 			for _, value := range list.GetSlice() {
-				text.WriteString(" --" + name + " " + quoted(value))
+				text.WriteString(" --" + name + " " + shell.Quoted(value))
 			}
 		case f.Value.Type() == "bool" && f.Value.String() == "true":
 			text.WriteString(" --" + name)
 		case f.Value.Type() == "bool":
 			text.WriteString(" --" + name + "=false")
 		default:
-			text.WriteString(" --" + name + " " + quoted(f.Value.String()))
+			text.WriteString(" --" + name + " " + shell.Quoted(f.Value.String()))
 		}
 	}
 	return text.String()
@@ -121,7 +120,7 @@ func fileWords(paths []string) (words []string) {
 		pattern := patternOf(paths)
 		found, err := filepath.Glob(pattern)
 		wanted := slices.Sorted(slices.Values(paths))
-		if err == nil && quoted(pattern) == pattern && slices.Equal(found, slices.Compact(wanted)) {
+		if err == nil && shell.Quoted(pattern) == pattern && slices.Equal(found, slices.Compact(wanted)) {
 			return []string{pattern}
 		}
 	}
@@ -130,7 +129,7 @@ func fileWords(paths []string) (words []string) {
 		if len(paths) > most && i == shown {
 			return append(words, fmt.Sprintf("'… %d more files'", len(paths)-shown)) // which no shell takes for files
 		}
-		words = append(words, quoted(path))
+		words = append(words, shell.Quoted(path))
 	}
 	return words
 }
@@ -148,25 +147,4 @@ func patternOf(paths []string) string {
 	}
 	shortest := slices.MinFunc(paths, func(a, b string) int { return len(a) - len(b) })
 	return prefix + "*" + suffix[max(0, len(prefix)+len(suffix)-len(shortest)):]
-}
-
-func quoted(word string) string {
-	isPlain := func(r rune) bool {
-		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	switch {
-	case term.Line(word) != word: // it cannot be shown as it is
-		var b strings.Builder
-		for _, c := range []byte(word) {
-			if c < utf8.RuneSelf && (isPlain(rune(c)) || c == ' ') {
-				b.WriteByte(c)
-			} else {
-				fmt.Fprintf(&b, `\x%02x`, c)
-			}
-		}
-		return "$'" + b.String() + "'"
-	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }):
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -81,15 +83,15 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	}
 	r.input = corrected
 	if p, found, err := of.progress(); err != nil || !found || p.Ended != isComplete {
-		return &fault{code: codeOther, text: "the import in " + dir + " is not complete", err: err,
-			todo: "complete it with hogimport run first: with a higher --max-rejects if it stopped for its rejects. Then fix them"}
+		return &shell.Fault{Code: shell.CodeOther, Text: "the import in " + dir + " is not complete", Err: err,
+			Todo: "complete it with hogimport run first: with a higher --max-rejects if it stopped for its rejects. Then fix them"}
 	}
 	s, isNew, err := of.nextFix(corrected)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		fmt.Fprintln(a.stdout, "Nothing is rejected, so there is nothing to fix.")
+		fmt.Fprintln(a.Out, "Nothing is rejected, so there is nothing to fix.")
 		return nil
 	}
 	if isNew && r.importID != "" {
@@ -135,8 +137,8 @@ func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hoga
 	case err != nil && !isTooMuch(err):
 		return err
 	case report.Good == 0 && report.Rejected > 0, isTooMuch(err):
-		return &fault{code: codeRejects, text: "with these flags too much would be rejected again; nothing was sent", err: err,
-			todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + " by hand: hogimport fix --help says how"}
+		return &shell.Fault{Code: shell.CodeRejects, Text: "with these flags too much would be rejected again; nothing was sent", Err: err,
+			Todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + " by hand: hogimport fix --help says how"}
 	}
 	return a.confirm(ctx, r, s, client, found)
 }
@@ -190,7 +192,7 @@ func (s *state) again() string {
 	if s.kept.Rejects != "" {
 		command = "fix"
 	}
-	return "hogimport " + command + " --state " + quoted(s.folder()) + s.kept.More
+	return "hogimport " + command + " --state " + shell.Quoted(s.folder()) + s.kept.More
 }
 
 func (s *state) lastFix() *state {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
@@ -58,10 +58,10 @@ func newFormatsCommand(a *app) *cobra.Command {
 		Long: formatsHelp, Example: formatsExample, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			names := slices.Sorted(maps.Keys(vendors))
-			if a.json {
-				return json.NewEncoder(a.stdout).Encode(names)
+			if a.JSON {
+				return json.NewEncoder(a.Out).Encode(names)
 			}
-			table := term.NewTable(a.stdout)
+			table := term.NewTable(a.Out)
 			for _, name := range names {
 				fmt.Fprintf(table, "%s\t%s\n", name, vendors[name].what)
 			}

@@ -13,15 +13,16 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 )
 
 // send imports a source with the state of a folder, which the caller has locked. Ctrl-C finishes
 // the requests under way.
 func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, o hogapi.ImportOptions, metricsAt string) (hogapi.Receipt, error) {
-	meter := a.meter()
+	meter := a.Meter()
 	defer meter.End()
 	w := &watcher{state: s, meter: meter}
 	if metricsAt != "" {
@@ -50,7 +51,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	}
 	asked, stop := context.WithCancel(context.Background())
 	defer stop()
-	defer a.stop.first(func() {
+	defer a.Signals.First(func() {
 		meter.Say("Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 		stop()
 	})()
@@ -117,8 +118,8 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 		w.whole(r)
 	}
 	if err == nil && kept != nil {
-		return &fault{code: codeStopped, err: kept, text: "all was sent, but the result cannot be written: " + cause(kept).Error(),
-			todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
+		return &shell.Fault{Code: shell.CodeStopped, Err: kept, Text: "all was sent, but the result cannot be written: " + shell.Cause(kept).Error(),
+			Todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
 	}
 	return err
 }
@@ -137,7 +138,7 @@ func (w *watcher) whole(r hogapi.Receipt) {
 
 // endedBy returns the reason why an import has ended, in a word.
 func endedBy(err error) string {
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, shell.ErrInterrupted) {
 		return isInterrupted
 	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
@@ -186,7 +187,7 @@ func (s *state) reset() (kept string, err error) {
 func (s *state) checkEmpty() error {
 	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify")} {
 		if _, err := os.Lstat(name); err == nil {
-			return usageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
+			return shell.UsageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
 		}
 	}
 	return nil
@@ -250,7 +251,7 @@ func serveMetrics(ctx context.Context, address, id string) (*metrics, error) {
 	var config net.ListenConfig
 	listener, err := config.Listen(ctx, "tcp", address)
 	if err != nil {
-		return nil, usageError(fmt.Sprintf("--metrics %s: cannot listen there: %v", address, err), "give a free address of this machine, such as :9464")
+		return nil, shell.UsageError(fmt.Sprintf("--metrics %s: cannot listen there: %v", address, err), "give a free address of this machine, such as :9464")
 	}
 	m := &metrics{address: "http://" + listener.Addr().String() + "/metrics", id: id}
 	mux := http.NewServeMux()

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
@@ -103,7 +105,7 @@ func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *
 		format, err := generic.Format(&generic.Options{Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
 			lines := strings.Split(page.InFlags(err.Error()), "\n") // where in the text of --map a mistake is
-			return format, &fault{code: codeUsage, text: lines[0], lines: lines[1:], todo: "see hogimport formats --help"}
+			return format, &shell.Fault{Code: shell.CodeUsage, Text: lines[0], Lines: lines[1:], Todo: "see hogimport formats --help"}
 		}
 		convert, check := format.Convert, format.CheckColumns
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
@@ -160,7 +162,7 @@ var personPolicies = map[string]struct {
 // check finds the files and settles the format. Call it once, before the other methods.
 func (in *input) check(ctx context.Context) error {
 	if len(in.Files) == 0 {
-		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
+		return shell.UsageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
 	}
 	for _, file := range in.paths() {
 		if ctx.Err() != nil {
@@ -169,11 +171,11 @@ func (in *input) check(ctx context.Context) error {
 		info, err := os.Stat(file)
 		switch {
 		case err != nil:
-			return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
+			return shell.UsageError(file+": there is no such file", "check the path; a pattern must match one file or more")
 		case info.IsDir():
-			return usageError(file+": this is a folder", "name its files, such as "+quoted(filepath.Join(file, "*")))
+			return shell.UsageError(file+": this is a folder", "name its files, such as "+shell.Quoted(filepath.Join(file, "*")))
 		case !info.Mode().IsRegular():
-			return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
+			return shell.UsageError(file+": this is not a file but a pipe or a device, which can be read only once",
 				"write its content to a file first, so that an import can resume in it")
 		}
 	}
@@ -194,22 +196,22 @@ func (in *input) checkFormat(ctx context.Context) error {
 		if in.Format != "" {
 			text = fmt.Sprintf("--format %q is not known", in.Format)
 		}
-		return usageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+		return shell.UsageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
-		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
+		return shell.UsageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
 	}
 	if len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json") {
-		return usageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
+		return shell.UsageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
 	}
 	if len(in.Map) > 0 && !isMapped(in.Format) {
-		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
+		return shell.UsageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if in.Links && in.Format == "jsonl" {
-		return usageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
+		return shell.UsageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
 	}
 	if in.Until != "" && in.until().IsZero() {
-		return usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 	}
 	_, err := in.newFormat()
 	return err
@@ -238,7 +240,7 @@ func (in *input) format() hogapi.Format {
 func (in *input) newFormat() (hogapi.Format, error) {
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil {
-		return hogapi.Format{}, usageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
+		return hogapi.Format{}, shell.UsageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
 	}
 	if in.Zone == "" {
 		zone = nil

@@ -8,8 +8,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
@@ -38,7 +40,7 @@ type Check struct {
 	Unasked  string                       // why it could not be asked, if it should have been
 	At       time.Time
 	Version  string
-	Next     []Step
+	Next     []shell.Step
 
 	KeepsSet bool  // old events replace the properties of persons
 	Sorts    bool  // the import is to sort them

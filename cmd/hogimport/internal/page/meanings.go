@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"

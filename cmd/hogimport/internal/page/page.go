@@ -14,8 +14,8 @@ import (
 	"io"
 	"reflect"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 //go:embed page.html check.html verify.html
@@ -78,12 +78,6 @@ type frame struct {
 	Subject  string
 	Facts    []fact
 	Findings []Finding
-}
-
-// Step is something to do, with the command that does it.
-type Step struct {
-	Text    string
-	Command string // may be empty
 }
 
 // CSS and Policy are for the template.

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,7 +36,7 @@ var hostile = []string{
 func badCheck() page.Check {
 	c := page.Check{
 		Problem: hostile[0], Files: hostile, Limit: hostile[1], Project: hostile[2], At: at, Version: hostile[3], Zone: &mixpanel.ZoneTest{},
-		Next: []page.Step{{Text: hostile[0], Command: hostile[4]}},
+		Next: []shell.Step{{Text: hostile[0], Command: hostile[4]}},
 	}
 	r := &c.Report
 	r.Read, r.Good, r.Rejected, r.Skipped = 100, 50, 30, 20

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
 )
 
@@ -19,7 +21,7 @@ type Verify struct {
 	Project      string
 	At           time.Time
 	Version      string
-	Next         []Step
+	Next         []shell.Step
 
 	// Of an import with --links: the $identify events that join ids are counted like events of the
 	// files.

@@ -11,8 +11,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 // Count returns a number with commas, and with a typographic minus.

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 // Form is the form in which progress is written.

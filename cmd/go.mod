@@ -1,4 +1,4 @@
-module github.com/hogapi/hogapi/cmd/hogimport
+module github.com/hogapi/hogapi/cmd
 
 go 1.26.0
 
