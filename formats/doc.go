@@ -29,3 +29,14 @@ func (p PersonProperties) Check() error {
 	}
 	return errors.New("PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
 }
+
+// MappingVersion is the version of the way in which the formats of vendors make events of records. It is in the
+// options of these formats, so it is in the checkpoint of an import. A release with another version refuses to
+// continue the import, since half of its history would have other properties: finish it with the release that
+// began it. Events have the same uuids in all versions, so a finished import can still be verified. JSON lines,
+// [generic] and posthogexport have no version, since they keep events as they are.
+//
+// Version 1 had neither sessions nor the properties of PostHog's web analytics.
+//
+// [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
+const MappingVersion = 2

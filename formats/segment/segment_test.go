@@ -20,9 +20,9 @@ func TestGolden(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Empty(t, segment.Format(nil).Options)
-	assert.Empty(t, segment.Format(&segment.Options{}).Options)
-	assert.Equal(t, `group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
+	assert.Equal(t, "mapping 2", segment.Format(nil).Options)
+	assert.Equal(t, "mapping 2", segment.Format(&segment.Options{}).Options)
+	assert.Equal(t, `mapping 2; group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
 	assert.Equal(t, `segment`, segment.Format(nil).Name)
 	skipped := formattest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
 	assert.Equal(t, segment.SkipGroup, skipped.Skip)

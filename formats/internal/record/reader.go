@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/internal/resume"
 )
 
 // Converter makes events of records. One goroutine at a time uses it.
@@ -21,8 +22,13 @@ type Converter interface {
 }
 
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
-// options it refuses every record.
+// options it refuses every record. The version of the mapping is among the options.
 func Format[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
+	return AsIs(name, resume.WithMapping(options, formats.MappingVersion), fault, newConverter)
+}
+
+// AsIs is Format for records that need no mapping to be PostHog's.
+func AsIs[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
 	if fault != nil {
 		fault = fmt.Errorf("%s: options: %w", name, fault)
 	}
