@@ -1,7 +1,7 @@
 // Package useragent reads user agents into the values that PostHog's live events have, so that an imported history and the events after
 // it fall into the same rows of a report. Give a parser to the options of a vendor's format:
 //
-//	options := &segment.Options{UserAgent: useragent.Cached(10_000)}
+//	options.UserAgent = useragent.Cached(10_000)
 //
 // It is a separate module, since it needs github.com/mileusna/useragent (MIT licence), which finds the common browsers, the system and
 // its version, and bots. The rules of this package put PostHog's names in place of the library's, and correct it where posthog-js says
