@@ -93,7 +93,7 @@ downloads such days again.`,
 			if m.ServiceAccount == "" {
 				variable = "MIXPANEL_API_SECRET"
 			}
-			if m.Secret, err = a.secret("--secret-file", "", secretFile, variable); err != nil {
+			if m.Secret, err = a.Secret("--secret-file", "", secretFile, variable); err != nil {
 				return err
 			}
 			if zone != "" {
@@ -134,10 +134,10 @@ ago. A day that is too large for one answer is downloaded in pieces, down to an
 hour.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			v.Region, v.Host = f.region, f.host
-			if v.APIKey, err = a.secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {
+			if v.APIKey, err = a.Secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {
 				return err
 			}
-			if v.SecretKey, err = a.secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
+			if v.SecretKey, err = a.Secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
 				return err
 			}
 			return a.fetch(cmd.Context(), v, &f, args[0], input{Format: "amplitude"}, false)

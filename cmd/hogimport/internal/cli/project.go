@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -69,12 +68,12 @@ func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.Env("POSTHOG_
 // key and the project's id), or both. It also uses settings that are known but not required.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", shell.Version())}, more...)
-	where, err := hostOptions(a.host(p), p.captureHost)
+	where, err := shell.Hosts(a.host(p), p.captureHost)
 	if err != nil {
 		return nil, err
 	}
 	options = append(options, where...)
-	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
+	key, err := a.Secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
 	if err != nil {
 		return nil, err
 	}
@@ -84,7 +83,7 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 	case sends:
 		return nil, shell.UsageError("the project API key is missing", "set POSTHOG_PROJECT_API_KEY to the phc_… key of the project's settings, or give --project-key-file FILE")
 	}
-	personal, err := a.secret("--personal-key-file", p.personal, p.personalFile, "POSTHOG_PERSONAL_API_KEY")
+	personal, err := a.Secret("--personal-key-file", p.personal, p.personalFile, "POSTHOG_PERSONAL_API_KEY")
 	if err != nil {
 		return nil, err
 	}
@@ -109,48 +108,6 @@ func (a *app) canAsk(p *project) bool {
 	return hasKey && a.projectID(p) != ""
 }
 
-// secret returns a key: the flag's value, the content of a file, or the value of a variable.
-func (a *app) secret(flag, value, file, variable string) (string, error) {
-	if name, isFile := strings.CutPrefix(value, "@"); isFile {
-		file, value = name, ""
-	}
-	if value != "" || file == "" {
-		return strings.TrimSpace(cmp.Or(value, a.Env(variable))), nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", shell.UsageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that holds the key and nothing else")
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-// hostOptions returns the options for a host in the form that users write.
-func hostOptions(host, capture string) ([]hogapi.Option, error) {
-	var options []hogapi.Option
-	if capture != "" {
-		options = append(options, hogapi.WithCaptureURL(capture))
-	}
-	name := strings.ToLower(host)
-	if u, err := url.Parse(host); err == nil && u.Host != "" {
-		name = strings.ToLower(u.Hostname())
-	}
-	switch name {
-	case "":
-		if capture != "" {
-			return options, nil
-		}
-		return nil, shell.UsageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own")
-	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
-	case "eu", "eu.posthog.com", "eu.i.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionEU)), nil
-	}
-	if !strings.Contains(host, "://") {
-		return nil, shell.UsageError(fmt.Sprintf("--host %q is neither a region nor a URL", host), "give us, eu, or a URL such as https://posthog.example.com")
-	}
-	return append(options, hogapi.WithBaseURL(host)), nil
-}
-
 // shareOfRejects is a share as the library writes it.
 var shareOfRejects = regexp.MustCompile(`MaxRejectShare \(([0-9.e-]+)\)`)
 
@@ -165,29 +122,6 @@ func inFlags(err error) string {
 		text = strings.Replace(text, string(ops.Do)+": "+status, status, 1)
 	}
 	return page.Plain(page.InFlags(text))
-}
-
-// checkKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.
-func (a *app) checkKeys(args []string) error {
-	isShown := false
-	for _, arg := range args {
-		value := arg
-		if strings.HasPrefix(arg, "--") {
-			_, value, _ = strings.Cut(arg, "=")
-		}
-		if _, err := os.Stat(value); err == nil {
-			continue // the name of a file
-		}
-		if strings.HasPrefix(value, "phx_") {
-			return shell.UsageError("a personal API key is among the arguments, where every user of this machine can see it",
-				"put it into POSTHOG_PERSONAL_API_KEY, or into a file and give --personal-key-file FILE. If others use this machine, make a new key in PostHog and delete this one")
-		}
-		isShown = isShown || strings.HasPrefix(value, "phc_")
-	}
-	if isShown {
-		a.Warn("the project API key is among the arguments, where every user of this machine can see it: better POSTHOG_PROJECT_API_KEY, --project-key-file FILE, or --project-key @FILE")
-	}
-	return nil
 }
 
 type target struct {
@@ -207,7 +141,7 @@ func (a *app) targetOf(client *hogapi.Client, p *project) target {
 
 // keyDigest identifies a project key, since keys are not kept. It returns "" without a key.
 func (a *app) keyDigest(p *project) string {
-	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
+	key, err := a.Secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
 	if err != nil || key == "" {
 		return ""
 	}

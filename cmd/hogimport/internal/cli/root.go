@@ -46,7 +46,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer a.Signals.End()
 	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
 	root.SetArgs(args)
-	if err := a.checkKeys(args); err != nil {
+	if err := a.CheckKeys(args); err != nil {
 		return a.End(err)
 	}
 	return a.End(root.ExecuteContext(ctx))

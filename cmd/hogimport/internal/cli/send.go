@@ -5,10 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
@@ -30,9 +27,9 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		if err != nil {
 			return hogapi.Receipt{}, err
 		}
-		defer server.close()
+		defer server.Close()
 		w.metrics = server
-		meter.Say("Metrics are at " + server.address + ".")
+		meter.Say("Metrics are at " + server.Address + ".")
 	}
 	before, found, err := s.progress()
 	was, hasRun := before, found
@@ -230,42 +227,20 @@ func (w *watcher) keep(change func(*kept)) {
 	_ = w.state.save() // only for display: a full disk stops the import by its checkpoint
 }
 
-// metrics serves the numbers of a run in the text form of Prometheus.
+// metrics are the numbers of a run, which Prometheus reads.
 type metrics struct {
-	address string // its URL
-	id      string
-	server  *http.Server
+	*shell.Metrics
+
+	id string
 
 	mu    sync.Mutex
 	stats hogapi.Stats
 }
 
-// serveMetrics listens at an address: on this machine only, unless it names another host.
-func serveMetrics(ctx context.Context, address, id string) (*metrics, error) {
-	if !strings.Contains(address, ":") {
-		address = ":" + address
-	}
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, shell.UsageError(fmt.Sprintf("--metrics %s: cannot listen there: %v", address, err), "give a free address of this machine, such as :9464")
-	}
-	m := &metrics{address: "http://" + listener.Addr().String() + "/metrics", id: id}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.write(w)
-	})
-	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		if err := m.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return // the import matters more than its numbers
-		}
-	}()
-	return m, nil
+func serveMetrics(ctx context.Context, address, id string) (m *metrics, err error) {
+	m = &metrics{id: id}
+	m.Metrics, err = shell.ServeMetrics(ctx, address, m.write)
+	return m, err
 }
 
 func (m *metrics) set(s hogapi.Stats) {
@@ -273,8 +248,6 @@ func (m *metrics) set(s hogapi.Stats) {
 	defer m.mu.Unlock()
 	m.stats = s
 }
-
-func (m *metrics) close() { _ = m.server.Close() }
 
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()

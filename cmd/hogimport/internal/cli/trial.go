@@ -128,7 +128,7 @@ func (t *trial) otherProject(ctx context.Context) error {
 	if t.project.key == "" && t.project.keyFile == "" {
 		return shell.UsageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
 	}
-	key, err := t.secret("--project-key", t.project.key, t.project.keyFile, "")
+	key, err := t.Secret("--project-key", t.project.key, t.project.keyFile, "")
 	if err != nil {
 		return err
 	}
