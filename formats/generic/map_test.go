@@ -242,7 +242,7 @@ func TestMappingsThatCannotBeUnderstood(t *testing.T) {
 		"time=":                         "     ^ a name is missing",
 		"time=properties.":              "                ^ a name is missing",
 		"time=properties..time":         "                ^ a name is missing",
-		"time=when|unx":                 "          ^ want unix, unixms, unixus, layout:…, number or json",
+		"time=when|unx":                 "          ^ want unix, unixms, unixus, unixns, layout:…, zone:…, number, text, bool, json, table:…",
 		"time=when|":                    "          ^ want unix",
 		"time=when|number":              "          ^ the time is read by unix",
 		"time=when|layout:dd.mm":        "                 ^ a layout is how 2 January 2006",
