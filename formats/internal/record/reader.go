@@ -144,7 +144,8 @@ func (r *Reader) Get(name string) []byte {
 }
 
 // Identify sets the person of an event: the user, or else the visitor, who is the anonymous id
-// where the record has both. It reports whether the record has one of them.
+// where the record has both. A user without a visitor is one of the UserIDs, so that it is known for no visitor. Identify reports
+// whether the record has one of both.
 func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField string, visitorRaw []byte) (hasID bool, err error) {
 	user, err := ID(userField, userRaw)
 	if err != nil {
@@ -160,6 +161,9 @@ func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField s
 		ev.DistinctID = user
 		if visitor != user {
 			ev.AnonymousID = visitor
+		}
+		if visitor == "" {
+			ev.UserIDs = []string{user}
 		}
 	}
 	return ev.DistinctID != "", nil
