@@ -15,6 +15,16 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
+// The library in an event tells whether a visitor's browser or a server has sent it.
+func ExampleIsOfServer() {
+	for _, lib := range []string{"analytics.js", "analytics-python"} {
+		fmt.Println(lib, formats.IsOfServer(hogapi.Event{Name: "visit", Properties: map[string]any{"$lib": lib}}))
+	}
+	// Output:
+	// analytics.js false
+	// analytics-python true
+}
+
 // Files that are not in the order of their events are sorted, and the ids of a person are joined
 // before their events come.
 func Example() {
@@ -89,6 +99,34 @@ func ExampleCheck() {
 	// distinct ids: map[e-mail:1 number:2]
 	// uuids: map[content:1 id:2] double: 1
 	// kept: map[plan:3]
+}
+
+// Events of a vendor without sessions get them: half an hour of silence ends one.
+func ExampleSessions() {
+	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	rows := func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+		for i, minute := range []int{0, 29, 60} { // in the order of time
+			if place := int64(i + 1); place > after.Offset {
+				at := start.Add(time.Duration(minute) * time.Minute)
+				events = append(events, hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at, Position: hogapi.Position{Offset: place}})
+			}
+		}
+		return events, hogapi.Position{Offset: 3}, nil
+	}
+	source := formats.Sessions(hogapi.PagedSource("visits", rows), &formats.SessionOptions{
+		OnEnd: func(c formats.SessionCounts) { fmt.Println(c.Sessions, "sessions of", c.Events, "events") },
+	})
+	for ev, err := range source.Events(context.Background(), hogapi.Position{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ev.Timestamp.Format(time.TimeOnly), string(ev.RawProperties))
+	}
+	// Output:
+	// 12:00:00 {"$session_id":"018f3406-9e00-7df3-bc24-ca6e1a7c2d4b"}
+	// 12:29:00 {"$session_id":"018f3406-9e00-7df3-bc24-ca6e1a7c2d4b"}
+	// 13:00:00 {"$session_id":"018f343d-8c80-7df3-bc24-ca6e1a7c2d4b"}
+	// 2 sessions of 3 events
 }
 
 // A session of a tool of one's own gets an id that PostHog's web analytics counts.
