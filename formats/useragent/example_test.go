@@ -3,7 +3,6 @@ package useragent_test
 import (
 	"fmt"
 
-	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/useragent"
 )
 
@@ -16,7 +15,7 @@ func ExampleParse() {
 }
 
 func ExampleCached() {
-	var parse formats.AgentParser = useragent.Cached(10_000)
+	parse := useragent.Cached(10_000)
 	for range 3 { // parsed once
 		fmt.Println(parse("Mozilla/5.0 (X11; Linux x86_64; rv:121.0) Gecko/20100101 Firefox/121.0").Browser)
 	}
