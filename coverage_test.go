@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -106,6 +107,52 @@ func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, c.Intervals, continued.Intervals)
 	assert.LessOrEqual(t, len(server.Calls())-before, 4)
+}
+
+// A coverage is continued from the time up to which it knows the runs, and does not judge the future.
+func TestCoverageOfOtherTimes(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	client, p := server.Client(t), server.Project(hogapitest.DefaultProject)
+	id := exportOf(p, 200, hogapitest.Export{}, nil)
+	past, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(-100 * time.Hour)})
+	require.NoError(t, err)
+	c, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: past})
+	require.NoError(t, err)
+	assert.Empty(t, exceptCompleted(states(c)))
+	assert.Len(t, c.Intervals, 200)
+
+	p.EditExport(id, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
+	c, err = client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(5 * time.Hour)})
+	require.NoError(t, err)
+	assert.Equal(t, coverageNow, c.To)
+	assert.Empty(t, c.Gaps(), c)
+
+	const nothing = "\nno interval exported, and none missing"
+	for want, x := range map[string]hogapitest.Export{
+		nothing: {StartAt: coverageNow.Add(time.Hour), Created: coverageNow.Add(-48 * time.Hour)}, nothing + "; 1 not over yet": {Created: coverageNow.Add(-30 * time.Minute)},
+	} {
+		c, err = client.BatchExports.Coverage(t.Context(), p.AddExport(x), nil)
+		require.NoError(t, err)
+		assert.True(t, strings.HasSuffix(c.String(), want), c)
+	}
+}
+
+// A newer version may know other ways to choose rows and other statuses.
+func TestCoverageSinceANewerVersion(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	id := exportOf(server.Project(hogapitest.DefaultProject), 100, hogapitest.Export{}, nil)
+	since, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	since.Intervals[0].Runs[0].Rows, since.Intervals[1].Runs[0].Status = "by_name", "Doubtful"
+	since.Intervals[2].State = "doubtful"
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: since})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"100 completed by timestamp"}, exceptCompleted(states(c)), "the run with an unknown status was read again")
+
+	assert.Len(t, coverage.Outcomes, 10)
+	for status := range coverage.Outcomes {
+		assert.True(t, hogapi.RunStatus(status).IsKnown(), status)
+	}
 }
 
 // Without the activity log, what the runs do not explain is not called never scheduled.
