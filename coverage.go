@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -77,9 +78,9 @@ type Coverage struct {
 	Interval    Interval           `json:"interval"`
 	From        time.Time          `json:"from"`
 	To          time.Time          `json:"to"`
-	CheckedAt   time.Time          `json:"checked_at"`
-	Intervals   []CoverageInterval `json:"intervals"` // in the order of their ends
-	Notes       []string           `json:"notes"`     // what was not read, and what Coverage cannot know
+	CheckedAt   time.Time          `json:"checked_at"` // by the service's clock
+	Intervals   []CoverageInterval `json:"intervals"`  // in the order of their ends
+	Notes       []string           `json:"notes"`      // what was not read, and what Coverage cannot know
 }
 
 // CoverageInterval is an interval of the schedule, or a time that no interval of it contains.
@@ -164,12 +165,13 @@ func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, 
 	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, selected.check(exportID))); err != nil {
 		return nil, err
 	}
-	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected, now: s.client.core.now().UTC()}
-	export, err := s.Get(ctx, exportID, r.options...)
+	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected}
+	var reply Reply
+	export, err := s.Get(ctx, exportID, append(slices.Clip(r.options), WithReply(&reply))...)
 	if err != nil {
 		return nil, err
 	}
-	r.export = export
+	r.export, r.now = export, httptry.DateOr(reply.Header, s.client.core.now())
 	return r.read(ctx)
 }
 

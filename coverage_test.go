@@ -137,6 +137,22 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 	}
 }
 
+// The clock of this machine may be wrong: the service's counts.
+func TestCoverageByTheClockOfTheService(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	id := exportOf(server.Project(hogapitest.DefaultProject), 200, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
+	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		client := server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(off) }))
+		c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+		require.NoError(t, err)
+		assert.Equal(t, coverageNow, c.CheckedAt)
+		assert.Equal(t, []string{"110 never scheduled"}, exceptCompleted(states(c)))
+		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
+	}
+}
+
 // A newer version may know other ways to choose rows and other statuses.
 func TestCoverageSinceANewerVersion(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))

@@ -91,7 +91,7 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 			}
 			return orDefault(state).Files, isOver || errors.Is(err, ErrNotFound), err
 		},
-		File: func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
+		File:   func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
 		IsGone: func(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrNotFound) },
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {

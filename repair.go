@@ -16,6 +16,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -144,11 +145,12 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		return nil, err
 	}
 	options = append(slices.Clip(options), onlyHeader)
-	export, err := s.Get(ctx, c.ExportID, options...)
+	var reply Reply
+	export, err := s.Get(ctx, c.ExportID, append(slices.Clip(options), WithReply(&reply))...)
 	if err != nil {
 		return nil, err
 	}
-	now, line := s.client.core.now().UTC(), cmp.Or(selected.AgeLine, defaultAge)
+	now, line := httptry.DateOr(reply.Header, s.client.core.now()), cmp.Or(selected.AgeLine, defaultAge)
 	if _, err := s.client.Backfills.List(ctx, c.ExportID, nil, options...); hasNoRecords(err) {
 		line = 0
 	} else if err != nil {

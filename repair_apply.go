@@ -333,7 +333,7 @@ func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error
 func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *RepairStep, part coverage.Span) error {
 	bounds, err := r.export.BackfillRange(part.Start, part.End)
 	if err != nil {
-		return err
+		return errtext.Errorf("a part of this time was exported since the plan, so plan again: %v", err)
 	}
 	step.Ticket, step.BegunAt = nil, r.now()
 	if err := r.save(step, RepairBegun, ""); err != nil {
