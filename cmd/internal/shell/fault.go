@@ -70,7 +70,7 @@ func UnknownCommand(program string, err error) *Fault {
 			similar = "did you mean " + strings.Join(strings.Fields(names), " or ") + "? Or "
 		}
 		return &Fault{Code: CodeUsage, Text: text, Todo: similar + "see " + program + " --help", Err: err}
-	case strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
+	case strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "), strings.HasPrefix(text, "required flag"), strings.HasPrefix(text, "if any flags in the group"):
 		return &Fault{Code: CodeUsage, Text: text, Todo: "see " + program + " --help", Err: err}
 	}
 	return nil

@@ -21,6 +21,7 @@ type download struct {
 	from, to, model, format, of string
 	include, exclude            []string
 	maxGiB                      float64
+	every                       time.Duration
 }
 
 func newDownloadCommand(a *app) *cobra.Command {
@@ -44,6 +45,7 @@ Killed and started again, it continues: whole files stay.`,
 	f.StringVar(&d.format, "format", "parquet", "the `FORMAT` of the files: parquet or jsonl")
 	f.StringArrayVar(&d.include, "include", nil, "only events of this `NAME`; can be repeated")
 	f.StringArrayVar(&d.exclude, "exclude", nil, "no events of this `NAME`; can be repeated")
+	f.DurationVar(&d.every, "every", 0, "the `TIME` between two looks at a file download; default: 5s, growing to 30s")
 	const most = 256
 	f.Float64Var(&d.maxGiB, "max-gib", most, "end after this `NUMBER` of GiB; the same command continues")
 	return cmd
@@ -114,7 +116,7 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 		}
 		meter.Phase(fmt.Sprintf("download: %d%%, %s%s", share, begun.Format(clock), state))
 	}
-	o.Watch = &hogapi.WatchOptions{OnLook: func(look hogapi.LookInfo) { show(": " + look.State) }}
+	o.Watch = &hogapi.WatchOptions{Interval: d.every, MaxInterval: d.every, OnLook: func(look hogapi.LookInfo) { show(": " + look.State) }}
 	type file struct {
 		Path  string    `json:"path"`
 		Start time.Time `json:"start"`

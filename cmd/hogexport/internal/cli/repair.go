@@ -27,6 +27,7 @@ type repair struct {
 	cache     string
 	yes       bool
 	maxRows   int64
+	every     time.Duration
 	unpause   bool
 	unknown   bool
 	savedPlan string // the file that the plan is kept in
@@ -60,6 +61,7 @@ same --apply, repair continues and begins nothing twice. Without --plan and
 	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan that exports more than this `NUMBER` of rows again, or an unknown number of them")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end, without a backfill")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
+	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
 	bindCache(cmd, &r.cache)
 	cmd.MarkFlagsMutuallyExclusive("plan", "apply")
 	return cmd
@@ -298,7 +300,7 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, plan *hoga
 	if err := save(plan); err != nil {
 		return nil, err
 	}
-	watch := &hogapi.WatchOptions{OnLook: func(look hogapi.LookInfo) {
+	watch := &hogapi.WatchOptions{Interval: r.every, MaxInterval: r.every, OnLook: func(look hogapi.LookInfo) {
 		done := len(plan.Steps) - stepsLeft(plan)
 		meter.Phase(fmt.Sprintf("repair: %d of %d steps done, %s: %s", done, len(plan.Steps), look.Of, look.State))
 	}}

@@ -44,15 +44,12 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	s := status{
 		ID: e.ID, Name: e.Name, Model: string(e.Model), Destination: string(e.Destination.Type), Interval: string(e.Interval), State: stateActive,
 	}
-	window := coverage.PauseWindow(s.Interval)
-	byUpdate := slices.Clone(runs)
-	slices.SortStableFunc(byUpdate, func(a, b hogapi.Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
-	for _, run := range byUpdate[:min(window, len(byUpdate))] {
+	for _, run := range newestUpdates(runs, s.Interval) {
 		if run.Status == hogapi.RunStatusFailed {
 			s.Failures++
 		}
 	}
-	s.IsAtLeast = len(runs) < window && len(runs) >= mostLatestRuns
+	s.IsAtLeast = len(runs) < coverage.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
 	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
 	limit := stuckAfter(s.Interval)
 	for i := range runs { // the newest first
@@ -85,6 +82,13 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		s.State = stateFailing
 	}
 	return s
+}
+
+// newestUpdates returns the runs that count towards a pause of the export.
+func newestUpdates(runs []hogapi.Run, interval string) []hogapi.Run {
+	newest := slices.Clone(runs)
+	slices.SortStableFunc(newest, func(a, b hogapi.Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
+	return newest[:min(coverage.PauseWindow(interval), len(newest))]
 }
 
 // mostLatestRuns is how many runs the list of exports has for each.

@@ -112,15 +112,15 @@ type monitor struct {
 
 // watched is an export, and everything that is known about its past.
 type watched struct {
-	Status   status     `json:"status"`
-	Settings string     `json:"settings"`
-	From     time.Time  `json:"from"`     // the begin of the known past
-	Covered  time.Time  `json:"covered"`  // up to where each interval was looked at
-	Exported time.Time  `json:"exported"` // the end of the newest interval that is exported
-	Open     []interval `json:"open"`     // intervals before Covered that are not exported
-	Failed   time.Time  `json:"failed"`   // the newest change of a failed run that was counted
-	ReadAt   time.Time  `json:"read_at"`  // when the runs were read
-	Failures int        `json:"failures"` // among the runs that count, when they were read
+	Status   status      `json:"status"`
+	Settings string      `json:"settings"`
+	From     time.Time   `json:"from"`     // the begin of the known past
+	Covered  time.Time   `json:"covered"`  // up to where each interval was looked at
+	Exported time.Time   `json:"exported"` // the end of the newest interval that is exported
+	Open     []interval  `json:"open"`     // intervals before Covered that are not exported
+	Failed   time.Time   `json:"failed"`   // the newest change of a failed run that was counted
+	ReadAt   time.Time   `json:"read_at"`  // when the runs were read
+	Failures []time.Time `json:"failures"` // of the runs that count towards a pause, when they were read
 }
 
 // interval is an interval with its state.
@@ -201,7 +201,7 @@ func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
 	if to := next.Status.ExportedTo; to != nil && to.After(next.Exported) {
 		next.Exported = *to
 	}
-	next.Status.Failures = max(next.Status.Failures, next.Failures)
+	next.Status.Failures = max(next.Status.Failures, next.recentFailures(e, now))
 	next.Status.FailuresLeft = max(0, coverage.PauseAfter-next.Status.Failures)
 	m.mu.Lock()
 	m.watched[e.ID] = next
@@ -220,19 +220,27 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 	for i := range runs {
 		run := &runs[i]
 		switch {
-		case run.Status.IsFailure() && run.LastUpdatedAt.After(x.Failed), run.Backfill != nil && run.Status.IsTerminal() && run.LastUpdatedAt.After(x.ReadAt):
+		case isBad(run.Status) && run.LastUpdatedAt.After(x.Failed), run.Backfill != nil && run.Status.IsTerminal() && run.LastUpdatedAt.After(x.ReadAt):
 			isTold = false
-		case run.Status == hogapi.RunStatusCompleted && run.DataIntervalEnd.After(x.Covered) && run.DataIntervalStart != nil && !run.DataIntervalStart.After(x.Covered):
+		case run.Status != hogapi.RunStatusCompleted || !run.DataIntervalEnd.After(x.Covered) || run.DataIntervalStart == nil:
+		case !run.DataIntervalStart.After(x.Covered):
 			x.Covered = run.DataIntervalEnd.UTC()
+		case run.LastUpdatedAt.After(x.ReadAt): // there is a hole before it
+			isTold = false
 		}
 	}
-	const oftener = 15 * time.Minute // than this, the runs of an export with a hole are not read
+	const dueEvery, openEvery = 15 * time.Minute, 6 * time.Hour // a repair shows among the newest runs
 	isDue := !e.Paused && now.After(x.Covered.Add(x.patience(e)))
-	hasOpen := len(x.Open) > 0 || e.Paused || x.Failures > x.Status.Failures // which leave the window in time
-	if (isDue || hasOpen && now.Sub(x.ReadAt) > 4*oftener) && now.Sub(x.ReadAt) > oftener {
+	hasOpen := len(x.Open) > 0 || e.Paused
+	if isDue && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
 		return false
 	}
 	return isTold
+}
+
+// isBad reports whether a run with this status is over and has not exported its interval.
+func isBad(status hogapi.RunStatus) bool {
+	return status.IsTerminal() && status != hogapi.RunStatusCompleted
 }
 
 // patience is how long after the last covered interval the next one is due to be exported.
@@ -251,7 +259,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 	if err != nil {
 		return err
 	}
-	x.From, x.ReadAt, x.Open, x.Covered, x.Failures = c.From, now, nil, c.From, 0
+	x.From, x.ReadAt, x.Open, x.Covered, x.Failures = c.From, now, nil, c.From, nil
 	for _, i := range c.Intervals {
 		switch {
 		case i.State.IsGap():
@@ -267,7 +275,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		}
 	}
 	for i := range e.LatestRuns {
-		if run := &e.LatestRuns[i]; run.Status.IsFailure() && run.LastUpdatedAt.After(x.Failed) {
+		if run := &e.LatestRuns[i]; isBad(run.Status) && run.LastUpdatedAt.After(x.Failed) {
 			x.Failed = run.LastUpdatedAt.UTC()
 		}
 	}
@@ -283,8 +291,24 @@ func (m *monitor) countFailures(ctx context.Context, e *hogapi.BatchExport, x *w
 	if err != nil {
 		return err
 	}
-	x.Failures = statusOf(e, page.Results, m.now()).Failures
+	for _, run := range newestUpdates(page.Results, string(e.Interval)) {
+		if run.Status == hogapi.RunStatusFailed {
+			x.Failures = append(x.Failures, run.LastUpdatedAt.UTC())
+		}
+	}
 	return nil
+}
+
+// recentFailures counts the failures that may still count towards a pause: the service looks at a number of newest
+// runs, which take about as many intervals.
+func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
+	step, _ := coverage.Step(string(e.Interval))
+	for _, at := range x.Failures {
+		if now.Sub(at) < time.Duration(coverage.PauseWindow(string(e.Interval)))*step {
+			n++
+		}
+	}
+	return n
 }
 
 func (m *monitor) path() string { return filepath.Join(m.store.folder, "watch.json") }
