@@ -2,6 +2,7 @@ package formats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/survey"
 )
 
 // CheckOptions are the options of [Check].
@@ -21,6 +23,9 @@ type CheckOptions struct {
 	// Client counts the events that its project has on the days of the files. It needs a personal API key with the
 	// scope query:read. By default, they are not counted.
 	Client *hogapi.Client
+	// Web predicts what web analytics will show, as [WebAnalytics] does, of the events that would be sent. The default is
+	// no prediction.
+	Web *WebAnalyticsOptions
 	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
 	// times are local. The default is no test.
 	Test RecordTest
@@ -50,6 +55,7 @@ type CheckReport struct {
 	Hours       float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
 	Held        []HeldDay        `json:"held,omitempty"` // the days in which the project has events
 	CutFrom     string           `json:"cut,omitempty"`  // see Cut
+	Web         *WebReport       `json:"web,omitempty"`  // the prediction of CheckOptions.Web; nil if the check failed
 }
 
 // Where uuids come from.
@@ -97,8 +103,9 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	if format.Convert == nil {
 		inspected.Convert = nil // which is refused
 	}
-	check, err := hogapi.Check(ctx, hogapi.FileSource(inspected, paths...), o.Import)
+	check, web, err := CheckWeb(ctx, hogapi.FileSource(inspected, paths...), o.Import, o.Web)
 	r := look.report(check)
+	r.Web = web
 	r.Format, r.Zone = format.Name, o.Zone.String()
 	r.OldestLocal, r.NewestLocal = r.Oldest.In(o.Zone), r.Newest.In(o.Zone)
 	r.Hours = hours(r.Good, o.Import.Rate)
@@ -108,6 +115,30 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	r.Held, err = Held(ctx, o.Client, r.CheckReport)
 	r.CutFrom = r.Cut()
 	return r, err
+}
+
+// CheckWeb is hogapi.Check for any source, with a prediction of what web analytics will show of the events that would be
+// sent. If web is nil, there is no prediction. With an error there is one only if the whole source was read, as after
+// too many rejects.
+func CheckWeb(ctx context.Context, source hogapi.Source, options *hogapi.ImportOptions, web *WebAnalyticsOptions) (hogapi.CheckReport, *WebReport, error) {
+	if web == nil {
+		report, err := hogapi.Check(ctx, source, options)
+		return report, nil, err
+	}
+	w := NewWebAnalytics(web)
+	report, err := hogapi.Check(survey.Watched(ctx, func(event any, isCopy bool) {
+		if ev, ok := event.(*hogapi.Event); ok && !isCopy {
+			w.Add(ev)
+		}
+	}), source, options)
+	if _, isStop := errors.AsType[*hogapi.StopError](err); err != nil && !isStop {
+		return report, nil, errors.Join(err, w.Close())
+	}
+	predicted, failed := w.Report(ctx)
+	if failed != nil {
+		return report, nil, errors.Join(err, fmt.Errorf("predicting web analytics: %w", failed))
+	}
+	return report, &predicted, err
 }
 
 // hours is how long events take at a rate.

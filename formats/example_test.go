@@ -169,3 +169,23 @@ func ExampleHeld() {
 	}
 	// Output: 2024-05-01: the project has 1, the table has 1
 }
+
+// Before an import, the numbers of web analytics are compared with the vendor's own charts.
+func ExampleWebAnalytics() {
+	web := formats.NewWebAnalytics(nil)
+	at := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	for i, page := range []string{"/", "/pricing"} {
+		web.Add(&hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at.Add(time.Duration(i) * time.Minute), Properties: map[string]any{
+			"$session_id": "018f3406-9e00-7000-8000-000000000001", "$current_url": "https://shop.example" + page, "$referring_domain": "www.google.com",
+		}})
+	}
+	report, err := web.Report(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range report.Months {
+		fmt.Println(m.Month, m.Visitors, "visitor", m.Views, "views", m.Sessions, "session", m.Bounces, "bounces", m.AverageSeconds, "seconds", m.Channels, m.Entries, m.Exits)
+	}
+	// Output:
+	// 2024-05 1 visitor 2 views 1 session 0 bounces 60 seconds map[Organic Search:1] map[/:1] map[/pricing:1]
+}
