@@ -107,7 +107,7 @@ type webText struct {
 
 func (t *webText) value() string {
 	if t.raw != nil {
-		return textOfRaw(t.raw)
+		return webTextOfRaw(t.raw)
 	}
 	return t.text
 }
@@ -134,7 +134,7 @@ func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, p *webProperties) {
 		known, first := w.property(name), firstOf(value)
 		*known.types.of(first)++
 		if known.field != fieldNone && first != 'n' {
-			p[known.field] = webText{text: textOf(value), isSet: true}
+			p[known.field] = webText{text: webTextOf(value), isSet: true}
 		}
 	}
 	if len(ev.RawProperties) == 0 {
@@ -216,8 +216,8 @@ func firstOf(value any) byte {
 	}
 }
 
-// textOf returns a value as PostHog's sessions table has it: a text, or the JSON of other values.
-func textOf(value any) string {
+// webTextOf returns a value as PostHog's sessions table has it: a text, or the JSON of other values.
+func webTextOf(value any) string {
 	switch v := value.(type) {
 	case string:
 		return v
@@ -228,10 +228,10 @@ func textOf(value any) string {
 	if err != nil {
 		return fmt.Sprint(value)
 	}
-	return textOfRaw(text)
+	return webTextOfRaw(text)
 }
 
-func textOfRaw(value []byte) string {
+func webTextOfRaw(value []byte) string {
 	if len(value) < 2 || value[0] != '"' {
 		return string(value)
 	}

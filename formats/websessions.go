@@ -74,7 +74,7 @@ const (
 	mostText     = 4 << 20 // bytes
 	foldMemory   = 4 << 20 // bytes of sessions that are sorted in memory at once
 	longestPath  = 200     // bytes
-	idKey        = len(uuid.UUID{})
+	webKey        = len(uuid.UUID{})
 )
 
 // add adds an event of a session.
@@ -141,7 +141,7 @@ func (f *webFold) spill() (err error) {
 		if f.dir, err = newTempFolder("hogapi-web-"); err != nil {
 			return err
 		}
-		f.sorter, err = extsort.Open(f.dir.path+"/sessions", extsort.Options{Name: "sessions", Key: idKey, Memory: foldMemory})
+		f.sorter, err = extsort.Open(f.dir.path+"/sessions", extsort.Options{Name: "sessions", Key: webKey, Memory: foldMemory})
 		if err != nil {
 			return err
 		}
@@ -181,8 +181,8 @@ func (f *webFold) each(ctx context.Context, see func(*webSession)) error {
 	var last *webSession
 	var damaged error
 	read := f.sorter.Read(0, func(item []byte, _ int64) bool {
-		s := webSession{ID: uuid.UUID(item[:idKey])}
-		if damaged = json.Unmarshal(item[idKey:], &s); damaged != nil || ctx.Err() != nil {
+		s := webSession{ID: uuid.UUID(item[:webKey])}
+		if damaged = json.Unmarshal(item[webKey:], &s); damaged != nil || ctx.Err() != nil {
 			return false
 		}
 		switch {
