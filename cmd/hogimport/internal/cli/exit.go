@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -102,6 +103,9 @@ func (e *importError) unfit(unfit *hogapi.InputError) *shell.Fault {
 	case strings.Contains(unfit.Field, "begun with the source"):
 		f.Text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
 		f.Todo = "give the files that it began with, unchanged and in the same order; " + another
+	case strings.Contains(unfit.Field, "begun with the mapping"):
+		was, _ := strconv.Atoi(unfit.Value)
+		return mappingFault(e.state.dir, was)
 	case strings.Contains(unfit.Field, "begun with the project"):
 		f.Code = shell.CodeProject
 		f.Text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)

@@ -75,6 +75,9 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := of.checkMapping("its rejects"); err != nil {
+		return err
+	}
 	corrected := of.kept.Input
 	corrected.correct(&r.input, cmd.Flags())
 	corrected.Sort, corrected.Links = false, false

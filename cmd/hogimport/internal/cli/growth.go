@@ -276,7 +276,10 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 			lastOld = i
 		}
 	}
+	_, isOther := s.hasOtherMapping()
 	switch {
+	case isOther:
+		return "another release began it, which makes other properties"
 	case s.kept.Input.Sort:
 		return "it is sorted as a whole"
 	case s.kept.Input.Links:

@@ -617,3 +617,18 @@ func TestFilesThatGrow(t *testing.T) {
 		}
 	}
 }
+
+// Formats that convert nothing go on with an import of any release.
+func TestMappings(t *testing.T) {
+	t.Parallel()
+	for name := range vendors {
+		in := input{Format: name, Map: []string{"event=a", "person=b", "time=c|unix"}}
+		want := formats.MappingVersion
+		if name == "jsonl" || name == "posthog" || isMapped(name) {
+			want = 0
+		}
+		assert.Equal(t, want, in.mapping(), name)
+		_, isOther := (&state{kept: kept{Input: in}}).hasOtherMapping()
+		assert.Equal(t, want != 0, isOther, name)
+	}
+}

@@ -189,10 +189,15 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, err error) {
 	if len(r.input.Files) == 0 && r.state != "" && isStarted(r.state) {
 		s, err := openState(ctx, r.state)
-		if err == nil {
-			r.input = s.kept.Input
+		if err != nil {
+			return s, false, err
 		}
-		return s, false, err
+		r.input = s.kept.Input
+		if _, isOther := s.hasOtherMapping(); isOther && s.hasSentNothing() {
+			s.isChanged = true
+			return s, true, nil
+		}
+		return s, false, s.checkMapping(theRest)
 	}
 	if err := r.input.check(ctx); err != nil {
 		return nil, false, err
@@ -220,6 +225,9 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	}
 	names := s.kept.Input.differences(&asked)
 	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
+	if s.hasSentNothing() && !s.isChanged {
+		_, s.isChanged = s.hasOtherMapping()
+	}
 	isAnotherID := r.importID != "" && r.importID != s.kept.ID
 	last, _, _ := s.progress()
 	if s.hasSentNothing() && (s.isChanged || isAnotherID || last.Ended != isInterrupted) { // so all may be corrected
@@ -237,7 +245,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 			"give the same flags to continue it. To import with others, give another folder with --state DIR: "+otherID(names))
 	}
 	s.kept.Input.Files = asked.Files
-	return s, false, nil
+	return s, false, s.checkMapping(theRest)
 }
 
 // agree checks a sample, shows it and asks whether to begin.
@@ -310,7 +318,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		return s.grow(found)
 	}
 	s.kept.Skipped = found.places()
-	s.kept.Links, s.kept.IsExact = 0, found.isAll
+	s.kept.Links, s.kept.IsExact, s.kept.Mapping = 0, found.isAll, s.kept.Input.mapping()
 	s.kept.Total, s.kept.target, s.kept.Begun, s.kept.Files = found.total, to, time.Now().UTC(), nil
 	kept, err := s.reset()
 	if err != nil {

@@ -42,6 +42,8 @@ type kept struct {
 	Begun time.Time `json:"begun"`
 	target
 
+	Mapping int `json:"mapping,omitempty"` // the version of the mapping; 0: the format has none, or the release before versions
+
 	Files []knownFile `json:"files,omitempty"` // the files of Input
 	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
 

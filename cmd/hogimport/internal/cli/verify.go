@@ -115,6 +115,9 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return v.failed(err)
 	}
 	if v.resend && len(result.MissingIDs) > 0 {
+		if err := s.checkMapping("the missing events"); err != nil {
+			return err
+		}
 		return v.sendAgain(ctx, client, s, source, result)
 	}
 	return v.judge(s, result)
@@ -159,6 +162,11 @@ func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 	if err := s.kept.Input.check(ctx); err != nil {
 		v.Warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).Text)
 		return nil
+	}
+	if _, isOther := s.hasOtherMapping(); isOther { // the sorted events are as the other release made them, with the same uuids
+		in := s.kept.Input
+		in.Sort = false
+		return in.source(s.dir)
 	}
 	return s.source()
 }
