@@ -29,6 +29,7 @@ type watch struct {
 	metrics string
 	every   time.Duration
 	cache   string
+	accept  string
 	once    bool
 }
 
@@ -51,6 +52,7 @@ runs. Rules for alerts and a dashboard for Grafana are in docs/recipes.`,
 	f := cmd.Flags()
 	f.StringVar(&w.metrics, "metrics", ":9464", "serve the numbers at an `ADDRESS`, which only this machine can reach unless it names a host")
 	f.DurationVar(&w.every, "every", time.Minute, "the `TIME` between two looks, such as 1m")
+	f.StringVar(&w.accept, "accept", "", "a `FILE` with the gaps that are known, which do not count: see hogexport gaps --help")
 	f.BoolVar(&w.once, "once", false, "look once, print the numbers, and end")
 	bindCache(cmd, &w.cache)
 	return cmd
@@ -61,7 +63,11 @@ func (w *watch) run(ctx context.Context) error {
 	if w.every < shortest {
 		return shell.UsageError(fmt.Sprintf("--every %v is too short", w.every), "give 10s or more: all programs of a team share the service's limits")
 	}
-	m := &monitor{watched: map[uuid.UUID]*watched{}, now: time.Now}
+	known, err := readAccepted(w.accept)
+	if err != nil {
+		return err
+	}
+	m := &monitor{watched: map[uuid.UUID]*watched{}, known: known, now: time.Now}
 	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnTry: func(context.Context, hogapi.TryInfo) { m.called() }}), hogapi.WithLogger(w.Logger()))
 	if err != nil {
 		return err
@@ -101,6 +107,7 @@ func (w *watch) run(ctx context.Context) error {
 type monitor struct {
 	client *hogapi.Client
 	store  cache
+	known  []acceptance // gaps that do not count
 	now    func() time.Time
 
 	mu      sync.Mutex
@@ -262,7 +269,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 	x.From, x.ReadAt, x.Open, x.Covered, x.Failures = c.From, now, nil, c.From, nil
 	for _, i := range c.Intervals {
 		switch {
-		case i.State.IsGap():
+		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
 			x.Open = append(x.Open, interval{i.Start, i.End, i.State})
 		case i.State == hogapi.IntervalRunning || i.State == hogapi.IntervalNotDue:
 			continue
@@ -380,6 +387,10 @@ var numbers = []struct {
 }{
 	{"freshness_seconds", "Time since the end of the newest interval that is exported.", func(x *watched, now time.Time) (any, bool) {
 		return int64(now.Sub(x.Exported).Seconds()), !x.Exported.IsZero()
+	}},
+	{"interval_seconds", "Length of an interval of the schedule.", func(x *watched, _ time.Time) (any, bool) {
+		step, ok := coverage.Step(x.Status.Interval)
+		return int64(step.Seconds()), ok
 	}},
 	{"uncovered_intervals", "Intervals of the last 30 days that are not exported.", func(x *watched, _ time.Time) (any, bool) { return len(x.Open), !x.ReadAt.IsZero() }},
 	{"oldest_gap_seconds", "Age of the oldest interval of the last 30 days that is not exported; 0: there is none.", func(x *watched, now time.Time) (any, bool) {
