@@ -212,12 +212,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 		From: r.selected.From.UTC(), To: earliest(cmp.Or(r.selected.To.UTC(), now), now), CheckedAt: now, Intervals: []CoverageInterval{},
 	}
 	since := orDefault(r.selected.Since)
-	if c.From = cmp.Or(c.From, since.From); c.From.IsZero() {
-		c.From = now.Add(-coverageDays)
-		if e.CreatedAt.After(c.From) {
-			c.From = e.CreatedAt.UTC()
-		}
-	}
+	c.From = cmp.Or(c.From, since.From, slices.MaxFunc([]time.Time{now.Add(-coverageDays), e.CreatedAt.UTC()}, time.Time.Compare))
 	history, why, err := r.history(ctx)
 	if err != nil {
 		return nil, err

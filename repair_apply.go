@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
@@ -286,7 +287,8 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 	return rest, r.checkFailures(ctx, target)
 }
 
-// waitForBackfills waits for the backfills of a time that are under way.
+// waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since
+// another operator may have waited for the same one, and looks again.
 func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span) error {
 	for b, err := range r.client.Backfills.All(ctx, exportID, nil, r.options...) {
 		switch {
@@ -305,6 +307,10 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		if _, isOver := errors.AsType[*BackfillError](err); err != nil && !isOver {
 			return err
 		}
+		if !watch.Sleep(ctx, httptry.Jitter(r.pace.MaxInterval, r.pace.MaxInterval, 1, httptry.Random())) {
+			return context.Cause(ctx)
+		}
+		return r.waitForBackfills(ctx, exportID, gap)
 	}
 	return nil
 }
@@ -392,9 +398,8 @@ func (e *BatchExport) second(step RepairStep, credentials destination.Config) (B
 
 // String returns the plan with its results, and what is still not exported.
 func (r *RepairReport) String() string {
-	text := r.Plan.String()
-	if r.After != nil {
-		text += "\n\n" + r.After.String()
+	if r.After == nil {
+		return r.Plan.String()
 	}
-	return text
+	return r.Plan.String() + "\n\n" + r.After.String()
 }

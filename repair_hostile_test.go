@@ -216,3 +216,25 @@ func TestRepairOfAPausedExport(t *testing.T) {
 		assert.Empty(t, report.After.Gaps())
 	})
 }
+
+// Two operators who have waited for the same backfill do not go on at the same time.
+func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithRunDelay(time.Minute))
+		plans := []*hogapi.RepairPlan{b.plan(t, nil), b.plan(t, nil)}
+		b.project.FailNextRuns(1, "no such bucket")
+		step := plans[0].Steps[0]
+		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(step.Start), End: hogapi.At(step.End)}, nil)
+		require.NoError(t, err)
+		ended := make(chan error)
+		for _, plan := range plans {
+			go func() {
+				_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				ended <- err
+			}()
+		}
+		require.NoError(t, <-ended)
+		require.NoError(t, <-ended)
+		assert.Len(t, b.project.Backfills(b.export), 2, "the failed one and one more")
+	})
+}
