@@ -163,7 +163,7 @@ func (c *checker) add(ev *Event) {
 	}
 	if !sent {
 		c.report.Skipped++
-		why, _ := ev.skipped()
+		why, _ := ev.Skipped()
 		ledger.AddTo(c.report.Skips, why, 1)
 		return
 	}

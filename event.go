@@ -61,7 +61,7 @@ func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 	}
 	if ev.bad != nil {
 		e.IsBad, e.Record = true, ev.bad.raw
-		if e.Skip, _ = ev.skipped(); e.Skip == "" {
+		if e.Skip, _ = ev.Skipped(); e.Skip == "" {
 			e.Fault = ev.bad.refusal()
 		}
 	} else if ev.from.NeedsMapping {
@@ -121,8 +121,8 @@ func Skip(reason string) error { return &SkipError{Reason: reason} }
 // Error says that the record is skipped, and gives the reason.
 func (e *SkipError) Error() string { return "hogapi: the record is skipped: " + e.Reason }
 
-// skipped returns the reason if the event is left out on purpose.
-func (ev *Event) skipped() (reason string, yes bool) {
+// Skipped returns the reason if the event is one of a record that is left out on purpose: see [SkippedEvent].
+func (ev *Event) Skipped() (reason string, yes bool) {
 	if ev.bad == nil {
 		return "", false
 	}

@@ -169,6 +169,9 @@ func (p *parser) target() (*use, error) {
 		return nil, p.fail(p.at, "= is missing: TARGET=PATH, such as time=when")
 	}
 	p.at++
+	if !isQuoted && strings.TrimSpace(name) != name {
+		return nil, p.fail(start, "a target with blanks around it belongs in quotes")
+	}
 	u := &use{target: name}
 	if alias := aliases[name]; alias != "" && !isQuoted {
 		u.target = alias

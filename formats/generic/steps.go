@@ -38,7 +38,22 @@ var (
 	withArgument  = []string{string(asLayout), stepTable, stepZone, string(whenIs), string(whenNot)}
 )
 
-const wantStep = "want unix, unixms, unixus, unixns, layout:…, zone:…, number, text, bool, json, table:…, or of skip is:…, not:…, empty, filled"
+// wantStep names the steps that suit the target.
+func (u *use) wantStep() string {
+	switch {
+	case u.is(targetTime):
+		return "want unix, unixms, unixus, unixns, layout:… or zone:…"
+	case u.is(targetSkip):
+		return "want is:…, not:…, empty or filled"
+	case u.is(targetDrop):
+		return "want empty or json.…"
+	case u.is(targetAll, targetEach):
+		return "want json or json.…"
+	case u.isProperty:
+		return "want number, number:…, text, bool, json, json.… or table:…"
+	}
+	return "want json.… or table:…"
+}
 
 // step reads the text after a bar.
 func (p *parser) step(u *use) error {
@@ -59,7 +74,7 @@ func (p *parser) step(u *use) error {
 		mark == '.' && name != string(asJSON),
 		mark == ':' && !needs && name != string(asNumber),
 		mark == 0 && needs:
-		return p.fail(start, wantStep)
+		return p.fail(start, "%s", u.wantStep())
 	case u.conversion != asIs:
 		return p.fail(start, "nothing follows %s", u.conversion)
 	}

@@ -251,16 +251,16 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 		if err != nil || len(events) == 0 {
 			return events, err
 		}
-		kept := events[:0]
-		for _, ev := range events {
-			if ev.Timestamp.Before(until) {
-				kept = append(kept, ev)
+		out := 0
+		for i := range events {
+			if !events[i].Timestamp.Before(until) {
+				events[i], out = hogapi.SkippedEvent(hogapi.Position{}, page.SkipUntil), out+1
 			}
 		}
-		if len(kept) == 0 {
+		if out == len(events) {
 			return nil, hogapi.Skip(page.SkipUntil)
 		}
-		return kept, nil
+		return events, nil
 	}
 }
 

@@ -32,11 +32,12 @@ func (in *input) settings() []setting {
 		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
 		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)}, {flag: "--device-prefix", isOn: in.Devices},
 		{flag: "--set-policy", values: one(in.SetPolicy)},
+		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
 	}
 }
 
-const ofEvents = 7
+const ofEvents = 10
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {

@@ -55,9 +55,11 @@ func newFixCommand(a *app) *cobra.Command {
 // correct replaces flags of an import by the given ones.
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	for name, take := range map[string]func(){
-		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
+		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, mapFileFlag: func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
 		"group-type": func() { in.GroupType = given.GroupType }, "device-prefix": func() { in.Devices = given.Devices },
 		"set-policy": func() { in.SetPolicy = given.SetPolicy },
+		renameFlag:   func() { in.Rename = given.Rename }, dropFlag: func() { in.Drop = given.Drop },
+		propertyFlag: func() { in.RenameProperty = given.RenameProperty }, editFileFlag: func() { in.Rename, in.Drop, in.RenameProperty = given.Rename, given.Drop, given.RenameProperty },
 	} {
 		if flags.Changed(name) {
 			take()
@@ -120,7 +122,8 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = givenFlags(r.flags, "format", "map", "zone", "group-type", "device-prefix", "set-policy") + r.again()
+	s.kept.More = givenFlags(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "device-prefix", "set-policy",
+		renameFlag, dropFlag, propertyFlag, editFileFlag) + r.again()
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -221,7 +224,12 @@ func (s *state) source() hogapi.Source {
 	if s.kept.Rejects == "" {
 		return in.source(s.dir)
 	}
-	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, in.format().Convert))
+	convert := in.format().Convert
+	rejected := hogapi.RejectedRecords(s.kept.Rejects, convert)
+	if convert == nil {
+		rejected = in.editedLines(rejected)
+	}
+	return in.cut(rejected)
 }
 
 // folder returns the state folder of the import, also for the state of a fix.

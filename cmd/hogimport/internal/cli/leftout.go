@@ -48,9 +48,7 @@ type leftOutList struct {
 	lines  *json.Encoder
 	n      int64
 
-	isOut  bool // the record that was read last is left out
-	reason string
-	record []byte
+	record []byte // that was read last
 }
 
 // writeLeftOut reads the files again and writes each left-out record. It returns an error unless their number
@@ -109,14 +107,14 @@ func (l *leftOutList) read(ctx context.Context) error {
 		if err != nil {
 			return checkFault(err)
 		}
+		reason, isOut := ev.Skipped()
 		if l.record == nil && !until.IsZero() && !ev.Timestamp.IsZero() && !ev.Timestamp.Before(until) { // a line that is an event
-			l.isOut, l.reason = true, page.SkipUntil
+			isOut, reason = true, page.SkipUntil
 		}
-		if !l.isOut {
+		if !isOut {
 			continue
 		}
-		l.isOut = false
-		line := leftOut{Where: l.places.place(ev.Position), Reason: l.reason}
+		line := leftOut{Where: l.places.place(ev.Position), Reason: reason}
 		if json.Valid(l.record) {
 			line.Record = l.record
 		}
@@ -135,20 +133,12 @@ func (l *leftOutList) read(ctx context.Context) error {
 func (l *leftOutList) source() hogapi.Source {
 	format := l.in.format()
 	if format.Convert == nil {
-		return hogapi.JSONLinesFile(l.places.paths...)
+		return l.in.editedLines(hogapi.JSONLinesFile(l.places.paths...))
 	}
 	convert := l.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
-		events, err := convert(record)
 		l.record = append(l.record[:0], record...)
-		skip, isSkip := errors.AsType[*hogapi.SkipError](err)
-		switch {
-		case isSkip:
-			l.isOut, l.reason = true, skip.Reason
-		default:
-			l.isOut, l.reason = err == nil && len(events) == 0, "left out by the format"
-		}
-		return events, err
+		return convert(record)
 	}
 	return hogapi.FileSource(format, l.places.paths...)
 }

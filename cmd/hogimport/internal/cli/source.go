@@ -28,23 +28,27 @@ import (
 // input has the files of an import and all settings that convert them to the same events again. The state
 // folder keeps it for verify, fix and undo.
 type input struct {
-	Files     []string `json:"files"` // paths or patterns
-	Format    string   `json:"format"`
-	Header    []string `json:"header,omitempty"`
-	Map       []string `json:"map,omitempty"`
-	Zone      string   `json:"zone,omitempty"`
-	GroupType string   `json:"group_type,omitempty"`
-	Devices   bool     `json:"device_prefix,omitempty"`
-	SetPolicy string   `json:"set_policy,omitempty"`
-	Until     string   `json:"until,omitempty"`
-	Sort      bool     `json:"sort,omitempty"`
-	Links     bool     `json:"links,omitempty"`
+	Files          []string `json:"files"` // paths or patterns
+	Format         string   `json:"format"`
+	Header         []string `json:"header,omitempty"`
+	Map            []string `json:"map,omitempty"`
+	Zone           string   `json:"zone,omitempty"`
+	GroupType      string   `json:"group_type,omitempty"`
+	Devices        bool     `json:"device_prefix,omitempty"`
+	SetPolicy      string   `json:"set_policy,omitempty"`
+	Rename         []string `json:"rename,omitempty"` // OLD=NEW
+	Drop           []string `json:"drop,omitempty"`
+	RenameProperty []string `json:"rename_property,omitempty"` // OLD=NEW
+	Until          string   `json:"until,omitempty"`
+	Sort           bool     `json:"sort,omitempty"`
+	Links          bool     `json:"links,omitempty"`
 }
 
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
-	f.StringArrayVar(&in.Map, "map", nil, "the meaning of a column or a path: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	in.bindMap(f)
+	in.bindEdits(f)
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
@@ -246,10 +250,14 @@ func (in *input) newFormat() (hogapi.Format, error) {
 		zone = nil
 	}
 	v := vendors[in.Format]
-	if v.make == nil {
-		return hogapi.Format{Name: in.Format}, nil
+	format := hogapi.Format{Name: in.Format}
+	if v.make != nil {
+		format, err = v.make(in, personPolicies[in.SetPolicy].vendor, zone)
 	}
-	return v.make(in, personPolicies[in.SetPolicy].vendor, zone)
+	if err != nil {
+		return format, err
+	}
+	return in.edited(format)
 }
 
 // files returns the source of the files in their own order. It calls seen, unless it is nil, with each record
@@ -264,7 +272,7 @@ func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
 		}
 	}
 	if format.Convert == nil {
-		return in.cut(hogapi.JSONLinesFile(in.paths()...))
+		return in.cut(in.editedLines(hogapi.JSONLinesFile(in.paths()...)))
 	}
 	return in.cut(hogapi.FileSource(format, in.paths()...))
 }
