@@ -122,7 +122,7 @@ type CoverageOptions struct {
 	// last 30 days, or the time since the export was created, until now.
 	From, To time.Time
 	// Since is an earlier coverage of the same export, to be continued: only runs that are new since then are read.
-	// From must be zero then, and To at least the To of the earlier coverage.
+	// From must be zero then, and To at least the To of the earlier coverage. The range grows: at times, begin without it.
 	Since *Coverage
 	// Grace is the time after the end of an interval in which a run may begin late. The default is 1 h.
 	Grace time.Duration
