@@ -49,7 +49,7 @@ func (a *App) Root(short, long, example string) *cobra.Command {
 	root.SetIn(a.In)
 	root.SetOut(a.Out)
 	root.SetErr(a.Err)
-	root.SetVersionTemplate(a.Name + " {{.Version}}\n")
+	root.SetVersionTemplate(a.Name + " {{.Version}}" + build() + "\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
 		return UsageError(fmt.Sprintf("%v", err), term.DidYouMean(cmd, err)+"see "+cmd.CommandPath()+" --help")
 	})
@@ -130,12 +130,36 @@ func Version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	for _, s := range info.Settings {
-		if s.Key == "vcs.revision" {
-			return "devel-" + s.Value[:min(len(s.Value), 12)]
-		}
+	if revision := setting(info, "vcs.revision"); revision != "" {
+		return "devel-" + revision
 	}
 	return "devel"
+}
+
+// build returns the commit and its date, if the program was built from a checkout, and the version of Go.
+func build() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return ""
+	}
+	var parts []string
+	if revision := setting(info, "vcs.revision"); revision != "" {
+		parts = append(parts, "commit "+revision, setting(info, "vcs.time"))
+	}
+	return " (" + strings.Join(append(parts, info.GoVersion), ", ") + ")"
+}
+
+func setting(info *debug.BuildInfo, key string) string {
+	const enough = 12 // digits of a commit
+	for _, s := range info.Settings {
+		if s.Key == key {
+			if key == "vcs.revision" {
+				return s.Value[:min(len(s.Value), enough)]
+			}
+			return s.Value
+		}
+	}
+	return ""
 }
 
 // CanAnswer reports whether a person can read a question and answer it.
