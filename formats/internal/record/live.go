@@ -42,6 +42,14 @@ func OS(name, version string) (liveName, liveVersion string) {
 	return liveName, systemVersion(liveName, rest)
 }
 
+// IsOS reports whether a text is a name that OS knows, alone or with a version, and not the name of a browser or of a
+// device that begins with it.
+func IsOS(text string) bool {
+	live, rest, isKnown := system(strings.TrimSpace(text))
+	rest = strings.TrimPrefix(strings.TrimPrefix(rest, "NT "), "Intel ")
+	return isKnown && (rest == "" || isDigit(rest[0]) || live == windows && (rest == "XP" || rest == "Vista"))
+}
+
 // system is the live name at the beginning of a text, and the rest of the text.
 func system(text string) (live, rest string, isKnown bool) {
 	for _, s := range systems {

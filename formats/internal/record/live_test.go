@@ -30,6 +30,17 @@ func TestOS(t *testing.T) {
 	}
 }
 
+func TestIsOS(t *testing.T) {
+	t.Parallel()
+	for text, want := range map[string]bool{
+		"Mac": true, "ios": true, " Windows 10 ": true, "Windows XP": true, "Windows NT 10.0": true, "Macintosh Intel 10.15": true, "Android": true,
+		"Android Browser": false, "Android Webview": false, "Windows Store": false, "Chrome": false, "iPhone": true, "iPhone X": false,
+		"BeOS": false, "": false,
+	} {
+		assert.Equal(t, want, IsOS(text), text)
+	}
+}
+
 func TestDeviceType(t *testing.T) {
 	t.Parallel()
 	for given, want := range map[[2]string]string{

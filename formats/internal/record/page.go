@@ -17,6 +17,16 @@ var campaign = map[string]bool{
 // click on an ad.
 func IsCampaign(name string) bool { return campaign[name] }
 
+// HasCampaign reports whether there is a property of a campaign or of the click on an ad.
+func (o *Object) HasCampaign() bool {
+	for name := range campaign {
+		if o.Get(name) != nil {
+			return true
+		}
+	}
+	return false
+}
+
 // AddPage adds the properties that PostHog's own SDKs take from the URL of a page, where they are
 // absent: host, path, utm_… and the ids of clicks on ads.
 func (p *Properties) AddPage(rawURL []byte) { AddPage(&p.Object, rawURL) }

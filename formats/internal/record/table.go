@@ -1,6 +1,10 @@
 package record
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+	"unicode/utf8"
+)
 
 // Kind says what becomes of the value of a field.
 type Kind uint8
@@ -31,6 +35,41 @@ type Row struct {
 // Table says what becomes of the fields of a vendor's records. The converter runs it, and the docs
 // print it. A field may have several rows.
 type Table []Row
+
+// Within returns the rows of the members of an object, which have the path of the object and a dot before their
+// names, with the names alone. For "" it returns the rows of fields outside of objects.
+func (t Table) Within(path string) (inner Table) {
+	for _, row := range t {
+		from, isInner := row.From, true
+		if path != "" {
+			from, isInner = strings.CutPrefix(from, path+".")
+		}
+		if isInner && !strings.Contains(from, ".") {
+			row.From = from
+			inner = append(inner, row)
+		}
+	}
+	return inner
+}
+
+// String returns the table as the docs print it: a line for each row, with the field, the property, the kind and
+// the note.
+func (t Table) String() string {
+	from, to := 0, 0
+	for _, row := range t {
+		from, to = max(from, utf8.RuneCountInString(row.From)), max(to, utf8.RuneCountInString(row.To))
+	}
+	var b strings.Builder
+	for _, row := range t {
+		remark := []string{row.Kind.String(), row.Note}
+		if row.Kind == Event {
+			remark = remark[1:]
+		}
+		line := fmt.Sprintf("%-*s  %-*s  %s", from, row.From, to, row.To, OptionsText("; ", remark...))
+		b.WriteString(strings.TrimRight(line, " ") + "\n")
+	}
+	return b.String()
+}
 
 // Values are the raw values of the fields of a record that a table knows.
 type Values struct {

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -34,6 +35,25 @@ func TestTable(t *testing.T) {
 	}
 }
 
+// The docs print a line for each row. The rows within an object have the names of its members.
+func TestTableText(t *testing.T) {
+	t.Parallel()
+	table := Table{
+		{"id", "distinct_id", Code, "a number by its digits"}, {"geo.city", "$geoip_city_name", Both, ""}, {"geo.metro.id", "metro", Event, ""},
+		{"geo.…", "", Dropped, "empty ones"}, {"geography", "g", Event, "a note"},
+	}
+	assert.Equal(t, `id            distinct_id       a number by its digits
+geo.city      $geoip_city_name  event and person
+geo.metro.id  metro
+geo.…                           dropped; empty ones
+geography     g                 a note
+`, table.String())
+	assert.Equal(t, Table{{"city", "$geoip_city_name", Both, ""}, {"…", "", Dropped, "empty ones"}}, table.Within("geo"))
+	assert.Equal(t, Table{{"id", "metro", Event, ""}}, table.Within("geo.metro"))
+	assert.Equal(t, Table{table[0], table[4]}, table.Within(""))
+	assert.Empty(t, table.Within("id"))
+}
+
 // The properties of a URL are those that PostHog's own SDKs send.
 func TestAddPage(t *testing.T) {
 	t.Parallel()
@@ -47,6 +67,7 @@ func TestAddPage(t *testing.T) {
 		var o Object
 		AddPage(&o, []byte(url))
 		assert.Equal(t, want, string(o.JSON()), url)
+		assert.Equal(t, strings.Contains(want, "utm_") || strings.Contains(want, "_kx"), o.HasCampaign(), url)
 	}
 	for referrer, want := range map[string]string{
 		`"https://www.google.com/search"`: `{"$referring_domain":"www.google.com"}`, `"$direct"`: `{"$referring_domain":"$direct"}`, `""`: `{}`,
