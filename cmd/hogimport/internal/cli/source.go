@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
@@ -23,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/formats/useragent"
 )
 
 // input has the files of an import and all settings that convert them to the same events again. The state
@@ -101,8 +103,14 @@ var vendors = map[string]vendor{
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person}), nil
+	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents()}), nil
 }
+
+// agents parses user agents, and remembers the newest ones.
+var agents = sync.OnceValue(func() formats.AgentParser {
+	const remembered = 10_000
+	return useragent.Cached(remembered)
+})
 
 func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
 	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
