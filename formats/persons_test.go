@@ -81,27 +81,27 @@ func (p *project) receive(t *testing.T, ev hogapi.Event) {
 	into.isIdentified = true
 }
 
-// visit is something that somebody did.
-type visit struct {
+// act is something that somebody did.
+type act struct {
 	at      time.Time
 	user    string // who is logged in, or ""
 	visitor string // the id of the visitor on the device, or "" on a server
 	isLogin bool
 }
 
-// history is a history of people on devices: alone and shared, with logins and logouts over days, and servers.
-type history struct {
+// lives is a history of people on devices: alone and shared, with logins and logouts over days, and servers.
+type lives struct {
 	*rand.Rand
 
-	visits     []visit
+	acts       []act
 	keepsID    bool // a logout does not change the id of the visitor
 	first      map[string]string
 	isShared   map[string]bool
 	visitorIDs int
 }
 
-func newHistory(seed uint64, keepsID bool) *history {
-	h := &history{Rand: rand.New(rand.NewPCG(seed, 1)), keepsID: keepsID, first: map[string]string{}, isShared: map[string]bool{}}
+func newLives(seed uint64, keepsID bool) *lives {
+	h := &lives{Rand: rand.New(rand.NewPCG(seed, 1)), keepsID: keepsID, first: map[string]string{}, isShared: map[string]bool{}}
 	const people = 60
 	for n := range people {
 		user := fmt.Sprint("user-", n)
@@ -113,14 +113,14 @@ func newHistory(seed uint64, keepsID bool) *history {
 			h.device(h.newVisitor(), others)
 		}
 		for range h.IntN(3) {
-			h.visits = append(h.visits, visit{at: h.when(), user: user})
+			h.acts = append(h.acts, act{at: h.when(), user: user})
 		}
 	}
 	for range people / 3 {
 		h.device(h.newVisitor(), nil)
 	}
-	slices.SortStableFunc(h.visits, func(a, b visit) int { return a.at.Compare(b.at) })
-	for _, v := range h.visits {
+	slices.SortStableFunc(h.acts, func(a, b act) int { return a.at.Compare(b.at) })
+	for _, v := range h.acts {
 		if v.user != "" && v.visitor != "" {
 			if h.first[v.visitor] == "" {
 				h.first[v.visitor] = v.user
@@ -131,15 +131,15 @@ func newHistory(seed uint64, keepsID bool) *history {
 	return h
 }
 
-func (h *history) newVisitor() string {
+func (h *lives) newVisitor() string {
 	h.visitorIDs++
 	return fmt.Sprint("visitor-", h.visitorIDs)
 }
 
-func (h *history) when() time.Time { return longAgo.Add(time.Duration(h.IntN(6*24*3600)) * time.Second) }
+func (h *lives) when() time.Time { return longAgo.Add(time.Duration(h.IntN(6*24*3600)) * time.Second) }
 
 // device makes the visits of a device in some days.
-func (h *history) device(visitor string, users []string) {
+func (h *lives) device(visitor string, users []string) {
 	at, user := h.when(), ""
 	for range 3 + h.IntN(12) {
 		at = at.Add(time.Duration(1+h.IntN(9*3600)) * time.Second)
@@ -152,12 +152,12 @@ func (h *history) device(visitor string, users []string) {
 				visitor = h.newVisitor()
 			}
 		}
-		h.visits = append(h.visits, visit{at, user, visitor, isLogin})
+		h.acts = append(h.acts, act{at, user, visitor, isLogin})
 	}
 }
 
-// truth is who a visit belongs to, if the visits on a shared device are left alone or given to the first user.
-func (h *history) truth(v visit, shared formats.SharedDevices) string {
+// truth is who an act belongs to, if the visits on a shared device are left alone or given to the first user.
+func (h *lives) truth(v act, shared formats.SharedDevices) string {
 	switch {
 	case v.user != "":
 		return v.user
@@ -167,19 +167,19 @@ func (h *history) truth(v visit, shared formats.SharedDevices) string {
 	return h.first[v.visitor]
 }
 
-// writers write a visit as vendors do: number is that of the visit.
+// writers write an act as vendors do: number is that of the act.
 var writers = map[string]struct {
 	format  hogapi.Format
 	keepsID bool
 	shared  formats.SharedDevices // which is what the vendor itself has done, or ""
-	write   func(h *history, number int, v visit) any
+	write   func(h *lives, number int, v act) any
 }{
 	"segment":     {format: segment.Format(nil), write: writeCall},
 	"rudderstack": {format: segment.Format(nil), keepsID: true, write: writeCall},
-	"amplitude": {format: amplitude.Format(nil), keepsID: true, write: func(_ *history, number int, v visit) any {
+	"amplitude": {format: amplitude.Format(nil), keepsID: true, write: func(_ *lives, number int, v act) any {
 		return map[string]any{"event_type": "visit", "event_time": v.at.Format("2006-01-02 15:04:05.000000"), "$insert_id": fmt.Sprint(number), "user_id": orNull(v.user), "device_id": orNull(v.visitor)}
 	}},
-	"mixpanel, simplified": {format: mixpanel.Format(&mixpanel.Options{DevicePrefix: true}), keepsID: true, write: func(_ *history, number int, v visit) any {
+	"mixpanel, simplified": {format: mixpanel.Format(&mixpanel.Options{DevicePrefix: true}), keepsID: true, write: func(_ *lives, number int, v act) any {
 		p := map[string]any{"time": v.at.Unix(), "$insert_id": fmt.Sprint(number), "distinct_id": "$device:" + v.visitor}
 		if v.visitor != "" {
 			p["$device_id"] = v.visitor
@@ -189,7 +189,7 @@ var writers = map[string]struct {
 		}
 		return map[string]any{"event": "visit", "properties": p}
 	}},
-	"mixpanel, original": {format: mixpanel.Format(nil), keepsID: true, shared: formats.SharedDevicesFirstUser, write: func(h *history, number int, v visit) any {
+	"mixpanel, original": {format: mixpanel.Format(nil), keepsID: true, shared: formats.SharedDevicesFirstUser, write: func(h *lives, number int, v act) any {
 		p := map[string]any{"time": v.at.Unix(), "$insert_id": fmt.Sprint(number)}
 		if v.visitor != "" {
 			p["$device_id"] = v.visitor
@@ -203,7 +203,7 @@ var writers = map[string]struct {
 }
 
 // canonical is one of the ids of a person, as Mixpanel chooses one.
-func (h *history) canonical(person string) string {
+func (h *lives) canonical(person string) string {
 	ids := []string{person}
 	for n := range h.visitorIDs {
 		if id := fmt.Sprint("visitor-", n+1); h.first[id] == person {
@@ -220,7 +220,7 @@ func orNull(text string) any {
 	return text
 }
 
-func writeCall(_ *history, number int, v visit) any {
+func writeCall(_ *lives, number int, v act) any {
 	kind := "track"
 	if v.isLogin {
 		kind = "identify"
@@ -237,9 +237,9 @@ func TestPersonsOfHistories(t *testing.T) {
 			for _, shared := range []formats.SharedDevices{formats.SharedDevicesAlone, formats.SharedDevicesFirstUser} {
 				t.Run(fmt.Sprint(name, seed, shared), func(t *testing.T) {
 					t.Parallel()
-					h := newHistory(seed, w.keepsID)
+					h := newLives(seed, w.keepsID)
 					var text bytes.Buffer
-					for n, v := range h.visits {
+					for n, v := range h.acts {
 						text.Write(append(formattest.Line(w.write(h, n, v)), '\n'))
 					}
 					source := hogapi.FileSource(w.format, write(t, "h.jsonl", text.String()))
@@ -254,7 +254,7 @@ func TestPersonsOfHistories(t *testing.T) {
 	}
 }
 
-func checkPersons(t *testing.T, h *history, source hogapi.Source, shared, rule formats.SharedDevices) {
+func checkPersons(t *testing.T, h *lives, source hogapi.Source, shared, rule formats.SharedDevices) {
 	t.Helper()
 	var report formats.LinksReport
 	options := &formats.LinksOptions{SharedDevices: shared, OnReport: func(r formats.LinksReport) { report = r }}
@@ -268,10 +268,10 @@ func checkPersons(t *testing.T, h *history, source hogapi.Source, shared, rule f
 	require.Zero(t, p.refused)
 	// The events of the source in their order, which are those of the visits.
 	events := all(t, source)
-	require.Len(t, events, len(h.visits))
+	require.Len(t, events, len(h.acts))
 	truthOf, personOf := map[*modelPerson]string{}, map[string]*modelPerson{}
 	oldest := map[*modelPerson]time.Time{}
-	for i, v := range h.visits {
+	for i, v := range h.acts {
 		person, truth := p.persons[events[i].DistinctID], h.truth(v, rule)
 		if was := truthOf[person]; was != "" {
 			require.Equal(t, was, truth, "two became one")
