@@ -169,7 +169,7 @@ func (h History) Notes(verdicts []Verdict, why string, hasFilters bool) []string
 		notes = append(notes, "Some runs do not fit the settings that the activity log tells: the settings before them are not known.")
 	}
 	if hasFilters {
-		notes = append(notes, "Filters may have changed: coverage knows intervals, not rows.")
+		notes = append(notes, "This says which intervals were exported, not which rows: the filters of the past are not known.")
 	}
 	return notes
 }

@@ -94,7 +94,7 @@ func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	case refusal != nil && t.Events: // not between bounds of today's schedule
 		return WayDownload, ""
 	case refusal != nil:
-		return WayByHand, "the schedule was changed: no backfill has these bounds"
+		return WayByHand, "the schedule was changed and no backfill has these bounds: FileDownloads.Range gets the rows"
 	case isOld && t.ObjectStore && t.HasElsewhere:
 		return WayElsewhere, ""
 	case isOld && t.ObjectStore:

@@ -71,7 +71,7 @@ func (a *App) flagList(flags *pflag.FlagSet) string {
 		} else {
 			fmt.Fprintf(&b, "%s%*s\n", name, term.DefaultWidth-len([]rune(name)), "$"+a.variable(f))
 		}
-		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" {
+		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && f.DefValue != "0" && f.DefValue != "0s" {
 			what += " (default " + f.DefValue + ")"
 		}
 		fmt.Fprintln(&b, "      "+strings.ReplaceAll(what, "\n", "\n      "))

@@ -44,7 +44,7 @@ func rank(state hogapi.IntervalState) int {
 
 // printCalendar writes a line for each day, with a cell for each hour; or, of daily and weekly exports, a line for
 // each month, with a cell for each day. A cell has the worst interval that ends in it.
-func printCalendar(w io.Writer, c *hogapi.Coverage, width int) {
+func printCalendar(w io.Writer, c *hogapi.Coverage) {
 	row, column, columns := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour, 24
 	head := "            0     6     12    18"
 	if !isShort(c.Interval) {

@@ -195,7 +195,7 @@ func TestRepair(t *testing.T) {
 
 	r = p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "4000")
 	assert.Equal(t, 0, r.code, r.stderr)
-	says(t, r.stdout, "2 done or covered", "every interval exported")
+	says(t, r.stdout, "2 done or covered", "every interval is exported")
 	says(t, r.stderr, "repair: ")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 	assert.Equal(t, 0, p.run(t, "gaps", "warehouse").code)

@@ -38,7 +38,7 @@ Killed and started again, it continues: whole files stay.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&d.from, "from", "", "the first `TIME`: a day of UTC, a time, or how long ago it is")
+	f.StringVar(&d.from, "from", "", "the first `TIME`: 2026-11-01, 2026-11-01T12:00 (UTC), or how long ago it is: 36h, 30d")
 	f.StringVar(&d.to, "to", "", "the `TIME` after the last")
 	f.StringVar(&d.model, "model", "events", "the `KIND` of rows: events, persons or sessions")
 	f.StringVar(&d.of, "of", "", "take kind and events from an `EXPORT`, by name or id")

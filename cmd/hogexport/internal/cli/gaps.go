@@ -28,10 +28,11 @@ type gaps struct {
 func newGapsCommand(a *app) *cobra.Command {
 	g := &gaps{app: a}
 	cmd := &cobra.Command{
-		Use: "gaps EXPORT…", Short: "Show which intervals of exports are not exported",
+		Use: "gaps [EXPORT…]", Short: "Show which intervals of exports are not exported",
 		Long: `gaps compares each interval of the schedule with the runs of an export. It
 prints a calendar with a letter for each interval, or for the worst interval
-of each day, and then the gaps with their reasons. It changes nothing.
+of each day, and then the gaps with their reasons. It changes nothing. Without
+EXPORT it shows all exports of the project.
 
 --accept FILE names gaps that are known: they are shown, and do not count. A
 line has the export's name or id, the first and the last time, and the reason,
@@ -54,7 +55,8 @@ type judged struct {
 
 	Accepted []acceptance `json:"accepted"`
 
-	open []hogapi.CoverageGap // the others
+	known []acceptance
+	open  []hogapi.CoverageGap // the others
 }
 
 func (g *gaps) run(ctx context.Context, names []string) error {
@@ -92,13 +94,13 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		if i > 0 {
 			fmt.Fprintln(g.Out)
 		}
-		all[i].print(g.Out, g.Out.Width())
+		all[i].print(g.Out)
 	}
 	return verdictOf(all)
 }
 
 func judge(c *hogapi.Coverage, known []acceptance) judged {
-	j := judged{Coverage: c, Accepted: []acceptance{}}
+	j := judged{Coverage: c, Accepted: []acceptance{}, known: known}
 	for _, gap := range c.Gaps() {
 		if a := acceptedBy(known, c, gap); a != nil {
 			j.Accepted = append(j.Accepted, *a)
@@ -110,25 +112,26 @@ func judge(c *hogapi.Coverage, known []acceptance) judged {
 }
 
 // print writes the calendar, the gaps and the verdict.
-func (j *judged) print(w io.Writer, width int) {
+func (j *judged) print(w io.Writer) {
 	c := j.Coverage
 	fmt.Fprintf(w, "%s: %s to %s, every %s\n\n", term.Line(c.Name), c.Model, c.Destination, every(string(c.Interval)))
-	printCalendar(w, c, width)
+	printCalendar(w, c)
 	fmt.Fprintln(w)
 	if len(j.open)+len(j.Accepted) > 0 {
 		t := term.NewTable(w)
 		fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tWHY\t")
-		for _, gap := range j.open {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, states(gap))
-		}
-		for _, a := range j.Accepted {
-			fmt.Fprintf(t, "%s\t%s\t\tknown: %s\t\n", a.From.Format(clock), a.To.Format(clock), term.Line(a.Reason))
+		for _, gap := range c.Gaps() {
+			why := states(gap)
+			if a := acceptedBy(j.known, c, gap); a != nil {
+				why = "known: " + term.Line(a.Reason)
+			}
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, why)
 		}
 		_ = t.Flush() // to a Screen
 		fmt.Fprintln(w)
 	}
 	for _, note := range c.Notes {
-		fmt.Fprintln(w, term.Flow("note: "+note))
+		fmt.Fprintln(w, term.Flow("note: "+inFlags(note)))
 	}
 	fmt.Fprintln(w, term.Flow(j.verdict()))
 }

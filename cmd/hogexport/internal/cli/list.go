@@ -14,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/coverage"
 )
 
 type list struct {
@@ -122,6 +123,36 @@ func (l *list) table(found []status, now time.Time) {
 		fmt.Fprintln(t)
 	}
 	_ = t.Flush() // to a Screen
+	fmt.Fprintln(l.Out)
+	isBound := false
+	for i := range found {
+		if text := found[i].note(); text != "" {
+			fmt.Fprintln(l.Out, term.Flow(term.Line(found[i].Name)+": "+text))
+		}
+		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
+	}
+	if isBound {
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts more runs than the 10 newest, which were read"))
+	}
+}
+
+// note says what the table has no room for.
+func (s *status) note() string {
+	failed := ""
+	if s.LastError != "" {
+		failed = "; last error: " + term.Line(s.LastError)
+	}
+	switch {
+	case s.State == statePaused && s.Failures >= coverage.PauseAfter && s.PausedSince != nil:
+		return fmt.Sprintf("paused since %s UTC, probably by the service after %s%s", s.PausedSince.Format(clock), plural(s.Failures, "failed run"), failed)
+	case s.State == statePaused && s.PausedSince != nil:
+		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed
+	case s.StuckSince != nil:
+		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; others go on", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock))
+	case s.State == stateFailing:
+		return "the newest run has failed" + failed
+	}
+	return ""
 }
 
 func every(interval string) string { return strings.TrimPrefix(interval, "every ") }

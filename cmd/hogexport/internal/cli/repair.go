@@ -4,9 +4,11 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -30,6 +32,8 @@ type repair struct {
 	every     time.Duration
 	unpause   bool
 	unknown   bool
+	accept    string
+	known     []acceptance
 	savedPlan string // the file that the plan is kept in
 }
 
@@ -41,9 +45,8 @@ func newRepairCommand(a *app) *cobra.Command {
 plan: what is exported again, what may come twice, what is left to you and why.
 Then it asks, carries the plan out, follows the backfills, and looks again.
 
-Backfills of old gaps choose events by their timestamp: see docs/exports.md. In
-an object store they would replace objects, so a second export writes them to
-another prefix. Destinations that act on each row are never repaired.
+Backfills of old gaps choose events by their timestamp: see
+https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In they would replace objects, so a second export writes them to another prefix. Destinations that act on each row are never repaired.
 
 --plan FILE writes the plan and changes nothing; --apply FILE carries out that
 plan, unchanged. The file keeps the progress: killed and started again with the
@@ -60,6 +63,7 @@ same --apply, repair continues and begins nothing twice. Without --plan and
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows")
 	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan that exports more than this `NUMBER` of rows again, or an unknown number of them")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end, without a backfill")
+	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
 	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
 	bindCache(cmd, &r.cache)
@@ -71,6 +75,11 @@ func (r *repair) run(ctx context.Context, names []string) error {
 	if r.yes && r.maxRows <= 0 {
 		return shell.UsageError("--yes without --max-rows", "give --max-rows NUMBER: rows that are exported again are billed, and can come twice")
 	}
+	known, err := readAccepted(r.accept)
+	if err != nil {
+		return err
+	}
+	r.known = known
 	client, err := r.client()
 	if err != nil {
 		return err
@@ -83,7 +92,7 @@ func (r *repair) run(ctx context.Context, names []string) error {
 		return r.write(plan)
 	}
 	if !r.JSON {
-		fmt.Fprintln(r.Out, plan)
+		printPlan(r.Out, plan)
 	}
 	if left := stepsLeft(plan); left == 0 {
 		return r.nothing(plan)
@@ -128,11 +137,20 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, names []stri
 	if err != nil {
 		return nil, err
 	}
-	plan, err := client.BatchExports.PlanRepair(ctx, c, &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
+	plan, err := client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
 	if err == nil {
 		estimate(plan, c)
 	}
 	return plan, err
+}
+
+// without returns a coverage without the gaps that are known.
+func without(c *hogapi.Coverage, known []acceptance) *hogapi.Coverage {
+	rest := *c
+	rest.Intervals = slices.DeleteFunc(slices.Clone(c.Intervals), func(x hogapi.CoverageInterval) bool {
+		return x.State.IsGap() && acceptedBy(known, c, hogapi.CoverageGap{Start: x.Start, End: x.End}) != nil
+	})
+	return &rest
 }
 
 // estimate estimates the rows of the steps that the service was not asked for, by the mean of the intervals that are
@@ -194,7 +212,7 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
 		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
 	}}
-	if err := out.Check(nil); err != nil {
+	if err := errors.Join(out.Check(nil), r.bound(plan)); err != nil {
 		return err
 	}
 	if err := savePlan(r.plan, plan); err != nil {
@@ -203,9 +221,11 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	if r.JSON {
 		return json.NewEncoder(r.Out).Encode(plan)
 	}
-	fmt.Fprintln(r.Out, plan)
-	fmt.Fprintf(r.Out, "\nThe plan is in %s. Nothing was changed. To carry it out:\n", r.plan)
-	fmt.Fprintln(r.Out, term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)))
+	printPlan(r.Out, plan)
+	fmt.Fprintf(r.Out, "\nThe plan is in %s. Nothing was changed.\n", term.Line(r.plan))
+	if stepsLeft(plan) > 0 {
+		fmt.Fprintln(r.Out, "To carry it out:\n"+term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)))
+	}
 	return nil
 }
 
@@ -244,20 +264,8 @@ func (r *repair) nothing(plan *hogapi.RepairPlan) error {
 
 // agree asks for the consent of a person, or checks the bound of --yes.
 func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
-	if r.maxRows > 0 {
-		rows, isKnown := rowsOf(plan)
-		if !isKnown {
-			return &shell.Fault{
-				Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
-				Todo: "give the key the scope query:read, or run without --max-rows and look at the plan; nothing was changed",
-			}
-		}
-		if rows > r.maxRows {
-			return &shell.Fault{
-				Code: shell.CodeOther, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
-				Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
-			}
-		}
+	if err := r.bound(plan); err != nil {
+		return err
 	}
 	if r.yes {
 		return nil
@@ -271,6 +279,27 @@ func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
 	}
 	if !ok {
 		return &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
+	}
+	return nil
+}
+
+// bound refuses a plan that exports more rows than --max-rows.
+func (r *repair) bound(plan *hogapi.RepairPlan) error {
+	if r.maxRows <= 0 {
+		return nil
+	}
+	rows, isKnown := rowsOf(plan)
+	if !isKnown {
+		return &shell.Fault{
+			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
+			Todo: "give the key the scope query:read, or run without --max-rows and look at the plan; nothing was changed",
+		}
+	}
+	if rows > r.maxRows {
+		return &shell.Fault{
+			Code: shell.CodeOther, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
+			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
+		}
 	}
 	return nil
 }
@@ -310,7 +339,7 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, plan *hoga
 // failed explains an error in the middle of a repair.
 func (r *repair) failed(err error, report *hogapi.RepairReport) error {
 	if report != nil && !r.JSON {
-		fmt.Fprintln(r.Out, report.Plan)
+		printPlan(r.Out, report.Plan)
 	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
@@ -330,12 +359,21 @@ func (r *repair) finish(report *hogapi.RepairReport) error {
 			return err
 		}
 	} else {
-		fmt.Fprintf(r.Out, "\n%s\n", report)
+		fmt.Fprintln(r.Out)
+		printPlan(r.Out, report.Plan)
+		if report.After != nil {
+			fmt.Fprintln(r.Out)
+			after := judge(report.After, r.known)
+			after.print(r.Out)
+		}
 	}
-	if report.After == nil || len(report.After.Gaps()) == 0 {
-		return nil
+	if report.After == nil {
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the repair is done, but the coverage could not be read again", Todo: "see hogexport gaps"}
 	}
-	return stillOpen(report.Plan, report.After.Gaps())
+	if open := judge(report.After, r.known).open; len(open) > 0 {
+		return stillOpen(report.Plan, open)
+	}
+	return nil
 }
 
 // stillOpen says which gaps a repair has left, and how to get their rows.

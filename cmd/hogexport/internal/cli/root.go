@@ -32,7 +32,7 @@ personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
 batch_export:read is enough for everything that only reads.`
 
 const exitHelp = `Exit codes:
-  0  every interval is exported; the work is done
+  0  every interval is exported; the work is done; the plan was written
   1  another error
   2  wrong usage
   4  stopped: run the same command again

@@ -23,8 +23,9 @@ type status struct {
 	Failures     int        `json:"failures"`    // failed runs among those that count towards a pause
 	FailuresLeft int        `json:"failures_left"`
 	IsAtLeast    bool       `json:"failures_may_be_more,omitempty"` // only some of the runs that count were read
-	FailedBill   int        `json:"failed_billing"`                 // of the newest runs
-	StuckSince   *time.Time `json:"stuck_since"`
+	StuckSince   *time.Time `json:"stuck_since"`                    // of the oldest run that should be over
+	StuckFrom    *time.Time `json:"stuck_from"`                     // its interval
+	StuckTo      *time.Time `json:"stuck_to"`
 	LastError    string     `json:"last_error,omitempty"`
 	Rows         *int64     `json:"last_rows"`
 	Bytes        *int64     `json:"last_bytes"`
@@ -62,12 +63,14 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 			if s.Rows == nil && s.Bytes == nil {
 				s.Rows, s.Bytes = run.RecordsCompleted, run.BytesExported
 			}
-		case run.Status == hogapi.RunStatusFailedBilling:
-			s.FailedBill++
 		case run.Status.IsFailure() && s.LastError == "" && run.LatestError != nil:
 			s.LastError = *run.LatestError
 		case !run.Status.IsTerminal() && now.Sub(run.CreatedAt) > limit:
-			s.StuckSince = utc(run.CreatedAt)
+			s.StuckSince, s.StuckTo = utc(run.CreatedAt), utc(run.DataIntervalEnd)
+			s.StuckFrom = s.StuckTo
+			if run.DataIntervalStart != nil {
+				s.StuckFrom = utc(*run.DataIntervalStart)
+			}
 		}
 	}
 	switch {

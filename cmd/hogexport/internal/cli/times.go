@@ -21,7 +21,7 @@ func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	if ago, err := time.ParseDuration(text); err == nil && ago >= 0 {
 		return now.Add(-ago), nil
 	}
-	for _, layout := range []string{time.DateOnly, clock, time.RFC3339} {
+	for _, layout := range []string{time.DateOnly, clock, "2006-01-02T15:04", time.RFC3339} {
 		if at, err := time.Parse(layout, text); err == nil {
 			return at.UTC(), nil
 		}

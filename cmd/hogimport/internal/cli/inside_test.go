@@ -269,7 +269,7 @@ func TestLinksAreCountedWhereverARunBegins(t *testing.T) {
 		l := &linkSource{Source: formats.Links(people{}), ended: func(all, _ int64) { found = all }}
 		var at hogapi.Position
 		if after > 0 {
-			at = hogapi.Position{Key: "links", Offset: after}
+			at = hogapi.Position{Key: "links of persons", Offset: after}
 		}
 		for _, err := range l.Events(t.Context(), at) {
 			require.NoError(t, err)
