@@ -27,13 +27,13 @@ type Options struct {
 	// they were at each event.
 	KeepAll bool
 
-	// NoAnonymousProfiles sends $process_person_profile false with the events that have no user_id, and no person
+	// NoVisitorProfiles sends $process_person_profile false with the events that have no user_id, and no person
 	// properties: these visitors get no person profile. By default each device gets one.
-	NoAnonymousProfiles bool
+	NoVisitorProfiles bool
 
-	// GeoIP sends $geoip_disable false with the events that have an ip_address, so that PostHog looks the address up.
+	// LookUpIP sends $geoip_disable false with the events that have an ip_address, so that PostHog looks the address up.
 	// It replaces Amplitude's places by those of today. By default nothing is looked up.
-	GeoIP bool
+	LookUpIP bool
 }
 
 // Why records are skipped.
@@ -50,8 +50,8 @@ func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	text := record.OptionsText(", ", record.PersonText(o.PersonProperties), record.Flag("keep sessions", o.KeepSessions),
-		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll), record.Flag("no anonymous profiles", o.NoAnonymousProfiles),
-		record.Flag("geoip", o.GeoIP))
+		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll), record.Flag("no visitor profiles", o.NoVisitorProfiles),
+		record.Flag("look up ip", o.LookUpIP))
 	return record.Format("amplitude", text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 

@@ -51,7 +51,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 		return s.groupRow(groups, at)
 	}
 	s.props.Policy = s.options.PersonProperties
-	hasNoProfile := user == "" && s.options.NoAnonymousProfiles && name != identify
+	hasNoProfile := user == "" && s.options.NoVisitorProfiles && name != identify
 	if hasNoProfile {
 		s.props.Policy = formats.PersonNone
 	}
@@ -59,7 +59,11 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	ev := hogapi.Event{Name: s.renamed(name), DistinctID: person, Timestamp: at, UUID: s.ID(true)}
-	if user != "" && device != "" && user != device {
+	switch {
+	case user == "":
+	case device == "" || device == user:
+		ev.UserIDs = []string{user} // so that formats.Links knows it as the id of a user
+	default:
 		ev.AnonymousID = device
 	}
 	generated := s.addGroups(groups, at)
@@ -165,7 +169,7 @@ func (s *converter) finish(ev *hogapi.Event, name, device string) {
 	if country := record.CountryCode(record.Text(s.row.Get("country"))); country != "" {
 		s.props.AddTextOfBoth("$geoip_country_code", country)
 	}
-	if s.options.GeoIP && s.props.Get("$ip") != nil {
+	if s.options.LookUpIP && s.props.Get("$ip") != nil {
 		s.props.Add("$geoip_disable", []byte("false"))
 	}
 	s.session(ev, device)

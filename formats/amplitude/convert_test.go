@@ -42,7 +42,7 @@ func TestOptions(t *testing.T) {
 	texts := map[string]bool{}
 	for _, o := range []amplitude.Options{
 		{}, {KeepSessions: true}, {Groups: true}, {KeepAll: true}, {PersonProperties: formats.PersonSet},
-		{PersonProperties: formats.PersonNone}, {NoAnonymousProfiles: true}, {GeoIP: true},
+		{PersonProperties: formats.PersonNone}, {NoVisitorProfiles: true}, {LookUpIP: true},
 	} {
 		text := amplitude.Format(&o).Options
 		assert.False(t, texts[text], text)

@@ -52,7 +52,7 @@
 //	region                                        $geoip_subdivision_1_name        event and person
 //	location_lat                                  $geoip_latitude
 //	location_lng                                  $geoip_longitude
-//	ip_address                                    $ip                              see Options.GeoIP
+//	ip_address                                    $ip                              see Options.LookUpIP
 //	language                                      $amplitude_language
 //	language                                      $browser_language                on the web; elsewhere $locale
 //	os_name                                       $browser                         event and person; on the web
@@ -130,7 +130,7 @@
 // on PostHog's bill. Some devices have two users, even within a minute: Links leaves them out. Rows of
 // Amplitude's own $identify are sent as events of that name, and join no ids.
 //
-// With Options.NoAnonymousProfiles, events without a user_id have $process_person_profile false.
+// With Options.NoVisitorProfiles, events without a user_id have $process_person_profile false.
 //
 // Rows of the table of merged Amplitude IDs are skipped: they name only Amplitude's own numbers for
 // users.

@@ -3,13 +3,17 @@ package amplitude_test
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 )
@@ -173,6 +177,39 @@ func TestClocks(t *testing.T) {
 	assert.Empty(t, sessionOf(t, "d", "2024-07-01 07:18:37", id+`"2024-07-01 07:18:37"`), "before the start by its own clock")
 }
 
+// A device id that is the id of a user joins nobody, however Amplitude says that it is one.
+func TestDevicesThatAreUsers(t *testing.T) {
+	t.Parallel()
+	row := func(user, device string) string {
+		return fmt.Sprintf(`{"event_type":"e","event_time":"2024-07-01 07:18:37","user_id":%q,"device_id":%q}`+"\n", user, device)
+	}
+	for rows, want := range map[string]string{
+		row("u", "d"):                                "u<d ",
+		row("u", "v") + row("v", ""):                 formats.SkipUserDevice + " ",
+		row("u", "v") + row("v", "v"):                formats.SkipUserDevice + " ",
+		row("u", "v") + row("v", "d"):                formats.SkipUserDevice + " v<d ",
+		row("u", "v") + row("", "v"):                 "u<v ",
+		row("u", "d") + row("", "d") + row("v", "d"): formats.SkipSharedDevice + " ",
+	} {
+		links := formats.Links(hogapi.FileSourceFS(fstest.MapFS{"f": {Data: []byte(rows)}}, amplitude.Format(nil), "f"))
+		report, err := hogapi.Check(t.Context(), links, &hogapi.ImportOptions{ID: "links"})
+		require.NoError(t, err)
+		var got []string
+		for ev, err := range links.Events(t.Context(), hogapi.Position{}) {
+			require.NoError(t, err)
+			if ev.DistinctID != "" {
+				got = append(got, fmt.Sprintf("%s<%v ", ev.DistinctID, ev.Properties["$anon_distinct_id"]))
+			}
+		}
+		for reason, n := range report.Skips {
+			assert.EqualValues(t, 1, n, rows)
+			got = append(got, reason+" ")
+		}
+		slices.Sort(got)
+		assert.Equal(t, want, strings.Join(got, ""), rows)
+	}
+}
+
 // With the options, visitors make no profile, and PostHog looks addresses up.
 func TestOptionsOfProperties(t *testing.T) {
 	t.Parallel()
@@ -181,7 +218,7 @@ func TestOptionsOfProperties(t *testing.T) {
 		require.NoError(t, json.Unmarshal(convert(t, &o, record)[0].RawProperties, &p))
 		return p
 	}
-	none := amplitude.Options{NoAnonymousProfiles: true}
+	none := amplitude.Options{NoVisitorProfiles: true}
 	subset(t, of(none, `"device_id":"d"`), values{
 		"$process_person_profile": false, "$set_once": nil, "$amplitude_user_properties": values{"plan": "x", "utm_source": "s"}, "utm_source": "s", "$os": "iOS",
 	}, "a visitor")
@@ -190,11 +227,11 @@ func TestOptionsOfProperties(t *testing.T) {
 	assert.Nil(t, of(amplitude.Options{}, `"device_id":"d"`)["$process_person_profile"])
 	identify := convert(t, &none, `{"event_type":"$identify","device_id":"d","event_time":"2024-07-01 07:18:37","user_properties":{"plan":"x"}}`)[0]
 	assert.NotContains(t, string(identify.RawProperties), "$process_person_profile", "PostHog refuses it there")
-	set := amplitude.Options{NoAnonymousProfiles: true, KeepAll: true, PersonProperties: formats.PersonSet}
+	set := amplitude.Options{NoVisitorProfiles: true, KeepAll: true, PersonProperties: formats.PersonSet}
 	subset(t, of(set, `"device_id":"d"`), values{"$set": nil, "$amplitude_user_properties": values{"plan": "x", "utm_source": "s"}}, "all is kept once")
-	assert.Nil(t, of(amplitude.Options{NoAnonymousProfiles: true, PersonProperties: formats.PersonNone}, `"device_id":"d"`)["$amplitude_user_properties"])
+	assert.Nil(t, of(amplitude.Options{NoVisitorProfiles: true, PersonProperties: formats.PersonNone}, `"device_id":"d"`)["$amplitude_user_properties"])
 
-	assert.Equal(t, false, of(amplitude.Options{GeoIP: true}, `"user_id":"u","ip_address":"203.0.113.9"`)["$geoip_disable"])
-	assert.Nil(t, of(amplitude.Options{GeoIP: true}, `"user_id":"u"`)["$geoip_disable"])
+	assert.Equal(t, false, of(amplitude.Options{LookUpIP: true}, `"user_id":"u","ip_address":"203.0.113.9"`)["$geoip_disable"])
+	assert.Nil(t, of(amplitude.Options{LookUpIP: true}, `"user_id":"u"`)["$geoip_disable"])
 	assert.Nil(t, of(amplitude.Options{}, `"user_id":"u","ip_address":"203.0.113.9"`)["$geoip_disable"])
 }

@@ -43,7 +43,7 @@ var table = record.Table{
 	{From: "region", To: "$geoip_subdivision_1_name", Kind: record.Both},
 	{From: "location_lat", To: "$geoip_latitude"},
 	{From: "location_lng", To: "$geoip_longitude"},
-	{From: "ip_address", To: "$ip", Note: "see Options.GeoIP"},
+	{From: "ip_address", To: "$ip", Note: "see Options.LookUpIP"},
 	{From: "language", To: "$amplitude_language"},
 	{From: "language", To: "$browser_language", Kind: record.Code, Note: "on the web; elsewhere $locale"},
 	{From: "os_name", To: "$browser", Kind: record.Code, Note: "event and person; on the web"},

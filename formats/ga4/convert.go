@@ -138,7 +138,7 @@ func (c *converter) identify() error {
 	if c.event.AnonymousID != "" {
 		c.out.Keep(prefix, "user_pseudo_id", c.row.pseudoID)
 	}
-	if user, _ := record.ID("user_id", c.row.userID); user == "" && c.options.NoAnonymousProfiles {
+	if user, _ := record.ID("user_id", c.row.userID); user == "" && c.options.NoVisitorProfiles {
 		c.isPersonless = true
 		c.out.Keep(prefix, "$process_person_profile", []byte("false"))
 	}

@@ -72,7 +72,7 @@ func (c *columns) addDevice() {
 }
 
 // isOther reports whether a value is Google's name of a device or system that it does not know.
-func isOther(raw []byte) bool { return strings.HasPrefix(string(raw), `"<`) }
+func isOther(raw []byte) bool { return strings.HasPrefix(record.Text(raw), "<") }
 
 // addLive adds a property with PostHog's value for Google's. Where it is there with another value, or Google does not
 // know it, the member stays where it was.

@@ -22,8 +22,8 @@ func TestOptions(t *testing.T) {
 	t.Parallel()
 	assert.Equal(t, "mapping 2", ga4.Format(nil).Options)
 	assert.Equal(t, "mapping 2", ga4.Format(&ga4.Options{}).Options)
-	all := &ga4.Options{Personless: true, PersonProperties: formats.PersonSet, NoAnonymousProfiles: true, Skip: []string{"scroll", "click", "scroll"}}
-	assert.Equal(t, `mapping 2; personless,person=set,no anonymous profiles,skip="click",skip="scroll"`, ga4.Format(all).Options)
+	all := &ga4.Options{Personless: true, PersonProperties: formats.PersonSet, NoVisitorProfiles: true, Skip: []string{"scroll", "click", "scroll"}}
+	assert.Equal(t, `mapping 2; personless,person=set,no visitor profiles,skip="click",skip="scroll"`, ga4.Format(all).Options)
 }
 
 // The three forms of a row are one event.

@@ -40,6 +40,7 @@ func TestLiveValues(t *testing.T) {
 		`"device":{"operating_system_version":"iOS 17.2","operating_system":"iOS","mobile_model_name":"iPhone","mobile_marketing_name":"<Other>","mobile_brand_name":"Apple","category":"mobile"}`: {
 			"$os": "iOS", "$os_version": "17.2", "$device_model": "iPhone", "$device_manufacturer": "Apple", "$device_type": "Mobile", "device": values{"mobile_marketing_name": "<Other>"},
 		},
+		`"device":{"mobile_model_name":"\u003cOther\u003e"}`: {"$device_model": nil, "device": values{"mobile_model_name": "<Other>"}},
 		`"device":{"operating_system":"<Other>","operating_system_version":"<Other>","category":7}`: {
 			"$os": nil, "$os_version": nil, "$device_type": 7., "device": values{"operating_system": "<Other>", "operating_system_version": "<Other>"},
 		},
@@ -97,10 +98,10 @@ func TestSessions(t *testing.T) {
 }
 
 // With the option, visitors make no profile; users do.
-func TestNoAnonymousProfiles(t *testing.T) {
+func TestNoVisitorProfiles(t *testing.T) {
 	t.Parallel()
 	const members = `"user_pseudo_id":"1.2","user_properties":[{"key":"plan","value":{"string_value":"team"}}],"traffic_source":{"source":"news"}`
-	options := &ga4.Options{NoAnonymousProfiles: true, PersonProperties: formats.PersonSet}
+	options := &ga4.Options{NoVisitorProfiles: true, PersonProperties: formats.PersonSet}
 	assert.Equal(t, values{
 		"$process_person_profile": false, "traffic_source": values{"source": "news"},
 		"user_properties": []any{values{"key": "plan", "value": values{"string_value": "team"}}},
