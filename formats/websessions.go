@@ -74,7 +74,7 @@ const (
 	mostText     = 4 << 20 // bytes
 	foldMemory   = 4 << 20 // bytes of sessions that are sorted in memory at once
 	longestPath  = 200     // bytes
-	webKey        = len(uuid.UUID{})
+	webKey       = len(uuid.UUID{})
 )
 
 // add adds an event of a session.

@@ -263,7 +263,9 @@ func Domain(url string) string {
 	}
 	second := strings.LastIndexByte(host[:last], '.')
 	const ofCountry = 2 // letters of the top domain
-	if second < 0 || len(host)-last-1 != ofCountry || !slices.Contains(secondTops, host[second+1:last]) {
+	top, name := host[last+1:], host[second+1:last]
+	isShared := len(top) == ofCountry && slices.Contains(secondTops, name) && !slices.Contains(wholeTops, top) || name+"."+top == "blogspot.com"
+	if second < 0 || !isShared {
 		return host[second+1:]
 	}
 	return host[strings.LastIndexByte(host[:second], '.')+1:]
@@ -271,6 +273,9 @@ func Domain(url string) string {
 
 // secondTops are names below the top domain of a country that others register under, such as co in co.uk.
 var secondTops = []string{"co", "com", "net", "org", "ne", "or", "ac", "go", "gov", "edu"}
+
+// wholeTops are countries for which ClickHouse knows no such names, since each name there is one.
+var wholeTops = []string{"bd", "ck", "jm", "kh", "mm", "np", "pg"}
 
 func hostOf(url string) string {
 	if _, after, found := strings.Cut(url, "://"); found {

@@ -52,7 +52,7 @@ func TestDomain(t *testing.T) {
 	for host, want := range map[string]string{
 		"www.google.co.uk": "google.co.uk", "co.uk": "co.uk", "google": "", "a.b.google.com": "google.com", "google.com:8080": "google.com",
 		channel.Direct: "", "a b.google.com": "", "x.google.com.": "", "https://x.google.com/a": "google.com", "a@x.google.com": "google.com",
-		"user:pass@x.google.com": "", "": "", "x.rakuten.co.jp": "rakuten.co.jp", "b.t.co": "t.co",
+		"user:pass@x.google.com": "", "": "", "x.rakuten.co.jp": "rakuten.co.jp", "b.t.co": "t.co", "www.google.com.bd": "com.bd", "a.x.blogspot.com": "x.blogspot.com", "blogspot.com": "blogspot.com",
 	} {
 		assert.Equal(t, want, channel.Domain(host), host)
 	}

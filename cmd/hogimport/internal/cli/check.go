@@ -42,11 +42,12 @@ func newCheckCommand(a *app) *cobra.Command {
 		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
 		Long: `check reads all files and sends nothing. It says what an import would send, what
 it would reject and why, and what to look at first: the time zone, duplicates,
-events that the project already has. --report writes it as one HTML page, with
-a chart of the events by month and name.
+events that the project already has; and what web analytics will show, by month,
+to compare with the old tool. --report writes it as one HTML page, with charts.
 
 No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
-POSTHOG_PROJECT_ID it also asks which of these days the project has events of.
+POSTHOG_PROJECT_ID it also asks which of these days the project has events of,
+and (scope batch_export:read) which running batch exports will send them too.
 
 Exit codes: 0 an import may run, 3 it should not: too much would be rejected, or
 the report has a problem such as a wrong time zone; 2 wrong usage, 1 a file
@@ -116,6 +117,7 @@ func (c *check) run(ctx context.Context) error {
 		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
 	}
 	c.askProject(ctx, &p, found.begun)
+	c.askExports(ctx, &p)
 	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	if p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
@@ -129,7 +131,7 @@ func (c *check) run(ctx context.Context) error {
 		}
 	}
 	p.Next = c.next(&p, paths, found, said.Level == page.Bad, other)
-	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
+	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, checkJSON{p.Report, p.Exports}, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
 	if checked != nil {
@@ -179,7 +181,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 				}
 			}
 		}}
-		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
+		p.Report.CheckReport, p.Report.Web, err = formats.CheckWeb(ctx, source, options, &formats.WebAnalyticsOptions{})
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
 		if p.Rate > 0 {
@@ -198,7 +200,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		}
 		return events, err
 	}
-	o := &formats.CheckOptions{Import: options, Zone: zone}
+	o := &formats.CheckOptions{Import: options, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
 	if c.in.Format == "mixpanel" {
 		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
 		o.Test = p.Zone
@@ -337,6 +339,7 @@ func checkTable(w io.Writer, p *page.Check) {
 		names[d.Event] += d.Events
 	}
 	counts(w, "event", "events", names, r.Good)
+	webTable(w, p)
 	rejects := map[string]int64{}
 	for reason, f := range r.Reasons {
 		rejects[string(reason)] = f.Count
@@ -351,6 +354,9 @@ func checkTable(w io.Writer, p *page.Check) {
 	}
 	if text := p.Listed(); text != "" {
 		fmt.Fprintf(w, "\n%s\n", term.Flow(text))
+	}
+	if p.ExportsHint != "" {
+		fmt.Fprintf(w, "\n%s\n", term.Flow(p.ExportsHint))
 	}
 	said, findings := p.Summary()
 	fmt.Fprintf(w, "\n%s\n", term.Flow(said.Title+". "+said.Text))

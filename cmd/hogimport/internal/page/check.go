@@ -46,6 +46,9 @@ type Check struct {
 	Sorts    bool  // the import is to sort them
 	Later    int64 // events that the project has after these days, where KeepsSet
 
+	Exports     []Export // running batch exports, which will send these events too; nil: none, or not asked
+	ExportsHint string   // how to see them, if they could not be asked for
+
 	List        string // the file that lists the left-out records; may be empty
 	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
 }
@@ -90,6 +93,7 @@ type checkView struct {
 
 	Verdict    Verdict
 	Chart      *chart
+	Web        *webView // nil: there is no prediction
 	Names      []*series
 	AllNames   []counted // where there are more than in Names
 	Refusable  int64
@@ -130,7 +134,7 @@ func (c Check) view() checkView {
 	}
 	v := checkView{
 		Check: c, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
-		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
+		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate), Web: c.web(),
 	}
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {

@@ -103,6 +103,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 		add(Warn, "overlap", "The project has events of its own",
 			"$set of the files stays $set, so old values replace what persons have now. With --set-policy set-once they keep what they have.")
 	}
+	c.webFindings(add)
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty
 		text := "Nothing is there for " + empty[0]

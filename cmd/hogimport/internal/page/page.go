@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
-//go:embed page.html check.html verify.html
+//go:embed page.html check.html web.html verify.html
 var files embed.FS
 
 //go:embed page.css

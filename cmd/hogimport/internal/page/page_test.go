@@ -42,6 +42,16 @@ func badCheck() page.Check {
 	r.Read, r.Good, r.Rejected, r.Skipped = 100, 50, 30, 20
 	r.Oldest, r.Newest, r.OldestLocal, r.NewestLocal, r.Zone, r.Format = at, at, at, at, hostile[0], hostile[1]
 	r.Reasons, r.Skips, r.Warnings = map[hogapi.Reason]hogapi.CheckFinding{}, map[string]int64{}, map[hogapi.Warning]hogapi.CheckFinding{}
+	web := &formats.WebReport{Events: 10, InSession: 5, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 3}}, Types: map[string]formats.PropertyTypes{}}
+	web.Total = formats.WebMonth{Sessions: 5, Channels: map[string]int64{}, Countries: map[string]int64{}, Entries: map[string]int64{}}
+	for i, text := range hostile {
+		web.Total.Channels[text], web.Total.Countries[text], web.Total.Entries[text] = 1, 1, 1
+		web.Types[text] = formats.PropertyTypes{Numbers: 9, Texts: 1}
+		web.Busy = append(web.Busy, formats.BusyID{DistinctID: text, Events: 6000})
+		web.Months = append(web.Months, formats.WebMonth{Month: fmt.Sprintf("2024-%02d", i%12+1), Sessions: 5, Views: 1000})
+		c.Exports = append(c.Exports, page.Export{Name: text, Destination: text})
+	}
+	r.Web, c.ExportsHint = web, hostile[0]
 	r.Kept, r.IDs, r.UUIDs = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for i, text := range hostile {
 		n := int64(i + 1)
@@ -142,6 +152,19 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
 		}, page.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
+		"no sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5} }, page.Good, "Ready to import", "Add --sessions 30m to derive sessions"},
+		"ids outside": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
+		}, page.Warn, "Ready, with 1 warning", "1 with an id that is not a UUID of version 7, which are in no session; 2 24 hours or more after"},
+		"hidden sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Hidden: 2} }, page.Warn, "Ready, with 1 warning", "2 sessions will not be found"},
+		"busy ids": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Busy: []formats.BusyID{{DistinctID: "all", Events: 7000}}}
+		}, page.Warn, "Ready, with 1 warning", "The busiest is all with 7,000 events"},
+		"types": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Types: map[string]formats.PropertyTypes{"revenue": {Numbers: 9, Texts: 1}, "plan": {Texts: 1, Nulls: 3}}}
+		}, page.Good, "Ready to import", "revenue: 90.0 % number, 10.0 % text. PostHog gives"},
+		"young":           {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Young: 1} }, page.Good, "Ready to import", "1 event is less than 48 hours old"},
+		"exports":         {func(c *page.Check) { c.Exports = []page.Export{{Name: "daily", Destination: "S3", Interval: "day"}} }, page.Warn, "Ready, with 1 warning", "1 running batch export sends this history too"},
 		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, with 1 warning", "The time zone could not be tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -158,6 +181,26 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 			require.NotEmpty(t, html(t, check))
 		})
 	}
+}
+
+// The page shows the months of web analytics as a chart and a table, and the sessions by channel.
+func TestWebAnalyticsOnThePage(t *testing.T) {
+	check := good()
+	check.Report.Web = &formats.WebReport{Events: 20, InSession: 19, Months: []formats.WebMonth{
+		{Month: "2024-01", Visitors: 3, Views: 1500, Sessions: 4, Bounces: 1, AverageSeconds: 75.4}, {Month: "2024-03", Visitors: 1, Views: 2, Sessions: 1},
+	}, Total: formats.WebMonth{Sessions: 5, Channels: map[string]int64{"Organic Search": 4, "Direct": 1}, Countries: map[string]int64{"DE": 5}, Entries: map[string]int64{"/pricing": 5}}}
+	text := html(t, check)
+	for _, want := range []string{
+		"95.0 % of the events are in a session", "2024-01 · views: 1,500", "2024-02 · sessions: 0", "2024-03 · visitors: 1", "1 min 15 s", "25.0 %", "Organic Search", "80.0 %", "/pricing", "DE",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Contains(t, text, `d="M166.7 0.0L500.0 1000.0L833.3 998.7"`, "the line of views")
+	check.Report.Web = &formats.WebReport{Events: 20}
+	assert.Contains(t, html(t, check), "Add --sessions 30m")
+	assert.NotContains(t, html(t, check), "Sessions by channel")
+	check.Report.Web = nil
+	assert.NotContains(t, html(t, check), "web analytics")
 }
 
 func TestWhatAVerificationSaysFirst(t *testing.T) {
