@@ -138,7 +138,9 @@ func (c *comparison) run(ctx context.Context) error {
 }
 
 // ask asks a side, unless the journal has its answer. An answer that contradicts the question is asked for once more.
-func ask[T any](ctx context.Context, c *comparison, side int, question []any, f func(Side) (T, error), check func(T) error) (answer T, err error) {
+func ask[T any](
+	ctx context.Context, c *comparison, side int, question []any, f func(Side) (T, error), check func(T) error,
+) (answer T, err error) {
 	name, err := hash(append([]any{side}, question...)...)
 	if err != nil {
 		return answer, err

@@ -347,7 +347,8 @@ func (j *jsonLines) Name() string { return "files " + mask.OneLine(j.files.Name(
 func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 	var failed error
 	const longest = 64 << 20
-	err := j.files.Read(ctx, "", 0, lines.Walk{Options: lines.Options{Layout: lines.Lines, Longest: longest}, Take: func(f *lines.File, l lines.Line) bool {
+	options := lines.Options{Layout: lines.Lines, Longest: longest}
+	err := j.files.Read(ctx, "", 0, lines.Walk{Options: options, Take: func(f *lines.File, l lines.Line) bool {
 		var row struct {
 			UUID       string `json:"uuid"`
 			Event      string `json:"event"`

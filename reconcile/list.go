@@ -1,12 +1,9 @@
 package reconcile
 
 import (
-	"bytes"
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -76,17 +73,15 @@ func (c *comparison) listBoth(ctx context.Context, parts []Part, try int) (rows 
 
 // listParts lists parts of a side, and smaller ones where that is too much.
 func (c *comparison) listParts(ctx context.Context, side int, parts []Part, failed map[Part]error, try int) (rows []Row, err error) {
-	for _, p := range parts {
-		rows, err = c.listOne(ctx, side, parts, try)
-		if err == nil || !isOpen(err) {
-			return rows, err
-		}
-		if len(parts) == 1 {
-			failed[p] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
-			return nil, nil
-		}
-		break
+	rows, err = c.listOne(ctx, side, parts, try)
+	if err == nil || !isOpen(err) {
+		return rows, err
 	}
+	if len(parts) == 1 {
+		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
+		return nil, nil
+	}
+	rows = nil
 	for _, p := range parts {
 		some, err := c.listParts(ctx, side, []Part{p}, failed, try)
 		if err != nil {
@@ -255,243 +250,8 @@ func (c *comparison) readAgain(ctx context.Context, x cell) error {
 	if why := failed[x.Part]; why != nil {
 		c.unknown(x.Part, x.digest[ofService].Keys, why.Error())
 	} else if !c.settle(x, rows) {
-		c.unknown(x.Part, x.digest[ofService].Keys, "its lists do not fit its digests, or a side has texts that it does not list as they are: "+changed)
+		why := "its lists do not fit its digests, or a side has texts that it does not list as they are: " + changed
+		c.unknown(x.Part, x.digest[ofService].Keys, why)
 	}
 	return nil
-}
-
-// judge looks the uuids that differ up on both sides, and judges them.
-func (c *comparison) judge(ctx context.Context) error {
-	ids := slices.SortedFunc(maps.Keys(c.found), func(a, b uuid.UUID) int { return bytes.Compare(a[:], b[:]) })
-	around := c.around()
-	isLost := map[uuid.UUID]string{}
-	for n := 0; n < len(ids); n += c.lookUp {
-		c.step = Progress{Step: "look up", Done: n, Total: len(ids)}
-		chunk := ids[n:min(n+c.lookUp, len(ids))]
-		there, err := c.lookUpAll(ctx, ofDestination, chunk, around, nil, isLost)
-		if err != nil {
-			return err
-		}
-		for id, rows := range there {
-			c.found[id].there = rows
-		}
-		var open []uuid.UUID
-		for _, id := range chunk {
-			if c.found[id].hasStranger() {
-				open = append(open, id)
-			}
-		}
-		asked, err := c.lookUpAll(ctx, ofService, open, around, c.Exports, isLost)
-		if err != nil {
-			return err
-		}
-		all := asked
-		if len(c.Exports) > 0 {
-			if all, err = c.lookUpAll(ctx, ofService, open, around, nil, isLost); err != nil {
-				return err
-			}
-		}
-		for _, id := range open {
-			c.found[id].asked, c.found[id].all = append(c.found[id].asked, asked[id]...), all[id]
-		}
-	}
-	rules := rules{exports: c.Exports, now: c.journal.begun, margin: c.Margin, from: c.From, to: c.To, bad: c.bad}
-	for _, id := range ids {
-		f := c.found[id]
-		for _, rows := range [][]Row{f.asked, f.all, f.there} {
-			slices.SortFunc(rows, compareRows)
-		}
-		c.judged[id] = true
-		judgeUUID(rules, f.asked, f.all, f.there, func(finding Finding) {
-			if why := isLost[id]; why != "" {
-				finding.Class, finding.Why = CannotTell, why
-			}
-			c.add(finding)
-		})
-	}
-	return nil
-}
-
-func compareRows(a, b Row) int {
-	return cmp.Or(a.Hour.Compare(b.Hour), cmp.Compare(a.Event, b.Event), cmp.Compare(a.DistinctID, b.DistinctID))
-}
-
-// around is the time in which uuids are looked up, in parts of at most a year.
-func (c *comparison) around() (parts []Part) {
-	const aDay = 24 * time.Hour
-	end := dayOf(c.To).Add(2 * aDay)
-	for from := dayOf(c.From).Add(-aDay); from.Before(end); from = from.Add(longestWindow) {
-		parts = append(parts, Part{From: from, To: earlier(from.Add(longestWindow), end)})
-	}
-	return parts
-}
-
-// hasStranger reports whether the destination has a row that the listed rows of the service do not explain.
-func (f *rowsOf) hasStranger() bool {
-	return slices.ContainsFunc(f.there, func(d Row) bool {
-		return !slices.ContainsFunc(f.asked, func(s Row) bool { return s.key() == d.key() && s.day().Equal(d.day()) })
-	})
-}
-
-// lookUpAll returns all rows that a side has of some uuids.
-func (c *comparison) lookUpAll(
-	ctx context.Context, side int, ids []uuid.UUID, around []Part, exports []Export, isLost map[uuid.UUID]string,
-) (rows map[uuid.UUID][]Row, err error) {
-	rows = map[uuid.UUID][]Row{}
-	if len(ids) == 0 {
-		return rows, nil
-	}
-	for _, part := range around {
-		some, err := c.lookUpIn(ctx, side, Selection{Parts: []Part{part}, UUIDs: ids, Exports: exports})
-		if isOpen(err) {
-			for _, id := range ids {
-				isLost[id] = fmt.Sprintf("%s: its uuid could not be looked up: %v", c.report.sideName(side), errtext.Bare(err))
-			}
-			return rows, nil
-		}
-		if err != nil {
-			return nil, err
-		}
-		for _, r := range some {
-			if !r.Hour.IsZero() || part == around[0] { // a row without a time is in each answer
-				rows[r.UUID] = append(rows[r.UUID], r)
-			}
-		}
-	}
-	if side == ofDestination {
-		for _, id := range ids {
-			if rows[id] == nil {
-				rows[id] = []Row{}
-			}
-		}
-	}
-	return rows, nil
-}
-
-// lookUpIn looks uuids up. A question that is too much is divided by time, then between the uuids.
-func (c *comparison) lookUpIn(ctx context.Context, side int, s Selection) ([]Row, error) {
-	rows, err := c.askList(ctx, side, s, 0)
-	if !errors.Is(err, ErrTooMuch) {
-		return rows, err
-	}
-	const two = 2
-	halves, first, second := s.Parts[0].halves(24*time.Hour), s, s
-	switch {
-	case halves != nil:
-		first.Parts, second.Parts = halves[:1], halves[1:]
-	case len(s.UUIDs) >= two:
-		first.UUIDs, second.UUIDs = s.UUIDs[:len(s.UUIDs)/two], s.UUIDs[len(s.UUIDs)/two:]
-	default:
-		return nil, err
-	}
-	if rows, err = c.lookUpIn(ctx, side, first); err != nil {
-		return nil, err
-	}
-	more, err := c.lookUpIn(ctx, side, second)
-	for _, r := range more {
-		if !r.Hour.IsZero() || halves == nil {
-			rows = append(rows, r)
-		}
-	}
-	return rows, err
-}
-
-// add counts a finding and keeps it.
-func (c *comparison) add(f Finding) {
-	d := c.day(f.Day)
-	if f.isUnasked {
-		d.unasked++
-	}
-	if f.isOpen {
-		d.open++
-	}
-	if f.Class == Delivered { // though no export sends it
-		d.Counts[Delivered]++
-		return
-	}
-	if c.rows >= int64(c.MaxFindings) {
-		f.Class = CannotTell
-		d.Counts[CannotTell] += f.Rows
-		c.report.Cut += f.Rows
-		return
-	}
-	c.rows++
-	d.Counts[f.Class] += f.Rows
-	c.report.Findings = append(c.report.Findings, f)
-}
-
-// listDoubled lists the further rows of keys in the destination.
-func (c *comparison) listDoubled(ctx context.Context) error {
-	days := slices.SortedFunc(maps.Keys(c.over), time.Time.Compare)
-	var groups [][]Part
-	var size int64
-	for _, day := range days {
-		p := Part{From: later(day, c.From), To: earlier(day.Add(24*time.Hour), c.To)}
-		last := len(groups) - 1
-		if last >= 0 && size+c.over[day] <= c.listRows && len(groups[last]) < mostParts {
-			groups[last], size = append(groups[last], p), size+c.over[day]
-			continue
-		}
-		groups, size = append(groups, []Part{p}), c.over[day]
-	}
-	for i, group := range groups {
-		c.step = Progress{Step: "doubled", Done: i, Total: len(groups)}
-		if err := c.listDoubledOf(ctx, group); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-func (c *comparison) listDoubledOf(ctx context.Context, days []Part) error {
-	rows, err := c.askDoubled(ctx, days)
-	if isOpen(err) && len(days) > 1 {
-		for _, day := range days {
-			if err := c.listDoubledOf(ctx, []Part{day}); err != nil {
-				return err
-			}
-		}
-		return nil
-	}
-	if isOpen(err) {
-		why := fmt.Sprintf("the doubled rows of the destination could not be listed: %v", errtext.Bare(err))
-		c.unknownThere(days[0], c.over[dayOf(days[0].From)], why)
-		return nil
-	}
-	if err != nil {
-		return err
-	}
-	slices.SortStableFunc(rows, func(a, b Row) int { return cmp.Or(compareRows(a, b), bytes.Compare(a.UUID[:], b.UUID[:])) })
-	found := map[time.Time]int64{}
-	for _, r := range rows {
-		found[r.day()] += r.Rows - 1
-		if !c.judged[r.UUID] {
-			c.add(Finding{Class: Doubled, Day: r.day(), UUID: r.UUID, Event: r.Event, DistinctID: r.DistinctID, Rows: r.Rows - 1})
-		}
-	}
-	for _, p := range days {
-		if day := dayOf(p.From); found[day] != c.over[day] {
-			why := "the destination has %d doubled rows by its digest and %d by its list: it changed while it was read"
-			c.unknownThere(p, c.over[day], fmt.Sprintf(why, c.over[day], found[day]))
-		}
-	}
-	return nil
-}
-
-// askDoubled lists the doubled rows of days; a day that is too much is divided by uuids.
-func (c *comparison) askDoubled(ctx context.Context, days []Part) ([]Row, error) {
-	rows, err := c.askList(ctx, ofDestination, Selection{Parts: days, Doubled: true}, 0)
-	const mostDigits = 4
-	if !errors.Is(err, ErrTooMuch) || len(days) > 1 || len(days[0].Suffix) >= mostDigits {
-		return rows, err
-	}
-	rows = nil
-	for _, p := range days[0].slices() {
-		some, err := c.askDoubled(ctx, []Part{p})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
-	}
-	return rows, nil
 }

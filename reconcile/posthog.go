@@ -146,7 +146,9 @@ type answer struct{ verify.Answer[row] }
 func (a *answer) UnmarshalJSON(body []byte) error { return a.Decode(context.Background(), body) }
 
 // query carries out one query now. While the service is busy, it waits.
-func query[T any](ctx context.Context, s *PostHogSide, text string, selected Selection, read func(row) (T, error), columns int) ([]T, error) {
+func query[T any](
+	ctx context.Context, s *PostHogSide, text string, selected Selection, read func(row) (T, error), columns int,
+) ([]T, error) {
 	const mostWaits, firstWait, longestWait = 10, 10 * time.Second, 5 * time.Minute
 	body := map[string]any{"query": compose(text, selected), "refresh": "force_blocking", "name": "hogapi reconcile"}
 	for n, wait := 1, firstWait; ; n++ {

@@ -174,7 +174,8 @@ func (s *SQLSide) List(ctx context.Context, selected Selection, limit int) ([]Ro
 		by, doubled = ByDay, " AND copies > 1"
 	}
 	text := "SELECT u, e, d, COALESCE(unit, ''), copies FROM (SELECT " + s.unit(by) + " AS unit, " + s.keys() +
-		", COUNT(*) AS copies FROM " + s.table.Name + " WHERE " + s.where(selected) + " GROUP BY 1, 2, 3, 4) k WHERE " + isGood + doubled + " LIMIT " + strconv.Itoa(limit)
+		", COUNT(*) AS copies FROM " + s.table.Name + " WHERE " + s.where(selected) +
+		" GROUP BY 1, 2, 3, 4) k WHERE " + isGood + doubled + " LIMIT " + strconv.Itoa(limit)
 	rows, err := rowsOfSQL(ctx, s, text, func(c row) (r Row, err error) {
 		r.UUID, r.Event, r.DistinctID = c.uuid(&err, 0), c.text(&err, 1), c.text(&err, 2)
 		if unit := c.text(&err, 3); unit != "" {
