@@ -21,14 +21,14 @@ const (
 	utcDay  = "substring(toString(toTimeZone(timestamp, 'UTC')), 1, 10)"
 	utcHour = "substring(toString(toTimeZone(timestamp, 'UTC')), 1, 13)"
 
-	// Copies that are not merged yet, and rows that were taken in twice, must count once, so the sums group by key.
+	// Copies that are not merged yet, and rows that were taken in twice, are ordinary and count once, so the sums group by key.
 	digitsOfOne = "replaceAll(toString(one_uuid), '-', '')"
-	sums        = "sum(copies) AS all_rows, count() AS all_keys,\n  " +
+	sums        = "count() AS all_keys,\n  " +
 		"sum(reinterpretAsUInt64(reverse(unhex(substring(" + digitsOfOne + ", 17, 8))))) AS high_sum,\n  " +
 		"sum(reinterpretAsUInt64(reverse(unhex(substring(" + digitsOfOne + ", 25, 8))))) AS low_sum,\n  " +
 		"sum(reinterpretAsUInt64(reverse(substring(MD5(concat(" + digitsOfOne +
 		", '|', one_event, '|', one_person)), 1, 4)))) AS text_sum\nFROM (SELECT "
-	keys = " AS utc_unit, uuid AS one_uuid, event AS one_event, distinct_id AS one_person, count() AS copies\n  " +
+	keys = " AS utc_unit, uuid AS one_uuid, event AS one_event, distinct_id AS one_person\n  " +
 		"FROM events\n  WHERE {rows}\n  GROUP BY utc_unit, one_uuid, one_event, one_person)\n"
 
 	digestDays   = "SELECT utc_unit AS bucket, " + sums + utcDay + keys + "GROUP BY bucket ORDER BY bucket DESC LIMIT 50000"
@@ -36,11 +36,9 @@ const (
 	digestSlices = "SELECT concat(utc_unit, ' ', substring(" + digitsOfOne + ", 31, 2)) AS bucket, " + sums + utcHour + keys +
 		"GROUP BY bucket ORDER BY bucket DESC LIMIT 50000"
 
-	rowsOfKeys = " AS utc_unit, count() AS copies, toString(toTimeZone(min(created_at), 'UTC')) AS arrived\n" +
-		"FROM events\nWHERE {rows}\nGROUP BY uuid_text, one_event, one_person, utc_unit"
-	oneKey      = "toString(uuid) AS uuid_text, event AS one_event, distinct_id AS one_person, "
-	listKeys    = "SELECT " + oneKey + utcHour + rowsOfKeys + " LIMIT 50000"
-	listDoubled = "SELECT " + oneKey + utcDay + rowsOfKeys + "\nHAVING count() > 1 LIMIT 50000"
+	listKeys = "SELECT toString(uuid) AS uuid_text, event AS one_event, distinct_id AS one_person, " + utcHour +
+		" AS utc_unit, toString(toTimeZone(min(created_at), 'UTC')) AS arrived\n" +
+		"FROM events\nWHERE {rows}\nGROUP BY uuid_text, one_event, one_person, utc_unit LIMIT 50000"
 
 	countDays = "SELECT " + utcDay + " AS utc_day, count() AS copies\nFROM events\nWHERE {rows}\nGROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 	leftOut   = "SELECT utc_unit AS bucket, countIf(of_asked = 0) AS never_asked, countIf(of_asked > 0 AND of_sent = 0) AS filtered\n" +
@@ -67,7 +65,8 @@ type PostHogSide struct {
 }
 
 // PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between
-// projects or regions.
+// projects or regions. Copies of a key on one day count once, since the service merges them at some time: a project has no
+// [Doubled] rows but those of another day.
 //
 // It asks by HogQL queries, which run at once and are never answered from a cache. An answer that may be cut, comes from a
 // cache or does not match its query is [ErrCannotTell]. While the service is busy, it waits.
@@ -106,25 +105,25 @@ func (s *PostHogSide) Digest(ctx context.Context, selected Selection, by Bucket)
 			bucket, d.Slice = bucket[:at], bucket[at+1:]
 		}
 		d.At = parseUnit(&err, bucket)
-		d.Rows, d.Keys = c.int(&err, 1), c.int(&err, 2)
-		d.High, d.Low, d.Text = c.uint(&err, 3), c.uint(&err, 4), c.uint(&err, 5)
+		d.Keys = c.int(&err, 1)
+		d.Rows = d.Keys // copies say nothing
+		d.High, d.Low, d.Text = c.uint(&err, 2), c.uint(&err, 3), c.uint(&err, 4)
 		return d, err
-	}, 6)
+	}, 5)
 }
 
 // List implements [Side].
 func (s *PostHogSide) List(ctx context.Context, selected Selection, limit int) ([]Row, error) {
-	text := listKeys
 	if selected.Doubled {
-		text = listDoubled
+		return nil, nil
 	}
-	rows, err := query(ctx, s, text, selected, func(c row) (r Row, err error) {
+	rows, err := query(ctx, s, listKeys, selected, func(c row) (r Row, err error) {
 		r.UUID = c.uuid(&err, 0)
 		r.Event, r.DistinctID = c.text(&err, 1), c.text(&err, 2)
-		r.Hour, r.Rows = c.unit(&err, 3), c.int(&err, 4)
-		r.CreatedAt = c.time(&err, 5)
+		r.Hour, r.Rows = c.unit(&err, 3), 1
+		r.CreatedAt = c.time(&err, 4)
 		return r, err
-	}, 6)
+	}, 5)
 	if err == nil && len(rows) >= limit {
 		return nil, ErrTooMuch
 	}
