@@ -40,7 +40,7 @@ func Hosts(host, capture string) ([]hogapi.Option, error) {
 		if capture != "" {
 			return options, nil
 		}
-		return nil, UsageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own")
+		return nil, UsageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own; or set POSTHOG_HOST")
 	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
 		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
 	case "eu", "eu.posthog.com", "eu.i.posthog.com":

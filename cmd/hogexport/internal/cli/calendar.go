@@ -25,9 +25,9 @@ var letters = []struct {
 	{'?', "cannot tell", []hogapi.IntervalState{hogapi.IntervalUnknown}},
 	{'S', "stuck", []hogapi.IntervalState{hogapi.IntervalStuck}},
 	{'P', "paused", []hogapi.IntervalState{hogapi.IntervalPaused}},
-	{'-', "partly exported", []hogapi.IntervalState{hogapi.IntervalPartly}},
+	{'-', "partly covered", []hogapi.IntervalState{hogapi.IntervalPartly}},
 	{'C', "cancelled", []hogapi.IntervalState{hogapi.IntervalCancelled}},
-	{'N', "never scheduled", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
+	{'N', "never scheduled (no run began)", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
 	{'B', "failed billing", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
 	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed}},
 }

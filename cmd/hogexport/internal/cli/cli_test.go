@@ -127,9 +127,9 @@ func TestGaps(t *testing.T) {
 	p.addExport("lake", good)
 	r := p.run(t, "gaps", "warehouse")
 	assert.Equal(t, 6, r.code)
-	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled, F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
+	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
-	says(t, r.stderr, "2 gaps not exported", "hogexport repair warehouse")
+	says(t, r.stderr, "2 gaps not exported", "hogexport repair warehouse --plan plan.json")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
 	r = p.run(t, "gaps", "lake")
 	assert.Equal(t, 0, r.code, r.stderr)
@@ -369,4 +369,55 @@ func TestInterrupted(t *testing.T) {
 	code := Run(ctx, []string{"list"}, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
 	assert.Equal(t, 4, code)
 	says(t, said.String(), "interrupted")
+}
+
+// The rows of a project are compared with the files of a folder: a missing one is named, and in the report.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("lake", good)
+	project, folder := p.server.Project(hogapitest.DefaultProject), t.TempDir()
+	begin := time.Now().UTC().Truncate(time.Hour).Add(-30 * time.Hour)
+	var files strings.Builder
+	for i := range 100 {
+		at := begin.Add(time.Duration(i) * time.Minute)
+		id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
+		project.AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: at, CreatedAt: at})
+		if i != 17 {
+			fmt.Fprintf(&files, `{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n", id, at.Format(time.RFC3339))
+		}
+	}
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl"), []byte(text), 0o600))
+	}
+	write(files.String())
+	report := filepath.Join(t.TempDir(), "result")
+	r := p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
+	assert.Equal(t, 6, r.code, r.stderr)
+	says(t, r.stdout, "1 missing")
+	missing, err := os.ReadFile(filepath.Join(report, "missing.uuids"))
+	require.NoError(t, err)
+	assert.Equal(t, uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")).String(), strings.TrimSpace(string(missing)))
+	assert.FileExists(t, filepath.Join(report, "report.html"))
+
+	write(files.String() + fmt.Sprintf(`{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n",
+		uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")), begin.Add(17*time.Minute).Format(time.RFC3339)))
+	r = p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h")
+	assert.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
+	for _, c := range []struct {
+		to, says string
+		code     int
+	}{
+		{"", "set HOGEXPORT_TO", 2}, {"nowhere", "there is no such folder", 2}, {t.TempDir(), "it has no files", 2}, {"mysql://db/x", "are not known", 2},
+		{"postgres://reader:s3cret@127.0.0.1:1/x", "a password is among the arguments", 2},
+	} {
+		r := p.run(t, "reconcile", "lake", "--to", c.to)
+		assert.Equal(t, c.code, r.code, "%s: %s", c.to, r.stderr)
+		says(t, r.stderr, c.says)
+	}
+	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@127.0.0.1:1/x"
+	r = p.run(t, "reconcile", "lake")
+	assert.Equal(t, 5, r.code)
+	says(t, r.stderr, "the database does not answer")
+	assert.NotContains(t, r.stderr, "s3cret")
 }

@@ -170,7 +170,11 @@ func verdictOf(all []judged) error {
 			onlyUnknown := len(gap.States) == 1 && gap.States[0] == hogapi.IntervalUnknown
 			isUnknown = isUnknown || onlyUnknown
 			if !onlyUnknown {
-				count, name = count+1, all[i].Name
+				if count++; name == "" || name == shell.Quoted(all[i].Name) {
+					name = shell.Quoted(all[i].Name)
+				} else {
+					name = "EXPORT"
+				}
 			}
 		}
 	}
@@ -178,7 +182,7 @@ func verdictOf(all []judged) error {
 	case count > 0:
 		return &shell.Fault{
 			Code: shell.CodeMissing, Text: plural(count, "gap") + " not exported",
-			Next: []shell.Step{{Text: "See what a repair would do; it asks before it begins:", Command: "hogexport repair " + shell.Quoted(name)}},
+			Next: []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair " + name + " --plan plan.json"}},
 		}
 	case isUnknown:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "some intervals have no run, and the settings of their time are not known", Todo: "give the key the scope activity_log:read, if the plan has an activity log"}

@@ -132,7 +132,7 @@ func (l *list) table(found []status, now time.Time) {
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 	}
 	if isBound {
-		fmt.Fprintln(l.Out, term.Flow("≤: the service counts more runs than the 10 newest, which were read"))
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10"))
 	}
 }
 
@@ -163,7 +163,7 @@ func (s *status) state(now time.Time) string {
 	case s.State == statePaused && s.PausedSince != nil:
 		return "paused " + span(now.Sub(*s.PausedSince))
 	case s.StuckSince != nil:
-		return "stuck " + span(now.Sub(*s.StuckSince))
+		return "a run stuck " + span(now.Sub(*s.StuckSince))
 	}
 	return s.State
 }

@@ -3,6 +3,7 @@ package cli
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 	"time"
 
@@ -31,7 +32,13 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 	if text := twice(plan); text != "" {
 		fmt.Fprintln(w, term.Flow(text))
 	}
-	if until := deadline(plan); !until.IsZero() {
+	for i, command := range downloads(plan) {
+		if i == 0 {
+			fmt.Fprintln(w, term.Flow("Rows that no backfill brings. A download is billed like an export, and you load its files yourself:"))
+		}
+		fmt.Fprintln(w, term.Command("  "+command))
+	}
+	if until := deadline(plan); until.After(plan.PlannedAt) {
 		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the start of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it.",
 			until.Format(clock), span(plan.AgeLine))))
 	}
@@ -60,8 +67,11 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 		if text == "" || s.State == hogapi.RepairLeft {
 			text = s.Note
 		}
-		if s.Prefix != "" && s.Action == hogapi.RepairSecondExport {
-			text += "; prefix " + s.Prefix
+		switch {
+		case s.Prefix != "" && s.Action == hogapi.RepairSecondExport:
+			text += "; its prefix: " + s.Prefix
+		case s.Request != nil:
+			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
 		}
 		if text != "" {
 			fmt.Fprintln(w, term.Flow(s.Start.Format(clock)+": "+term.Line(inFlags(text))))
@@ -78,9 +88,11 @@ var actions = map[hogapi.RepairAction]string{
 func twice(plan *hogapi.RepairPlan) string {
 	var scheduled, other int
 	var rows int64
+	var partly []string
 	for _, s := range plan.Steps {
 		switch {
 		case s.Action != hogapi.RepairBackfill || s.State == hogapi.RepairLeft:
+			continue
 		case s.Rows == hogapi.RowsAsScheduled:
 			scheduled++
 		default:
@@ -89,18 +101,44 @@ func twice(plan *hogapi.RepairPlan) string {
 				rows += *s.Estimate
 			}
 		}
+		if slices.ContainsFunc(s.Gap, hasBegun) {
+			partly = append(partly, s.Start.Format(clock))
+		}
 	}
+	text := "Rows that come twice: "
 	switch {
 	case other > 0:
-		return fmt.Sprintf("Rows that come twice: up to %s, of the %s by timestamp. Only a comparison of rows tells how many.", progress.Number(rows), plural(other, "backfill"))
+		text += fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many.", progress.Number(rows), plural(other, "backfill"))
 	case scheduled > 0:
-		return "Rows that come twice: none, unless a failed or cancelled run had written a part of its rows to a table."
+		text += "none."
+	default:
+		return ""
 	}
-	return ""
+	if len(partly) > 0 {
+		text += " In a table, also those that failed, cancelled or stuck runs had written before they ended, in the gaps from " + strings.Join(partly, ", ") + "."
+	}
+	return text
+}
+
+func hasBegun(s hogapi.IntervalState) bool {
+	return s == hogapi.IntervalFailed || s == hogapi.IntervalCancelled || s == hogapi.IntervalStuck || s == hogapi.IntervalPartly
+}
+
+// downloads returns the commands that get the rows of the steps that are left.
+func downloads(plan *hogapi.RepairPlan) (commands []string) {
+	for _, s := range plan.Steps {
+		if s.State == hogapi.RepairLeft && s.Action == hogapi.RepairDownload {
+			commands = append(commands, "hogexport download --of "+plan.ExportID.String()+" --from "+s.Start.Format(time.RFC3339)+" --to "+s.End.Format(time.RFC3339)+" FOLDER")
+		}
+	}
+	return commands
 }
 
 // deadline returns the time at which the first planned step is too old to be exported as the schedule would have.
 func deadline(plan *hogapi.RepairPlan) (first time.Time) {
+	if !strings.Contains(plan.Schedule, " of events to ") {
+		return first // other rows have no age line
+	}
 	for _, s := range plan.Steps {
 		isYoung := s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsAsScheduled && s.State == hogapi.RepairPlanned
 		if at := s.Start.Add(plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -46,7 +45,10 @@ plan: what is exported again, what may come twice, what is left to you and why.
 Then it asks, carries the plan out, follows the backfills, and looks again.
 
 Backfills of old gaps choose events by their timestamp: see
-https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In they would replace objects, so a second export writes them to another prefix. Destinations that act on each row are never repaired.
+https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
+they would replace objects, so a second export writes them to another prefix.
+A run that is stuck, for 3 hours or 3 intervals, is cancelled before its gap is
+exported again. Destinations that act on each row are never repaired.
 
 --plan FILE writes the plan and changes nothing; --apply FILE carries out that
 plan, unchanged. The file keeps the progress: killed and started again with the
@@ -212,7 +214,11 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
 		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
 	}}
-	if err := errors.Join(out.Check(nil), r.bound(plan)); err != nil {
+	if err := out.Check(nil); err != nil {
+		return err
+	}
+	if err := r.bound(plan); err != nil {
+		printPlan(r.Err, plan)
 		return err
 	}
 	if err := savePlan(r.plan, plan); err != nil {
@@ -379,11 +385,8 @@ func (r *repair) finish(report *hogapi.RepairReport) error {
 // stillOpen says which gaps a repair has left, and how to get their rows.
 func stillOpen(plan *hogapi.RepairPlan, open []hogapi.CoverageGap) error {
 	f := &shell.Fault{Code: shell.CodeMissing, Text: plural(len(open), "gap") + " still not exported: the plan says why"}
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairLeft && s.Action == hogapi.RepairDownload {
-			f.Next = append(f.Next, shell.Step{Command: "hogexport download --of " + plan.ExportID.String() + " --from " + s.Start.Format(time.RFC3339) +
-				" --to " + s.End.Format(time.RFC3339) + " rows"})
-		}
+	for _, command := range downloads(plan) {
+		f.Next = append(f.Next, shell.Step{Command: command})
 	}
 	if len(f.Next) > 0 {
 		f.Next[0].Text = "Download the rows that a backfill would not choose:"

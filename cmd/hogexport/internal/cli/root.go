@@ -38,7 +38,7 @@ const exitHelp = `Exit codes:
   4  stopped: run the same command again
   5  the key or the project is wrong
   6  some intervals are not exported
-  7  cannot tell, or a run is under way`
+  7  cannot tell`
 
 const rootExample = `  hogexport list
   hogexport gaps "events to the warehouse" --since 30d
@@ -52,10 +52,23 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	defer a.Signals.End()
 	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
 	root.SetArgs(args)
-	if err := a.CheckKeys(args); err != nil {
+	if err := cmp.Or(a.CheckKeys(args), checkPasswords(args)); err != nil {
 		return a.End(err)
 	}
 	return a.End(root.ExecuteContext(ctx))
+}
+
+// checkPasswords refuses URLs with passwords among the arguments, which all users of the machine can see.
+func checkPasswords(args []string) error {
+	for _, arg := range args {
+		if _, rest, ok := strings.Cut(arg, "://"); ok {
+			user, _, hasUser := strings.Cut(strings.SplitN(rest, "/", 2)[0], "@")
+			if _, password, _ := strings.Cut(user, ":"); hasUser && password != "" {
+				return shell.UsageError("a password is among the arguments, where every user of this machine can see it", "put the URL into the variable HOGEXPORT_TO")
+			}
+		}
+	}
+	return nil
 }
 
 func newRoot(a *app) *cobra.Command {
@@ -64,7 +77,8 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.host, "host", "", "us, eu, or the `URL` of a server of your own; or POSTHOG_HOST, POSTHOG_REGION")
 	f.StringVar(&a.projectID, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
 	f.StringVar(&a.keyFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
-	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a))
+	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a),
+		newReconcileCommand(a))
 	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": {"events", "persons", "sessions"}, "format": {"parquet", "jsonl"}})
 	return root
 }
@@ -172,5 +186,5 @@ func only(names []string, command string) error {
 	if len(names) == 1 {
 		return nil
 	}
-	return shell.UsageError(fmt.Sprintf("want one export, not %d", len(names)), "give its name or id, such as hogexport "+command+` "events to the warehouse"; names with blanks need quotes: `+strings.TrimSpace(shell.Quoted(strings.Join(names, " "))))
+	return shell.UsageError(fmt.Sprintf("want one export, not %d", len(names)), "give its name or id, such as hogexport "+command+` "events to the warehouse"; names with blanks need quotes`)
 }

@@ -45,7 +45,8 @@ is answered from memory.
 A look costs one call for 100 exports. watch reads the runs of an export only
 after a failure, a hole, or a change of its settings, and at the start those of
 the last 30 days. It keeps its state in the cache, so a restart reads only new
-runs. Rules for alerts and a dashboard for Grafana are in docs/recipes.`,
+runs. Rules for alerts and a dashboard for Grafana:
+https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
 		Example: "  hogexport watch --metrics :9464",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
 	}
