@@ -163,6 +163,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
 	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
+	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
 	meter, records := c.Meter(), int64(0)
 	defer meter.End()
 	about := c.about(ctx, *options, paths)
@@ -176,6 +177,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		meter.Phase("checking the files")
 		source := walked{c.in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
 			for ev, err := range events {
+				if err == nil && !ev.Timestamp.IsZero() {
+					p.Sessions.Add(&ev, hasSession(&ev))
+				}
 				if seen(); !yield(ev, err) {
 					return
 				}
@@ -194,6 +198,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		seen()
 		events, err := convert(record)
 		for i := range events {
+			p.Sessions.Add(&events[i], hasSession(&events[i]))
 			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
 				p.People.Both++
 			}

@@ -447,7 +447,7 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	logins(t, p, "export.jsonl")
 	const says1 = "30 records are from before login"
 	const says2 = "Add --device-prefix --links, or each person appears twice"
-	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --links"
+	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --sort --links --sessions 30m"
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	r.Narrow(t)
 	raw := p.Read(t, "report.html")

@@ -160,6 +160,10 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		in.Sort = true
 		why += " --sort is there because the files are not in order of time."
 	}
+	if p.Sessions.Needed() {
+		in.Sort, in.Sessions = true, "30m"
+		why += " --sort --sessions 30m makes the sessions that PostHog's web analytics shows."
+	}
 	if in.Links = in.Links || p.People.NeedsLinks(); in.Links {
 		why += " --links joins the ids of each person first."
 	}

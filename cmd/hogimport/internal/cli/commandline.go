@@ -34,6 +34,7 @@ func (in *input) settings() []setting {
 		{flag: "--set-policy", values: one(in.SetPolicy)},
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
+		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
 	}
 }
 
@@ -51,10 +52,10 @@ func (in *input) differences(other *input) string {
 	return strings.Join(names, ", ")
 }
 
-// commandLine returns the files and the flags of an input as they can be typed, without --sort and --links.
+// commandLine returns the files and the flags of an input as they can be typed, without the flags of orderFlags.
 func commandLine(in input) string {
 	words := fileWords(in.Files)
-	in.Sort, in.Links = false, false
+	in.unorder()
 	for _, s := range in.settings() {
 		if s.isOn {
 			words = append(words, s.flag)
@@ -66,13 +67,22 @@ func commandLine(in input) string {
 	return strings.Join(words, " ")
 }
 
-// orderFlags returns --sort and --links as they are typed.
+// unorder takes out the flags of orderFlags.
+func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = false, false, "", "" }
+
+// orderFlags returns the flags that need all events, such as --sort, as they are typed.
 func (in *input) orderFlags() (flags string) {
 	if in.Sort {
 		flags += " --sort"
 	}
 	if in.Links {
 		flags += " --links"
+	}
+	if in.Sessions != "" {
+		flags += " --sessions " + shell.Quoted(in.Sessions)
+	}
+	if in.SessionsAfter != "" {
+		flags += " --sessions-after " + shell.Quoted(in.SessionsAfter)
 	}
 	return flags
 }

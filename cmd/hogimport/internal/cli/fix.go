@@ -82,7 +82,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	}
 	corrected := of.kept.Input
 	corrected.correct(&r.input, cmd.Flags())
-	corrected.Sort, corrected.Links = false, false
+	corrected.unorder()
 	if err := corrected.checkFormat(ctx); err != nil {
 		return err
 	}

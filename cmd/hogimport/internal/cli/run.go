@@ -64,6 +64,7 @@ func newRunCommand(a *app) *cobra.Command {
 	f := cmd.Flags()
 	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
 	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login")
+	r.input.bindSessions(cmd)
 	r.project.bindKey(cmd)
 	r.project.bindMoved(cmd)
 	return cmd

@@ -182,7 +182,7 @@ func (s *state) reset() (kept string, err error) {
 // checkEmpty refuses a folder for a new import if it has files with the import's names, which belong to
 // somebody else.
 func (s *state) checkEmpty() error {
-	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify")} {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify"), s.file(openSessions)} {
 		if _, err := os.Lstat(name); err == nil {
 			return shell.UsageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
 		}
@@ -212,6 +212,9 @@ func (w *watcher) watch(source hogapi.Source) {
 			}
 			w.keep(func(k *kept) { k.Links = all })
 		}
+	case *sessionSource:
+		s.ended = func(c formats.SessionCounts) { w.meter.Say(term.Flow(sessionsText(c, w.state.kept.Input.Sessions))) }
+		w.watch(s.sorted)
 	case interface{ Unwrap() []hogapi.Source }:
 		for _, inner := range s.Unwrap() {
 			w.watch(inner)

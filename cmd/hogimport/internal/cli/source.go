@@ -44,6 +44,9 @@ type input struct {
 	Until          string   `json:"until,omitempty"`
 	Sort           bool     `json:"sort,omitempty"`
 	Links          bool     `json:"links,omitempty"`
+
+	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
+	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
 }
 
 func (in *input) bind(cmd *cobra.Command) {
@@ -62,12 +65,14 @@ func (in *input) bindHeader(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 }
 
-// bindUnused adds --sort and --links to a command that sends nothing, or only a sample,
+// bindUnused adds --sort, --links and --sessions to a command that sends nothing, or only a sample,
 // so that the flags of run can be copied.
 func (in *input) bindUnused(cmd *cobra.Command) {
 	const accepted = "accepted, so that the flags of run can be copied: "
 	cmd.Flags().BoolVar(&in.Sort, "sort", false, accepted+"nothing is sorted here")
 	cmd.Flags().BoolVar(&in.Links, "links", false, accepted+"no ids are joined here")
+	cmd.Flags().StringVar(&in.Sessions, "sessions", "", accepted+"no sessions are made here (a `SILENCE`)")
+	cmd.Flags().StringVar(&in.SessionsAfter, "sessions-after", "", accepted+"no sessions are made here (a `FOLDER`)")
 }
 
 func (in *input) bindUntil(cmd *cobra.Command) {
@@ -75,8 +80,9 @@ func (in *input) bindUntil(cmd *cobra.Command) {
 }
 
 type vendor struct {
-	what string // for people
-	make func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
+	what        string // for people
+	hasSessions bool   // its events have the $session_id of the vendor's own sessions
+	make        func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
 }
 
 // vendors has all formats by name. JSON lines have no Format.
@@ -88,12 +94,12 @@ var vendors = map[string]vendor{
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		return mixpanel.Format(&mixpanel.Options{Zone: zone, DevicePrefix: in.Devices, PersonProperties: person}), nil
 	}},
-	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
 	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
-	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
@@ -225,6 +231,9 @@ func (in *input) checkFormat(ctx context.Context) error {
 	if in.Until != "" && in.until().IsZero() {
 		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 	}
+	if err := in.checkSessions(); err != nil {
+		return err
+	}
 	_, err := in.newFormat()
 	return err
 }
@@ -292,10 +301,14 @@ func (in *input) source(dir string) hogapi.Source {
 	if in.Sort {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
 	}
-	if in.Links {
-		source = hogapi.Concat(&linkSource{Source: formats.Links(source)}, source)
+	events := source
+	if in.Sessions != "" {
+		events = in.withSessions(source, dir)
 	}
-	return source
+	if in.Links {
+		events = hogapi.Concat(&linkSource{Source: formats.Links(source)}, events)
+	}
+	return events
 }
 
 // paths returns the files that match the patterns, in the given order, without hidden ones.

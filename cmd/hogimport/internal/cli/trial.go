@@ -84,7 +84,7 @@ func (t *trial) run(ctx context.Context) error {
 	if t.events < 1 || t.events > most {
 		return shell.UsageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
 	}
-	t.in.Sort, t.in.Links = false, false // it is the same trial with them
+	t.in.unorder() // it is the same trial with them
 	if err := t.in.check(ctx); err != nil {
 		return err
 	}

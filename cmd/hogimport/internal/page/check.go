@@ -27,6 +27,7 @@ type Check struct {
 	Zone     *mixpanel.ZoneTest // nil: the format has no such test
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
+	Sessions Sessions
 	IsMapped bool // --map names the columns
 	Format   string
 	Skipped  map[string][]string          // places of some records that are left out, by reason

@@ -99,6 +99,9 @@ func (c Check) findings(v checkView) (list []Finding) {
 		}
 		add(level, "time", "The files are not in order of time", text+".")
 	}
+	if title, text := c.Sessions.finding(len(c.Begun) > 0); title != "" && r.Good > 0 {
+		add(Info, "events", title, text)
+	}
 	if o := v.Overlap; c.KeepsSet && o.Project+c.Later > 0 {
 		add(Warn, "overlap", "The project has events of its own",
 			"$set of the files stays $set, so old values replace what persons have now. With --set-policy set-once they keep what they have.")
