@@ -20,7 +20,7 @@ import (
 type cache struct{ folder string }
 
 // cacheOf returns the cache of a project, in a folder or the user's own folder for caches.
-func (a *app) cacheOf(folder string, client *hogapi.Client) cache {
+func (a *app) cacheOf(folder string) cache {
 	if folder == "" {
 		base, err := os.UserCacheDir()
 		if err != nil {

@@ -76,7 +76,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	store, all := g.cacheOf(g.cache, client), []judged{}
+	store, all := g.cacheOf(g.cache), []judged{}
 	for i := range exports {
 		c, err := store.coverage(ctx, client, &exports[i], from)
 		if err != nil {

@@ -83,7 +83,7 @@ func (l *list) run(ctx context.Context) error {
 func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogapi.BatchExport, found []status, from time.Time) error {
 	meter := l.Meter()
 	defer meter.End()
-	store := l.cacheOf(l.cache, client)
+	store := l.cacheOf(l.cache)
 	for i := range exports {
 		meter.Phase(fmt.Sprintf("read the runs of export %d of %d", i+1, len(exports)))
 		c, err := store.coverage(ctx, client, &exports[i], from)

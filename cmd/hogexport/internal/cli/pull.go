@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -109,7 +110,7 @@ func integrations(ctx context.Context, client *hogapi.Client, exports []hogapi.B
 	names := map[int64]string{}
 	for i := range exports {
 		if id, ok := exports[i].Destination.Integration.Get(); ok {
-			names[id] = fmt.Sprint(id)
+			names[id] = strconv.FormatInt(id, 10)
 		}
 	}
 	if len(names) == 0 {

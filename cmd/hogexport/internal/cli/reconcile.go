@@ -18,7 +18,6 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/reconcile"
@@ -92,7 +91,7 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	store := r.cacheOf(r.cache, client)
+	store := r.cacheOf(r.cache)
 	covered := make([]*hogapi.Coverage, len(exports))
 	for i := range exports {
 		if covered[i], err = store.coverage(ctx, client, &exports[i], from); err != nil {
@@ -159,6 +158,7 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 		r.Note("the report is in " + filepath.Join(r.report, "report.html"))
 	}
 	switch report.Verdict {
+	case reconcile.Complete, reconcile.CompleteWithDifferences:
 	case reconcile.Incomplete:
 		return &shell.Fault{Code: shell.CodeMissing, Text: report.Summary(), Todo: "see the report for the rows, and hogexport download for a way to get them"}
 	case reconcile.Undecided:
@@ -237,7 +237,7 @@ func (r *reconciling) files(team int64, dir string) (side reconcile.Side, end fu
 		return nil, nil, &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
 	}
 	files := reconcile.Files(reader, team, sorted)
-	r.Note(fmt.Sprintf("%s files are read once, and their keys sorted", progress.Number(int64(len(found)))))
+	r.Note(plural(len(found), "file") + ": read once, and its keys sorted")
 	return files, func() { _ = files.Close() }, nil
 }
 

@@ -125,7 +125,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, names []stri
 	if err != nil {
 		return nil, err
 	}
-	store := r.cacheOf(r.cache, client)
+	store := r.cacheOf(r.cache)
 	r.savedPlan = filepath.Join(store.folder, export.ID.String()+".plan.json")
 	if plan, err := readPlan(r.savedPlan); err == nil && isBegun(plan) && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")

@@ -73,7 +73,7 @@ func (w *watch) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	m.client, m.store = client, w.cacheOf(w.cache, client)
+	m.client, m.store = client, w.cacheOf(w.cache)
 	m.load()
 	if w.once {
 		if err := m.look(ctx); err != nil {
@@ -93,7 +93,7 @@ func (w *watch) run(ctx context.Context) error {
 			f := explain(err)
 			w.Warn(f.Text)
 			if f.Code == shell.CodeProject && !m.hasLooked() {
-				return err // it never worked: a wrong key or project does not mend itself
+				return err // it never worked: a wrong key or project needs a person
 			}
 		}
 		select {
@@ -394,7 +394,7 @@ var numbers = []struct {
 		return int64(step.Seconds()), ok
 	}},
 	{"uncovered_intervals", "Intervals of the last 30 days that are not exported.", func(x *watched, _ time.Time) (any, bool) { return len(x.Open), !x.ReadAt.IsZero() }},
-	{"oldest_gap_seconds", "Age of the oldest interval of the last 30 days that is not exported; 0: there is none.", func(x *watched, now time.Time) (any, bool) {
+	{"oldest_gap_seconds", "Age of the oldest interval of the last 30 days that is not exported; 0: no gap.", func(x *watched, now time.Time) (any, bool) {
 		if len(x.Open) == 0 {
 			return 0, !x.ReadAt.IsZero()
 		}
