@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/reconcile"
 )
 
 // reports returns the pages that hogimport writes, by name: of a check with every finding, of a check without findings, of a complete
@@ -69,11 +70,41 @@ func reports(t *testing.T) map[string]string {
 	}
 	past(t, filepath.Join(dir, "hogimport-state", "good"))
 	run(6, "verify", "--report", "verify-missing.html")
-	pages := map[string]string{}
+	pages := map[string]string{"reconcile": filepath.Join(dir, "reconcile.html")}
+	page, err := reconciled().HTML()
+	require.NoError(t, err)
+	write("reconcile.html", string(page))
 	for _, name := range []string{"check-bad", "check-good", "verify-complete", "verify-arriving", "verify-missing"} {
 		pages[name] = filepath.Join(dir, name+".html")
 	}
 	return pages
+}
+
+// reconciled returns a report with rows of each class, and with hostile names.
+func reconciled() *reconcile.Report {
+	from := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	r := &reconcile.Report{
+		Service: "PostHog project 1", Destination: "Postgres table analytics.events, team 1", From: from, To: from.AddDate(0, 6, 0), CheckedAt: from.AddDate(0, 6, 1),
+		Verdict: reconcile.Incomplete, Counts: map[reconcile.Class]int64{}, Notes: []string{"A note."}, Queries: [2]int{7, 8},
+		Unknown: []reconcile.Unknown{{Part: reconcile.Part{From: from, To: from.AddDate(0, 0, 1)}, Rows: 1234, Why: "the answer may lack rows"}},
+	}
+	for i := range 180 {
+		day := from.AddDate(0, 0, i)
+		d := reconcile.Day{Day: day.Format(time.DateOnly), Counts: map[reconcile.Class]int64{reconcile.Delivered: int64(1000 * i), reconcile.Filtered: 17}}
+		if i%18 == 3 {
+			class := reconcile.Classes[i/18%len(reconcile.Classes)]
+			d.Counts[class] += 2
+			r.Findings = append(r.Findings, reconcile.Finding{
+				Class: class, Day: day, UUID: [16]byte{byte(i)}, Event: `<img src=x onerror="document.title='hacked'">`,
+				DistinctID: strings.Repeat("supercalifragilistic", 9), Rows: 2, Why: "event \"x\" there",
+			})
+		}
+		for class, n := range d.Counts {
+			r.Counts[class] += n
+		}
+		r.Days = append(r.Days, d)
+	}
+	return r
 }
 
 // export returns an export of Mixpanel in the time of a zone. A bad one has everything that a check can find.
