@@ -42,36 +42,61 @@ func rank(state hogapi.IntervalState) int {
 	return len(letters) - 1
 }
 
-// printCalendar writes a line for each day, with a cell for each hour; or, of daily and weekly exports, a line for
-// each month, with a cell for each day. A cell has the worst interval that ends in it.
-func printCalendar(w io.Writer, c *hogapi.Coverage) {
-	row, column, columns := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour, 24
-	head := "            0     6     12    18"
+// calendar has a row for each day, with a cell for each hour; or, of daily and weekly exports, a row for each month,
+// with a cell for each day. A cell has the worst interval that ends in it.
+type calendar struct {
+	columns, first int // the number of the first column
+	rows           []string
+	cells          map[string][]int // by row
+}
+
+func newCalendar(c *hogapi.Coverage) *calendar {
+	const hours, days = 24, 31
+	k := &calendar{columns: hours, cells: map[string][]int{}}
+	row, column := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour
 	if !isShort(c.Interval) {
-		const days = 31
-		row, column, columns = func(t time.Time) string { return t.Format("2006-01") }, func(t time.Time) int { return t.Day() - 1 }, days
-		head = "            1    6    11   16   21   26"
+		k.columns, k.first = days, 1
+		row, column = func(t time.Time) string { return t.Format("2006-01") }, func(t time.Time) int { return t.Day() - 1 }
 	}
-	cells, rows, used := map[string][]int{}, []string{}, map[int]bool{}
 	for _, x := range c.Intervals {
 		last := x.End.Add(-1).UTC() // an interval is in the cell of its last moment
 		name := row(last)
-		if cells[name] == nil {
-			cells[name] = make([]int, columns)
-			rows = append(rows, name)
+		if k.cells[name] == nil {
+			k.cells[name] = make([]int, k.columns)
+			k.rows = append(k.rows, name)
 		}
-		r := rank(x.State)
-		used[r] = true
-		cells[name][column(last)] = max(cells[name][column(last)], r)
+		k.cells[name][column(last)] = max(k.cells[name][column(last)], rank(x.State))
 	}
-	if len(rows) == 0 {
+	return k
+}
+
+// legend explains the letters that are used.
+func (k *calendar) legend() string {
+	var words []string
+	for i, l := range letters {
+		isUsed := slices.ContainsFunc(k.rows, func(name string) bool { return slices.Contains(k.cells[name], i) })
+		if isUsed && l.words != "" {
+			words = append(words, string(l.letter)+" "+l.words)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// printCalendar writes the calendar of a coverage.
+func printCalendar(w io.Writer, c *hogapi.Coverage) {
+	k := newCalendar(c)
+	if len(k.rows) == 0 {
 		fmt.Fprintln(w, "no interval of the schedule is in this time")
 		return
 	}
-	fmt.Fprintln(w, head)
-	for _, name := range rows {
+	if k.first == 0 {
+		fmt.Fprintln(w, "            0     6     12    18")
+	} else {
+		fmt.Fprintln(w, "            1    6    11   16   21   26")
+	}
+	for _, name := range k.rows {
 		var b strings.Builder
-		for _, r := range cells[name] {
+		for _, r := range k.cells[name] {
 			cell := string(letters[r].letter)
 			switch {
 			case r >= firstBad:
@@ -83,13 +108,7 @@ func printCalendar(w io.Writer, c *hogapi.Coverage) {
 		}
 		fmt.Fprintf(w, "%-10s  %s\n", name, strings.TrimRight(b.String(), " "))
 	}
-	var legend []string
-	for i, l := range letters {
-		if used[i] && l.words != "" {
-			legend = append(legend, string(l.letter)+" "+l.words)
-		}
-	}
-	fmt.Fprintln(w, term.Flow(strings.Join(legend, ", ")))
+	fmt.Fprintln(w, term.Flow(k.legend()))
 }
 
 // The cells from firstBad on are gaps, and from firstOdd on no plain success.

@@ -155,6 +155,24 @@ func TestGaps(t *testing.T) {
 	assert.Len(t, all[0].Gaps(), 2)
 }
 
+// The page shows the calendar and the gaps. It replaces only an earlier page.
+func TestGapsPage(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse <b>", broken)
+	path := filepath.Join(t.TempDir(), "gaps.html")
+	for range 2 {
+		r := p.run(t, "gaps", "--report", path)
+		assert.Equal(t, 6, r.code, r.stderr)
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	says(t, string(text), "<title>Gaps: 4 intervals not exported – hogexport</title>", "warehouse &lt;b&gt;", `class="bad" title=`, "never scheduled", "hogexport repair EXPORT --plan plan.json")
+	assert.NotContains(t, string(text), "<script")
+	require.NoError(t, os.WriteFile(path, []byte("my notes"), 0o600))
+	assert.Equal(t, 2, p.run(t, "gaps", "--report", path).code)
+}
+
 // A gap of which nobody can tell is no gap that is known.
 func TestGapsThatNobodyCanTell(t *testing.T) {
 	t.Parallel()
@@ -178,7 +196,7 @@ func TestRepair(t *testing.T) {
 	assert.Equal(t, 2, r.code)
 	says(t, r.stderr, "--yes without --max-rows")
 	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "3999")
-	assert.Equal(t, 1, r.code)
+	assert.Equal(t, 3, r.code)
 	says(t, r.stderr, "the plan exports 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 

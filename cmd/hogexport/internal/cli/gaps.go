@@ -20,9 +20,7 @@ import (
 type gaps struct {
 	*app
 
-	since  string
-	accept string
-	cache  string
+	since, accept, report, cache string
 }
 
 func newGapsCommand(a *app) *cobra.Command {
@@ -45,6 +43,7 @@ divided by tabs:
 	f := cmd.Flags()
 	f.StringVar(&g.since, "since", "30d", "the `TIME` from which on intervals count: 30d, 36h, or a day")
 	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
+	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
 	bindCache(cmd, &g.cache)
 	return cmd
 }
@@ -63,6 +62,11 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 	known, err := readAccepted(g.accept)
 	if err != nil {
 		return err
+	}
+	if g.report != "" {
+		if err := outputAt(g.report).Check(nil); err != nil {
+			return err
+		}
 	}
 	client, err := g.client()
 	if err != nil {
@@ -83,6 +87,11 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 			return err
 		}
 		all = append(all, judge(c, known))
+	}
+	if g.report != "" {
+		if err := writePage(g.report, g.project(), all); err != nil {
+			return err
+		}
 	}
 	if g.JSON {
 		if err := json.NewEncoder(g.Out).Encode(all); err != nil {
@@ -121,11 +130,7 @@ func (j *judged) print(w io.Writer) {
 		t := term.NewTable(w)
 		fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tWHY\t")
 		for _, gap := range c.Gaps() {
-			why := states(gap)
-			if a := acceptedBy(j.known, c, gap); a != nil {
-				why = "known: " + term.Line(a.Reason)
-			}
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, why)
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, term.Line(j.why(gap)))
 		}
 		_ = t.Flush() // to a Screen
 		fmt.Fprintln(w)
@@ -133,7 +138,7 @@ func (j *judged) print(w io.Writer) {
 	for _, note := range c.Notes {
 		fmt.Fprintln(w, term.Flow("note: "+inFlags(note)))
 	}
-	fmt.Fprintln(w, term.Flow(j.verdict()))
+	fmt.Fprintln(w, term.Flow(j.colored()))
 }
 
 func states(gap hogapi.CoverageGap) string {
@@ -152,13 +157,24 @@ func (j *judged) verdict() string {
 	}
 	switch {
 	case n > 0:
-		return term.Problem(fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock)))
+		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock))
 	case j.IsExported():
 		return "every interval is exported"
 	case len(j.Accepted) > 0:
 		return "every other interval is exported, or its run is under way"
 	}
-	return term.Warning("no gap; but some intervals are exported by timestamp, or their runs are under way")
+	return "no gap; but some intervals are exported by timestamp, or their runs are under way"
+}
+
+// colored returns the verdict in the color that it has on a terminal.
+func (j *judged) colored() string {
+	switch {
+	case len(j.open) > 0:
+		return term.Problem(j.verdict())
+	case j.IsExported() || len(j.Accepted) > 0:
+		return j.verdict()
+	}
+	return term.Warning(j.verdict())
 }
 
 // verdictOf returns the error of a command that has found gaps.

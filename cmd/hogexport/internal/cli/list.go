@@ -95,6 +95,9 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 			gaps, intervals = gaps+1, intervals+gap.Intervals
 		}
 		found[i].Gaps, found[i].Uncovered = &gaps, &intervals
+		if since := stuckSince(c); !since.IsZero() && found[i].StuckSince == nil {
+			found[i].isStuck(since, c)
+		}
 	}
 	return nil
 }
@@ -132,7 +135,21 @@ func (l *list) table(found []status, now time.Time) {
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 	}
 	if isBound {
-		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10"))
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10. Older stuck runs show with --gaps"))
+	}
+}
+
+// isStuck notes a stuck run that is older than the runs in the list of exports.
+func (s *status) isStuck(since time.Time, c *hogapi.Coverage) {
+	s.StuckSince = utc(since)
+	for _, x := range c.Intervals {
+		if x.State == hogapi.IntervalStuck {
+			s.StuckFrom, s.StuckTo = utc(x.Start), utc(x.End)
+			break
+		}
+	}
+	if s.State == stateActive {
+		s.State = stateStuck
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/coverage"
 )
 
 // inFlags puts words of the package into those of this program.
@@ -34,12 +35,12 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 	}
 	for i, command := range downloads(plan) {
 		if i == 0 {
-			fmt.Fprintln(w, term.Flow("Rows that no backfill brings. A download is billed like an export, and you load its files yourself:"))
+			fmt.Fprintln(w, term.Flow("Rows that no backfill brings. A download is billed like an export; how many rows it has is known only afterwards, and you load its files yourself:"))
 		}
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
 	if until := deadline(plan); until.After(plan.PlannedAt) {
-		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the start of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it.",
+		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the start of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
 			until.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
@@ -105,19 +106,29 @@ func twice(plan *hogapi.RepairPlan) string {
 			partly = append(partly, s.Start.Format(clock))
 		}
 	}
+	if isObjectStore(plan) && scheduled+other > 0 {
+		return "Rows that come twice: none; a backfill replaces the objects of its intervals, if there are any."
+	}
 	text := "Rows that come twice: "
 	switch {
 	case other > 0:
 		text += fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many.", progress.Number(rows), plural(other, "backfill"))
-	case scheduled > 0:
-		text += "none."
-	default:
+	case scheduled > 0 && len(partly) == 0:
+		return text + "none."
+	case scheduled == 0:
 		return ""
 	}
 	if len(partly) > 0 {
-		text += " In a table, also those that failed, cancelled or stuck runs had written before they ended, in the gaps from " + strings.Join(partly, ", ") + "."
+		text += " The rows that failed, cancelled or stuck runs may have written before they ended, in the gaps from " + strings.Join(partly, ", ") + "."
 	}
-	return text
+	return strings.Replace(text, "twice:  The", "twice: the", 1)
+}
+
+// isObjectStore reports whether the export of a plan writes objects.
+func isObjectStore(plan *hogapi.RepairPlan) bool {
+	_, to, _ := strings.Cut(plan.Schedule, " to ")
+	kind, _, _ := strings.Cut(to, ",")
+	return coverage.IsObjectStore(kind)
 }
 
 func hasBegun(s hogapi.IntervalState) bool {
@@ -127,7 +138,7 @@ func hasBegun(s hogapi.IntervalState) bool {
 // downloads returns the commands that get the rows of the steps that are left.
 func downloads(plan *hogapi.RepairPlan) (commands []string) {
 	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairLeft && s.Action == hogapi.RepairDownload {
+		if s.State == hogapi.RepairLeft && (s.Action == hogapi.RepairDownload || strings.Contains(s.Note, "FileDownloads.Range")) {
 			commands = append(commands, "hogexport download --of "+plan.ExportID.String()+" --from "+s.Start.Format(time.RFC3339)+" --to "+s.End.Format(time.RFC3339)+" FOLDER")
 		}
 	}

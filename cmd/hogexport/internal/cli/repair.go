@@ -63,7 +63,7 @@ same --apply, repair continues and begins nothing twice. Without --plan and
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows")
-	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan that exports more than this `NUMBER` of rows again, or an unknown number of them")
+	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan, by its estimate, that exports more than this `NUMBER` of rows again, or an unknown number of them")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end, without a backfill")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
@@ -303,7 +303,7 @@ func (r *repair) bound(plan *hogapi.RepairPlan) error {
 	}
 	if rows > r.maxRows {
 		return &shell.Fault{
-			Code: shell.CodeOther, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
+			Code: shell.CodeRejects, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
 			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
 		}
 	}

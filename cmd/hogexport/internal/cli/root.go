@@ -35,9 +35,10 @@ const exitHelp = `Exit codes:
   0  every interval is exported; the work is done; the plan was written
   1  another error
   2  wrong usage
+  3  the plan exports more rows than --max-rows; nothing was changed
   4  stopped: run the same command again
   5  the key or the project is wrong
-  6  some intervals are not exported
+  6  some intervals are not exported, also after a repair
   7  cannot tell`
 
 const rootExample = `  hogexport list

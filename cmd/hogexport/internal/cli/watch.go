@@ -124,6 +124,7 @@ type watched struct {
 	Settings string      `json:"settings"`
 	From     time.Time   `json:"from"`     // the begin of the known past
 	Covered  time.Time   `json:"covered"`  // up to where each interval was looked at
+	Stuck    time.Time   `json:"stuck"`    // since when the oldest run has been under way that should be over
 	Exported time.Time   `json:"exported"` // the end of the newest interval that is exported
 	Open     []interval  `json:"open"`     // intervals before Covered that are not exported
 	Failed   time.Time   `json:"failed"`   // the newest change of a failed run that was counted
@@ -201,6 +202,9 @@ func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
 		*next = *x
 	}
 	next.Status = statusOf(e, e.LatestRuns, now)
+	if since := next.Status.StuckSince; since != nil {
+		next.Stuck = *since // newer runs will push it out of the list
+	}
 	if !next.extend(e, now) {
 		if err := m.read(ctx, e, next); err != nil {
 			return err
@@ -240,7 +244,8 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 	const dueEvery, openEvery = 15 * time.Minute, 6 * time.Hour // a repair shows among the newest runs
 	isDue := !e.Paused && now.After(x.Covered.Add(x.patience(e)))
 	hasOpen := len(x.Open) > 0 || e.Paused
-	if isDue && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
+	isStuck := !x.Stuck.IsZero() && x.Status.StuckSince == nil // among older runs than the list has
+	if (isDue || isStuck) && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
 		return false
 	}
 	return isTold
@@ -268,6 +273,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		return err
 	}
 	x.From, x.ReadAt, x.Open, x.Covered, x.Failures = c.From, now, nil, c.From, nil
+	x.Stuck = stuckSince(c)
 	for _, i := range c.Intervals {
 		switch {
 		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
@@ -317,6 +323,21 @@ func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
 		}
 	}
 	return n
+}
+
+// stuckSince returns since when the oldest run of the stuck intervals has been under way.
+func stuckSince(c *hogapi.Coverage) (since time.Time) {
+	for _, i := range c.Intervals {
+		if i.State != hogapi.IntervalStuck {
+			continue
+		}
+		for _, run := range i.Runs {
+			if !run.Status.IsTerminal() && (since.IsZero() || run.CreatedAt.Before(since)) {
+				since = run.CreatedAt
+			}
+		}
+	}
+	return since
 }
 
 func (m *monitor) path() string { return filepath.Join(m.store.folder, "watch.json") }
@@ -400,11 +421,15 @@ var numbers = []struct {
 		}
 		return int64(now.Sub(x.Open[0].Start).Seconds()), true
 	}},
-	{"stuck_seconds", "How long a run has been under way that should be over; 0: none is.", func(x *watched, now time.Time) (any, bool) {
-		if x.Status.StuckSince == nil {
+	{"stuck_seconds", "How long a run has been under way that should be over; 0: no run is.", func(x *watched, now time.Time) (any, bool) {
+		since := x.Stuck
+		if s := x.Status.StuckSince; s != nil && (since.IsZero() || s.Before(since)) {
+			since = *s
+		}
+		if since.IsZero() {
 			return 0, true
 		}
-		return int64(now.Sub(*x.Status.StuckSince).Seconds()), true
+		return int64(now.Sub(since).Seconds()), true
 	}},
 	{"failures", "Failed runs among the runs that count towards a pause by the service.", func(x *watched, _ time.Time) (any, bool) { return x.Status.Failures, true }},
 	{"failures_left", "Failures until the service pauses the export.", func(x *watched, _ time.Time) (any, bool) { return x.Status.FailuresLeft, true }},

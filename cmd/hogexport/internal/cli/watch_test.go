@@ -105,7 +105,7 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 			first[what] = w.clock.time().Sub(since)
 		}
 	}
-	for w.clock.time().Before(at(12)) {
+	for w.clock.time().Before(at(16)) {
 		switch now := w.clock.time(); {
 		case now.Equal(at(2).Add(20 * time.Minute)):
 			project.EditExport(paused, now, func(x *hogapitest.Export) { x.Paused = true })
@@ -123,6 +123,9 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 		note("paused by hand", w.value(t, "paused", "by hand") == "1", at(2))
 		note("unpaused without a backfill", w.value(t, "paused", "by hand") == "0" && w.value(t, "uncovered_intervals", "by hand") == "4", at(6))
 		assert.Equal(t, "0", w.value(t, "uncovered_intervals", "good"))
+		if since := w.clock.time().Sub(at(3)); since > 3*time.Hour+25*time.Minute { // also when newer runs than this are listed
+			assert.NotEqual(t, "0", w.value(t, "stuck_seconds", "stuck"), since)
+		}
 		w.clock.add(5 * time.Minute)
 	}
 	for what, most := range map[string]time.Duration{ // the service begins a run up to 15 minutes after the interval

@@ -13,6 +13,8 @@ import (
 	"slices"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -130,7 +132,7 @@ func (c *check) run(ctx context.Context) error {
 			advice = "The files look like --format " + other + ". "
 		}
 	}
-	p.Next = c.next(&p, paths, found, said.Level == page.Bad, other)
+	p.Next = c.next(&p, paths, found, said.Level == pages.Bad, other)
 	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, checkJSON{p.Report, p.Exports}, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
@@ -146,10 +148,10 @@ func (c *check) run(ctx context.Context) error {
 			return &shell.Fault{Code: shell.CodeRejects, Text: "no event would be sent: the files have no records", Todo: "Is the export complete, and are they the right files?"}
 		}
 		return &shell.Fault{Code: shell.CodeRejects,
-			Text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
+			Text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), pages.Count(r.Rejected), pages.Count(r.Skipped)),
 			Todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
 	}
-	if said.Level == page.Bad { // the worst finding comes first
+	if said.Level == pages.Bad { // the worst finding comes first
 		return &shell.Fault{Code: shell.CodeRejects, Text: "not ready to import: " + findings[0].Title, Todo: findings[0].Text}
 	}
 	return nil
@@ -278,7 +280,7 @@ func (c *check) tooMany(p *page.Check) string {
 	if r.Good == 0 {
 		limit = "an import needs one good event at least"
 	}
-	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
+	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", pages.Count(r.Rejected), pages.Count(all), pages.Share(r.Rejected, all), limit)
 }
 
 // writeReport writes a report as JSON or as a table and, if a path is given, as a page.
@@ -321,7 +323,7 @@ func checkTable(w io.Writer, p *page.Check) {
 	r := p.Report
 	all := r.Good + r.Rejected + r.Skipped
 	row := func(name string, n int64) {
-		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, page.Count(n), page.Share(n, all))
+		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, pages.Count(n), pages.Share(n, all))
 	}
 	row("read", r.Read)
 	row("would be sent", r.Good)
@@ -334,9 +336,9 @@ func checkTable(w io.Writer, p *page.Check) {
 		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
 		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
 		line("to", r.Newest.UTC().Format(time.DateTime)+" UTC")
-		line("persons", "about "+page.Count(page.Rounded(r.Persons)))
+		line("persons", "about "+pages.Count(page.Rounded(r.Persons)))
 		if r.Hours > 0 {
-			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), page.Count(int64(p.Rate))))
+			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), pages.Count(int64(p.Rate))))
 		}
 	}
 	names := map[string]int64{}
@@ -352,7 +354,7 @@ func checkTable(w io.Writer, p *page.Check) {
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
 	examples(w, p)
 	for _, reason := range mostFirst(r.Skips) {
-		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.SkipText(reason))))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+pages.Shown(p.SkipText(reason))))
 	}
 	if p.ListCommand != "" {
 		fmt.Fprintf(w, "%s\n%s\n", listHint, term.Command("    "+p.ListCommand))
@@ -397,13 +399,13 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	var rest int64
 	for i, name := range names {
 		if i < mostRows {
-			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
+			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(pages.Shown(name), nameWidth), pages.Count(list[name]), pages.Share(list[name], whole))
 			continue
 		}
 		rest += list[name]
 	}
 	if more := len(names) - mostRows; more > 0 {
-		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, page.Count(int64(more))+" more", page.Count(rest), page.Share(rest, whole))
+		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, pages.Count(int64(more))+" more", pages.Count(rest), pages.Share(rest, whole))
 	}
 }
 
@@ -417,13 +419,13 @@ func examples(w io.Writer, p *page.Check) {
 	}
 }
 
-func colored(l page.Level) string {
+func colored(l pages.Level) string {
 	switch l {
-	case page.Bad:
+	case pages.Bad:
 		return term.Problem(l.Word())
-	case page.Warn:
+	case pages.Warn:
 		return term.Warning(l.Word())
-	case page.Good, page.Info:
+	case pages.Good, pages.Info:
 	}
 	return l.Word()
 }

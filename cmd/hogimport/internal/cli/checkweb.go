@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"io"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/term"
@@ -59,7 +61,7 @@ func webTable(w io.Writer, p *page.Check) {
 	months := r.Months
 	if more := len(months) - most; more > 0 {
 		months = months[more:]
-		fmt.Fprintf(w, "(%s before: see --report or --json)\n", page.Count(int64(more))+" months")
+		fmt.Fprintf(w, "(%s before: see --report or --json)\n", pages.Count(int64(more))+" months")
 	}
 	for _, m := range append(months[:len(months):len(months)], r.Total) {
 		visitors, views, sessions, bounces, duration := page.WebMonth(m)
@@ -69,7 +71,7 @@ func webTable(w io.Writer, p *page.Check) {
 		row(m.Month, visitors, views, sessions, bounces, duration)
 	}
 	fmt.Fprintf(w, "%s\n", term.Flow(fmt.Sprintf("%s of the events are in a session. Months are in UTC; visitors are counted by id, so PostHog "+
-		"shows fewer where ids become one person.", page.Share(r.InSession, r.Events))))
+		"shows fewer where ids become one person.", pages.Share(r.InSession, r.Events))))
 	counts(w, "channel", "sessions", r.Total.Channels, r.Total.Sessions)
 	counts(w, "country", "sessions", r.Total.Countries, r.Total.Sessions)
 }

@@ -7,9 +7,10 @@ import (
 	"slices"
 	"strings"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
@@ -221,7 +222,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 			"import them with --state and another folder")
 	}
 	a.Note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
-		page.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
+		pages.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
 	if r.importID != "" && hasImport(r.importID) {
 		return dir, nil, shell.UsageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
 	}
@@ -327,7 +328,7 @@ func someFiles(paths []string) string {
 	if len(paths) == 1 {
 		return paths[0]
 	}
-	return fmt.Sprintf("%s files from %s to %s", page.Count(len(paths)), filepath.Base(paths[0]), filepath.Base(paths[len(paths)-1]))
+	return fmt.Sprintf("%s files from %s to %s", pages.Count(len(paths)), filepath.Base(paths[0]), filepath.Base(paths[len(paths)-1]))
 }
 
 func folders(imports []*state) string {

@@ -18,6 +18,8 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hogapi/hogapi"
@@ -245,7 +247,7 @@ func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 	}
 	clock, _ := time.LoadLocation(zone) // which was checked
 	said := page.ZoneVerdict(t, clock)
-	if said.Level == page.Good {
+	if said.Level == pages.Good {
 		return ""
 	}
 	return said.Title + ". " + said.Text

@@ -15,10 +15,11 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
@@ -189,7 +190,7 @@ func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 
 func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
 	if !t.canAsk(&t.project) {
-		return &shell.Fault{Code: shell.CodeCannot, Text: page.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
+		return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
 			Todo: "give --project-id of the test project, and POSTHOG_PERSONAL_API_KEY (scope query:read): the same command looks for them and sends nothing twice. Or look at the project in the browser"}
 	}
 	result, err := t.look(ctx, client, s, sample, receipt)
@@ -236,7 +237,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 	case result.Complete():
 		text := fmt.Sprintf("OK: all %s are there as they were sent.", counted(receipt.Acknowledged, "event"))
 		if receipt.Rejected > 0 {
-			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), term.Line(s.rejects()))
+			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", pages.Count(receipt.Rejected), term.Line(s.rejects()))
 		}
 		if !t.JSON {
 			fmt.Fprintln(t.Out, term.Flow(text))
@@ -248,7 +249,7 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 	case result.State == hogapi.VerificationMoved:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "events are there under another day or name", Todo: "look for transformations in the settings of the test project"}
 	}
-	return &shell.Fault{Code: shell.CodeCannot, Text: fmt.Sprintf("%s of %s events are there: %s", page.Count(result.Seen), page.Count(result.Acknowledged), result.State), Todo: again}
+	return &shell.Fault{Code: shell.CodeCannot, Text: fmt.Sprintf("%s of %s events are there: %s", pages.Count(result.Seen), pages.Count(result.Acknowledged), result.State), Todo: again}
 }
 
 // storedRow is a record of a trial, and the event as the project has stored it.
@@ -270,7 +271,7 @@ type storedEvent struct {
 }
 
 func (e storedEvent) String() string {
-	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), page.Shown(e.Event), page.Shown(e.DistinctID))
+	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), pages.Shown(e.Event), pages.Shown(e.DistinctID))
 }
 
 // isAsSent reports whether an event is stored as it was sent. The service keeps times to the millisecond or
@@ -376,28 +377,28 @@ func storedTime(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time", page.Shown(text))
+	return time.Time{}, fmt.Errorf("%q is not a time", pages.Shown(text))
 }
 
 func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
 	if t.JSON {
 		return json.NewEncoder(t.Out).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
 	}
-	fmt.Fprintf(t.Out, "%-16s  %s\n%-16s  %s\n%-16s  %s\n", "sent", page.Count(receipt.Acknowledged), "found by uuid", page.Count(result.Seen),
-		"rejected", page.Count(receipt.Rejected))
+	fmt.Fprintf(t.Out, "%-16s  %s\n%-16s  %s\n%-16s  %s\n", "sent", pages.Count(receipt.Acknowledged), "found by uuid", pages.Count(result.Seen),
+		"rejected", pages.Count(receipt.Rejected))
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t.Out, "\n%s\n", term.Cut(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), t.Out.Width()))
+		fmt.Fprintf(t.Out, "\n%s\n", term.Cut(fmt.Sprintf("%d. %s", i+1, pages.Shown(r.Place)), t.Out.Width()))
 		line := func(mark, name, text string) {
 			fmt.Fprintln(t.Out, term.Cut(fmt.Sprintf(" %1s %-8s %s", mark, name, text), t.Out.Width()))
 		}
 		if r.Record != "" {
-			line("", "record", page.Shown(r.Record))
+			line("", "record", pages.Shown(r.Record))
 		}
 		line("", "sent", r.Sent.String())
 		switch {
 		case r.Rejected != "":
-			line("!", "rejected", page.Shown(r.Rejected))
+			line("!", "rejected", pages.Shown(r.Rejected))
 		case r.Stored == nil:
 			line("!", "stored", "not there yet")
 		case r.isAsSent():
@@ -406,7 +407,7 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 			line("!", "stored", r.Stored.String())
 		}
 		if names := propertyNames(r.Properties); len(names) > 0 {
-			line("", "", fmt.Sprintf("%d properties: %s", len(names), page.Shown(strings.Join(names, ", "))))
+			line("", "", fmt.Sprintf("%d properties: %s", len(names), pages.Shown(strings.Join(names, ", "))))
 		}
 	}
 	if len(rows) > 0 {

@@ -11,11 +11,12 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
@@ -117,7 +118,7 @@ func (u *undo) run(ctx context.Context) error {
 
 func (u *undo) preview(d *deletion) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", page.Shown(d.ImportID), page.Shown(d.Project), page.Count(d.Events))
+	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", pages.Shown(d.ImportID), pages.Shown(d.Project), pages.Count(d.Events))
 	if len(d.Days) > 0 {
 		fmt.Fprintln(&b, "\nBy day (UTC):")
 		daysTable(&b, d.Days)
@@ -133,7 +134,7 @@ func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 	if !u.CanAnswer() {
 		return false, &shell.Fault{Code: shell.CodeCannot, Text: "nothing was requested: this was the preview", Todo: "add --yes to ask PostHog to delete these events for good"}
 	}
-	yes, err := u.Ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", page.Count(d.Events), d.ImportID, d.Project))
+	yes, err := u.Ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", pages.Count(d.Events), d.ImportID, d.Project))
 	if err != nil {
 		return false, err
 	}
@@ -170,13 +171,13 @@ func (u *undo) done(d deletion) error {
 		hogapi.DataDeletionStatusCompleted:  "The events of the import are deleted.",
 		hogapi.DataDeletionStatusFailed:     "It failed: ask PostHog's support, with the id of the request.",
 	}[d.Request.Status]
-	fmt.Fprintf(u.Out, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), term.Flow(text))
+	fmt.Fprintf(u.Out, "request           %s\nstatus            %s\n%s\n", d.Request.ID, pages.Shown(d.Request.Status), term.Flow(text))
 	if d.Request.Status == hogapi.DataDeletionStatusFailed {
 		return &shell.Fault{Code: shell.CodeOther, Text: "the deletion failed", Todo: "ask PostHog's support, with the id of the request"}
 	}
 	if d.Request.Status == hogapi.DataDeletionStatusCompleted {
 		if d.Events > 0 {
-			return &shell.Fault{Code: shell.CodeCannot, Text: page.Count(d.Events) + " events are there although the deletion has completed: they arrived later, or were imported again",
+			return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(d.Events) + " events are there although the deletion has completed: they arrived later, or were imported again",
 				Todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}
 		}
 		return nil
@@ -270,6 +271,6 @@ func daysTable(b *bytes.Buffer, rows []dayCount) {
 		}
 	}
 	for _, name := range names {
-		fmt.Fprintf(b, "  %-10s  %15s\n", cmp.Or(name, "all days"), page.Count(totals[name]))
+		fmt.Fprintf(b, "  %-10s  %15s\n", cmp.Or(name, "all days"), pages.Count(totals[name]))
 	}
 }

@@ -13,6 +13,8 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -298,7 +300,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 	if err != nil {
 		return &importError{err: err, state: again, receipt: receipt}
 	}
-	return &shell.Fault{Code: shell.CodeCannot, Text: page.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
+	return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
 		Todo: "In a few hours: hogimport verify" + v.of(s) + givenFlags(v.flags, "report")}
 }
 
@@ -316,7 +318,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	v := p.Verification
 	said := p.Verdict()
 	fmt.Fprintf(w, "%s\n\n", term.Flow(said.Title+". "+said.Text))
-	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
+	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, pages.Count(n)) }
 	row("sent", v.Acknowledged)
 	row("found", v.Seen)
 	if once := p.Once(); once > 0 {
@@ -339,7 +341,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 			fmt.Fprintln(w, "\nmissing, by uuid")
 		}
 		if i == most {
-			fmt.Fprintf(w, "  and %s more\n", page.Count(v.MissingEvents-most))
+			fmt.Fprintf(w, "  and %s more\n", pages.Count(v.MissingEvents-most))
 			break
 		}
 		fmt.Fprintf(w, "  %s\n", id)
@@ -405,9 +407,9 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	for i, d := range open {
 		const most = 30
 		if i == most {
-			fmt.Fprintf(w, "and %s more days\n", page.Count(int64(len(open)-most)))
+			fmt.Fprintf(w, "and %s more days\n", pages.Count(int64(len(open)-most)))
 			break
 		}
-		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), page.Count(d.sent), page.Count(d.found), page.Count(d.missing), d.state)
+		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), pages.Count(d.sent), pages.Count(d.found), pages.Count(d.missing), d.state)
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 
 	"github.com/hogapi/hogapi"
@@ -68,10 +70,10 @@ func (c Check) SkipText(reason string) string {
 }
 
 // Write writes the page.
-func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
+func (c Check) Write(w io.Writer) error { return page.Write(w, templates, "check.html", c.view()) }
 
 // Summary returns the verdict and the findings.
-func (c Check) Summary() (Verdict, []Finding) {
+func (c Check) Summary() (page.Verdict, []page.Finding) {
 	v := c.view()
 	return v.Verdict, v.Findings
 }
@@ -90,9 +92,9 @@ func (c Check) Tested() string {
 
 type checkView struct {
 	Check
-	frame
+	page.Frame
 
-	Verdict    Verdict
+	Verdict    page.Verdict
 	Chart      *chart
 	Web        *webView // nil: there is no prediction
 	Names      []*series
@@ -174,7 +176,7 @@ func (c Check) view() checkView {
 	v.Kept = sizes(r.Kept, converted)
 	v.KeptMore = max(0, len(v.Kept)-mostKept)
 	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
-	v.frame = frame{Kind: "Check", Subject: subject(c.Files)}
+	v.Frame = frame("Check", subject(c.Files))
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
 	return v
@@ -214,9 +216,9 @@ func (c Check) Listed() string {
 		return ""
 	}
 	if c.Report.Skipped == 0 {
-		return "No record is left out, so " + Shown(c.List) + " is empty."
+		return "No record is left out, so " + page.Shown(c.List) + " is empty."
 	}
-	return "All " + plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + Shown(c.List) + "."
+	return "All " + page.Plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + page.Shown(c.List) + "."
 }
 
 func subject(files []string) string {
@@ -224,9 +226,9 @@ func subject(files []string) string {
 	case 0:
 		return ""
 	case 1:
-		return Shown(files[0])
+		return page.Shown(files[0])
 	}
-	return Shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
+	return page.Shown(files[0]) + " and " + page.Plural(int64(len(files)-1), "more file", "more files")
 }
 
 func sizes[K ~string](counts map[K]int64, of int64) []counted {
@@ -257,27 +259,27 @@ var uuidOrigins = map[string]string{
 	formats.UUIDOfContent: "made from the content of the record",
 }
 
-func (c Check) facts() []fact {
+func (c Check) facts() []page.Fact {
 	r := c.Report
-	rejected := fact{Name: "Would be rejected", Value: Count(r.Rejected), Note: Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: Good}
+	rejected := page.Fact{Name: "Would be rejected", Value: page.Count(r.Rejected), Note: page.Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: page.Good}
 	switch {
 	case c.Problem != "" && r.Rejected > 0:
-		rejected.Level = Bad
+		rejected.Level = page.Bad
 	case r.Rejected > 0:
-		rejected.Level = Warn
+		rejected.Level = page.Warn
 	}
-	list := []fact{
-		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
-		{Name: "Would be sent", Value: Count(r.Good), Note: progress.Bytes(r.Bytes) + " as JSON"},
+	list := []page.Fact{
+		{Name: "Records read", Value: page.Count(r.Read), Note: page.Plural(int64(len(c.Files)), "file", "files")},
+		{Name: "Would be sent", Value: page.Count(r.Good), Note: progress.Bytes(r.Bytes) + " as JSON"},
 		rejected,
-		{Name: "Would be left out", Value: Count(r.Skipped), Note: Share(r.Skipped, r.Read) + " of the records"},
-		{Name: "Persons", Value: "about " + Count(Rounded(r.Persons)), Note: "different ids"},
+		{Name: "Would be left out", Value: page.Count(r.Skipped), Note: page.Share(r.Skipped, r.Read) + " of the records"},
+		{Name: "Persons", Value: "about " + page.Count(Rounded(r.Persons)), Note: "different ids"},
 	}
 	if r.Good > 0 {
-		list = append(list, fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
+		list = append(list, page.Fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
 	}
 	if r.Hours > 0 {
-		list = append(list, fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + Count(c.Rate) + " events a second"})
+		list = append(list, page.Fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + page.Count(c.Rate) + " events a second"})
 	}
 	return list
 }

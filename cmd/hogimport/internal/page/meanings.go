@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
@@ -95,7 +97,7 @@ func WarningText(w hogapi.Warning, n int64) string {
 	}
 	meaning := meanings[w]
 	if meaning == "" {
-		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), plural(n, "event", "events"))
+		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), page.Plural(n, "event", "events"))
 	}
 	text := Predicate(n, cmp.Or(warnedThings[w], "event"), meaning)
 	if strings.HasSuffix(text, "?") {
@@ -118,7 +120,7 @@ var ofTheRun = map[hogapi.Warning]string{
 // plural.
 func Predicate(n int64, thing, predicate string) string {
 	if n != 1 {
-		return plural(n, thing, thing+"s") + " " + predicate
+		return page.Plural(n, thing, thing+"s") + " " + predicate
 	}
 	verb, rest, _ := strings.Cut(predicate, " ")
 	switch verb {

@@ -2,6 +2,7 @@ package page
 
 import (
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/formats"
 )
 
@@ -54,7 +55,7 @@ func (s *Sessions) finding(isBegun bool) (title, text string) {
 		return "The events have no session", text + "The import below makes them (--sort --sessions 30m): the events of a device, or of a person where no device is named, " +
 			"are one session until 30 minutes of silence, and at most 24 hours. Events of servers get none. Leave it out if the project needs no web analytics."
 	case s.HasOwn && s.Events > 0:
-		return Share(s.With, s.Events) + " of the events are in a session of the vendor", webAnalytics + ". The others have no session there: such as events of servers, " +
+		return page.Share(s.With, s.Events) + " of the events are in a session of the vendor", webAnalytics + ". The others have no session there: such as events of servers, " +
 			"of imports in bulk, and those that are older than the beginning of their session."
 	case s.Silence != "" && s.Events > 0:
 		return "Sessions are made", "--sessions " + s.Silence + ": the events of a device, or of a person where no device is named, are one session until a silence of more than " +

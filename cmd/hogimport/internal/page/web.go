@@ -8,6 +8,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/reasons"
@@ -62,9 +64,9 @@ const NoSessions = "No event has a $session_id that PostHog counts, so visitors,
 // WebMonth returns the numbers of a month for people.
 func WebMonth(m formats.WebMonth) (visitors, views, sessions, bounce, duration string) {
 	if m.Sessions == 0 {
-		return Count(m.Visitors), Count(m.Views), Count(m.Sessions), "–", "–"
+		return page.Count(m.Visitors), page.Count(m.Views), page.Count(m.Sessions), "–", "–"
 	}
-	return Count(m.Visitors), Count(m.Views), Count(m.Sessions), Share(m.Bounces, m.Sessions), Seconds(m.AverageSeconds)
+	return page.Count(m.Visitors), page.Count(m.Views), page.Count(m.Sessions), page.Share(m.Bounces, m.Sessions), Seconds(m.AverageSeconds)
 }
 
 // Seconds returns a duration in words, to the second.
@@ -150,17 +152,17 @@ func newTrend(months []formats.WebMonth) *trend {
 }
 
 // webFindings adds what the import means for the project.
-func (c Check) webFindings(add func(l Level, anchor, title, text string)) {
+func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 	if n := len(c.Exports); n > 0 {
 		var names []string
 		for _, x := range c.Exports {
-			names = append(names, Shown(x.Name)+" ("+Shown(x.Destination)+")")
+			names = append(names, page.Shown(x.Name)+" ("+page.Shown(x.Destination)+")")
 		}
 		const most = 5
 		if more := n - most; more > 0 {
-			names = append(names[:most], plural(int64(more), "more", "more"))
+			names = append(names[:most], page.Plural(int64(more), "more", "more"))
 		}
-		add(Warn, "web", plural(int64(n), "running batch export sends", "running batch exports send")+" this history too",
+		add(page.Warn, "web", page.Plural(int64(n), "running batch export sends", "running batch exports send")+" this history too",
 			"Exports choose events by their arrival, so they export the imported events, and bill their rows: "+strings.Join(names, ", ")+
 				". Pause them before the import if their destinations should not have it.")
 	}
@@ -169,7 +171,7 @@ func (c Check) webFindings(add func(l Level, anchor, title, text string)) {
 		return
 	}
 	if r.InSession == 0 {
-		add(Info, "web", "Web analytics will stay empty", NoSessions)
+		add(page.Info, "web", "Web analytics will stay empty", NoSessions)
 	}
 	var outside int64
 	var parts []string
@@ -180,33 +182,33 @@ func (c Check) webFindings(add func(l Level, anchor, title, text string)) {
 	} {
 		if n := r.Outside[o.reason].Count; n > 0 {
 			outside += n
-			parts = append(parts, Count(n)+" "+o.text)
+			parts = append(parts, page.Count(n)+" "+o.text)
 		}
 	}
 	if outside > 0 {
-		add(Warn, "web", plural(outside, "event breaks", "events break")+" PostHog’s rules for sessions", Sentence(strings.Join(parts, "; "))+".")
+		add(page.Warn, "web", page.Plural(outside, "event breaks", "events break")+" PostHog’s rules for sessions", page.Sentence(strings.Join(parts, "; "))+".")
 	}
 	if r.Hidden > 0 {
-		add(Warn, "web", plural(r.Hidden, "session", "sessions")+" will not be found", "The time in the id is more than 3 days from the month of the events, so no range of dates has the session.")
+		add(page.Warn, "web", page.Plural(r.Hidden, "session", "sessions")+" will not be found", "The time in the id is more than 3 days from the month of the events, so no range of dates has the session.")
 	}
 	if n := len(r.Busy); n > 0 {
-		add(Warn, "web", plural(int64(n), "distinct id has", "distinct ids have")+" more than 5,000 events in a minute",
-			"PostHog stops to process persons for such an id: its events stay, but its person is not updated. The busiest is "+Shown(r.Busy[0].DistinctID)+
-				" with "+Count(r.Busy[0].Events)+" events. Is it the id of a server, or of everybody who is not known?")
+		add(page.Warn, "web", page.Plural(int64(n), "distinct id has", "distinct ids have")+" more than 5,000 events in a minute",
+			"PostHog stops to process persons for such an id: its events stay, but its person is not updated. The busiest is "+page.Shown(r.Busy[0].DistinctID)+
+				" with "+page.Count(r.Busy[0].Events)+" events. Is it the id of a server, or of everybody who is not known?")
 	}
 	if names := Mixed(r); len(names) > 0 {
 		const most = 3
 		var texts []string
 		for _, name := range names[:min(most, len(names))] {
-			texts = append(texts, Shown(name)+": "+r.Types[name].String())
+			texts = append(texts, page.Shown(name)+": "+r.Types[name].String())
 		}
 		if more := len(names) - most; more > 0 {
-			texts = append(texts, plural(int64(more), "more", "more"))
+			texts = append(texts, page.Plural(int64(more), "more", "more"))
 		}
-		add(Info, "web", plural(int64(len(names)), "property has", "properties have")+" values of several types",
+		add(page.Info, "web", page.Plural(int64(len(names)), "property has", "properties have")+" values of several types",
 			strings.Join(texts, "; ")+". PostHog gives a property one type, and sums and comparisons leave out the others.")
 	}
 	if n := r.Young + c.Report.Reasons[reasons.TooYoung].Count; n > 0 {
-		add(Info, "web", plural(n, "event is", "events are")+" less than 48 hours old", "PostHog bills such events as live ones. An import refuses them until they are older.")
+		add(page.Info, "web", page.Plural(n, "event is", "events are")+" less than 48 hours old", "PostHog bills such events as live ones. An import refuses them until they are older.")
 	}
 }
