@@ -513,5 +513,5 @@ func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 
 	p = clitest.New(t, nil)
 	p.Events(t, "e.jsonl", 10, nil)
-	p.Run(t, "check", "e.jsonl").Out(t, "Note: Web analytics will stay empty", "Add --sessions 30m", "which running batch exports will send and bill this history too, set POSTHOG_PERSONAL_API_KEY (scope batch_export:read)")
+	p.Run(t, "check", "e.jsonl").Out(t, "Note: Web analytics will stay empty", "Insights and funnels do not need it.", "which running batch exports will send and bill this history too, set POSTHOG_PERSONAL_API_KEY (scope batch_export:read)")
 }

@@ -154,7 +154,7 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
 		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
-		"no sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5} }, pages.Good, "Ready to import", "Add --sessions 30m to derive sessions"},
+		"no sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5} }, pages.Good, "Ready to import", "sessions and channels stay empty"},
 		"ids outside": {func(c *page.Check) {
 			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
 		}, pages.Warn, "Ready, with 1 warning", "1 with an id that is not a UUID of version 7, which are in no session; 2 24 hours or more after"},
@@ -199,7 +199,7 @@ func TestWebAnalyticsOnThePage(t *testing.T) {
 	}
 	assert.Contains(t, text, `d="M166.7 0.0L500.0 1000.0L833.3 998.7"`, "the line of views")
 	check.Report.Web = &formats.WebReport{Events: 20}
-	assert.Contains(t, html(t, check), "Add --sessions 30m")
+	assert.Contains(t, html(t, check), "Insights and funnels do not need it.")
 	assert.NotContains(t, html(t, check), "Sessions by channel")
 	check.Report.Web = nil
 	assert.NotContains(t, html(t, check), "web analytics")

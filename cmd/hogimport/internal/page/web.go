@@ -59,7 +59,7 @@ type point struct {
 
 // NoSessions is the advice where no event is in a session.
 const NoSessions = "No event has a $session_id that PostHog counts, so visitors, views, sessions and channels stay empty for this history. " +
-	"Insights and funnels do not need it. Add --sessions 30m to derive sessions: after 30 minutes without an event, another one begins."
+	"Insights and funnels do not need it."
 
 // WebMonth returns the numbers of a month for people.
 func WebMonth(m formats.WebMonth) (visitors, views, sessions, bounce, duration string) {
