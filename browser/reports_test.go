@@ -147,9 +147,14 @@ func export(n int, zone *time.Location, isBad bool) string {
 		if !isBad && i%100 == 3 {
 			copies = 2
 		}
+		visit := begin.Add(time.Duration(i/5*5) * (650 * 24 * time.Hour / time.Duration(n)))
+		session := fmt.Sprintf("%08x-%04x-7000-8000-%012x", visit.UnixMilli()>>16, visit.UnixMilli()&0xffff, i/5)
+		if i%97 == 0 {
+			session = "session " + strings.Repeat("x", i%97)
+		}
 		line := fmt.Sprintf(`{"event":%q,"properties":{%s"distinct_id":"%s","$insert_id":%q,"$browser":"Chrome","$current_url":"https://shop.example/p/%d",`+
-			`"mp_processing_time_ms":%d,"plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
-			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, i%90)
+			`"mp_processing_time_ms":%d,"$session_id":%q,"$referring_domain":"www.google.com","plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
+			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, session, i%90)
 		b.WriteString(strings.Repeat(line, copies))
 	}
 	return strings.ReplaceAll(b.String(), `\u202e`, "\u202e")
