@@ -122,11 +122,13 @@ func newHogQL(t *testing.T, e *engine, name string) (*hogql, *reconcile.PostHogS
 	return h, reconcile.PostHog(client, nil)
 }
 
-// reconciledRows is the number of rows: 100,000 in the short form, 10,000,000 in the deep one.
+// reconciledRows is the number of rows, by the form of the tests.
 func reconciledRows() int {
 	switch os.Getenv("HOGAPI_TEST") {
 	case "deep":
 		return 10_000_000
+	case "nightly":
+		return 1_000_000
 	default:
 		return 100_000
 	}

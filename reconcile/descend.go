@@ -19,7 +19,7 @@ type cell struct {
 	digest [2]Digest
 }
 
-func (c *cell) keys() int64 { return max(c.digest[ofService].Keys, c.digest[ofDestination].Keys) }
+func (x cell) keys() int64 { return max(x.digest[ofService].Keys, x.digest[ofDestination].Keys) }
 
 // bucketKey names a bucket in an answer.
 type bucketKey struct {

@@ -327,24 +327,36 @@ func perUnitOf(rows []Row, unit time.Duration) (joined []Row) {
 }
 
 // JSONLines reads files of JSON lines as a batch export writes them, plain or packed with gzip or zstd. The paths may be
-// patterns, such as exports/*.jsonl.gz, below fsys.
+// patterns, such as exports/*.jsonl.gz, below fsys: a folder by [os.DirFS], or a bucket by the file system of the module
+// formats/s3files. Without the permission to list a bucket, name each object: a file that is refused, or a list that is,
+// makes all rows [CannotTell]. A second run of an export can leave parts of the first one behind: such a part is one of
+// the files, and its rows are doubled or, where they are gone from the project, only there.
 func JSONLines(fsys fs.FS, paths ...string) (RowReader, error) {
 	found, err := lines.Find(fsys, paths)
+	if errors.Is(err, fs.ErrPermission) {
+		return &jsonLines{files: lines.NewFilesOf(fsys, paths), refused: err}, nil
+	}
 	if err != nil {
 		return nil, fmt.Errorf("reconcile: the files: %w", err)
 	}
 	if len(found) == 0 {
 		return nil, errors.New("reconcile: no file has such a name: give paths or patterns below the folder")
 	}
-	return &jsonLines{lines.NewFilesOf(fsys, found)}, nil
+	return &jsonLines{files: lines.NewFilesOf(fsys, found)}, nil
 }
 
-type jsonLines struct{ files *lines.Files }
+type jsonLines struct {
+	files   *lines.Files
+	refused error // the list of the files
+}
 
 func (j *jsonLines) Name() string { return "files " + mask.OneLine(j.files.Name()) }
 
 // Rows implements [RowReader]. A line that is not a row ends it: what the file lacks is not known then.
 func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
+	if j.refused != nil {
+		return fmt.Errorf("%w: the files could not be listed: %w", ErrCannotTell, j.refused)
+	}
 	var failed error
 	const longest = 64 << 20
 	options := lines.Options{Layout: lines.Lines, Longest: longest}
@@ -368,6 +380,9 @@ func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 		failed = yield(FileRow{UUID: row.UUID, Event: row.Event, DistinctID: row.DistinctID, Timestamp: at, TeamID: row.TeamID})
 		return failed == nil
 	}})
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: %w", ErrCannotTell, err)
+	}
 	return errors.Join(failed, err)
 }
 

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"compress/gzip"
 	"encoding/json"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"strings"
@@ -74,6 +75,15 @@ func TestFilesOfJSONLines(t *testing.T) {
 	}
 }
 
+// refusing is a file system whose files and lists are refused.
+type refusing struct{ fstest.MapFS }
+
+func (refusing) Open(name string) (fs.File, error) {
+	return nil, &fs.PathError{Op: "open", Path: name, Err: fs.ErrPermission}
+}
+
+func (refusing) Glob(string) ([]string, error) { return nil, fs.ErrPermission }
+
 // A file that is cut, or has a line that is not a row, makes the report say so: no row is called missing.
 func TestFilesThatCannotBeRead(t *testing.T) {
 	t.Parallel()
@@ -101,6 +111,15 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		assert.Equal(t, Undecided, r.Verdict, name)
 		assert.Zero(t, r.Counts[Missing])
 		assert.Contains(t, r.String(), path+", line ", name)
+	}
+	for _, path := range []string{"rows.jsonl", "*.jsonl"} {
+		reader, err := JSONLines(refusing{fstest.MapFS{"rows.jsonl": {Data: good}}}, path)
+		require.NoError(t, err)
+		r, err := Compare(t.Context(), w.service, Files(reader, 1, t.TempDir()), o)
+		require.NoError(t, err)
+		assert.Equal(t, Undecided, r.Verdict, "a permission that lacks is not a row that is missing")
+		assert.Zero(t, r.Counts[Missing])
+		assert.Contains(t, r.String(), "permission denied")
 	}
 	_, err := JSONLines(os.DirFS(t.TempDir()), "*.jsonl")
 	require.ErrorContains(t, err, "*.jsonl")

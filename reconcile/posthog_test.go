@@ -41,7 +41,7 @@ func project(t *testing.T, rows []stored, change func(next http.RoundTripper) ht
 	for _, r := range rows {
 		p.AddEvent(hogapitest.StoredEvent{UUID: r.id, Event: r.event, DistinctID: r.who, Time: r.at, CreatedAt: r.created, Properties: json.RawMessage(`{"plan":"paid"}`)})
 	}
-	next := http.RoundTripper(server.Transport())
+	next := server.Transport()
 	if change != nil {
 		next = change(next)
 	}

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"fmt"
 	"slices"
 	"strings"
 	"time"
@@ -129,5 +128,5 @@ func (p *Repair) String() string {
 	if b.Len() == 0 {
 		return "nothing to repair"
 	}
-	return strings.TrimSuffix(fmt.Sprint(b.String()), "\n")
+	return strings.TrimSuffix(b.String(), "\n")
 }
