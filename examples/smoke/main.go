@@ -1,6 +1,7 @@
 // Command smoke is a contract test: it shows in a few minutes whether this package and a real server understand each
 // other. It reads the settings from the environment, as hogapi.FromEnv does, and changes nothing unless it is given
 // -write. Its report names no key, no address and nothing of the project's content, so it can be pasted into an issue.
+// Without keys it tests a fake of the service.
 package main
 
 import (
@@ -10,23 +11,17 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"os/signal"
 	"runtime"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/hogapitest"
 )
 
-func main() {
-	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	defer stop()
-	if err := run(ctx, os.Stdout, os.Args[1:]); err != nil && !errors.Is(err, flag.ErrHelp) {
-		fmt.Fprintln(os.Stderr, "smoke:", err)
-		os.Exit(1) //nolint:gocritic // the program ends
-	}
-}
+func main() { demo.Main(run) }
 
 const usage = `Usage: .ci/smoke [-write]
 
@@ -44,12 +39,18 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	writes := flags.Bool("write", false, "make and delete a paused export, and import 100 events, which stay")
 	limit := flags.Duration("limit", 10*time.Minute, "the longest `TIME` for all checks")
-	if err := flags.Parse(args); err != nil {
+	if err := flags.Parse(args); errors.Is(err, flag.ErrHelp) {
+		return nil
+	} else if err != nil {
 		return err
 	}
-	client, err := hogapi.NewClient(hogapi.FromEnv(), hogapi.WithApplication("hogapi-smoke", "1"))
+	client, fake, err := connect()
 	if err != nil {
 		return err
+	}
+	if fake != nil {
+		defer fake.Close()
+		fmt.Fprintln(out, "No keys in the environment: testing a fake of the service.")
 	}
 	ctx, cancel := context.WithTimeout(ctx, *limit)
 	defer cancel()
@@ -67,6 +68,19 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 		return fmt.Errorf("%d of %d checks failed", s.failed, len(s.results))
 	}
 	return nil
+}
+
+// connect returns a client of the project in the environment, or of a fake.
+func connect() (*hogapi.Client, *hogapitest.Server, error) {
+	if os.Getenv("POSTHOG_PERSONAL_API_KEY") != "" {
+		client, err := hogapi.NewClient(hogapi.FromEnv(), hogapi.WithApplication("hogapi-smoke", "1"))
+		return client, nil, err
+	}
+	fake := hogapitest.New()
+	project := fake.Project(hogapitest.DefaultProject)
+	project.RunSchedule(project.AddExport(hogapitest.Export{Name: "events", DestinationType: "BigQuery", Config: map[string]any{}}), nil)
+	client, err := hogapi.NewClient(fake.ClientOptions(hogapitest.DefaultProject)...)
+	return client, fake, err
 }
 
 // smoke is the state that the checks share.

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -70,7 +71,7 @@ func counted[T any](all func(context.Context) iter.Seq2[T, error]) func(context.
 			}
 			n++
 		}
-		return fmt.Sprint(n), nil
+		return strconv.Itoa(n), nil
 	}
 }
 
@@ -91,7 +92,7 @@ func (s *smoke) walk(ctx context.Context) (string, error) {
 	if n != first.Count {
 		return "", fmt.Errorf("the service counts %d exports, and a walk has %d", first.Count, n)
 	}
-	return fmt.Sprint(n), nil
+	return strconv.Itoa(n), nil
 }
 
 // ofExport is a check that needs an export of the project.
