@@ -54,12 +54,14 @@ func reports(t *testing.T) map[string]string {
 	require.NoError(t, err)
 	write("bad.jsonl", export(3000, pacific, true))
 	write("good.jsonl", export(1500, time.UTC, false))
+	write("visits.jsonl", visits(20_000))
 	for i := range 900 {
 		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{
 			UUID: [16]byte{1, byte(i), byte(i >> 8)}, Event: "live", DistinctID: "x", Time: time.Date(2024, 5, 1, 2*i, 0, 0, 0, time.UTC),
 		})
 	}
 	run(3, "check", "bad.jsonl", "--format", "mixpanel", "--report", "check-bad.html")
+	run(0, "check", "visits.jsonl", "--report", "check-web.html")
 	run(0, "check", "good.jsonl", "--format", "mixpanel", "--until", "2024-04-01", "--report", "check-good.html")
 	run(0, "run", "good.jsonl", "--format", "mixpanel", "--yes", "--rate", "none", "--import-id", "good")
 	run(0, "verify", "--report", "verify-complete.html")
@@ -74,7 +76,7 @@ func reports(t *testing.T) map[string]string {
 	page, err := reconciled().HTML()
 	require.NoError(t, err)
 	write("reconcile.html", string(page))
-	for _, name := range []string{"check-bad", "check-good", "verify-complete", "verify-arriving", "verify-missing"} {
+	for _, name := range []string{"check-bad", "check-good", "check-web", "verify-complete", "verify-arriving", "verify-missing"} {
 		pages[name] = filepath.Join(dir, name+".html")
 	}
 	return pages
@@ -105,6 +107,24 @@ func reconciled() *reconcile.Report {
 		r.Days = append(r.Days, d)
 	}
 	return r
+}
+
+// visits returns events of sessions, with large numbers and long names, and some that break PostHog's rules.
+func visits(n int) string {
+	var b strings.Builder
+	for i := range n {
+		visit := i / 20
+		begin := time.Date(2022, 11, 3, 0, 0, 0, 0, time.UTC).Add(time.Duration(visit) * 12 * time.Hour)
+		session := fmt.Sprintf("%08x-%04x-7000-8000-%012x", begin.UnixMilli()>>16, begin.UnixMilli()&0xffff, visit)
+		if visit%97 == 0 {
+			session = "session " + strings.Repeat("x", visit)
+		}
+		page := []string{"", "pricing", strings.Repeat("a-long-name-of-a-page", visit%7), "docs/<b>bold</b>"}[visit%4]
+		fmt.Fprintf(&b, `{"event":"$pageview","distinct_id":"user-%d","timestamp":%q,"properties":{"$session_id":%q,"$current_url":"https://shop.example/%s","$referring_domain":%q,`+
+			`"$geoip_country_code":%q,"price":%s}}`+"\n", visit%211, begin.Add(time.Duration(i%20)*time.Minute).Format(time.RFC3339), session, page,
+			[]string{"www.google.com", "$direct", "t.co"}[visit%3], []string{"DE", "a country <i>without</i> a code"}[visit%2], []string{"1", `"free"`}[i%2])
+	}
+	return b.String()
 }
 
 // export returns an export of Mixpanel in the time of a zone. A bad one has everything that a check can find.
@@ -147,14 +167,9 @@ func export(n int, zone *time.Location, isBad bool) string {
 		if !isBad && i%100 == 3 {
 			copies = 2
 		}
-		visit := begin.Add(time.Duration(i/5*5) * (650 * 24 * time.Hour / time.Duration(n)))
-		session := fmt.Sprintf("%08x-%04x-7000-8000-%012x", visit.UnixMilli()>>16, visit.UnixMilli()&0xffff, i/5)
-		if i%97 == 0 {
-			session = "session " + strings.Repeat("x", i%97)
-		}
 		line := fmt.Sprintf(`{"event":%q,"properties":{%s"distinct_id":"%s","$insert_id":%q,"$browser":"Chrome","$current_url":"https://shop.example/p/%d",`+
-			`"mp_processing_time_ms":%d,"$session_id":%q,"$referring_domain":"www.google.com","plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
-			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, session, i%90)
+			`"mp_processing_time_ms":%d,"plan":"pro","cart value":%d.5,"experiment variant":"B","note":"<b>bold</b>"}}`+"\n",
+			names[(i*i+i/7)%len(names)], stamp, id, insert, i, at.UnixMilli()+800, i%90)
 		b.WriteString(strings.Repeat(line, copies))
 	}
 	return strings.ReplaceAll(b.String(), `\u202e`, "\u202e")
