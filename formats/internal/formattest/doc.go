@@ -15,11 +15,17 @@ import (
 // indented. The flag -update writes it there.
 func Doc(t *testing.T, table record.Table) {
 	t.Helper()
+	DocIn(t, "Mapping", table)
+}
+
+// DocIn is Doc for a section of another name.
+func DocIn(t *testing.T, section string, table record.Table) {
+	t.Helper()
 	text, err := os.ReadFile("doc.go")
 	require.NoError(t, err)
-	const section, mark = "// # Mapping\n", "//\t"
-	at := strings.Index(string(text), section)
-	require.Positive(t, at, "doc.go has no section on the mapping")
+	const mark = "//\t"
+	at := strings.Index(string(text), "// # "+section+"\n")
+	require.Positive(t, at, "doc.go has no section %s", section)
 	from := at + strings.Index(string(text[at:]), mark)
 	require.Greater(t, from, at, "the section has no table")
 	to := from

@@ -134,7 +134,7 @@ func guess(ctx context.Context, path string) string {
 	}
 	switch {
 	case len(columns) > 1:
-		return "csv"
+		return guessTable(columns)
 	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
 		return "tsv"
 	}
@@ -162,6 +162,24 @@ func guess(ctx context.Context, path string) string {
 		return "jsonl"
 	}
 	return ""
+}
+
+// guessTable returns the format of a CSV file by its columns.
+func guessTable(columns []string) string {
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(columns, func(column string) bool { return strings.EqualFold(column, name) })
+		})
+	}
+	switch {
+	case has("id", "anonymous_id", "received_at", "timestamp"):
+		return "segment-warehouse"
+	case has("event_type", "event_time", "device_id", "user_id"):
+		return "amplitude-warehouse"
+	case has("name", "timestamp", "user_pseudo_id"):
+		return "ga4-warehouse"
+	}
+	return "csv"
 }
 
 // otherFormat returns the format that the files look like, if it is not the given one.

@@ -145,7 +145,9 @@ func TestTheFormatIsGuessedForAdvice(t *testing.T) {
 		`{"event":"e","distinct_id":"u","timestamp":"2024-05-01T00:00:00Z"}`:                         "jsonl",
 		`{"event":"e","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"u","time":1}}`: "jsonl",
 		"event,distinct_id,timestamp\ne,u,2024-05-01T00:00:00Z":                                      "csv", "a;b\n1;2": "csv", "a\tb\n1\t2": "tsv",
-		`{"a":1}`: "", "text": "", "": "", "<html>a, b</html>": "",
+		"id,anonymous_id,user_id,received_at,timestamp\ni,a,u,r,t": "segment-warehouse", "DEVICE_ID,USER_ID,EVENT_TYPE,EVENT_TIME\nd,u,e,t": "amplitude-warehouse",
+		"name,timestamp,user_pseudo_id\ne,t,u": "ga4-warehouse",
+		`{"a":1}`:                              "", "text": "", "": "", "<html>a, b</html>": "",
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, []byte(record+"\n"), 0o600))

@@ -25,6 +25,7 @@ import (
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
 	"github.com/hogapi/hogapi/formats/useragent"
+	"github.com/hogapi/hogapi/formats/warehouse"
 )
 
 // input has the files of an import and all settings that convert them to the same events again. The state
@@ -102,6 +103,15 @@ var vendors = map[string]vendor{
 	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
+	"segment-warehouse": {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Segment(segmentOptions(in, person), nil), nil
+	}},
+	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person}, nil), nil
+	}},
+	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.GA4(&ga4.Options{PersonProperties: person}, nil), nil
+	}},
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
 	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(hogapi.LayoutCSV)},
 	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
@@ -109,7 +119,11 @@ var vendors = map[string]vendor{
 }
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents()}), nil
+	return segment.Format(segmentOptions(in, person)), nil
+}
+
+func segmentOptions(in *input, person formats.PersonProperties) *segment.Options {
+	return &segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents()}
 }
 
 // agents parses user agents, and remembers the newest ones.
