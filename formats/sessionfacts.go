@@ -26,6 +26,9 @@ type sessionFacts struct {
 	isOfServer bool   // see IsOfServer
 	other      []byte // another $session_id, a part of RawProperties
 
+	lib                []byte // of the event before, and its sides
+	isClient, isServer bool
+
 	names [properties]string // of the properties that are looked up; empty: none
 	raw   [properties][]byte // of the event; nil: it lacks the property
 	visit jsonb.Visitor      // bound once
@@ -81,7 +84,11 @@ func (f *sessionFacts) read(ev *hogapi.Event) {
 	if lib == nil {
 		lib = f.raw[propertyOtherLib]
 	}
-	f.isOfServer = isOfServer(idOf(lib), f.raw[propertyImport])
+	if string(lib) != string(f.lib) {
+		f.lib = append(f.lib[:0], lib...)
+		f.isClient, f.isServer = sidesOf(idOf(lib))
+	}
+	f.isOfServer = !f.isClient && (f.isServer || isTrue(f.raw[propertyImport]))
 	f.identify(ev)
 }
 
@@ -182,13 +189,12 @@ func IsOfServer(ev hogapi.Event) bool {
 	return f.isOfServer
 }
 
-func isOfServer(lib string, isImport []byte) bool {
-	isClient, isServer := sidesOf(lib)
-	switch string(isImport) {
+func isTrue(raw []byte) bool {
+	switch string(raw) {
 	case "true", `"true"`, "1":
-		isServer = true
+		return true
 	}
-	return isServer && !isClient
+	return false
 }
 
 // Words in the names of vendors' libraries.

@@ -138,9 +138,12 @@ func (s *sessionState) find(at int64) (start int64, session string, err error) {
 
 // takes reports whether an event of a person can be of the session, and notes the person.
 func (o *openSession) takes(user, anonymous string) bool {
+	if user == "" {
+		return true
+	}
 	id, before := digestOfID(user), digestOfID(anonymous)
 	switch {
-	case id == 0 || id == o.anonymous: // nobody has logged in
+	case id == o.anonymous: // nobody has logged in
 		return true
 	case o.user == 0 || o.user == before: // the login
 		o.user = id
