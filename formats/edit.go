@@ -17,7 +17,7 @@ import (
 )
 
 // EditOptions say how [Edit] and [EditFormat] change the events of any source. The names are whole names, in the
-// spelling of PostHog's event. All changes apply to the event as it was: {"a": "b", "b": "c"} makes b of a, and c of b.
+// spelling of PostHog's event. The ids of persons stay as they are, also if they are e-mail addresses. All changes apply to the event as it was: {"a": "b", "b": "c"} makes b of a, and c of b.
 //
 // A property is one of the event, of its person ($set and $set_once) and of its group ($group_set): it is renamed or
 // dropped in all of them.
