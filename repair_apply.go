@@ -210,7 +210,7 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 	}
 }
 
-// beginNext requests the backfill of the next part without cover, from a time on. The part is empty if there is none.
+// beginNext requests the backfill of the next part without cover, from a time on. The part is empty if every part has cover.
 // While the service has too many backfills under way, beginNext waits.
 func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next coverage.Span, err error) {
 	for {

@@ -16,10 +16,10 @@ const sessionProperty = "$session_id"
 
 // sessionFacts are what the session of an event depends on.
 type sessionFacts struct {
-	device    string // a device, or else a person; empty: there is none
+	device    string // a device, or else a person; empty: no id
 	user      string // the person; empty: it is the device itself
-	anonymous string // another id that the person had on the device; empty: there is none, or it is the device
-	key       string // the vendor's id of the session; empty: there is none
+	anonymous string // another id that the person had on the device; empty: no other id, or it is the device
+	key       string // the vendor's id of the session; empty: no session
 
 	isUnfit    bool   // the properties are not an object, so the event is refused
 	hasSession bool   // it has a $session_id that PostHog takes

@@ -115,14 +115,14 @@ func (s *sessionState) find(at int64) (start int64, session string, err error) {
 	name, text := main, f.key
 	if f.user != "" {
 		own, ownText := keyOfSession(f.device, f.key, f.user), f.key+"\x00"+f.user
-		beside, isThere := s.open[own]
-		if isThere && s.isOpen(beside, at) {
-			beside.last = at
-			s.open[own] = beside
-			return beside.start, ownText, nil
+		other, isThere := s.open[own]
+		if isThere && s.isOpen(other, at) {
+			other.last = at
+			s.open[own] = other
+			return other.start, ownText, nil
 		}
 		if isOpen {
-			name, text, open, isKnown = own, ownText, beside, isThere
+			name, text, open, isKnown = own, ownText, other, isThere
 		}
 	}
 	if isKnown && s.isActive(open, at) {

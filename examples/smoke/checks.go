@@ -48,9 +48,15 @@ func (s *smoke) reads() []check {
 			_, err := c.AppMetrics.Get(ctx, id.String(), nil)
 			return "read", err
 		})},
-		{"dashboards: all", counted(func(ctx context.Context) iter.Seq2[hogapi.Dashboard, error] { return c.Dashboards.All(ctx, nil) })},
-		{"integrations: all", counted(func(ctx context.Context) iter.Seq2[hogapi.Integration, error] { return c.Integrations.All(ctx, nil) })},
-		{"file downloads: all", counted(func(ctx context.Context) iter.Seq2[hogapi.FileDownload, error] { return c.FileDownloads.All(ctx, nil) })},
+		{"dashboards: all", counted(func(ctx context.Context) iter.Seq2[hogapi.Dashboard, error] {
+			return c.Dashboards.All(ctx, nil)
+		})},
+		{"integrations: all", counted(func(ctx context.Context) iter.Seq2[hogapi.Integration, error] {
+			return c.Integrations.All(ctx, nil)
+		})},
+		{"file downloads: all", counted(func(ctx context.Context) iter.Seq2[hogapi.FileDownload, error] {
+			return c.FileDownloads.All(ctx, nil)
+		})},
 		{"HogQL: the query that verification sends is understood", s.query},
 		{"an unknown export is ErrNotFound", func(ctx context.Context) (string, error) {
 			_, err := c.BatchExports.Get(ctx, uuid.New())
@@ -111,7 +117,8 @@ func (s *smoke) one(ctx context.Context) (string, error) {
 		switch {
 		case err != nil:
 			return "", err
-		case export.Name != s.export.Name || export.Interval != s.export.Interval || export.Destination.Type != s.export.Destination.Type:
+		case export.Name != s.export.Name || export.Interval != s.export.Interval,
+			export.Destination.Type != s.export.Destination.Type:
 			return "", errors.New("name, interval or destination differ")
 		}
 		return fmt.Sprintf("%s of %s to %s", export.Interval, export.Model, export.Destination.Type), nil
@@ -165,7 +172,8 @@ func (s *smoke) writes() []check {
 
 func (s *smoke) create(ctx context.Context) (string, error) {
 	request := hogapi.BatchExportRequest{
-		Name: "hogapi smoke " + time.Now().UTC().Format(time.RFC3339), Model: hogapi.ModelEvents, Interval: hogapi.IntervalDay, Paused: true,
+		Name: "hogapi smoke " + time.Now().UTC().Format(time.RFC3339), Model: hogapi.ModelEvents,
+		Interval: hogapi.IntervalDay, Paused: true,
 	}
 	var first error
 	for _, d := range s.destinations(ctx) {
@@ -190,10 +198,14 @@ func (s *smoke) destinations(ctx context.Context) (all []hogapi.Destination) {
 			break // older servers have none
 		}
 		if strings.Contains(string(i.Kind), "s3") {
-			all = append(all, hogapi.Destination{Type: destination.TypeAwsS3, Integration: hogapi.Set(i.ID), Config: bucket})
+			all = append(all, hogapi.Destination{
+				Type: destination.TypeAwsS3, Integration: hogapi.Set(i.ID), Config: bucket,
+			})
 		}
 		if strings.Contains(string(i.Kind), "postgres") {
-			all = append(all, hogapi.Destination{Type: destination.TypePostgres, Integration: hogapi.Set(i.ID), Config: destination.Raw(table)})
+			all = append(all, hogapi.Destination{
+				Type: destination.TypePostgres, Integration: hogapi.Set(i.ID), Config: destination.Raw(table),
+			})
 		}
 	}
 	return append(all,
@@ -202,12 +214,15 @@ func (s *smoke) destinations(ctx context.Context) (all []hogapi.Destination) {
 	)
 }
 
-var bucket = destination.S3{BucketName: hogapi.Set("hogapi-smoke"), Region: hogapi.Set("us-east-1"), Prefix: hogapi.Set("smoke")}
+var bucket = destination.S3{
+	BucketName: hogapi.Set("hogapi-smoke"), Region: hogapi.Set("us-east-1"), Prefix: hogapi.Set("smoke"),
+}
 
 const (
-	table = `{"host": "db.example.com", "port": 5432, "user": "smoke", "password": "smoke", "database": "smoke", "schema": "public",` +
-		` "table_name": "events", "has_self_signed_cert": false}`
-	oldBucket = `{"bucket_name": "hogapi-smoke", "region": "us-east-1", "prefix": "smoke", "aws_access_key_id": "smoke", "aws_secret_access_key": "smoke"}`
+	table = `{"host": "db.example.com", "port": 5432, "user": "smoke", "password": "smoke", "database": "smoke",` +
+		` "schema": "public", "table_name": "events", "has_self_signed_cert": false}`
+	oldBucket = `{"bucket_name": "hogapi-smoke", "region": "us-east-1", "prefix": "smoke", "aws_access_key_id": "smoke",` +
+		` "aws_secret_access_key": "smoke"}`
 )
 
 func (s *smoke) update(ctx context.Context) (string, error) {
@@ -248,7 +263,8 @@ func (s *smoke) imports(ctx context.Context) (string, error) {
 			for i := range events {
 				ev := hogapi.Event{
 					Name: "hogapi smoke", DistinctID: "hogapi-smoke", Timestamp: begin.Add(time.Duration(i) * time.Minute),
-					RawProperties: json.RawMessage(fmt.Sprintf(`{"n":%d,"$process_person_profile":false}`, i)), Position: hogapi.Position{Key: "smoke", Offset: int64(i + 1)},
+					Position:      hogapi.Position{Key: "smoke", Offset: int64(i + 1)},
+					RawProperties: json.RawMessage(fmt.Sprintf(`{"n":%d,"$process_person_profile":false}`, i)),
 				}
 				if !yield(ev, nil) {
 					return
@@ -260,7 +276,8 @@ func (s *smoke) imports(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
-	s.notes = append(s.notes, "The import "+id+" has left 100 events in the project: hogimport undo --import-id "+id+" asks for their deletion.")
+	s.notes = append(s.notes, "The import "+id+" has left 100 events in the project: hogimport undo --import-id "+id+
+		" asks for their deletion.")
 	if receipt.Acknowledged != events {
 		return "", fmt.Errorf("%d of %d events were acknowledged", receipt.Acknowledged, events)
 	}

@@ -78,7 +78,8 @@ func connect() (*hogapi.Client, *hogapitest.Server, error) {
 	}
 	fake := hogapitest.New()
 	project := fake.Project(hogapitest.DefaultProject)
-	project.RunSchedule(project.AddExport(hogapitest.Export{Name: "events", DestinationType: "BigQuery", Config: map[string]any{}}), nil)
+	export := hogapitest.Export{Name: "events", DestinationType: "BigQuery", Config: map[string]any{}}
+	project.RunSchedule(project.AddExport(export), nil)
 	client, err := hogapi.NewClient(fake.ClientOptions(hogapitest.DefaultProject)...)
 	return client, fake, err
 }
@@ -139,7 +140,8 @@ func (s *smoke) report(wrote bool) {
 	if text := s.client.String(); strings.Contains(text, ".posthog.com") {
 		server = "PostHog Cloud"
 	}
-	fmt.Fprintf(s.out, "\n--- report ---\n%s, %s, %s/%s, %s", time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, server)
+	fmt.Fprintf(s.out, "\n--- report ---\n%s, %s, %s/%s, %s",
+		time.Now().UTC().Format(time.DateOnly), runtime.Version(), runtime.GOOS, runtime.GOARCH, server)
 	if wrote {
 		fmt.Fprint(s.out, ", with -write")
 	}

@@ -37,7 +37,7 @@ const (
 // Definition is what PostHog knows about a source or a medium.
 type Definition struct {
 	Name, Kind    string
-	Paid, Organic string // the channel of a paid visit and of others; Paid is empty if there is none
+	Paid, Organic string // the channel of a paid visit and of others; Paid is empty without one
 }
 
 //go:embed sources.txt

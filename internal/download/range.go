@@ -137,7 +137,7 @@ func (r Range) present(files []string) (paths []string, err error) {
 }
 
 // finished returns the files of an interval once its file download is over. It creates one if there is no
-// usable one, but not beside files of the last one: two file downloads may divide the rows in different ways.
+// usable one, but not next to files of the last one: two file downloads may divide the rows in different ways.
 func (r Range) finished(ctx context.Context, saved string, x *interval, start, end time.Time) (files []uuid.UUID, err error) {
 	if x.Download != uuid.Nil {
 		files, isGone, err := r.Wait(ctx, x.Download)

@@ -93,7 +93,7 @@ func sessionsText(c formats.SessionCounts, silence string) string {
 		text += " " + counted(c.Cut, "session") + " went on for more than a day, after which another one begins."
 	}
 	if c.First > 0 {
-		text += fmt.Sprintf(" %s began within %s of the first event: if an earlier import has the events before, --sessions-after goes on with its sessions.",
+		text += fmt.Sprintf(" %s began within %s of the first event: if an earlier import has the events before, --sessions-after continues its sessions.",
 			counted(c.First, "session"), silence)
 	}
 	return text

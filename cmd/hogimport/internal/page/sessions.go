@@ -50,7 +50,7 @@ func (s *Sessions) finding(isBegun bool) (title, text string) {
 	case s.Needed():
 		text = webAnalytics + ". Insights, funnels and retention do not need it. "
 		if isBegun {
-			return "The events have no session", text + "An import that has begun goes on without sessions."
+			return "The events have no session", text + "An import that has begun continues without sessions."
 		}
 		return "The events have no session", text + "The import below makes them (--sort --sessions 30m): the events of a device, or of a person where no device is named, " +
 			"are one session until 30 minutes of silence, and at most 24 hours. Events of servers get none. Leave it out if the project needs no web analytics."
