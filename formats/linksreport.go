@@ -3,6 +3,7 @@ package formats
 import (
 	"context"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/hogapi/hogapi"
@@ -52,7 +53,7 @@ func (r *LinksReport) tooMany(most int) error {
 		return nil
 	}
 	p := r.Largest[0]
-	return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.MaxIDs", Value: fmt.Sprint(most), Want: fmt.Sprintf(
+	return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.MaxIDs", Value: strconv.Itoa(most), Want: fmt.Sprintf(
 		"at least %d, if %q is one person of so many ids, such as %s. Merges cannot be undone: if the ids are those of several persons, "+
 			"leave out the events that join them, or their AnonymousID", p.IDs, p.ID, quotedAll(p.Others))}
 }

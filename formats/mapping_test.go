@@ -48,6 +48,6 @@ func TestACheckpointOfAnotherMapping(t *testing.T) {
 // kept is a checkpoint that cannot be saved.
 type kept string
 
-func (k kept) Open(context.Context) ([]byte, error)       { return []byte(k), nil }
-func (k kept) Save(_ context.Context, state []byte) error { return os.ErrPermission }
-func (k kept) Close() error                               { return nil }
+func (k kept) Open(context.Context) ([]byte, error) { return []byte(k), nil }
+func (k kept) Save(context.Context, []byte) error   { return os.ErrPermission }
+func (k kept) Close() error                         { return nil }

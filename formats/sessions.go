@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"strconv"
 	"strings"
 	"time"
 
@@ -106,7 +107,7 @@ func (s *sessions) check() error {
 	case o.Silence < least || o.Silence > most:
 		return &hogapi.InputError{Op: ops.Import, Field: "SessionOptions.Silence", Value: o.Silence.String(), Want: "a second to a day"}
 	case o.MaxOpen < 1:
-		return &hogapi.InputError{Op: ops.Import, Field: "SessionOptions.MaxOpen", Value: fmt.Sprint(o.MaxOpen), Want: "1 or more; 0 for the default"}
+		return &hogapi.InputError{Op: ops.Import, Field: "SessionOptions.MaxOpen", Value: strconv.Itoa(o.MaxOpen), Want: "1 or more; 0 for the default"}
 	case o.Tail != "" && o.Tail == o.After:
 		return &hogapi.InputError{Op: ops.Import, Field: "SessionOptions.Tail", Value: o.Tail,
 			Want: "another file than After: an import that resumes reads that one again"}

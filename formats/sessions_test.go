@@ -116,7 +116,7 @@ func modelled(t *testing.T, text string) map[string]time.Time {
 		at   time.Time
 	}
 	devices := map[string][]line{}
-	for _, one := range strings.Split(strings.TrimSpace(text), "\n") {
+	for one := range strings.SplitSeq(strings.TrimSpace(text), "\n") {
 		var of struct {
 			Device string
 			At     time.Time

@@ -54,7 +54,7 @@ func readTail(path string, o *SessionOptions) (*sessionTail, error) {
 	refused := func(want string) error {
 		return &hogapi.InputError{Op: ops.Import, Field: "SessionOptions.After", Value: path, Want: want}
 	}
-	text, err := os.ReadFile(path)
+	text, err := os.ReadFile(path) //nolint:gosec // the caller names the file
 	if err != nil {
 		return nil, fmt.Errorf("the open sessions of the source before cannot be read: %w", err)
 	}
@@ -84,7 +84,7 @@ func parseTail(text []byte) (file tailFile, ok bool) {
 // writeTail writes the open sessions to a file, as a whole or not at all. It replaces no other file than one of
 // its own kind.
 func (s *sessionState) writeTail(path string) error {
-	before, err := os.ReadFile(path)
+	before, err := os.ReadFile(path) //nolint:gosec // the caller names the file
 	switch {
 	case err == nil:
 		if _, ok := parseTail(before); !ok {

@@ -28,17 +28,16 @@ import (
 // Events may come in any order, each one once. The memory is at most 32 MiB: more sessions are sorted on disk, in the
 // folder for temporary files. It is not safe for concurrent use. Call Close, or Report, which closes it.
 type WebAnalytics struct {
-	now        time.Time
-	report     WebReport
-	months     map[int]*webMonth // by year and month
-	total      webMonth
-	other      *webMonth // of all months that are too many
-	types      map[string]*webProperty
-	lately     []*webProperty // of the event before, in its order
-	properties webProperties  // of the event at hand
-	busy       busyIDs
-	fold       webFold
-	failed     error
+	now    time.Time
+	report WebReport
+	months map[int]*webMonth // by year and month
+	total  webMonth
+	other  *webMonth // of all months that are too many
+	types  map[string]*webProperty
+	lately []*webProperty // of the event before, in its order
+	busy   busyIDs
+	fold   webFold
+	failed error
 }
 
 // WebAnalyticsOptions are the options of [NewWebAnalytics].

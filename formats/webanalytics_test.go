@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
@@ -30,9 +31,7 @@ func sessionAt(at time.Time, n byte) string {
 // visit returns an event of a session, some seconds after its begin.
 func visit(session string, begin time.Time, seconds float64, name string, properties map[string]any) hogapi.Event {
 	p := map[string]any{"$session_id": session}
-	for k, v := range properties {
-		p[k] = v
-	}
+	maps.Copy(p, properties)
 	at := begin.Add(time.Duration(seconds * float64(time.Second)))
 	return hogapi.Event{Name: name, DistinctID: "ann", Timestamp: at, Properties: p}
 }

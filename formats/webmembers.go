@@ -23,7 +23,9 @@ func eachMember(raw []byte, see func(key, value []byte)) {
 		if n = bytes.IndexByte(raw[i:], ':'); n < 0 {
 			return
 		}
-		for i += n + 1; i < len(raw) && isSpace(raw[i]); i++ {
+		i += n + 1
+		for i < len(raw) && isSpace(raw[i]) {
+			i++
 		}
 		begin := i
 		if i = endOfValue(raw, i); i < 0 || i == begin {

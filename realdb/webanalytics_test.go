@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/url"
@@ -59,9 +60,7 @@ type happened struct {
 
 func (h happened) line() string {
 	p := map[string]any{"n": 1}
-	for k, v := range h.origin.properties {
-		p[k] = v
-	}
+	maps.Copy(p, h.origin.properties)
 	for k, v := range map[string]string{"$session_id": h.session, "$current_url": h.url, "$geoip_country_code": h.country} {
 		if v != "" {
 			p[k] = v

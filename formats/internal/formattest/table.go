@@ -31,6 +31,7 @@ func Table(t *testing.T, table record.Table) {
 	}
 	if *update {
 		lines = slices.Replace(lines, from, to, want...)
+		//nolint:gosec // the file of the package
 		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
 		return
 	}

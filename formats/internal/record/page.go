@@ -63,9 +63,7 @@ func AddPage(o *Object, rawURL []byte) {
 }
 
 func before(text string, end byte) string {
-	if i := strings.IndexByte(text, end); i >= 0 {
-		return text[:i]
-	}
+	text, _, _ = strings.Cut(text, string(end))
 	return text
 }
 

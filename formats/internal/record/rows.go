@@ -199,12 +199,9 @@ func TableTime(raw []byte) (time.Time, error) {
 	if len(text) < shortest || len(text) > longest {
 		return time.Time{}, errTime
 	}
-	at, zone := text[:shortest], text[shortest:]
-	if i := strings.LastIndexAny(zone, " +-Z"); i >= 0 {
-		at, zone = text[:shortest+i], zone[i:]
-		at = strings.TrimSuffix(at, " ")
-	} else {
-		at, zone = text, ""
+	at, zone := text, ""
+	if i := strings.LastIndexAny(text[shortest:], " +-Z"); i >= 0 {
+		at, zone = strings.TrimSuffix(text[:shortest+i], " "), text[shortest+i:]
 	}
 	switch zone = strings.TrimPrefix(zone, " "); {
 	case zone == "" || zone == "UTC" || zone == "GMT":

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -119,7 +120,7 @@ func (j *judged) view() (v exportView, intervals int) {
 	calendar := newCalendar(c)
 	v.Legend = calendar.legend()
 	for i := range calendar.columns {
-		v.Columns = append(v.Columns, fmt.Sprint(i+calendar.first))
+		v.Columns = append(v.Columns, strconv.Itoa(i+calendar.first))
 	}
 	for _, name := range calendar.rows {
 		row := calendarRow{Name: name}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
 
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 
@@ -63,7 +64,7 @@ func webTable(w io.Writer, p *page.Check) {
 		months = months[more:]
 		fmt.Fprintf(w, "(%s before: see --report or --json)\n", pages.Count(int64(more))+" months")
 	}
-	for _, m := range append(months[:len(months):len(months)], r.Total) {
+	for _, m := range append(slices.Clip(months), r.Total) {
 		visitors, views, sessions, bounces, duration := page.WebMonth(m)
 		if m.Month == "" {
 			m.Month = "all"
