@@ -13,74 +13,75 @@
 //
 // # Mapping
 //
-//	event_type                                    event                            names are below
-//	event_time                                    timestamp                        UTC; else see below
-//	client_event_time                             $amplitude_client_event_time     where it differs from event_time
-//	uuid                                          uuid                             see Identity
-//	$insert_id                                    $amplitude_insert_id
-//	user_id                                       distinct_id                      unless blank; a number by its digits
-//	user_id                                       $amplitude_user_id
-//	device_id                                     distinct_id                      without user_id; else the anonymous id
-//	device_id                                     $amplitude_device_id
-//	device_id                                     $device_id                       unless blank
-//	event_id                                      $amplitude_event_id              unless 0
-//	session_id                                    $session_id                      see Sessions
-//	session_id                                    $amplitude_session_id            unless 0
-//	event_properties                              …                                their own names; see below
-//	event_properties.alias                        alias                            $amplitude_alias in a row of $identify
-//	event_properties.[Amplitude] Page Location    $current_url                     event and person
-//	event_properties.[Amplitude] Page URL         $current_url                     event and person; without a Location
-//	event_properties.[Amplitude] Page Domain      $host                            else of $current_url
-//	event_properties.[Amplitude] Page Path        $pathname                        event and person; else of $current_url
-//	event_properties.[Amplitude] Page Title       title
-//	event_properties.[Amplitude] Screen Name      $screen_name
-//	event_properties.[Amplitude] Viewport Height  $viewport_height
-//	event_properties.[Amplitude] Viewport Width   $viewport_width
-//	event_properties.[Amplitude] Element Text     $el_text
-//	event_properties.referrer                     $referrer                        event and person; see Pages
-//	event_properties.referring_domain             $referring_domain                event and person; else of $referrer
-//	user_properties                               …                                person; without null
-//	user_properties.initial_…                     $initial_…                       person, once; not "EMPTY"
-//	user_properties.utm_…, gclid, …               utm_…, gclid, …                  see Pages
-//	user_properties.referrer                      $referrer                        see Pages
-//	groups                                        $groups                          the first key of each type
-//	groups                                        $amplitude_groups                all keys, where a type has several
-//	group_properties                              $amplitude_group_properties      or $groupidentify: see Groups
-//	country                                       $geoip_country_name              event and person
-//	country                                       $geoip_country_code              event and person; of a known name
-//	city                                          $geoip_city_name                 event and person
-//	region                                        $geoip_subdivision_1_name        event and person
-//	location_lat                                  $geoip_latitude
-//	location_lng                                  $geoip_longitude
-//	ip_address                                    $ip                              see Options.LookUpIP
-//	language                                      $amplitude_language
-//	language                                      $browser_language                on the web; elsewhere $locale
-//	os_name                                       $browser                         event and person; on the web
-//	os_name                                       $os                              event and person; elsewhere
-//	os_version                                    $browser_version                 event and person; on the web
-//	os_version                                    $os_version                      event and person; elsewhere
-//	device_type                                   $os, $device_type                event and person; on the web
-//	device_type                                   $amplitude_device_type
-//	platform                                      $amplitude_platform
-//	device_manufacturer                           $device_manufacturer
-//	device_model                                  $device_model                    but not "Mac OS" and the like
-//	device_family                                 $amplitude_device_family         says $os where device_type does not
-//	library                                       $amplitude_library
-//	version_name                                  $app_version
-//	merged_amplitude_id                           $amplitude_merged_amplitude_id
-//	$schema                                       $amplitude_schema                dropped
-//	$insert_key                                   $amplitude_insert_key            dropped
-//	client_upload_time                            $amplitude_client_upload_time    dropped
-//	data                                          $amplitude_data                  dropped
-//	data_type                                     $amplitude_data_type             dropped
-//	processed_time                                $amplitude_processed_time        dropped
-//	server_received_time                          $amplitude_server_received_time  dropped
-//	server_upload_time                            $amplitude_server_upload_time    dropped
-//	user_properties                               $amplitude_user_properties       dropped
-//	uuid                                          $amplitude_uuid                  dropped
+//	field                                         PostHog                         of                remark
+//	event_type                                    event                                             names are below
+//	event_time                                    timestamp                                         UTC; else see below
+//	client_event_time                             $amplitude_client_event_time                      if not event_time
+//	uuid                                          uuid                                              see Identity
+//	$insert_id                                    $amplitude_insert_id            event
+//	user_id                                       distinct_id                                       unless blank
+//	user_id                                       $amplitude_user_id              event
+//	device_id                                     distinct_id                                       or the anonymous id
+//	device_id                                     $amplitude_device_id            event
+//	device_id                                     $device_id                                        unless blank
+//	event_id                                      $amplitude_event_id                               unless 0
+//	session_id                                    $session_id                                       see Sessions
+//	session_id                                    $amplitude_session_id                             unless 0
+//	event_properties                              …                                                 see below
+//	event_properties.alias                        alias                                             but in $identify
+//	event_properties.[Amplitude] Page Location    $current_url                    event and person
+//	event_properties.[Amplitude] Page URL         $current_url                    event and person  else
+//	event_properties.[Amplitude] Page Domain      $host                           event             else of the URL
+//	event_properties.[Amplitude] Page Path        $pathname                       event and person  else of the URL
+//	event_properties.[Amplitude] Page Title       title                           event
+//	event_properties.[Amplitude] Screen Name      $screen_name                    event
+//	event_properties.[Amplitude] Viewport Height  $viewport_height                event
+//	event_properties.[Amplitude] Viewport Width   $viewport_width                 event
+//	event_properties.[Amplitude] Element Text     $el_text                        event
+//	event_properties.referrer                     $referrer                       event and person  see Pages
+//	event_properties.referring_domain             $referring_domain               event and person  else of $referrer
+//	user_properties                               …                                                 person; without null
+//	user_properties.initial_…                     $initial_…                                        person, once
+//	user_properties.utm_…, gclid, …               utm_…, gclid, …                                   see Pages
+//	user_properties.referrer                      $referrer                                         see Pages
+//	groups                                        $groups                                           the first of a type
+//	groups                                        $amplitude_groups                                 all, of several
+//	group_properties                              $amplitude_group_properties                       see Groups
+//	country                                       $geoip_country_name             event and person
+//	country                                       $geoip_country_code                               of a known name
+//	city                                          $geoip_city_name                event and person
+//	region                                        $geoip_subdivision_1_name       event and person
+//	location_lat                                  $geoip_latitude                 event
+//	location_lng                                  $geoip_longitude                event
+//	ip_address                                    $ip                             event             see LookUpIP
+//	language                                      $amplitude_language             event
+//	language                                      $browser_language                                 or $locale: see below
+//	os_name                                       $browser                                          on the web
+//	os_name                                       $os                                               elsewhere
+//	os_version                                    $browser_version                                  on the web
+//	os_version                                    $os_version                                       elsewhere
+//	device_type                                   $os, $device_type                                 on the web
+//	device_type                                   $amplitude_device_type          event
+//	platform                                      $amplitude_platform             event
+//	device_manufacturer                           $device_manufacturer            event
+//	device_model                                  $device_model                                     not "Mac OS"
+//	device_family                                 $amplitude_device_family        event             also for $os
+//	library                                       $amplitude_library              event
+//	version_name                                  $app_version                    event
+//	merged_amplitude_id                           $amplitude_merged_amplitude_id  event
+//	$schema                                                                       dropped
+//	$insert_key                                                                   dropped
+//	client_upload_time                                                            dropped
+//	data                                                                          dropped
+//	data_type                                                                     dropped
+//	processed_time                                                                dropped
+//	server_received_time                                                          dropped
+//	server_upload_time                                                            dropped
+//	user_properties                                                               dropped
+//	uuid                                                                          dropped
 //
 // Fields that are not in the table are kept with the prefix $amplitude_, unless they are empty, such as
-// $amplitude_paying; amplitude_id is $amplitude_id. Dropped fields get these names with Options.KeepAll. If an event
+// $amplitude_paying; amplitude_id is $amplitude_id. So are dropped fields with Options.KeepAll. If an event
 // property already has the name that a field is mapped to, the property stays, and the field gets the name of a
 // field without a mapping. Event properties in the table also keep their own names; names on which PostHog acts,
 // such as $set, get the prefix too. The properties historical_migration and analytics_source are added.
@@ -91,8 +92,10 @@
 // and [Amplitude] Element Clicked and Changed are $autocapture with $event_type.
 //
 // User properties keep their names, and are sent with $set_once: see Options.PersonProperties. First touches that
-// PostHog knows, such as initial_referrer, get its names, such as $initial_referrer. The language is the code of the
-// name that Amplitude has. A browser's version that is a whole number is sent as a number.
+// PostHog knows, such as initial_referrer, get its names, such as $initial_referrer; "EMPTY" ones are left out. The
+// language is the code of the name that Amplitude has; outside of the web it is $locale. The id of a device is the
+// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version that is
+// a whole number is sent as a number.
 //
 // The name in os_name decides whether it is an operating system or a browser. For unknown names the platform
 // decides: an empty one, or Web, is the web. Operating systems, browsers and kinds of devices have the names that
