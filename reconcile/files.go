@@ -43,7 +43,7 @@ type FileSide struct {
 	dir    string
 	sorter *extsort.Sorter
 	begins map[uint32]int64         // by day: where its rows begin
-	counts map[uint32]int64         // rows by day
+	counts map[uint32]*[24]int64    // rows by day and hour
 	bad    map[uint32]map[int]int64 // by day and hour: rows that cannot be compared
 	failed error                    // of reading
 }
@@ -100,7 +100,7 @@ func (s *FileSide) sort(ctx context.Context) error {
 		return err
 	}
 	sorter.Merged = func(int64) {}
-	s.begins, s.counts, s.bad = map[uint32]int64{}, map[uint32]int64{}, map[uint32]map[int]int64{}
+	s.begins, s.counts, s.bad = map[uint32]int64{}, map[uint32]*[24]int64{}, map[uint32]map[int]int64{}
 	err = s.reader.Rows(ctx, func(r FileRow) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -134,7 +134,10 @@ func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
 		const secondsOfADay = 24 * 60 * 60
 		day, hour = uint32(r.Timestamp.Unix()/secondsOfADay), r.Timestamp.UTC().Hour()
 	}
-	s.counts[day]++
+	if s.counts[day] == nil {
+		s.counts[day] = new([24]int64)
+	}
+	s.counts[day][hour]++
 	id, err := uuid.Parse(r.UUID)
 	if err != nil {
 		if s.bad[day] == nil {
@@ -166,13 +169,16 @@ func (s *FileSide) Count(ctx context.Context, selected Selection) (days []DayCou
 	if err := s.read(ctx); err != nil {
 		return nil, err
 	}
-	for day, n := range s.counts {
-		at := dayStart(day)
-		isOf := day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool {
-			return at.Before(p.To) && p.From.Before(at.Add(24*time.Hour))
-		})
-		if isOf { // the rows of a day that the selection cuts are not told apart
-			days = append(days, DayCount{at, n})
+	for day, hours := range s.counts {
+		c := DayCount{Day: dayStart(day)}
+		for hour, n := range hours {
+			at := c.Day.Add(time.Duration(hour) * time.Hour)
+			if day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool { return !at.Before(p.From) && at.Before(p.To) }) {
+				c.Rows += n
+			}
+		}
+		if c.Rows > 0 {
+			days = append(days, c)
 		}
 	}
 	return days, nil

@@ -48,11 +48,14 @@ func TestFilesOfJSONLines(t *testing.T) {
 		w := newWorld(seed)
 		o := w.options()
 		w.there.most = 0
-		n := len(w.there.rows)
 		packer, err := zstd.NewWriter(nil)
 		require.NoError(t, err)
+		before := w.newRow("e") // the only row of its day, and earlier than the time that is compared
+		before.at = o.From.Add(-time.Hour)
+		w.there.rows = append(w.there.rows, before)
 		foreign := w.newRow("e")
 		other := bytes.ReplaceAll(fileOf(t, []stored{foreign}), []byte(`"team_id":1`), []byte(`"team_id":2`))
+		n := len(w.there.rows)
 		files := fstest.MapFS{
 			"a/1.jsonl":     {Data: fileOf(t, w.there.rows[:n/3])},
 			"a/2.jsonl.gz":  {Data: gzipped(t, append(fileOf(t, w.there.rows[n/3:n/2]), other...))},
