@@ -108,6 +108,10 @@ func (c *converter) finish() {
 
 // check refuses the columns of a table that is another one.
 func (c *converter) check(columns []string) error {
+	isPerson := func(u *use) bool { return u.constant == nil && slices.Contains(columns, u.path[0]) }
+	if err := totals(columns); err != nil && !slices.ContainsFunc(c.fields[targetPerson], isPerson) {
+		return err
+	}
 	e := &ColumnsError{Columns: columns}
 	isThere := func(u *use) bool { return u.constant != nil || slices.Contains(columns, u.path[0]) }
 	for _, u := range c.uses[:c.given] {

@@ -17,19 +17,14 @@ type Rows struct {
 
 	values *Values
 	prefix string
-	visit  jsonb.Visitor                    // bound once
 	keep   func(field string, value []byte) // bound once
+	visit  jsonb.Visitor                    // bound once
 }
 
 // NewRows returns a reader of rows. The prefix is of names that something else has already.
 func NewRows(table Table, prefix string) *Rows {
 	r := &Rows{values: table.Values(), prefix: prefix}
-	r.visit = func(key, value []byte) {
-		if !r.values.Take(key, value) {
-			r.Rest = append(r.Rest, Member{key, value})
-		}
-	}
-	r.keep = r.Keep
+	r.keep, r.visit = r.Keep, r.Visit
 	return r
 }
 
@@ -43,6 +38,13 @@ func (r *Rows) Begin() {
 
 // Read reads a row.
 func (r *Rows) Read(raw []byte) error { return jsonb.Object(raw, r.visit) }
+
+// Visit notes a column.
+func (r *Rows) Visit(key, value []byte) {
+	if !r.values.Take(key, value) {
+		r.Rest = append(r.Rest, Member{key, value})
+	}
+}
 
 // Number is the number of a column of the table, or zero.
 func (r *Rows) Number(column string) int64 {

@@ -135,6 +135,8 @@ func guess(ctx context.Context, path string) string {
 	switch {
 	case len(columns) > 1:
 		return guessTable(columns)
+	case len(columns) == 1 && strings.Count(columns[0], "\t") == snowplowTabs:
+		return "snowplow"
 	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
 		return "tsv"
 	}
@@ -150,6 +152,10 @@ func guess(ctx context.Context, path string) string {
 	switch {
 	case has(members, "event_type") && (has(members, "device_id") || has(members, "user_id")):
 		return "amplitude"
+	case has(members, "idVisit", "actionDetails"):
+		return "matomo"
+	case has(members, "visitorId") && (has(members, "browserTimestamp") || has(members, "guideId")):
+		return "pendo"
 	case has(members, "event_name", "event_timestamp"):
 		return "ga4"
 	case has(members, "messageId") && (has(members, "type") || has(members, "event")):
@@ -163,6 +169,9 @@ func guess(ctx context.Context, path string) string {
 	}
 	return ""
 }
+
+// snowplowTabs is the number of tabs in a line of Snowplow's enriched events.
+const snowplowTabs = 130
 
 // guessTable returns the format of a CSV file by its columns.
 func guessTable(columns []string) string {
@@ -178,6 +187,14 @@ func guessTable(columns []string) string {
 		return "amplitude-warehouse"
 	case has("name", "timestamp", "user_pseudo_id"):
 		return "ga4-warehouse"
+	case has("event_id", "session_id", "visit_id", "website_id"):
+		return "umami"
+	case has("event_id", "user_id", "session_id", "landing_page"):
+		return "heap"
+	case has("visitor_id", "type", "guide_id"):
+		return "pendo"
+	case len(columns) > 1 && strings.Count(strings.Join(columns, ","), "\t") == snowplowTabs: // its JSON has commas
+		return "snowplow"
 	}
 	return "csv"
 }

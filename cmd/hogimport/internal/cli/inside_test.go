@@ -146,8 +146,11 @@ func TestTheFormatIsGuessedForAdvice(t *testing.T) {
 		`{"event":"e","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"u","time":1}}`: "jsonl",
 		"event,distinct_id,timestamp\ne,u,2024-05-01T00:00:00Z":                                      "csv", "a;b\n1;2": "csv", "a\tb\n1\t2": "tsv",
 		"id,anonymous_id,user_id,received_at,timestamp\ni,a,u,r,t": "segment-warehouse", "DEVICE_ID,USER_ID,EVENT_TYPE,EVENT_TIME\nd,u,e,t": "amplitude-warehouse",
-		"name,timestamp,user_pseudo_id\ne,t,u": "ga4-warehouse",
-		`{"a":1}`:                              "", "text": "", "": "", "<html>a, b</html>": "",
+		"name,timestamp,user_pseudo_id\ne,t,u": "ga4-warehouse", "website_id,session_id,visit_id,event_id\nw,s,v,e": "umami",
+		strings.Repeat("a\t", 130) + "b": "snowplow", strings.Repeat("a\t", 130) + `{"a":1,"b":2}`: "snowplow",
+		`{"idVisit":"1","actionDetails":[]}`: "matomo", `{"visitorId":"v","guideId":"g"}`: "pendo", "visitor_id,type,guide_id\nv,t,g": "pendo",
+		"event_id,user_id,session_id,landing_page\ne,u,s,l": "heap",
+		`{"a":1}`: "", "text": "", "": "", "<html>a, b</html>": "",
 	} {
 		path := filepath.Join(t.TempDir(), "file")
 		require.NoError(t, os.WriteFile(path, []byte(record+"\n"), 0o600))

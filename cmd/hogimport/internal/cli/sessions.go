@@ -70,7 +70,7 @@ func (in *input) withSessions(sorted hogapi.Source, dir string) hogapi.Source {
 	silence, _ := time.ParseDuration(in.Sessions) // which was checked
 	s := &sessionSource{sorted: sorted}
 	s.Source = formats.Sessions(sorted, &formats.SessionOptions{
-		Silence: silence, After: in.SessionsAfter, Tail: filepath.Join(dir, openSessions),
+		Silence: silence, Key: vendors[in.Format].sessionKey, After: in.SessionsAfter, Tail: filepath.Join(dir, openSessions),
 		OnEnd: func(c formats.SessionCounts) {
 			if s.ended != nil {
 				s.ended(c)

@@ -21,9 +21,14 @@ import (
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/formats/heap"
+	"github.com/hogapi/hogapi/formats/matomo"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/pendo"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/formats/snowplow"
+	"github.com/hogapi/hogapi/formats/umami"
 	"github.com/hogapi/hogapi/formats/useragent"
 	"github.com/hogapi/hogapi/formats/warehouse"
 )
@@ -56,7 +61,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	in.bindMap(f)
 	in.bindEdits(f)
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
-	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
+	f.StringVar(&in.GroupType, "group-type", "", "segment, pendo: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
@@ -83,6 +88,7 @@ func (in *input) bindUntil(cmd *cobra.Command) {
 type vendor struct {
 	what        string // for people
 	hasSessions bool   // its events have the $session_id of the vendor's own sessions
+	sessionKey  string // the property with the vendor's own id of a session, of which --sessions makes sessions
 	make        func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
 }
 
@@ -111,6 +117,21 @@ var vendors = map[string]vendor{
 	}},
 	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return warehouse.GA4(&ga4.Options{PersonProperties: person}, nil), nil
+	}},
+	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+		return snowplow.Format(&snowplow.Options{UserAgent: agents()}), nil
+	}},
+	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+		return umami.Format(nil), nil
+	}},
+	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(_ *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		return matomo.Format(&matomo.Options{Zone: zone}), nil
+	}},
+	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return heap.Format(&heap.Options{PersonProperties: person}), nil
+	}},
+	"pendo": {what: "Pendo's single events: guideEvents, pollEvents and Data Sync, as JSON or CSV; no totals", make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return pendo.Format(&pendo.Options{GroupType: in.GroupType, UserAgent: agents()}), nil
 	}},
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
 	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(hogapi.LayoutCSV)},
@@ -170,7 +191,7 @@ func (in *input) readBy() string {
 	switch {
 	case isMapped(in.Format):
 		return "--format, --zone or --map"
-	case in.Format == "mixpanel":
+	case in.Format == "mixpanel" || in.Format == "matomo":
 		return "--format or --zone"
 	}
 	return "--format"
