@@ -45,6 +45,7 @@
 //	actionDetails.timestamp                                                                                       timestamp                  a clock of the site: see Times
 //	actionDetails.pageId                                                                                          uuid                       version 5, with idSite and idVisit
 //	actionDetails.url                                                                                             $current_url               also $host, $pathname, utm_… and the ids of clicks on ads
+//	actionDetails.url                                                                                             url                        of an outlink or a download
 //	actionDetails.pageTitle                                                                                       title
 //	actionDetails.eventAction                                                                                     event                      of an event
 //	actionDetails.eventCategory                                                                                   category

@@ -132,11 +132,14 @@ func guess(ctx context.Context, path string) string {
 	if record == nil {
 		first(hogapi.LayoutCSV)
 	}
+	if columns == nil { // JSON in a line has quotes that CSV does not take
+		first(hogapi.LayoutTSV)
+	}
 	switch {
+	case len(columns) == snowplowColumns, len(columns) == 1 && strings.Count(columns[0], "\t") == snowplowColumns-1:
+		return "snowplow"
 	case len(columns) > 1:
 		return guessTable(columns)
-	case len(columns) == 1 && strings.Count(columns[0], "\t") == snowplowTabs:
-		return "snowplow"
 	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
 		return "tsv"
 	}
@@ -170,8 +173,8 @@ func guess(ctx context.Context, path string) string {
 	return ""
 }
 
-// snowplowTabs is the number of tabs in a line of Snowplow's enriched events.
-const snowplowTabs = 130
+// snowplowColumns is the number of values in a line of Snowplow's enriched events.
+const snowplowColumns = 131
 
 // guessTable returns the format of a CSV file by its columns.
 func guessTable(columns []string) string {
@@ -193,8 +196,6 @@ func guessTable(columns []string) string {
 		return "heap"
 	case has("visitor_id", "type", "guide_id"):
 		return "pendo"
-	case len(columns) > 1 && strings.Count(strings.Join(columns, ","), "\t") == snowplowTabs: // its JSON has commas
-		return "snowplow"
 	}
 	return "csv"
 }
