@@ -132,7 +132,7 @@ func guess(ctx context.Context, path string) string {
 	if record == nil {
 		first(hogapi.LayoutCSV)
 	}
-	if columns == nil { // JSON in a line has quotes that CSV does not take
+	if record == nil && columns == nil { // JSON in a line has quotes that CSV does not take
 		first(hogapi.LayoutTSV)
 	}
 	switch {
