@@ -66,6 +66,7 @@ cannot be read.`,
 	c.in.bindHeader(cmd)
 	c.in.bindUntil(cmd)
 	c.in.bindUnused(cmd)
+	cmd.Flags().Lookup("sessions").Usage = "predict web analytics with the sessions that run makes after a `SILENCE`, such as 30m; it sorts the events"
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
@@ -102,6 +103,7 @@ func (c *check) run(ctx context.Context) error {
 	if checked != nil {
 		p.Problem = c.tooMany(&p)
 	}
+	c.predictSessions(ctx, &p, options)
 	if err := c.listLeftOut(ctx, &p); err != nil {
 		return err
 	}

@@ -513,5 +513,13 @@ func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 
 	p = clitest.New(t, nil)
 	p.Events(t, "e.jsonl", 10, nil)
-	p.Run(t, "check", "e.jsonl").Out(t, "Note: Web analytics will stay empty", "Insights and funnels do not need it.", "which running batch exports will send and bill this history too, set POSTHOG_PERSONAL_API_KEY (scope batch_export:read)")
+	p.Run(t, "check", "e.jsonl").Out(t, "which running batch exports will send and bill this history too, set POSTHOG_PERSONAL_API_KEY (scope batch_export:read)")
+	assert.NotContains(t, p.Run(t, "check", "e.jsonl").Stdout, "bounces", "no event is in a session")
+
+	lines.Reset()
+	for _, at := range []string{"13:03", "13:02", "13:01", "13:00", "12:29", "12:00"} { // a silence of more than half an hour
+		fmt.Fprintf(&lines, `{"event":"$pageview","distinct_id":"ann","timestamp":"2024-01-01T%s:00Z"}`+"\n", at)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "views.jsonl"), []byte(lines.String()), 0o600))
+	p.Run(t, "check", "views.jsonl", "--sort", "--sessions", "30m").Out(t, "2024-01 1 6 2 0 % 16 min all", "100 % of the events are in a session")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"os"
 	"slices"
 
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
@@ -36,6 +37,30 @@ func (c *check) askExports(ctx context.Context, p *page.Check) {
 	if err != nil {
 		p.Exports = nil
 		p.ExportsHint = hint + "the key needs the scope batch_export:read: " + faultOf(err).Text
+	}
+}
+
+// predictSessions predicts with the sessions that run makes with --sessions: it sorts the events in a folder for temporary
+// files, and reads them again. If it cannot, the prediction stays without them.
+func (c *check) predictSessions(ctx context.Context, p *page.Check, options hogapi.ImportOptions) {
+	if c.in.Sessions == "" || p.Report.Good == 0 {
+		return
+	}
+	meter := c.Meter()
+	defer meter.End()
+	meter.Phase("making sessions for the prediction")
+	dir, err := os.MkdirTemp("", "hogimport-check-")
+	if err == nil {
+		defer func() { _ = os.RemoveAll(dir) }()
+		in := c.in
+		in.Sort, in.Links = true, false
+		var web *formats.WebReport
+		if _, web, err = formats.CheckWeb(ctx, in.source(dir), &options, &formats.WebAnalyticsOptions{}); web != nil {
+			p.Report.Web, err = web, nil
+		}
+	}
+	if err != nil {
+		c.Warn("web analytics is predicted without the sessions of --sessions: " + faultOf(err).Text)
 	}
 }
 

@@ -154,7 +154,6 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
 		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
-		"no sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5} }, pages.Good, "Ready to import", "sessions and channels stay empty"},
 		"ids outside": {func(c *page.Check) {
 			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
 		}, pages.Warn, "Ready, with 1 warning", "1 with an id that is not a UUID of version 7, which are in no session; 2 24 hours or more after"},

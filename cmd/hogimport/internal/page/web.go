@@ -170,9 +170,6 @@ func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 	if r == nil || r.Events == 0 {
 		return
 	}
-	if r.InSession == 0 {
-		add(page.Info, "web", "Web analytics will stay empty", NoSessions)
-	}
 	var outside int64
 	var parts []string
 	for _, o := range []struct{ reason, text string }{
