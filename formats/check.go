@@ -29,6 +29,9 @@ type CheckOptions struct {
 	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
 	// times are local. The default is no test.
 	Test RecordTest
+	// Links are the options of the links that the import is to have: the report then says which persons come out of
+	// more than one id. Ids are sorted on disk, in the folder for temporary files. By default, no links are planned.
+	Links *LinksOptions
 }
 
 // RecordTest examines records, and reports in a text.
@@ -49,13 +52,14 @@ type CheckReport struct {
 	Kept        map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
 	Examples    []Conversion     `json:"examples,omitempty"` // the first records with events of different names or kinds of ids: three, and up to two more for the ids
 	Zone        string           `json:"zone"`
-	OldestLocal time.Time        `json:"oldest_local"`   // Oldest in Zone
-	NewestLocal time.Time        `json:"newest_local"`   // Newest in Zone
-	Test        string           `json:"test,omitempty"` // the report of CheckOptions.Test
-	Hours       float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
-	Held        []HeldDay        `json:"held,omitempty"` // the days in which the project has events
-	CutFrom     string           `json:"cut,omitempty"`  // see Cut
-	Web         *WebReport       `json:"web,omitempty"`  // the prediction of CheckOptions.Web; nil if the check failed
+	OldestLocal time.Time        `json:"oldest_local"`    // Oldest in Zone
+	NewestLocal time.Time        `json:"newest_local"`    // Newest in Zone
+	Test        string           `json:"test,omitempty"`  // the report of CheckOptions.Test
+	Hours       float64          `json:"hours"`           // that the import takes at its rate, if nothing slows it down; 0: unpaced
+	Held        []HeldDay        `json:"held,omitempty"`  // the days in which the project has events
+	CutFrom     string           `json:"cut,omitempty"`   // see Cut
+	Links       *LinksReport     `json:"links,omitempty"` // with CheckOptions.Links
+	Web         *WebReport       `json:"web,omitempty"`   // the prediction of CheckOptions.Web; nil if the check failed
 }
 
 // Where uuids come from.
@@ -95,9 +99,22 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	}
 	look := newInspector(o.Test)
 	inspected := format
+	var plan *LinksPlan
+	if o.Links != nil {
+		var err error
+		if plan, err = NewLinksPlan(o.Links); err != nil {
+			return CheckReport{}, err
+		}
+		defer func() { _ = plan.Close() }() // it holds temporary files only
+	}
 	inspected.Convert = func(record []byte) ([]hogapi.Event, error) {
 		events, err := format.Convert(record)
 		look.see(record, events, err)
+		for i := range events {
+			if plan != nil && err == nil {
+				plan.Add(&events[i])
+			}
+		}
 		return events, err
 	}
 	if format.Convert == nil {
@@ -109,6 +126,10 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	r.Format, r.Zone = format.Name, o.Zone.String()
 	r.OldestLocal, r.NewestLocal = r.Oldest.In(o.Zone), r.Newest.In(o.Zone)
 	r.Hours = hours(r.Good, o.Import.Rate)
+	if plan != nil && ctx.Err() == nil {
+		links, failed := plan.Report(ctx)
+		r.Links, err = &links, errors.Join(err, failed)
+	}
 	if err != nil || o.Client == nil || r.Good == 0 {
 		return r, err
 	}

@@ -80,6 +80,9 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.in.check(ctx); err != nil {
 		return err
 	}
+	if c.in.joinsByDefault() && !c.flags.Changed("links") {
+		c.in.Links = true
+	}
 	paths := c.in.paths()
 	for _, out := range []shell.Output{reportAt(c.report, "check"), listAt(c.list)} {
 		if err := out.Check(paths); err != nil {
@@ -210,6 +213,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		return events, err
 	}
 	o := &formats.CheckOptions{Import: options, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
+	if c.in.Format != "posthog" {
+		o.Links = c.in.linksOptions()
+	}
 	if c.in.Format == "mixpanel" {
 		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
 		o.Test = p.Zone
@@ -218,7 +224,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if p.Zone != nil {
 		p.People.Before = p.Zone.Devices
 	}
-	p.Report.Test = p.Tested()
+	p.Report.Test, p.MaxIDs = p.Tested(), c.in.mostIDs()
 	return err
 }
 

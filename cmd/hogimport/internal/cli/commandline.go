@@ -31,14 +31,16 @@ func (in *input) settings() []setting {
 	return []setting{
 		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
 		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)}, {flag: "--device-prefix", isOn: in.Devices},
-		{flag: "--set-policy", values: one(in.SetPolicy)},
+		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
+		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave},
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
 		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
+		{flag: "--shared-devices", values: one(in.Shared)}, {flag: "--max-ids", values: one(in.MaxIDs)},
 	}
 }
 
-const ofEvents = 10
+const ofEvents = 14
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {

@@ -229,7 +229,7 @@ func (s *state) source() hogapi.Source {
 	if convert == nil {
 		rejected = in.editedLines(rejected)
 	}
-	return in.cut(rejected)
+	return in.withoutMerges(in.cut(rejected))
 }
 
 // folder returns the state folder of the import, also for the state of a fix.

@@ -107,6 +107,7 @@ func (s *state) account(r hogapi.Receipt) string {
 type linkSource struct {
 	hogapi.Source
 	begun func()
+	found func(formats.LinksReport)
 	ended func(all, joined int64)
 }
 
@@ -154,6 +155,6 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	case r.Rejected+r.Unconfirmed > 0: // some may be links
 		return true, all, 0
 	}
-	joined := all - r.Skips[formats.SkipSharedDevice]
+	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice]
 	return joined > 0, all, joined
 }

@@ -63,7 +63,8 @@ func newRunCommand(a *app) *cobra.Command {
 	r.input.bindUntil(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
-	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login")
+	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login;\nso by default for segment and rudderstack")
+	r.input.bindLinks(cmd)
 	r.input.bindSessions(cmd)
 	r.project.bindKey(cmd)
 	r.project.bindMoved(cmd)
@@ -202,6 +203,9 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	}
 	if err := r.input.check(ctx); err != nil {
 		return nil, false, err
+	}
+	if r.input.joinsByDefault() && !r.flags.Changed("links") {
+		r.input.Links = true
 	}
 	asked := r.input
 	asked.Files = r.input.paths()

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
@@ -206,6 +207,7 @@ func (w *watcher) watch(source hogapi.Source) {
 		}
 	case *linkSource:
 		s.begun = func() { w.meter.Phase("finding pairs of ids") }
+		s.found = func(r formats.LinksReport) { w.meter.Say(page.Persons(r)) }
 		s.ended = func(all, joined int64) {
 			if joined >= 0 {
 				w.meter.Say(counted(joined, "pair") + " of ids joined first.")
@@ -215,6 +217,8 @@ func (w *watcher) watch(source hogapi.Source) {
 	case *sessionSource:
 		s.ended = func(c formats.SessionCounts) { w.meter.Say(term.Flow(sessionsText(c, w.state.kept.Input.Sessions))) }
 		w.watch(s.sorted)
+	case interface{ Unwrap() hogapi.Source }:
+		w.watch(s.Unwrap())
 	case interface{ Unwrap() []hogapi.Source }:
 		for _, inner := range s.Unwrap() {
 			w.watch(inner)

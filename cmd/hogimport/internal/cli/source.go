@@ -50,6 +50,12 @@ type input struct {
 	Until          string   `json:"until,omitempty"`
 	Sort           bool     `json:"sort,omitempty"`
 	Links          bool     `json:"links,omitempty"`
+	Shared         string   `json:"shared_devices,omitempty"`
+	MaxIDs         string   `json:"max_ids,omitempty"`
+	Groups         []string `json:"groups,omitempty"` // property=type
+	NoVisitor      bool     `json:"no_visitor_profiles,omitempty"`
+	LookUpIP       bool     `json:"look_up_ip,omitempty"`
+	Leave          bool     `json:"leave_persons,omitempty"`
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
@@ -63,6 +69,10 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment, pendo: the `TYPE` of the groups, such as company")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
+	f.StringArrayVar(&in.Groups, "group", nil, "mixpanel: a property with keys of groups and the type of the groups,\n`PROPERTY=TYPE`, such as company_id=company")
+	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
+	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
+	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
 
@@ -79,6 +89,7 @@ func (in *input) bindUnused(cmd *cobra.Command) {
 	cmd.Flags().BoolVar(&in.Links, "links", false, accepted+"no ids are joined here")
 	cmd.Flags().StringVar(&in.Sessions, "sessions", "", accepted+"no sessions are made here (a `SILENCE`)")
 	cmd.Flags().StringVar(&in.SessionsAfter, "sessions-after", "", accepted+"no sessions are made here (a `FOLDER`)")
+	in.bindLinks(cmd)
 }
 
 func (in *input) bindUntil(cmd *cobra.Command) {
@@ -99,7 +110,9 @@ var vendors = map[string]vendor{
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
-		return mixpanel.Format(&mixpanel.Options{Zone: zone, DevicePrefix: in.Devices, PersonProperties: person}), nil
+		return mixpanel.Format(&mixpanel.Options{
+			Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+		}), nil
 	}},
 	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
@@ -144,7 +157,10 @@ func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location)
 }
 
 func segmentOptions(in *input, person formats.PersonProperties) *segment.Options {
-	return &segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents()}
+	return &segment.Options{
+		GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents(),
+		NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+	}
 }
 
 // agents parses user agents, and remembers the newest ones.
@@ -263,6 +279,9 @@ func (in *input) checkFormat(ctx context.Context) error {
 	if in.Links && in.Format == "jsonl" {
 		return shell.UsageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
 	}
+	if err := in.checkPersons(); err != nil {
+		return err
+	}
 	if in.Until != "" && in.until().IsZero() {
 		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 	}
@@ -341,7 +360,14 @@ func (in *input) source(dir string) hogapi.Source {
 		events = in.withSessions(source, dir)
 	}
 	if in.Links {
-		events = hogapi.Concat(&linkSource{Source: formats.Links(source)}, events)
+		options, links := in.linksOptions(), &linkSource{}
+		options.OnReport = func(r formats.LinksReport) {
+			if links.found != nil {
+				links.found(r)
+			}
+		}
+		links.Source = formats.LinksWith(source, options)
+		events = hogapi.Concat(links, in.withoutMerges(events))
 	}
 	return events
 }
@@ -379,6 +405,9 @@ func (in *input) until() time.Time {
 
 // cut leaves out events at or after --until.
 func (in *input) cut(source hogapi.Source) hogapi.Source {
+	if in.Leave {
+		source = formats.LeavePersons(source)
+	}
 	until := in.until()
 	if until.IsZero() {
 		return source

@@ -30,6 +30,7 @@ type Check struct {
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
 	Sessions Sessions
+	MaxIDs   int  // the most ids that a person may have; -1: no limit
 	IsMapped bool // --map names the columns
 	Format   string
 	Skipped  map[string][]string          // places of some records that are left out, by reason

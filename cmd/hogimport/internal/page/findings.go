@@ -39,6 +39,7 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 	if title := c.People.Title(); title != "" {
 		add(c.People.level(), "duplicates", title, c.People.Text())
 	}
+	list = append(list, c.persons()...)
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)
 	}

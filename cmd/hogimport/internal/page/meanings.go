@@ -31,6 +31,8 @@ var skips = map[string]string{
 	segment.SkipNoTime:         "have no time (no timestamp, originalTimestamp or sentAt)",
 	segment.SkipGroup:          "are group calls: to import them, give --group-type in an import with a --state of its own",
 	formats.SkipSharedDevice:   "are ids of a device with two users, which are not joined: it would make one person of them",
+	formats.SkipUserDevice:     "are ids of a device that are also the id of a user, who is another person: they are not joined",
+	formats.SkipMerge:          "are aliases, which the links replace",
 	SkipUntil:                  "are at or after --until",
 }
 
