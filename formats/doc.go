@@ -3,7 +3,7 @@
 // any table by a map of its columns.
 //
 //	source := formats.Sorted(hogapi.FileSource(amplitude.Format(nil), "export.zip"), "work")
-//	receipt, err := client.Import(ctx, hogapi.Concat(formats.Links(source), source), options)
+//	receipt, err := client.Import(ctx, hogapi.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source)), options)
 //
 // # Sessions
 //
