@@ -53,7 +53,8 @@ const (
 	IntervalSkipped IntervalState = "skipped_by_clock_change"
 	// IntervalNotDue means that the interval has ended, but that its run may still begin.
 	IntervalNotDue IntervalState = "not_yet_due"
-	// IntervalBeforeStart means that the interval ended before the export was created, or before its StartAt.
+	// IntervalBeforeStart means that the interval ended before the export was created or its StartAt, or that the export
+	// was made paused and never unpaused, as the second export of a repair.
 	IntervalBeforeStart IntervalState = "before_start"
 	// IntervalAfterEnd means that the interval ended after the export's EndAt.
 	IntervalAfterEnd IntervalState = "after_end"
@@ -388,7 +389,7 @@ func (c *Coverage) IsExported() bool {
 	})
 }
 
-// Gaps returns the times that are not exported. Neighbouring intervals are one gap, and an interval of which a part is
+// Gaps returns the times that are not exported, and that nobody will export: see IntervalState.IsGap. Neighbouring intervals are one gap, and an interval of which a part is
 // exported counts as a whole.
 func (c *Coverage) Gaps() (gaps []CoverageGap) {
 	for _, g := range coverage.Gaps(c.rows()) {

@@ -256,3 +256,28 @@ func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
 		require.ErrorContains(t, err, "CoverageOptions."+field)
 	}
 }
+
+// An export that was made paused has no schedule yet, such as the second export of a repair: its intervals are no gaps.
+func TestCoverageOfAnExportThatNeverRan(t *testing.T) {
+	for name, change := range map[string]func(*hogapitest.Project, uuid.UUID){
+		"made paused": func(*hogapitest.Project, uuid.UUID) {},
+		"and renamed": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-time.Hour), func(x *hogapitest.Export) { x.Name = "b" })
+		},
+		"paused by a person": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-9*time.Hour), func(x *hogapitest.Export) { x.Paused = false })
+			p.EditExport(id, coverageNow.Add(-8*time.Hour), func(x *hogapitest.Export) { x.Paused = true })
+		},
+	} {
+		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+		p := server.Project(hogapitest.DefaultProject)
+		id := p.AddExport(hogapitest.Export{Name: "a", Paused: true, Created: coverageNow.Add(-10 * time.Hour), DestinationType: "BigQuery", Config: map[string]any{}})
+		change(p, id)
+		c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+		require.NoError(t, err)
+		assert.Equal(t, name == "paused by a person", len(c.Gaps()) > 0, "%s: %s", name, c)
+		if plan, err := server.Client(t).BatchExports.PlanRepair(t.Context(), c, nil); assert.NoError(t, err) {
+			assert.Equal(t, len(c.Gaps()) == 0, len(plan.Steps) == 0, "%s: %s", name, plan)
+		}
+	}
+}

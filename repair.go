@@ -208,7 +208,7 @@ func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOp
 	kind := string(e.Destination.Type)
 	return coverage.Target{
 		Schedule: e.schedule(), Events: e.choosing() == coverage.ByAge, ObjectStore: coverage.IsObjectStore(kind),
-		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), HasElsewhere: hasIntegration || !isNil(o.Credentials),
+		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), NoDownload: e.Model == ModelHogQL, HasElsewhere: hasIntegration || !isNil(o.Credentials),
 		Line: coverage.AgeLine(line), Now: now,
 	}
 }

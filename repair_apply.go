@@ -22,8 +22,8 @@ import (
 )
 
 // Repair carries out the steps of a plan that are planned or begun, one after another, and reads the coverage again. It
-// changes the states of the steps in the plan, and stops at the first step that fails: call it again with the same plan
-// to go on.
+// changes the states of the steps in the plan, and stops at the first step that fails: another call with the same plan
+// tries that step again, and continues.
 //
 // Before the first step it tests the destination, if the service can, and refuses to begin if one more failed run would
 // pause the export. Before each step it looks at the runs and backfills again: it waits for a backfill or a run of the

@@ -266,10 +266,19 @@ func (h History) absence(i int, x Span) Absence {
 		return BeforeStart
 	case !phase.Until.IsZero() && x.End.After(phase.Until):
 		return AfterEnd
+	case h.isUnstarted(i):
+		return BeforeStart
 	case phase.Paused || isPausedNext:
 		return WasPaused
 	}
 	return Expected
+}
+
+// isUnstarted reports whether the export was made paused, and was not unpaused up to a phase: its schedule has not
+// begun. A second export of a repair is so.
+func (h History) isUnstarted(i int) bool {
+	isRunning := func(p Phase) bool { return !p.Paused }
+	return h.IsWhole && h.Paused.IsZero() && !slices.ContainsFunc(h.Phases[:i+1], isRunning)
 }
 
 // seen returns the intervals of runs before the known history.
