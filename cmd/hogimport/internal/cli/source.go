@@ -114,6 +114,12 @@ var vendors = map[string]vendor{
 			Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
+	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", make: func(_ *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		if person == formats.PersonNone {
+			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of profiles", "leave it out")
+		}
+		return mixpanel.PeopleFormat(&mixpanel.PeopleOptions{Zone: zone, PersonProperties: person}), nil
+	}},
 	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
