@@ -10,7 +10,8 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// fieldTables are the packages with a table of fields in their documentation, which the tests of the packages compare with the code.
+// fieldTables are the packages with a table of fields in their documentation, which the tests of the packages compare
+// with the code.
 var fieldTables = []struct{ vendor, folder, section string }{
 	{"Amplitude", "amplitude", "Mapping"},
 	{"Amplitude in a warehouse", "warehouse", "Amplitude"},

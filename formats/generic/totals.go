@@ -6,18 +6,22 @@ import (
 	"strings"
 )
 
-// totalsOf are groups of columns that only tables of totals have, in small letters, with what to do instead. A table is one of totals
-// if it has a column of each list of a group.
+// totalsOf are groups of columns that only tables of totals have, in small letters, with what to do instead. A table
+// is one of totals if it has a column of each list of a group.
 var totalsOf = []struct {
 	tool    string
 	columns [][]string
 	todo    string
 }{
 	{"Plausible", [][]string{
-		{"visitors"}, {"visits", "pageviews", "bounces", "bounce_rate", "visit_duration", "total_visit_duration", "exits", "entrances", "scroll_depth"},
-	}, "The export of Plausible has nothing else. A self-hosted Plausible has single events in its ClickHouse table events_v2: export its rows"},
-	{"Matomo", [][]string{{"nb_visits", "nb_uniq_visitors"}}, "Export the visits with Live.getLastVisitsDetails, and read them with the format matomo"},
-	{"Pendo", [][]string{{"num_events", "numevents"}, {"num_minutes", "numminutes"}}, "Export single events, and read them with the format pendo"},
+		{"visitors"},
+		{"visits", "pageviews", "bounces", "bounce_rate", "visit_duration", "total_visit_duration", "exits", "entrances", "scroll_depth"},
+	}, "The export of Plausible has nothing else. A self-hosted Plausible has single events in its ClickHouse table events_v2: " +
+		"export its rows"},
+	{"Matomo", [][]string{{"nb_visits", "nb_uniq_visitors"}},
+		"Export the visits with Live.getLastVisitsDetails, and read them with the format matomo"},
+	{"Pendo", [][]string{{"num_events", "numevents"}, {"num_minutes", "numminutes"}},
+		"Export single events, and read them with the format pendo"},
 	{"Google Analytics", [][]string{
 		{"sessions"}, {"users", "total_users", "totalusers", "active_users", "activeusers", "new_users", "newusers"},
 	}, "Reports have nothing else. Read single events, of the export to BigQuery, with the format ga4"},
@@ -32,8 +36,8 @@ func totals(columns []string) error {
 	}
 	for _, t := range totalsOf {
 		if !slices.ContainsFunc(t.columns, func(names []string) bool { return !has(names) }) {
-			return fmt.Errorf("the file has totals, as %s exports them, and no events: who did what and when is not in it, and would have to be invented. %s",
-				t.tool, t.todo)
+			return fmt.Errorf("the file has totals, as %s exports them, and no events: who did what and when is not in it, "+
+				"and would have to be invented. %s", t.tool, t.todo)
 		}
 	}
 	return nil

@@ -155,7 +155,8 @@ var interactions = map[string]string{
 	"view page": "view", "view_page": "view", "pageview": "view",
 }
 
-var errName = errors.New("a row of a table of an event does not have the name of the event: set Options.Event to it, and use a format for each table")
+var errName = errors.New("a row of a table of an event does not have the name of the event: " +
+	"set Options.Event to it, and use a format for each table")
 
 func (c *converter) name() (string, error) {
 	kind := cmp.Or(c.row.Text("type"), c.row.Text("object"))
@@ -176,7 +177,8 @@ func (c *converter) name() (string, error) {
 	return kind, nil
 }
 
-// page adds the page of an event. Where the visitor came from is that of the session in all rows: only the landing page has it too.
+// page adds the page of an event. Where the visitor came from is that of the session in all rows: only the landing
+// page has it too.
 func (c *converter) page(isView bool) {
 	out := &c.row.Out
 	landing := c.row.Get("landing_page")
@@ -199,7 +201,8 @@ func (c *converter) page(isView bool) {
 	if referrer != "" {
 		out.AddText("$session_entry_referrer", referrer)
 	}
-	if landed := record.Path(landing); isView && !record.IsNone(landing) && strings.TrimSuffix(landed, "/") == strings.TrimSuffix(path, "/") {
+	isLanding := strings.TrimSuffix(record.Path(landing), "/") == strings.TrimSuffix(path, "/")
+	if isView && !record.IsNone(landing) && isLanding {
 		if referrer != "" {
 			out.AddText("$referrer", referrer)
 		}

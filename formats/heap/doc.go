@@ -5,10 +5,11 @@
 //
 // # Files
 //
-// Rows of the tables in Redshift, BigQuery or Snowflake, as CSV, JSON lines or Parquet, and the JSON that Heap's support exports.
-// The Avro files of the export to S3 are to be loaded into a warehouse first. Heap has a table for each event that was
-// defined, and one interaction may be in several. Read the tables pageviews and those of the events you need;
-// all_events has no properties, and its rows have the uuids of the events in the other tables. The table sessions is refused.
+// Rows of the tables in Redshift, BigQuery or Snowflake, as CSV, JSON lines or Parquet, and the JSON that Heap's
+// support exports. The Avro files of the export to S3 are to be loaded into a warehouse first. Heap has a table for
+// each event that was defined, and one interaction may be in several. Read the tables pageviews and those of the
+// events you need; all_events has no properties, and its rows have the uuids of the events in the other tables. The
+// table sessions is refused.
 //
 // # Mapping
 //
@@ -55,28 +56,29 @@
 //	id                distinct_id                  of the same: the second number
 //	object            event                        of the same, without type
 //
-// A row of pageviews is a $pageview. A table of an event is named by Options.Event, since its rows do not have the name; a
-// custom event has its name in the column type. If another value has a name already, or PostHog acts on it, the name gets the
-// prefix heap_. Ids of 64 bits are texts, so that no digit is lost.
+// A row of pageviews is a $pageview. A table of an event is named by Options.Event, since its rows do not have the
+// name; a custom event has its name in the column type. If another value has a name already, or PostHog acts on it,
+// the name gets the prefix heap_. Ids of 64 bits are texts, so that no digit is lost.
 //
-// The columns referrer, landing_page and utm_… are those of the first page of the session in all of its rows. They become
-// $session_entry_…, and only the view of the landing page has them as its own too.
+// The columns referrer, landing_page and utm_… are those of the first page of the session in all of its rows. They
+// become $session_entry_…, and only the view of the landing page has them as its own too.
 //
 // # Sessions
 //
-// The id of a session does not tell when it began. The property heap_session_id has it ([SessionKey]), and formats.Sessions
-// makes sessions of it, which PostHog's web analytics needs: see formats.SessionOptions.
+// The id of a session does not tell when it began. The property heap_session_id has it ([SessionKey]), and
+// formats.Sessions makes sessions of it, which PostHog's web analytics needs: see formats.SessionOptions.
 //
 // # Skipped and rejected
 //
-// Skipped are rows without user_id ([SkipNoID]) and users without an identity and properties ([SkipNoIdentity]). Rejected are rows
-// without a time that can be read, and interactions such as clicks without Options.Event.
+// Skipped are rows without user_id ([SkipNoID]) and users without an identity and properties ([SkipNoIdentity]).
+// Rejected are rows without a time that can be read, and interactions such as clicks without Options.Event.
 //
 // # Identity
 //
-// The uuid is derived from event_id. A row of users with an identity becomes an $identify event of the time joindate, which
-// joins its user_id to the identity, with its other columns as properties of the person. A row of user_migrations becomes one
-// that joins from_user_id to to_user_id. Import user_migrations and users before the events, which name only the user_id:
+// The uuid is derived from event_id. A row of users with an identity becomes an $identify event of the time joindate,
+// which joins its user_id to the identity, with its other columns as properties of the person. A row of
+// user_migrations becomes one that joins from_user_id to to_user_id. Import user_migrations and users before the
+// events, which name only the user_id:
 //
 //	source := hogapi.Concat(migrations, users, events)
 //

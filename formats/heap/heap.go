@@ -25,9 +25,9 @@ const SessionKey = "heap_session_id"
 
 // Options control how rows become events. Nil stands for the defaults.
 type Options struct {
-	// Event is the name of the event of a table, such as "Sign Up - Click Link". Heap has a table for each event, and the
-	// table's name is that of the event without blanks and signs, so that no row has it. Use a format for each table. By
-	// default, rows of pageviews are $pageview, custom events have their own name, and others are rejected.
+	// Event is the name of the event of a table, such as "Sign Up - Click Link". Heap has a table for each event, and
+	// the table's name is that of the event without blanks and signs, so that no row has it. Use a format for each
+	// table. By default, rows of pageviews are $pageview, custom events have their own name, and others are rejected.
 	Event string
 	// PersonProperties says how the columns of users are sent.
 	PersonProperties formats.PersonProperties
@@ -66,5 +66,6 @@ func checkColumns(columns []string) error {
 	case has("session_id"):
 		return errors.New("Heap's table sessions has no events: leave it out, since each event has its session_id")
 	}
-	return errors.New("this is not a table of Heap Connect with events, which has columns event_id, user_id and time; nor users or user_migrations")
+	return errors.New("this is not a table of Heap Connect with events, which has columns event_id, user_id and time; " +
+		"nor users or user_migrations")
 }

@@ -55,7 +55,8 @@ func (c *converter) ID(bool) uuid.UUID {
 	return c.visit.actions[0].uuid(&c.visit)
 }
 
-// Events makes the events of the visit, each once: Matomo lists some actions twice. Goals, which are sent by option, come last.
+// Events makes the events of the visit, each once: Matomo lists some actions twice. Goals, which are sent by option,
+// come last.
 func (c *converter) Events() (made []hogapi.Event, err error) {
 	v := &c.visit
 	if v.row.Text("idVisit") == "" {
@@ -117,7 +118,8 @@ func (c *converter) actions(base hogapi.Event, clock clock, first int64, isNobod
 		hasEntry = hasEntry || isEntry
 		c.properties(a, isEntry, isNobody)
 		if !clock.first.IsZero() {
-			v.row.Out.AddSession(clock.first, cmp.Or(v.row.Text("visitorId"), ev.DistinctID), v.row.Text("idSite")+"/"+v.row.Text("idVisit"), ev.Timestamp)
+			device, session := cmp.Or(v.row.Text("visitorId"), ev.DistinctID), v.row.Text("idSite")+"/"+v.row.Text("idVisit")
+			v.row.Out.AddSession(clock.first, device, session, ev.Timestamp)
 		}
 		ev.RawProperties = v.row.Out.JSON()
 		if a.isGoal() {

@@ -21,7 +21,8 @@ type Options struct {
 	// Zone is the time zone of the site, in which Matomo writes the times of actions. By default, each visit tells
 	// by its other times how far its actions are from UTC, and a visit of which they do not tell it is rejected.
 	Zone *time.Location
-	// Goals sends the goals that were reached as events goal. They repeat another action. By default they are left out.
+	// Goals sends the goals that were reached as events goal. They repeat another action. By default they are left
+	// out.
 	Goals bool
 	// Personless keeps visits without userId and visitorId, which a token without the right to see visitors gets: each
 	// visit is a person of its own, and its events have $process_person_profile false. By default they are skipped.
@@ -43,8 +44,8 @@ func Format(options *Options) hogapi.Format {
 	f := record.Format("matomo", text, nil, func() *converter { return newConverter(o) })
 	f.Layout = hogapi.LayoutAny
 	f.CheckColumns = func([]string) error {
-		return errors.New("a table of Matomo has visits without their actions, or totals, and so no events: export the visits as JSON with " +
-			"the method Live.getLastVisitsDetails, format=JSON and language=en")
+		return errors.New("a table of Matomo has visits without their actions, or totals, and so no events: " +
+			"export the visits as JSON with the method Live.getLastVisitsDetails, format=JSON and language=en")
 	}
 	return f
 }

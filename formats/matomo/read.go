@@ -20,11 +20,11 @@ type visit struct {
 
 // action is what a visitor did, as raw JSON.
 type action struct {
-	kind, timestamp, pageID, url, goalID, goalPageID   []byte
-	eventAction, eventValue, timeSpent, revenue, siteQ []byte
-	rest                                               []record.Member
-	nth                                                int // in the visit
-	shown                                              int64
+	kind, timestamp, pageID, url, goalID, goalPageID []byte
+	eventAction, eventValue, timeSpent, revenue      []byte
+	rest                                             []record.Member
+	nth                                              int // in the visit
+	shown                                            int64
 }
 
 // rows is the part of the table that is of visits, and inAction that of actions.
@@ -40,18 +40,6 @@ var (
 		return found
 	}()
 )
-
-func isDropped(name string) bool {
-	if dropped[name] {
-		return true
-	}
-	for part, isAtStart := range droppedParts {
-		if isAtStart && strings.HasPrefix(name, part) || !isAtStart && strings.Contains(name, part) {
-			return true
-		}
-	}
-	return false
-}
 
 func (c *converter) readVisit(raw []byte) error {
 	var list []byte
@@ -82,14 +70,15 @@ func (c *converter) readVisit(raw []byte) error {
 
 func (a *action) read(raw []byte) error {
 	known := record.Fields{
-		"type": &a.kind, "timestamp": &a.timestamp, "pageId": &a.pageID, "url": &a.url, "goalId": &a.goalID, "goalPageId": &a.goalPageID,
-		"eventAction": &a.eventAction, "eventValue": &a.eventValue, "timeSpent": &a.timeSpent, "revenue": &a.revenue, "siteSearchKeyword": &a.siteQ,
+		"type": &a.kind, "timestamp": &a.timestamp, "pageId": &a.pageID, "url": &a.url, "goalId": &a.goalID,
+		"goalPageId": &a.goalPageID, "eventAction": &a.eventAction, "eventValue": &a.eventValue, "timeSpent": &a.timeSpent,
+		"revenue": &a.revenue,
 	}
 	err := jsonb.Object(raw, func(key, value []byte) {
 		if isDropped(string(key)) || record.IsEmpty(value) {
 			return
 		}
-		if !known.Take(key, value) || string(key) == "goalId" || string(key) == "siteSearchKeyword" {
+		if !known.Take(key, value) || string(key) == "goalId" {
 			a.rest = append(a.rest, record.Member{Name: key, Value: value})
 		}
 	})

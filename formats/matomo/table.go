@@ -1,6 +1,10 @@
 package matomo
 
-import "github.com/hogapi/hogapi/formats/internal/record"
+import (
+	"strings"
+
+	"github.com/hogapi/hogapi/formats/internal/record"
+)
 
 // table says what becomes of the members of a visit. The others become properties of all its events.
 var table = record.Table{
@@ -32,7 +36,7 @@ var table = record.Table{
 	{From: "city", To: "$geoip_city_name"},
 	{From: "latitude", To: "$geoip_latitude", Note: "a number"},
 	{From: "longitude", To: "$geoip_longitude", Note: "a number"},
-	{From: "continent", To: "$geoip_continent_name", Note: "a number of other members in its language: ask for language=en"},
+	{From: "continent", To: "$geoip_continent_name"},
 
 	{From: "actionDetails.type", To: "event", Kind: record.Code, Note: "see below"},
 	{From: "actionDetails.timestamp", To: "timestamp", Kind: record.Code, Note: "a clock of the site: see Times"},
@@ -49,24 +53,67 @@ var table = record.Table{
 	{From: "actionDetails.itemDetails", To: "items", Note: "of an order"},
 	{From: "actionDetails.…", To: "…", Note: "the others, under their own names"},
 
-	{From: "actions, events, searches, goalConversions, interactions", Kind: record.Dropped, Note: "totals of the visit"},
-	{From: "visitDuration, visitConverted, visitEcommerceStatus, visitServerHour, visitLocalTime, visitLocalHour", Kind: record.Dropped},
-	{From: "serverTimestamp, serverDate, lastActionDateTime, daysSince…, secondsSince…, totalEcommerce…, totalAbandoned…", Kind: record.Dropped},
-	{From: "…Pretty…, …Icon, …Icons, …Flag, icon, iconSVG", Kind: record.Dropped, Note: "for people"},
-	{From: "browser, browserCode, browserFamily, browserFamilyDescription, operatingSystem, operatingSystemCode", Kind: record.Dropped},
-	{From: "language, location, continentCode, siteCurrencySymbol, referrerTypeName, pluginsIcons", Kind: record.Dropped},
+	{From: "actions", Kind: record.Dropped},
+	{From: "events", Kind: record.Dropped},
+	{From: "searches", Kind: record.Dropped},
+	{From: "goalConversions", Kind: record.Dropped},
+	{From: "interactions", Kind: record.Dropped},
+	{From: "visitDuration", Kind: record.Dropped},
+	{From: "visitConverted", Kind: record.Dropped},
+	{From: "visitEcommerceStatus", Kind: record.Dropped},
+	{From: "visitServerHour", Kind: record.Dropped},
+	{From: "visitLocalTime", Kind: record.Dropped},
+	{From: "visitLocalHour", Kind: record.Dropped},
+	{From: "serverTimestamp", Kind: record.Dropped},
+	{From: "serverDate", Kind: record.Dropped},
+	{From: "lastActionDateTime", Kind: record.Dropped},
+	{From: "daysSince…", Kind: record.Dropped},
+	{From: "secondsSince…", Kind: record.Dropped},
+	{From: "totalEcommerce…", Kind: record.Dropped},
+	{From: "totalAbandoned…", Kind: record.Dropped},
+	{From: "…Pretty…", Kind: record.Dropped},
+	{From: "…Icon…", Kind: record.Dropped},
+	{From: "…Flag…", Kind: record.Dropped},
+	{From: "icon", Kind: record.Dropped},
+	{From: "iconSVG", Kind: record.Dropped},
+	{From: "browser", Kind: record.Dropped},
+	{From: "browserCode", Kind: record.Dropped},
+	{From: "browserFamily", Kind: record.Dropped},
+	{From: "browserFamilyDescription", Kind: record.Dropped},
+	{From: "operatingSystem", Kind: record.Dropped},
+	{From: "operatingSystemCode", Kind: record.Dropped},
+	{From: "language", Kind: record.Dropped},
+	{From: "location", Kind: record.Dropped},
+	{From: "continentCode", Kind: record.Dropped},
+	{From: "siteCurrencySymbol", Kind: record.Dropped},
+	{From: "referrerTypeName", Kind: record.Dropped},
 }
 
-// dropped are the members of visits and actions that say nothing about an event.
-var dropped = map[string]bool{
-	"actions": true, "events": true, "searches": true, "goalConversions": true, "interactions": true, "visitDuration": true,
-	"visitConverted": true, "visitEcommerceStatus": true, "visitServerHour": true, "visitLocalTime": true, "visitLocalHour": true,
-	"serverTimestamp": true, "serverDate": true, "lastActionDateTime": true, "icon": true, "iconSVG": true, "browser": true,
-	"browserCode": true, "browserFamily": true, "browserFamilyDescription": true, "operatingSystem": true, "operatingSystemCode": true,
-	"language": true, "location": true, "continentCode": true, "siteCurrencySymbol": true, "referrerTypeName": true, "pluginsIcons": true,
+// isDropped reports whether the table drops a member of a visit or an action.
+func isDropped(name string) bool {
+	if dropped[name] {
+		return true
+	}
+	for part, isAtStart := range droppedParts {
+		if isAtStart && strings.HasPrefix(name, part) || !isAtStart && strings.Contains(name, part) {
+			return true
+		}
+	}
+	return false
 }
 
-// droppedParts are the parts of names of such members: at the beginning with true, else anywhere.
-var droppedParts = map[string]bool{
-	"daysSince": true, "secondsSince": true, "totalEcommerce": true, "totalAbandoned": true, "Pretty": false, "Icon": false, "Flag": false,
-}
+// dropped are the names of members that are dropped, and droppedParts the parts of such names: at the beginning with
+// true, else anywhere.
+var dropped, droppedParts = func() (names, parts map[string]bool) {
+	names, parts = map[string]bool{}, map[string]bool{}
+	for _, row := range table {
+		switch part := strings.Trim(row.From, "…"); {
+		case row.Kind != record.Dropped:
+		case part != row.From:
+			parts[part] = strings.HasPrefix(row.From, part)
+		default:
+			names[row.From] = true
+		}
+	}
+	return names, parts
+}()

@@ -15,8 +15,8 @@ type clock struct {
 	first time.Time     // of the visit; zero: not known
 }
 
-var errClock = errors.New("the times of the visit do not tell how far its actions are from UTC, since it went on over a change of the clocks or lacks " +
-	"firstActionTimestamp or lastActionTimestamp: set Options.Zone to the time zone of the site")
+var errClock = errors.New("the times of the visit do not tell how far its actions are from UTC, since it went on over a change " +
+	"of the clocks or lacks firstActionTimestamp or lastActionTimestamp: set Options.Zone to the time zone of the site")
 
 const (
 	quarter  = 15 * time.Minute

@@ -46,8 +46,8 @@ func Format(options *Options) hogapi.Format {
 var space = uuid.MustParse("5be0a7c3-94d1-5e26-a3f8-17c46d9b0e82")
 
 // errTotals refuses the rows of the API's sources events, pageEvents and featureEvents.
-var errTotals = errors.New("this is a total of an hour (numEvents, numMinutes) and no event: how many events of which kind, and when in the hour, is lost. " +
-	"Use the events of Pendo's Data Sync, or the sources guideEvents and pollEvents of its API")
+var errTotals = errors.New("this is a total of an hour (numEvents, numMinutes) and no event: " +
+	"how many events of which kind, and when in the hour, is lost. Use the events of Pendo's Data Sync, or the sources guideEvents and pollEvents of its API")
 
 // checkColumns refuses tables with totals, and those of other vendors.
 func checkColumns(columns []string) error {

@@ -89,7 +89,8 @@ func (c *contexts) of(name string) (members map[string]json.RawMessage, isThere 
 	return nil, false
 }
 
-// addTo adds all contexts as one property: the data of each by the name of its schema, or a list where there are several.
+// addTo adds all contexts as one property: the data of each by the name of its schema, or a list where there are
+// several.
 func (c *contexts) addTo(out *record.Object) {
 	if len(c.all) == 0 {
 		return

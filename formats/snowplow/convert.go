@@ -143,7 +143,8 @@ func (c *converter) properties(name string, unstruct selfDescribing) {
 			r.Rest[i].Value = nil
 		case strings.HasPrefix(column, "contexts_"):
 			r.Rest[i].Value = record.Inner(m.Value)
-		case strings.HasPrefix(column, "tr_") || strings.HasPrefix(column, "ti_") || strings.HasPrefix(column, "pp_") || strings.HasPrefix(column, "doc_"):
+		case strings.HasPrefix(column, "tr_"), strings.HasPrefix(column, "ti_"), strings.HasPrefix(column, "pp_"),
+			strings.HasPrefix(column, "doc_"):
 			r.Rest[i].Value = record.Number(m.Value)
 		}
 	}
@@ -178,7 +179,8 @@ func (c *converter) place() {
 
 // deviceTypes are the kinds of devices of the column dvce_type.
 var deviceTypes = map[string]string{
-	"Computer": "Desktop", "Mobile": "Mobile", "Tablet": "Tablet", "Game console": "Console", "Digital media receiver": "TV", "Wearable computer": "Wearable",
+	"Computer": "Desktop", "Mobile": "Mobile", "Tablet": "Tablet", "Game console": "Console", "Digital media receiver": "TV",
+	"Wearable computer": "Wearable",
 }
 
 // device adds the program and the device: of the user agent, of the contexts, and of older columns.
@@ -202,7 +204,8 @@ func (c *converter) device() {
 			version += "." + minor
 		}
 		c.system(os, version)
-		if browser := record.Browser(record.Text(agent["useragentFamily"]), os); browser != "" && browser != "Other" && out.AddText("$browser", browser) {
+		browser := record.Browser(record.Text(agent["useragentFamily"]), os)
+		if browser != "" && browser != "Other" && out.AddText("$browser", browser) {
 			version := record.Text(agent["useragentMajor"]) + "." + cmp.Or(record.Text(agent["useragentMinor"]), "0")
 			if version = record.BrowserVersion(version); version != "" {
 				out.Add("$browser_version", []byte(version))

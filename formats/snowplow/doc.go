@@ -4,9 +4,10 @@
 //
 // # Files
 //
-// The S3 loader writes gzipped lines of 131 values divided by tabs, without a header. With Options.HasNames, tables with a header
-// and JSON objects are read, such as rows of the table atomic.events: its columns unstruct_event_… and contexts_… are read too.
-// Bad rows of Snowplow are in other files. Lines are in the order of arrival: see formats.Sorted.
+// The S3 loader writes gzipped lines of 131 values divided by tabs, without a header. With Options.HasNames, tables
+// with a header and JSON objects are read, such as rows of the table atomic.events: its columns unstruct_event_… and
+// contexts_… are read too. Bad rows of Snowplow are in other files. Lines are in the order of arrival: see
+// formats.Sorted.
 //
 // # Mapping
 //
@@ -95,8 +96,8 @@
 // as link_click; screen_view is $screen. The members of the data of a self-describing event become properties under
 // their own names. If another value has the name already, or PostHog acts on it, the name gets the prefix snowplow_.
 //
-// The contexts client_session, mobile_context and application of apps, and ua_parser_context, also give the device, the
-// session, the model, the version of the app, the browser and the system, where no column does.
+// The contexts client_session, mobile_context and application of apps, and ua_parser_context, also give the device,
+// the session, the model, the version of the app, the browser and the system, where no column does.
 //
 // # Sessions
 //
@@ -114,9 +115,10 @@
 //
 // # Identity
 //
-// The uuid is event_id. Snowplow delivers at least once: an event that is there twice is one event, also where its times
-// differ by a second. Events of bots may share an event_id and have other fingerprints: of those of one person, name and
-// day, PostHog keeps one. A check counts them as DoubleUUIDs together with true copies; see Options.Fingerprints.
+// The uuid is event_id. Snowplow delivers at least once: an event that is there twice is one event, also where its
+// times differ by a second. Events of bots may share an event_id and have other fingerprints: of those of one person,
+// name and day, PostHog keeps one. A check counts them as DoubleUUIDs together with true copies; see
+// Options.Fingerprints.
 //
 // An event with user_id has the visitor as [hogapi.Event.AnonymousID], so that formats.Links can join both. Pipelines
 // often hash ids and addresses: a hash is an id like any other, and one in user_ipaddress keeps the column's name.

@@ -47,8 +47,8 @@ func checkColumns(columns []string) error {
 		return errors.New("this is another table of Umami than website_event: it has no events. Name only files of website_event; " +
 			"the documentation of package formats/umami has a query that joins the other tables")
 	}
-	return errors.New("this is not Umami's table website_event, which has columns event_id, session_id and created_at. The export button of Umami writes totals, " +
-		"which are no events: use the data export of Umami Cloud, or the query in the documentation of package formats/umami")
+	return errors.New("this is not Umami's table website_event, which has columns event_id, session_id and created_at. " +
+		"The export button of Umami writes totals, which are no events: use the data export of Umami Cloud, or the query in the documentation of package formats/umami")
 }
 
 // Umami's types of events.
@@ -141,8 +141,9 @@ func urlOf(host, path, query string) string {
 
 // browsers are the names of browsers, where PostHog has others.
 var browsers = map[string]string{
-	"chrome": "Chrome", "chromium-webview": "Chrome", "crios": "Chrome iOS", "firefox": "Firefox", "fxios": "Firefox iOS", "safari": "Safari",
-	"ios": "Mobile Safari", "ios-webview": "Mobile Safari", "edge": "Microsoft Edge", "edge-chromium": "Microsoft Edge", "edge-ios": "Microsoft Edge",
+	"chrome": "Chrome", "chromium-webview": "Chrome", "crios": "Chrome iOS", "firefox": "Firefox", "fxios": "Firefox iOS",
+	"safari": "Safari", "ios": "Mobile Safari", "ios-webview": "Mobile Safari",
+	"edge": "Microsoft Edge", "edge-chromium": "Microsoft Edge", "edge-ios": "Microsoft Edge",
 	"opera": "Opera", "opera-mini": "Opera Mini", "samsung": "Samsung Internet", "android": "Android Mobile", "ie": "Internet Explorer",
 	"yandexbrowser": "Yandex", "facebook": "Facebook Mobile", "blackberry": "BlackBerry", "silk": "Amazon Silk",
 }

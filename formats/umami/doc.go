@@ -4,8 +4,8 @@
 //
 // # Files
 //
-// The data export of Umami Cloud has a file website_event.csv. Of an own Umami, this query of PostgreSQL writes a file with
-// the same columns, and with the data of events:
+// The data export of Umami Cloud has a file website_event.csv. Of an own Umami, this query of PostgreSQL writes a file
+// with the same columns, and with the data of events:
 //
 //	\copy (
 //	  SELECT e.*, s.browser, s.os, s.device, s.screen, s.language, s.country, s.region, s.city, s.distinct_id,
@@ -14,9 +14,9 @@
 //	  FROM website_event e LEFT JOIN session s USING (session_id) ORDER BY e.created_at
 //	) TO 'website_event.csv' CSV HEADER
 //
-// Leave out columns that your version does not have, such as distinct_id. Restore a pg_dump into a database first. JSON
-// lines and Parquet files with these columns are read too, and \N is a null. A file of another table is refused, and so are the files that
-// the export button of Umami writes: they have totals.
+// Leave out columns that your version does not have, such as distinct_id. Restore a pg_dump into a database first.
+// JSON lines and Parquet files with these columns are read too, and \N is a null. A file of another table is refused,
+// and so are the files that the export button of Umami writes: they have totals.
 //
 // # Mapping
 //
@@ -65,25 +65,26 @@
 //
 // # Sessions
 //
-// The id of a visit does not tell when it began. The property umami_visit_id has it ([SessionKey]), and formats.Sessions
-// makes sessions of it, which PostHog's web analytics needs:
+// The id of a visit does not tell when it began. The property umami_visit_id has it ([SessionKey]), and
+// formats.Sessions makes sessions of it, which PostHog's web analytics needs:
 //
 //	sorted := formats.Sorted(hogapi.FileSource(umami.Format(nil), "website_event.csv"), "work")
 //	source := formats.Sessions(sorted, &formats.SessionOptions{Key: umami.SessionKey})
 //
 // # Skipped and rejected
 //
-// Skipped are rows without an id of a person ([SkipNoID]) and measurements of speed ([SkipPerformance]). Rejected are rows
-// without a time that can be read, events without a name, and unknown types.
+// Skipped are rows without an id of a person ([SkipNoID]) and measurements of speed ([SkipPerformance]). Rejected are
+// rows without a time that can be read, events without a name, and unknown types.
 //
 // # Identity
 //
-// The uuid is event_id. The person is distinct_id where the site has set one, else session_id, which Umami makes of the
-// website, the address, the browser and a salt. By default the salt changes each month, so that a visitor is another
-// person in each month. A row with both has the session_id as [hogapi.Event.AnonymousID]. Umami keeps no e-mail or name.
+// The uuid is event_id. The person is distinct_id where the site has set one, else session_id, which Umami makes of
+// the website, the address, the browser and a salt. By default the salt changes each month, so that a visitor is
+// another person in each month. A row with both has the session_id as [hogapi.Event.AnonymousID]. Umami keeps no
+// e-mail or name.
 //
 // # Tried
 //
-// Tried with ten public rows of a dump, under the header of the export of the cloud. Events with data, links and pixels were
-// not tried on a real file.
+// Tried with ten public rows of a dump, under the header of the export of the cloud. Events with data, links and
+// pixels were not tried on a real file.
 package umami

@@ -4,8 +4,8 @@
 //	source := hogapi.FileSource(warehouse.Segment(nil, nil), "export/tracks-*.csv", "export/pages-*.csv")
 //
 // A row becomes the record that the vendor's own files have, and the vendor's package converts that: its documentation
-// says what becomes of each member, which its options are, and what is skipped and rejected. An event has the same uuid
-// as in the vendor's files, where these have one for it: so a history may come from both.
+// says what becomes of each member, which its options are, and what is skipped and rejected. An event has the same
+// uuid as in the vendor's files, where these have one for it: so a history may come from both.
 //
 // # Files
 //
@@ -13,20 +13,22 @@
 //
 //	source := parquet.FileSource(warehouse.Segment(nil, nil), nil, "export/tracks/*.parquet")
 //
-// A time without a zone is in UTC, as in these tables. The names of columns may be in capital letters, as in Snowflake.
-// Empty columns are absent. Rows are in no order: see formats.Sorted. Columns in which a loader keeps its own books
-// (_fivetran_synced, _sdc_…, _airbyte_…) are left out, and rows that it has marked as deleted are skipped ([SkipDeleted]).
+// A time without a zone is in UTC, as in these tables. The names of columns may be in capital letters, as in
+// Snowflake. Empty columns are absent. Rows are in no order: see formats.Sorted. Columns in which a loader keeps its
+// own books (_fivetran_synced, _sdc_…, _airbyte_…) are left out, and rows that it has marked as deleted are skipped
+// ([SkipDeleted]).
 //
-// CSV has only texts. Columns of the tables below that are numbers become numbers, lists and objects in texts are read,
-// and everything else stays a text: name further columns with numbers in Options.Numbers. Parquet has numbers itself.
+// CSV has only texts. Columns of the tables below that are numbers become numbers, lists and objects in texts are
+// read, and everything else stays a text: name further columns with numbers in Options.Numbers. Parquet has numbers
+// itself.
 //
 // # Segment and RudderStack
 //
 // [Segment] reads the tables tracks, pages, screens, identifies, groups and aliases, and the tables of single events.
-// The columns tell the table: event is of tracks, group_id of groups, previous_id of aliases, url or path of pages, email
-// of identifies, as is a table without name. In other tables it is to be named in Options.Table, else rows are
-// rejected. The table tracks has all events without their properties, and the table of an event has them: import the tables of
-// single events; rows of both have one uuid. A file of the table users is refused: its rows are no events.
+// The columns tell the table: event is of tracks, group_id of groups, previous_id of aliases, url or path of pages,
+// email of identifies, as is a table without name. In other tables it is to be named in Options.Table, else rows are
+// rejected. The table tracks has all events without their properties, and the table of an event has them: import the
+// tables of single events; rows of both have one uuid. A file of the table users is refused: its rows are no events.
 //
 // Columns become members of a call, which package [segment] converts:
 //
@@ -71,8 +73,8 @@
 //
 // # Amplitude
 //
-// [Amplitude] reads the table event of Fivetran and the tables of Amplitude's own exports to warehouses. Columns become
-// fields of a row, which package [amplitude] converts:
+// [Amplitude] reads the table event of Fivetran and the tables of Amplitude's own exports to warehouses. Columns
+// become fields of a row, which package [amplitude] converts:
 //
 //	_insert_id            $insert_id
 //	id                    event_id              a number
@@ -81,8 +83,14 @@
 //	amplitude_id          amplitude_id          a number
 //	location_lat          location_lat          a number
 //	location_lng          location_lng          a number
-//	event_properties      event_properties      JSON in a text; also user_properties, groups, group_properties, plan, data
-//	is_attribution_event  is_attribution_event  true or false; also paying
+//	event_properties      event_properties      JSON in a text
+//	user_properties       user_properties       the same
+//	groups                groups                the same
+//	group_properties      group_properties      the same
+//	plan                  plan                  the same
+//	data                  data                  the same
+//	is_attribution_event  is_attribution_event  true or false
+//	paying                paying                true or false
 //	ad_id                 adid
 //	schema                $schema
 //	amplitude_event_type  amplitude_event_type
@@ -92,8 +100,9 @@
 //
 // # Google Analytics 4
 //
-// [GA4] reads the table event of Fivetran's connector for the export of GA4 to BigQuery. Tables of connectors that load
-// reports have totals, which are no events. Columns become those of a row of BigQuery, which package [ga4] converts:
+// [GA4] reads the table event of Fivetran's connector for the export of GA4 to BigQuery. Tables of connectors that
+// load reports have totals, which are no events. Columns become those of a row of BigQuery, which package [ga4]
+// converts:
 //
 //	_fivetran_id                uuid                        version 5 of it
 //	name                        event_name
@@ -121,6 +130,6 @@
 //
 // # Tried
 //
-// The pages of Segment and the tables of Fivetran were tried with the public test data of their dbt packages. The tables of
-// RudderStack, the other tables of Segment and Amplitude's own exports were not tried on a real file.
+// The pages of Segment and the tables of Fivetran were tried with the public test data of their dbt packages. The
+// tables of RudderStack, the other tables of Segment and Amplitude's own exports were not tried on a real file.
 package warehouse

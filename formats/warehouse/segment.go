@@ -23,7 +23,8 @@ func Segment(calls *segment.Options, options *Options) hogapi.Format {
 	vendor := segment.Format(calls)
 	f := format("segment-warehouse", vendor, o, t)
 	if o.Table != "" && kindOfTable[o.Table] == "" {
-		err := fmt.Errorf("segment-warehouse: options: Options.Table %q: want tracks, pages, screens, identifies, groups or aliases", o.Table)
+		err := fmt.Errorf("segment-warehouse: options: Options.Table %q: want tracks, pages, screens, identifies, groups or aliases",
+			o.Table)
 		f.Convert = func([]byte) ([]hogapi.Event, error) { return nil, err }
 	}
 	return f
@@ -69,7 +70,8 @@ var segmentColumns = record.Table{
 	{From: "…", To: "traits.…", Kind: record.Code, Note: "of identifies and groups"},
 }
 
-// segmentPlaces has the columns with a name, and segmentSections the beginnings of names, with the object for the rest.
+// segmentPlaces has the columns with a name, and segmentSections the beginnings of names, with the object for the
+// rest.
 var (
 	segmentPlaces   = places(segmentColumns)
 	segmentSections = func() (found []record.Row) {
@@ -176,7 +178,8 @@ func (t segmentTable) nested(row []column) (made []byte, id uuid.UUID, err error
 	return call.append(nil), uuid.Nil, err
 }
 
-// other adds a column that is none of the table: to an object of the context, or to the call's own properties or traits.
+// other adds a column that is none of the table: to an object of the context, or to the call's own properties or
+// traits.
 func (t segmentTable) other(call *tree, own string, c column) {
 	as := value(c, t.numbers[c.name] || segmentKinds[c.name] != nil)
 	for _, section := range segmentSections {

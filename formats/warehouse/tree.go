@@ -13,7 +13,8 @@ type tree struct {
 	inner []*tree
 }
 
-// put adds a value at a path such as context.page.url. It reports whether there was room for it: the first value stays.
+// put adds a value at a path such as context.page.url. It reports whether there was room for it: the first value
+// stays.
 func (t *tree) put(path string, value []byte) bool {
 	name, rest, isDeep := strings.Cut(path, ".")
 	if isDeep {

@@ -35,8 +35,8 @@ func (o Options) text() string {
 
 // table makes records of a vendor of the rows of a table.
 type table interface {
-	// nested is the record that a row holds, with a uuid if the row has an id that the record lacks. The record is there with some
-	// errors too.
+	// nested is the record that a row holds, with a uuid if the row has an id that the record lacks. The record is
+	// there with some errors too.
 	nested(row []column) (made []byte, id uuid.UUID, err error)
 	// missing names the columns that are missing, or is empty.
 	missing(has func(column string) bool) string
@@ -61,7 +61,8 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 				return slices.ContainsFunc(columns, func(column string) bool { return strings.EqualFold(column, name) })
 			}
 			if missing := t.missing(has); missing != "" {
-				return fmt.Errorf("this is not a table of %s: it has no column %s. Name only files of these tables, or see formats.generic for others", name, missing)
+				return fmt.Errorf("this is not a table of %s: it has no column %s. "+
+					"Name only files of these tables, or see formats.generic for others", name, missing)
 			}
 			return nil
 		},
@@ -115,7 +116,8 @@ func read(raw []byte) (row []column, isDeleted bool, err error) {
 	return row, isDeleted, err
 }
 
-// value is the raw value of a column: a number where it is one, and the list or object that a loader has written as a text.
+// value is the raw value of a column: a number where it is one, and the list or object that a loader has written as a
+// text.
 func value(c column, isNumber bool) []byte {
 	if isNumber {
 		return record.Number(c.value)

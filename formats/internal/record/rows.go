@@ -103,7 +103,8 @@ func (r *Rows) Keep(name string, value []byte) {
 	r.Out.Object.Keep(r.prefix, name, value)
 }
 
-// AddWeb adds what follows from the URL of the page and of the referrer. A page view without a referrer has "$direct", as live ones do.
+// AddWeb adds what follows from the URL of the page and of the referrer. A page view without a referrer has "$direct",
+// as live ones do.
 func (r *Rows) AddWeb(isPageView bool) {
 	if r.Out.Get("$referrer") == nil && isPageView {
 		r.Out.AddText("$referrer", "$direct")
@@ -112,8 +113,8 @@ func (r *Rows) AddWeb(isPageView bool) {
 	AddReferrer(&r.Out.Object, r.Out.Get("$referrer"))
 }
 
-// AddInner adds the members of an object that the row has in a column or in a text, under their own names. It reports whether there is
-// an object.
+// AddInner adds the members of an object that the row has in a column or in a text, under their own names. It reports
+// whether there is an object.
 func (r *Rows) AddInner(raw []byte) bool {
 	raw = Inner(raw)
 	if !IsObject(raw) {
@@ -193,8 +194,8 @@ func isDigits(text string) bool {
 	return text != "" && len(text) <= longest && text[0] != '0'
 }
 
-// TableTime is Time for the ways in which warehouses write times: the zone may follow a blank, and is UTC, GMT, Z, or an
-// offset such as +00, +0000 and +00:00. Without one the time is in UTC.
+// TableTime is Time for the ways in which warehouses write times: the zone may follow a blank, and is UTC, GMT, Z, or
+// an offset such as +00, +0000 and +00:00. Without one the time is in UTC.
 func TableTime(raw []byte) (time.Time, error) {
 	const shortest, longest = len("2006-01-02 15:04:05"), len("2006-01-02 15:04:05.123456789 +00:00")
 	text := Text(raw)
