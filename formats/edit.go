@@ -132,7 +132,7 @@ const (
 	groupPrefix   = "$group_"
 )
 
-// personProperties are the properties that hold those of the person or the group.
+// personProperties are the properties that hold properties of the person or the group.
 var personProperties = []string{"$set", "$set_once", "$group_set"}
 
 func isActing(property string) bool {
@@ -216,7 +216,7 @@ type place struct {
 // isKept reports whether a property stays as it is.
 func (p place) isKept(name string) bool { return p.isMerge && name == aliasProperty }
 
-// isPersons reports whether a property holds those of the person or the group.
+// isPersons reports whether a property holds properties of the person or the group.
 func (p place) isPersons(name string) bool {
 	return p.isEvent && slices.Contains(personProperties, name)
 }

@@ -12,7 +12,7 @@ import (
 const personProfile = "$process_person_profile"
 
 // LeavePersons returns a source of the events of another source that leave the properties of today's persons as they
-// are: each event has $process_person_profile: false, except those that are about persons or groups ($identify,
+// are: each event has $process_person_profile: false, except events about persons or groups ($identify,
 // $create_alias, $merge_dangerously, $groupidentify and $set). Use it for an import into a project that is in use.
 // Without it, PostHog copies some properties of each event to its person, whatever is done to $set: $browser, $os,
 // $current_url, $referrer, utm_… and others, so that old values replace the new ones.

@@ -40,7 +40,7 @@ func each(events ...hogapi.Event) hogapi.Source {
 	})
 }
 
-// Events leave persons alone, except those that are about persons.
+// Events leave persons alone, except events about persons.
 func TestLeavePersons(t *testing.T) {
 	t.Parallel()
 	for properties, want := range map[string]string{

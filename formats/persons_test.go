@@ -266,7 +266,7 @@ func checkPersons(t *testing.T, h *lives, source hogapi.Source, shared, rule for
 		}
 	}
 	require.Zero(t, p.refused)
-	// The events of the source in their order, which are those of the visits.
+	// The events of the source in their order: the events of the visits.
 	events := all(t, source)
 	require.Len(t, events, len(h.acts))
 	truthOf, personOf := map[*modelPerson]string{}, map[string]*modelPerson{}

@@ -138,7 +138,7 @@ func modelled(t *testing.T, text string) map[string]time.Time {
 	return starts
 }
 
-// Sessions are those of an independent model, however the files were sorted, after every position, and on each run.
+// Sessions equal the sessions of an independent model, however the files were sorted, after every position, and on each run.
 func TestSessionsOfHistories(t *testing.T) {
 	t.Parallel()
 	for seed := range uint64(8) {

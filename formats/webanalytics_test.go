@@ -281,7 +281,7 @@ func BenchmarkCheckWithWebAnalytics(b *testing.B) {
 	}
 }
 
-// The members of objects are those of encoding/json; a damaged text does no harm.
+// Objects have the members that encoding/json finds; a damaged text does no harm.
 func TestMembersOfObjects(t *testing.T) {
 	t.Parallel()
 	random := rand.New(rand.NewPCG(3, 4))

@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// Compare compares the events of a time in a PostHog project with those of a destination, and names each row that
+// Compare compares the events of a time in a PostHog project with the rows of a destination, and names each row that
 // differs. It reads digests of days first, then of hours and slices of uuids where they differ, and lists keys only in the
 // end: rows are never copied. One wrong row in a year takes about six questions to each side.
 //

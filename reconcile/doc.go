@@ -1,5 +1,5 @@
-// Package reconcile answers the question "is my warehouse complete?": it compares the events of a PostHog project with those
-// of a destination by key, and names each row that is missing, doubled, altered or only there.
+// Package reconcile answers the question "is my warehouse complete?": it compares the events of a PostHog project with the
+// rows of a destination by key, and names each row that is missing, doubled, altered or only there.
 //
 //	report, err := reconcile.Compare(ctx, reconcile.PostHog(client, nil), reconcile.SQL(db, reconcile.Postgres, table), options)
 //	fmt.Println(report)

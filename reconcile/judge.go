@@ -91,7 +91,7 @@ func perDay(rows []Row) (joined []Row) {
 }
 
 // judge compares all rows of one uuid. asked are the rows that the exports send, as far as they are of the buckets that
-// were listed; all are the rows that the service has; there are those of the destination.
+// were listed; all are the rows of the service; there are the rows of the destination.
 type judge struct {
 	rules  rules
 	asked  []Row

@@ -105,7 +105,7 @@ func hasSuffix(id uuid.UUID, suffix string) bool {
 // digits returns the 32 hexadecimal digits of a uuid.
 func digits(id uuid.UUID) string { return hex.EncodeToString(id[:]) }
 
-// Selection says which rows are meant: those of any of its parts.
+// Selection says which rows are meant: the rows of any of its parts.
 type Selection struct {
 	Parts []Part `json:"parts"`
 	// UUIDs are the only uuids that are meant, if there are any. A side that has rows without a time includes those too.

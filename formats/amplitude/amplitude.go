@@ -32,7 +32,7 @@ type Options struct {
 	NoVisitorProfiles bool
 
 	// LookUpIP sends $geoip_disable false with the events that have an ip_address, so that PostHog looks the address up.
-	// It replaces Amplitude's places by those of today. By default nothing is looked up.
+	// It replaces Amplitude's places by today's. By default nothing is looked up.
 	LookUpIP bool
 }
 

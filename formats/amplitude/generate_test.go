@@ -353,7 +353,7 @@ func (g *generator) write(t *testing.T) (path string) {
 	return path
 }
 
-// All totals are exactly those of the generator.
+// All totals equal the totals of the generator.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	g := generator{Generator: formattest.NewGenerator(1), files: make([][][]byte, hours)}

@@ -26,7 +26,7 @@ var totalsOf = []struct {
 		{"sessions"}, {"users", "total_users", "totalusers", "active_users", "activeusers", "new_users", "newusers"},
 	}, "Reports have nothing else. Read single events, of the export to BigQuery, with the format ga4"},
 	{"Fathom or another tool", [][]string{{"pageviews"}, {"uniques", "unique_visitors", "visits", "unique visitors"}},
-		"Ask the tool for an export of single events; if it keeps none, keep its totals as a table beside PostHog"},
+		"Ask the tool for an export of single events; if it keeps none, keep its totals as a table next to PostHog"},
 }
 
 // totals is the error of a table of totals, or nil.

@@ -34,7 +34,7 @@ func visit(first, last int64, shown ...int64) []byte {
 	return fmt.Appendf(nil, `{"idSite":"1","idVisit":"2","visitorId":"v","firstActionTimestamp":%d,"lastActionTimestamp":%d,"actionDetails":[%s]}`, first, last, actions[1:])
 }
 
-// Times of actions are those of the clock of the site.
+// Actions have the times of the clock of the site.
 func TestTimes(t *testing.T) {
 	t.Parallel()
 	paris, err := time.LoadLocation("Europe/Paris")

@@ -124,7 +124,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	}}, nil
 }
 
-// finish adds the properties of the table and those that follow from them, and makes all properties.
+// finish adds the properties of the table and properties that follow from them, and makes all properties.
 func (s *converter) finish(name string, isVisitor bool) []byte {
 	s.system()
 	s.values.Add(&s.props, s.keepBoth)

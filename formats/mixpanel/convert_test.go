@@ -147,7 +147,7 @@ func TestAnonymousIDs(t *testing.T) {
 	assert.NotEqual(t, mixpanel.Format(nil).Options, mixpanel.Format(&mixpanel.Options{Zone: time.FixedZone("x", 60)}).Options)
 }
 
-// All ids that a record names are those of one person, and none is lost.
+// All ids that a record names belong to one person, and no id is lost.
 func TestUserIDs(t *testing.T) {
 	t.Parallel()
 	type person struct {

@@ -49,7 +49,7 @@ var space = uuid.MustParse("5be0a7c3-94d1-5e26-a3f8-17c46d9b0e82")
 var errTotals = errors.New("this is a total of an hour (numEvents, numMinutes) and no event: " +
 	"how many events of which kind, and when in the hour, is lost. Use the events of Pendo's Data Sync, or the sources guideEvents and pollEvents of its API")
 
-// checkColumns refuses tables with totals, and those of other vendors.
+// checkColumns refuses tables with totals, and tables of other vendors.
 func checkColumns(columns []string) error {
 	has := func(name string) bool {
 		return slices.ContainsFunc(columns, func(column string) bool { return camel(column) == name })

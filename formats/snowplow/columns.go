@@ -1,6 +1,6 @@
 package snowplow
 
-// columns are those of a line of enriched events, in their order.
+// columns are the columns of a line of enriched events, in their order.
 var columns = []string{
 	"app_id", "platform", "etl_tstamp", "collector_tstamp", "dvce_created_tstamp", "event", "event_id", "txn_id",
 	"name_tracker", "v_tracker", "v_collector", "v_etl", "user_id", "user_ipaddress", "user_fingerprint",

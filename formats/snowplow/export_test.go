@@ -1,6 +1,6 @@
 package snowplow
 
-// Columns are those of a line.
+// Columns are the columns of a line.
 var Columns = columns
 
 // Table is the table of the columns.

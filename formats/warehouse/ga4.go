@@ -162,7 +162,7 @@ func (t ga4Table) param(list []byte, name string, c column) []byte {
 	return append(append(list, raw...), "}}"...)
 }
 
-// microseconds are those since 1970 at the time of a column.
+// microseconds are the microseconds since 1970 at the time of a column.
 func microseconds(c column) ([]byte, error) {
 	const least = 1e14 // of 1973: a shorter number is a day or seconds
 	if micros, isNumber := record.Int(c.value); isNumber && micros >= least {

@@ -27,7 +27,7 @@ func TestGolden(t *testing.T) {
 	formattest.Golden(t, warehouse.GA4(nil, nil), "ga4.csv", "ga4.golden.json")
 }
 
-// The tables in the documentation are those that the code runs.
+// The documentation has the tables that the code runs.
 func TestDoc(t *testing.T) { //nolint:paralleltest // with -update, all write one file
 	formattest.DocIn(t, "Segment and RudderStack", warehouse.SegmentColumns)
 	formattest.DocIn(t, "Amplitude", warehouse.AmplitudeColumns)

@@ -84,7 +84,7 @@ type Rules struct {
 	Now        time.Time
 	Grace      time.Duration // before an interval without a run counts as not scheduled
 	StuckAfter time.Duration // for a run that has not ended
-	Replaces   bool          // the objects of a run replace those of an earlier run of its interval
+	Replaces   bool          // the objects of a run replace the objects of an earlier run of its interval
 	CoversPast bool          // each run exports all rows
 }
 

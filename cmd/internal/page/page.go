@@ -39,7 +39,7 @@ var funcs = template.FuncMap{
 	"pluralInt": func(n int, one, several string) string { return Plural(int64(n), one, several) }, "sentence": Sentence, "span": progress.Words,
 }
 
-// Templates returns the templates of pages: those that all pages have, and those of some files with further functions.
+// Templates returns the templates that all pages have and the templates of some files, with further functions.
 func Templates(files fs.FS, more template.FuncMap) *template.Template {
 	return template.Must(template.Must(template.New("page").Funcs(funcs).Funcs(more).Parse(head)).ParseFS(files, "*.html"))
 }

@@ -54,7 +54,7 @@ geography     g                 a note
 	assert.Empty(t, table.Within("id"))
 }
 
-// The properties of a URL are those that PostHog's own SDKs send.
+// A URL gives the properties that PostHog's own SDKs send.
 func TestAddPage(t *testing.T) {
 	t.Parallel()
 	for url, want := range map[string]string{

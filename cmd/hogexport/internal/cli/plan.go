@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 )
 
-// inFlags puts words of the package into those of this program.
+// inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
 	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",

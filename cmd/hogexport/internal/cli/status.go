@@ -20,7 +20,7 @@ type status struct {
 	State        string     `json:"state"` // "active", "paused", "failing" or "stuck"
 	PausedSince  *time.Time `json:"paused_since"`
 	ExportedTo   *time.Time `json:"exported_to"` // the end of the newest interval that a run has completed
-	Failures     int        `json:"failures"`    // failed runs among those that count towards a pause
+	Failures     int        `json:"failures"`    // failed runs that count towards a pause
 	FailuresLeft int        `json:"failures_left"`
 	IsAtLeast    bool       `json:"failures_may_be_more,omitempty"` // only some of the runs that count were read
 	StuckSince   *time.Time `json:"stuck_since"`                    // of the oldest run that should be over
