@@ -169,7 +169,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
-	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
+	p.KeepsSet, p.Sorts, p.Leaves = c.in.keepsSet(), c.in.Sort, c.in.Leave
 	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
 	meter, records := c.Meter(), int64(0)
 	defer meter.End()

@@ -66,7 +66,7 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if err == nil && len(p.Report.Held) > 0 {
 		p.Own, err = ownDays(ctx, client, begun)
 	}
-	if err == nil && p.KeepsSet {
+	if err == nil {
 		p.Later, err = eventsAfter(ctx, client, p.Report.CheckReport)
 	}
 	if err != nil {

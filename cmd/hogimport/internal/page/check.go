@@ -48,7 +48,8 @@ type Check struct {
 
 	KeepsSet bool  // old events replace the properties of persons
 	Sorts    bool  // the import is to sort them
-	Later    int64 // events that the project has after these days, where KeepsSet
+	Leaves   bool  // the events leave the properties of persons
+	Later    int64 // events that the project has after these days
 
 	Exports     []Export // running batch exports, which will send these events too; nil: none, or not asked
 	ExportsHint string   // how to see them, if they could not be asked for

@@ -111,6 +111,11 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		add(page.Warn, "overlap", "The project has events of its own",
 			"$set of the files stays $set, so old values replace what persons have now. With --set-policy set-once they keep what they have.")
 	}
+	if o := v.Overlap; !c.KeepsSet && !c.Leaves && o.Project+c.Later > 0 && r.Good > 0 {
+		add(page.Info, "overlap", "The project is in use, and persons of today get old values",
+			"PostHog copies browser, system, URL, referrer and campaign of each event to its person, whatever becomes of $set. "+
+				"With --leave-persons, today's persons stay as they are; events then make no new persons with a profile, and their groups have no effect.")
+	}
 	c.webFindings(add)
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty

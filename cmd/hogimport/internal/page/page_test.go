@@ -150,7 +150,9 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"no common day": {func(c *page.Check) {
 			c.Project, c.Report.Held = "1", []formats.HeldDay{{Day: "2024-02-20", Project: 3}}
 		}, pages.Good, "Ready to import", "The project has 3 events of others between these days"},
-		"no overlap": {func(c *page.Check) { c.Project = "1" }, pages.Good, "Ready to import", ""},
+		"a project in use": {func(c *page.Check) { c.Project, c.Later = "1", 3 }, pages.Good, "Ready to import", "With --leave-persons, today's persons stay"},
+		"persons left":     {func(c *page.Check) { c.Project, c.Later, c.Leaves = "1", 3, true }, pages.Good, "Ready to import", ""},
+		"no overlap":       {func(c *page.Check) { c.Project = "1" }, pages.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
 		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
@@ -179,6 +181,7 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 				all = append(all, f.Title, f.Text)
 			}
 			assert.Contains(t, strings.Join(all, "\n"), c.says)
+			assert.Equal(t, name == "a project in use" || name == "overlap" || name == "no common day", strings.Contains(strings.Join(all, "\n"), "--leave-persons"))
 			require.NotEmpty(t, html(t, check))
 		})
 	}
