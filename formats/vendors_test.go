@@ -50,6 +50,9 @@ func BenchmarkConvert(b *testing.B) {
 	for name, format := range vendorFormats {
 		run(name, name, format())
 	}
+	for name, format := range rowFormats {
+		b.Run(name, func(b *testing.B) { formattest.Benchmark(b, format(), fixtures(b, name)) })
+	}
 	run("generic", "amplitude", table)
 	run("mixpanel in local time", "mixpanel", mixpanel.Format(&mixpanel.Options{Zone: zone}))
 }
@@ -74,7 +77,7 @@ var rowFormats = map[string]func() hogapi.Format{
 }
 
 // fixtures are the records of a vendor's tests.
-func fixtures(t *testing.T, vendor string) (records [][]byte) {
+func fixtures(t testing.TB, vendor string) (records [][]byte) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(vendor, "testdata", "*.jsonl"))
 	require.NoError(t, err)

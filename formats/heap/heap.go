@@ -64,7 +64,7 @@ func checkColumns(columns []string) error {
 	case has("event_id") && has("user_id") && has("time"), has("from_user_id") && has("to_user_id"), has("user_id") && has("joindate"):
 		return nil
 	case has("session_id"):
-		return errors.New("Heap's table sessions has no events: leave it out, since each event has its session_id")
+		return errors.New("the table sessions of Heap has no events: leave it out, since each event has its session_id")
 	}
 	return errors.New("this is not a table of Heap Connect with events, which has columns event_id, user_id and time; " +
 		"nor users or user_migrations")

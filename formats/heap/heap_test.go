@@ -39,7 +39,7 @@ func TestName(t *testing.T) {
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	for columns, want := range map[string]string{
-		"session_id,user_id,time,library": "Heap's table sessions has no events",
+		"session_id,user_id,time,library": "the table sessions of Heap has no events",
 		"a,b":                             "this is not a table of Heap Connect",
 		"EVENT_ID,USER_ID,TIME":           "", "from_user_id,to_user_id": "", "user_id,joindate": "",
 	} {

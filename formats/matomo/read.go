@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
@@ -108,7 +109,7 @@ func (a *action) uuid(v *visit) uuid.UUID {
 	case page != "":
 		parts = append(parts, page)
 	default:
-		parts = append(parts, "action", fmt.Sprint(a.nth), record.Text(a.kind), record.Text(a.url), string(bytes.Trim(a.timestamp, `"`)))
+		parts = append(parts, "action", strconv.Itoa(a.nth), record.Text(a.kind), record.Text(a.url), string(bytes.Trim(a.timestamp, `"`)))
 	}
 	return uuid.NewSHA1(space, []byte(strings.Join(parts, "\x00")))
 }
