@@ -1,12 +1,14 @@
 package snowplow
 
 import (
-	"encoding/json"
+	"cmp"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // selfDescribing is JSON with the schema of it.
@@ -15,25 +17,28 @@ type selfDescribing struct {
 	data []byte
 }
 
-// describedJSON is a self-describing value as it is written.
-type describedJSON struct {
-	Schema string          `json:"schema"`
-	Data   json.RawMessage `json:"data"`
-}
-
 var errDescribed = errors.New(`want self-describing JSON, with the members "schema" and "data"`)
 
 // nameOf is the name in a schema such as iglu:com.snowplowanalytics.snowplow/link_click/jsonschema/1-0-1.
 func nameOf(schema string) string {
-	parts := strings.Split(strings.TrimPrefix(schema, "iglu:"), "/")
-	if len(parts) < 2 {
-		return ""
-	}
-	return parts[1]
+	_, rest, _ := strings.Cut(strings.TrimPrefix(schema, "iglu:"), "/")
+	name, _, _ := strings.Cut(rest, "/")
+	return name
 }
 
-func readDescribed(raw []byte) (d describedJSON, err error) {
-	if json.Unmarshal(raw, &d) != nil || d.Schema == "" || len(d.Data) == 0 {
+// readDescribed reads self-describing JSON. Its name is the one of the schema.
+func readDescribed(raw []byte) (d selfDescribing, err error) {
+	hasSchema := false
+	err = jsonb.Object(raw, func(key, value []byte) {
+		switch string(key) {
+		case "schema":
+			hasSchema = record.IsText(value) && len(value) > len(`""`)
+			d.name = nameOf(record.Text(value))
+		case "data":
+			d.data = value
+		}
+	})
+	if err != nil || !hasSchema || d.data == nil {
 		return d, errDescribed
 	}
 	return d, nil
@@ -44,46 +49,64 @@ func readUnstruct(raw []byte) (selfDescribing, error) {
 	if err != nil {
 		return selfDescribing{}, fmt.Errorf("unstruct_event: %w", err)
 	}
-	inner, err := readDescribed(outer.Data)
+	inner, err := readDescribed(outer.data)
 	if err != nil {
 		return selfDescribing{}, fmt.Errorf("unstruct_event: data: %w", err)
 	}
-	return selfDescribing{nameOf(inner.Schema), inner.Data}, nil
+	return inner, nil
 }
 
 // contexts are what trackers and enrichments say of an event.
 type contexts struct {
 	all []selfDescribing
+	out record.Object
 }
 
 // read reads columns with lists of contexts.
 func (c *contexts) read(columns ...[]byte) error {
-	c.all = nil
+	clear(c.all)
+	c.all = c.all[:0]
 	for _, raw := range columns {
 		if record.IsNone(raw) {
 			continue
 		}
 		outer, err := readDescribed(record.Inner(raw))
-		var list []json.RawMessage
-		if err != nil || json.Unmarshal(outer.Data, &list) != nil {
+		if err != nil || outer.data[0] != '[' {
 			return fmt.Errorf("contexts: %w", errDescribed)
 		}
-		for _, one := range list {
+		var fault error
+		err = jsonb.Array(outer.data, func(one []byte) {
 			d, err := readDescribed(one)
-			if err != nil {
-				return fmt.Errorf("contexts: data: %w", err)
-			}
-			c.all = append(c.all, selfDescribing{nameOf(d.Schema), d.Data})
+			fault = cmp.Or(fault, err)
+			c.all = append(c.all, d)
+		})
+		if err = cmp.Or(err, fault); err != nil {
+			return fmt.Errorf("contexts: data: %w", err)
 		}
 	}
 	return nil
 }
 
+// members are those of an object, as raw JSON.
+type members []byte
+
+// get is the raw value of a member, or nil.
+func (m members) get(name string) (found []byte) {
+	_ = jsonb.Object(m, func(key, value []byte) { // valid: it was read
+		if string(key) == name {
+			found = value
+		}
+	})
+	return found
+}
+
+func (m members) text(name string) string { return record.Text(m.get(name)) }
+
 // of returns the members of the first context of a name.
-func (c *contexts) of(name string) (members map[string]json.RawMessage, isThere bool) {
+func (c *contexts) of(name string) (m members, isThere bool) {
 	for _, one := range c.all {
 		if one.name == name {
-			return members, json.Unmarshal(one.data, &members) == nil && members != nil
+			return one.data, record.IsObject(one.data)
 		}
 	}
 	return nil, false
@@ -95,10 +118,15 @@ func (c *contexts) addTo(out *record.Object) {
 	if len(c.all) == 0 {
 		return
 	}
-	var found record.Object
+	found := &c.out
 	found.Begin()
 	for i, one := range c.all {
 		if found.Get(one.name) != nil {
+			continue
+		}
+		isOne := func(other selfDescribing) bool { return other.name == one.name }
+		if !slices.ContainsFunc(c.all[i+1:], isOne) {
+			found.Add(one.name, one.data)
 			continue
 		}
 		list := []byte{'['}
@@ -111,11 +139,7 @@ func (c *contexts) addTo(out *record.Object) {
 				list = append(list, other.data...)
 			}
 		}
-		if n == 1 {
-			found.Add(one.name, one.data)
-		} else {
-			found.Add(one.name, append(list, ']'))
-		}
+		found.Add(one.name, append(list, ']'))
 	}
-	out.Keep("", "snowplow_contexts", found.JSON())
+	out.Keep("", "snowplow_contexts", found.Raw())
 }

@@ -100,12 +100,12 @@ func (c *converter) identify(ev *hogapi.Event) (hasID bool, err error) {
 	}
 	session, isMobile := c.contexts.of("client_session")
 	if isMobile && record.IsNone(c.row.Get("domain_userid")) {
-		if id := session["userId"]; record.Text(id) != noID {
+		if id := session.get("userId"); record.Text(id) != noID {
 			c.row.Set("domain_userid", id)
 		}
 	}
 	if isMobile && record.IsNone(c.row.Get("domain_sessionid")) {
-		c.row.Set("domain_sessionid", session["sessionId"])
+		c.row.Set("domain_sessionid", session.get("sessionId"))
 	}
 	visitor := c.row.Get("domain_userid")
 	if record.IsNone(visitor) {
@@ -188,25 +188,25 @@ func (c *converter) device() {
 	out := &c.row.Out
 	record.AddAgent(&out.Object, c.options.UserAgent, c.row.Get("useragent"))
 	if mobile, isThere := c.contexts.of("mobile_context"); isThere {
-		c.system(record.Text(mobile["osType"]), record.Text(mobile["osVersion"]))
-		c.text("$device_manufacturer", record.Text(mobile["deviceManufacturer"]))
-		c.text("$device_model", record.Text(mobile["deviceModel"]))
-		c.text("$network_carrier", record.Text(mobile["carrier"]))
+		c.system(mobile.text("osType"), mobile.text("osVersion"))
+		c.text("$device_manufacturer", mobile.text("deviceManufacturer"))
+		c.text("$device_model", mobile.text("deviceModel"))
+		c.text("$network_carrier", mobile.text("carrier"))
 	}
 	if app, isThere := c.contexts.of("application"); isThere {
-		c.text("$app_version", record.Text(app["version"]))
-		c.text("$app_build", record.Text(app["build"]))
+		c.text("$app_version", app.text("version"))
+		c.text("$app_build", app.text("build"))
 	}
 	if agent, isThere := c.contexts.of("ua_parser_context"); isThere {
-		os := record.Text(agent["osFamily"])
-		version := record.Text(agent["osMajor"])
-		if minor := record.Text(agent["osMinor"]); minor != "" {
+		os := agent.text("osFamily")
+		version := agent.text("osMajor")
+		if minor := agent.text("osMinor"); minor != "" {
 			version += "." + minor
 		}
 		c.system(os, version)
-		browser := record.Browser(record.Text(agent["useragentFamily"]), os)
+		browser := record.Browser(agent.text("useragentFamily"), os)
 		if browser != "" && browser != "Other" && out.AddText("$browser", browser) {
-			version := record.Text(agent["useragentMajor"]) + "." + cmp.Or(record.Text(agent["useragentMinor"]), "0")
+			version := agent.text("useragentMajor") + "." + cmp.Or(agent.text("useragentMinor"), "0")
 			if version = record.BrowserVersion(version); version != "" {
 				out.Add("$browser_version", []byte(version))
 			}
