@@ -61,9 +61,9 @@ func (t amplitudeTable) missing(has func(string) bool) string {
 	return ""
 }
 
-func (t amplitudeTable) nested(row []column) (made []byte, id uuid.UUID, err error) {
-	event := &tree{}
-	for _, c := range row {
+func (t amplitudeTable) nested(b *builder) (made *tree, id uuid.UUID, err error) {
+	event := b.node("", nil)
+	for _, c := range b.row {
 		if c.value == nil {
 			continue
 		}
@@ -82,5 +82,5 @@ func (t amplitudeTable) nested(row []column) (made []byte, id uuid.UUID, err err
 			event.putName(c.name, c.value)
 		}
 	}
-	return event.append(nil), uuid.Nil, nil
+	return event, uuid.Nil, nil
 }

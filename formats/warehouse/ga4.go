@@ -79,10 +79,10 @@ func (t ga4Table) missing(has func(string) bool) string {
 	return ""
 }
 
-func (t ga4Table) nested(row []column) (made []byte, id uuid.UUID, err error) {
-	event := &tree{}
+func (t ga4Table) nested(b *builder) (made *tree, id uuid.UUID, err error) {
+	event := b.node("", nil)
 	var params, persons []byte
-	for _, c := range row {
+	for _, c := range b.row {
 		switch place := ga4Places[c.name]; {
 		case c.value == nil || place.Kind == record.Dropped:
 		case c.name == "_fivetran_id":
@@ -110,7 +110,7 @@ func (t ga4Table) nested(row []column) (made []byte, id uuid.UUID, err error) {
 	if persons != nil {
 		event.putName("user_properties", append(persons, ']'))
 	}
-	return event.append(nil), id, err
+	return event, id, err
 }
 
 // section adds a column to its object, or to one of the lists.

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"errors"
 	"fmt"
-	"slices"
 	"strings"
 	"time"
 
@@ -132,10 +131,11 @@ func badTime(row []column) error {
 	return nil
 }
 
-func (t segmentTable) nested(row []column) (made []byte, id uuid.UUID, err error) {
+func (t segmentTable) nested(b *builder) (made *tree, id uuid.UUID, err error) {
+	row := b.row
 	kind, err := t.kind(row)
 	err = cmp.Or(err, badTime(row))
-	call := &tree{}
+	call := b.node("", nil)
 	call.put("type", record.Quoted(kind))
 	own := "properties"
 	if kind == "identify" || kind == "group" {
@@ -175,7 +175,7 @@ func (t segmentTable) nested(row []column) (made []byte, id uuid.UUID, err error
 	if text != nil {
 		call.put("event", text)
 	}
-	return call.append(nil), uuid.Nil, err
+	return call, uuid.Nil, err
 }
 
 // other adds a column that is none of the table: to an object of the context, or to the call's own properties or
@@ -188,8 +188,7 @@ func (t segmentTable) other(call *tree, own string, c column) {
 			for name := range strings.SplitSeq(strings.TrimSuffix(section.To, "."), ".") {
 				inner := object.member(name)
 				if inner == nil {
-					inner = &tree{name: name}
-					object.inner = append(object.inner, inner)
+					inner = object.add(name, nil)
 				}
 				object = inner
 			}
@@ -200,8 +199,7 @@ func (t segmentTable) other(call *tree, own string, c column) {
 	}
 	object := call.member(own)
 	if object == nil {
-		object = &tree{name: own}
-		call.inner = append(call.inner, object)
+		object = call.add(own, nil)
 	}
 	object.putName(c.name, as)
 }
@@ -213,19 +211,33 @@ func (t segmentTable) kind(row []column) (string, error) {
 	if kind := kindOfTable[t.table]; kind != "" {
 		return kind, nil
 	}
-	has := func(names ...string) bool {
-		return slices.ContainsFunc(row, func(c column) bool { return slices.Contains(names, c.name) })
+	var isTrack, isGroup, isAlias, isPage, hasEmail, hasName bool
+	for _, c := range row {
+		switch c.name {
+		case "event", "event_text":
+			isTrack = true
+		case "group_id":
+			isGroup = true
+		case "previous_id":
+			isAlias = true
+		case "url", "path":
+			isPage = true
+		case "email":
+			hasEmail = true
+		case "name":
+			hasName = true
+		}
 	}
 	switch {
-	case has("event", "event_text"):
+	case isTrack:
 		return "track", nil
-	case has("group_id"):
+	case isGroup:
 		return "group", nil
-	case has("previous_id"):
+	case isAlias:
 		return "alias", nil
-	case has("url", "path"):
+	case isPage:
 		return "page", nil
-	case has("email") || !has("name"):
+	case hasEmail || !hasName:
 		return "identify", nil
 	}
 	return "", errKind

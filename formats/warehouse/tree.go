@@ -6,8 +6,46 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
+// builder builds a JSON object of a row. It keeps its room from one row to the next.
+type builder struct {
+	row   []column
+	names map[string]string // of columns, in small letters
+	nodes []*tree
+	used  int
+	made  []byte
+}
+
+const (
+	mostNames = 4096    // of columns that are kept
+	usual     = 1 << 18 // bytes of room that are kept
+)
+
+// name is the name of a column in small letters.
+func (b *builder) name(key []byte) string {
+	if name, isKnown := b.names[string(key)]; isKnown {
+		return name
+	}
+	name := strings.ToLower(string(key))
+	if len(b.names) < mostNames {
+		b.names[string(key)] = name
+	}
+	return name
+}
+
+// node returns an empty member.
+func (b *builder) node(name string, value []byte) *tree {
+	if b.used == len(b.nodes) {
+		b.nodes = append(b.nodes, &tree{})
+	}
+	t := b.nodes[b.used]
+	b.used++
+	*t = tree{of: b, name: name, value: value, inner: t.inner[:0]}
+	return t
+}
+
 // tree is a JSON object that is built of paths, or one of its members.
 type tree struct {
+	of    *builder
 	name  string
 	value []byte // raw; nil for an object
 	inner []*tree
@@ -20,8 +58,7 @@ func (t *tree) put(path string, value []byte) bool {
 	if isDeep {
 		next := t.member(name)
 		if next == nil {
-			next = &tree{name: name}
-			t.inner = append(t.inner, next)
+			next = t.add(name, nil)
 		}
 		return next.value == nil && next.put(rest, value)
 	}
@@ -33,8 +70,14 @@ func (t *tree) putName(name string, value []byte) bool {
 	if t.member(name) != nil {
 		return false
 	}
-	t.inner = append(t.inner, &tree{name: name, value: value})
+	t.add(name, value)
 	return true
+}
+
+func (t *tree) add(name string, value []byte) *tree {
+	next := t.of.node(name, value)
+	t.inner = append(t.inner, next)
+	return next
 }
 
 func (t *tree) member(name string) *tree {

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"sync"
 
 	"github.com/google/uuid"
 
@@ -37,7 +38,7 @@ func (o Options) text() string {
 type table interface {
 	// nested is the record that a row holds, with a uuid if the row has an id that the record lacks. The record is
 	// there with some errors too.
-	nested(row []column) (made []byte, id uuid.UUID, err error)
+	nested(b *builder) (made *tree, id uuid.UUID, err error)
 	// missing names the columns that are missing, or is empty.
 	missing(has func(column string) bool) string
 }
@@ -54,6 +55,7 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 	if text := o.text(); text != "" {
 		options += "; " + text
 	}
+	pool := sync.Pool{New: func() any { return &builder{names: map[string]string{}} }}
 	return hogapi.Format{
 		Name: name, Options: options, Layout: hogapi.LayoutAny,
 		CheckColumns: func(columns []string) error {
@@ -67,53 +69,63 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 			return nil
 		},
 		Convert: func(raw []byte) ([]hogapi.Event, error) {
-			row, isDeleted, err := read(raw)
+			b, _ := pool.Get().(*builder)
+			defer pool.Put(b)
+			isDeleted, err := b.read(raw)
 			switch {
 			case err != nil:
 				return nil, err
 			case isDeleted:
 				return nil, hogapi.Skip(SkipDeleted)
 			}
-			made, id, err := t.nested(row)
+			made, id, err := t.nested(b)
 			if err != nil {
 				return nil, err
 			}
-			events, err := vendor.Convert(made)
+			b.made = made.append(b.made[:0])
+			events, err := vendor.Convert(b.made) // which keeps no part of the text
 			if id != uuid.Nil && len(events) > 0 {
 				events[0].UUID = id
 			}
 			return events, err
 		},
 		ID: func(raw []byte) uuid.UUID {
-			row, _, err := read(raw)
-			if err != nil {
+			b, _ := pool.Get().(*builder)
+			defer pool.Put(b)
+			if _, err := b.read(raw); err != nil {
 				return uuid.Nil
 			}
-			made, id, _ := t.nested(row)
-			if id != uuid.Nil || made == nil {
+			made, id, _ := t.nested(b)
+			if id != uuid.Nil {
 				return id
 			}
-			return vendor.ID(made)
+			b.made = made.append(b.made[:0])
+			return vendor.ID(b.made)
 		},
 	}
 }
 
 // read reads a row: its columns in their order, by small letters. Empty ones have no value.
-func read(raw []byte) (row []column, isDeleted bool, err error) {
+func (b *builder) read(raw []byte) (isDeleted bool, err error) {
+	if cap(b.made) > usual {
+		*b = builder{names: b.names}
+	}
+	clear(b.row)
+	b.row, b.used = b.row[:0], 0
 	err = jsonb.Object(raw, func(key, value []byte) {
 		if record.IsNone(value) {
 			value = nil
 		}
-		name := strings.ToLower(string(key))
+		name := b.name(key)
 		if name == "_fivetran_deleted" || name == "_sdc_deleted_at" {
 			isDeleted = isDeleted || name == "_sdc_deleted_at" && value != nil || record.IsTrue(value)
 			return
 		}
 		if !strings.HasPrefix(name, "_fivetran_synced") && !strings.HasPrefix(name, "_sdc_") && !strings.HasPrefix(name, "_airbyte_") {
-			row = append(row, column{name, value})
+			b.row = append(b.row, column{name, value})
 		}
 	})
-	return row, isDeleted, err
+	return isDeleted, err
 }
 
 // value is the raw value of a column: a number where it is one, and the list or object that a loader has written as a

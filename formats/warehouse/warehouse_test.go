@@ -1,8 +1,10 @@
 package warehouse_test
 
 import (
+	"bytes"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -42,6 +44,22 @@ func TestARowHasTheUUIDOfItsCall(t *testing.T) {
 	row := formattest.Convert(t, warehouse.Segment(nil, nil), []byte(`{"id":"ajs-0c3f","anonymous_id":"a-1","timestamp":"2024-02-29 22:28:55","context_ip":"203.0.113.9",
 		"context_page_url":"https://shop.example/","url":""}`))
 	assert.Equal(t, call, row)
+}
+
+// Events keep no part of the room that the next row is built in.
+func TestEventsStay(t *testing.T) {
+	t.Parallel()
+	lines := formattest.Lines(t, filepath.Join("testdata", "rows.jsonl"))
+	for i, format := range []hogapi.Format{warehouse.Segment(nil, nil), warehouse.GA4(nil, nil), warehouse.Amplitude(nil, nil)} {
+		line := lines[[...]int{0, 2, 3}[i]]
+		events, err := format.Convert(line)
+		require.NoError(t, err)
+		want := []string{string(events[0].RawProperties), strings.Clone(events[0].Name), strings.Clone(events[0].DistinctID)}
+		for range 100 {
+			_, _ = format.Convert(bytes.ReplaceAll(line, []byte("shop"), []byte("stop")))
+		}
+		assert.Equal(t, want, []string{string(events[0].RawProperties), events[0].Name, events[0].DistinctID})
+	}
 }
 
 // Numbers in Parquet files and in CSV files make the same session.
