@@ -147,11 +147,13 @@ func CheckWeb(ctx context.Context, source hogapi.Source, options *hogapi.ImportO
 		return report, nil, err
 	}
 	w := NewWebAnalytics(web)
+	feed := newWebFeed(w)
 	report, err := hogapi.Check(survey.Watched(ctx, func(event any, isCopy bool) {
 		if ev, ok := event.(*hogapi.Event); ok && !isCopy {
-			w.Add(ev)
+			feed.add(ev)
 		}
 	}), source, options)
+	feed.end()
 	if _, isStop := errors.AsType[*hogapi.StopError](err); err != nil && !isStop {
 		return report, nil, errors.Join(err, w.Close())
 	}
