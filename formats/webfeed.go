@@ -2,6 +2,7 @@ package formats
 
 import (
 	"encoding/json"
+	"maps"
 
 	"github.com/hogapi/hogapi"
 )
@@ -80,9 +81,7 @@ func allProperties(ev *hogapi.Event) []byte {
 			}
 		}
 	}
-	for name, value := range ev.Properties {
-		all[name] = value
-	}
+	maps.Copy(all, ev.Properties)
 	text, err := json.Marshal(all)
 	if err != nil {
 		return ev.RawProperties
