@@ -30,7 +30,8 @@ func (in *input) settings() []setting {
 	}
 	return []setting{
 		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
-		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)}, {flag: "--device-prefix", isOn: in.Devices},
+		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)},
+		{flag: "--table", values: one(in.Table)}, {flag: "--numbers", values: one(joinedColumns(in.Numbers))}, {flag: "--device-prefix", isOn: in.Devices},
 		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
 		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave},
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
@@ -40,7 +41,7 @@ func (in *input) settings() []setting {
 	}
 }
 
-const ofEvents = 14
+const ofEvents = 16
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {

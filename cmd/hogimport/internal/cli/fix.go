@@ -56,6 +56,7 @@ func newFixCommand(a *app) *cobra.Command {
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	for name, take := range map[string]func(){
 		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, mapFileFlag: func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
+		"table": func() { in.Table = given.Table }, "numbers": func() { in.Numbers = given.Numbers },
 		"group-type": func() { in.GroupType = given.GroupType }, "device-prefix": func() { in.Devices = given.Devices },
 		"set-policy": func() { in.SetPolicy = given.SetPolicy },
 		renameFlag:   func() { in.Rename = given.Rename }, dropFlag: func() { in.Drop = given.Drop },
@@ -122,7 +123,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = givenFlags(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "device-prefix", "set-policy",
+	s.kept.More = givenFlags(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "table", "numbers", "device-prefix", "set-policy",
 		renameFlag, dropFlag, propertyFlag, editFileFlag) + r.again()
 	if err := s.save(); err != nil {
 		return err

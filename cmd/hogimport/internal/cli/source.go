@@ -42,6 +42,8 @@ type input struct {
 	Map            []string `json:"map,omitempty"`
 	Zone           string   `json:"zone,omitempty"`
 	GroupType      string   `json:"group_type,omitempty"`
+	Table          string   `json:"table,omitempty"`
+	Numbers        []string `json:"numbers,omitempty"` // columns
 	Devices        bool     `json:"device_prefix,omitempty"`
 	SetPolicy      string   `json:"set_policy,omitempty"`
 	Rename         []string `json:"rename,omitempty"` // OLD=NEW
@@ -68,6 +70,8 @@ func (in *input) bind(cmd *cobra.Command) {
 	in.bindEdits(f)
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
 	f.StringVar(&in.GroupType, "group-type", "", "segment, pendo: the `TYPE` of the groups, such as company")
+	f.StringVar(&in.Table, "table", "", "segment-warehouse: which table the files are of, such as screens;\nheap: the `NAME` of the event of the table, such as \"Sign Up\"")
+	f.StringSliceVar(&in.Numbers, "numbers", nil, "segment-warehouse, amplitude-warehouse, ga4-warehouse: further `COLUMNS`\nof CSV files with numbers, such as price,seats")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
 	f.StringArrayVar(&in.Groups, "group", nil, "mixpanel: a property with keys of groups and the type of the groups,\n`PROPERTY=TYPE`, such as company_id=company")
 	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
@@ -128,14 +132,14 @@ var vendors = map[string]vendor{
 	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
 	}},
-	"segment-warehouse": {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return warehouse.Segment(segmentOptions(in, person), nil), nil
+	segmentWarehouse: {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Segment(segmentOptions(in, person), &warehouse.Options{Table: in.Table, Numbers: in.Numbers}), nil
 	}},
-	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person}, nil), nil
+	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
-	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return warehouse.GA4(&ga4.Options{PersonProperties: person}, nil), nil
+	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.GA4(&ga4.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
 	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
 		return snowplow.Format(&snowplow.Options{UserAgent: agents()}), nil
@@ -146,8 +150,8 @@ var vendors = map[string]vendor{
 	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(_ *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		return matomo.Format(&matomo.Options{Zone: zone}), nil
 	}},
-	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return heap.Format(&heap.Options{PersonProperties: person}), nil
+	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return heap.Format(&heap.Options{Event: in.Table, PersonProperties: person}), nil
 	}},
 	"pendo": {what: "Pendo's single events: guideEvents, pollEvents and Data Sync, as JSON or CSV; no totals", make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return pendo.Format(&pendo.Options{GroupType: in.GroupType, UserAgent: agents()}), nil
@@ -157,6 +161,8 @@ var vendors = map[string]vendor{
 	"generic": {what: "JSON or a table, as the file begins", make: mappedFormat(hogapi.LayoutAny)},
 	"tsv":     {what: "a table divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
 }
+
+const segmentWarehouse = "segment-warehouse"
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 	return segment.Format(segmentOptions(in, person)), nil
@@ -182,14 +188,22 @@ func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *
 			lines := strings.Split(page.InFlags(err.Error()), "\n") // where in the text of --map a mistake is
 			return format, &shell.Fault{Code: shell.CodeUsage, Text: lines[0], Lines: lines[1:], Todo: "see hogimport formats --help"}
 		}
-		convert, check := format.Convert, format.CheckColumns
+		return worded(format), nil
+	}
+}
+
+// worded is a format with errors in the words of this program.
+func worded(format hogapi.Format) hogapi.Format {
+	if convert := format.Convert; convert != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
 			events, err := convert(record)
 			return events, inOurWords(err)
 		}
-		format.CheckColumns = func(columns []string) error { return inOurWords(check(columns)) }
-		return format, nil
 	}
+	if check := format.CheckColumns; check != nil {
+		format.CheckColumns = func(columns []string) error { return inOurWords(check(columns)) }
+	}
+	return format
 }
 
 // wordedError is an error of the library in the words of this program, which the reject file has too.
@@ -279,6 +293,12 @@ func (in *input) checkFormat(ctx context.Context) error {
 	if len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json") {
 		return shell.UsageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
 	}
+	if in.Table != "" && in.Format != "heap" && in.Format != segmentWarehouse {
+		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
+	}
+	if len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse") {
+		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
+	}
 	if len(in.Map) > 0 && !isMapped(in.Format) {
 		return shell.UsageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
@@ -333,6 +353,9 @@ func (in *input) newFormat() (hogapi.Format, error) {
 	}
 	if err != nil {
 		return format, err
+	}
+	if !isMapped(in.Format) {
+		format = worded(format)
 	}
 	return in.edited(format)
 }
