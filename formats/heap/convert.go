@@ -149,7 +149,7 @@ func (c *converter) event(ev *hogapi.Event) (err error) {
 
 const pageview = "$pageview"
 
-// interactions are the types of what Heap records by itself, by the word for $event_type.
+// interactions are the types of events that Heap records by itself, with the word for $event_type.
 var interactions = map[string]string{
 	"click": "click", "submit": "submit", "change": "change", "touch": "touch", "edit field": "change", "edit_field": "change",
 	"view page": "view", "view_page": "view", "pageview": "view",

@@ -36,7 +36,7 @@ type Options struct {
 	LookUpIP bool
 }
 
-// Format reads rows of the tables of Heap Connect: pageviews, those of single events, all_events, users and
+// Format reads rows of the tables of Heap Connect: pageviews, the tables of single events, all_events, users and
 // user_migrations.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)

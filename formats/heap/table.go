@@ -2,7 +2,7 @@ package heap
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the columns of a row. The other columns keep their names.
+// table maps the columns of a row. The other columns keep their names.
 var table = record.Table{
 	{From: "type", To: "event", Kind: record.Code, Note: "see below; also $event_type of clicks, changes and submits"},
 	{From: "event_table_name", To: "event", Kind: record.Code, Note: "of all_events"},

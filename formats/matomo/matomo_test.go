@@ -72,7 +72,7 @@ func TestTimes(t *testing.T) {
 	}
 }
 
-// The events of a visit are in one session, which begins with the first action, whatever their order.
+// The events of a visit are in one session, which begins with the first action, in any order.
 func TestSession(t *testing.T) {
 	t.Parallel()
 	r := formattest.Convert(t, matomo.Format(nil), visit(1709251198, 1709251298, 1709251298, 1709251198))

@@ -19,7 +19,7 @@ type visit struct {
 	actions []action
 }
 
-// action is what a visitor did, as raw JSON.
+// action is an action of a visitor, as raw JSON.
 type action struct {
 	kind, timestamp, pageID, url, goalID, goalPageID []byte
 	eventAction, eventValue, timeSpent, revenue      []byte

@@ -6,7 +6,7 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// table says what becomes of the members of a visit. The others become properties of all its events.
+// table maps the members of a visit. The others become properties of all its events.
 var table = record.Table{
 	{From: "userId", To: "distinct_id", Kind: record.Code, Note: "else visitorId"},
 	{From: "visitorId", To: "$device_id", Note: "also the anonymous id where there is a userId"},

@@ -2,7 +2,7 @@ package pendo
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the members of an event; a column of a loader has the same name in small letters, with
+// table maps the members of an event; a column of a loader has the same name in small letters, with
 // "_" between the words. The others keep their names.
 var table = record.Table{
 	{From: "type", To: "event", Kind: record.Code, Note: "without the prefix ui:web:; pollResponse: survey sent"},

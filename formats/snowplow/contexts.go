@@ -56,7 +56,7 @@ func readUnstruct(raw []byte) (selfDescribing, error) {
 	return inner, nil
 }
 
-// contexts are what trackers and enrichments say of an event.
+// contexts are the facts that trackers and enrichments add to an event.
 type contexts struct {
 	all []selfDescribing
 	out record.Object
@@ -87,7 +87,7 @@ func (c *contexts) read(columns ...[]byte) error {
 	return nil
 }
 
-// members are those of an object, as raw JSON.
+// members is an object, as raw JSON.
 type members []byte
 
 // get is the raw value of a member, or nil.

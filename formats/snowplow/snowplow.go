@@ -12,7 +12,7 @@ import (
 
 // Reasons why events are skipped.
 const (
-	SkipNoID     = "no id"     // none of user_id, domain_userid, network_userid
+	SkipNoID     = "no id"     // user_id, domain_userid and network_userid are empty
 	SkipPagePing = "page ping" // without Options.KeepPagePings
 )
 

@@ -2,7 +2,7 @@ package snowplow
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the columns of an event. The other columns keep their names.
+// table maps the columns of an event. The other columns keep their names.
 var table = record.Table{
 	{From: "event", To: "event", Kind: record.Code, Note: "see below"},
 	{From: "event_name", To: "event", Kind: record.Code, Note: "of unstruct and others"},

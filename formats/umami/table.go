@@ -2,7 +2,7 @@ package umami
 
 import "github.com/hogapi/hogapi/formats/internal/record"
 
-// table says what becomes of the columns of an event. The other columns keep their names.
+// table maps the columns of an event. The other columns keep their names.
 var table = record.Table{
 	{From: "event_type", To: "event", Kind: record.Code, Note: "1: $pageview; 5 is skipped; see below"},
 	{From: "event_name", To: "event", Kind: record.Code, Note: "but not of page views"},

@@ -15,7 +15,7 @@ func Amplitude(rows *amplitude.Options, options *Options) hogapi.Format {
 	return format("amplitude-warehouse", amplitude.Format(rows), o, amplitudeTable{set(o.Numbers)})
 }
 
-// amplitudeColumns says what becomes of the columns of an events table.
+// amplitudeColumns maps the columns of an events table.
 var amplitudeColumns = record.Table{
 	{From: "_insert_id", To: "$insert_id", Kind: record.Code},
 	{From: "id", To: "event_id", Kind: record.Code, Note: "a number"},

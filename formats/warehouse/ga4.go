@@ -21,7 +21,7 @@ func GA4(rows *ga4.Options, options *Options) hogapi.Format {
 	return format("ga4-warehouse", ga4.Format(rows), o, ga4Table{set(o.Numbers)})
 }
 
-// ga4Columns says what becomes of the columns of a table event.
+// ga4Columns maps the columns of a table event.
 var ga4Columns = record.Table{
 	{From: "_fivetran_id", To: "uuid", Kind: record.Code, Note: "version 5 of it"},
 	{From: "name", To: "event_name", Kind: record.Code},

@@ -29,7 +29,7 @@ func Segment(calls *segment.Options, options *Options) hogapi.Format {
 	return f
 }
 
-// segmentColumns says what becomes of the columns of a table of Segment or RudderStack.
+// segmentColumns maps the columns of a table of Segment or RudderStack.
 var segmentColumns = record.Table{
 	{From: "id", To: "messageId", Kind: record.Code},
 	{From: "anonymous_id", To: "anonymousId", Kind: record.Code},
@@ -178,7 +178,7 @@ func (t segmentTable) nested(b *builder) (made *tree, id uuid.UUID, err error) {
 	return call, uuid.Nil, err
 }
 
-// other adds a column that is none of the table: to an object of the context, or to the call's own properties or
+// other adds a column that the table does not know: to an object of the context, or to the call's own properties or
 // traits.
 func (t segmentTable) other(call *tree, own string, c column) {
 	as := value(c, t.numbers[c.name] || segmentKinds[c.name] != nil)
