@@ -637,3 +637,23 @@ func TestMappings(t *testing.T) {
 		assert.Equal(t, want != 0, isOther, name)
 	}
 }
+
+// Settings that change events are another import, and others are not.
+func TestTheIDOfAnImportDependsOnItsSettings(t *testing.T) {
+	t.Parallel()
+	plain := input{Files: []string{"a.jsonl"}, Format: "mixpanel"}
+	ids := map[string]bool{importIDOf(plain.Files, &plain): true}
+	for _, change := range []func(*input){
+		func(in *input) { in.Zone = "UTC" }, func(in *input) { in.Groups = []string{"a=b"} }, func(in *input) { in.NoVisitor = true },
+		func(in *input) { in.LookUpIP = true }, func(in *input) { in.Leave = true }, func(in *input) { in.Drop = []string{"x"} }, func(in *input) { in.Table = "pages" },
+	} {
+		other := plain
+		change(&other)
+		id := importIDOf(plain.Files, &other)
+		assert.False(t, ids[id], "%+v", other)
+		ids[id] = true
+	}
+	ordered := plain
+	ordered.Until, ordered.Sort, ordered.Links, ordered.Sessions, ordered.Shared, ordered.MaxIDs = "2024-01-01", true, true, "30m", "first-user", "9"
+	assert.True(t, ids[importIDOf(plain.Files, &ordered)])
+}

@@ -265,7 +265,9 @@ func importID(paths []string) string {
 // other events.
 func importIDOf(paths []string, in *input) string {
 	id := importID(paths)
-	reading := input{Format: in.Format, Header: in.Header, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Table: in.Table, Numbers: in.Numbers, Devices: in.Devices, SetPolicy: in.SetPolicy, Rename: in.Rename, Drop: in.Drop, RenameProperty: in.RenameProperty}
+	reading := *in // but which records, and in which order, does not change their events
+	reading.Files, reading.Until, reading.Sort, reading.Links, reading.Shared, reading.MaxIDs = nil, "", false, false, "", ""
+	reading.Sessions, reading.SessionsAfter = "", ""
 	if reading.differences(&input{Format: "jsonl"}) == "" {
 		return id
 	}
