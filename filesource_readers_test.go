@@ -55,7 +55,7 @@ func rowsOf(n int) [][]string {
 		row := []string{"", fmt.Sprint("user ", random.IntN(3)), `said "a, b; c"`, at.Format(time.RFC3339Nano)}
 		switch random.IntN(10) {
 		case 0:
-			row[0] = uuid.NewSHA1(uuid.NameSpaceURL, []byte(fmt.Sprint(i))).String()
+			row[0] = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i)).String()
 		case 1:
 			row[2] = "skipped"
 		case 2:

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -21,13 +22,13 @@ import (
 func TestACheckpointOfAnotherMapping(t *testing.T) {
 	t.Parallel()
 	state := readFile(t, filepath.Join("testdata", "mapping1.checkpoint.json"))
-	text := ""
+	var text strings.Builder
 	for i := range 60 {
-		text += fmt.Sprintf(`{"event":"visit","properties":{"time":%d,"distinct_id":"user-%d","$insert_id":"%016x","$current_url":"https://shop.example/%d"}}`+"\n", 1709251200+i*60, i%3, i, i)
+		text.WriteString(fmt.Sprintf(`{"event":"visit","properties":{"time":%d,"distinct_id":"user-%d","$insert_id":"%016x","$current_url":"https://shop.example/%d"}}`+"\n", 1709251200+i*60, i%3, i, i))
 	}
-	path := write(t, "visits.jsonl", text)
+	path := write(t, "visits.jsonl", text.String())
 	second := filepath.Join(filepath.Dir(path), "visits2.jsonl")
-	require.NoError(t, os.WriteFile(second, []byte(text), 0o600))
+	require.NoError(t, os.WriteFile(second, []byte(text.String()), 0o600))
 	server := hogapitest.New()
 	for name, source := range map[string]hogapi.Source{
 		"as it was": hogapi.FileSource(mixpanel.Format(nil), path),
@@ -40,7 +41,7 @@ func TestACheckpointOfAnotherMapping(t *testing.T) {
 		require.ErrorContains(t, err, "Finish the import with the release that began it", name)
 	}
 	assert.Zero(t, server.Ledger().Len())
-	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(mixpanel.Format(nil), write(t, "other.jsonl", text)),
+	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(mixpanel.Format(nil), write(t, "other.jsonl", text.String())),
 		&hogapi.ImportOptions{ID: "hogimport-visits-fe200ca9-d85d", Checkpoint: kept(state)})
 	require.ErrorContains(t, err, "begun with the source", "another file has no such reason")
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -27,11 +28,11 @@ func TestGolden(t *testing.T) {
 func TestDoc(t *testing.T) { formattest.Doc(t, matomo.Table) }
 
 func visit(first, last int64, shown ...int64) []byte {
-	actions := ""
+	var actions strings.Builder
 	for i, at := range shown {
-		actions += fmt.Sprintf(`,{"type":"action","url":"https://shop.example/","pageId":"%d","timestamp":%d}`, i+1, at)
+		actions.WriteString(fmt.Sprintf(`,{"type":"action","url":"https://shop.example/","pageId":"%d","timestamp":%d}`, i+1, at))
 	}
-	return fmt.Appendf(nil, `{"idSite":"1","idVisit":"2","visitorId":"v","firstActionTimestamp":%d,"lastActionTimestamp":%d,"actionDetails":[%s]}`, first, last, actions[1:])
+	return fmt.Appendf(nil, `{"idSite":"1","idVisit":"2","visitorId":"v","firstActionTimestamp":%d,"lastActionTimestamp":%d,"actionDetails":[%s]}`, first, last, actions.String()[1:])
 }
 
 // Actions have the times of the clock of the site.
