@@ -203,9 +203,7 @@ func (c *Client) newTicket(ctx context.Context, op Op, t BackfillTicket, options
 	if err != nil {
 		return t, beforeSending(op, err)
 	}
-	if date, err := http.ParseTime(reply.Header.Get("Date")); err == nil {
-		t.RequestedAt = date.UTC()
-	}
+	t.RequestedAt = httptry.DateOr(reply.Header, t.RequestedAt)
 	return t, nil
 }
 

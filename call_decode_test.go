@@ -128,7 +128,7 @@ func TestBombsOfValidJSON(t *testing.T) {
 			}
 		})
 		require.LessOrEqual(t, growth, int64(most), "%s: %d MiB", name, growth>>20)
-		require.Less(t, time.Since(begin), 10*time.Second, name) // on a busy machine
+		require.Less(t, time.Since(begin), 2*time.Minute, name) // on any machine: without the bound it takes hours
 	}
 	type large struct{ Text [1000]string }
 	for key := range lists(t.Context(), nil) {

@@ -234,7 +234,7 @@ func TestForProjectRefusesToImport(t *testing.T) {
 func collect(t *testing.T, isSo func() bool) {
 	t.Helper()
 	for begin := time.Now(); !isSo(); time.Sleep(time.Millisecond) {
-		require.Less(t, time.Since(begin), 5*time.Second)
+		require.Less(t, time.Since(begin), time.Minute)
 		runtime.GC()
 	}
 }

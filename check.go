@@ -92,6 +92,7 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return CheckReport{}, err
 	}
 	c := newChecker(source, o)
+	c.watch = survey.Watcher(ctx)
 	ctx = readOnly(ctx, func(w Warning, text string) { note(c.report.Warnings, w, Position{}, text) })
 	for ev, err := range source.Events(ctx, Position{}) {
 		if ctx.Err() != nil {
@@ -120,6 +121,7 @@ type checker struct {
 	refused error // the first refusal
 	events  *rehearsal
 	good    *survey.Survey
+	watch   func(event any, isCopy bool)
 	seed    maphash.Seed
 }
 
@@ -161,7 +163,7 @@ func (c *checker) add(ev *Event) {
 	}
 	if !sent {
 		c.report.Skipped++
-		why, _ := ev.skipped()
+		why, _ := ev.Skipped()
 		ledger.AddTo(c.report.Skips, why, 1)
 		return
 	}
@@ -179,6 +181,7 @@ func (c *checker) add(ev *Event) {
 	if found.IsReuse {
 		note(c.report.Warnings, warnings.UUIDReuse, ev.Position, out.UUID.String())
 	}
+	c.watch(ev, found.IsDouble && !found.IsConflict)
 	if found.Jump > 0 {
 		c.report.Backwards.add(ev.Position, found.Jump.String())
 	}

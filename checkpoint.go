@@ -90,7 +90,7 @@ func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
 	if read, ok := unwrap[fileSource](source); ok {
 		f.Fingerprint = func(at wire.Position) lines.Fingerprint { return read.fingerprint(Position(at)) }
 	}
-	if read, ok := unwrap[growingSource](source); ok && source.Name() == read.Name() { // else it is sorted, or one of several
+	if read := growing(source); read != nil {
 		f.HasGrown = read.hasGrown
 	}
 	return f

@@ -143,7 +143,11 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	if v := reflect.ValueOf(out); out != nil && (v.Kind() != reflect.Pointer || v.IsNil()) {
 		return refused(ops.Do, outgoing.Refuse("out", v.Type().String(), "a pointer to something, or nil"))
 	}
-	return c.call(ctx, request{op: row, query: r.Query, body: r.Body}, out, options...)
+	call := request{op: row, query: r.Query, body: r.Body}
+	if r.Path == queryPath {
+		call.leastTry, call.tooMuchIsFinal = queryTry, true
+	}
+	return c.call(ctx, call, out, options...)
 }
 
 // log writes one line about a call: the names of the call, never its URL, headers or bodies.

@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
@@ -52,7 +53,8 @@ const (
 	IntervalSkipped IntervalState = "skipped_by_clock_change"
 	// IntervalNotDue means that the interval has ended, but that its run may still begin.
 	IntervalNotDue IntervalState = "not_yet_due"
-	// IntervalBeforeStart means that the interval ended before the export was created, or before its StartAt.
+	// IntervalBeforeStart means that the interval ended before the export was created or its StartAt, or that the export
+	// was made paused and never unpaused, as the second export of a repair.
 	IntervalBeforeStart IntervalState = "before_start"
 	// IntervalAfterEnd means that the interval ended after the export's EndAt.
 	IntervalAfterEnd IntervalState = "after_end"
@@ -77,9 +79,9 @@ type Coverage struct {
 	Interval    Interval           `json:"interval"`
 	From        time.Time          `json:"from"`
 	To          time.Time          `json:"to"`
-	CheckedAt   time.Time          `json:"checked_at"`
-	Intervals   []CoverageInterval `json:"intervals"` // in the order of their ends
-	Notes       []string           `json:"notes"`     // what was not read, and what Coverage cannot know
+	CheckedAt   time.Time          `json:"checked_at"` // by the service's clock
+	Intervals   []CoverageInterval `json:"intervals"`  // in the order of their ends
+	Notes       []string           `json:"notes"`      // what was not read, and what Coverage cannot know
 }
 
 // CoverageInterval is an interval of the schedule, or a time that no interval of it contains.
@@ -115,17 +117,13 @@ const (
 	RowsUnknown     RowChoice = "unknown"      // a backfill of sessions, which newer servers choose in another way
 )
 
-var rowChoices = map[RowChoice]coverage.Choice{
-	RowsAsScheduled: coverage.AsScheduled, RowsByTimestamp: coverage.ByTimestamp, RowsUnknown: coverage.ByTimestamp,
-}
-
 // CoverageOptions are the options of [BatchExportsService.Coverage].
 type CoverageOptions struct {
-	// From and To bound the ends of the intervals: later than From, up to To. The default is the last 30 days, or
-	// the time since the export was created, until now.
+	// From and To bound the ends of the intervals: later than From, up to To, and not later than now. The default is the
+	// last 30 days, or the time since the export was created, until now.
 	From, To time.Time
 	// Since is an earlier coverage of the same export, to be continued: only runs that are new since then are read.
-	// From must be zero then, and To at least the To of the earlier coverage.
+	// From must be zero then, and To at least the To of the earlier coverage. The range grows: at times, begin without it.
 	Since *Coverage
 	// Grace is the time after the end of an interval in which a run may begin late. The default is 1 h.
 	Grace time.Duration
@@ -158,8 +156,8 @@ type CoverageGap struct {
 // Coverage knows intervals, not rows. Rows that reached the service's database late, rows that filters leave out, and
 // rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that.
 //
-// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the activity log
-// (one call). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
+// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest 1,000
+// entries of the activity log (one call). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
 //
 // GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope
 // activity_log:read. [ErrNotFound] for an unknown export.
@@ -168,12 +166,13 @@ func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, 
 	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, selected.check(exportID))); err != nil {
 		return nil, err
 	}
-	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected, now: s.client.core.now().UTC()}
-	export, err := s.Get(ctx, exportID, r.options...)
+	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected}
+	var reply Reply
+	export, err := s.Get(ctx, exportID, append(slices.Clip(r.options), WithReply(&reply))...)
 	if err != nil {
 		return nil, err
 	}
-	r.export = export
+	r.export, r.now = export, httptry.DateOr(reply.Header, s.client.core.now())
 	return r.read(ctx)
 }
 
@@ -211,15 +210,10 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	e, now := r.export, r.now
 	c := &Coverage{
 		ExportID: e.ID, Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination.Type, Interval: e.Interval,
-		From: r.selected.From.UTC(), To: cmp.Or(r.selected.To.UTC(), now), CheckedAt: now, Intervals: []CoverageInterval{},
+		From: r.selected.From.UTC(), To: earliest(cmp.Or(r.selected.To.UTC(), now), now), CheckedAt: now, Intervals: []CoverageInterval{},
 	}
 	since := orDefault(r.selected.Since)
-	if c.From = cmp.Or(c.From, since.From); c.From.IsZero() {
-		c.From = now.Add(-coverageDays)
-		if e.CreatedAt.After(c.From) {
-			c.From = e.CreatedAt.UTC()
-		}
-	}
+	c.From = cmp.Or(c.From, since.From, slices.MaxFunc([]time.Time{now.Add(-coverageDays), e.CreatedAt.UTC()}, time.Time.Compare))
 	history, why, err := r.history(ctx)
 	if err != nil {
 		return nil, err
@@ -228,9 +222,8 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	if err != nil {
 		return nil, err
 	}
-	step, _ := coverage.Step(string(e.Interval))
 	rules := coverage.Rules{
-		Now: now, Grace: cmp.Or(r.selected.Grace, defaultGrace), StuckAfter: cmp.Or(r.selected.StuckAfter, max(leastStuck, 3*step)),
+		Now: now, Grace: cmp.Or(r.selected.Grace, defaultGrace), StuckAfter: cmp.Or(r.selected.StuckAfter, e.stuckAfter()),
 		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.exportsAllRows(),
 	}
 	facts := make([]coverage.Export, len(runs))
@@ -281,7 +274,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		}
 	}
 	if r.selected.Since != nil {
-		from = since.CheckedAt.Add(-coverage.ClocksApart)
+		from = earliest(since.CheckedAt, since.To).Add(-coverage.ClocksApart)
 		for _, run := range known {
 			if !run.Status.IsTerminal() && run.CreatedAt.Before(from) {
 				from = run.CreatedAt
@@ -371,23 +364,10 @@ func (run *CoverageRun) isLate(delay time.Duration) bool {
 }
 
 func (run *CoverageRun) facts(delay time.Duration) coverage.Export {
-	x := coverage.Export{
-		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: rowChoices[run.Rows],
-		IsScheduled: run.Backfill == nil && !run.isLate(delay),
+	return coverage.Export{
+		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: coverage.ChoiceOf(string(run.Rows)),
+		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: coverage.Outcomes[string(run.Status)],
 	}
-	switch s := run.Status; {
-	case s.goesOn():
-		x.Outcome = coverage.Open
-	case s == RunStatusCompleted:
-		x.Outcome = coverage.Completed
-	case s == RunStatusFailedBilling:
-		x.Outcome = coverage.FailedBilling
-	case s.IsFailure():
-		x.Outcome = coverage.Failed
-	case s == RunStatusCancelled:
-		x.Outcome = coverage.Cancelled
-	}
-	return x
 }
 
 // count adds up the records and bytes of the newest completed run of each interval.
@@ -402,39 +382,34 @@ func (x *CoverageInterval) count() {
 }
 
 // IsExported reports whether the service has exported every interval that is due, with the rows that the schedule
-// would choose.
+// would choose. It is true if no interval is due.
 func (c *Coverage) IsExported() bool {
 	return !slices.ContainsFunc(c.Intervals, func(x CoverageInterval) bool {
 		return x.State.IsGap() || x.State == IntervalByTimestamp || x.State == IntervalRunning
 	})
 }
 
-// Gaps returns the times that are not exported. Neighbouring intervals are one gap.
+// Gaps returns the times that are not exported, and that nobody will export: see IntervalState.IsGap. Neighbouring intervals are one gap, and an interval of which a part is
+// exported counts as a whole.
 func (c *Coverage) Gaps() (gaps []CoverageGap) {
-	for _, x := range c.Intervals {
-		if !x.State.IsGap() {
-			continue
-		}
-		if last := len(gaps) - 1; last < 0 || x.Start.After(gaps[last].End) {
-			gaps = append(gaps, CoverageGap{Start: x.Start})
-		}
-		g := &gaps[len(gaps)-1]
-		if g.End = x.End; !slices.Contains(g.States, x.State) {
-			g.States = append(g.States, x.State)
-		}
-		g.Intervals++
+	for _, g := range coverage.Gaps(c.rows()) {
+		gaps = append(gaps, CoverageGap{g.Start, g.End, g.Intervals, coverage.As[IntervalState](g.States)})
 	}
 	return gaps
 }
 
-// String returns a table of the states, in the order of time, for people. Its last line says what is not exported.
-func (c *Coverage) String() string {
+func (c *Coverage) rows() []coverage.Row {
 	rows := make([]coverage.Row, len(c.Intervals))
 	for i, x := range c.Intervals {
 		rows[i] = coverage.Row{Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records}
 	}
+	return rows
+}
+
+// String returns a table of the states, in the order of time, for people. Its last line says what is not exported.
+func (c *Coverage) String() string {
 	return coverage.Table(fmt.Sprintf("export %s: %s to %s, every %s, %s to %s UTC", mask.Shown(c.Name), c.Model, c.Destination,
-		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(coverage.Clock), c.To.Format(coverage.Clock)), rows, c.Notes)
+		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(coverage.Clock), c.To.Format(coverage.Clock)), c.rows(), c.Notes)
 }
 
 // choosing says how the service chooses the rows of the export's backfills.
@@ -445,6 +420,14 @@ func (e *BatchExport) choosing() coverage.Choosing {
 // exportsAllRows reports whether each run exports all rows, whatever its interval.
 func (e *BatchExport) exportsAllRows() bool {
 	return e.Model == ModelHogQL && !coverage.HasIntervalPlaceholders(orDefault(e.HogQLQuery))
+}
+
+func earliest(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
+
+// stuckAfter returns the time after which a run that is under way is stuck.
+func (e *BatchExport) stuckAfter() time.Duration {
+	step, _ := coverage.Step(string(e.Interval))
+	return max(leastStuck, 3*step)
 }
 
 // delay returns the longest time after the end of an interval at which the schedule begins its run.

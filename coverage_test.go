@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -108,6 +109,68 @@ func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
 	assert.LessOrEqual(t, len(server.Calls())-before, 4)
 }
 
+// A coverage is continued from the time up to which it knows the runs, and does not judge the future.
+func TestCoverageOfOtherTimes(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	client, p := server.Client(t), server.Project(hogapitest.DefaultProject)
+	id := exportOf(p, 200, hogapitest.Export{}, nil)
+	past, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(-100 * time.Hour)})
+	require.NoError(t, err)
+	c, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: past})
+	require.NoError(t, err)
+	assert.Empty(t, exceptCompleted(states(c)))
+	assert.Len(t, c.Intervals, 200)
+
+	p.EditExport(id, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
+	c, err = client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{To: coverageNow.Add(5 * time.Hour)})
+	require.NoError(t, err)
+	assert.Equal(t, coverageNow, c.To)
+	assert.Empty(t, c.Gaps(), c)
+
+	const nothing = "\nno interval exported, and none missing"
+	for want, x := range map[string]hogapitest.Export{
+		nothing: {StartAt: coverageNow.Add(time.Hour), Created: coverageNow.Add(-48 * time.Hour)}, nothing + "; 1 not over yet": {Created: coverageNow.Add(-30 * time.Minute)},
+	} {
+		c, err = client.BatchExports.Coverage(t.Context(), p.AddExport(x), nil)
+		require.NoError(t, err)
+		assert.True(t, strings.HasSuffix(c.String(), want), c)
+	}
+}
+
+// The clock of this machine may be wrong: the service's counts.
+func TestCoverageByTheClockOfTheService(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	id := exportOf(server.Project(hogapitest.DefaultProject), 200, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
+	for _, off := range []time.Duration{-48 * time.Hour, 48 * time.Hour} {
+		client := server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(off) }))
+		c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+		require.NoError(t, err)
+		assert.Equal(t, coverageNow, c.CheckedAt)
+		assert.Equal(t, []string{"110 never scheduled"}, exceptCompleted(states(c)))
+		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
+	}
+}
+
+// A newer version may know other ways to choose rows and other statuses.
+func TestCoverageSinceANewerVersion(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	id := exportOf(server.Project(hogapitest.DefaultProject), 100, hogapitest.Export{}, nil)
+	since, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	since.Intervals[0].Runs[0].Rows, since.Intervals[1].Runs[0].Status = "by_name", "Doubtful"
+	since.Intervals[2].State = "doubtful"
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{Since: since})
+	require.NoError(t, err)
+	assert.Equal(t, []string{"100 completed by timestamp"}, exceptCompleted(states(c)), "the run with an unknown status was read again")
+
+	assert.Len(t, coverage.Outcomes, 10)
+	for status := range coverage.Outcomes {
+		assert.True(t, hogapi.RunStatus(status).IsKnown(), status)
+	}
+}
+
 // Without the activity log, what the runs do not explain is not called never scheduled.
 func TestCoverageWithoutTheActivityLog(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithPersonalKey("phx_few", "batch_export:read"))
@@ -191,5 +254,30 @@ func TestCoverageReturnsErrorsOfItsCalls(t *testing.T) {
 	} {
 		_, err = client.BatchExports.Coverage(t.Context(), uuid.New(), &o)
 		require.ErrorContains(t, err, "CoverageOptions."+field)
+	}
+}
+
+// An export that was made paused has no schedule yet, such as the second export of a repair: its intervals are no gaps.
+func TestCoverageOfAnExportThatNeverRan(t *testing.T) {
+	for name, change := range map[string]func(*hogapitest.Project, uuid.UUID){
+		"made paused": func(*hogapitest.Project, uuid.UUID) {},
+		"and renamed": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-time.Hour), func(x *hogapitest.Export) { x.Name = "b" })
+		},
+		"paused by a person": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-9*time.Hour), func(x *hogapitest.Export) { x.Paused = false })
+			p.EditExport(id, coverageNow.Add(-8*time.Hour), func(x *hogapitest.Export) { x.Paused = true })
+		},
+	} {
+		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+		p := server.Project(hogapitest.DefaultProject)
+		id := p.AddExport(hogapitest.Export{Name: "a", Paused: true, Created: coverageNow.Add(-10 * time.Hour), DestinationType: "BigQuery", Config: map[string]any{}})
+		change(p, id)
+		c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+		require.NoError(t, err)
+		assert.Equal(t, name == "paused by a person", len(c.Gaps()) > 0, "%s: %s", name, c)
+		if plan, err := server.Client(t).BatchExports.PlanRepair(t.Context(), c, nil); assert.NoError(t, err) {
+			assert.Equal(t, len(c.Gaps()) == 0, len(plan.Steps) == 0, "%s: %s", name, plan)
+		}
 	}
 }

@@ -26,7 +26,11 @@ type Event struct {
 	RawProperties json.RawMessage // instead of Properties: a JSON object that is sent as it is; Enqueue copies it
 	Set           map[string]any  // person properties to set
 	SetOnce       map[string]any  // person properties to set if the person lacks them
-	AnonymousID   string          // another id of the person; not sent, but used by formats.Links
+	// AnonymousID is the id of the visitor before the login, or of the device, which other persons may have used too.
+	// UserIDs are further ids that belong to nobody else, such as the one that the vendor calls its user. Neither is
+	// sent: formats.Links joins them to DistinctID.
+	AnonymousID string
+	UserIDs     []string
 
 	// UUID is the identity of the event. The gate refuses an invalid UUID, and never replaces one. By default, the
 	// UUID is derived from the import's ID and Origin.
@@ -57,7 +61,7 @@ func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 	}
 	if ev.bad != nil {
 		e.IsBad, e.Record = true, ev.bad.raw
-		if e.Skip, _ = ev.skipped(); e.Skip == "" {
+		if e.Skip, _ = ev.Skipped(); e.Skip == "" {
 			e.Fault = ev.bad.refusal()
 		}
 	} else if ev.from.NeedsMapping {
@@ -117,8 +121,8 @@ func Skip(reason string) error { return &SkipError{Reason: reason} }
 // Error says that the record is skipped, and gives the reason.
 func (e *SkipError) Error() string { return "hogapi: the record is skipped: " + e.Reason }
 
-// skipped returns the reason if the event is left out on purpose.
-func (ev *Event) skipped() (reason string, yes bool) {
+// Skipped returns the reason if the event is one of a record that is left out on purpose: see [SkippedEvent].
+func (ev *Event) Skipped() (reason string, yes bool) {
 	if ev.bad == nil {
 		return "", false
 	}
@@ -181,7 +185,7 @@ func Alias(distinctID, alias string, at time.Time) Event {
 // [Concat], which numbers the events of a record. Properties that JSON cannot hold are an error.
 func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	k := wire.Kept{
-		Fields: ev.fields(), AnonymousID: ev.AnonymousID, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
+		Fields: ev.fields(), AnonymousID: ev.AnonymousID, UserIDs: ev.UserIDs, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
 		IsMapped: ev.from.IsMapped, IsFinal: ev.from.IsFinal, NeedsMapping: ev.from.NeedsMapping, IsLoose: ev.from.IsLoose || ev.from.File == nil && ev.from.Where == "",
 	}
@@ -202,7 +206,7 @@ func (ev *Event) UnmarshalBinary(data []byte) error {
 		return fmt.Errorf("hogapi: %w", err)
 	}
 	*ev = Event{
-		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, Timestamp: k.Timestamp, UUID: k.UUID,
+		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, UserIDs: k.UserIDs, Timestamp: k.Timestamp, UUID: k.UUID,
 		Position: Position(k.Position), Origin: Position(k.Origin), RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
 		from: pipeline.Provenance{
 			Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number,

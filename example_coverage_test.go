@@ -45,7 +45,7 @@ func ExampleBatchExportsService_Coverage() {
 	// 2026-11-26 00:00  2026-11-26 05:00          5  completed                500
 	// 2026-11-26 05:00  2026-11-26 07:00          2  never scheduled
 	// 2026-11-26 07:00  2026-11-26 12:00          5  completed                500
-	// note: Filters may have changed: coverage knows intervals, not rows.
+	// note: This says which intervals were exported, not which rows: the filters of the past are not known.
 	// NOT EXPORTED: 2 intervals in 1 gap, since 2026-11-26 05:00
 	// 05:00:00 2 [never scheduled]
 }

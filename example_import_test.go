@@ -313,6 +313,19 @@ func ExamplePagedSource() {
 	// Output: 5 1 to 5 <nil>
 }
 
+// The settings of a mapping are part of the source's name: an import does not resume with others.
+func ExampleMapSourceAs() {
+	path := exampleFile()
+	defer func() { _ = os.RemoveAll(filepath.Dir(path)) }()
+	const prefix = "shop: "
+	source := hogapi.MapSourceAs(fmt.Sprintf("with prefix %q", prefix), hogapi.JSONLinesFile(path), func(ev hogapi.Event) ([]hogapi.Event, error) {
+		ev.Name = prefix + ev.Name
+		return []hogapi.Event{ev}, nil
+	})
+	fmt.Println(source.Name())
+	// Output: with prefix "shop: ": events.jsonl
+}
+
 // A mapping changes the events of a source, or leaves some out on purpose. They keep their places.
 func ExampleMapSource() {
 	path := exampleFile()

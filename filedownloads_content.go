@@ -156,9 +156,8 @@ func (s *FileDownloadsService) DownloadAll(
 	if err := state.run().judge(); err != nil {
 		return nil, err
 	}
-	if n := state.RecordsCompleted; n != nil && *n > 0 && len(state.Files) == 0 {
-		return nil, errtext.Errorf(
-			"file download %s has %d records and lists no files: look at it with Get, or create another one", id, *n)
+	if err := state.checkFiles(); err != nil {
+		return nil, err
 	}
 	items := make([]download.Item, len(state.Files))
 	for i, file := range state.Files {
@@ -166,6 +165,14 @@ func (s *FileDownloadsService) DownloadAll(
 	}
 	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Fill(ctx, items)
 	return paths, heldError(err)
+}
+
+// checkFiles refuses a completed file download whose files are not listed.
+func (d *FileDownload) checkFiles() error {
+	if n := orDefault(d.RecordsCompleted); n > 0 && len(d.Files) == 0 {
+		return errtext.Errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", d.ID, n)
+	}
+	return nil
 }
 
 // heldError adds ErrHeld to the error of a folder that another call holds.

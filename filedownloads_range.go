@@ -55,11 +55,12 @@ type RangeFile struct {
 // The name of a file is its interval and its number, such as 2026-11-01T000000Z-2026-11-08T000000Z-1.parquet. Next to
 // them, a file that ends in .range says which file download the interval has, and which files are whole. So after an
 // error or a kill, another call with the same options continues: it makes no second file download for an interval
-// unless the service has removed the files of the first, and yields whole files without a request. If the outcome of a
-// request for a file download is unknown, the next call makes another one. While the service has too many file
-// downloads under way, Range waits.
+// unless the service has removed the files of the first, and yields whole files without a request. So keep the files: a
+// missing one is downloaded again. If the outcome of a request for a file download is unknown, the next call makes
+// another one. While the service has too many file downloads under way, Range waits.
 //
-// An interval without data has no file. An error comes once, last. Two calls for one folder do not run at the same time:
+// Range cuts off fractions of seconds. Read the files that it yields, not all of the folder: with another from, to or
+// Step, intervals have other names, and files of earlier calls stay. An interval without data has no file. An error comes once, last. Two calls for one folder do not run at the same time:
 // the second one gets [ErrHeld].
 //
 // It calls Create, Wait and Download of [FileDownloadsService] for each interval.
@@ -85,9 +86,13 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 		Wait: func(ctx context.Context, id uuid.UUID) ([]uuid.UUID, bool, error) {
 			state, err := s.Wait(ctx, id, selected.Watch, options...)
 			_, isOver := errors.AsType[*RunError](err)
+			if err == nil {
+				err = state.checkFiles()
+			}
 			return orDefault(state).Files, isOver || errors.Is(err, ErrNotFound), err
 		},
-		File: func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
+		File:   func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
+		IsGone: func(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrNotFound) },
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {

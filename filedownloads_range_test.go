@@ -136,3 +136,60 @@ func TestRangeIsBounded(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrInvalid)
 	})
 }
+
+// expired is the answer for a file that the service has removed.
+var expired = hogapitest.Status(http.StatusBadRequest, map[string]any{"type": "validation_error", "code": "invalid_input", "detail": "This file download has expired"})
+
+// The service removes files after a while. A new file download may divide the rows in another way, so it is not mixed
+// with files of the first.
+func TestRangeOfExpiredFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, from, _ := ranged(t)
+		client, o, to := server.Client(t), linesOnly(t.TempDir()), from.AddDate(0, 0, 7)
+		server.Script(ops.FileDownloadsDownload, hogapitest.Status(http.StatusForbidden), expired)
+		_, err := readRange(t.Context(), t, client, from, to, o)
+		require.ErrorIs(t, err, hogapi.ErrForbidden)
+		names, err := readRange(t.Context(), t, client, from, to, o)
+		require.NoError(t, err)
+		assert.Len(t, names, 1)
+		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 2, "the files of the first have expired")
+		server.Script(ops.FileDownloadsDownload, hogapitest.Always(expired))
+		require.NoError(t, os.Remove(filepath.Join(o.Folder, names[0])))
+		_, err = readRange(t.Context(), t, client, from, to, o)
+		require.ErrorContains(t, err, "This file download has expired")
+		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 3, "a new one has no files either")
+	})
+}
+
+func TestRangeMixesNoFileDownloads(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New(hogapitest.WithTime(coverageNow))
+		client, o, to := server.Client(t), linesOnly(t.TempDir()), coverageNow.Truncate(24*time.Hour)
+		id := server.Project(hogapitest.DefaultProject).AddFileDownload(hogapitest.FileDownload{Files: []hogapitest.File{{Content: []byte("1\n")}, {Content: []byte("2\n")}}})
+		server.Script(ops.FileDownloadsCreate, hogapitest.Status(http.StatusAccepted, map[string]any{"id": id}))
+		server.Script(ops.FileDownloadsDownload, hogapitest.Slow(0), expired)
+		var whole []string
+		for file, err := range client.FileDownloads.Range(t.Context(), to.AddDate(0, 0, -1), to, o) {
+			if err == nil {
+				whole = append(whole, file.Path)
+				continue
+			}
+			require.ErrorContains(t, err, "no longer has the file download of "+whole[0]+", and not all of its files are here: move the files of this interval away")
+		}
+		require.Len(t, whole, 1)
+		require.NoError(t, os.Remove(whole[0]))
+		server.Script(ops.FileDownloadsDownload, expired)
+		names, err := readRange(t.Context(), t, client, to.AddDate(0, 0, -1), to, o)
+		require.NoError(t, err)
+		assert.Len(t, names, 1, "of a new file download")
+	})
+}
+
+func TestRangeWithoutAListOfFiles(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, from, to := ranged(t)
+		server.Script(ops.FileDownloadsGet, hogapitest.Status(http.StatusOK, map[string]any{"status": "Completed", "files": []string{}, "records_completed": 7}))
+		_, err := readRange(t.Context(), t, server.Client(t), from, to, linesOnly(t.TempDir()))
+		require.ErrorContains(t, err, "has 7 records and lists no files")
+	})
+}

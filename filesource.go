@@ -186,7 +186,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 		if at.IsZero() {
 			at = ev.Timestamp
 		}
-		if _, skipped := ev.skipped(); !skipped {
+		if _, skipped := ev.Skipped(); !skipped {
 			isSkipped = false
 		}
 	}

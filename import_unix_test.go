@@ -77,7 +77,7 @@ func TestSilentPipeHoldsUpNothing(t *testing.T) {
 				}
 			}}))
 			receipt, err := client.Import(ctx, hogapi.JSONLinesFile(path), &hogapi.ImportOptions{ID: "pipe", Rejects: ignoreRejects, Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Millisecond}}})
-			assert.Less(t, time.Since(due), 5*time.Second)
+			assert.Less(t, time.Since(due), time.Minute, "it does not hang")
 			requireBalanced(t, receipt)
 			if stop := stopOf(t, err); tt.fault.String() != "" {
 				assert.Equal(t, hogapi.StopUnauthorized, stop.Reason)

@@ -163,5 +163,5 @@ func TestLogPageOfOldShapesKeepsErrors(t *testing.T) {
 	var p LogPage
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":"soon"}]}`), &p))
 	require.Error(t, json.Unmarshal([]byte(`{"results":[{"timestamp":7}]}`), &p))
-	require.Error(t, json.Unmarshal([]byte(fmt.Sprintf(`{"results":%q}`, "x")), &p))
+	require.Error(t, json.Unmarshal(fmt.Appendf(nil, `{"results":%q}`, "x"), &p))
 }

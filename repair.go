@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"path"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -16,7 +16,7 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -54,6 +54,12 @@ const (
 	RepairCovered RepairState = "covered_already" // by somebody else, since the plan was made
 	RepairFailed  RepairState = "failed"
 	RepairLeft    RepairState = "left_to_you"
+)
+
+var (
+	openStates   = []RepairState{RepairPlanned, RepairBegun, RepairFailed}
+	repairStates = slices.Concat(openStates, []RepairState{RepairDone, RepairCovered, RepairLeft})
+	carriedOut   = []RepairAction{RepairCancel, RepairBackfill, RepairSecondExport, RepairUnpause}
 )
 
 // RepairStep is one step of a repair.
@@ -139,11 +145,12 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		return nil, err
 	}
 	options = append(slices.Clip(options), onlyHeader)
-	export, err := s.Get(ctx, c.ExportID, options...)
+	var reply Reply
+	export, err := s.Get(ctx, c.ExportID, append(slices.Clip(options), WithReply(&reply))...)
 	if err != nil {
 		return nil, err
 	}
-	now, line := s.client.core.now().UTC(), cmp.Or(selected.AgeLine, defaultAge)
+	now, line := httptry.DateOr(reply.Header, s.client.core.now()), cmp.Or(selected.AgeLine, defaultAge)
 	if _, err := s.client.Backfills.List(ctx, c.ExportID, nil, options...); hasNoRecords(err) {
 		line = 0
 	} else if err != nil {
@@ -159,12 +166,12 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: span.Without(x.completed())}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
-		plan.Steps = append(plan.Steps, c.stuckRuns(step)...)
 		plan.Steps = append(plan.Steps, export.repairStep(step))
 	}
 	if err := s.client.estimate(ctx, plan); err != nil {
 		return nil, err
 	}
+	plan.Steps = c.withCancels(plan.Steps)
 	if selected.Unpause && export.Paused {
 		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "without a backfill"})
 	}
@@ -201,39 +208,40 @@ func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOp
 	kind := string(e.Destination.Type)
 	return coverage.Target{
 		Schedule: e.schedule(), Events: e.choosing() == coverage.ByAge, ObjectStore: coverage.IsObjectStore(kind),
-		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), HasElsewhere: hasIntegration || !isNil(o.Credentials),
+		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), NoDownload: e.Model == ModelHogQL, HasElsewhere: hasIntegration || !isNil(o.Credentials),
 		Line: coverage.AgeLine(line), Now: now,
 	}
 }
 
-// stuckRuns returns the steps that cancel the stuck runs of a gap.
-func (c *Coverage) stuckRuns(gap coverage.RepairStep) (steps []RepairStep) {
-	seen := map[uuid.UUID]bool{}
-	for _, x := range c.Intervals {
-		if x.State != IntervalStuck || !gap.Holds(coverage.NewSpan(x.Start, x.End)) || gap.Way == coverage.WayByHand {
-			continue
-		}
-		for _, run := range x.Runs {
-			if run.Status.goesOn() && !seen[run.ID] {
-				seen[run.ID] = true
-				steps = append(steps, RepairStep{
-					Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
-					State: RepairPlanned, Note: "it has been under way since " + run.CreatedAt.Format(coverage.Clock),
-				})
+// withCancels puts steps that cancel the stuck runs of a time before its backfill. Other steps let such a run go on.
+func (c *Coverage) withCancels(steps []RepairStep) []RepairStep {
+	all, seen := []RepairStep{}, map[uuid.UUID]bool{}
+	for _, step := range steps {
+		for _, x := range c.Intervals {
+			for _, run := range x.Runs {
+				isStuck := x.State == IntervalStuck && run.Status.goesOn() && step.span().Overlaps(coverage.NewSpan(run.Start, run.End))
+				if isStuck && step.Action == RepairBackfill && !seen[run.ID] {
+					seen[run.ID] = true
+					all = append(all, RepairStep{
+						Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
+						State: RepairPlanned, Note: "it has been under way since " + run.CreatedAt.Format(coverage.Clock),
+					})
+				}
 			}
 		}
+		all = append(all, step)
 	}
-	return steps
+	return all
 }
+
+func (s *RepairStep) span() coverage.Span { return coverage.NewSpan(s.Start, s.End) }
 
 func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	step := RepairStep{
-		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Rows: RowsAsScheduled, State: RepairPlanned,
+		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Gap: coverage.As[IntervalState](gap.States),
+		Rows: RowsAsScheduled, State: RepairPlanned,
 	}
-	for _, state := range gap.States {
-		step.Gap = append(step.Gap, IntervalState(state))
-	}
-	if gap.IsOld {
+	if gap.IsOld && gap.Way != coverage.WayDownload {
 		step.Rows = RowsByTimestamp
 	}
 	if e.choosing() == coverage.ByTheServer {
@@ -241,7 +249,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	}
 	if gap.IsOld && coverage.IsObjectStore(string(e.Destination.Type)) {
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
-		step.Prefix = e.prefix() + "repair-" + gap.Start.Format("2006-01-02T150405Z") + "/"
+		step.Prefix = path.Join(e.prefix(), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
 		if step.Action == RepairDownload { // RepairOptions has no credentials
 			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
 			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
@@ -250,7 +258,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	}
 	switch step.Action {
 	case RepairSecondExport:
-		step.Note = "a backfill would replace objects: a second, paused export writes to its own prefix, by timestamp; this export's gap stays"
+		step.Note = "a backfill would replace objects: a second, paused export writes to " + step.Prefix + ", by timestamp; this export's gap stays"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:
@@ -278,8 +286,8 @@ func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
 			continue
 		}
 		n, err := ask[verify.NumberRow](ctx, c, verify.CountEvents(step.Start, step.End), "hogapi: rows of a gap", 2)
-		if errors.Is(err, ErrForbidden) {
-			plan.Notes = append(plan.Notes, "The number of rows by timestamp is not known: the key lacks the scope query:read.")
+		if api, ok := errors.AsType[*APIError](err); ok {
+			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is not known: status %d; it needs the scope query:read.", api.StatusCode))
 			return nil
 		}
 		if err != nil {
@@ -298,36 +306,13 @@ func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
 
 // String returns the plan as a table, for people.
 func (p *RepairPlan) String() string {
-	var b errtext.Text
-	b.Add("repair of export %s, planned at %s UTC\n", mask.Shown(p.Name), p.PlannedAt.Format(coverage.Clock))
-	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
-	for _, s := range p.Steps {
-		estimate := ""
-		if s.Estimate != nil {
-			estimate = strconv.FormatInt(*s.Estimate, 10)
+	rows := make([]coverage.PlanRow, len(p.Steps))
+	for i, s := range p.Steps {
+		rows[i] = coverage.PlanRow{
+			Span: s.span(), Intervals: s.Intervals, Estimate: s.Estimate, Action: string(s.Action), Rows: string(s.Rows), State: string(s.State),
+			Note: mask.OneLine(cmp.Or(s.Result, s.Note)), Request: s.Request,
 		}
-		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s", s.Start.Format(coverage.Clock), s.End.Format(coverage.Clock), s.Intervals,
-			coverage.InWords(s.Action), coverage.InWords(s.Rows), estimate, coverage.InWords(s.State), mask.OneLine(cmp.Or(s.Result, s.Note)))
 	}
-	for _, s := range p.Steps {
-		b.AddIf(s.Request != nil, "instead of the download from %s: create this paused export, and backfill it by timestamp: %s\n",
-			s.Start.Format(coverage.Clock), s.Request)
-	}
-	for _, note := range p.Notes {
-		b.Add("note: %s\n", note)
-	}
-	b.Add("%s", p.summary())
-	return b.String()
-}
-
-func (p *RepairPlan) summary() string {
-	if len(p.Steps) == 0 {
-		return "nothing to repair"
-	}
-	count := map[RepairState]int{}
-	for _, s := range p.Steps {
-		count[s.State]++
-	}
-	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", coverage.Counted(len(p.Steps), "step"),
-		count[RepairPlanned]+count[RepairBegun], count[RepairDone]+count[RepairCovered], count[RepairFailed], count[RepairLeft])
+	title := fmt.Sprintf("repair of export %s, planned at %s UTC", mask.Shown(p.Name), p.PlannedAt.Format(coverage.Clock))
+	return coverage.PlanTable(title, rows, p.Notes)
 }

@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,14 +15,15 @@ import (
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
 // Repair carries out the steps of a plan that are planned or begun, one after another, and reads the coverage again. It
-// changes the states of the steps in the plan, and stops at the first step that fails: call it again with the same plan
-// to go on.
+// changes the states of the steps in the plan, and stops at the first step that fails: another call with the same plan
+// tries that step again, and continues.
 //
 // Before the first step it tests the destination, if the service can, and refuses to begin if one more failed run would
 // pause the export. Before each step it looks at the runs and backfills again: it waits for a backfill or a run of the
@@ -30,7 +32,7 @@ import (
 // Repair waits.
 //
 // After a kill, Repair continues with the plan that RepairOptions.Save has stored, or with a new plan: it finds a backfill
-// that it had begun, and begins none twice. The service has no lock: if two operators begin a repair of one gap within
+// that it had begun, and begins none twice. Of a step, it exports the parts that no completed run covers. The service has no lock: if two operators begin a repair of one gap within
 // the same seconds, both may be carried out.
 //
 // Repair returns the report with an error too. The errors are an [*InputError] for a plan that does not fit, a
@@ -62,7 +64,23 @@ func (p *RepairPlan) check() *outgoing.Refusal {
 	return cmp.Or(
 		outgoing.If(p == nil, "plan", "", "a plan of PlanRepair, not nil"),
 		outgoing.If(orDefault(p).ExportID == uuid.Nil, "plan.ExportID", "", "an id, not the nil UUID"),
+		outgoing.Durations(map[string]time.Duration{"plan.AgeLine": orDefault(p).AgeLine}),
+		orDefault(p).checkSteps(),
 	)
+}
+
+// checkSteps refuses the steps of a plan that was edited, or that a newer version made.
+func (p RepairPlan) checkSteps() (refusal *outgoing.Refusal) {
+	for i, s := range p.Steps {
+		isOpen, isExport, field := slices.Contains(openStates, s.State), s.Action == RepairBackfill || s.Action == RepairSecondExport, fmt.Sprintf("plan.Steps[%d].", i)
+		refusal = cmp.Or(refusal,
+			outgoing.If(!slices.Contains(repairStates, s.State), field+"State", string(s.State), "a state of this package: plan again"),
+			outgoing.If(isOpen && !slices.Contains(carriedOut, s.Action), field+"Action", string(s.Action), "an action that Repair carries out: plan again"),
+			outgoing.If(isExport && !s.Start.Before(s.End), field+"End", outgoing.Time(s.End), "later than Start"),
+			outgoing.If(s.Action == RepairCancel && s.Run == nil, field+"Run", "", "the run to be cancelled: plan again"),
+		)
+	}
+	return refusal
 }
 
 // repairer carries out a plan.
@@ -89,9 +107,7 @@ func (r *repairer) after() *CoverageOptions {
 }
 
 func (r *repairer) run(ctx context.Context) (err error) {
-	isOpen := func(s RepairStep) bool {
-		return slices.Contains([]RepairState{RepairPlanned, RepairBegun, RepairFailed}, s.State)
-	}
+	isOpen := func(s RepairStep) bool { return slices.Contains(openStates, s.State) }
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}
@@ -156,48 +172,60 @@ func (r *repairer) carryOut(ctx context.Context, step *RepairStep) error {
 	}
 }
 
-// exportAgain exports the time of a step again. A request whose answer was lost is sent once more if nothing shows that it
-// had an effect.
+// exportAgain exports the parts of a step's time that no completed run covers. A request whose answer was lost is sent
+// once more if nothing shows that it had an effect.
 func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
-	for {
-		isCovered, err := r.begin(ctx, step)
-		if err != nil || isCovered {
-			return err
+	target, err := r.target(ctx, step)
+	if err != nil {
+		return err
+	}
+	var next coverage.Span
+	end, result, at := RepairCovered, "covered since the plan was made", step.Start
+	for isBegun := step.Ticket != nil; ; isBegun = false {
+		if !isBegun {
+			if next, err = r.beginNext(ctx, target, step, at); err != nil {
+				return err
+			}
+			if next.End.IsZero() {
+				return r.save(step, end, result)
+			}
 		}
 		state, err := r.client.Backfills.Wait(ctx, step.Ticket, r.selected.Watch, r.options...)
+		isUnknown := errors.Is(err, ErrOutcomeUnknown)
+		_, isOver := errors.AsType[*BackfillError](err)
 		switch {
 		case err == nil:
-			return r.save(step, RepairDone, state.String())
+			at, end, result = next.End, RepairDone, state.String()
 		case errors.Is(err, ErrNoRuns):
-			return r.save(step, RepairDone, "no rows: only FileDownloads.Range gets rows that arrived in this time")
+			at, end, result = next.End, RepairLeft, "no run began, since no row has a timestamp in this time: only FileDownloads.Range gets rows that arrived in it"
+		case isUnknown && step.Ticket.OutcomeUnknown: // begin it once more
 		case ctx.Err() != nil:
 			return err
-		}
-		wasLost := step.Ticket.OutcomeUnknown && errors.Is(err, ErrOutcomeUnknown)
-		if _, isOver := errors.AsType[*BackfillError](err); isOver {
+		case isOver && !isUnknown:
 			step.Ticket, step.BegunAt = nil, time.Time{}
-		}
-		if !wasLost {
 			return errors.Join(err, r.save(step, RepairFailed, err.Error()))
+		default:
+			return errors.Join(err, r.save(step, RepairBegun, err.Error()))
 		}
 	}
 }
 
-// begin makes sure that a backfill of the step's time has been requested, unless the time is covered already.
-func (r *repairer) begin(ctx context.Context, step *RepairStep) (isCovered bool, err error) {
-	if step.Ticket != nil {
-		return false, nil
-	}
-	target := r.export
-	if step.Action == RepairSecondExport {
-		if target, err = r.secondExport(ctx, step); err != nil {
-			return false, err
+// beginNext requests the backfill of the next part without cover, from a time on. The part is empty if every part has cover.
+// While the service has too many backfills under way, beginNext waits.
+func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next coverage.Span, err error) {
+	for {
+		rest, err := r.lookAgain(ctx, target, step)
+		rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
+		if err != nil || len(rest) == 0 {
+			return next, err
+		}
+		if err = r.request(ctx, target.ID, step, rest[0]); !errors.Is(err, ErrTooManyBackfills) {
+			return rest[0], err
+		}
+		if !watch.Sleep(ctx, r.pace.MaxInterval) {
+			return next, context.Cause(ctx)
 		}
 	}
-	if isCovered, err = r.lookAgain(ctx, target, step); err != nil || isCovered {
-		return isCovered, err
-	}
-	return false, r.request(ctx, target.ID, step)
 }
 
 func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
@@ -214,26 +242,22 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 	return r.save(step, RepairDone, "the run ended as "+string(run.Status))
 }
 
-// lookAgain waits until no backfill or run of the step's time is under way, and reports whether completed runs cover
-// it by then. It refuses the step if its events have become too old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (isCovered bool, err error) {
-	gap := coverage.NewSpan(step.Start, step.End)
-	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(gap.First(string(r.export.Interval)), r.now())
-	if step.Rows == RowsAsScheduled && r.export.choosing() == coverage.ByAge && isOld {
-		return false, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
-	}
-	if !step.BegunAt.IsZero() && !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) { // its record may come late
-		return false, context.Cause(ctx)
+// lookAgain waits until no backfill or run of the step's time is under way, and returns the parts that no completed run
+// covers by then. It refuses the step if its events have become too old, or if one more failure would pause the export.
+func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest []coverage.Span, err error) {
+	gap := step.span()
+	if step.Ticket == nil && !step.BegunAt.IsZero() && !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) { // its record may come late
+		return nil, context.Cause(ctx)
 	}
 	if err := r.waitForBackfills(ctx, target.ID, gap); err != nil {
-		return false, err
+		return nil, err
 	}
 	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
 	var completed []coverage.Span
 	for isWaiting := true; isWaiting; {
 		runs, err := reader.runs(ctx, step.Start, Coverage{})
 		if err != nil {
-			return false, err
+			return nil, err
 		}
 		completed, isWaiting = nil, false
 		for _, run := range runs {
@@ -242,24 +266,29 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			case !gap.Overlaps(x):
 			case run.Status == RunStatusCompleted:
 				completed = append(completed, x)
-			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > leastStuck:
-				return false, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > target.stuckAfter():
+				return nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
 				isWaiting = true
 				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
 				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
-					return false, err
+					return nil, err
 				}
 			}
 		}
 	}
-	if len(gap.Without(completed)) == 0 {
-		return true, r.save(step, RepairCovered, "covered since the plan was made")
+	if rest = gap.Without(completed); len(rest) == 0 {
+		return nil, nil
 	}
-	return false, r.checkFailures(ctx, target)
+	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
+	if step.Rows == RowsAsScheduled && r.export.choosing() == coverage.ByAge && isOld {
+		return nil, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+	}
+	return rest, r.checkFailures(ctx, target)
 }
 
-// waitForBackfills waits for the backfills of a time that are under way.
+// waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since
+// another operator may have waited for the same one, and looks again.
 func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span) error {
 	for b, err := range r.client.Backfills.All(ctx, exportID, nil, r.options...) {
 		switch {
@@ -278,6 +307,10 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		if _, isOver := errors.AsType[*BackfillError](err); err != nil && !isOver {
 			return err
 		}
+		if !watch.Sleep(ctx, httptry.Jitter(r.pace.MaxInterval, r.pace.MaxInterval, 1, httptry.Random())) {
+			return context.Cause(ctx)
+		}
+		return r.waitForBackfills(ctx, exportID, gap)
 	}
 	return nil
 }
@@ -296,44 +329,43 @@ func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error
 		}
 	}
 	if failed >= coverage.PauseAfter-1 && !target.Paused {
-		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: remove the cause first (Run.LatestError)",
-			failed, len(window))
+		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: remove the cause (Run.LatestError), "+
+			"and repair when newer runs have completed, or while the export is paused", failed, len(window))
 	}
 	return nil
 }
 
-// request requests the backfill of a step. It waits while the service has too many backfills under way.
-func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *RepairStep) error {
-	bounds, err := r.export.BackfillRange(step.Start, step.End)
+// request requests the backfill of a part of a step.
+func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *RepairStep, part coverage.Span) error {
+	bounds, err := r.export.BackfillRange(part.Start, part.End)
 	if err != nil {
+		return errtext.Errorf("a part of this time was exported since the plan, so plan again: %v", err)
+	}
+	step.Ticket, step.BegunAt = nil, r.now()
+	if err := r.save(step, RepairBegun, ""); err != nil {
 		return err
 	}
-	for {
-		step.BegunAt = r.now()
-		if err := r.save(step, RepairBegun, ""); err != nil {
-			return err
-		}
-		o := &BackfillOptions{AcceptRowsByTimestamp: step.Rows != RowsAsScheduled}
-		ticket, err := r.client.BatchExports.Backfill(ctx, exportID, bounds, o, r.options...)
-		if ticket != nil {
-			step.Ticket = ticket
-			return r.save(step, RepairBegun, "")
-		}
-		if !errors.Is(err, ErrTooManyBackfills) {
-			step.BegunAt = time.Time{}
-			return errors.Join(err, r.save(step, RepairPlanned, ""))
-		}
-		if !watch.Sleep(ctx, r.pace.MaxInterval) {
-			return context.Cause(ctx)
-		}
+	o := &BackfillOptions{AcceptRowsByTimestamp: step.Rows != RowsAsScheduled}
+	if step.Ticket, err = r.client.BatchExports.Backfill(ctx, exportID, bounds, o, r.options...); step.Ticket != nil {
+		return r.save(step, RepairBegun, "")
 	}
+	step.BegunAt = time.Time{}
+	return errors.Join(err, r.save(step, RepairPlanned, ""))
 }
 
-// secondExport returns the paused export of a step, and makes it if necessary.
-func (r *repairer) secondExport(ctx context.Context, step *RepairStep) (*BatchExport, error) {
+// target returns the export of a step's backfill. It makes the paused second export if necessary.
+func (r *repairer) target(ctx context.Context, step *RepairStep) (*BatchExport, error) {
+	if step.Action != RepairSecondExport {
+		return r.export, nil
+	}
 	found, err := r.client.BatchExports.ByName(ctx, step.Export, r.options...)
-	if err == nil || !errors.Is(err, ErrNotFound) {
+	switch _, hasIntegration := r.export.Destination.Integration.Get(); {
+	case err == nil && found.prefix() != step.Prefix:
+		return nil, errtext.Errorf("the export %q has the prefix %q, not the plan's %q: rename it", found.Name, found.prefix(), step.Prefix)
+	case err == nil || !errors.Is(err, ErrNotFound):
 		return found, err
+	case !hasIntegration && isNil(r.selected.Credentials):
+		return nil, &InputError{Op: ops.BatchExportsCreate, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
 	}
 	request, err := r.export.second(*step, r.selected.Credentials)
 	if err != nil {
@@ -366,9 +398,8 @@ func (e *BatchExport) second(step RepairStep, credentials destination.Config) (B
 
 // String returns the plan with its results, and what is still not exported.
 func (r *RepairReport) String() string {
-	text := r.Plan.String()
-	if r.After != nil {
-		text += "\n\n" + r.After.String()
+	if r.After == nil {
+		return r.Plan.String()
 	}
-	return text
+	return r.Plan.String() + "\n\n" + r.After.String()
 }

@@ -120,7 +120,7 @@ func TestRepairPlanWithoutCredentials(t *testing.T) {
 		old := hogapitest.Export{Name: "lake", DestinationType: "S3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/", "aws_secret_access_key": "hidden"}}
 		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithEra(hogapitest.E2))
 		plan := b.plan(t, nil)
-		require.Equal(t, []string{"file_download by_timestamp 1 left_to_you"}, brief(plan))
+		require.Equal(t, []string{"file_download as_scheduled 1 left_to_you"}, brief(plan))
 		assert.JSONEq(t, `{"name": "lake (repair of 2026-11-20T06:00:00Z)", "model": "events", "interval": "hour", "paused": true, "filters": null, "destination": {"type": "S3", "integration": null,
 			"config": {"bucket_name": "b", "region": "r", "prefix": "p/repair-2026-11-20T060000Z/", "aws_access_key_id": "", "aws_secret_access_key": ""}}}`, string(plan.Steps[0].Request))
 		assert.Contains(t, plan.String(), "instead of the download from 2026-11-20 06:00: create this paused export")

@@ -62,6 +62,15 @@ type growingSource interface {
 	hasGrown(from string) bool // its first files alone have this name
 }
 
+// growing returns the source of files under the name of a source, or nil if the source is a sorted one, or one of
+// several.
+func growing(s Source) growingSource {
+	if read, ok := unwrap[growingSource](s); ok && s.Name() == read.Name() {
+		return read
+	}
+	return nil
+}
+
 // unwrap finds a source of some type, in the source itself or in the sources that it wraps.
 func unwrap[T any](s Source) (found T, ok bool) {
 	if found, ok = s.(T); ok {
@@ -147,15 +156,36 @@ func notesOf(ctx context.Context) *sourceNotes {
 // error makes the record a reject. The mapping does not get bad records. The maps and raw bytes of an event are
 // valid until the mapping returns for the next event.
 func MapSource(source Source, mapping func(Event) ([]Event, error)) Source {
-	return mapSource{source, mapping}
+	return mapSource{"", source, mapping}
+}
+
+// MapSourceAs is [MapSource] with a text that names the mapping and its settings, such as "without visits of
+// employees". The text is part of the source's name, so an import does not resume with another mapping.
+func MapSourceAs(settings string, source Source, mapping func(Event) ([]Event, error)) Source {
+	return mapSource{settings, source, mapping}
 }
 
 type mapSource struct {
-	source  Source
-	mapping func(Event) ([]Event, error)
+	settings string
+	source   Source
+	mapping  func(Event) ([]Event, error)
 }
 
-func (s mapSource) Name() string { return s.source.Name() }
+func (s mapSource) Name() string { return s.prefix() + s.source.Name() }
+
+func (s mapSource) prefix() string {
+	if s.settings == "" {
+		return ""
+	}
+	return s.settings + ": "
+}
+
+// hasGrown implements growingSource.
+func (s mapSource) hasGrown(from string) bool {
+	from, isSame := strings.CutPrefix(from, s.prefix())
+	read := growing(s.source)
+	return isSame && read != nil && read.hasGrown(from)
+}
 
 func (s mapSource) Unwrap() Source { return s.source }
 

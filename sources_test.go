@@ -289,6 +289,52 @@ func TestWrappedFilesAreRecognized(t *testing.T) {
 }
 
 // A wrapped file is neither the import's reject file nor its checkpoint.
+// A source with a mapping continues when files are added, under the same settings. One that has read all files before
+// its first event does not.
+func TestFilesAreAddedToAMappedSource(t *testing.T) {
+	t.Parallel()
+	const lines = `{"event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:0%dZ"}` + "\n"
+	dir := t.TempDir()
+	var paths []string
+	for i := range 2 {
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("%d.jsonl", i)))
+		require.NoError(t, os.WriteFile(paths[i], fmt.Appendf(nil, lines, i), 0o600))
+	}
+	same := func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
+	as := func(settings string, paths ...string) hogapi.Source {
+		return hogapi.MapSource(hogapi.MapSourceAs(settings, hogapi.JSONLinesFile(paths...), same), same)
+	}
+	other := func(s hogapi.Source) hogapi.Source {
+		return hogapi.MapSource(hogapi.SourceFunc("other "+s.Name(), s.Events), same)
+	}
+	for name, c := range map[string]struct {
+		before, after hogapi.Source
+		isRefused     bool
+	}{
+		"with the same settings":  {as("a", paths[0]), as("a", paths...), false},
+		"without settings":        {as("", paths[0]), as("", paths...), false},
+		"with other settings":     {as("a", paths[0]), as("b", paths...), true},
+		"with settings, later":    {as("", paths[0]), as("a", paths...), true},
+		"without settings, later": {as("a", paths[0]), as("", paths...), true},
+		"of another source":       {other(as("a", paths[0])), other(as("a", paths...)), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			options := &hogapi.ImportOptions{ID: "i", Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.TempDir(), "ckpt"))}
+			_, err := server.Client(t).Import(t.Context(), c.before, options)
+			require.NoError(t, err)
+			_, err = server.Client(t).Import(t.Context(), c.after, options)
+			if c.isRefused {
+				require.ErrorContains(t, err, "begun with the source")
+				return
+			}
+			require.NoError(t, err)
+			assert.Equal(t, 2, server.Ledger().Unique())
+		})
+	}
+}
+
 func TestWrappedFilesAreNotWrittenTo(t *testing.T) {
 	t.Parallel()
 	for name, wrap := range wrappings {

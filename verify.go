@@ -220,6 +220,8 @@ func ask[T any](ctx context.Context, c *Client, q verify.Query, name string, mos
 	return answer.Whole(most)
 }
 
+const queryPath = "/query/"
+
 // queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
 const queryTry = time.Minute
 

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"regexp"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/survey"
 )
 
 // CheckOptions are the options of [Check].
@@ -21,9 +23,15 @@ type CheckOptions struct {
 	// Client counts the events that its project has on the days of the files. It needs a personal API key with the
 	// scope query:read. By default, they are not counted.
 	Client *hogapi.Client
+	// Web predicts what web analytics will show, as [WebAnalytics] does, of the events that would be sent. The default is
+	// no prediction.
+	Web *WebAnalyticsOptions
 	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
 	// times are local. The default is no test.
 	Test RecordTest
+	// Links are the options of the links that the import is to have: the report then says which persons come out of
+	// more than one id. Ids are sorted on disk, in the folder for temporary files. By default, no links are planned.
+	Links *LinksOptions
 }
 
 // RecordTest examines records, and reports in a text.
@@ -44,12 +52,14 @@ type CheckReport struct {
 	Kept        map[string]int64 `json:"kept,omitempty"`     // keys of records that stay properties of the same name; of many, the first 1,000
 	Examples    []Conversion     `json:"examples,omitempty"` // the first records with events of different names or kinds of ids: three, and up to two more for the ids
 	Zone        string           `json:"zone"`
-	OldestLocal time.Time        `json:"oldest_local"`   // Oldest in Zone
-	NewestLocal time.Time        `json:"newest_local"`   // Newest in Zone
-	Test        string           `json:"test,omitempty"` // the report of CheckOptions.Test
-	Hours       float64          `json:"hours"`          // that the import takes at its rate, if nothing slows it down; 0: unpaced
-	Held        []HeldDay        `json:"held,omitempty"` // the days in which the project has events
-	CutFrom     string           `json:"cut,omitempty"`  // see Cut
+	OldestLocal time.Time        `json:"oldest_local"`    // Oldest in Zone
+	NewestLocal time.Time        `json:"newest_local"`    // Newest in Zone
+	Test        string           `json:"test,omitempty"`  // the report of CheckOptions.Test
+	Hours       float64          `json:"hours"`           // that the import takes at its rate, if nothing slows it down; 0: unpaced
+	Held        []HeldDay        `json:"held,omitempty"`  // the days in which the project has events
+	CutFrom     string           `json:"cut,omitempty"`   // see Cut
+	Links       *LinksReport     `json:"links,omitempty"` // with CheckOptions.Links
+	Web         *WebReport       `json:"web,omitempty"`   // the prediction of CheckOptions.Web; nil if the check failed
 }
 
 // Where uuids come from.
@@ -89,25 +99,69 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	}
 	look := newInspector(o.Test)
 	inspected := format
+	var plan *LinksPlan
+	if o.Links != nil {
+		var err error
+		if plan, err = NewLinksPlan(o.Links); err != nil {
+			return CheckReport{}, err
+		}
+		defer func() { _ = plan.Close() }() // it holds temporary files only
+	}
 	inspected.Convert = func(record []byte) ([]hogapi.Event, error) {
 		events, err := format.Convert(record)
 		look.see(record, events, err)
+		for i := range events {
+			if plan != nil && err == nil {
+				plan.Add(&events[i])
+			}
+		}
 		return events, err
 	}
 	if format.Convert == nil {
 		inspected.Convert = nil // which is refused
 	}
-	check, err := hogapi.Check(ctx, hogapi.FileSource(inspected, paths...), o.Import)
+	check, web, err := CheckWeb(ctx, hogapi.FileSource(inspected, paths...), o.Import, o.Web)
 	r := look.report(check)
+	r.Web = web
 	r.Format, r.Zone = format.Name, o.Zone.String()
 	r.OldestLocal, r.NewestLocal = r.Oldest.In(o.Zone), r.Newest.In(o.Zone)
 	r.Hours = hours(r.Good, o.Import.Rate)
+	if plan != nil && ctx.Err() == nil {
+		links, failed := plan.Report(ctx)
+		r.Links, err = &links, errors.Join(err, failed)
+	}
 	if err != nil || o.Client == nil || r.Good == 0 {
 		return r, err
 	}
 	r.Held, err = Held(ctx, o.Client, r.CheckReport)
 	r.CutFrom = r.Cut()
 	return r, err
+}
+
+// CheckWeb is hogapi.Check for any source, with a prediction of what web analytics will show of the events that would be
+// sent. If web is nil, there is no prediction. With an error there is one only if the whole source was read, as after
+// too many rejects.
+func CheckWeb(ctx context.Context, source hogapi.Source, options *hogapi.ImportOptions, web *WebAnalyticsOptions) (hogapi.CheckReport, *WebReport, error) {
+	if web == nil {
+		report, err := hogapi.Check(ctx, source, options)
+		return report, nil, err
+	}
+	w := NewWebAnalytics(web)
+	feed := newWebFeed(w)
+	report, err := hogapi.Check(survey.Watched(ctx, func(event any, isCopy bool) {
+		if ev, ok := event.(*hogapi.Event); ok && !isCopy {
+			feed.add(ev)
+		}
+	}), source, options)
+	feed.end()
+	if _, isStop := errors.AsType[*hogapi.StopError](err); err != nil && !isStop {
+		return report, nil, errors.Join(err, w.Close())
+	}
+	predicted, failed := w.Report(ctx)
+	if failed != nil {
+		return report, nil, errors.Join(err, fmt.Errorf("predicting web analytics: %w", failed))
+	}
+	return report, &predicted, err
 }
 
 // hours is how long events take at a rate.

@@ -3,7 +3,20 @@
 // any table by a map of its columns.
 //
 //	source := formats.Sorted(hogapi.FileSource(amplitude.Format(nil), "export.zip"), "work")
-//	receipt, err := client.Import(ctx, hogapi.Concat(formats.Links(source), source), options)
+//	receipt, err := client.Import(ctx, hogapi.Concat(formats.LinksWith(source, nil), formats.WithoutMerges(source)), options)
+//
+// # Sessions
+//
+// PostHog's web analytics (visitors, views, sessions, bounce rate, entry pages, channels, countries) shows only
+// events with a $session_id, and so does each number per session. Insights, funnels and retention do not need it.
+// The formats set it where the vendor's own session tells when it began. For other vendors, and for those that have
+// no sessions, [Sessions] makes them of the silence between events. [SessionID] makes the id of any other session.
+//
+// PostHog wants a UUID of version 7. Its time must not be after the first event of the session, and less than 24
+// hours before the last one. So a vendor's session of more than 24 hours is cut after each 24 hours. An event before
+// the start of its own session has none: an id with an earlier time would tear it from the events that follow, which
+// are converted without it. This happens where the clock of a device is wrong and the vendor has corrected the
+// event's time but not the session's. Events that the vendor makes on its server or in bulk have none either.
 //
 // [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
 package formats
@@ -29,3 +42,14 @@ func (p PersonProperties) Check() error {
 	}
 	return errors.New("PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
 }
+
+// MappingVersion is the version of the way in which the formats of vendors make events of records. It is in the
+// options of these formats, so it is in the checkpoint of an import. A release with another version refuses to
+// continue the import, since half of its history would have other properties: finish it with the release that
+// began it. Events have the same uuids in all versions, so a finished import can still be verified. JSON lines,
+// [generic] and posthogexport have no version, since they keep events as they are.
+//
+// Version 1 had neither sessions nor the properties of PostHog's web analytics.
+//
+// [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
+const MappingVersion = 2

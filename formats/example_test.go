@@ -15,6 +15,16 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
+// The library in an event tells whether a visitor's browser or a server has sent it.
+func ExampleIsOfServer() {
+	for _, lib := range []string{"analytics.js", "analytics-python"} {
+		fmt.Println(lib, formats.IsOfServer(hogapi.Event{Name: "visit", Properties: map[string]any{"$lib": lib}}))
+	}
+	// Output:
+	// analytics.js false
+	// analytics-python true
+}
+
 // Files that are not in the order of their events are sorted, and the ids of a person are joined
 // before their events come.
 func Example() {
@@ -91,6 +101,44 @@ func ExampleCheck() {
 	// kept: map[plan:3]
 }
 
+// Events of a vendor without sessions get them: half an hour of silence ends one.
+func ExampleSessions() {
+	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	rows := func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
+		for i, minute := range []int{0, 29, 60} { // in the order of time
+			if place := int64(i + 1); place > after.Offset {
+				at := start.Add(time.Duration(minute) * time.Minute)
+				events = append(events, hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at, Position: hogapi.Position{Offset: place}})
+			}
+		}
+		return events, hogapi.Position{Offset: 3}, nil
+	}
+	source := formats.Sessions(hogapi.PagedSource("visits", rows), &formats.SessionOptions{
+		OnEnd: func(c formats.SessionCounts) { fmt.Println(c.Sessions, "sessions of", c.Events, "events") },
+	})
+	for ev, err := range source.Events(context.Background(), hogapi.Position{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println(ev.Timestamp.Format(time.TimeOnly), string(ev.RawProperties))
+	}
+	// Output:
+	// 12:00:00 {"$session_id":"018f3406-9e00-7df3-bc24-ca6e1a7c2d4b"}
+	// 12:29:00 {"$session_id":"018f3406-9e00-7df3-bc24-ca6e1a7c2d4b"}
+	// 13:00:00 {"$session_id":"018f343d-8c80-7df3-bc24-ca6e1a7c2d4b"}
+	// 2 sessions of 3 events
+}
+
+// A session of a tool of one's own gets an id that PostHog's web analytics counts.
+func ExampleSessionID() {
+	start := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	ev := hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: start.Add(time.Minute), Properties: map[string]any{
+		"$session_id": formats.SessionID(start, "device-1", "session-7").String(),
+	}}
+	fmt.Println(ev.Properties["$session_id"])
+	// Output: 018f3406-9e00-79e4-8d7c-07a3d0628443
+}
+
 // A source that is not one of files is checked by hogapi.Check, and the project is asked
 // afterwards.
 func ExampleHeld() {
@@ -120,4 +168,24 @@ func ExampleHeld() {
 		fmt.Printf("%s: the project has %d, the table has %d\n", day.Day, day.Project, day.Files)
 	}
 	// Output: 2024-05-01: the project has 1, the table has 1
+}
+
+// Before an import, the numbers of web analytics are compared with the vendor's own charts.
+func ExampleWebAnalytics() {
+	web := formats.NewWebAnalytics(nil)
+	at := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	for i, page := range []string{"/", "/pricing"} {
+		web.Add(&hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at.Add(time.Duration(i) * time.Minute), Properties: map[string]any{
+			"$session_id": "018f3406-9e00-7000-8000-000000000001", "$current_url": "https://shop.example" + page, "$referring_domain": "www.google.com",
+		}})
+	}
+	report, err := web.Report(context.Background())
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, m := range report.Months {
+		fmt.Println(m.Month, m.Visitors, "visitor", m.Views, "views", m.Sessions, "session", m.Bounces, "bounces", m.AverageSeconds, "seconds", m.Channels, m.Entries, m.Exits)
+	}
+	// Output:
+	// 2024-05 1 visitor 2 views 1 session 0 bounces 60 seconds map[Organic Search:1] map[/:1] map[/pricing:1]
 }

@@ -2,3 +2,13 @@ package formats
 
 // SetMemory sets how many bytes are sorted in memory at once.
 func (s *SortedSource) SetMemory(bytes int) { s.memory = bytes }
+
+// NewWebAnalyticsOf returns a WebAnalytics that has so many sessions in memory.
+func NewWebAnalyticsOf(sessions int) *WebAnalytics {
+	w := NewWebAnalytics(nil)
+	w.fold.most = sessions
+	return w
+}
+
+// EachMember is for the tests.
+var EachMember = eachMember

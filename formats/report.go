@@ -46,6 +46,9 @@ func (r CheckReport) String() string {
 		}
 	}
 	r.held(&b)
+	if r.Links != nil {
+		fmt.Fprintf(&b, "%s\n", r.Links)
+	}
 	fmt.Fprintf(&b, "to import: %d events of about %d persons", r.Good, r.Persons)
 	if r.Hours > 0 {
 		fmt.Fprintf(&b, ", %.1f hours at the chosen rate", r.Hours)

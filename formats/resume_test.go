@@ -115,6 +115,14 @@ func TestEveryCombinationResumes(t *testing.T) {
 			}
 		}
 	}
+	sessions := func(dir string, step func()) hogapi.Source {
+		return formats.Sessions(around["Sorted"]("a", file(pathA))(dir, step), nil)
+	}
+	plans["Sessions of Sorted"] = sessions
+	plans["Links of Sessions of Sorted"] = around["Links"]("a", sessions)
+	plans["Concat: FileSource, Sessions of Sorted"] = func(dir string, step func()) hogapi.Source {
+		return hogapi.Concat(file(pathB)(dir, step), sessions(dir, step))
+	}
 	for name, p := range plans {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

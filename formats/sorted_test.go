@@ -66,7 +66,7 @@ func someOrders(n int) string {
 		default:
 			id := ""
 			if random.IntN(2) == 0 {
-				id = fmt.Sprintf(`"id":%q,`, uuid.NewSHA1(uuid.NameSpaceURL, []byte(fmt.Sprint(i))))
+				id = fmt.Sprintf(`"id":%q,`, uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i)))
 			}
 			at := longAgo.Add(time.Duration(random.IntN(1e6)) * time.Millisecond)
 			line = fmt.Sprintf(`{%s"who":"u%d","at":%q,"items":%d,"n":1.50}`, id, random.IntN(5), at.Format(time.RFC3339Nano), random.IntN(3))

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"path/filepath"
 	"slices"
@@ -21,10 +22,16 @@ import (
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/formats/heap"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/matomo"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/pendo"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/formats/snowplow"
+	"github.com/hogapi/hogapi/formats/umami"
+	"github.com/hogapi/hogapi/formats/warehouse"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -43,6 +50,9 @@ func BenchmarkConvert(b *testing.B) {
 	for name, format := range vendorFormats {
 		run(name, name, format())
 	}
+	for name, format := range rowFormats {
+		b.Run(name, func(b *testing.B) { formattest.Benchmark(b, format(), fixtures(b, name)) })
+	}
 	run("generic", "amplitude", table)
 	run("mixpanel in local time", "mixpanel", mixpanel.Format(&mixpanel.Options{Zone: zone}))
 }
@@ -56,8 +66,18 @@ var vendorFormats = map[string]func() hogapi.Format{
 	"segment":       func() hogapi.Format { return segment.Format(&segment.Options{GroupType: "company"}) },
 }
 
+// rowFormats are the formats of vendors with fixtures of rows, by their folders.
+var rowFormats = map[string]func() hogapi.Format{
+	"heap":      func() hogapi.Format { return heap.Format(nil) },
+	"matomo":    func() hogapi.Format { return matomo.Format(&matomo.Options{Goals: true, Personless: true}) },
+	"pendo":     func() hogapi.Format { return pendo.Format(nil) },
+	"snowplow":  func() hogapi.Format { return snowplow.Format(&snowplow.Options{HasNames: true}) },
+	"umami":     func() hogapi.Format { return umami.Format(nil) },
+	"warehouse": func() hogapi.Format { return warehouse.Segment(nil, nil) },
+}
+
 // fixtures are the records of a vendor's tests.
-func fixtures(t *testing.T, vendor string) (records [][]byte) {
+func fixtures(t testing.TB, vendor string) (records [][]byte) {
 	t.Helper()
 	paths, err := filepath.Glob(filepath.Join(vendor, "testdata", "*.jsonl"))
 	require.NoError(t, err)
@@ -71,7 +91,9 @@ func fixtures(t *testing.T, vendor string) (records [][]byte) {
 // A record makes the same events after any other record.
 func TestNothingIsCarriedToTheNextRecord(t *testing.T) {
 	t.Parallel()
-	for name, format := range vendorFormats {
+	all := maps.Clone(vendorFormats)
+	maps.Copy(all, rowFormats)
+	for name, format := range all {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
 			records := append(fixtures(t, name), []byte(`{}`), []byte(`{"event":"$identify","distinct_id":"b","timestamp":"2024-01-01T00:00:00Z","properties":{}}`))

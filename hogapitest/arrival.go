@@ -59,7 +59,7 @@ func (p *Project) MoveEvents(importID string, n int, by time.Duration) []uuid.UU
 }
 
 // AddEvent adds an event that queries see, although no request to capture sent it. It uses the UUID, Event,
-// DistinctID, Time and Properties of e.
+// DistinctID, Time, CreatedAt and Properties of e.
 func (p *Project) AddEvent(e StoredEvent) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -68,5 +68,5 @@ func (p *Project) AddEvent(e StoredEvent) {
 	}
 	added := &event{uuid: or(e.UUID, uuid.New()), name: e.Event, distinctID: e.DistinctID, at: or(e.Time, p.server.now()), properties: e.Properties}
 	added.job = asText(added.special()[importID])
-	p.server.table.add(p.id, added, false)
+	p.server.table.add(p.id, added, or(e.CreatedAt, p.server.now()), false)
 }

@@ -7,6 +7,7 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -233,16 +234,16 @@ func TestCallsPrintNoKey(t *testing.T) {
 	assert.Equal(t, "Bearer "+hogapitest.DefaultPersonalKey, calls[0].Header.Get("Authorization"))
 	assert.Equal(t, "3", calls[0].Query.Get("limit"))
 	assert.Equal(t, "dashboards.list GET /api/projects/12345/dashboards/: 200", calls[0].String())
-	printed := ""
+	var printed strings.Builder
 	for _, verb := range []string{"%v", "%+v", "%#v", "%s", "%q", "%x", "%d"} {
-		printed += fmt.Sprintf(verb, calls) + fmt.Sprintf(verb, &calls[1]) + fmt.Sprintf(verb, struct{ C hogapitest.Call }{calls[1]})
+		printed.WriteString(fmt.Sprintf(verb, calls) + fmt.Sprintf(verb, &calls[1]) + fmt.Sprintf(verb, struct{ C hogapitest.Call }{calls[1]}))
 	}
 	encoded, err := calls[0].MarshalJSON()
 	require.NoError(t, err)
-	printed += string(encoded)
-	assert.NotContains(t, printed, "phx_")
-	assert.NotContains(t, printed, "phc_")
-	assert.NotContains(t, printed, fmt.Sprintf("%x", "phx_"))
+	printed.WriteString(string(encoded))
+	assert.NotContains(t, printed.String(), "phx_")
+	assert.NotContains(t, printed.String(), "phc_")
+	assert.NotContains(t, printed.String(), fmt.Sprintf("%x", "phx_"))
 }
 
 func TestManyAtOnce(t *testing.T) {

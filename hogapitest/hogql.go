@@ -43,7 +43,7 @@ type hogQuery struct {
 }
 
 // hogColumns are the columns of events that the fake has, in addition to their properties.
-var hogColumns = []string{"uuid", "event", "timestamp", "distinct_id", "properties"}
+var hogColumns = []string{"uuid", "event", "timestamp", "created_at", "distinct_id", "properties"}
 
 type hogError struct{ code, detail string }
 

@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"cmp"
+	"crypto/md5"
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
@@ -57,6 +58,15 @@ var hogFunctions = map[string]hogFunction{
 		}
 		return n
 	}},
+	"countIf": {least: 1, most: 1, fold: func(rows iter.Seq[hogKey]) any {
+		n := 0.0
+		for row := range rows {
+			if row[0] == true {
+				n++
+			}
+		}
+		return n
+	}},
 	"uniqExact": {least: 1, most: len(hogKey{}), fold: func(rows iter.Seq[hogKey]) any {
 		seen := map[hogKey]bool{}
 		for row := range rows {
@@ -98,6 +108,17 @@ var hogFunctions = map[string]hogFunction{
 	"toString": {least: 1, most: 1, apply: func(a hogArgs) any { return fmt.Sprint(shownHog(a.list[0])) }},
 	"replaceAll": {least: 3, most: 3, apply: func(a hogArgs) any {
 		return strings.ReplaceAll(hogArg[string](a, 0), hogArg[string](a, 1), hogArg[string](a, 2))
+	}},
+	"concat": {least: 2, most: math.MaxInt, apply: func(a hogArgs) any {
+		var text strings.Builder
+		for i := range a.list {
+			text.WriteString(hogArg[string](a, i))
+		}
+		return text.String()
+	}},
+	"MD5": {least: 1, most: 1, apply: func(a hogArgs) any {
+		sum := md5.Sum([]byte(hogArg[string](a, 0)))
+		return string(sum[:])
 	}},
 	"substring": {least: 3, most: 3, apply: func(a hogArgs) any {
 		text := hogArg[string](a, 0)

@@ -30,6 +30,7 @@ type StoredEvent struct {
 	DistinctID string
 	Timestamp  string          // as it was sent
 	Time       time.Time       // as the service took it
+	CreatedAt  time.Time       // only for AddEvent: when it arrived; now, where it is zero
 	Properties json.RawMessage // on v1 with the service's own
 	Raw        json.RawMessage // the event's own bytes, as they were sent
 	Historical bool            // as stored: younger than 48 hours clears it

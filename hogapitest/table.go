@@ -26,6 +26,7 @@ type eventTable struct {
 type tableRow struct {
 	id         uuid.UUID
 	at         time.Time // UTC, whole microseconds
+	created    time.Time // when it arrived
 	key        cellKey
 	name, who  int32
 	job        int32
@@ -35,8 +36,8 @@ type tableRow struct {
 // cellKey is where a row is found: no query looks into cells that it cannot want.
 type cellKey struct{ project, day int32 }
 
-func (t *eventTable) add(project string, e *event, compact bool) {
-	r := tableRow{id: e.uuid, key: cellKey{project: t.text(project)}, name: t.text(e.name), who: t.text(e.distinctID), job: t.text(e.job)}
+func (t *eventTable) add(project string, e *event, created time.Time, compact bool) {
+	r := tableRow{id: e.uuid, created: created.UTC(), key: cellKey{project: t.text(project)}, name: t.text(e.name), who: t.text(e.distinctID), job: t.text(e.job)}
 	if !compact {
 		r.properties = e.properties
 	}
@@ -151,6 +152,8 @@ func (t *eventTable) column(zone *time.Location) func(name string, row int32) an
 			return t.texts[r.who]
 		case "timestamp":
 			return r.at.In(zone)
+		case "created_at":
+			return r.created.In(zone)
 		case "properties": // JSON as text
 			return cmp.Or(string(r.properties), "{}")
 		case "properties." + importID:

@@ -71,14 +71,16 @@ func start(t *testing.T) *server {
 }
 
 // readFiles reads files, so that Go's test cache depends on them: it does not see the files that a child process reads.
-func readFiles(t *testing.T, pattern string) {
+func readFiles(t *testing.T, patterns ...string) {
 	t.Helper()
-	files, err := filepath.Glob(pattern)
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	for _, file := range files {
-		_, err := os.ReadFile(file)
+	for _, pattern := range patterns {
+		files, err := filepath.Glob(pattern)
 		require.NoError(t, err)
+		require.NotEmpty(t, files)
+		for _, file := range files {
+			_, err := os.ReadFile(file)
+			require.NoError(t, err)
+		}
 	}
 }
 

@@ -29,11 +29,7 @@ import (
 
 // A real Prometheus scrapes hogimport while it imports, through an outage, and loads the alerts of the recipe.
 func TestPrometheusScrapesHogimport(t *testing.T) {
-	for _, tool := range []string{"prometheus", "promtool"} {
-		if _, err := exec.LookPath(tool); err != nil {
-			t.Skip("needs Debian's prometheus")
-		}
-	}
+	needPrometheus(t)
 	readFiles(t, "../cmd/hogimport/internal/*/*.go")
 	service := hogapitest.New()
 	t.Cleanup(service.Close)
@@ -51,7 +47,7 @@ func TestPrometheusScrapesHogimport(t *testing.T) {
 	p.wait(t, `rate(hogimport_sent_bytes_total[10s]) > 0`)
 	p.wait(t, `hogimport_failing_since_seconds == 0`)
 	p.wait(t, `hogimport_requests_total > 3`)
-	p.checkTypes(t)
+	p.checkTypes(t, "hogimport_", "ImportFailing", "ImportRejects")
 
 	text := fetch(t, metrics)
 	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
@@ -63,6 +59,15 @@ func TestPrometheusScrapesHogimport(t *testing.T) {
 	require.Equal(t, 3998, service.Ledger().Unique())
 	last := p.value(t, `max_over_time(hogimport_records_acknowledged[1m])`)
 	require.LessOrEqual(t, last, 3998.0)
+}
+
+func needPrometheus(t *testing.T) {
+	t.Helper()
+	for _, tool := range []string{"prometheus", "promtool"} {
+		if _, err := exec.LookPath(tool); err != nil {
+			t.Skip("needs Debian's prometheus")
+		}
+	}
 }
 
 // outage returns a proxy to the service. It answers every batch with 503 until heal is called.
@@ -133,6 +138,7 @@ func alerts(t *testing.T) []byte {
 
 type prometheus struct{ api string }
 
+// startPrometheus starts a Prometheus that scrapes a program, with rules.
 func startPrometheus(t *testing.T, metrics, rules string) *prometheus {
 	t.Helper()
 	target, err := url.Parse(metrics)
@@ -212,8 +218,8 @@ func (p *prometheus) wait(t *testing.T, condition string) {
 	}
 }
 
-// checkTypes requires that the types that Prometheus recorded fit the names of the metrics, and that Prometheus knows both alerts.
-func (p *prometheus) checkTypes(t *testing.T) {
+// checkTypes requires that the types that Prometheus recorded fit the names of the metrics, and that Prometheus knows the alerts.
+func (p *prometheus) checkTypes(t *testing.T, prefix string, alerts ...string) {
 	t.Helper()
 	var metadata struct {
 		Data []struct{ Metric, Type, Help string }
@@ -221,7 +227,7 @@ func (p *prometheus) checkTypes(t *testing.T) {
 	require.NoError(t, json.Unmarshal(fetch(t, p.api+"/api/v1/targets/metadata"), &metadata))
 	seen := 0
 	for _, m := range metadata.Data {
-		if !strings.HasPrefix(m.Metric, "hogimport_") {
+		if !strings.HasPrefix(m.Metric, prefix) {
 			continue
 		}
 		seen++
@@ -235,7 +241,7 @@ func (p *prometheus) checkTypes(t *testing.T) {
 	require.GreaterOrEqual(t, seen, 10)
 
 	rules := string(fetch(t, p.api+"/api/v1/rules"))
-	for _, alert := range []string{"ImportFailing", "ImportRejects"} {
+	for _, alert := range alerts {
 		require.Contains(t, rules, fmt.Sprintf(`"name":%q`, alert))
 	}
 	require.NotContains(t, rules, `"health":"err"`)

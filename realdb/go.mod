@@ -7,6 +7,7 @@ require (
 	github.com/chdb-io/chdb-go v1.11.0
 	github.com/google/uuid v1.6.0
 	github.com/hogapi/hogapi v0.1.0
+	github.com/jackc/pgx/v5 v5.10.0
 	github.com/stretchr/testify v1.12.1
 	golang.org/x/tools v0.52.0
 )
@@ -16,11 +17,15 @@ require (
 	github.com/ebitengine/purego v0.8.2 // indirect
 	github.com/hashicorp/go-cleanhttp v0.5.2 // indirect
 	github.com/hashicorp/go-retryablehttp v0.7.8 // indirect
+	github.com/jackc/pgpassfile v1.0.0 // indirect
+	github.com/jackc/pgservicefile v0.0.0-20240606120523-5a60cdf6a761 // indirect
+	github.com/jackc/puddle/v2 v2.2.2 // indirect
 	github.com/klauspost/compress v1.20.3 // indirect
 	go.yaml.in/yaml/v3 v3.0.5 // indirect
 	golang.org/x/mod v0.42.0 // indirect
 	golang.org/x/sync v0.24.0 // indirect
 	golang.org/x/sys v0.49.0 // indirect
+	golang.org/x/text v0.29.0 // indirect
 	golang.org/x/time v0.16.0 // indirect
 )
 

@@ -158,7 +158,7 @@ func TestDockerfile(t *testing.T) {
 			copied = append(copied, rest)
 		}
 	}
-	goMod, err := os.ReadFile("go.mod")
+	goMod, err := os.ReadFile("../go.mod")
 	require.NoError(t, err)
 	require.Equal(t, "scratch", from[len(from)-1])
 	require.Contains(t, string(goMod), "\ngo "+strings.TrimPrefix(from[0], "golang:")+".", "the image has the module's Go")

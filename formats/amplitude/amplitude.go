@@ -26,6 +26,14 @@ type Options struct {
 	// KeepAll keeps the fields that are dropped otherwise, with the prefix $amplitude_, and user_properties as
 	// they were at each event.
 	KeepAll bool
+
+	// NoVisitorProfiles sends $process_person_profile false with the events that have no user_id, and no person
+	// properties: these visitors get no person profile. By default each device gets one.
+	NoVisitorProfiles bool
+
+	// LookUpIP sends $geoip_disable false with the events that have an ip_address, so that PostHog looks the address up.
+	// It replaces Amplitude's places by today's. By default nothing is looked up.
+	LookUpIP bool
 }
 
 // Why records are skipped.
@@ -42,7 +50,8 @@ func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	text := record.OptionsText(", ", record.PersonText(o.PersonProperties), record.Flag("keep sessions", o.KeepSessions),
-		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll))
+		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll), record.Flag("no visitor profiles", o.NoVisitorProfiles),
+		record.Flag("look up ip", o.LookUpIP))
 	return record.Format("amplitude", text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
@@ -55,19 +64,19 @@ func (s *converter) ID(isWhole bool) uuid.UUID {
 	if !isWhole {
 		return uuid.Nil
 	}
-	if own, err := record.ID("uuid", s.uuid); err == nil && own != "" {
+	if own, err := record.ID("uuid", s.row.Get("uuid")); err == nil && own != "" {
 		if id, ok := record.OwnUUID(own); ok {
 			return id
 		}
 		return derived("uuid", own)
 	}
-	insert, err := record.ID("$insert_id", s.insertID)
+	insert, err := record.ID("$insert_id", s.row.Get("$insert_id"))
 	if err != nil || insert == "" {
 		return uuid.Nil
 	}
-	device, err := record.ID("device_id", s.deviceID)
+	device, err := record.ID("device_id", s.row.Get("device_id"))
 	if err != nil || device == "" {
-		user, _ := record.ID("user_id", s.userID)
+		user, _ := record.ID("user_id", s.row.Get("user_id"))
 		return derived("user insert", user, insert)
 	}
 	return derived("insert", device, insert)

@@ -2,6 +2,8 @@ package amplitude
 
 import (
 	"fmt"
+	"strconv"
+	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -22,11 +24,11 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := record.ShortID("user_id", s.userID)
+	user, err := record.ShortID("user_id", s.row.Get("user_id"))
 	if err != nil {
 		return nil, err
 	}
-	device, err := record.ShortID("device_id", s.deviceID)
+	device, err := record.ShortID("device_id", s.row.Get("device_id"))
 	if err != nil {
 		return nil, err
 	}
@@ -48,25 +50,38 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if name == groupIdentify {
 		return s.groupRow(groups, at)
 	}
-	if err := s.readUser(); err != nil {
+	s.props.Policy = s.options.PersonProperties
+	hasNoProfile := user == "" && s.options.NoVisitorProfiles && name != identify
+	if hasNoProfile {
+		s.props.Policy = formats.PersonNone
+	}
+	if err := s.readUser(hasNoProfile); err != nil {
 		return nil, err
 	}
 	ev := hogapi.Event{Name: s.renamed(name), DistinctID: person, Timestamp: at, UUID: s.ID(true)}
-	if user != "" && device != "" && user != device {
+	switch {
+	case user == "":
+	case device == "" || device == user:
+		ev.UserIDs = []string{user} // so that formats.Links knows it as the id of a user
+	default:
 		ev.AnonymousID = device
 	}
 	generated := s.addGroups(groups, at)
-	ev.RawProperties = s.finish(name, device)
+	s.finish(&ev, name, device)
+	if hasNoProfile {
+		s.props.Add("$process_person_profile", []byte("false"))
+	}
+	ev.RawProperties = s.props.Finish("amplitude")
 	return append([]hogapi.Event{ev}, generated...), nil
 }
 
 // eventType is the name of the event. The error says why the record is skipped or rejected.
 func (s *converter) eventType() (string, error) {
-	name, err := record.ShortID("event_type", s.name)
+	name, err := record.ShortID("event_type", s.row.Get("event_type"))
 	switch {
 	case err != nil:
 		return "", err
-	case name == "" && s.merged != nil:
+	case name == "" && s.row.Get("merged_amplitude_id") != nil:
 		return "", hogapi.Skip(SkipMergedUsers)
 	case name == "":
 		return "", hogapi.Skip(SkipNoEventType)
@@ -81,6 +96,8 @@ func (s *converter) renamed(name string) string {
 	switch name {
 	case "[Amplitude] Page Viewed":
 		return "$pageview"
+	case "[Amplitude] Screen Viewed":
+		return "$screen"
 	case "[Amplitude] Element Clicked":
 		s.props.AddText("$event_type", "click")
 		return "$autocapture"
@@ -94,11 +111,11 @@ func (s *converter) renamed(name string) string {
 // when is the first of the record's times that can be read.
 func (s *converter) when() (time.Time, error) {
 	var first error
-	for _, raw := range [][]byte{s.eventTime, s.clientTime, s.receivedTime} {
-		at, err := record.Time(raw)
+	for _, field := range [...]string{"event_time", "client_event_time", "server_received_time"} {
+		at, err := record.Time(s.row.Get(field))
 		if err == nil {
 			if first != nil {
-				s.extra("event_time", s.eventTime)
+				s.extra("event_time", s.row.Get("event_time"))
 			}
 			return at, nil
 		}
@@ -109,15 +126,14 @@ func (s *converter) when() (time.Time, error) {
 	return time.Time{}, fmt.Errorf("event_time, client_event_time, server_received_time: %w", first)
 }
 
-func (s *converter) readUser() error {
-	if s.options.PersonProperties == formats.PersonNone {
-		return nil
+// readUser reads the properties of the user. They are kept as they are too where the event makes no profile.
+func (s *converter) readUser(isKept bool) error {
+	raw := s.row.Get("user_properties")
+	properties, isObject := object(raw)
+	if (!isObject || isKept) && !record.IsEmpty(raw) && !s.options.KeepAll && s.options.PersonProperties != formats.PersonNone {
+		s.extra("user_properties", raw)
 	}
-	properties, isObject := object(s.user)
 	if !isObject {
-		if !record.IsEmpty(s.user) && !s.options.KeepAll {
-			s.extra("user_properties", s.user)
-		}
 		return nil
 	}
 	if err := jsonb.Object(properties, s.visitUser); err != nil {
@@ -126,8 +142,8 @@ func (s *converter) readUser() error {
 	return nil
 }
 
-// finish adds the mapped fields, and makes the properties.
-func (s *converter) finish(name, device string) []byte {
+// finish adds the fields with names of PostHog.
+func (s *converter) finish(ev *hogapi.Event, name, device string) {
 	if s.alias != nil {
 		if name == identify { // PostHog would act on it
 			s.props.Keep(ownName("alias"), s.alias)
@@ -135,82 +151,73 @@ func (s *converter) finish(name, device string) []byte {
 			s.props.Add("alias", s.alias)
 		}
 	}
-	s.ids(device)
-	s.page()
-	s.location()
-	s.system()
-	if string(s.clientTime) != string(s.eventTime) {
-		s.extra("client_event_time", s.clientTime)
+	for _, field := range [...]string{"event_id", "session_id"} {
+		if raw := s.row.Get(field); string(raw) != "0" {
+			s.extra(field, raw)
+		}
 	}
-	return s.props.Finish("amplitude")
-}
-
-func (s *converter) ids(device string) {
-	s.extra("user_id", s.userID)
-	s.extra("device_id", s.deviceID)
 	if device != "" {
-		s.props.Add("$device_id", s.deviceID)
+		s.props.Add("$device_id", s.row.Get("device_id"))
 	}
-	if string(s.eventID) != "0" {
-		s.extra("event_id", s.eventID)
+	s.own.Add(&s.props, func(string, []byte) {}) // which keep their own names anyway
+	s.row.Add(&s.props, s.extra)
+	s.system()
+	s.page(ev.Name)
+	if client := s.row.Get("client_event_time"); string(client) != string(s.row.Get("event_time")) {
+		s.extra("client_event_time", client)
 	}
-	if string(s.sessionID) != "0" {
-		s.extra("session_id", s.sessionID)
+	if country := record.CountryCode(record.Text(s.row.Get("country"))); country != "" {
+		s.props.AddTextOfBoth("$geoip_country_code", country)
 	}
+	if s.options.LookUpIP && s.props.Get("$ip") != nil {
+		s.props.Add("$geoip_disable", []byte("false"))
+	}
+	s.session(ev, device)
 }
 
-// page sends the event properties of the page under PostHog's names too.
-func (s *converter) page() {
-	for _, m := range []struct {
-		value    []byte
-		to       string
-		isPerson bool
-	}{
-		{s.url, "$current_url", true},
-		{s.host, "$host", false},
-		{s.path, "$pathname", true},
-		{s.title, "title", false},
-		{s.height, "$viewport_height", false},
-		{s.width, "$viewport_width", false},
-		{s.text, "$el_text", false},
-		{s.referrer, "$referrer", true},
-		{s.referringDomain, "$referring_domain", true},
-	} {
-		if !record.IsEmpty(m.value) && s.props.Add(m.to, m.value) && m.isPerson {
-			s.props.AddPerson(m.to, m.value)
+// page adds the properties of a URL and of a referrer. Where the event has no campaign, or no referrer, those of the
+// user count: Amplitude's SDKs keep the newest there.
+func (s *converter) page(event string) {
+	s.props.AddPage(s.props.Get("$current_url"))
+	if len(s.campaign) > 0 && !s.props.HasCampaign() {
+		for _, m := range s.campaign {
+			s.props.AddBytes(m.Name, m.Value)
 		}
 	}
-}
-
-func (s *converter) location() {
-	for _, m := range []struct {
-		value    []byte
-		to, from string
-		isPerson bool
-	}{
-		{s.country, "$geoip_country_name", "country", true},
-		{s.city, "$geoip_city_name", "city", true},
-		{s.region, "$geoip_subdivision_1_name", "region", true},
-		{s.latitude, "$geoip_latitude", "location_lat", false},
-		{s.longitude, "$geoip_longitude", "location_lng", false},
-		{s.ip, "$ip", "ip_address", false},
-	} {
-		if m.isPerson {
-			s.movePerson(m.value, m.to, m.from)
-		} else {
-			s.move(m.value, m.to, m.from)
+	if s.props.Get("$referring_domain") == nil {
+		if s.referrer != nil {
+			s.props.Add("$referrer", s.referrer)
+		} else if event == "$pageview" && s.props.Get("$current_url") != nil {
+			s.props.AddText("$referrer", "$direct")
 		}
 	}
+	record.AddReferrer(&s.props.Object, s.props.Get("$referrer"))
 }
 
-// move sends a field under PostHog's name, or as one that is not mapped where an event property has
-// that name.
-func (s *converter) move(value []byte, to, from string) (isMoved bool) {
-	if record.IsEmpty(value) {
-		return false
+// isServer reports whether a row was sent by a server, through an API that is made for servers. A program on a
+// device that uses this API says on which platform it is.
+func (s *converter) isServer() bool {
+	library := record.Text(s.row.Get("library"))
+	return (strings.HasPrefix(library, "http/") || strings.HasPrefix(library, "batch/")) && record.IsEmpty(s.row.Get("platform"))
+}
+
+// session adds the session of an event. Its id carries the start in milliseconds, by the clock of the device. Amplitude
+// corrects the times of events where that clock is wrong by a minute or more, but not the id. Where the clock was ahead,
+// the start is corrected here by as much. Since the correction is not the same for all events of a session, the start
+// is then rounded down to an hour.
+func (s *converter) session(ev *hogapi.Event, device string) {
+	id, isNumber := record.Int(s.row.Get("session_id"))
+	if !isNumber || id <= 0 || s.isServer() {
+		return
 	}
-	if isMoved = s.props.Add(to, value); !isMoved {
-		s.extra(from, value)
+	if device == "" {
+		device = ev.DistinctID
 	}
-	return isMoved
+	start := time.UnixMilli(id)
+	if clock, err := record.Time(s.row.Get("client_event_time")); err == nil {
+		if ahead := clock.Sub(ev.Timestamp); ahead >= time.Minute {
+			start = start.Add(-ahead).Truncate(time.Hour)
+		}
+	}
+	s.props.AddSession(start, device, strconv.FormatInt(id, 10), ev.Timestamp)
 }

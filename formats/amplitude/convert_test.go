@@ -42,7 +42,7 @@ func TestOptions(t *testing.T) {
 	texts := map[string]bool{}
 	for _, o := range []amplitude.Options{
 		{}, {KeepSessions: true}, {Groups: true}, {KeepAll: true}, {PersonProperties: formats.PersonSet},
-		{PersonProperties: formats.PersonNone},
+		{PersonProperties: formats.PersonNone}, {NoVisitorProfiles: true}, {LookUpIP: true},
 	} {
 		text := amplitude.Format(&o).Options
 		assert.False(t, texts[text], text)
@@ -183,7 +183,7 @@ func TestSystems(t *testing.T) {
 		`"os_name":"ios","platform":"iOS","device_model":"iPad8,1"`:           {"iOS", "Tablet", nil, nil},
 		`"os_name":"windows","platform":"Windows","device_type":"A tablet"`:   {"Windows", "Desktop", nil, nil},
 		`"os_name":"Chrome","device_type":"Windows","os_version":"120"`:       {"Windows", "Desktop", 120., nil},
-		`"os_name":"Safari","device_type":"iPad","platform":"Web"`:            {"iOS", "Tablet", nil, nil},
+		`"os_name":"Safari","device_type":"iPad","platform":"Web"`:            {"iOS", "Tablet", nil, "Safari"},
 		`"os_name":"Chrome","device_type":"x","os_version":"0"`:               {"x", nil, 0., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":"9"`:               {"x", nil, 9., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":"09"`:              {"x", nil, "09", nil},

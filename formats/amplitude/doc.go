@@ -13,53 +13,115 @@
 //
 // # Mapping
 //
-//	Amplitude                                PostHog                             Remark
-//	event_type                               event                               [Amplitude] Page Viewed: $pageview;
-//	                                                                             [Amplitude] Element Clicked and
-//	                                                                             Changed: $autocapture with $event_type
-//	event_time, else client_event_time,      timestamp                           UTC, with its fraction
-//	else server_received_time
-//	user_id, else device_id                  distinct_id                         unless blank; a number by its digits
-//	uuid, else $insert_id of the device_id   uuid                                see below
-//	event_properties                         their own names and values          names on which PostHog acts, such as
-//	                                                                             $set: $amplitude_ and the name
-//	user_properties                          $set_once of their own names        see Options.PersonProperties; without
-//	                                                                             null and initial_… of "EMPTY"
-//	initial_referrer, initial_utm_source …   $initial_… in $set_once             the names that PostHog knows
-//	user_id                                  $amplitude_user_id
-//	device_id                                $amplitude_device_id, $device_id
-//	event_id, session_id                     $amplitude_event_id, …_session_id   unless 0
-//	$insert_id                               $amplitude_insert_id
-//	country, city, region                    $geoip_country_name, $geoip_city_name, $geoip_subdivision_1_name
-//	location_lat, location_lng               $geoip_latitude, $geoip_longitude
-//	ip_address                               $ip
-//	os_name, os_version on the web           $browser, $browser_version          a whole number as a number
-//	device_type on the web                   $os, $device_type                   iPhone and iPad: iOS
-//	os_name, os_version elsewhere            $os, $os_version, $device_type      ios: iOS
-//	device_manufacturer, device_model        $device_manufacturer, $device_model
-//	version_name                             $app_version
-//	[Amplitude] Page URL, Domain, Path,      $current_url, $host, $pathname,     the originals stay
-//	Title                                    title
-//	[Amplitude] Viewport Height, Width       $viewport_height, $viewport_width   the originals stay
-//	[Amplitude] Element Text                 $el_text                            the original stays
-//	referrer, referring_domain               $referrer, $referring_domain        of event_properties; the originals stay
-//	groups                                   $groups                             the first key of each type; if there are
-//	                                                                             more, all of them in $amplitude_groups
-//	group_properties                         $amplitude_group_properties         or $groupidentify: see below
-//	client_event_time                        $amplitude_client_event_time        where it differs from event_time
-//	$schema, $insert_key, data, data_type,   dropped                             see Options.KeepAll
-//	client_upload_time, processed_time,
-//	server_received_time, server_upload_time
-//	every other field, unless empty          $amplitude_ and the name            such as $amplitude_language;
-//	                                                                             amplitude_id: $amplitude_id
+//	field                                         PostHog                         of                remark
+//	event_type                                    event                                             names are below
+//	event_time                                    timestamp                                         UTC; else see below
+//	client_event_time                             $amplitude_client_event_time                      if not event_time
+//	uuid                                          uuid                                              see Identity
+//	$insert_id                                    $amplitude_insert_id            event
+//	user_id                                       distinct_id                                       unless blank
+//	user_id                                       $amplitude_user_id              event
+//	device_id                                     distinct_id                                       or the anonymous id
+//	device_id                                     $amplitude_device_id            event
+//	device_id                                     $device_id                                        unless blank
+//	event_id                                      $amplitude_event_id                               unless 0
+//	session_id                                    $session_id                                       see Sessions
+//	session_id                                    $amplitude_session_id                             unless 0
+//	event_properties                              …                                                 see below
+//	event_properties.alias                        alias                                             but in $identify
+//	event_properties.[Amplitude] Page Location    $current_url                    event and person
+//	event_properties.[Amplitude] Page URL         $current_url                    event and person  else
+//	event_properties.[Amplitude] Page Domain      $host                           event             else of the URL
+//	event_properties.[Amplitude] Page Path        $pathname                       event and person  else of the URL
+//	event_properties.[Amplitude] Page Title       title                           event
+//	event_properties.[Amplitude] Screen Name      $screen_name                    event
+//	event_properties.[Amplitude] Viewport Height  $viewport_height                event
+//	event_properties.[Amplitude] Viewport Width   $viewport_width                 event
+//	event_properties.[Amplitude] Element Text     $el_text                        event
+//	event_properties.referrer                     $referrer                       event and person  see Pages
+//	event_properties.referring_domain             $referring_domain               event and person  else of $referrer
+//	user_properties                               …                                                 person; without null
+//	user_properties.initial_…                     $initial_…                                        person, once
+//	user_properties.utm_…, gclid, …               utm_…, gclid, …                                   see Pages
+//	user_properties.referrer                      $referrer                                         see Pages
+//	groups                                        $groups                                           the first of a type
+//	groups                                        $amplitude_groups                                 all, of several
+//	group_properties                              $amplitude_group_properties                       see Groups
+//	country                                       $geoip_country_name             event and person
+//	country                                       $geoip_country_code                               of a known name
+//	city                                          $geoip_city_name                event and person
+//	region                                        $geoip_subdivision_1_name       event and person
+//	location_lat                                  $geoip_latitude                 event
+//	location_lng                                  $geoip_longitude                event
+//	ip_address                                    $ip                             event             see LookUpIP
+//	language                                      $amplitude_language             event
+//	language                                      $browser_language                                 or $locale: see below
+//	os_name                                       $browser                                          on the web
+//	os_name                                       $os                                               elsewhere
+//	os_version                                    $browser_version                                  on the web
+//	os_version                                    $os_version                                       elsewhere
+//	device_type                                   $os, $device_type                                 on the web
+//	device_type                                   $amplitude_device_type          event
+//	platform                                      $amplitude_platform             event
+//	device_manufacturer                           $device_manufacturer            event
+//	device_model                                  $device_model                                     not "Mac OS"
+//	device_family                                 $amplitude_device_family        event             also for $os
+//	library                                       $amplitude_library              event
+//	version_name                                  $app_version                    event
+//	merged_amplitude_id                           $amplitude_merged_amplitude_id  event
+//	$schema                                                                       dropped
+//	$insert_key                                                                   dropped
+//	client_upload_time                                                            dropped
+//	data                                                                          dropped
+//	data_type                                                                     dropped
+//	processed_time                                                                dropped
+//	server_received_time                                                          dropped
+//	server_upload_time                                                            dropped
+//	user_properties                                                               dropped
+//	uuid                                                                          dropped
 //
-// If an event property already has the name that a field is mapped to, the property stays, and the field gets
-// the name of a field without a mapping. The properties historical_migration and analytics_source are added.
-// The values that the table puts into $browser, $os, $device_type, $geoip_…_name, $current_url, $pathname,
-// $referrer and $referring_domain are sent as person properties too.
+// Fields that are not in the table are kept with the prefix $amplitude_, unless they are empty, such as
+// $amplitude_paying; amplitude_id is $amplitude_id. So are dropped fields with Options.KeepAll. If an event
+// property already has the name that a field is mapped to, the property stays, and the field gets the name of a
+// field without a mapping. Event properties in the table also keep their own names; names on which PostHog acts,
+// such as $set, get the prefix too. The properties historical_migration and analytics_source are added.
+//
+// Where event_time cannot be read, the time is that of client_event_time, and else that of server_received_time.
+//
+// Event types are names of events, but [Amplitude] Page Viewed is $pageview, [Amplitude] Screen Viewed is $screen,
+// and [Amplitude] Element Clicked and Changed are $autocapture with $event_type.
+//
+// User properties keep their names, and are sent with $set_once: see Options.PersonProperties. First touches that
+// PostHog knows, such as initial_referrer, get its names, such as $initial_referrer; "EMPTY" ones are left out. The
+// language is the code of the name that Amplitude has; outside of the web it is $locale. The id of a device is the
+// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version that is
+// a whole number is sent as a number.
 //
 // The name in os_name decides whether it is an operating system or a browser. For unknown names the platform
-// decides: an empty one, or Web, is the web.
+// decides: an empty one, or Web, is the web. Operating systems, browsers and kinds of devices have the names that
+// PostHog's own SDKs send, such as Mac OS X for Mac. A browser that is renamed is kept in $amplitude_os_name.
+// An export has no user agents.
+//
+// # Pages
+//
+// Where the event has no such property, $host, $pathname, utm_… and the ids of clicks on ads come from
+// $current_url. An event without any property of a campaign gets those that its user_properties have: Amplitude's
+// SDKs keep the newest campaign there. A $pageview with a URL, but without a referrer in event_properties and
+// user_properties, has the $referrer and $referring_domain "$direct", as PostHog's own.
+//
+// # Sessions
+//
+// PostHog's sessions, and all of its web analytics, count only events with a $session_id. It is made of session_id,
+// which is the start of a session in milliseconds, and of device_id: see formats.SessionID. It is the same however
+// files are cut. A session of more than 24 hours is cut, as PostHog does.
+//
+// These events have no session: those without a session_id, or with -1; those before the start of their session,
+// since PostHog would find them in no session; and those of servers, which have the library http/… or batch/… and no
+// platform. The two users of a device in one session are in one session here too.
+//
+// Amplitude corrects the time of an event where the clock of the device is wrong by a minute or more, but not
+// session_id. Where the clock was ahead, the start of the session is corrected here, and rounded down to an hour,
+// since the correction differs a little from one event to the next. It can cut a session at the full hour.
 //
 // # Identity
 //
@@ -70,6 +132,8 @@
 // can join the visitor before the login to the user. Each $identify that it makes is an event of its own, also
 // on PostHog's bill. Some devices have two users, even within a minute: Links leaves them out. Rows of
 // Amplitude's own $identify are sent as events of that name, and join no ids.
+//
+// With Options.NoVisitorProfiles, events without a user_id have $process_person_profile false.
 //
 // Rows of the table of merged Amplitude IDs are skipped: they name only Amplitude's own numbers for
 // users.

@@ -7,10 +7,12 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -71,7 +73,7 @@ func (g *generator) row() {
 	person, linked := g.person(row)
 	at, hasTime := g.times(row, upload)
 	hasID := g.ids(row)
-	notes := append(g.system(row), g.users(row)...)
+	notes := slices.Concat(g.system(row), g.users(row), g.page(row, name), g.place(row), g.session(row, at))
 	if g.Percent(1) {
 		row = map[string]any{"amplitude_id": 5, "merged_amplitude_id": 6, "merge_event_time": upload.Format(layout)}
 		skip, hasTime = amplitude.SkipMergedUsers, true
@@ -271,7 +273,7 @@ func (g *generator) system(row map[string]any) []string {
 	switch g.IntN(4) {
 	case 0:
 		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "Web", "Chrome", "122", "Mac"
-		return []string{"$browser=Chrome", "$browser_version=122", "$os=Mac", "$device_type=Desktop"}
+		return []string{"$browser=Chrome", "$browser_version=122", "$os=Mac OS X", "$device_type=Desktop"}
 	case 1:
 		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "Web", "Firefox", "126.0.1", nil
 		return []string{"$browser=Firefox", "$browser_version=126.0.1"}
@@ -306,6 +308,15 @@ func notes(ev hogapi.Event) []string {
 		if value, has := p[name]; has {
 			notes = append(notes, fmt.Sprint(name, "=", value))
 		}
+	}
+	for _, name := range []string{"$host", "$pathname", "utm_source", "gclid", "$referring_domain", "$geoip_country_code"} {
+		if value, has := p[name]; has {
+			notes = append(notes, fmt.Sprint(name, "=", value))
+		}
+	}
+	if id, has := p["$session_id"].(string); has {
+		sec, nsec := uuid.MustParse(id).Time().UnixTime()
+		notes = append(notes, "session "+time.Unix(sec, nsec).UTC().Format(layout))
 	}
 	if _, has := p["$groups"]; has {
 		notes = append(notes, "groups")
@@ -342,7 +353,7 @@ func (g *generator) write(t *testing.T) (path string) {
 	return path
 }
 
-// All totals are exactly those of the generator.
+// All totals equal the totals of the generator.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	g := generator{Generator: formattest.NewGenerator(1), files: make([][][]byte, hours)}

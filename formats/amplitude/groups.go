@@ -28,16 +28,18 @@ type groupList struct {
 // readGroups reads groups, which are lists by type, and group_properties, which are objects by type
 // and key.
 func (s *converter) readGroups() (list groupList, err error) {
-	if groups, isObject := object(s.groups); isObject {
+	raw := s.row.Get("groups")
+	if groups, isObject := object(raw); isObject {
 		if err := jsonb.Object(groups, func(kind, keys []byte) { list.addKeys(string(kind), keys) }); err != nil {
 			return list, fmt.Errorf("groups: %w", err)
 		}
 	} else {
-		list.isOdd = !record.IsEmpty(s.groups)
+		list.isOdd = !record.IsEmpty(raw)
 	}
-	properties, isObject := object(s.groupProperties)
+	raw = s.row.Get("group_properties")
+	properties, isObject := object(raw)
 	if !isObject {
-		list.isOddProperty = !record.IsEmpty(s.groupProperties)
+		list.isOddProperty = !record.IsEmpty(raw)
 		return list, nil
 	}
 	var inner error
@@ -154,10 +156,10 @@ func (s *converter) addGroups(list groupList, at time.Time) (generated []hogapi.
 		s.props.Add("$groups", first.Append(nil))
 	}
 	if list.isOdd {
-		s.extra("groups", s.groups)
+		s.extra("groups", s.row.Get("groups"))
 	}
 	if hasProperties && !s.options.Groups || list.isOddProperty {
-		s.extra("group_properties", s.groupProperties)
+		s.extra("group_properties", s.row.Get("group_properties"))
 	}
 	return generated
 }

@@ -17,48 +17,24 @@ type converter struct {
 	visitOwn  jsonb.Visitor // of its event_properties, bound once
 	visitUser jsonb.Visitor // of its user_properties, bound once
 
-	fields
-
-	known, knownOwn record.Fields // of the row, and of its event_properties
-	props           record.Properties
-}
-
-// fields are the members of a row that are sent under other names, as raw JSON; nil where absent.
-type fields struct {
-	name, uuid, insertID, userID, deviceID, eventID, sessionID []byte
-	eventTime, clientTime, receivedTime                        []byte
-	own, user, groups, groupProperties, merged                 []byte
-	country, city, region, latitude, longitude, ip             []byte
-	os, osVersion, deviceType, platform                        []byte
-	manufacturer, model, version                               []byte
-
-	url, host, path, title, height, width, referrer, referringDomain, text, alias []byte // of event_properties
+	row, own *record.Values  // the fields of the row, and of its event_properties
+	alias    []byte          // of event_properties
+	campaign []record.Member // of user_properties
+	referrer []byte          // of user_properties
+	props    record.Properties
 }
 
 func newConverter(o Options) *converter {
-	s := &converter{options: o, props: record.Properties{Policy: o.PersonProperties}}
+	s := &converter{options: o, row: table.Within("").Values(), own: table.Within("event_properties").Values()}
 	s.visit, s.visitOwn, s.visitUser = s.field, s.property, s.userProperty
-	s.known = record.Fields{
-		"event_type": &s.name, "event_properties": &s.own, "user_properties": &s.user, "groups": &s.groups,
-		"group_properties": &s.groupProperties, "merged_amplitude_id": &s.merged, "user_id": &s.userID, "device_id": &s.deviceID,
-		"event_id": &s.eventID, "session_id": &s.sessionID, "event_time": &s.eventTime, "client_event_time": &s.clientTime,
-		"server_received_time": &s.receivedTime, "country": &s.country, "city": &s.city, "region": &s.region,
-		"location_lat": &s.latitude, "location_lng": &s.longitude, "ip_address": &s.ip, "os_name": &s.os,
-		"os_version": &s.osVersion, "device_type": &s.deviceType, "platform": &s.platform,
-		"device_manufacturer": &s.manufacturer, "device_model": &s.model, "version_name": &s.version, "uuid": &s.uuid,
-		"$insert_id": &s.insertID,
-	}
-	s.knownOwn = record.Fields{
-		"[Amplitude] Page URL": &s.url, "[Amplitude] Page Domain": &s.host, "[Amplitude] Page Path": &s.path,
-		"[Amplitude] Page Title": &s.title, "[Amplitude] Viewport Height": &s.height, "[Amplitude] Viewport Width": &s.width,
-		"[Amplitude] Element Text": &s.text, "referrer": &s.referrer, "referring_domain": &s.referringDomain, "alias": &s.alias,
-	}
 	return s
 }
 
 // Begin forgets the row before.
 func (s *converter) Begin() {
-	s.fields = fields{}
+	s.row.Begin()
+	s.own.Begin()
+	s.alias, s.referrer, s.campaign = nil, nil, s.campaign[:0]
 	s.props.Begin()
 }
 
@@ -70,15 +46,16 @@ func (s *converter) Read(raw []byte) error {
 		return err
 	case twice != nil:
 		return fmt.Errorf("event_properties: %w", twice)
-	case record.IsObject(s.own) || record.IsEmpty(s.own):
+	}
+	given := s.row.Get("event_properties")
+	if record.IsObject(given) || record.IsEmpty(given) {
 		return nil
 	}
-	own, isObject := object(s.own)
+	own, isObject := object(given)
 	if !isObject {
-		s.extra("event_properties", s.own)
+		s.extra("event_properties", given)
 		return nil
 	}
-	s.own = own
 	if err := jsonb.Object(own, s.visitOwn); err != nil {
 		return fmt.Errorf("event_properties: %w", err)
 	}
@@ -95,25 +72,17 @@ func object(raw []byte) (inner []byte, isObject bool) {
 }
 
 func (s *converter) field(key, value []byte) {
-	isKnown := s.known.Take(key, value)
-	switch string(key) {
-	case "user_properties", "server_received_time", "uuid", "$schema", "$insert_key", "data", "data_type",
-		"client_upload_time", "server_upload_time", "processed_time":
-		s.drop(key, value)
-	case "merged_amplitude_id", "device_type", "platform", "$insert_id":
+	if !s.row.Take(key, value) || s.options.KeepAll && isDropped[string(key)] {
 		s.extra(string(key), value)
-	default:
-		if !isKnown {
-			s.extra(string(key), value)
-		}
 	}
 }
 
 // property takes one of the record's event properties, which are kept under their own names, unless
 // PostHog acts on that.
 func (s *converter) property(key, value []byte) {
-	switch s.knownOwn.Take(key, value); {
+	switch s.own.Take(key, value); {
 	case string(key) == "alias":
+		s.alias = value
 	case record.IsReserved(key):
 		s.props.Keep(ownName(string(key)), value)
 	default:
@@ -130,6 +99,12 @@ func (s *converter) userProperty(key, value []byte) {
 	}
 	if !bytes.HasPrefix(key, []byte(initial)) {
 		s.props.AddPerson(string(key), value)
+		switch name := string(key); {
+		case record.IsCampaign(name) && record.IsText(value) && !record.IsEmpty(value) && string(value) != emptyText:
+			s.campaign = append(s.campaign, record.Member{Name: key, Value: value})
+		case name == "referrer" && record.Host(value) != "":
+			s.referrer = value
+		}
 		return
 	}
 	if string(value) == emptyText {
@@ -144,13 +119,7 @@ func (s *converter) userProperty(key, value []byte) {
 
 // isFirstTouch reports whether PostHog has a person property $initial_ of the name.
 func isFirstTouch(name string) bool {
-	switch name {
-	case "referrer", "referring_domain", "utm_source", "utm_medium", "utm_campaign", "utm_content", "utm_term",
-		"gclid", "gad_source", "gclsrc", "dclid", "gbraid", "wbraid", "fbclid", "msclkid", "twclid", "li_fat_id",
-		"mc_cid", "igshid", "ttclid", "rdt_cid", "epik", "qclid", "sccid", "irclid":
-		return true
-	}
-	return false
+	return name == "referrer" || name == "referring_domain" || record.IsCampaign(name)
 }
 
 // extra sends a field that is not mapped, unless it is empty. Its name is that of the field after
@@ -158,13 +127,6 @@ func isFirstTouch(name string) bool {
 func (s *converter) extra(name string, value []byte) {
 	if !record.IsEmpty(value) {
 		s.props.Keep(ownName(name), value)
-	}
-}
-
-// drop leaves out a field that says nothing about the event.
-func (s *converter) drop(key, value []byte) {
-	if s.options.KeepAll {
-		s.extra(string(key), value)
 	}
 }
 

@@ -6,75 +6,126 @@ import (
 	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
-// Kinds of devices, as PostHog names them.
 const (
-	desktop = "Desktop"
-	mobile  = "Mobile"
-	tablet  = "Tablet"
+	iOS     = "iOS"
+	android = "Android"
 )
 
-// system sends the browser, the operating system and the device. On the web, os_name is the browser
-// and device_type the operating system; elsewhere os_name is the operating system.
+// system sends the browser, the operating system, the device and the language. On the web, os_name is the browser
+// and device_type the operating system or the device; elsewhere os_name is the operating system.
 func (s *converter) system() {
-	s.move(s.manufacturer, "$device_manufacturer", "device_manufacturer")
-	s.move(s.model, "$device_model", "device_model")
-	s.move(s.version, "$app_version", "version_name")
-	name, platform, device := record.Text(s.os), record.Text(s.platform), record.Text(s.deviceType)
-	system, kind := systemOf(name)
-	if system == "" && (platform == "" || strings.EqualFold(platform, "web")) {
-		s.movePerson(s.os, "$browser", "os_name")
-		s.movePerson(asNumber(s.osVersion), "$browser_version", "os_version")
-		system, kind = systemOf(device)
-		if system == "" || kind == desktop {
-			system = device // as PostHog's own importer
-		}
+	name, platform := record.Text(s.row.Get("os_name")), record.Text(s.row.Get("platform"))
+	device, model := record.Text(s.row.Get("device_type")), record.Text(s.row.Get("device_model"))
+	isWeb := !record.IsOS(name) && (platform == "" || strings.EqualFold(platform, "web"))
+	var system string
+	if isWeb {
+		system = s.webSystem(name, device, model)
+		s.browser(name, system)
 	} else {
-		if system == "" {
-			system = name
-		}
-		if !strings.EqualFold(system, name) || name == "" {
-			s.extra("os_name", s.os)
-		}
-		s.movePerson(s.osVersion, "$os_version", "os_version")
+		system = s.ownSystem(name, platform)
 	}
-	if kind == mobile && (hasWord(device, "ipad") || hasWord(device, "tablet") || hasWord(record.Text(s.model), "ipad")) {
-		kind = tablet
+	kind := record.DeviceType(system, strings.TrimSpace(device+" "+model))
+	if kind == "" && (system == iOS || system == android) {
+		kind = "Mobile"
 	}
 	s.props.AddTextOfBoth("$os", system)
 	s.props.AddTextOfBoth("$device_type", kind)
+	if live, _ := record.OS(model, ""); record.IsOS(model) && live != iOS { // no device, but its system
+		s.extra("device_model", s.row.Get("device_model"))
+	} else {
+		s.move(s.row.Get("device_model"), "$device_model", "device_model")
+	}
+	if code := languageCode(record.Text(s.row.Get("language"))); code != "" && isWeb {
+		s.props.AddText("$browser_language", code)
+	} else if code != "" {
+		s.props.AddText("$locale", code)
+	}
 }
 
-func hasWord(text, word string) bool { return strings.Contains(strings.ToLower(text), word) }
+// webSystem is the operating system of a browser. Amplitude has it, or the device, in device_type.
+func (s *converter) webSystem(browser, device, model string) string {
+	for _, name := range [...]string{device, model, record.Text(s.row.Get("device_family"))} {
+		if name = strings.TrimPrefix(name, "Apple "); record.IsOS(name) {
+			live, version := record.OS(name, "")
+			s.props.AddTextOfBoth("$os_version", version)
+			return live
+		}
+	}
+	if isAndroid(browser, device) {
+		return android
+	}
+	return device // as PostHog's own importer
+}
 
-// movePerson is move for a property of the event and of its person.
-func (s *converter) movePerson(value []byte, to, from string) {
+// isAndroid reports whether the name of a browser or of a device says that the system is Android.
+func isAndroid(browser, device string) bool {
+	browser, device = strings.ToLower(browser), strings.ToLower(device)
+	for _, name := range [...]string{"android", "samsung", "chrome mobile"} {
+		if strings.HasPrefix(browser, name) && !strings.HasSuffix(browser, " ios") {
+			return true
+		}
+	}
+	for _, brand := range [...]string{
+		"android", "samsung ", "google pixel", "pixel ", "xiaomi ", "redmi ", "huawei ", "honor ", "oneplus ", "oppo ", "vivo ", "realme ",
+		"motorola ", "moto ", "lg ", "htc ", "sony ", "nexus ", "asus ", "zte ", "tecno ", "infinix ",
+	} {
+		if strings.HasPrefix(device, brand) {
+			return true
+		}
+	}
+	return false
+}
+
+func (s *converter) browser(name, system string) {
+	raw := s.row.Get("os_name")
+	if live := record.Browser(name, system); live != name {
+		s.props.AddTextOfBoth("$browser", live)
+		s.extra("os_name", raw)
+	} else {
+		s.moveBoth(raw, "$browser", "os_name")
+	}
+	s.moveBoth(asNumber(s.row.Get("os_version")), "$browser_version", "os_version")
+}
+
+// ownSystem is the operating system of an application.
+func (s *converter) ownSystem(name, platform string) (system string) {
+	raw := s.row.Get("os_version")
+	if name == "" && record.IsOS(platform) {
+		name = platform
+	}
+	given := record.Text(raw)
+	system, version := name, given
+	if record.IsOS(name) {
+		system, version = record.OS(name, given)
+	}
+	if !strings.EqualFold(system, name) || name == "" {
+		s.extra("os_name", s.row.Get("os_name"))
+	}
+	if version == given {
+		s.moveBoth(raw, "$os_version", "os_version")
+	} else {
+		s.props.AddTextOfBoth("$os_version", version)
+	}
+	return system
+}
+
+// move sends a field under PostHog's name, or as one that is not mapped where an event property has
+// that name.
+func (s *converter) move(value []byte, to, from string) (isMoved bool) {
+	if record.IsEmpty(value) {
+		return false
+	}
+	if isMoved = s.props.Add(to, value); !isMoved {
+		s.extra(from, value)
+	}
+	return isMoved
+}
+
+// moveBoth is move for a property of the event and of its person.
+func (s *converter) moveBoth(value []byte, to, from string) {
 	if s.move(value, to, from) {
 		s.props.AddPerson(to, value)
 	}
-}
-
-// systemOf is an operating system as PostHog names it, with the kind of its devices, or "" where
-// the name is of something else, such as a browser.
-func systemOf(name string) (system, kind string) {
-	switch strings.ToLower(name) {
-	case "ios", "iphone os", "iphone", "apple iphone", "ipad", "apple ipad", "ipados":
-		return "iOS", mobile
-	case "android":
-		return "Android", mobile
-	case "windows":
-		return "Windows", desktop
-	case "mac", "mac os", "mac os x", "macos":
-		return "Mac OS X", desktop
-	case "linux":
-		return "Linux", desktop
-	case "chrome os", "chromeos":
-		return "Chrome OS", desktop
-	case "tvos":
-		return "tvOS", ""
-	case "watchos":
-		return "watchOS", ""
-	}
-	return "", ""
 }
 
 // asNumber is the number that a raw text holds, if it holds a whole one, and else the text.

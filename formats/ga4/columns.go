@@ -8,28 +8,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// columnNames are the properties that members of the columns become.
-var columnNames = map[string]map[string]string{
-	"device": {
-		"category": "$device_type", "mobile_brand_name": "$device_manufacturer", "mobile_model_name": "$device_model",
-		"mobile_marketing_name": "$device_name", "operating_system": "$os", "operating_system_version": "$os_version",
-		"language": "$browser_language", "browser": "$browser", "browser_version": "$browser_version",
-	},
-	"geo": {
-		"city": "$geoip_city_name", "country": "$geoip_country_name", "continent": "$geoip_continent_name",
-		"region": "$geoip_subdivision_1_name",
-	},
-	"event_dimensions": {"hostname": "$host"},
-	"app_info":         {"id": "$app_namespace", "version": "$app_version"},
-	"collected_traffic_source": {
-		"manual_source": "utm_source", "manual_medium": "utm_medium", "manual_campaign_name": "utm_campaign",
-		"manual_term": "utm_term", "manual_content": "utm_content", "gclid": "gclid", "dclid": "dclid",
-	},
-}
-
-// webNames are the names of the object web_info in the column device.
-var webNames = map[string]string{"browser": "$browser", "browser_version": "$browser_version", "hostname": "$host"}
-
 // isNothing reports whether a value of a column says nothing.
 func isNothing(raw []byte) bool { return record.IsNone(raw) || string(raw) == `"(not set)"` }
 
@@ -39,7 +17,8 @@ type columns struct {
 	out         *record.Object
 	left, inner record.Object // the members that stay: of a column, of an object in it
 	to          *record.Object
-	names       map[string]string
+	targets     targets
+	device      device
 	visit       jsonb.Visitor // bound once
 	fault       error
 	clean       cleaner
@@ -56,8 +35,8 @@ func (c *columns) read(r *row) error {
 		c.out.Keep(prefix, "items", items)
 	}
 	for _, column := range r.Rest {
-		if names := columnNames[string(column.Name)]; names != nil && record.IsObject(column.Value) {
-			if err := c.object(string(column.Name), names, column.Value); err != nil {
+		if t := columnTargets[string(column.Name)]; t != nil && record.IsObject(column.Value) {
+			if err := c.object(string(column.Name), t, column.Value); err != nil {
 				return fmt.Errorf("%s: %w", column.Name, err)
 			}
 		} else {
@@ -74,12 +53,19 @@ func (c *columns) keepAs(name string, raw []byte) {
 	}
 }
 
-func (c *columns) object(name string, names map[string]string, raw []byte) error {
+func (c *columns) object(name string, t targets, raw []byte) error {
 	c.left.Begin()
-	c.names, c.to = names, &c.left
-	c.fault = nil
+	c.inner.Begin()
+	c.targets, c.to = t, &c.left
+	c.device, c.fault = device{}, nil
 	if err := jsonb.Object(raw, c.visit); err != nil || c.fault != nil {
 		return cmp.Or(err, c.fault)
+	}
+	if name == "device" {
+		c.addDevice()
+	}
+	if c.inner.Len() > 0 {
+		c.left.Add("web_info", c.inner.Raw())
 	}
 	if c.left.Len() > 0 {
 		c.out.Keep(prefix, name, c.left.Raw())
@@ -93,34 +79,29 @@ func (c *columns) member(key, value []byte) {
 		return
 	}
 	name := string(key)
-	target := c.names[name]
+	row, isKnown := c.targets[name]
 	switch {
 	case name == "web_info" && c.to == &c.left && record.IsObject(value):
-		c.web(value)
-	case target == "$device_type":
-		if device := deviceTypes[record.Text(value)]; device != "" {
-			value = []byte(device)
+		outer := c.targets
+		c.targets, c.to = webTargets, &c.inner
+		if err := jsonb.Object(value, c.visit); err != nil {
+			c.fault = err
 		}
-		c.add(target, name, value)
-	case target != "" && (target[0] == '$' || isReal(value)):
-		c.add(target, name, value)
+		c.targets, c.to = outer, &c.left
+	case isKnown && row.Kind == record.Code:
+		if c.to == &c.inner {
+			name = "web_info." + name
+		}
+		c.device.take(name, value)
+	case isKnown && (row.To[0] == '$' || isReal(value)):
+		c.add(row.To, name, value)
+		if row.To == "$geoip_country_name" {
+			if code := record.CountryCode(record.Text(value)); code != "" {
+				c.out.AddText("$geoip_country_code", code)
+			}
+		}
 	default:
 		c.keep(name, value)
-	}
-}
-
-var deviceTypes = map[string]string{"desktop": `"Desktop"`, "mobile": `"Mobile"`, "tablet": `"Tablet"`}
-
-func (c *columns) web(raw []byte) {
-	outer := c.names
-	c.inner.Begin()
-	c.names, c.to = webNames, &c.inner
-	if err := jsonb.Object(raw, c.visit); err != nil {
-		c.fault = err
-	}
-	c.names, c.to = outer, &c.left
-	if c.inner.Len() > 0 {
-		c.left.Add("web_info", c.inner.Raw())
 	}
 }
 

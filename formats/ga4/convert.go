@@ -3,6 +3,7 @@ package ga4
 import (
 	"fmt"
 	"slices"
+	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,7 +31,8 @@ type converter struct {
 	digests records.Digester
 	event   hogapi.Event
 
-	isPersonless bool
+	session, screen []byte // params
+	isPersonless    bool
 }
 
 func newConverter(o Options) *converter {
@@ -70,6 +72,9 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 		return nil, err
 	}
 	if err := c.addColumns(name); err != nil {
+		return nil, err
+	}
+	if err := c.addSession(); err != nil {
 		return nil, err
 	}
 	c.event.RawProperties = c.out.JSON()
@@ -133,6 +138,10 @@ func (c *converter) identify() error {
 	if c.event.AnonymousID != "" {
 		c.out.Keep(prefix, "user_pseudo_id", c.row.pseudoID)
 	}
+	if user, _ := record.ID("user_id", c.row.userID); user == "" && c.options.NoVisitorProfiles {
+		c.isPersonless = true
+		c.out.Keep(prefix, "$process_person_profile", []byte("false"))
+	}
 	return nil
 }
 
@@ -151,13 +160,21 @@ func (c *converter) personless() error {
 	return nil
 }
 
+// addParams adds the params, of which uuids are made: nothing here may change.
 func (c *converter) addParams() error {
 	c.out.Begin()
+	c.session, c.screen = nil, nil
 	err := c.params.read(c.row.params, func(key string, value []byte) {
-		target := paramNames[key]
-		if target == "" || !isReal(value) || !c.out.Add(target, value) {
-			c.out.Keep(prefix, key, value)
+		row, isKnown := paramTargets[key]
+		switch {
+		case isKnown && row.Kind == record.Event && isReal(value) && c.out.Add(row.To, value):
+			return
+		case key == "ga_session_id" && c.session == nil:
+			c.session = value
+		case key == "firebase_screen_class" && isReal(value):
+			c.screen = value
 		}
+		c.out.Keep(prefix, key, value)
 	})
 	if err != nil {
 		return fmt.Errorf("event_params: %w", err)
@@ -167,17 +184,18 @@ func (c *converter) addParams() error {
 
 // addColumns makes properties of the other columns, and of the person.
 func (c *converter) addColumns(name string) error {
-	url, referrer := c.out.Get("$current_url"), c.out.Get("$referrer")
-	host, path, domain := record.Host(url), record.Path(url), record.Host(referrer)
 	c.person.begin()
 	if name == "first_visit" || name == "first_open" {
-		c.person.first("$initial_current_url", url)
-		c.person.first("$initial_referrer", referrer)
+		c.person.first("$initial_current_url", c.out.Get("$current_url"))
+		c.person.first("$initial_referrer", c.out.Get("$referrer"))
 	}
-	for _, of := range [...]struct{ key, text string }{{"$host", host}, {"$pathname", path}, {"$referring_domain", domain}} {
-		if of.text != "" {
-			c.out.AddText(of.key, of.text)
-		}
+	record.AddPage(&c.out, c.out.Get("$current_url"))
+	if c.event.Name == "$pageview" && c.out.Get("$current_url") != nil {
+		c.out.AddText("$referrer", "$direct") // unless it has one
+	}
+	record.AddReferrer(&c.out, c.out.Get("$referrer"))
+	if c.screen != nil {
+		c.out.Add("$screen_name", c.screen)
 	}
 	if err := c.columns.read(&c.row); err != nil {
 		return err
@@ -195,6 +213,22 @@ func (c *converter) addColumns(name string) error {
 	}
 	c.person.add(&c.out, c.options.PersonProperties)
 	return nil
+}
+
+// addSession adds the session of the event. Its id is the start in seconds.
+func (c *converter) addSession() error {
+	seconds, isNumber := record.Int(c.session)
+	if !isNumber || seconds <= 0 {
+		return nil
+	}
+	device, err := record.ID("user_pseudo_id", c.row.pseudoID)
+	if device == "" {
+		device, err = record.ID("user_id", c.row.userID)
+	}
+	if device != "" {
+		c.out.AddSession(time.Unix(seconds, 0), device, strconv.FormatInt(seconds, 10), c.event.Timestamp)
+	}
+	return err
 }
 
 // row has the columns of a row, as raw JSON; nil where absent.

@@ -13,44 +13,100 @@
 //
 // # Mapping
 //
-//	column                        PostHog                 remark
-//	event_name                    its event               page_view: $pageview; screen_view: $screen
-//	event_timestamp               timestamp               microseconds, UTC
-//	user_id, else user_pseudo_id  distinct_id             a number as its digits
-//	user_pseudo_id                its own name            and Event.AnonymousID, where user_id is there too
-//	event_params                  their own names         numbers stay numbers; a whole number
-//	                                                      that a float64 cannot hold is a text
-//	  page_location               $current_url, $host, $pathname
-//	  page_referrer               $referrer, $referring_domain
-//	  page_title                  title
-//	  firebase_screen             $screen_name
-//	  source, medium, campaign, term, content
-//	                              utm_…                   but not values such as (direct), which keep the param's name
-//	device                        $device_type, $device_manufacturer, $device_model, $device_name, $os, $os_version,
-//	                              $browser_language, $browser, $browser_version
-//	device.web_info               $browser, $browser_version, $host
-//	geo                           $geoip_city_name, $geoip_country_name, $geoip_continent_name, $geoip_subdivision_1_name
-//	app_info                      $app_namespace, $app_version
-//	event_dimensions.hostname     $host
-//	collected_traffic_source      utm_source, utm_medium, utm_campaign, utm_term, utm_content, gclid, dclid
-//	traffic_source                $initial_utm_source, $initial_utm_medium, $initial_utm_campaign in $set_once
-//	page of first_visit, first_open
-//	                              $initial_current_url, $initial_referrer, $initial_referring_domain in $set_once
-//	user_properties               $set_once, or $set by Options.PersonProperties; but not
-//	                              ga_session_id and ga_session_number
-//	items                         items                   item_params as an object
-//	other members of these        under the column's name, as an object
-//	other columns                 their own names
+//	field                                          PostHog                    of            remark
+//	event_name                                     event                                    see below
+//	event_timestamp                                timestamp                                microseconds, UTC
+//	user_id                                        distinct_id
+//	user_pseudo_id                                 distinct_id                              or the anonymous id
+//	event_params                                   …                                        their own names
+//	event_params.page_location                     $current_url               event         a text
+//	event_params.page_location                     $host, $pathname                         of the URL
+//	event_params.page_location                     utm_…, gclid, …                          of the URL
+//	event_params.page_referrer                     $referrer                  event         see below
+//	event_params.page_referrer                     $referring_domain
+//	event_params.page_title                        title                      event         a text
+//	event_params.firebase_screen                   $screen_name               event         a text
+//	event_params.firebase_screen_class             $screen_name                             without the other
+//	event_params.source                            utm_source                 event         but not (direct)
+//	event_params.medium                            utm_medium                 event         the same
+//	event_params.campaign                          utm_campaign               event         the same
+//	event_params.term                              utm_term                   event         the same
+//	event_params.content                           utm_content                event         the same
+//	event_params.ga_session_id                     $session_id                              see Sessions
+//	device.category                                $device_type                             Desktop, Mobile, Tablet
+//	device.operating_system                        $os                                      Macintosh: Mac OS X
+//	device.operating_system_version                $os_version                              iOS 17.2: 17.2
+//	device.mobile_brand_name                       $device_manufacturer                     but not of desktops
+//	device.mobile_model_name                       $device_model                            but not of desktops
+//	device.mobile_marketing_name                   $device_name                             but not of desktops
+//	device.language                                $browser_language          event
+//	device.browser                                 $browser                                 Edge: Microsoft Edge
+//	device.browser_version                         $browser_version           event
+//	device.web_info.browser                        $browser                                 the same
+//	device.web_info.browser_version                $browser_version           event
+//	device.web_info.hostname                       $host                      event
+//	event_dimensions.hostname                      $host                      event
+//	geo.city                                       $geoip_city_name           event
+//	geo.country                                    $geoip_country_name        event
+//	geo.country                                    $geoip_country_code                      of a known name
+//	geo.continent                                  $geoip_continent_name      event
+//	geo.region                                     $geoip_subdivision_1_name  event
+//	app_info.id                                    $app_namespace             event
+//	app_info.version                               $app_version               event
+//	collected_traffic_source.manual_source         utm_source                 event         but not (direct)
+//	collected_traffic_source.manual_medium         utm_medium                 event         the same
+//	collected_traffic_source.manual_campaign_name  utm_campaign               event         the same
+//	collected_traffic_source.manual_term           utm_term                   event         the same
+//	collected_traffic_source.manual_content        utm_content                event         the same
+//	collected_traffic_source.gclid                 gclid                      event
+//	collected_traffic_source.dclid                 dclid                      event
+//	traffic_source.source                          $initial_utm_source        person, once  the same
+//	traffic_source.medium                          $initial_utm_medium        person, once  the same
+//	traffic_source.name                            $initial_utm_campaign      person, once  the same
+//	user_properties                                …                                        person; their own names
+//	user_properties.ga_session_id                                             dropped
+//	user_properties.ga_session_number                                         dropped
+//	items                                          items                                    item_params as an object
+//	event_bundle_sequence_id                                                  dropped
+//	event_previous_timestamp                                                  dropped
+//	event_server_timestamp_offset                                             dropped
+//	batch_page_id                                                             dropped
+//	batch_ordering_id                                                         dropped
+//	batch_event_index                                                         dropped
 //
-// ga_session_id stays under its own name: PostHog's $session_id must be a UUIDv7. event_date is
-// kept too: it is the day in the property's time zone, by which Google's reports count.
+// Names of events stay, but page_view is $pageview and screen_view is $screen. The person is the user_id or else the
+// user_pseudo_id, which is the anonymous id where both are there; a number is sent as its digits.
+//
+// ga_session_id and firebase_screen_class also keep their names. A param or a member becomes utm_… if it is a text,
+// and not one of Google's for no value, such as (direct); else it keeps its name. The param comes first, then the URL,
+// then collected_traffic_source. Params keep their own names otherwise; numbers stay numbers, but a whole number that
+// a float64 cannot hold is a
+// text. Other members of columns that are objects stay in an object under the column's name, and other columns keep
+// their names. event_date is kept: it is the day in the property's time zone, by which Google's reports count.
 //
 // If another value has the name already, the name gets the prefix ga4_: params come first, and a second param
 // of the same key is kept in this way. A param distinct_id always gets the prefix.
 //
-// Dropped: nulls, empty texts, empty objects and (not set) in columns, but not in params; of each
-// row event_bundle_sequence_id, event_server_timestamp_offset, event_previous_timestamp and the
-// three batch_… numbers; set_timestamp_micros of user properties.
+// The page of first_visit and first_open is sent with $set_once too: $initial_current_url, $initial_referrer and
+// $initial_referring_domain. User properties are sent with $set_once, or $set by Options.PersonProperties.
+//
+// Operating systems, browsers and kinds of devices have the names that PostHog's own SDKs send. On desktops Google
+// puts the browser's name where it has the model of a phone: these members stay in device, as do values such as
+// <Other>. An export has no user agents. A page view with a URL, but without a referrer, has the $referrer and
+// $referring_domain "$direct", as PostHog's own.
+//
+// Dropped are also nulls, empty texts, empty objects and (not set) in columns, but not in params, and
+// set_timestamp_micros of user properties.
+//
+// # Sessions
+//
+// PostHog's sessions, and all of its web analytics, count only events with a $session_id. It is made of the param
+// ga_session_id, which is the start of a session in seconds, and of user_pseudo_id: see formats.SessionID. It is the
+// same however files are cut. A session of more than 24 hours is cut, as PostHog does.
+//
+// Rows without ga_session_id have no session, such as those of the Measurement Protocol that do not set it. Nor has
+// a row before the start of its session, since PostHog would find it in no session: ga_session_id is by the clock of
+// the visitor and event_timestamp, on the web, by Google's, so the first event can be there earlier.
 //
 // # Skipped and rejected
 //

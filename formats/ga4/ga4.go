@@ -28,6 +28,9 @@ type Options struct {
 	Skip []string
 	// PersonProperties says how user properties are sent.
 	PersonProperties formats.PersonProperties
+	// NoVisitorProfiles sends $process_person_profile false with the events that have no user_id, and no person
+	// properties: these visitors get no person profile. By default each visitor gets one.
+	NoVisitorProfiles bool
 }
 
 // Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of
@@ -41,7 +44,7 @@ func Format(options *Options) hogapi.Format {
 
 // text names the options that differ from the defaults.
 func (o Options) text() string {
-	parts := []string{record.Flag("personless", o.Personless), record.PersonText(o.PersonProperties)}
+	parts := []string{record.Flag("personless", o.Personless), record.PersonText(o.PersonProperties), record.Flag("no visitor profiles", o.NoVisitorProfiles)}
 	skip := slices.Clone(o.Skip)
 	slices.Sort(skip)
 	for _, name := range slices.Compact(skip) {

@@ -2,10 +2,14 @@ package ga4_test
 
 import (
 	"cmp"
+	"encoding/json"
 	"fmt"
 	"strconv"
 	"testing"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -26,7 +30,8 @@ type generator struct {
 	formattest.Generator
 
 	form   int
-	micros int64 // of the bundle at hand
+	micros int64    // of the bundle at hand
+	facts  []string // about the row at hand
 }
 
 // number is an INT64 in the form at hand.
@@ -57,14 +62,25 @@ func (g *generator) param(key, kind string, value any) object {
 
 // row is a row of an event at a time.
 func (g *generator) row(name string, at time.Time) object {
+	g.facts = []string{"$pathname=/"}
+	system := g.Pick("Macintosh", "Windows")
+	g.facts = append(g.facts, "$os="+map[string]string{"Macintosh": "Mac OS X", "Windows": "Windows"}[system])
 	params := []object{
-		g.param("page_location", "string_value", "https://shop.example/?n="+g.Hex(6)),
-		g.param("ga_session_id", "int_value", g.number(at.Unix())),
+		g.param("page_location", "string_value", g.page()),
+		g.param("ga_session_id", "int_value", g.number(g.session(at))),
 		g.param("firebase_screen_id", "int_value", g.number(int64(g.Uint64()))),
 		g.param("ratio", "double_value", g.float(float64(g.IntN(100))/8)),
-		g.param("source", "string_value", g.Pick("news", "(direct)", "(not set)", "")),
 	}
-	if g.Percent(5) {
+	source := g.Pick("news", "(direct)", "(not set)", "")
+	params = append(params, g.param("source", "string_value", source))
+	isTwice := g.Percent(5)
+	switch {
+	case source == "news":
+		g.facts = append(g.facts, "utm_source=news")
+	case isTwice:
+		g.facts = append(g.facts, "utm_source=twice")
+	}
+	if isTwice {
 		params = append(params, g.param("platform", "string_value", "theirs"), g.param("source", "string_value", "twice"), g.param("distinct_id", "string_value", "x"))
 	}
 	r := object{
@@ -73,9 +89,21 @@ func (g *generator) row(name string, at time.Time) object {
 		"event_bundle_sequence_id": g.number(int64(g.IntN(1 << 30))), "stream_id": "555", "platform": "WEB",
 		"user_first_touch_timestamp": g.number(at.UnixMicro() - 1000),
 		"user_properties":            []object{g.param("plan", "string_value", "team")},
-		"device":                     object{"category": g.Pick("desktop", "mobile", "tablet", "smart tv"), "web_info": object{"browser": "Chrome", "hostname": "shop.example"}},
-		"geo":                        object{"city": g.Pick("Leeds", "(not set)", ""), "country": "United Kingdom"},
-		"traffic_source":             object{"name": "(direct)", "source": g.Pick("(direct)", "news")},
+		"device": object{
+			"category": g.Pick("desktop", "mobile", "tablet", "smart tv"), "operating_system": system, "operating_system_version": system + " 10",
+			"mobile_model_name": g.Pick("Chrome", "<Other>", "M-1"), "web_info": object{"browser": "Chrome", "hostname": "shop.example"},
+		},
+		"geo":            object{"city": g.Pick("Leeds", "(not set)", ""), "country": g.Pick("United Kingdom", "Atlantis")},
+		"traffic_source": object{"name": "(direct)", "source": g.Pick("(direct)", "news")},
+	}
+	if device, _ := r["device"].(object); device["category"] != "desktop" && device["mobile_model_name"] != "<Other>" {
+		g.facts = append(g.facts, fmt.Sprint("$device_model=", device["mobile_model_name"]))
+	}
+	if geo, _ := r["geo"].(object); geo["country"] == "United Kingdom" {
+		g.facts = append(g.facts, "$geoip_country_code=GB")
+	}
+	if name == "page_view" {
+		g.facts = append(g.facts, "$referring_domain=$direct")
 	}
 	if g.Percent(10) {
 		r["ecommerce"], r["items"] = object{"total_item_quantity": g.number(2)}, []object{{"item_id": "1", "quantity": g.number(2), "price": g.float(9.5)}}
@@ -90,6 +118,33 @@ func (g *generator) row(name string, at time.Time) object {
 		}
 	}
 	return r
+}
+
+// page is the URL of a page.
+func (g *generator) page() string {
+	url := "https://shop.example/?n=" + g.Hex(6)
+	if g.Percent(30) {
+		g.facts = append(g.facts, "gclid=c", "utm_term=a b")
+		url += "&gclid=c&utm_term=a+b"
+	}
+	return url
+}
+
+// session is the start of a session in seconds. The id of the session has it, but where it is after the event, and where
+// it is more than a day before the event.
+func (g *generator) session(at time.Time) int64 {
+	const day = 24 * 60 * 60
+	start := at.Unix() - int64(g.IntN(3600))
+	switch k := g.IntN(10); {
+	case k < 1:
+		return at.Unix() + 1
+	case k < 2:
+		start -= 3 * day
+		g.facts = append(g.facts, fmt.Sprint("session ", start+3*day))
+	default:
+		g.facts = append(g.facts, fmt.Sprint("session ", start))
+	}
+	return start
 }
 
 func (g *generator) pick(of ...any) any { return of[g.IntN(len(of))] }
@@ -140,7 +195,7 @@ func (g *generator) record() {
 		g.Reject(formattest.Line(r)[1:])
 	default:
 		names := map[string]string{"page_view": "$pageview", "screen_view": "$screen"}
-		g.Good(r, id, at, cmp.Or(names[name], name), kind)
+		g.Good(r, id, at, cmp.Or(names[name], name), append(g.facts, kind)...)
 	}
 }
 
@@ -161,6 +216,18 @@ func TestGenerated(t *testing.T) {
 		if ev.UUID.Version() == 5 {
 			kind += ", own uuid"
 		}
-		return []string{kind}
+		facts := []string{kind}
+		var p object
+		require.NoError(t, json.Unmarshal(ev.RawProperties, &p))
+		for _, name := range []string{"$pathname", "$os", "gclid", "utm_term", "utm_source", "$device_model", "$geoip_country_code", "$referring_domain"} {
+			if value, has := p[name]; has {
+				facts = append(facts, fmt.Sprint(name, "=", value))
+			}
+		}
+		if id, has := p["$session_id"].(string); has {
+			sec, _ := uuid.MustParse(id).Time().UnixTime()
+			facts = append(facts, fmt.Sprint("session ", sec))
+		}
+		return facts
 	})
 }

@@ -7,12 +7,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// paramNames are the properties that params become.
-var paramNames = map[string]string{
-	"page_location": "$current_url", "page_title": "title", "page_referrer": "$referrer", "firebase_screen": "$screen_name",
-	"source": "utm_source", "medium": "utm_medium", "campaign": "utm_campaign", "term": "utm_term", "content": "utm_content",
-}
-
 // isReal reports whether a value is a text, and not one of Google's for no value, such as (not
 // set).
 func isReal(raw []byte) bool { return record.IsText(raw) && len(raw) > 2 && raw[1] != '(' }

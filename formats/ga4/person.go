@@ -13,11 +13,6 @@ type person struct {
 	initial, user, both record.Object
 }
 
-// initialNames are the properties of a visitor's first traffic source.
-var initialNames = map[string]string{
-	"source": "$initial_utm_source", "medium": "$initial_utm_medium", "name": "$initial_utm_campaign",
-}
-
 func (p *person) begin() {
 	p.initial.Begin()
 	p.user.Begin()
@@ -41,8 +36,8 @@ func (p *person) source(raw []byte, c *columns) error {
 	}
 	c.left.Begin()
 	err := jsonb.Object(raw, func(key, value []byte) {
-		if target := initialNames[string(key)]; target != "" && isReal(value) {
-			p.initial.Add(target, value)
+		if row, isKnown := sourceTargets[string(key)]; isKnown && isReal(value) {
+			p.initial.Add(row.To, value)
 		} else if !isNothing(value) {
 			c.left.Add(string(key), value)
 		}
@@ -53,10 +48,10 @@ func (p *person) source(raw []byte, c *columns) error {
 	return err
 }
 
-// properties adds the user properties, without the two that Google counts sessions with.
+// properties adds the user properties, without the two by which Google counts sessions.
 func (p *person) properties(read *params, raw []byte) error {
 	err := read.read(raw, func(key string, value []byte) {
-		if key != "ga_session_id" && key != "ga_session_number" && string(value) != "null" {
+		if userTargets[key].Kind != record.Dropped && string(value) != "null" {
 			p.user.Keep(prefix, key, value)
 		}
 	})

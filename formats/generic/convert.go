@@ -11,55 +11,68 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
-	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // converter makes events of records. It is not changed once it is made.
 type converter struct {
-	root   node
-	uses   []*use
-	given  int               // how many of the uses the map has
-	fields map[string][]*use // by target that is no property, constants last
-	names  []string          // of properties, in the order of the map
-	props  map[string][]*use // by name, constants last
-	zone   *time.Location
-	space  uuid.UUID // of uuids made of ids
+	root       node
+	uses       []*use
+	given      int               // how many of the uses the map has
+	fields     map[string][]*use // by target that is no property, constants last
+	names      []string          // of properties, in the order of the map
+	props      map[string][]*use // by name, constants last
+	skips      []*use
+	list       *use // whose elements become events; nil: a record is one event
+	listNode   *node
+	dropsEmpty bool
+	zone       *time.Location
+	space      uuid.UUID // of uuids made of ids
 }
 
-// node is a member of a record, or the record.
-type node struct {
-	members map[string]*node
-	uses    []*use // of the value itself
-	isDrop  bool
-	spread  *use // its members become properties; nil: they do not
-}
-
-func (n *node) child(name string) *node {
-	if n.members == nil {
-		n.members = map[string]*node{}
-	}
-	if n.members[name] == nil {
-		n.members[name] = &node{}
-	}
-	return n.members[name]
-}
-
-func (c *converter) add(u *use) error {
+// enter numbers a use and returns the node of its path. With takes, a part of the record gets another place.
+func (c *converter) enter(u *use, takes bool) *node {
 	u.order = len(c.uses)
 	c.uses = append(c.uses, u)
 	n := &c.root
-	for _, name := range u.path {
+	for i, name := range u.path {
+		n.takes = n.takes || takes
+		n.isText = n.isText || slices.Contains(u.texts, i-1)
 		n = n.child(name)
 	}
-	isDrop := u.target == targetDrop && !u.isProperty
+	return n
+}
+
+func (c *converter) add(u *use) error {
+	isDrop := u.is(targetDrop)
+	if u.zone != nil {
+		of := c.enter(u.zone, false)
+		of.peeks = append(of.peeks, u.zone)
+	}
+	if u.isAll {
+		c.dropsEmpty = true
+		return nil
+	}
+	n := c.enter(u, !u.is(targetSkip))
 	switch {
+	case u.is(targetSkip):
+		c.skips = append(c.skips, u)
+		n.peeks = append(n.peeks, u)
+		return nil
+	case isDrop && u.conversion == whenEmpty:
+		n.dropsEmpty = true
+		return nil
 	case u.constant == nil && (n.isDrop || isDrop && len(n.uses) > 0):
 		return mapError(u.text, 0, "this is dropped and used: leave one of the two out")
 	case isDrop:
 		n.isDrop = true
 		return nil
-	case u.target == targetAll && !u.isProperty:
+	case u.is(targetAll):
 		n.spread = u
+		return nil
+	case u.is(targetEach) && c.list != nil:
+		return mapError(u.text, 0, "the elements of one list can become events: "+c.list.text+" names another one")
+	case u.is(targetEach):
+		c.list, c.listNode, n.list = u, n, u
 		return nil
 	case u.constant == nil:
 		n.uses = append(n.uses, u)
@@ -80,22 +93,29 @@ func (c *converter) add(u *use) error {
 	return nil
 }
 
-// addDefaults maps columns of the usual names to the targets that have no entry.
-func (c *converter) addDefaults() {
+// finish maps columns of the usual names to the targets that have no entry.
+func (c *converter) finish() {
 	c.given = len(c.uses)
 	for name, target := range aliases {
-		if c.fields[target] == nil && c.root.members[name] == nil {
+		if c.fields[target] == nil && !c.root.members[name].isTaken() {
 			_ = c.add(&use{text: target + "=" + name, target: target, path: []string{name}}) // of a member that nothing uses
 		}
+	}
+	for _, u := range c.uses {
+		u.inList = c.list != nil && len(u.path) >= len(c.list.path) && slices.Equal(u.path[:len(c.list.path)], c.list.path)
 	}
 }
 
 // check refuses the columns of a table that is another one.
 func (c *converter) check(columns []string) error {
+	isPerson := func(u *use) bool { return u.constant == nil && slices.Contains(columns, u.path[0]) }
+	if err := totals(columns); err != nil && !slices.ContainsFunc(c.fields[targetPerson], isPerson) {
+		return err
+	}
 	e := &ColumnsError{Columns: columns}
 	isThere := func(u *use) bool { return u.constant != nil || slices.Contains(columns, u.path[0]) }
 	for _, u := range c.uses[:c.given] {
-		if isDrop := u.target == targetDrop && !u.isProperty; !isDrop && !isThere(u) {
+		if !u.is(targetDrop) && !isThere(u) && !slices.Contains(e.Absent, u.text) {
 			e.Absent = append(e.Absent, u.text)
 		}
 	}
@@ -111,176 +131,123 @@ func (c *converter) check(columns []string) error {
 	return nil
 }
 
-type reading struct {
-	*converter
-
-	values [][]byte // by the order of the uses; empty ones are nil
-	rest   []member // the members that are not mapped
-}
-
-// member is a property, with the path that it comes from.
-type member struct {
-	name  string
-	from  string
-	value []byte
-}
-
-func (c *converter) read(record []byte) (*reading, error) {
-	r := &reading{converter: c, values: make([][]byte, len(c.uses))}
-	rest, err := r.object(record, &c.root, "")
-	r.rest = append(r.rest, rest...)
-	return r, err
-}
-
-// object walks over an object and returns the members that nothing takes.
-func (r *reading) object(raw []byte, n *node, from string) (rest []member, err error) {
-	var errs []error
-	err = jsonb.Object(raw, func(key, value []byte) {
-		next := n.members[string(key)]
-		name := string(key)
-		own := member{name, joined(from, name), value}
-		if next == nil {
-			rest = append(rest, own)
-			return
-		}
-		if !record.IsNone(value) {
-			for _, u := range next.uses {
-				r.values[u.order] = value
+// first is the first of some entries that has a value.
+func (r *reading) first(uses []*use) (u *use, value []byte, err error) {
+	for _, u := range uses {
+		value := r.values[u.order]
+		if value != nil && u.table != nil {
+			if value, err = u.table.of(value); err != nil {
+				return u, nil, fmt.Errorf("%s: %w", u.from(), err)
 			}
 		}
-		left, err := r.inside(own, next)
-		errs = append(errs, err)
-		if !next.isDrop && len(next.uses) == 0 {
-			rest = append(rest, left...)
-		}
-	})
-	return rest, errors.Join(append(errs, err)...)
-}
-
-// inside reads the mapped members of a value, and returns the others.
-func (r *reading) inside(m member, n *node) ([]member, error) {
-	value := m.value
-	if n.spread != nil {
-		if record.IsNone(value) {
-			return nil, nil
-		}
-		var err error
-		if value, err = n.spread.json(value); err != nil {
-			return nil, fmt.Errorf("%s: %w", m.from, err)
-		}
-		if value[0] != '{' {
-			return nil, fmt.Errorf("%s: want an object, not %s", m.from, shown(value))
-		}
-	}
-	if len(n.members) == 0 && n.spread == nil || value[0] != '{' {
-		return []member{m}, nil
-	}
-	rest, err := r.object(value, n, m.from)
-	if n.spread != nil {
-		r.rest = append(r.rest, rest...)
-		return nil, err
-	}
-	if err != nil || len(rest) == 0 {
-		return nil, err
-	}
-	m.value = objectFrom(rest)
-	return []member{m}, nil
-}
-
-func joined(from, name string) string {
-	if from == "" {
-		return name
-	}
-	return from + "." + name
-}
-
-func objectFrom(members []member) []byte {
-	var object record.Object
-	object.Begin()
-	for _, m := range members {
-		object.Add(m.name, m.value)
-	}
-	return object.Raw()
-}
-
-// first is the first of some entries that has a value.
-func (r *reading) first(uses []*use) (*use, []byte) {
-	for _, u := range uses {
-		if value := r.values[u.order]; value != nil {
-			return u, value
+		if value != nil {
+			return u, value, nil
 		}
 		if u.constant != nil {
-			return u, u.constant
+			return u, u.constant, nil
 		}
 	}
-	return nil, nil
+	return nil, nil, nil
 }
 
-func (r *reading) text(target string) (string, error) {
-	u, value := r.first(r.fields[target])
-	if u == nil {
-		return "", nil
+func (r *reading) text(target string) (u *use, s string, err error) {
+	u, value, err := r.first(r.fields[target])
+	if u == nil || err != nil {
+		return u, "", err
 	}
-	s, err := textOf(value)
-	if err != nil {
-		return "", fmt.Errorf("%s: %w", u.from(), err)
+	if s, err = textOf(value); err != nil {
+		return u, "", fmt.Errorf("%s: %w", u.from(), err)
 	}
-	return s, nil
-}
-
-// id is the uuid of a record that has an id.
-func (c *converter) id(record []byte) uuid.UUID {
-	r, _ := c.read(record) // another fault of it does not change its id
-	return r.id()
-}
-
-func (r *reading) id() uuid.UUID {
-	s, err := r.text(targetUUID)
-	if err != nil || s == "" {
-		return uuid.Nil
-	}
-	const canonical = 36 // bytes; in 32 it can be any digest
-	if id, err := uuid.Parse(s); err == nil && len(s) == canonical {
-		return id
-	}
-	return uuid.NewSHA1(r.space, []byte(s))
+	return u, s, nil
 }
 
 func (c *converter) convert(record []byte) ([]hogapi.Event, error) {
 	r, err := c.read(record)
-	errs := []error{err}
-	ev := hogapi.Event{UUID: r.id()}
-	put := func(field *string, target string) {
-		*field, err = r.text(target)
-		errs = append(errs, err)
+	if err != nil {
+		return nil, err
 	}
-	put(&ev.Name, targetEvent)
-	put(&ev.DistinctID, targetPerson)
-	put(&ev.AnonymousID, targetAnonymous)
-	if u, value := r.first(r.fields[targetTime]); u != nil {
-		if ev.Timestamp, err = u.time(value, c.zone); err != nil {
-			errs = append(errs, fmt.Errorf("%s: %w", u.from(), err))
-		}
+	if c.list != nil {
+		return r.events()
 	}
-	ev.RawProperties, err = r.properties()
-	if err := errors.Join(append(errs, err)...); err != nil {
+	ev, err := r.event()
+	if err != nil {
 		return nil, err
 	}
 	return []hogapi.Event{ev}, nil
 }
 
+// skip returns an error if a condition holds for the record, or for the element.
+func (r *reading) skip() error {
+	for _, u := range r.skips {
+		if u.inList != r.inList {
+			continue
+		}
+		holds, err := u.holds(r.values[u.order])
+		switch {
+		case err != nil:
+			return fmt.Errorf("%s: %w", u.from(), err)
+		case holds:
+			return hogapi.Skip(u.text)
+		}
+	}
+	return nil
+}
+
+// event returns the event of a record or an element, or the error with which it is left out.
+func (r *reading) event() (ev hogapi.Event, err error) {
+	if err = r.skip(); err != nil {
+		return ev, err
+	}
+	var errs []error
+	ev.UUID = r.id()
+	put := func(field *string, target string) {
+		_, *field, err = r.text(target)
+		errs = append(errs, err)
+	}
+	put(&ev.Name, targetEvent)
+	put(&ev.DistinctID, targetPerson)
+	put(&ev.AnonymousID, targetAnonymous)
+	ev.Timestamp, err = r.time()
+	errs = append(errs, err)
+	ev.RawProperties, err = r.properties()
+	return ev, errors.Join(append(errs, err)...)
+}
+
+func (r *reading) time() (at time.Time, err error) {
+	u, value, err := r.first(r.fields[targetTime])
+	if u == nil || err != nil {
+		return at, err
+	}
+	zone := r.zone
+	if u.zone != nil && r.values[u.zone.order] != nil {
+		if zone, err = zoneOf(r.values[u.zone.order]); err != nil {
+			return at, fmt.Errorf("%s: %w", u.zone.from(), err)
+		}
+	}
+	if at, err = u.time(value, zone); err != nil {
+		return at, fmt.Errorf("%s: %w", u.from(), err)
+	}
+	return at, nil
+}
+
 // properties are the mapped ones, and all members that are not mapped.
 func (r *reading) properties() ([]byte, error) {
 	all := r.rest
+	if r.dropsEmpty {
+		all = slices.DeleteFunc(slices.Clone(all), func(m member) bool { return record.IsNone(m.value) })
+	}
 	var persons [2][]member // $set, $set_once
 	var errs []error
 	for _, name := range r.names {
-		u, value := r.first(r.props[name])
+		u, value, err := r.first(r.props[name])
+		if err != nil {
+			errs = append(errs, err)
+			continue
+		}
 		if u == nil {
 			continue
 		}
-		value, err := u.property(value)
-		if err != nil {
+		if value, err = u.property(value); err != nil {
 			errs = append(errs, fmt.Errorf("%s: %w", u.from(), err))
 			continue
 		}
@@ -314,58 +281,4 @@ func twice(all []member) error {
 		paths[m.name] = m.from
 	}
 	return nil
-}
-
-func (u *use) property(value []byte) ([]byte, error) {
-	switch u.conversion { //nolint:exhaustive // others are for times
-	case asJSON:
-		return u.json(value)
-	case asNumber:
-		s, err := textOf(value)
-		if err == nil && (s == "" || s[0] != '-' && (s[0] < '0' || s[0] > '9') || jsonb.Valid([]byte(s)) != nil) {
-			err = fmt.Errorf("want a number, not %s", shown(value))
-		}
-		return []byte(s), err
-	}
-	return value, nil
-}
-
-// json is a value, or the JSON in it where it is a text that is to be read as such.
-func (u *use) json(value []byte) ([]byte, error) {
-	if u.conversion != asJSON || value[0] != '"' {
-		return value, nil
-	}
-	s, err := jsonb.Unquote(value)
-	if err != nil {
-		return nil, err
-	}
-	s = strings.TrimSpace(s)
-	if err := jsonb.Valid([]byte(s)); err != nil {
-		return nil, fmt.Errorf("want JSON, not %s", shown(value))
-	}
-	return []byte(s), nil
-}
-
-// textOf is a text, or a number as its digits.
-func textOf(value []byte) (string, error) {
-	switch first := value[0]; {
-	case first == '"':
-		return jsonb.Unquote(value)
-	case first == '-' || '0' <= first && first <= '9':
-		return string(value), nil
-	case first == '[':
-		return "", fmt.Errorf("want a text or a number, not a list: %s", shown(value))
-	case first == '{':
-		return "", fmt.Errorf("want a text or a number, not an object, of which a member can be named (a.b): %s", shown(value))
-	}
-	return "", fmt.Errorf("want a text or a number, not %s", shown(value))
-}
-
-// shown is the beginning of a value, for an error.
-func shown(value []byte) string {
-	const most = 40
-	if len(value) > most {
-		return strings.ToValidUTF8(string(value[:most]), "") + "…"
-	}
-	return string(value)
 }

@@ -14,25 +14,71 @@
 //	$set.plan             the person property plan; also $set_once.plan
 //	amount                a property; in quotes ("time") where it is called like another target
 //	*                     all members of an object become properties
-//	drop                  left out
+//	[]                    each element of a list becomes an event
+//	drop                  the column is left out
+//	skip                  the record is left out if a condition holds
 //
 // A source is a column, or a path such as properties.time; names with dots or bars are in quotes
-// ("a.b"). It can be followed by how it is read:
+// ("a.b"). Steps can follow, each after a bar:
 //
-//	|unix |unixms |unixus      the time, in seconds, milliseconds or microseconds since 1970
-//	|layout:02.01.2006 15:04   the time, in a layout of package time
-//	|number                    a text that is a number
-//	|json                      a text that is JSON
+//	time=at|unix                        seconds since 1970; also unixms, unixus, unixns (milli-, micro-, nanoseconds)
+//	time=at|layout:02.01.2006 15:04     the time, in a layout of package time; it is the last step
+//	time=at|zone:tz                     times without an offset are in the zone that the column tz names;
+//	                                    |layout:… can follow
+//	amount=sum|number                   a text that is a number as JSON writes it
+//	amount=sum|number:1.234,5           a text that is a number, as 1234.5 is written: also 1234,5 or 1 234,5
+//	id=number|text                      a number as a text of the same digits; true as "true"
+//	paid=paid|bool                      true, t, yes, y, 1 or false, f, no, n, 0, in any case
+//	cart=cart|json                      a text that is JSON
+//	plan=data|json.user.plan            a member of the JSON in a text
+//	event=name|table:page_view=$pageview,login=signed in,*=*
+//	                                    other texts for some values
+//	skip=type|is:test,demo              the condition: one of these texts
+//	skip=type|not:live                  another text, or empty
+//	skip=user|empty                     absent, null or ""; also filled
+//	drop=note|empty                     the column is left out where it is empty; drop=*|empty: all such columns
 //
-// A source can also be const:TEXT, for the event, the person and properties. Of several sources for
-// one target the first that is not empty counts, and a constant only where all others are empty.
-// Other columns stay properties of their own names. The columns event, distinct_id, timestamp, uuid
-// and anonymous_id need no entry.
+// A source can also be const:TEXT, for the event, the person and properties.
 //
-// A time is read whole or refused. Without |unix or |layout it is RFC 3339, also with a blank in
-// place of the T, without seconds, or a date alone. A time without an offset is one of
-// Options.Zone, and refused without a zone. So is one that the clocks of the zone skip. Of one that
-// they show twice, the first counts. Fractions are read to the nanosecond.
+// Of several sources for one target the first that is not empty counts, and a constant only where
+// all others are empty. One column can be the source of several targets. Other columns stay
+// properties of their own names, also if only a zone or a condition names them. The columns
+// event, distinct_id, timestamp, uuid and anonymous_id need no entry.
+//
+// # JSON in a column
+//
+// The members that no entry names stay in the column, which then holds an object. A text that is
+// not JSON, or JSON that is not an object, rejects the record.
+//
+// # Tables of values
+//
+// A table replaces values by texts. A value that the table lacks rejects the record, unless the
+// table has an entry for all others: *=* keeps them, *=other replaces them, and *= makes them empty,
+// so that the next source counts. *, also in a=*, stands for the value itself. Texts with an equals
+// sign, a comma or a bar, and an asterisk that is meant, are in quotes. Another kind can follow the
+// table, such as |table:low=1,high=2|number.
+//
+// # Lists
+//
+// With []=hits, each element of the list hits becomes an event. In the other entries, hits stands
+// for one element: event=hits.type. Columns outside of the list are part of each event. Members of
+// an element that no entry names stay in the property hits; *=hits makes them properties instead.
+// A record without a list or with an empty list is left out, and counted as skipped. A bad element
+// rejects the whole record, so that all of its events can be imported once it is corrected.
+// A condition of skip on a member of the element leaves out this event alone. If uuid is a member of
+// the element, it is the id of one event. If it is outside of the list, the first event has it, and
+// the uuids of others are derived from it and their numbers. Without an id, uuids are derived from
+// the record and the numbers: see [hogapi.FileSource]. A record has at most 50,000 elements, and 64 MiB of properties in its events.
+//
+// # Values are read whole or refused
+//
+// The error names the column and the kind. A time without |unix or |layout is RFC 3339, also with a
+// blank in place of the T, without seconds, or a date alone. A time without an offset is in the zone
+// of |zone:, or else in Options.Zone, and refused without a zone. A column for |zone: has names of
+// the time zone database, such as Europe/Berlin, or offsets, such as +02:00. A time that the clocks
+// of the zone skip is refused. Of one that they show twice, the first counts. Fractions are read to
+// the nanosecond. A number keeps all its digits, but PostHog may not: keep ids above 2^53 as |text.
+// A mark between groups of three digits is read only if |number: shows it.
 //
 // A table must have the columns of the map, and one for the event, the person and the time; another
 // file stops the import with a [ColumnsError]. A record without one of these three is refused by
@@ -76,7 +122,7 @@ func Format(options *Options) (hogapi.Format, error) {
 		if err != nil {
 			return hogapi.Format{}, err
 		}
-		if u.conversion == asLayout && o.Zone == nil && !hasOffset(u.layout) && !hasAbbreviation(u.layout) {
+		if u.conversion == asLayout && o.Zone == nil && u.zone == nil && !hasOffset(u.layout) && !hasAbbreviation(u.layout) {
 			return hogapi.Format{}, mapError(mapping, strings.LastIndex(mapping, u.layout),
 				"times of this layout have no offset: give Options.Zone, such as UTC")
 		}
@@ -84,9 +130,9 @@ func Format(options *Options) (hogapi.Format, error) {
 			return hogapi.Format{}, err
 		}
 	}
-	c.addDefaults()
+	c.finish()
 	return hogapi.Format{
-		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.id,
+		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.idOf,
 	}, nil
 }
 

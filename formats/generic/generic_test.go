@@ -23,9 +23,13 @@ func FuzzConvert(f *testing.F) {
 	}
 	format, err := generic.Format(&generic.Options{Map: []string{"$set.b=b", "$set_once.c=c", "a=a|number"}})
 	require.NoError(f, err)
+	lists, err := generic.Format(&generic.Options{Map: []string{"[]=a", "*=a", "skip=a.b|is:x", "uuid=id", "event=const:e"}})
+	require.NoError(f, err)
+	f.Add([]byte(`{"a":[{"b":1},{"b":"x"},{"c":2}],"id":7,"timestamp":"2024-05-01T12:30:00Z"}`))
 	first, last := []byte(`{"event":"e","distinct_id":"first"}`), []byte(`{"event":"e","distinct_id":"last"}`)
 	f.Fuzz(func(t *testing.T, record []byte) {
 		formattest.RequireStable(t, format, first, record, last)
+		formattest.RequireStable(t, lists, first, record, last)
 		events, err := format.Convert(record)
 		again, errAgain := format.Convert(record)
 		require.Equal(t, events, again)

@@ -35,12 +35,16 @@ const (
 	targetTime      = "time"
 	targetUUID      = "uuid"
 	targetDrop      = "drop"
+	targetSkip      = "skip"
 	targetAll       = "*"
+	targetEach      = "[]"
 	setPrefix       = "$set."
 	setOncePrefix   = "$set_once."
 )
 
-var targets = []string{targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetAll}
+var targets = []string{
+	targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetSkip, targetAll, targetEach,
+}
 
 // aliases are other names of targets, and the columns that are taken for them where the map does
 // not say otherwise.
@@ -49,17 +53,27 @@ var aliases = map[string]string{
 	"distinct_id": targetPerson, "timestamp": targetTime, "anonymous_id": targetAnonymous,
 }
 
-// use is an entry of the map.
+// use is an entry of the map, or the column that an entry names besides its source.
 type use struct {
 	text       string // as it was given
 	order      int    // in the map
-	target     string
-	isProperty bool // the target is the name of a property
+	target     string // empty for the column of a zone
+	isProperty bool   // the target is the name of a property
 	path       []string
+	texts      []int  // numbers of names in the path: a member of the JSON that is in a text there follows
+	isAll      bool   // of drop: all that is empty
+	inList     bool   // the path is within the elements of the list
 	constant   []byte // as JSON; nil: there is a path
+	table      *table // of values; nil: they stay
 	conversion conversion
-	layout     string // of asLayout
+	layout     string      // of asLayout
+	zone       *use        // of the time; nil: Options.Zone
+	form       *numberForm // of asNumber; nil: as JSON writes numbers
+	values     []string    // of whenIs and whenNot
 }
+
+// is reports whether the target is one of the given ones, and not a property.
+func (u *use) is(targets ...string) bool { return !u.isProperty && slices.Contains(targets, u.target) }
 
 func (u *use) from() string {
 	if u.constant != nil {
@@ -68,24 +82,10 @@ func (u *use) from() string {
 	return strings.Join(u.path, ".")
 }
 
-type conversion string
+// constantPrefix begins a source that is a text.
+const constantPrefix = "const:"
 
-// Conversions.
-const (
-	asIs           conversion = ""
-	asUnix         conversion = "unix"   // seconds since 1970
-	asUnixMS       conversion = "unixms" // milliseconds
-	asUnixUS       conversion = "unixus" // microseconds
-	asLayout       conversion = "layout" // a layout of package time
-	asNumber       conversion = "number" // a text that is a number
-	asJSON         conversion = "json"   // a text that is JSON
-	layoutPrefix              = "layout:"
-	constantPrefix            = "const:"
-)
-
-var conversions = []conversion{asUnix, asUnixMS, asUnixUS, asNumber, asJSON}
-
-// parse reads a mapping: TARGET=PATH, TARGET=PATH|CONVERSION or TARGET=const:TEXT.
+// parse reads a mapping: TARGET=PATH, TARGET=PATH|STEP… or TARGET=const:TEXT.
 func parse(text string) (*use, error) {
 	p := &parser{text: text}
 	u, err := p.mapping()
@@ -93,6 +93,9 @@ func parse(text string) (*use, error) {
 		return nil, err
 	}
 	u.text = text
+	if u.zone != nil {
+		u.zone.text = text
+	}
 	return u, nil
 }
 
@@ -112,7 +115,7 @@ func (p *parser) mapping() (*use, error) {
 	}
 	if constant, ok := strings.CutPrefix(p.text[p.at:], constantPrefix); ok {
 		switch {
-		case !u.isProperty && u.target != targetEvent && u.target != targetPerson:
+		case !u.isProperty && !u.is(targetEvent, targetPerson):
 			return nil, p.fail(p.at, "only the event, the person and properties can be constant")
 		case constant == "":
 			return nil, p.fail(len(p.text), "a text is missing after const:")
@@ -122,22 +125,36 @@ func (p *parser) mapping() (*use, error) {
 		}
 		return u, nil
 	}
+	source := p.at
+	if u.path, err = p.path(); err != nil {
+		return nil, err
+	}
+	for p.at < len(p.text) {
+		p.at++ // the bar
+		if err := p.step(u); err != nil {
+			return nil, err
+		}
+	}
+	u.isAll = u.is(targetDrop) && u.conversion == whenEmpty && p.text[source:] == targetAll+"|"+string(whenEmpty)
+	if u.is(targetSkip) && u.conversion == asIs {
+		return nil, p.fail(len(p.text), `a condition is missing: |is:TEXT, |not:TEXT, |empty or |filled; for a property of this name write "skip"=…`)
+	}
+	return u, nil
+}
+
+// path reads names with dots between, up to a bar or the end.
+func (p *parser) path() (path []string, err error) {
 	for {
 		name, err := p.name(".|", "a name")
 		if err != nil {
 			return nil, err
 		}
-		u.path = append(u.path, name)
+		path = append(path, name)
 		if p.at == len(p.text) || p.text[p.at] == '|' {
-			break
+			return path, nil
 		}
 		p.at++ // the dot
 	}
-	if p.at < len(p.text) {
-		p.at++ // the bar
-		return u, p.convert(u)
-	}
-	return u, nil
 }
 
 // target reads up to the equals sign.
@@ -152,6 +169,9 @@ func (p *parser) target() (*use, error) {
 		return nil, p.fail(p.at, "= is missing: TARGET=PATH, such as time=when")
 	}
 	p.at++
+	if !isQuoted && strings.TrimSpace(name) != name {
+		return nil, p.fail(start, "a target with blanks around it belongs in quotes")
+	}
 	u := &use{target: name}
 	if alias := aliases[name]; alias != "" && !isQuoted {
 		u.target = alias
@@ -166,77 +186,53 @@ func (p *parser) target() (*use, error) {
 // name reads a name up to one of the marks, or a quoted one.
 func (p *parser) name(marks, what string) (string, error) {
 	start := p.at
+	name, isQuoted, err := p.word(marks, what)
+	switch {
+	case err != nil:
+		return "", err
+	case isQuoted && name == "", !isQuoted && strings.TrimSpace(name) == "":
+		p.at = start
+		return "", p.fail(start, "%s is missing", what)
+	}
+	return name, nil
+}
+
+// word reads a text up to one of the marks, or a quoted one. It can be empty.
+func (p *parser) word(marks, what string) (text string, isQuoted bool, err error) {
+	start := p.at
 	if strings.HasPrefix(p.text[start:], `"`) {
 		quoted, err := strconv.QuotedPrefix(p.text[start:])
 		if err != nil {
-			return "", p.fail(start, "this quote has no end")
+			return "", true, p.fail(start, "this quote has no end")
 		}
 		p.at += len(quoted)
 		if p.at < len(p.text) && !strings.ContainsRune(marks, rune(p.text[p.at])) {
-			return "", p.fail(p.at, "after a quoted name, %s is expected", orEnd(marks))
+			return "", true, p.fail(p.at, "after a quoted name, %s is expected", orEnd(marks))
 		}
-		name, err := strconv.Unquote(quoted)
+		text, err = strconv.Unquote(quoted)
 		switch {
-		case err != nil || name == "":
-			return "", p.fail(start, "%s is missing", what)
-		case !utf8.ValidString(name):
-			return "", p.fail(start, "the name is not UTF-8")
+		case err != nil:
+			return "", true, p.fail(start, "%s is missing", what)
+		case !utf8.ValidString(text):
+			return "", true, p.fail(start, "the name is not UTF-8")
 		}
-		return name, nil
+		return text, true, nil
 	}
 	end := strings.IndexAny(p.text[start:], marks)
 	if end < 0 {
 		end = len(p.text) - start
 	}
-	name := p.text[start : start+end]
-	switch at := strings.IndexByte(name, '"'); {
-	case strings.TrimSpace(name) == "":
-		return "", p.fail(start, "%s is missing", what)
+	text = p.text[start : start+end]
+	switch at := strings.IndexByte(text, '"'); {
 	case at >= 0:
-		return "", p.fail(start+at, "a quote belongs around a whole name")
-	case !utf8.ValidString(name):
-		return "", p.fail(start, "the name is not UTF-8")
+		return "", false, p.fail(start+at, "a quote belongs around a whole name")
+	case !utf8.ValidString(text):
+		return "", false, p.fail(start, "the name is not UTF-8")
 	}
 	p.at = start + end
-	return name, nil
+	return text, false, nil
 }
 
 func orEnd(marks string) string {
 	return strings.Join(strings.Split(marks, ""), " or ") + " or the end"
-}
-
-// convert reads the conversion after the bar.
-func (p *parser) convert(u *use) error {
-	start := p.at
-	name := p.text[start:]
-	isTime := u.target == targetTime && !u.isProperty
-	if layout, ok := strings.CutPrefix(name, layoutPrefix); ok {
-		u.conversion, u.layout = asLayout, layout
-		if !isTime {
-			return p.fail(start, "a layout is for the time only")
-		}
-		if want := wantLayout(layout); want != "" {
-			return p.fail(start+len(layoutPrefix), "%s", want)
-		}
-		return nil
-	}
-	u.conversion = conversion(name)
-	if !slices.Contains(conversions, u.conversion) {
-		return p.fail(start, "want unix, unixms, unixus, layout:…, number or json")
-	}
-	isUnix := slices.Contains([]conversion{asUnix, asUnixMS, asUnixUS}, u.conversion)
-	isAll := !u.isProperty && u.target == targetAll
-	switch {
-	case !u.isProperty && u.target == targetDrop:
-		return p.fail(start, "what is dropped is not read")
-	case isUnix && !isTime:
-		return p.fail(start, "%s is for the time only", name)
-	case isTime && !isUnix:
-		return p.fail(start, "the time is read by unix, unixms, unixus or layout:…")
-	case isAll && u.conversion != asJSON:
-		return p.fail(start, "only json can be read into many properties")
-	case !u.isProperty && !isTime && !isAll:
-		return p.fail(start, "the %s is read as it is", u.target)
-	}
-	return nil
 }

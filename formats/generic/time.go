@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
@@ -32,7 +33,12 @@ func (u *use) time(value []byte, zone *time.Location) (time.Time, error) {
 		return unix(s, 6)
 	case asUnixUS:
 		return unix(s, 3)
+	case asUnixNS:
+		return unix(s, 0)
 	case asLayout:
+		if zone == nil && !hasOffset(u.layout) && !hasAbbreviation(u.layout) {
+			return time.Time{}, fmt.Errorf("%s is empty, and the time %s has no offset: give Options.Zone, such as UTC", u.zone.from(), shown(value))
+		}
 		return inLayout(u.layout, s, zone)
 	}
 	at, isLocal, err := parseTime(s, zone)
@@ -42,7 +48,7 @@ func (u *use) time(value []byte, zone *time.Location) (time.Time, error) {
 	if errors.Is(err, errNoTime) {
 		err = fmt.Errorf("want a time such as 2024-05-01T12:30:00Z, not %s: for another form add |layout:… to the mapping of the time", shown(value))
 		if _, noNumber := strconv.ParseFloat(s, 64); noNumber == nil {
-			err = fmt.Errorf("%s is a number: add |unix (seconds), |unixms or |unixus to the mapping of the time", shown(value))
+			err = fmt.Errorf("%s is a number: add |unix (seconds), |unixms, |unixus or |unixns to the mapping of the time", shown(value))
 		}
 	}
 	return at, err
@@ -92,6 +98,40 @@ func inLayout(layout, s string, zone *time.Location) (time.Time, error) {
 		return time.Time{}, err
 	}
 	return local(at, zone)
+}
+
+// zones has the time zones that records have named, by their names.
+var zones sync.Map
+
+// zoneOf returns the time zone that a record names: of the time zone database, or an offset.
+func zoneOf(value []byte) (*time.Location, error) {
+	bad := fmt.Errorf("want a time zone such as Europe/Berlin or +02:00, not %s", shown(value))
+	if value[0] != '"' {
+		return nil, bad
+	}
+	s, err := textOf(value)
+	if err != nil {
+		return nil, err
+	}
+	s = strings.TrimSpace(s)
+	if known, ok := zones.Load(s); ok {
+		return known.(*time.Location), nil //nolint:forcetypeassert // it has no others
+	}
+	for _, layout := range []string{"Z07:00", "-0700", "-07"} {
+		if at, err := time.Parse(layout, s); err == nil {
+			_, ahead := at.Zone()
+			return time.FixedZone(s, ahead), nil
+		}
+	}
+	if s == "" || s == "Local" {
+		return nil, bad
+	}
+	zone, err := time.LoadLocation(s)
+	if err != nil {
+		return nil, bad
+	}
+	zones.Store(s, zone)
+	return zone, nil
 }
 
 // local is when the clocks of a zone show a time, which is given as one of UTC.

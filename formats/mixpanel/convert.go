@@ -1,6 +1,7 @@
 package mixpanel
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"strings"
@@ -14,51 +15,33 @@ import (
 // the record.
 type converter struct {
 	options    Options
-	visitInner jsonb.Visitor // of the properties of the record, bound once
+	visitInner jsonb.Visitor                // of the properties of the record, bound once
+	keepBoth   func(field string, v []byte) // bound once
 
-	fields
-
-	record        record.Reader // Rest has the members outside the properties
-	mapped, noted record.Fields // of the properties: sent under PostHog's names, and under their own
-	props         record.Properties
-}
-
-// fields are the members of a record that are sent under other names, as raw JSON; nil where
-// absent.
-type fields struct {
-	name, properties                                  []byte
-	time, distinctID, userID, deviceID, insertID      []byte
-	beforeIdentity, anonID, identifiedID              []byte
-	city, region, country                             []byte
-	path, host, title, library, alias                 []byte
-	isDeleted, isImport, apiTimestamp, processingTime []byte
+	name, properties []byte
+	record           record.Reader // Rest has the members outside the properties
+	values           *record.Values
+	groups           record.Object
+	props            record.Properties
 }
 
 func newConverter(o Options) *converter {
-	s := &converter{options: o, props: record.Properties{Policy: o.PersonProperties}}
+	s := &converter{options: o, props: record.Properties{Policy: o.PersonProperties}, values: table.Values()}
 	s.visitInner = s.property
+	s.keepBoth = func(field string, value []byte) { s.props.Keep(field, value) }
 	s.record.Fields = record.Fields{"event": &s.name, "properties": &s.properties}
-	s.mapped = record.Fields{
-		"time": &s.time, "distinct_id": &s.distinctID, "$user_id": &s.userID, "$device_id": &s.deviceID, "$city": &s.city,
-		"$region": &s.region, "mp_country_code": &s.country, "current_url_path": &s.path, "current_domain": &s.host,
-		"current_page_title": &s.title, "mp_lib": &s.library, aliasKey: &s.alias, "$insert_id": &s.insertID,
-		"$mp_api_timestamp_ms": &s.apiTimestamp, "mp_processing_time_ms": &s.processingTime,
-	}
-	s.noted = record.Fields{
-		"$is_deleted": &s.isDeleted, "$import": &s.isImport, "$distinct_id_before_identity": &s.beforeIdentity,
-		"$anon_id": &s.anonID, "$identified_id": &s.identifiedID,
-	}
 	return s
 }
 
 // Begin forgets the record before.
 func (s *converter) Begin() {
-	s.fields = fields{}
 	s.record.Begin()
+	s.values.Begin()
+	s.groups.Begin()
 	s.props.Begin()
 }
 
-// Read reads a record. It adds the properties that keep their names to props.
+// Read reads a record. It adds the properties that the table does not know to props.
 func (s *converter) Read(raw []byte) error {
 	twice, err := jsonb.ObjectWithin(raw, s.record.Visit, "properties", s.visitInner)
 	switch {
@@ -70,30 +53,14 @@ func (s *converter) Read(raw []byte) error {
 	return nil
 }
 
-// property takes a property of the record. It keeps the ones that are not mapped under their own
-// names.
+// property takes a property of the record. One that the table does not know keeps its name, unless PostHog acts on
+// that.
 func (s *converter) property(key, value []byte) {
-	isMapped := s.mapped.Take(key, value)
-	switch string(key) {
-	case "$insert_id", "$mp_api_timestamp_ms", "mp_processing_time_ms", "$mp_api_endpoint", "$geo_source":
-		s.drop(key, value)
-	default:
-		if !isMapped {
-			s.keep(key, value)
-		}
+	if s.values.Take(key, value) {
+		return
 	}
-}
-
-// keep sends a property under its own name, unless PostHog acts on that.
-func (s *converter) keep(key, value []byte) {
-	s.noted.Take(key, value)
-	switch string(key) {
-	case "$browser", "$browser_version", "$os", "$os_version", "$device", "$device_type", "$current_url", "$referrer",
-		"$referring_domain", "$geoip_city_name", "$geoip_subdivision_1_name", "$geoip_country_code", "$geoip_country_name":
-		s.props.AddPerson(string(key), value)
-	case "$initial_referrer", "$initial_referring_domain", "$initial_utm_source", "$initial_utm_medium",
-		"$initial_utm_campaign", "$initial_utm_content", "$initial_utm_term":
-		s.props.AddPersonOnce(string(key), value)
+	if groupType := s.options.Groups[string(key)]; groupType != "" {
+		s.group(groupType, value)
 	}
 	if record.IsReserved(key) {
 		s.props.Keep(ownName(string(key)), value)
@@ -102,15 +69,27 @@ func (s *converter) keep(key, value []byte) {
 	s.props.AddBytes(key, value)
 }
 
-// drop leaves out a property that says nothing about the event.
-func (s *converter) drop(key, value []byte) {
-	if s.options.KeepAll {
-		s.props.Keep(ownName(string(key)), value)
+// group adds a group by its key. Of several, PostHog takes one.
+func (s *converter) group(groupType string, value []byte) {
+	if len(value) > 0 && value[0] == '[' {
+		var keys []json.RawMessage
+		if json.Unmarshal(value, &keys) != nil || len(keys) == 0 {
+			return
+		}
+		value = keys[0]
+	}
+	if key, err := record.ID("", value); err == nil && key != "" {
+		s.groups.AddText(groupType, key)
 	}
 }
 
+func (s *converter) get(field string) []byte { return s.values.Get(field) }
+
 // ownName is the name of a property that cannot keep its own.
 func ownName(name string) string { return "$mixpanel_" + strings.TrimPrefix(name, "$") }
+
+// names are the events that PostHog has too.
+var names = map[string]string{"$mp_web_page_view": "$pageview", "$mp_page_leave": "$pageleave", "$mp_click": "$autocapture"}
 
 // Events makes the event of the record that was read.
 func (s *converter) Events() ([]hogapi.Event, error) {
@@ -121,10 +100,10 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 		return nil, errors.New("event: want a text that is not empty")
 	}
 	name := record.Text(s.name)
-	if !s.options.KeepDeleted && (name == "$delete" || record.IsTrue(s.isDeleted)) {
+	if !s.options.KeepDeleted && (name == "$delete" || record.IsTrue(s.get("$is_deleted"))) {
 		return nil, hogapi.Skip(SkipDeleted)
 	}
-	ids, err := s.ids()
+	ids, err := s.identify(name)
 	switch {
 	case err != nil:
 		return nil, err
@@ -135,83 +114,81 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if name == "$mp_web_page_view" {
-		name = "$pageview"
+	own := name
+	if known := names[name]; known != "" {
+		name = known
 	}
 	return []hogapi.Event{{
-		Name: name, DistinctID: ids.distinct, AnonymousID: ids.anonymous, Timestamp: at, UUID: s.ID(true),
-		RawProperties: s.finish(name),
+		Name: name, DistinctID: ids.distinct, AnonymousID: ids.anonymous, UserIDs: ids.others, Timestamp: at, UUID: s.ID(true),
+		RawProperties: s.finish(own, ids.isVisitor),
 	}}, nil
 }
 
-// aliasKey is the property of an event $create_alias, on which PostHog acts. In an event $identify
-// it would too.
-const aliasKey = "alias"
-
-// finish adds the mapped members, and makes the properties.
-func (s *converter) finish(name string) []byte {
-	switch {
-	case s.alias == nil:
-	case name == "$identify":
-		s.props.Keep(ownName(aliasKey), s.alias)
+// finish adds the properties of the table and properties that follow from them, and makes all properties.
+func (s *converter) finish(name string, isVisitor bool) []byte {
+	s.system()
+	s.values.Add(&s.props, s.keepBoth)
+	switch alias := s.get("alias"); {
+	case alias == nil:
+	case name == "$identify": // in which PostHog would act on it
+		s.props.Keep(ownName("alias"), alias)
 	default:
-		s.props.Add(aliasKey, s.alias)
+		s.props.Add("alias", alias)
 	}
-	for _, m := range []struct {
-		value    []byte
-		to, from string
-	}{
-		{s.path, "$pathname", "current_url_path"},
-		{s.host, "$host", "current_domain"},
-		{s.title, "title", "current_page_title"},
-		{s.library, "$lib", "mp_lib"},
-	} {
-		s.move(m.value, m.to, m.from)
+	if name == "$mp_click" {
+		s.props.AddText("$event_type", "click")
 	}
-	s.location()
-	for _, m := range []struct {
-		value []byte
-		to    string
-	}{{s.userID, "$mixpanel_user_id"}, {s.deviceID, "$mixpanel_device_id"}} {
-		if !record.IsEmpty(m.value) {
-			s.props.Keep(m.to, m.value)
-		}
+	s.props.AddPage(s.get("$current_url"))
+	record.AddReferrer(&s.props.Object, s.get("$referrer"))
+	if country := s.get("mp_country_code"); len(country) == len(`"GB"`) {
+		s.props.AddTextOfBoth("$geoip_country_name", record.CountryName(country[1:3]))
+	}
+	if !s.groups.IsEmpty() {
+		s.props.Add("$groups", s.groups.Raw())
+	}
+	if s.options.NoVisitorProfiles && isVisitor {
+		s.props.Add("$process_person_profile", []byte("false"))
+	}
+	if s.options.LookUpIP {
+		s.props.AddLookUp()
 	}
 	for _, m := range s.record.Rest {
 		name := string(m.Name)
-		if record.IsReserved(name) || name == aliasKey || !s.props.Add(name, m.Value) {
+		if record.IsReserved(name) || name == "alias" || !s.props.Add(name, m.Value) {
 			s.props.Keep(ownName(name), m.Value)
+		}
+	}
+	if s.options.KeepAll {
+		for _, field := range [...]string{"$insert_id", "$mp_api_timestamp_ms", "mp_processing_time_ms", "$mp_api_endpoint", "$geo_source"} {
+			if raw := s.get(field); raw != nil {
+				s.props.Keep(ownName(field), raw)
+			}
 		}
 	}
 	return s.props.Finish("mixpanel")
 }
 
-// move sends a property under PostHog's name, or under its own where the record has both.
-func (s *converter) move(value []byte, to, from string) (isMoved bool) {
-	if value == nil {
-		return false
-	}
-	if isMoved = s.props.Add(to, value); !isMoved {
-		s.props.Keep(from, value)
-	}
-	return isMoved
-}
-
-func (s *converter) location() {
-	for _, m := range []struct {
-		value    []byte
-		to, from string
-	}{
-		{s.city, "$geoip_city_name", "$city"},
-		{s.region, "$geoip_subdivision_1_name", "$region"},
-		{s.country, "$geoip_country_code", "mp_country_code"},
-	} {
-		if s.move(m.value, m.to, m.from) {
-			s.props.AddPerson(m.to, m.value)
-		}
-	}
-	if len(s.country) != len(`"GB"`) {
+// system puts the operating system into PostHog's words, and adds the type of the device.
+func (s *converter) system() {
+	name, version := s.get("$os"), s.get("$os_version")
+	if !record.IsText(name) {
 		return
 	}
-	s.props.AddTextOfBoth("$geoip_country_name", countries[string(s.country[1:3])])
+	written := record.Text(name)
+	live, liveVersion := record.OS(written, record.Text(version))
+	if live != written {
+		s.values.Take([]byte("$os"), record.Quoted(live))
+	}
+	if record.IsText(version) && liveVersion != record.Text(version) {
+		s.values.Take([]byte("$os_version"), record.Quoted(liveVersion))
+	}
+	if record.IsNone(s.get("$device_type")) {
+		model := record.Text(s.get("$model"))
+		if model == "" {
+			model = record.Text(s.get("$device"))
+		}
+		if kind := record.DeviceType(written, model); kind != "" {
+			s.values.Take([]byte("$device_type"), record.Quoted(kind))
+		}
+	}
 }

@@ -1,6 +1,7 @@
 package mixpanel_test
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -16,6 +17,12 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, mixpanel.Format(nil), "export.jsonl", "export.golden.json")
+}
+
+// The table in the documentation is the one that the code runs.
+func TestTable(t *testing.T) {
+	t.Parallel()
+	formattest.Table(t, mixpanel.Table)
 }
 
 // convert makes the one event of a record.
@@ -57,6 +64,15 @@ func TestOptions(t *testing.T) {
 			assert.NotEqual(t, plain.UUID, ev.UUID)
 			format := mixpanel.Format(&mixpanel.Options{WholeKey: true})
 			assert.Equal(t, ev.UUID, format.ID([]byte(deleted)))
+		}},
+		"Groups": {mixpanel.Options{Groups: map[string]string{"$os": "system"}}, func(ev hogapi.Event) {
+			assert.NotContains(t, string(ev.RawProperties), `"$groups"`, "a property of the table is no group")
+		}},
+		"NoVisitorProfiles": {mixpanel.Options{NoVisitorProfiles: true}, func(ev hogapi.Event) {
+			assert.NotContains(t, string(ev.RawProperties), "$process_person_profile")
+		}},
+		"LookUpIP": {mixpanel.Options{LookUpIP: true}, func(ev hogapi.Event) {
+			assert.NotContains(t, string(ev.RawProperties), "$geoip_disable")
 		}},
 		"Zone": {mixpanel.Options{Zone: time.FixedZone("", -3600)}, func(ev hogapi.Event) {
 			assert.Equal(t, plain.Timestamp.Add(time.Hour), ev.Timestamp)
@@ -129,6 +145,73 @@ func TestAnonymousIDs(t *testing.T) {
 	}
 	assert.Equal(t, mixpanel.Format(nil).Options, mixpanel.Format(&mixpanel.Options{Zone: time.UTC}).Options)
 	assert.NotEqual(t, mixpanel.Format(nil).Options, mixpanel.Format(&mixpanel.Options{Zone: time.FixedZone("x", 60)}).Options)
+}
+
+// All ids that a record names belong to one person, and no id is lost.
+func TestUserIDs(t *testing.T) {
+	t.Parallel()
+	type person struct {
+		distinct, anonymous string
+		users               []string
+	}
+	for record, want := range map[string]person{
+		`"event":"e","properties":{"distinct_id":"c","$user_id":"u","$device_id":"d"`:                            {"c", "d", []string{"u"}},
+		`"event":"e","properties":{"distinct_id":"d","$user_id":"u","$device_id":"d"`:                            {"d", "", []string{"u"}},
+		`"event":"e","properties":{"distinct_id":"u","$user_id":"u","$device_id":"d"`:                            {"u", "d", nil},
+		`"event":"e","properties":{"distinct_id":"c","$user_id":"u"`:                                             {"c", "", []string{"u"}},
+		`"event":"e","properties":{"distinct_id":"c","$device_id":"d"`:                                           {"c", "", nil},
+		`"event":"e","properties":{"distinct_id":"ZA-09","$distinct_id_before_identity":"b"`:                     {"b", "", []string{"ZA-09"}},
+		`"event":"$merge","properties":{"$distinct_ids":["a",7]`:                                                 {"a", "", []string{"7"}},
+		`"event":"$merge","properties":{"distinct_id":"b","$distinct_ids":["a","b"]`:                             {"b", "", []string{"a"}},
+		`"event":"$merge","properties":{"distinct_id":"c","$distinct_ids":["a","b","",null,{}]`:                  {"c", "", []string{"a", "b"}},
+		`"event":"$merge","properties":{"distinct_id":"c","$distinct_ids":"a"`:                                   {"c", "", nil},
+		`"event":"e","properties":{"distinct_id":"c","$distinct_ids":["a","b"]`:                                  {"c", "", nil},
+		`"event":"$identify","properties":{"distinct_id":"u","$anon_id":"a"`:                                     {"u", "a", nil},
+		`"event":"$identify","properties":{"distinct_id":"c","$identified_id":"u"`:                               {"c", "", []string{"u"}},
+		`"event":"$identify","properties":{"$identified_id":"u","$anon_id":"a"`:                                  {"u", "a", nil},
+		`"event":"$identify","properties":{"$anon_id":"a"`:                                                       {"a", "", nil},
+		`"event":"$identify","properties":{"distinct_id":"a","$identified_id":"u","$anon_id":"a"`:                {"a", "", []string{"u"}},
+		`"event":"$identify","properties":{"distinct_id":"c","$identified_id":"u","$anon_id":"a","$user_id":"u"`: {"c", "a", []string{"u"}},
+	} {
+		ev := convert(t, nil, "{"+record+`,"time":1697379000}}`)
+		assert.Equal(t, want, person{ev.DistinctID, ev.AnonymousID, ev.UserIDs}, record)
+	}
+}
+
+// A record of every platform has the properties of PostHog's live events.
+func TestProperties(t *testing.T) {
+	t.Parallel()
+	for record, want := range map[string]string{
+		`"event":"Order","properties":{"$current_url":"https://shop.example/a?gclid=g&utm_term=t","$referrer":"https://news.example/x","$os":"Windows"`: `{"$current_url":"https://shop.example/a?gclid=g&utm_term=t",` +
+			`"$referrer":"https://news.example/x","$os":"Windows","$device_type":"Desktop","$host":"shop.example","$pathname":"/a","gclid":"g","utm_term":"t","$referring_domain":"news.example"}`,
+		`"event":"Order","properties":{"current_domain":"shop.example","current_url_path":"/a"`: `{"$pathname":"/a","$host":"shop.example"}`,
+		`"event":"Open","properties":{"$os":"iPhone OS","$os_version":"17.2","$model":"iPad8,9","$manufacturer":"Apple","$app_version_string":"1.2","$app_build_number":"7"`: `{"$os":"iOS",` +
+			`"$os_version":"17.2","$device_type":"Tablet","$device_model":"iPad8,9","$device_manufacturer":"Apple","$app_version":"1.2","$app_build":"7"}`,
+		`"event":"Open","properties":{"$os":"Android","$device":"Android"`:                    `{"$os":"Android","$device":"Android","$device_type":"Mobile"}`,
+		`"event":"Open","properties":{"$os":"Android","$device_type":"TV","$model":"SM-T870"`: `{"$os":"Android","$device_type":"TV","$device_model":"SM-T870"}`,
+		`"event":"Open","properties":{"$os":7,"$app_version":"1","$app_version_string":"2"`:   `{"$app_version":"1","$os":7,"$app_version_string":"2"}`,
+		`"event":"$mp_click","properties":{"$el_text":"Buy","$elements":[1]`:                  `{"$el_text":"Buy","$mixpanel_elements":[1],"$event_type":"click"}`,
+		`"event":"$mp_page_leave","properties":{"$referrer":"$direct"`:                        `{"$referrer":"$direct","$referring_domain":"$direct"}`,
+		`"event":"e","properties":{"company_id":"acme","team":[7,8],"none":[],"$set":"x"`:     `{"company_id":"acme","team":[7,8],"none":[],"$mixpanel_set":"x","$groups":{"company":"acme","team":"7"}}`,
+		`"event":"e","properties":{"distinct_id":"$device:d","$device_id":"d"`:                `{"$mixpanel_device_id":"d","$process_person_profile":false}`,
+		`"event":"e","properties":{"distinct_id":"d","$device_id":"d"`:                        `{"$mixpanel_device_id":"d","$process_person_profile":false}`,
+		`"event":"e","properties":{"distinct_id":"d","$device_id":"d","$user_id":"u"`:         `{"$mixpanel_user_id":"u","$mixpanel_device_id":"d"}`,
+		`"event":"e","properties":{"$ip":"203.0.113.9"`:                                       `{"$ip":"203.0.113.9","$geoip_disable":false}`,
+		`"event":"e","properties":{"$ip":"203.0.113.9","mp_country_code":"DE"`:                `{"$ip":"203.0.113.9","$geoip_country_code":"DE","$geoip_country_name":"Germany"}`,
+	} {
+		if !strings.Contains(record, "distinct_id") {
+			record += `,"distinct_id":"x"`
+		}
+		ev := convert(t, &mixpanel.Options{
+			Groups: map[string]string{"company_id": "company", "team": "team", "none": "none"}, NoVisitorProfiles: true, LookUpIP: true,
+			PersonProperties: formats.PersonNone,
+		}, "{"+record+`,"time":1697379000}}`)
+		got := strings.Replace(string(ev.RawProperties), `,"historical_migration":true,"analytics_source":"mixpanel"`, "", 1)
+		assert.Equal(t, want, got, record)
+	}
+	for name, want := range map[string]string{"$mp_web_page_view": "$pageview", "$mp_page_leave": "$pageleave", "$mp_click": "$autocapture", "$pageview": "$pageview"} {
+		assert.Equal(t, want, convert(t, nil, `{"event":"`+name+`","properties":{"time":1697379000,"distinct_id":"x"}}`).Name)
+	}
 }
 
 func FuzzConvert(f *testing.F) {

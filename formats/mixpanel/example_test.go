@@ -61,3 +61,15 @@ func ExampleCheckZone() {
 	// 100 % are times of America/Los_Angeles
 	// newest 2022-05-18 05:05:48 +0000 UTC
 }
+
+// Profiles become $set events. Import them after the events of the project.
+func ExamplePeopleFormat() {
+	events, err := mixpanel.PeopleFormat(nil).Convert([]byte(
+		`{"$distinct_id":"u-1","$properties":{"$email":"ann@example.com","$last_seen":"2024-03-01T10:00:00"}}`))
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(events[0].Name, events[0].DistinctID, string(events[0].RawProperties))
+	// Output:
+	// $set u-1 {"historical_migration":true,"analytics_source":"mixpanel","$set_once":{"email":"ann@example.com"}}
+}

@@ -183,7 +183,7 @@ func (g *generator) bookkeeping(p map[string]any) {
 	}
 }
 
-// All totals are exactly those of the generator, for a project in UTC and for one in local time.
+// All totals equal the totals of the generator, for a project in UTC and for one in local time.
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {

@@ -1,6 +1,8 @@
 package mixpanel
 
 import (
+	"encoding/json"
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
@@ -8,48 +10,95 @@ import (
 
 const devicePrefix = "$device:"
 
-type ids struct{ distinct, anonymous string }
+// identity are the ids of an event's person.
+type identity struct {
+	distinct, anonymous string
+	others              []string // which belong to nobody else
+	isVisitor           bool     // nobody has logged in
+}
 
-// ids finds the event's person as PostHog's own importer does, so that both give it the same one.
-func (s *converter) ids() (found ids, err error) {
-	var given, user, device, anon, identified string
-	for _, id := range []struct {
-		name string
-		raw  []byte
-		text *string
-	}{
-		{"distinct_id", s.distinctID, &given}, {"$user_id", s.userID, &user}, {"$device_id", s.deviceID, &device},
-	} {
-		if *id.text, err = record.ShortID(id.name, id.raw); err != nil {
-			return ids{}, err
+// identify finds the event's person as PostHog's own importer does, so that both give it the same one. Further ids of the record
+// belong to the same person: the canonical id, which Mixpanel exports as distinct_id, the user, and those that were merged. The
+// device does so unless somebody else used it too.
+func (s *converter) identify(name string) (found identity, err error) {
+	var given, user, device, before, anon, identified string
+	var merged []string
+	if given, err = record.ShortID("distinct_id", s.get("distinct_id")); err != nil {
+		return found, err
+	}
+	if user, err = record.ShortID("$user_id", s.get("$user_id")); err != nil {
+		return found, err
+	}
+	if device, err = record.ShortID("$device_id", s.get("$device_id")); err != nil {
+		return found, err
+	}
+	if s.get("$anon_id") != nil || s.get("$identified_id") != nil {
+		anon, _ = record.ID("", s.get("$anon_id"))
+		identified, _ = record.ID("", s.get("$identified_id"))
+		if name != "$identify" && (identified == "" || identified != given) {
+			anon, identified = "", ""
 		}
 	}
-	if len(s.beforeIdentity) > 0 && s.beforeIdentity[0] == '"' && isAnonymous(given) {
-		if before, err := record.ID("", s.beforeIdentity); err == nil && before != "" {
-			given = before
+	if name == "$merge" {
+		merged = idsOf(s.get("$distinct_ids"))
+	}
+	if raw := s.get("$distinct_id_before_identity"); record.IsText(raw) && isAnonymous(given) {
+		if id, _ := record.ID("", raw); id != "" {
+			given, before = id, given
 		}
+	}
+	for _, id := range append([]string{given, user, identified, before}, merged...) {
+		found.add(id)
 	}
 	switch {
-	case given != "":
-		found.distinct = given
-	case user != "":
-		found.distinct = user
-	default:
+	case anon != "":
+		found.addAnonymous(anon)
+	case device != "" && user != "" && found.distinct != device && found.distinct != devicePrefix+device:
+		if s.options.DevicePrefix {
+			device = devicePrefix + device
+		}
+		found.addAnonymous(device)
+	case found.distinct == "":
 		found.distinct = device
 	}
-	if s.anonID != nil && s.identifiedID != nil { // an event $identify
-		anon, _ = record.ID("", s.anonID)
-		identified, _ = record.ID("", s.identifiedID)
-	}
-	switch {
-	case user != "" && device != "" && found.distinct != device && found.distinct != devicePrefix+device:
-		if found.anonymous = device; s.options.DevicePrefix {
-			found.anonymous = devicePrefix + device
-		}
-	case found.distinct == identified && anon != identified:
-		found.anonymous = anon
-	}
+	found.isVisitor = user == "" && (found.distinct == device || strings.HasPrefix(found.distinct, devicePrefix))
 	return found, nil
+}
+
+// add adds an id that belongs to nobody else.
+func (i *identity) add(id string) {
+	switch {
+	case id == "" || id == i.distinct:
+	case i.distinct == "":
+		i.distinct = id
+	case !slices.Contains(i.others, id):
+		i.others = append(i.others, id)
+	}
+}
+
+// addAnonymous adds an id that others may have used too.
+func (i *identity) addAnonymous(id string) {
+	switch {
+	case id == "" || id == i.distinct || slices.Contains(i.others, id):
+	case i.distinct == "":
+		i.distinct = id
+	default:
+		i.anonymous = id
+	}
+}
+
+// idsOf are the ids in an array.
+func idsOf(raw []byte) (ids []string) {
+	var elements []json.RawMessage
+	if json.Unmarshal(raw, &elements) != nil {
+		return nil
+	}
+	for _, element := range elements {
+		if id, err := record.ID("", element); err == nil && id != "" {
+			ids = append(ids, id)
+		}
+	}
+	return ids
 }
 
 // isAnonymous reports whether a distinct_id is absent or is that of a device: with a prefix, or of

@@ -38,6 +38,19 @@ type Options struct {
 	// Use it if Check warns of different events with one uuid. The uuids then differ from the uuids of PostHog's
 	// own importer, and of an export with other times.
 	WholeKey bool
+
+	// Groups are the properties with the keys of groups, and the types of the groups, such as company_id and
+	// "company": Mixpanel has them as plain properties. They get into $groups, and stay as properties too. Of a list,
+	// the first key counts.
+	Groups map[string]string
+
+	// NoVisitorProfiles sends the events of visitors who have not logged in with $process_person_profile: false, so that
+	// no person is made for them: such events have the id of a device and no $user_id.
+	NoVisitorProfiles bool
+
+	// LookUpIP sends events with an $ip and without a country with $geoip_disable: false, so that PostHog looks up where
+	// the address is today. By default, an import turns this off.
+	LookUpIP bool
 }
 
 // Why records are skipped.
@@ -72,7 +85,8 @@ func (o Options) text() string {
 		zone = fmt.Sprintf("zone=%s %ds/%ds", o.Zone, winter, summer)
 	}
 	return record.OptionsText(", ", zone, record.PersonText(o.PersonProperties), record.Flag("device prefix", o.DevicePrefix),
-		record.Flag("keep deleted", o.KeepDeleted), record.Flag("keep all", o.KeepAll), record.Flag("whole key", o.WholeKey))
+		record.Flag("keep deleted", o.KeepDeleted), record.Flag("keep all", o.KeepAll), record.Flag("whole key", o.WholeKey),
+		record.GroupsText(o.Groups), record.Flag("no visitor profiles", o.NoVisitorProfiles), record.Flag("look up ip", o.LookUpIP))
 }
 
 // namespace is that of PostHog's own importer, so that both give a record the same uuid.
@@ -85,13 +99,13 @@ func (s *converter) ID(isWhole bool) uuid.UUID {
 	if !isWhole {
 		return uuid.Nil
 	}
-	insert, err := record.ID("$insert_id", s.insertID)
+	insert, err := record.ID("$insert_id", s.get("$insert_id"))
 	if err != nil || insert == "" {
 		return uuid.Nil
 	}
 	if !s.options.WholeKey {
 		return uuid.NewSHA1(namespace, []byte(insert))
 	}
-	key := bytes.Join([][]byte{s.name, s.distinctID, s.time, s.insertID}, []byte{'\n'})
+	key := bytes.Join([][]byte{s.name, s.get("distinct_id"), s.get("time"), s.get("$insert_id")}, []byte{'\n'})
 	return uuid.NewSHA1(wholeNamespace, key)
 }

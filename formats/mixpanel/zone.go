@@ -63,19 +63,19 @@ func (t *ZoneTest) Add(raw []byte) {
 	if t.s.Read(raw) != nil {
 		return
 	}
-	if bytes.HasPrefix(t.s.distinctID, []byte(`"`+devicePrefix)) {
+	if bytes.HasPrefix(t.s.get("distinct_id"), []byte(`"`+devicePrefix)) {
 		t.Devices++
 	}
-	if record.IsTrue(t.s.isImport) {
+	if record.IsTrue(t.s.get("$import")) {
 		return
 	}
-	at, err := record.UnixTime(t.s.time)
+	at, err := record.UnixTime(t.s.get("time"))
 	if err != nil {
 		return
 	}
-	arrived, err := record.UnixTime(t.s.apiTimestamp)
+	arrived, err := record.UnixTime(t.s.get("$mp_api_timestamp_ms"))
 	if err != nil {
-		if arrived, err = record.UnixTime(t.s.processingTime); err != nil {
+		if arrived, err = record.UnixTime(t.s.get("mp_processing_time_ms")); err != nil {
 			return
 		}
 	}
@@ -167,16 +167,16 @@ func (t *ZoneTest) describe(b *strings.Builder) {
 // summer time, it is the second one if the event arrived within half an hour of it, else the first.
 // One that they skip is an error.
 func (s *converter) when() (time.Time, error) {
-	at, err := record.UnixTime(s.time)
+	at, err := record.UnixTime(s.get("time"))
 	if err != nil {
 		return time.Time{}, fmt.Errorf("time: %w", err)
 	}
 	if s.options.Zone == nil {
 		return at, nil
 	}
-	arrived, err := record.UnixTime(s.apiTimestamp)
+	arrived, err := record.UnixTime(s.get("$mp_api_timestamp_ms"))
 	if err != nil {
-		arrived, _ = record.UnixTime(s.processingTime) // zero without it
+		arrived, _ = record.UnixTime(s.get("mp_processing_time_ms")) // zero without it
 	}
 	first, last, ok := record.InZone(at, s.options.Zone)
 	switch delay := arrived.Sub(last); {

@@ -27,7 +27,7 @@ func Columns() []string {
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSet)
-	return record.Format("posthogexport", record.PersonText(o.PersonProperties), o.PersonProperties.Check(),
+	return record.AsIs("posthogexport", record.PersonText(o.PersonProperties), o.PersonProperties.Check(),
 		func() *converter { return newConverter(o) })
 }
 

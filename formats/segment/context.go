@@ -1,161 +1,204 @@
 package segment
 
 import (
-	"bytes"
 	"cmp"
+	"strings"
+	"time"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-var pageNames = map[string]string{"url": "$current_url", "path": "$pathname", "referrer": "$referrer", "title": "title"}
-
-// contextNames are the properties that members of the context become.
-var contextNames = map[string]string{"ip": "$ip", "userAgent": "$raw_user_agent", "locale": "$locale", "timezone": "$timezone"}
-
-// innerNames are the properties that members of its objects become.
-var innerNames = map[string]map[string]string{
-	"page":    pageNames,
-	"library": {"name": "$lib", "version": "$lib_version"},
-	"campaign": {
-		"name": "utm_campaign", "source": "utm_source", "medium": "utm_medium", "term": "utm_term", "content": "utm_content",
-	},
-	"os": {"name": "$os", "version": "$os_version"},
-	"device": {
-		"id": "$device_id", "manufacturer": "$device_manufacturer", "model": "$device_model", "name": "$device_name",
-		"type": "$device_type",
-	},
-	"app":     {"name": "$app_name", "version": "$app_version", "build": "$app_build", "namespace": "$app_namespace"},
-	"screen":  {"width": "$screen_width", "height": "$screen_height", "density": "$screen_density"},
-	"network": {"carrier": "$network_carrier", "wifi": "$network_wifi", "cellular": "$network_cellular", "bluetooth": "$network_bluetooth"},
-}
-
-// contextReader adds the context of a call to the properties. Members without a property of their
-// own stay in one named context.
+// contextReader reads the context of a call into the values of the table. Members that the table does not know stay
+// in one named context.
 type contextReader struct {
-	out       *record.Object
-	groupType string
+	values *record.Values
 
-	left, inner record.Object // the members that stay: of the context, of an object in it
-	names       map[string]string
-	isPage      bool
-	isIdentify  bool
-	traits      []byte // of an identify call
-	fault       error
+	path  []byte // of the member at hand, from the beginning of the call
+	stays []stay
+	fault error
 
 	visit, visitInner jsonb.Visitor // bound once
 }
 
-func (r *contextReader) visitors() { r.visit, r.visitInner = r.member, r.innerMember }
+// stay is a member that stays in the context, in an object of it unless section is empty.
+type stay struct {
+	section, name string
+	value         []byte
+}
 
-func (r *contextReader) read(raw []byte, isIdentify bool) error {
-	r.isIdentify, r.traits, r.fault = isIdentify, nil, nil
-	if !record.IsObject(raw) {
-		if !record.IsNone(raw) {
-			r.out.Keep(prefix, "context", raw)
+const inContext = "context."
+
+// sections are the objects of a context with fields of the table.
+var sections = func() map[string]bool {
+	found := map[string]bool{}
+	for _, row := range table {
+		if name, isInner := strings.CutPrefix(row.From, inContext); isInner {
+			if section, _, isDeep := strings.Cut(name, "."); isDeep {
+				found[section] = true
+			}
 		}
+	}
+	return found
+}()
+
+func (r *contextReader) bind(values *record.Values) {
+	r.values, r.visit, r.visitInner = values, r.member, r.innerMember
+}
+
+func (r *contextReader) read(raw []byte) error {
+	r.path, r.fault = append(r.path[:0], inContext...), nil
+	clear(r.stays)
+	r.stays = r.stays[:0]
+	if !record.IsObject(raw) {
 		return nil
 	}
-	r.left.Begin()
-	if err := jsonb.Object(raw, r.visit); err != nil || r.fault != nil {
-		return cmp.Or(err, r.fault)
-	}
-	if r.left.Len() > 0 {
-		r.out.Keep(prefix, "context", r.left.Raw())
-	}
-	return nil
+	err := jsonb.Object(raw, r.visit)
+	return cmp.Or(err, r.fault)
 }
 
 func (r *contextReader) member(key, value []byte) {
-	name := string(key)
 	if record.IsNone(value) {
 		return
 	}
-	if names := innerNames[name]; names != nil && record.IsObject(value) {
-		r.inner.Begin()
-		r.names, r.isPage = names, name == "page"
+	r.path = append(r.path[:len(inContext)], key...)
+	if sections[string(key)] && record.IsObject(value) {
+		r.path = append(r.path, '.')
 		if err := jsonb.Object(value, r.visitInner); err != nil {
-			r.fault = err
-		}
-		if r.inner.Len() > 0 {
-			r.left.Add(name, r.inner.Raw())
+			r.fault = cmp.Or(r.fault, err)
 		}
 		return
 	}
-	switch {
-	case contextNames[name] != "":
-		r.add(&r.left, contextNames[name], name, value)
-	case name == "traits" && r.isIdentify && record.IsObject(value):
-		r.traits = value
-	case name == "groupId" && r.groupType != "":
-		r.groups(value)
-	default:
-		r.left.Add(name, value)
-	}
+	r.take("", key, value)
 }
 
 func (r *contextReader) innerMember(key, value []byte) {
 	if record.IsNone(value) {
 		return
 	}
-	name := string(key)
-	target := r.names[name]
-	switch {
-	case target == "":
-		r.inner.Add(name, value)
-	case target == "$device_type" && isPhone(value):
-		r.out.AddText(target, "Mobile")
-		r.inner.Add(name, value) // which system it has
-	default:
-		if r.add(&r.inner, target, name, value) && r.isPage {
-			r.addHost(name, value)
-		}
+	from := len(r.path)
+	section := r.path[len(inContext) : from-1]
+	r.path = append(r.path, key...)
+	r.take(string(section), key, value)
+	r.path = r.path[:from]
+}
+
+func (r *contextReader) take(section string, key, value []byte) {
+	if !r.values.Take(r.path, value) {
+		r.stays = append(r.stays, stay{section, string(key), value})
 	}
 }
 
-// add adds a property; where it is there with another value, the member stays where it was.
-func (r *contextReader) add(left *record.Object, target, name string, value []byte) bool {
-	if r.out.Add(target, value) {
-		return true
+// keep has a field of the table stay in the context.
+func (r *contextReader) keep(field string, value []byte) {
+	name := strings.TrimPrefix(field, inContext)
+	section, inner, isDeep := strings.Cut(name, ".")
+	if !isDeep {
+		section, inner = "", name
 	}
-	if !r.out.Has(target, value) {
-		left.Add(name, value)
+	r.stays = append(r.stays, stay{section, inner, value})
+}
+
+// addTo adds what stays in the context.
+func (r *contextReader) addTo(out *record.Object) {
+	if len(r.stays) == 0 {
+		return
+	}
+	var left, inner record.Object
+	left.Begin()
+	for i, s := range r.stays {
+		if s.section == "" {
+			left.Add(s.name, s.value)
+			continue
+		}
+		if isFirst := !hasSection(r.stays[:i], s.section); !isFirst {
+			continue
+		}
+		inner.Begin()
+		for _, other := range r.stays[i:] {
+			if other.section == s.section {
+				inner.Add(other.name, other.value)
+			}
+		}
+		left.Add(s.section, inner.Raw())
+	}
+	out.Keep(prefix, "context", left.Raw())
+}
+
+func hasSection(stays []stay, section string) bool {
+	for _, s := range stays {
+		if s.section == section {
+			return true
+		}
 	}
 	return false
 }
 
-func (r *contextReader) addHost(name string, value []byte) {
-	target := ""
-	switch name {
-	case "url":
-		target = "$host"
-	case "referrer":
-		target = "$referring_domain"
-	default:
-		return
-	}
-	if host := record.Host(value); host != "" {
-		r.out.AddText(target, host)
-	}
-}
-
-func (r *contextReader) groups(value []byte) {
-	key, err := record.ID("context.groupId", value)
-	if err != nil {
-		r.fault = err
-		return
-	}
-	if key == "" {
-		return
-	}
-	r.inner.Begin()
-	r.inner.AddText(r.groupType, key)
-	if !r.out.Add("$groups", r.inner.Raw()) {
-		r.left.Add("groupId", value)
-	}
-}
-
 // isPhone reports whether a device's type is its system.
 func isPhone(raw []byte) bool {
-	return record.IsText(raw) && (bytes.EqualFold(raw[1:len(raw)-1], []byte("ios")) || bytes.EqualFold(raw[1:len(raw)-1], []byte("android")))
+	text := record.Text(raw)
+	return strings.EqualFold(text, "ios") || strings.EqualFold(text, "android")
+}
+
+// system adds the operating system, the browser and the type of the device in PostHog's words: those of the context, else those
+// of the user agent.
+func (c *converter) system() {
+	name, version, kind := c.values.Get("context.os.name"), c.values.Get("context.os.version"), c.values.Get("context.device.type")
+	live, liveVersion := record.OS(record.Text(name), record.Text(version))
+	if record.IsText(name) && live != record.Text(name) {
+		c.values.Take([]byte("context.os.name"), record.Quoted(live))
+	}
+	if record.IsText(version) && liveVersion != record.Text(version) {
+		c.values.Take([]byte("context.os.version"), record.Quoted(liveVersion))
+	}
+	if record.IsNone(kind) {
+		return
+	}
+	if !isPhone(kind) {
+		c.out.Add("$device_type", kind)
+		return
+	}
+	c.context.keep("context.device.type", kind) // which system it has
+	if c.out.Get("$device_type") == nil {
+		c.out.AddText("$device_type", cmp.Or(record.DeviceType(record.Text(kind), record.Text(c.values.Get("context.device.model"))), "Mobile"))
+	}
+}
+
+// agent adds what the user agent says, where the call does not say it.
+func (c *converter) agent() {
+	if raw := c.values.Get("context.userAgent"); c.options.UserAgent != nil && record.IsText(raw) {
+		a := c.options.UserAgent(record.Text(raw))
+		if a.Browser != "" && c.out.AddText("$browser", a.Browser) && a.BrowserVersion != "" {
+			c.out.Add("$browser_version", []byte(a.BrowserVersion))
+		}
+		if a.OS != "" && c.out.AddText("$os", a.OS) && a.OSVersion != "" {
+			c.out.AddText("$os_version", a.OSVersion)
+		}
+		if a.DeviceType != "" {
+			c.out.AddText("$device_type", a.DeviceType)
+		}
+	}
+	if c.out.Get("$device_type") == nil {
+		model := record.Text(c.values.Get("context.device.model"))
+		if kind := record.DeviceType(record.Text(c.out.Get("$os")), model); kind != "" {
+			c.out.AddText("$device_type", kind)
+		}
+	}
+}
+
+// longestVisit is how long before an event a number can be the start of its session.
+const longestVisit = 7 * 24 * time.Hour
+
+// session adds the session, if its id is the time when it began: that is so in RudderStack's SDKs, in milliseconds on the web
+// and in seconds on phones.
+func (c *converter) session() {
+	raw := c.values.Get("context.sessionId")
+	if raw == nil {
+		return
+	}
+	start, err := record.UnixTime(raw)
+	if age := c.event.Timestamp.Sub(start); err != nil || age < 0 || age > longestVisit {
+		return
+	}
+	c.out.AddSession(start, cmp.Or(c.visitor, c.event.DistinctID), record.Text(record.Quoted(strings.Trim(string(raw), `"`))), c.event.Timestamp)
 }

@@ -1,8 +1,10 @@
 package segment
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
+	"strings"
 
 	"github.com/google/uuid"
 
@@ -15,28 +17,46 @@ import (
 // prefix is of names that something else has already: see [record.Object.Keep].
 const prefix = "segment_"
 
+const inProperties = "properties."
+
 // converter makes events of calls. One goroutine at a time may use it.
 type converter struct {
 	options Options
 	call    call
 	visit   jsonb.Visitor // of call, bound once
-	out     record.Object // the properties
+	values  *record.Values
+	keep    func(field string, value []byte) // bound once
+	out     record.Properties
 	context contextReader
+	visitor string // the anonymous id
+	path    []byte // of a property, from the beginning of the call
 	event   hogapi.Event
 	kind    string
 }
 
 func newConverter(o Options) *converter {
-	c := &converter{options: o}
+	c := &converter{options: o, values: table.Values()}
 	c.call.bind()
-	c.visit = c.call.Visit
-	c.context.out, c.context.groupType = &c.out, o.GroupType
-	c.context.visitors()
+	c.visit, c.keep = c.call.Visit, c.keepField
+	c.context.bind(c.values)
 	return c
 }
 
+// keepField keeps a field where it was, since the event has another value of its property.
+func (c *converter) keepField(field string, value []byte) {
+	if name, isOwn := strings.CutPrefix(field, inProperties); isOwn {
+		c.out.Object.Keep(prefix, name, value)
+		return
+	}
+	c.context.keep(field, value)
+}
+
 // Begin forgets the call.
-func (c *converter) Begin() { c.call.Begin() }
+func (c *converter) Begin() {
+	c.call.Begin()
+	c.values.Begin()
+	c.context.stays = nil
+}
 
 // Read reads a call.
 func (c *converter) Read(raw []byte) error { return jsonb.Object(raw, c.visit) }
@@ -61,6 +81,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if !hasID {
 		return nil, hogapi.Skip(SkipNoID)
 	}
+	c.visitor, _ = record.ID("", c.call.anonymousID) // as Identify has read it
 	if c.event.Timestamp, err = c.call.time(); err != nil {
 		return nil, err
 	}
@@ -82,18 +103,84 @@ func (c *converter) properties() error {
 	if err := c.own(); err != nil {
 		return err
 	}
-	if err := c.context.read(c.call.context, c.kind == kindIdentify); err != nil {
+	if err := c.context.read(c.call.context); err != nil {
 		return fmt.Errorf("context: %w", err)
 	}
-	if c.kind == kindPage && !record.IsNone(c.call.name) {
-		c.out.Add("title", c.call.name)
+	if err := c.group(); err != nil {
+		return err
 	}
+	c.system()
+	c.values.Add(&c.out, c.keep)
+	c.agent()
+	c.session()
+	record.AddPage(&c.out.Object, c.out.Get("$current_url"))
+	record.AddReferrer(&c.out.Object, c.out.Get("$referrer"))
+	c.named()
 	if c.kind == kindIdentify {
 		if err := c.persons(); err != nil {
 			return err
 		}
+	} else if raw := c.values.Get("context.traits"); raw != nil {
+		c.context.keep("context.traits", raw)
+	}
+	if raw := c.call.context; !record.IsObject(raw) && !record.IsNone(raw) {
+		c.out.Object.Keep(prefix, "context", raw)
+	}
+	c.context.addTo(&c.out.Object)
+	if c.options.LookUpIP {
+		c.out.AddLookUp()
 	}
 	c.rest()
+	return nil
+}
+
+func isBlank(id []byte) bool {
+	text, err := record.ID("", id)
+	return err == nil && text == ""
+}
+
+// named adds the name of a page or screen.
+func (c *converter) named() {
+	isVisit := c.kind == kindTrack || c.kind == kindPage || c.kind == kindScreen
+	if c.options.NoVisitorProfiles && isVisit && isBlank(c.call.userID) {
+		c.out.Add("$process_person_profile", []byte("false"))
+	}
+	switch c.kind {
+	case kindPage:
+		if !record.IsNone(c.call.name) {
+			c.out.Add("title", c.call.name)
+		}
+	case kindScreen:
+		for _, name := range [...][]byte{c.call.name, c.out.Get("name"), c.call.event} {
+			if !record.IsEmpty(name) {
+				c.out.Add("$screen_name", bytes.Clone(name))
+			}
+		}
+	}
+}
+
+// group adds the group of the context.
+func (c *converter) group() error {
+	raw := c.values.Get("context.groupId")
+	if raw == nil {
+		return nil
+	}
+	if c.options.GroupType == "" {
+		c.context.keep("context.groupId", raw)
+		return nil
+	}
+	key, err := record.ID("context.groupId", raw)
+	if err != nil {
+		return fmt.Errorf("context: %w", err)
+	}
+	if key == "" {
+		return nil
+	}
+	var groups record.Object
+	groups.AddText(c.options.GroupType, key)
+	if !c.out.Add("$groups", groups.Raw()) {
+		c.context.keep("context.groupId", raw)
+	}
 	return nil
 }
 
@@ -109,9 +196,6 @@ func (c *converter) byKind() error {
 		c.event.Name = "$pageview"
 	case kindScreen:
 		c.event.Name = "$screen"
-		if !record.IsNone(c.call.name) {
-			c.out.Add("$screen_name", c.call.name)
-		}
 	case kindIdentify:
 		c.event.Name = "$identify"
 		if c.event.AnonymousID != "" {
@@ -119,7 +203,7 @@ func (c *converter) byKind() error {
 		}
 	case kindGroup:
 		c.event.Name = "$groupidentify"
-		return c.group()
+		return c.groupCall()
 	case kindAlias:
 		c.event.Name = "$create_alias"
 		previous, err := record.ID("previousId", c.call.previousID)
@@ -134,7 +218,7 @@ func (c *converter) byKind() error {
 	return nil
 }
 
-func (c *converter) group() error {
+func (c *converter) groupCall() error {
 	key, err := record.ID("groupId", c.call.groupID)
 	if err != nil {
 		return err
@@ -167,29 +251,28 @@ func (c *converter) own() error {
 	switch raw := c.call.properties; {
 	case record.IsObject(raw):
 		err := jsonb.Object(raw, func(key, value []byte) {
-			name := string(key)
-			if target := pageNames[name]; target != "" && c.kind == kindPage {
-				if record.IsNone(value) {
-					return
-				}
-				if c.out.Add(target, value) {
-					c.context.addHost(name, value)
+			if c.kind == kindPage {
+				c.path = append(append(c.path[:0], inProperties...), key...)
+				if record.IsNone(value) && c.values.Take(c.path, nil) || !record.IsNone(value) && c.values.Take(c.path, value) {
 					return
 				}
 			}
-			c.out.Keep(prefix, name, value)
+			c.out.Object.Keep(prefix, string(key), value)
 		})
 		if err != nil {
 			return fmt.Errorf("properties: %w", err)
 		}
 	case !record.IsNone(raw):
-		c.out.Keep(prefix, "properties", raw)
+		c.out.Object.Keep(prefix, "properties", raw)
 	}
 	return nil
 }
 
 // persons adds the traits of an identify call: its own go before the ones of its context.
 func (c *converter) persons() error {
+	if raw := c.values.Get("context.traits"); !record.IsNone(raw) && !record.IsObject(raw) {
+		c.context.keep("context.traits", raw)
+	}
 	if c.options.PersonProperties == formats.PersonNone {
 		return nil
 	}
@@ -197,12 +280,12 @@ func (c *converter) persons() error {
 	if c.options.PersonProperties == formats.PersonSet {
 		key = "$set"
 	}
-	own, more := c.call.traits, c.context.traits
+	own, more := c.call.traits, c.values.Get("context.traits")
 	switch {
 	case !record.IsObject(own):
 		own = more
 	case record.IsObject(more):
-		both := &c.context.inner
+		var both record.Object
 		both.Begin()
 		if err := both.AddAll(own, more); err != nil {
 			return fmt.Errorf("traits: %w", err)
@@ -210,7 +293,7 @@ func (c *converter) persons() error {
 		own = both.JSON()
 	}
 	if record.IsObject(own) {
-		c.out.Keep(prefix, key, own)
+		c.out.Object.Keep(prefix, key, own)
 	}
 	return nil
 }
@@ -218,14 +301,14 @@ func (c *converter) persons() error {
 func (c *converter) rest() {
 	keep := func(name string, raw []byte) {
 		if !record.IsNone(raw) {
-			c.out.Keep(prefix, name, raw)
+			c.out.Object.Keep(prefix, name, raw)
 		}
 	}
 	if c.event.UUID.String() != record.Text(c.call.messageID) {
 		keep("messageId", c.call.messageID)
 	}
 	if c.event.AnonymousID != "" && c.kind != kindIdentify {
-		c.out.Keep(prefix, "anonymousId", c.call.anonymousID)
+		c.out.Object.Keep(prefix, "anonymousId", c.call.anonymousID)
 	}
 	if c.kind != kindTrack {
 		keep("event", c.call.event)

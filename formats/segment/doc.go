@@ -25,36 +25,72 @@
 //	                                                      traits.groupType or Options.GroupType
 //	alias                         $create_alias           previousId: alias
 //
-//	field                         PostHog                 remark
-//	userId, else anonymousId      distinct_id             a number as its digits; blank ones do not count
-//	anonymousId                   its own name            and Event.AnonymousID, where userId is there too
-//	timestamp                     timestamp               else originalTimestamp, else sentAt; never receivedAt
-//	messageId                     uuid                    and its own name where it is not a UUID
-//	name of a page                title                   where the page has none; and its own name
-//	context.page.url              $current_url, $host
-//	context.page.path             $pathname
-//	context.page.referrer         $referrer, $referring_domain
-//	context.page.title            title
-//	context.campaign              utm_campaign (name), utm_source, utm_medium, utm_term, utm_content
-//	context.ip, userAgent         $ip, $raw_user_agent
-//	context.locale, timezone      $locale, $timezone
-//	context.library               $lib, $lib_version
-//	context.os                    $os, $os_version
-//	context.app                   $app_name, $app_version, $app_build, $app_namespace
-//	context.device                $device_id, $device_manufacturer, $device_model, $device_name, $device_type
-//	                              (Mobile for ios and android)
-//	context.screen                $screen_width, $screen_height, $screen_density
-//	context.network               $network_carrier, $network_wifi, $network_cellular, $network_bluetooth
-//	context.groupId               $groups                 with Options.GroupType
-//	other members of the context  context                 in one object, as they were
-//	other members of the call     their own names
+//	field                        PostHog               of       remark
+//	type                         event                          see above
+//	event                        event                          of track
+//	userId                       distinct_id                    else anonymousId; a number as its digits; blank ones do not count
+//	anonymousId                  anonymousId                    with a userId; also Event.AnonymousID
+//	timestamp                    timestamp                      else originalTimestamp, else sentAt; never receivedAt
+//	messageId                    uuid                           also messageId where it is not a UUID
+//	name                         title                          of page, where the page has none; also name
+//	name                         $screen_name                   of screen; else properties.name, else event
+//	properties.url               $current_url          event    of page
+//	properties.path              $pathname             event    of page
+//	properties.referrer          $referrer             event    of page
+//	properties.title             title                 event    of page
+//	context.page.url             $current_url          event    also $host, $pathname, utm_… and the ids of clicks on ads
+//	context.page.path            $pathname             event
+//	context.page.referrer        $referrer             event    also $referring_domain
+//	context.page.title           title                 event
+//	context.campaign.name        utm_campaign          event
+//	context.campaign.source      utm_source            event
+//	context.campaign.medium      utm_medium            event
+//	context.campaign.term        utm_term              event
+//	context.campaign.content     utm_content           event
+//	context.ip                   $ip                   event    see Options.LookUpIP
+//	context.userAgent            $raw_user_agent       event    also $browser, $os and others: see Options.UserAgent
+//	context.locale               $locale               event
+//	context.locale               $browser_language     event
+//	context.timezone             $timezone             event
+//	context.sessionId            segment_session_id    event    also $session_id, if it is the time of the start
+//	context.library.name         $lib                  event
+//	context.library.version      $lib_version          event
+//	context.os.name              $os                   event    in PostHog's words: android is Android
+//	context.os.version           $os_version           event
+//	context.device.id            $device_id            event
+//	context.device.manufacturer  $device_manufacturer  event
+//	context.device.model         $device_model         event
+//	context.device.name          $device_name          event
+//	context.device.type          $device_type                   Mobile or Tablet for ios and android; else by the system
+//	context.app.name             $app_name             event
+//	context.app.version          $app_version          event
+//	context.app.build            $app_build            event
+//	context.app.namespace        $app_namespace        event
+//	context.screen.width         $screen_width         event
+//	context.screen.height        $screen_height        event
+//	context.screen.density       $screen_density       event
+//	context.screen.innerWidth    $viewport_width       event
+//	context.screen.innerHeight   $viewport_height      event
+//	context.network.carrier      $network_carrier      event
+//	context.network.wifi         $network_wifi         event
+//	context.network.cellular     $network_cellular     event
+//	context.network.bluetooth    $network_bluetooth    event
+//	context.groupId              $groups                        with Options.GroupType
+//	context.traits               traits of the person           of identify, where traits lack them
+//	_metadata                                          dropped
+//	integrations                                       dropped
+//	projectId                                          dropped
+//	receivedAt                                         dropped
+//	version                                            dropped
+//	writeKey                                           dropped
 //
-// A property of the call takes precedence over one of the context, which then stays in the property context. If
-// another value has the name already, the name gets the prefix segment_; a property distinct_id always gets it.
+// A property of the call takes precedence over one of the context, which then stays in the property context, as other
+// members of the context do. If another value has the name already, the name gets the prefix segment_; a property
+// distinct_id always gets it. Nulls and empty values are left out, but not those of properties.
 //
-// Dropped: _metadata, integrations, projectId, version, writeKey, receivedAt, and the times that are not used;
-// nulls and empty texts of the context and of the call, but not of its properties. The user agent is not
-// parsed.
+// A number in context.sessionId is the time when the session began, in RudderStack's SDKs: in milliseconds on the web, in
+// seconds on phones. The $session_id is made of it, unless that time is after the event or more than a week before.
+// For other ids see formats.Sessions and its option Key.
 //
 // # Skipped and rejected
 //
@@ -68,8 +104,10 @@
 // it is derived as [hogapi.FileSource] says. Segment's live PostHog destination uses ids of its
 // own: cut history and live events by time.
 //
-// An identify call merges its anonymousId into its userId, as it did live, at its place in the file.
-// formats.Links makes such events for the other calls, and sends them first. In calls other than identify, the
+// An identify call merges its anonymousId into its userId, as it did live, at its place in the file. Two users that
+// log in with one anonymousId, which RudderStack's Flutter SDK keeps after a logout, so become one person for good.
+// formats.LinksWith joins the ids of all calls before the first event, but none that two users had; import the events
+// through formats.WithoutMerges then. In calls other than identify, the
 // traits of the context are the state of the user at that time: they stay in the event's context.
 //
 // A call is at most one event. PostHog does not bill events that are older than 48 hours

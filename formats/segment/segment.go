@@ -28,6 +28,15 @@ type Options struct {
 	NoGroups bool
 	// PersonProperties says how the traits of identify calls are sent.
 	PersonProperties formats.PersonProperties
+	// UserAgent reads context.userAgent, for $browser, $browser_version, $os, $os_version and $device_type, where the
+	// call does not have them itself. The module formats/useragent has such a function. Nil: the agent stays a text.
+	UserAgent formats.AgentParser
+	// NoVisitorProfiles sends track, page and screen calls without a userId with $process_person_profile: false, so
+	// that no person is made for a visitor who has not logged in.
+	NoVisitorProfiles bool
+	// LookUpIP sends events with context.ip with $geoip_disable: false, so that PostHog looks up where the address
+	// is today. By default, an import turns this off.
+	LookUpIP bool
 }
 
 // Format reads the calls that Segment and RudderStack write to files: track, page, screen,
@@ -41,7 +50,9 @@ func Format(options *Options) hogapi.Format {
 // text names the options that differ from the defaults.
 func (o Options) text() string {
 	return record.OptionsText(",", record.Flag("group="+strconv.QuoteToASCII(o.GroupType), o.GroupType != ""),
-		record.Flag("groups=off", o.NoGroups), record.PersonText(o.PersonProperties))
+		record.Flag("groups=off", o.NoGroups), record.PersonText(o.PersonProperties),
+		record.Flag("user agent", o.UserAgent != nil), record.Flag("no visitor profiles", o.NoVisitorProfiles),
+		record.Flag("look up ip", o.LookUpIP))
 }
 
 // space is the namespace of message ids that are no UUIDs.

@@ -3,6 +3,7 @@ package commit
 import (
 	"context"
 	"errors"
+	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -212,12 +213,12 @@ func TestFront(t *testing.T) {
 	} {
 		settle(step.isGood)
 		n, found := c.front()
-		names := ""
+		var names strings.Builder
 		for _, r := range found {
-			names += r.Reject
+			names.WriteString(r.Reject)
 		}
 		assert.Equal(t, step.n, n, i)
-		assert.Equal(t, step.rejected, names, i)
+		assert.Equal(t, step.rejected, names.String(), i)
 		assert.Equal(t, step.crowded, c.isCrowded(), i)
 	}
 }

@@ -169,7 +169,7 @@ func (h History) Notes(verdicts []Verdict, why string, hasFilters bool) []string
 		notes = append(notes, "Some runs do not fit the settings that the activity log tells: the settings before them are not known.")
 	}
 	if hasFilters {
-		notes = append(notes, "Filters may have changed: coverage knows intervals, not rows.")
+		notes = append(notes, "This says which intervals were exported, not which rows: the filters of the past are not known.")
 	}
 	return notes
 }
@@ -266,10 +266,19 @@ func (h History) absence(i int, x Span) Absence {
 		return BeforeStart
 	case !phase.Until.IsZero() && x.End.After(phase.Until):
 		return AfterEnd
+	case h.isUnstarted(i):
+		return BeforeStart
 	case phase.Paused || isPausedNext:
 		return WasPaused
 	}
 	return Expected
+}
+
+// isUnstarted reports whether the export was made paused, and was not unpaused up to a phase: its schedule has not
+// begun. A second export of a repair is so.
+func (h History) isUnstarted(i int) bool {
+	isRunning := func(p Phase) bool { return !p.Paused }
+	return h.IsWhole && h.Paused.IsZero() && !slices.ContainsFunc(h.Phases[:i+1], isRunning)
 }
 
 // seen returns the intervals of runs before the known history.

@@ -43,6 +43,13 @@ const (
 	Cancelled
 )
 
+// Outcomes are the outcomes of the statuses that this package knows.
+var Outcomes = map[string]Outcome{
+	"Starting": Open, "Running": Open, "ContinuedAsNew": Open,
+	"Completed": Completed, "FailedBilling": FailedBilling, "Cancelled": Cancelled,
+	"Failed": Failed, "FailedRetryable": Failed, "Terminated": Failed, "TimedOut": Failed,
+}
+
 // Choice says how the service chose the rows of a run.
 type Choice uint8
 
@@ -52,6 +59,14 @@ const (
 	ByTimestamp               // or perhaps so, by the age of the server: late rows may be absent
 	choices
 )
+
+// ChoiceOf returns the choice of a run, by its name in the public JSON. Another version may have more names.
+func ChoiceOf(rows string) Choice {
+	if rows == "as_scheduled" {
+		return AsScheduled
+	}
+	return ByTimestamp
+}
 
 // Export is a run of an export.
 type Export struct {
@@ -69,7 +84,7 @@ type Rules struct {
 	Now        time.Time
 	Grace      time.Duration // before an interval without a run counts as not scheduled
 	StuckAfter time.Duration // for a run that has not ended
-	Replaces   bool          // the objects of a run replace those of an earlier run of its interval
+	Replaces   bool          // the objects of a run replace the objects of an earlier run of its interval
 	CoversPast bool          // each run exports all rows
 }
 

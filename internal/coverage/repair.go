@@ -28,6 +28,7 @@ type Target struct {
 	ObjectStore  bool
 	Acts         bool // its destination acts on each row, which cannot be undone
 	AllRows      bool // each run exports all rows
+	NoDownload   bool // no file download has the model
 	HasElsewhere bool // a second export can be made
 	Line         AgeLine
 	Now          time.Time
@@ -91,10 +92,10 @@ func (t Target) way(x Span, isOld bool) (way Way, why string) {
 		return WayByHand, "the destination acts on each row, which cannot be undone"
 	case t.AllRows:
 		return WayByHand, "each run exports all rows, so the next run covers the gap"
-	case refusal != nil && t.Events: // not between bounds of today's schedule
+	case refusal != nil && t.NoDownload:
+		return WayByHand, "the schedule was changed, and no backfill has these bounds"
+	case refusal != nil: // not between bounds of today's schedule
 		return WayDownload, ""
-	case refusal != nil:
-		return WayByHand, "the schedule was changed: no backfill has these bounds"
 	case isOld && t.ObjectStore && t.HasElsewhere:
 		return WayElsewhere, ""
 	case isOld && t.ObjectStore:

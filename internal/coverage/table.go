@@ -2,6 +2,7 @@ package coverage
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -43,6 +44,46 @@ func Table(title string, rows []Row, notes []string) string {
 	return b.String()
 }
 
+// PlanRow is a step of a repair.
+type PlanRow struct {
+	Span
+
+	Intervals                 int
+	Estimate                  *int64 // nil: not known
+	Action, Rows, State, Note string
+	Request                   []byte // of a second export, as JSON; nil for most
+}
+
+// PlanTable returns the steps of a repair as text. The last line counts them by their states.
+func PlanTable(title string, rows []PlanRow, notes []string) string {
+	var b errtext.Text
+	count := map[string]int{} // by state
+	b.AddLine("%s", title)
+	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
+	for _, r := range rows {
+		estimate := ""
+		if r.Estimate != nil {
+			estimate = strconv.FormatInt(*r.Estimate, 10)
+		}
+		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s",
+			r.Start.Format(Clock), r.End.Format(Clock), r.Intervals, InWords(r.Action), InWords(r.Rows), estimate, InWords(r.State), r.Note)
+		count[r.State]++
+	}
+	for _, r := range rows {
+		b.AddIf(r.Request != nil, "instead of the download from %s: create this paused export, and backfill it by timestamp: %s\n",
+			r.Start.Format(Clock), r.Request)
+	}
+	for _, note := range notes {
+		b.AddLine("note: %s", note)
+	}
+	if len(rows) == 0 {
+		return b.String() + "nothing to repair"
+	}
+	b.Add("%s: %d planned, %d done or covered, %d failed, %d left to you", Counted(len(rows), "step"),
+		count["planned"]+count["begun"], count["done"]+count["covered_already"], count["failed"], count["left_to_you"])
+	return b.String()
+}
+
 // Sum adds two numbers that may be unknown.
 func Sum(a, b *int64) *int64 {
 	switch {
@@ -65,20 +106,49 @@ func Counted(n int, noun string) string {
 	return fmt.Sprintf("%d %s", n, noun)
 }
 
-func summary(rows []Row) string {
-	count := map[State]int{}
-	var gaps []Row
-	intervals := 0
+// Missing is a time without cover: the gaps of neighbouring intervals.
+type Missing struct {
+	Span
+
+	Intervals int
+	States    []State // each once
+}
+
+// Gaps merges the gaps of intervals, which are in the order of their ends.
+func Gaps(rows []Row) (gaps []Missing) {
 	for _, row := range rows {
-		count[row.State]++
 		if !row.State.IsGap() {
 			continue
 		}
 		if last := len(gaps) - 1; last < 0 || row.Start.After(gaps[last].End) {
-			gaps = append(gaps, row)
+			gaps = append(gaps, Missing{Span: row.Span})
 		}
-		gaps[len(gaps)-1].End = row.End
-		intervals++
+		g := &gaps[len(gaps)-1]
+		g.End = row.End
+		g.Intervals++
+		if !slices.Contains(g.States, row.State) {
+			g.States = append(g.States, row.State)
+		}
+	}
+	return gaps
+}
+
+// As converts identifiers to another type.
+func As[T, S ~string](list []S) (all []T) {
+	for _, s := range list {
+		all = append(all, T(s))
+	}
+	return all
+}
+
+func summary(rows []Row) string {
+	count := map[State]int{}
+	for _, row := range rows {
+		count[row.State]++
+	}
+	gaps, intervals := Gaps(rows), 0
+	for _, g := range gaps {
+		intervals += g.Intervals
 	}
 	open := ""
 	if n := count[StateRunning] + count[StateNotDue]; n > 0 {
@@ -89,6 +159,8 @@ func summary(rows []Row) string {
 		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s%s", Counted(intervals, "interval"), Counted(len(gaps), "gap"), gaps[0].Start.Format(Clock), open)
 	case n > 0:
 		return fmt.Sprintf("every interval has a run, %s by timestamp: rows that arrived late may be missing%s", Counted(n, "interval"), open)
+	case count[StateCompleted] == 0:
+		return "no interval exported, and none missing" + open
 	case open != "":
 		return "every other interval exported" + open
 	}

@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -30,6 +32,7 @@ type Range struct {
 	Create  func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error)
 	Wait    func(ctx context.Context, id uuid.UUID) (files []uuid.UUID, isGone bool, err error) // gone: to be created again
 	File    func(id, file uuid.UUID) Config
+	IsGone  func(err error) bool // the error of a file that the service no longer has
 }
 
 // Part is a file of an interval.
@@ -43,8 +46,8 @@ type Part struct {
 type interval struct {
 	Request  json.RawMessage `json:"request"`
 	Download uuid.UUID       `json:"download"`
-	Files    []string        `json:"files"` // once all of them are whole
-	IsWhole  bool            `json:"is_whole"`
+	Files    []string        `json:"files"`    // of the file download, once it is over
+	IsWhole  bool            `json:"is_whole"` // all files are here
 }
 
 const rangeFormat = "range"
@@ -87,33 +90,43 @@ func (r Range) interval(ctx context.Context, start, end time.Time, room *durable
 	if err != nil {
 		return nil, err
 	}
-	if x.IsWhole {
-		if paths, err = r.present(x.Files); !errors.Is(err, fs.ErrNotExist) {
-			return paths, err
-		}
-		x.IsWhole, x.Files = false, nil // somebody has moved a file away
-	}
-	files, err := r.finished(ctx, saved, &x, start, end)
-	if err != nil {
-		return nil, err
-	}
-	items := make([]Item, len(files))
-	for i, file := range files {
-		items[i] = Item{fmt.Sprintf("%s-%d%s", name, i+1, r.Extension), r.File(x.Download, file)}
-		x.Files = append(x.Files, items[i].Name)
-	}
-	if paths, err = (Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}).Fill(ctx, items); err != nil {
+	if paths, err = r.present(x.Files); err != nil || x.IsWhole && len(paths) == len(x.Files) {
 		return paths, err
 	}
-	x.IsWhole = true
-	return paths, r.save(saved, x)
+	for isNew := false; ; isNew = true {
+		files, err := r.finished(ctx, saved, &x, start, end)
+		if err != nil {
+			return paths, err
+		}
+		x.IsWhole, x.Files = false, nil
+		items := make([]Item, len(files))
+		for i, file := range files {
+			items[i] = Item{fmt.Sprintf("%s-%d%s", name, i+1, r.Extension), r.File(x.Download, file)}
+			x.Files = append(x.Files, items[i].Name)
+		}
+		if err := r.save(saved, x); err != nil { // before its files, which belong together
+			return nil, err
+		}
+		paths, err = Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}.Fill(ctx, items)
+		if err == nil {
+			x.IsWhole = true
+			return paths, r.save(saved, x)
+		}
+		if isNew || !r.IsGone(err) {
+			return paths, err
+		}
+		x.Download = uuid.Nil
+	}
 }
 
-// present returns the paths of files that are still there.
+// present returns the paths of the files that are still there.
 func (r Range) present(files []string) (paths []string, err error) {
 	for _, file := range files {
 		path := filepath.Join(r.Path, file)
 		f, err := r.FS.OpenFile(path, os.O_RDONLY, 0)
+		if errors.Is(err, fs.ErrNotExist) {
+			continue
+		}
 		if err != nil {
 			return nil, err
 		}
@@ -124,13 +137,17 @@ func (r Range) present(files []string) (paths []string, err error) {
 }
 
 // finished returns the files of an interval once its file download is over. It creates one if there is no
-// usable one.
+// usable one, but not next to files of the last one: two file downloads may divide the rows in different ways.
 func (r Range) finished(ctx context.Context, saved string, x *interval, start, end time.Time) (files []uuid.UUID, err error) {
 	if x.Download != uuid.Nil {
 		files, isGone, err := r.Wait(ctx, x.Download)
 		if !isGone {
 			return files, err
 		}
+	}
+	if left, err := r.present(x.Files); err != nil || len(left) > 0 {
+		return nil, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and not all of its files are here: "+
+			"move the files of this interval away, to download and read all of them again", strings.Join(left, ", ")))
 	}
 	if x.Download, err = r.Create(ctx, start, end); err != nil {
 		return nil, err
@@ -170,5 +187,8 @@ func (r Range) save(path string, x interval) error {
 	if err == nil {
 		err = durable.Replace(r.FS, path, durable.Seal(rangeFormat, text))
 	}
-	return err
+	if err != nil {
+		return errtext.Errorf("the state of an interval cannot be written: %v", err)
+	}
+	return nil
 }

@@ -38,8 +38,13 @@ func parseOne(value string, h http.Header, now time.Time) time.Duration {
 	if err != nil {
 		return 0
 	}
+	return max(at.Sub(DateOr(h, now)), 0)
+}
+
+// DateOr returns the time of an answer by the server's clock, in whole seconds, or another time if the answer has none.
+func DateOr(h http.Header, other time.Time) time.Time {
 	if date, err := http.ParseTime(h.Get("Date")); err == nil {
-		now = date
+		return date.UTC()
 	}
-	return max(at.Sub(now), 0)
+	return other.UTC()
 }

@@ -403,11 +403,11 @@ func TestDamageIsNamed(t *testing.T) {
 	t.Parallel()
 	const n, size = 900, 5
 	line := func(i int) string { return fmt.Sprintf("%04d\n", i) }
-	text := ""
+	var text strings.Builder
 	for i := range n {
-		text += line(i)
+		text.WriteString(line(i))
 	}
-	good := zipped(t, text[:300*size]) + zipped(t, text[300*size:700*size]) + zipped(t, text[700*size:])
+	good := zipped(t, text.String()[:300*size]) + zipped(t, text.String()[300*size:700*size]) + zipped(t, text.String()[700*size:])
 	for name, tt := range map[string]struct{ wrong, after, from, to int }{ // lines
 		"in the first member":    {100, 0, 0, 300},
 		"in the second":          {400, 0, 300, 700},

@@ -107,7 +107,7 @@ func TestHidingIsCheap(t *testing.T) {
 		kept := fmt.Sprint(Header(http.Header{"X-Many": many, "X-Request-Id": many}, keys))
 		require.LessOrEqual(t, len(kept), MostHeader+MostHeader/8)
 		require.NotContains(t, kept+Text(text, keys), testPersonalKey[:LeastOfKey])
-		require.Less(t, time.Since(begin), 3*time.Second, begins) // on a busy machine
+		require.Less(t, time.Since(begin), time.Minute, begins) // on any machine: a square of the length takes far longer
 	}
 }
 

@@ -67,11 +67,11 @@ func TestSettingsNameEveryProblem(t *testing.T) {
 		"WithProject with the project's": {HasPersonalKey: true},
 	} {
 		s.Check()
-		found := ""
+		var found strings.Builder
 		for _, p := range s.Problems {
-			found += p.Want + "\n"
+			found.WriteString(p.Want + "\n")
 		}
-		assert.Contains(t, found, want)
+		assert.Contains(t, found.String(), want)
 	}
 }
 

@@ -32,7 +32,7 @@ func someRows(n int) (rows [][4]string) {
 		row := [4]string{"one", fmt.Sprint("p", i%17), at.Format(time.RFC3339Nano), ""}
 		switch {
 		case i%3 == 0:
-			row[3] = uuid.NewSHA1(uuid.NameSpaceURL, []byte(fmt.Sprint(i))).String()
+			row[3] = uuid.NewSHA1(uuid.NameSpaceURL, fmt.Append(nil, i)).String()
 		case i%11 == 0:
 			row[2] = "never"
 		case i%7 == 0:

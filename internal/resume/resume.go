@@ -81,6 +81,9 @@ func Read[P comparable](raw []byte, of Of) (*Saved[P], error) {
 		return nil, Unfit("begun with the project", "", "the project API key and the host that the import began with; "+
 			"for another project, use a new checkpoint: it sends all events, with the same uuids")
 	case s.Source != "" && !of.isSource(s.Source):
+		if err := of.otherMapping(s.Source); err != nil {
+			return nil, err
+		}
 		return nil, Unfit(FieldSource, s.Source, fmt.Sprintf("one of the source %q: a checkpoint resumes only with the source that it began with", of.Source))
 	}
 	if s.Version == versionBatch && s.State.Totals.Read > 0 {

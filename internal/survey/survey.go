@@ -3,6 +3,7 @@
 package survey
 
 import (
+	"context"
 	"hash/maphash"
 	"time"
 
@@ -142,3 +143,20 @@ func (s *Survey) Persons() int64 { return s.persons.Count() }
 
 // Days returns the counts by day and name.
 func (s *Survey) Days() []ledger.Row { return s.days.Rows() }
+
+type watchKey struct{}
+
+// Watched returns a context with which a check calls see with each event that would be sent, a *hogapi.Event. isCopy
+// means that an earlier event has its uuid, and that the service stores both as one.
+func Watched(ctx context.Context, see func(event any, isCopy bool)) context.Context {
+	return context.WithValue(ctx, watchKey{}, see)
+}
+
+// Watcher returns the function of Watched, or one that does nothing.
+func Watcher(ctx context.Context) (see func(event any, isCopy bool)) {
+	see, has := ctx.Value(watchKey{}).(func(any, bool))
+	if !has {
+		return func(any, bool) {}
+	}
+	return see
+}

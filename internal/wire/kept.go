@@ -18,6 +18,7 @@ type Kept struct {
 	Fields
 
 	AnonymousID      string
+	UserIDs          []string
 	Position, Origin Position
 	Record           []byte // may be nil
 	Where, Format    string
@@ -106,12 +107,18 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 	w.text(k.Where)
 	w.text(k.Format)
 	w.b = binary.AppendUvarint(w.b, k.Number)
-	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil)
+	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil, len(k.UserIDs) > 0)
 	if k.Bad != nil {
 		w.bytes(k.Bad.Raw)
 		note, err := json.Marshal(k.Bad.Note)
 		w.err = errors.Join(w.err, err)
 		w.bytes(note)
+	}
+	if len(k.UserIDs) > 0 {
+		w.b = binary.AppendUvarint(w.b, uint64(len(k.UserIDs)))
+		for _, id := range k.UserIDs {
+			w.text(id)
+		}
 	}
 	if w.err != nil {
 		return b, w.err
@@ -146,6 +153,11 @@ func ReadKept(data []byte) (k Kept, err error) {
 		k.Bad = &KeptBad{Raw: r.bytes()}
 		if err := json.Unmarshal(r.bytes(), &k.Bad.Note); err != nil {
 			r.err = err
+		}
+	}
+	if flags&32 != 0 {
+		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
+			k.UserIDs = append(k.UserIDs, string(r.bytes()))
 		}
 	}
 	if r.err != nil || len(r.b) > 0 {

@@ -16,7 +16,7 @@ func TestKept(t *testing.T) {
 	at := time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC)
 	for name, k := range map[string]Kept{
 		"zero":  {},
-		"event": {Fields: Fields{Name: "e", DistinctID: "d", Timestamp: at, UUID: uuid.UUID{1}, RawProperties: []byte("{}")}, AnonymousID: "a", IsMapped: true},
+		"event": {Fields: Fields{Name: "e", DistinctID: "d", Timestamp: at, UUID: uuid.UUID{1}, RawProperties: []byte("{}")}, AnonymousID: "a", UserIDs: []string{"u", ""}, IsMapped: true},
 		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: Position{"k", -1}, Origin: Position{Offset: math.MaxInt64}, IsLoose: true},
 		"bad":   {Record: []byte("r"), Where: "w", Format: "f", Number: math.MaxUint64, Bad: &KeptBad{Raw: []byte("x"), Note: KeptNote{Skip: &skip}}, IsFinal: true},
 		"refused": {NeedsMapping: true, Bad: &KeptBad{Note: KeptNote{

@@ -103,7 +103,7 @@ func (g *Generator) Reject(record []byte) {
 	g.Want.Rejects++
 }
 
-// Check compares the counts of a check of a file with those of the generator. facts are those of an event.
+// Check compares the counts of a check of a file with the counts of the generator. facts are the facts of an event.
 func (g *Generator) Check(t *testing.T, format hogapi.Format, path string, facts func(hogapi.Event) []string) {
 	t.Helper()
 	got := newCounts()

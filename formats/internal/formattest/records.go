@@ -7,6 +7,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
@@ -66,6 +67,22 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	return r
 }
 
+// Rows are the records of a file as a format gets them.
+func Rows(tb testing.TB, format hogapi.Format, path string) (records [][]byte) {
+	tb.Helper()
+	if strings.HasSuffix(path, ".jsonl") {
+		return Lines(tb, path)
+	}
+	format.ID, format.Convert = nil, func(record []byte) ([]hogapi.Event, error) {
+		records = append(records, bytes.Clone(record))
+		return nil, nil
+	}
+	for _, err := range hogapi.FileSource(format, path).Events(tb.Context(), hogapi.Position{}) {
+		require.NoError(tb, err)
+	}
+	return records
+}
+
 // Golden compares the outcome of each line of a fixture with a golden file, which the flag -update
 // writes, and the totals of a check of the fixture with the sums of these outcomes.
 func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
@@ -73,7 +90,7 @@ func Golden(t *testing.T, format hogapi.Format, fixture, golden string) {
 	var got []Record
 	sum := hogapi.CheckReport{Skips: map[string]int64{}}
 	seen := map[string]int{}
-	for i, line := range Lines(t, filepath.Join("testdata", fixture)) {
+	for i, line := range Rows(t, format, filepath.Join("testdata", fixture)) {
 		r := Convert(t, format, line)
 		r.Line = i + 1
 		got = append(got, r)

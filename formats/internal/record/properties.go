@@ -50,10 +50,18 @@ func (p *Properties) person() *Object {
 	return &p.once
 }
 
+// HasPerson reports whether the person has properties.
+func (p *Properties) HasPerson() bool { return !p.set.IsEmpty() || !p.once.IsEmpty() }
+
 // Finish marks the event as history of a vendor, and returns all properties.
 func (p *Properties) Finish(vendor string) []byte {
 	p.Add("historical_migration", []byte("true"))
 	p.Add("analytics_source", []byte(strconv.Quote(vendor)))
+	return p.WithPerson()
+}
+
+// WithPerson returns the properties of the event, with those of its person.
+func (p *Properties) WithPerson() []byte {
 	raw := make([]byte, 0, p.Size()+p.set.Size()+p.once.Size()+len(`,"$set":,"$set_once":`))
 	raw = p.Append(raw)
 	if p.Policy != formats.PersonNone {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/internal/resume"
 )
 
 // Converter makes events of records. One goroutine at a time uses it.
@@ -21,8 +22,13 @@ type Converter interface {
 }
 
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
-// options it refuses every record.
+// options it refuses every record. The version of the mapping is among the options.
 func Format[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
+	return AsIs(name, resume.WithMapping(options, formats.MappingVersion), fault, newConverter)
+}
+
+// AsIs is Format for records that need no mapping to be PostHog's.
+func AsIs[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
 	if fault != nil {
 		fault = fmt.Errorf("%s: options: %w", name, fault)
 	}
@@ -138,7 +144,8 @@ func (r *Reader) Get(name string) []byte {
 }
 
 // Identify sets the person of an event: the user, or else the visitor, who is the anonymous id
-// where the record has both. It reports whether the record has one of them.
+// where the record has both. A user without a visitor is one of the UserIDs, so that it is known for no visitor. Identify reports
+// whether the record has one of both.
 func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField string, visitorRaw []byte) (hasID bool, err error) {
 	user, err := ID(userField, userRaw)
 	if err != nil {
@@ -154,6 +161,9 @@ func Identify(ev *hogapi.Event, userField string, userRaw []byte, visitorField s
 		ev.DistinctID = user
 		if visitor != user {
 			ev.AnonymousID = visitor
+		}
+		if visitor == "" {
+			ev.UserIDs = []string{user}
 		}
 	}
 	return ev.DistinctID != "", nil

@@ -6,8 +6,9 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
-// breakExports adds three exports with a history of ten days: an hourly one into a table and into a bucket, whose
-// schedules had outages, failures and a stuck run, and a daily one that the service has paused after three failures.
+// breakExports adds four exports with a history of ten days: an hourly one into a table and into a bucket, whose
+// schedules had outages, failures and a stuck run, a daily one that the service has paused after three failures, and
+// one whose interval was edited.
 func breakExports(project *hogapitest.Project) {
 	now := time.Now().UTC()
 	begin := now.AddDate(0, 0, -10)
@@ -48,4 +49,26 @@ func breakExports(project *hogapitest.Project) {
 		}
 		return hogapitest.Outcome{}, true
 	})
+	edited(project, begin, now)
+}
+
+// edited adds an export that was hourly for five days and is daily since.
+func edited(project *hogapitest.Project, begin, now time.Time) {
+	id := project.AddExport(hogapitest.Export{
+		Name: "sessions to the warehouse", Model: "sessions", Interval: "hour", Created: begin, DestinationType: "BigQuery", Integration: 2,
+		Config: map[string]any{"dataset_id": "posthog", "table_id": "sessions"},
+	})
+	const rows = 100
+	edit := now.AddDate(0, 0, -5)
+	run := func(start, end time.Time) {
+		project.AddRun(id, hogapitest.Run{Start: start, End: end, Created: end.Add(time.Minute), Records: rows})
+	}
+	end := begin.Truncate(time.Hour).Add(time.Hour)
+	for ; end.Before(edit); end = end.Add(time.Hour) {
+		run(end.Add(-time.Hour), end)
+	}
+	project.EditExport(id, edit, func(x *hogapitest.Export) { x.Interval = "day" })
+	for day := edit.Truncate(24*time.Hour).AddDate(0, 0, 2); day.Before(now); day = day.AddDate(0, 0, 1) {
+		run(day.AddDate(0, 0, -1), day)
+	}
 }

@@ -46,7 +46,8 @@ func english(file, line string, inCode bool) []string {
 	var found []string
 	line = strings.TrimRight(line, "\r\n")
 	wide := utf8.RuneCountInString(webAddress.ReplaceAllString(line, ""))
-	if page.MatchString(file) && wide > widest && !strings.HasPrefix(line, "|") {
+	isTable := strings.HasPrefix(line, "|") || inCode && file == "docs/formats.md" // which a test writes
+	if page.MatchString(file) && wide > widest && !isTable {
 		found = append(found, fmt.Sprintf("%d columns: want at most %d", wide, widest))
 	}
 	if inCode {

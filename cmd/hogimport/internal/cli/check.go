@@ -13,12 +13,15 @@ import (
 	"slices"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
@@ -41,11 +44,12 @@ func newCheckCommand(a *app) *cobra.Command {
 		Use: "check FILES...", Short: "Read all files, send nothing, and say what an import would do",
 		Long: `check reads all files and sends nothing. It says what an import would send, what
 it would reject and why, and what to look at first: the time zone, duplicates,
-events that the project already has. --report writes it as one HTML page, with
-a chart of the events by month and name.
+events that the project already has; and what web analytics will show, by month,
+to compare with the old tool. --report writes it as one HTML page, with charts.
 
 No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
-POSTHOG_PROJECT_ID it also asks which of these days the project has events of.
+POSTHOG_PROJECT_ID it also asks which of these days the project has events of,
+and (scope batch_export:read) which running batch exports will send them too.
 
 Exit codes: 0 an import may run, 3 it should not: too much would be rejected, or
 the report has a problem such as a wrong time zone; 2 wrong usage, 1 a file
@@ -62,6 +66,7 @@ cannot be read.`,
 	c.in.bindHeader(cmd)
 	c.in.bindUntil(cmd)
 	c.in.bindUnused(cmd)
+	cmd.Flags().Lookup("sessions").Usage = "predict web analytics with the sessions that run makes after a `SILENCE`, such as 30m; it sorts the events"
 	c.project.bindPersonal(cmd)
 	f := cmd.Flags()
 	f.StringVar(&c.limits.rejects, "max-rejects", "1%", "how much the import may reject: a `NUMBER`, a share such as 5%, or none for no limit; records that are left out do not count")
@@ -75,9 +80,12 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.in.check(ctx); err != nil {
 		return err
 	}
+	if c.in.joinsByDefault() && !c.flags.Changed("links") {
+		c.in.Links = true
+	}
 	paths := c.in.paths()
-	for _, out := range []output{reportAt(c.report, "check"), listAt(c.list)} {
-		if err := out.check(paths); err != nil {
+	for _, out := range []shell.Output{reportAt(c.report, "check"), listAt(c.list)} {
+		if err := out.Check(paths); err != nil {
 			return err
 		}
 	}
@@ -86,11 +94,11 @@ func (c *check) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if c.env("GOMEMLIMIT") == "" {
+	if c.Env("GOMEMLIMIT") == "" {
 		const enough = 44 << 20 // with the program itself 64 MiB
 		debug.SetMemoryLimit(enough)
 	}
-	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
+	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
 	if checked != nil && !isTooMuch(checked) {
 		return checkFault(checked)
@@ -98,6 +106,7 @@ func (c *check) run(ctx context.Context) error {
 	if checked != nil {
 		p.Problem = c.tooMany(&p)
 	}
+	c.predictSessions(ctx, &p, options)
 	if err := c.listLeftOut(ctx, &p); err != nil {
 		return err
 	}
@@ -106,7 +115,7 @@ func (c *check) run(ctx context.Context) error {
 		return checkFault(err)
 	}
 	for _, text := range found.copies {
-		c.warn(text)
+		c.Warn(text)
 	}
 	for _, s := range found.begun {
 		p.Begun = append(p.Begun, s.begun())
@@ -115,6 +124,7 @@ func (c *check) run(ctx context.Context) error {
 		p.Fresh, p.Changed, p.Grown = found.fresh, found.changed, found.grown
 	}
 	c.askProject(ctx, &p, found.begun)
+	c.askExports(ctx, &p)
 	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	if p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error
@@ -127,8 +137,8 @@ func (c *check) run(ctx context.Context) error {
 			advice = "The files look like --format " + other + ". "
 		}
 	}
-	p.Next = c.next(&p, paths, found, said.Level == page.Bad, other)
-	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, p.Report, func(w io.Writer) { checkTable(w, &p) }); err != nil {
+	p.Next = c.next(&p, paths, found, said.Level == pages.Bad, other)
+	if err := c.writeReport(reportAt(c.report, "check"), paths, p.Write, checkJSON{p.Report, p.Exports}, func(w io.Writer) { checkTable(w, &p) }); err != nil {
 		return err
 	}
 	if checked != nil {
@@ -136,18 +146,18 @@ func (c *check) run(ctx context.Context) error {
 		if p.Report.Good > 0 {
 			todo += "; or allow it with --max-rejects"
 		}
-		return &fault{code: codeRejects, text: p.Problem, todo: todo, err: checked}
+		return &shell.Fault{Code: shell.CodeRejects, Text: p.Problem, Todo: todo, Err: checked}
 	}
 	if r := p.Report; r.Good == 0 {
 		if r.Read == 0 {
-			return &fault{code: codeRejects, text: "no event would be sent: the files have no records", todo: "Is the export complete, and are they the right files?"}
+			return &shell.Fault{Code: shell.CodeRejects, Text: "no event would be sent: the files have no records", Todo: "Is the export complete, and are they the right files?"}
 		}
-		return &fault{code: codeRejects,
-			text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), page.Count(r.Rejected), page.Count(r.Skipped)),
-			todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
+		return &shell.Fault{Code: shell.CodeRejects,
+			Text: fmt.Sprintf("no event would be sent: the files have %s; rejected: %s, left out: %s", counted(r.Read, "record"), pages.Count(r.Rejected), pages.Count(r.Skipped)),
+			Todo: advice + "Are they the right files, and is it the right " + c.in.readBy() + "?"}
 	}
-	if said.Level == page.Bad { // the worst finding comes first
-		return &fault{code: codeRejects, text: "not ready to import: " + findings[0].Title, todo: findings[0].Text}
+	if said.Level == pages.Bad { // the worst finding comes first
+		return &shell.Fault{Code: shell.CodeRejects, Text: "not ready to import: " + findings[0].Title, Todo: findings[0].Text}
 	}
 	return nil
 }
@@ -159,8 +169,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
-	p.KeepsSet, p.Sorts = c.in.keepsSet(), c.in.Sort
-	meter, records := c.meter(), int64(0)
+	p.KeepsSet, p.Sorts, p.Leaves = c.in.keepsSet(), c.in.Sort, c.in.Leave
+	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
+	meter, records := c.Meter(), int64(0)
 	defer meter.End()
 	about := c.about(ctx, *options, paths)
 	const often = 10_000
@@ -173,12 +184,15 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		meter.Phase("checking the files")
 		source := walked{c.in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
 			for ev, err := range events {
+				if err == nil && !ev.Timestamp.IsZero() {
+					p.Sessions.Add(&ev, hasSession(&ev))
+				}
 				if seen(); !yield(ev, err) {
 					return
 				}
 			}
 		}}
-		p.Report.CheckReport, err = hogapi.Check(ctx, source, options)
+		p.Report.CheckReport, p.Report.Web, err = formats.CheckWeb(ctx, source, options, &formats.WebAnalyticsOptions{})
 		p.Report.Format, p.Report.Zone = format.Name, zone.String()
 		p.Report.OldestLocal, p.Report.NewestLocal = p.Report.Oldest.In(zone), p.Report.Newest.In(zone)
 		if p.Rate > 0 {
@@ -191,13 +205,17 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		seen()
 		events, err := convert(record)
 		for i := range events {
+			p.Sessions.Add(&events[i], hasSession(&events[i]))
 			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
 				p.People.Both++
 			}
 		}
 		return events, err
 	}
-	o := &formats.CheckOptions{Import: options, Zone: zone}
+	o := &formats.CheckOptions{Import: options, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
+	if c.in.Format != "posthog" {
+		o.Links = c.in.linksOptions()
+	}
 	if c.in.Format == "mixpanel" {
 		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
 		o.Test = p.Zone
@@ -206,7 +224,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if p.Zone != nil {
 		p.People.Before = p.Zone.Devices
 	}
-	p.Report.Test = p.Tested()
+	p.Report.Test, p.MaxIDs = p.Tested(), c.in.mostIDs()
 	return err
 }
 
@@ -232,7 +250,7 @@ func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 		}
 		return nil
 	}
-	meter := c.meter()
+	meter := c.Meter()
 	defer meter.End()
 	meter.Phase("listing what is left out")
 	p.List = c.list
@@ -250,16 +268,16 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 		if err != nil || len(events) == 0 {
 			return events, err
 		}
-		kept := events[:0]
-		for _, ev := range events {
-			if ev.Timestamp.Before(until) {
-				kept = append(kept, ev)
+		out := 0
+		for i := range events {
+			if !events[i].Timestamp.Before(until) {
+				events[i], out = hogapi.SkippedEvent(hogapi.Position{}, page.SkipUntil), out+1
 			}
 		}
-		if len(kept) == 0 {
+		if out == len(events) {
 			return nil, hogapi.Skip(page.SkipUntil)
 		}
-		return kept, nil
+		return events, nil
 	}
 }
 
@@ -270,28 +288,28 @@ func (c *check) tooMany(p *page.Check) string {
 	if r.Good == 0 {
 		limit = "an import needs one good event at least"
 	}
-	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", page.Count(r.Rejected), page.Count(all), page.Share(r.Rejected, all), limit)
+	return fmt.Sprintf("%s of %s events (%s) would be rejected, and %s", pages.Count(r.Rejected), pages.Count(all), pages.Share(r.Rejected, all), limit)
 }
 
 // writeReport writes a report as JSON or as a table and, if a path is given, as a page.
-func (a *app) writeReport(to output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
-	if to.path != "" {
-		if err := to.check(inputs); err != nil { // once more: it took a while
+func (a *app) writeReport(to shell.Output, inputs []string, asPage func(io.Writer) error, asJSON any, asTable func(io.Writer)) error {
+	if to.Path != "" {
+		if err := to.Check(inputs); err != nil { // once more: it took a while
 			return err
 		}
-		if err := writePage(to.path, asPage); err != nil {
+		if err := writePage(to.Path, asPage); err != nil {
 			return err
 		}
 	}
-	if a.json {
-		return json.NewEncoder(a.stdout).Encode(asJSON)
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(asJSON)
 	}
 	var b bytes.Buffer
 	asTable(&b)
-	if to.path != "" {
-		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.path)
+	if to.Path != "" {
+		fmt.Fprintf(&b, "\nThe whole report: %s\n", to.Path)
 	}
-	_, _ = a.stdout.Write(b.Bytes()) // a failed write is reported at the end
+	_, _ = a.Out.Write(b.Bytes()) // a failed write is reported at the end
 	return nil
 }
 
@@ -303,8 +321,8 @@ func writePage(path string, write func(io.Writer) error) error {
 		err = durable.Replace(durable.OS{}, path, b.Bytes())
 	}
 	if err != nil {
-		return &fault{code: codeOther, text: fmt.Sprintf("the page %s cannot be written: %v", path, cause(err)), err: err,
-			todo: "give a path that can be written with --report FILE"}
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("the page %s cannot be written: %v", path, shell.Cause(err)), Err: err,
+			Todo: "give a path that can be written with --report FILE"}
 	}
 	return nil
 }
@@ -313,7 +331,7 @@ func checkTable(w io.Writer, p *page.Check) {
 	r := p.Report
 	all := r.Good + r.Rejected + r.Skipped
 	row := func(name string, n int64) {
-		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, page.Count(n), page.Share(n, all))
+		fmt.Fprintf(w, "%-16s  %15s  %9s\n", name, pages.Count(n), pages.Share(n, all))
 	}
 	row("read", r.Read)
 	row("would be sent", r.Good)
@@ -326,9 +344,9 @@ func checkTable(w io.Writer, p *page.Check) {
 		line := func(name, value string) { fmt.Fprintf(w, "%-16s  %s\n", name, value) }
 		line("from", r.Oldest.UTC().Format(time.DateTime)+" UTC")
 		line("to", r.Newest.UTC().Format(time.DateTime)+" UTC")
-		line("persons", "about "+page.Count(page.Rounded(r.Persons)))
+		line("persons", "about "+pages.Count(page.Rounded(r.Persons)))
 		if r.Hours > 0 {
-			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), page.Count(int64(p.Rate))))
+			line("takes", fmt.Sprintf("%s at %s events a second", page.Duration(r.Hours), pages.Count(int64(p.Rate))))
 		}
 	}
 	names := map[string]int64{}
@@ -336,6 +354,7 @@ func checkTable(w io.Writer, p *page.Check) {
 		names[d.Event] += d.Events
 	}
 	counts(w, "event", "events", names, r.Good)
+	webTable(w, p)
 	rejects := map[string]int64{}
 	for reason, f := range r.Reasons {
 		rejects[string(reason)] = f.Count
@@ -343,13 +362,16 @@ func checkTable(w io.Writer, p *page.Check) {
 	counts(w, "rejected because", "events", rejects, r.Good+r.Rejected)
 	examples(w, p)
 	for _, reason := range mostFirst(r.Skips) {
-		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+page.Shown(p.SkipText(reason))))
+		fmt.Fprintf(w, "\n%s\n", term.Flow("Left out: "+pages.Shown(p.SkipText(reason))))
 	}
 	if p.ListCommand != "" {
 		fmt.Fprintf(w, "%s\n%s\n", listHint, term.Command("    "+p.ListCommand))
 	}
 	if text := p.Listed(); text != "" {
 		fmt.Fprintf(w, "\n%s\n", term.Flow(text))
+	}
+	if p.ExportsHint != "" {
+		fmt.Fprintf(w, "\n%s\n", term.Flow(p.ExportsHint))
 	}
 	said, findings := p.Summary()
 	fmt.Fprintf(w, "\n%s\n", term.Flow(said.Title+". "+said.Text))
@@ -385,13 +407,13 @@ func counts(w io.Writer, what, of string, list map[string]int64, whole int64) {
 	var rest int64
 	for i, name := range names {
 		if i < mostRows {
-			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(page.Shown(name), nameWidth), page.Count(list[name]), page.Share(list[name], whole))
+			fmt.Fprintf(w, "%s  %15s  %9s\n", term.Padded(pages.Shown(name), nameWidth), pages.Count(list[name]), pages.Share(list[name], whole))
 			continue
 		}
 		rest += list[name]
 	}
 	if more := len(names) - mostRows; more > 0 {
-		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, page.Count(int64(more))+" more", page.Count(rest), page.Share(rest, whole))
+		fmt.Fprintf(w, "%-*s  %15s  %9s\n", nameWidth, pages.Count(int64(more))+" more", pages.Count(rest), pages.Share(rest, whole))
 	}
 }
 
@@ -405,13 +427,13 @@ func examples(w io.Writer, p *page.Check) {
 	}
 }
 
-func colored(l page.Level) string {
+func colored(l pages.Level) string {
 	switch l {
-	case page.Bad:
+	case pages.Bad:
 		return term.Problem(l.Word())
-	case page.Warn:
+	case pages.Warn:
 		return term.Warning(l.Word())
-	case page.Good, page.Info:
+	case pages.Good, pages.Info:
 	}
 	return l.Word()
 }

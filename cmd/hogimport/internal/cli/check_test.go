@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -446,7 +447,7 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	logins(t, p, "export.jsonl")
 	const says1 = "30 records are from before login"
 	const says2 = "Add --device-prefix --links, or each person appears twice"
-	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --links"
+	const command = "hogimport run export.jsonl --format mixpanel --device-prefix --sort --links --sessions 30m"
 	r := p.Ends(t, 0, "check", "export.jsonl", "--format", "mixpanel", "--report", "report.html")
 	r.Narrow(t)
 	raw := p.Read(t, "report.html")
@@ -473,4 +474,52 @@ func TestCheckSaysHowPeopleAreJoined(t *testing.T) {
 	none := clitest.New(t, nil)
 	export(t, none, "export.jsonl", 100, 0, time.UTC)
 	assert.NotContains(t, none.Run(t, "check", "export.jsonl", "--format", "mixpanel").Stdout, "--links")
+}
+
+// A check says by month what web analytics will show, and which running exports will send the events too.
+func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	project := server.Project(hogapitest.DefaultProject)
+	project.AddExport(hogapitest.Export{Name: "nightly copy"})
+	project.AddExport(hogapitest.Export{Name: "sleeping", Paused: true})
+	project.AddExport(hogapitest.Export{Name: "people", Model: "persons"})
+	var lines strings.Builder
+	for i := range 6 { // two visits of two and four views
+		visit := min(i/2, 1)
+		fmt.Fprintf(&lines, `{"event":"$pageview","distinct_id":"p%d","timestamp":"2024-0%d-01T12:00:%02dZ","properties":{"$session_id":"%s-7000-8000-00000000000%d","$current_url":"https://x.example/p%d","$referring_domain":"google.com","$geoip_country_code":"DE","price":%s}}`+"\n",
+			visit, 1+visit, i, []string{"018cc4e5-2200", "018d648a-4600"}[visit], visit, i, []string{"1", `"free"`}[visit])
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "e.jsonl"), []byte(lines.String()), 0o600))
+	r := p.Run(t, "check", "e.jsonl", "--report", "report.html")
+	require.Equal(t, 0, r.Code, r.Stderr)
+	clitest.Says(t, r.Stdout, "web analytics visitors views sessions bounces duration 2024-01 1 2 1 0 % 1 s 2024-02 1 4 1 0 % 3 s all 2 6 2 0 % 2 s 100 % of the events are in a session",
+		"channel sessions share Organic Search 2 100 %", "country sessions share DE 2 100 %", "1 running batch export sends this history too", "nightly copy", "1 property has values of several types price:")
+	assert.NotContains(t, r.Stdout, "sleeping")
+	for line := range strings.Lines(r.Stdout) {
+		assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimRight(line, "\n")), 80, line)
+	}
+	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
+	require.NoError(t, err)
+	assert.Contains(t, string(page), "What web analytics will show")
+	var report struct {
+		formats.CheckReport
+		Exports []struct{ Name string } `json:"running_exports"`
+	}
+	require.NoError(t, json.Unmarshal([]byte(p.Run(t, "check", "e.jsonl", "--json").Stdout), &report))
+	assert.EqualValues(t, 2, report.Web.Total.Sessions)
+	require.Len(t, report.Exports, 1)
+	assert.Equal(t, "nightly copy", report.Exports[0].Name)
+
+	p = clitest.New(t, nil)
+	p.Events(t, "e.jsonl", 10, nil)
+	p.Run(t, "check", "e.jsonl").Out(t, "which running batch exports will send and bill this history too, set POSTHOG_PERSONAL_API_KEY (scope batch_export:read)")
+	assert.NotContains(t, p.Run(t, "check", "e.jsonl").Stdout, "bounces", "no event is in a session")
+
+	lines.Reset()
+	for _, at := range []string{"13:03", "13:02", "13:01", "13:00", "12:29", "12:00"} { // a silence of more than half an hour
+		fmt.Fprintf(&lines, `{"event":"$pageview","distinct_id":"ann","timestamp":"2024-01-01T%s:00Z"}`+"\n", at)
+	}
+	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "views.jsonl"), []byte(lines.String()), 0o600))
+	p.Run(t, "check", "views.jsonl", "--sort", "--sessions", "30m").Out(t, "2024-01 1 6 2 0 % 16 min all", "100 % of the events are in a session")
 }

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/formats"
@@ -64,13 +66,13 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if err == nil && len(p.Report.Held) > 0 {
 		p.Own, err = ownDays(ctx, client, begun)
 	}
-	if err == nil && p.KeepsSet {
+	if err == nil {
 		p.Later, err = eventsAfter(ctx, client, p.Report.CheckReport)
 	}
 	if err != nil {
 		p.Report.Held, p.Own = nil, nil
-		p.Unasked = faultOf(err).text
-		c.warn("the project was not asked which days it has: " + p.Unasked)
+		p.Unasked = faultOf(err).Text
+		c.Warn("the project was not asked which days it has: " + p.Unasked)
 		return
 	}
 	p.Project = c.projectID(&c.project)
@@ -125,7 +127,7 @@ func ownDays(ctx context.Context, client *hogapi.Client, begun []*state) (map[st
 	return own, nil
 }
 
-func (c *check) next(p *page.Check, paths []string, found settled, failed bool, other string) []page.Step {
+func (c *check) next(p *page.Check, paths []string, found settled, failed bool, other string) []shell.Step {
 	in := c.in
 	isLocal := p.Zone != nil && p.Zone.Live > 0 && p.Zone.Share(p.Clock) < 0.5
 	if isLocal {
@@ -145,9 +147,9 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[reasons.BadRecord].Examples, lacksZone) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}
-		return []page.Step{{
+		return []shell.Step{{
 			Text:    text,
-			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + reportAt(cmp.Or(c.report, "report.html"), "check").free(paths),
+			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + reportAt(cmp.Or(c.report, "report.html"), "check").Free(paths),
 		}}
 	}
 	if len(found.begun) > 0 {
@@ -158,6 +160,10 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		in.Sort = true
 		why += " --sort is there because the files are not in order of time."
 	}
+	if p.Sessions.Needed() {
+		in.Sort, in.Sessions = true, "30m"
+		why += " --sort --sessions 30m makes the sessions that PostHog's web analytics shows."
+	}
 	if in.Links = in.Links || p.People.NeedsLinks(); in.Links {
 		why += " --links joins the ids of each person first."
 	}
@@ -166,7 +172,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	if c.host(&c.project) == "" {
 		unknown = ", and us, eu or a URL into POSTHOG_HOST"
 	}
-	return []page.Step{
+	return []shell.Step{
 		{
 			Text: "Optional, and only with a test project: send 1,000 events there, and compare them. " +
 				"First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID" + unknown + ".",
@@ -185,34 +191,34 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 const verifyText = "Verify that all events have arrived: right after the import, and again in a few hours if it says that " +
 	"events are still arriving."
 
-func (c *check) nextOf(found settled, run string) (steps []page.Step) {
+func (c *check) nextOf(found settled, run string) (steps []shell.Step) {
 	for _, s := range found.begun {
 		is, isVerified := s.is()
 		if is != isComplete && is != isRunning && is != isWaiting {
-			steps = append(steps, page.Step{
+			steps = append(steps, shell.Step{
 				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give these two again.",
-				Command: "hogimport run --state " + quoted(s.dir) + givenFlags(c.flags, "host", "rate", "max-rejects"),
+				Command: "hogimport run --state " + shell.Quoted(s.dir) + givenFlags(c.flags, "host", "rate", "max-rejects"),
 			})
 		}
 		if !isVerified {
-			steps = append(steps, page.Step{Text: verifyText, Command: c.verifyCommand(s.dir)})
+			steps = append(steps, shell.Step{Text: verifyText, Command: c.verifyCommand(s.dir)})
 		}
 	}
 	if len(found.fresh)+len(found.grown) > 0 && len(found.changed) == 0 {
 		run += c.runFlags(&found.begun[len(found.begun)-1].kept.Input)
-		steps = append(steps, page.Step{Text: "Import what is new. run knows what is imported and leaves it out.", Command: run})
+		steps = append(steps, shell.Step{Text: "Import what is new. run knows what is imported and leaves it out.", Command: run})
 	}
 	return steps
 }
 
 // runFlags returns the flags that run and check share and that commandLine leaves out.
 func (c *check) runFlags(in *input) (flags string) {
-	if flags = in.orderFlags(); !c.canAnswer() {
+	if flags = in.orderFlags(); !c.CanAnswer() {
 		flags += " --yes"
 	}
 	return flags
 }
 
 func (c *check) verifyCommand(dir string) string {
-	return "hogimport verify --state " + quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + reportAt("verify.html", "verify").free(nil)
+	return "hogimport verify --state " + shell.Quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + reportAt("verify.html", "verify").Free(nil)
 }

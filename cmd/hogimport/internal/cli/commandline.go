@@ -6,11 +6,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/spf13/pflag"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
 
 // A setting is a flag of an input with its values: several for a flag that is repeated.
@@ -31,13 +30,18 @@ func (in *input) settings() []setting {
 	}
 	return []setting{
 		{flag: "--format", values: one(in.Format)}, {flag: "--header", values: one(joinedColumns(in.Header))}, {flag: "--map", values: in.Map},
-		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)}, {flag: "--device-prefix", isOn: in.Devices},
-		{flag: "--set-policy", values: one(in.SetPolicy)},
+		{flag: "--zone", values: one(in.Zone)}, {flag: "--group-type", values: one(in.GroupType)},
+		{flag: "--table", values: one(in.Table)}, {flag: "--numbers", values: one(joinedColumns(in.Numbers))}, {flag: "--device-prefix", isOn: in.Devices},
+		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
+		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave},
+		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
+		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
+		{flag: "--shared-devices", values: one(in.Shared)}, {flag: "--max-ids", values: one(in.MaxIDs)},
 	}
 }
 
-const ofEvents = 7
+const ofEvents = 16
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {
@@ -51,28 +55,37 @@ func (in *input) differences(other *input) string {
 	return strings.Join(names, ", ")
 }
 
-// commandLine returns the files and the flags of an input as they can be typed, without --sort and --links.
+// commandLine returns the files and the flags of an input as they can be typed, without the flags of orderFlags.
 func commandLine(in input) string {
 	words := fileWords(in.Files)
-	in.Sort, in.Links = false, false
+	in.unorder()
 	for _, s := range in.settings() {
 		if s.isOn {
 			words = append(words, s.flag)
 		}
 		for _, value := range s.values {
-			words = append(words, s.flag, quoted(value))
+			words = append(words, s.flag, shell.Quoted(value))
 		}
 	}
 	return strings.Join(words, " ")
 }
 
-// orderFlags returns --sort and --links as they are typed.
+// unorder takes out the flags of orderFlags.
+func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = false, false, "", "" }
+
+// orderFlags returns the flags that need all events, such as --sort, as they are typed.
 func (in *input) orderFlags() (flags string) {
 	if in.Sort {
 		flags += " --sort"
 	}
 	if in.Links {
 		flags += " --links"
+	}
+	if in.Sessions != "" {
+		flags += " --sessions " + shell.Quoted(in.Sessions)
+	}
+	if in.SessionsAfter != "" {
+		flags += " --sessions-after " + shell.Quoted(in.SessionsAfter)
 	}
 	return flags
 }
@@ -100,14 +113,14 @@ func givenFlags(flags *pflag.FlagSet, names ...string) string {
 		switch {
 		case isList:
 			for _, value := range list.GetSlice() {
-				text.WriteString(" --" + name + " " + quoted(value))
+				text.WriteString(" --" + name + " " + shell.Quoted(value))
 			}
 		case f.Value.Type() == "bool" && f.Value.String() == "true":
 			text.WriteString(" --" + name)
 		case f.Value.Type() == "bool":
 			text.WriteString(" --" + name + "=false")
 		default:
-			text.WriteString(" --" + name + " " + quoted(f.Value.String()))
+			text.WriteString(" --" + name + " " + shell.Quoted(f.Value.String()))
 		}
 	}
 	return text.String()
@@ -121,7 +134,7 @@ func fileWords(paths []string) (words []string) {
 		pattern := patternOf(paths)
 		found, err := filepath.Glob(pattern)
 		wanted := slices.Sorted(slices.Values(paths))
-		if err == nil && quoted(pattern) == pattern && slices.Equal(found, slices.Compact(wanted)) {
+		if err == nil && shell.Quoted(pattern) == pattern && slices.Equal(found, slices.Compact(wanted)) {
 			return []string{pattern}
 		}
 	}
@@ -130,7 +143,7 @@ func fileWords(paths []string) (words []string) {
 		if len(paths) > most && i == shown {
 			return append(words, fmt.Sprintf("'… %d more files'", len(paths)-shown)) // which no shell takes for files
 		}
-		words = append(words, quoted(path))
+		words = append(words, shell.Quoted(path))
 	}
 	return words
 }
@@ -148,25 +161,4 @@ func patternOf(paths []string) string {
 	}
 	shortest := slices.MinFunc(paths, func(a, b string) int { return len(a) - len(b) })
 	return prefix + "*" + suffix[max(0, len(prefix)+len(suffix)-len(shortest)):]
-}
-
-func quoted(word string) string {
-	isPlain := func(r rune) bool {
-		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
-	}
-	switch {
-	case term.Line(word) != word: // it cannot be shown as it is
-		var b strings.Builder
-		for _, c := range []byte(word) {
-			if c < utf8.RuneSelf && (isPlain(rune(c)) || c == ' ') {
-				b.WriteByte(c)
-			} else {
-				fmt.Fprintf(&b, `\x%02x`, c)
-			}
-		}
-		return "$'" + b.String() + "'"
-	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }):
-		return word
-	}
-	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
 }

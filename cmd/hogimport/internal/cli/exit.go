@@ -5,127 +5,45 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats/generic"
 )
 
-type code int
-
-const (
-	codeDone    code = 0 // complete; rejects below the limit
-	codeOther   code = 1 // another error
-	codeUsage   code = 2 // flags or arguments
-	codeRejects code = 3 // too many rejects
-	codeStopped code = 4 // stopped and resumable
-	codeProject code = 5 // the key or the project
-	codeMissing code = 6 // events are missing
-	codeCannot  code = 7 // not yet, or cannot tell
-)
-
-// fault is an error in the form that the user sees, with advice.
-type fault struct {
-	code  code
-	text  string      // the problem and its place
-	more  []string    // further texts
-	lines []string    // that belong to the text and are shown as they are
-	todo  string      // advice; empty if the text has it
-	next  []page.Step // the same in steps
-	err   error       // that it was made of; may be nil
-}
-
-// paragraph joins the lines of a text, such as a list of errors.
-func paragraph(text string) string { return strings.ReplaceAll(text, "\n", "; ") }
-
-// Error implements error.
-func (f *fault) Error() string {
-	return strings.TrimSpace(strings.Join(append([]string{f.text}, f.more...), "; ") + "\n  " + f.todo)
-}
-
-func (f *fault) advice() string {
-	text := f.todo
-	for _, step := range f.next {
-		text = strings.TrimSpace(text + " " + step.Text + " " + step.Command)
-	}
-	return text
-}
-
-// Unwrap returns the error that the fault was made of.
-func (f *fault) Unwrap() error { return f.err }
-
-func usageError(text, todo string) error { return &fault{code: codeUsage, text: text, todo: todo} }
-
-// exit prints an error, if there is one, and returns the exit code.
-func (a *app) exit(err error) int {
-	if err == nil {
-		return int(codeDone)
-	}
-	f := faultOf(err)
-	if a.log == "json" {
-		a.logger().Error(strings.Join(append([]string{f.text}, f.more...), "; "), "todo", f.advice(), "exit", int(f.code))
-		return int(f.code)
-	}
-	name := term.Problem("hogimport")
-	for _, text := range append([]string{f.text}, f.more...) {
-		fmt.Fprintln(a.stderr, term.Flow(name+": "+paragraph(text)))
-		name = "hogimport"
-	}
-	for _, line := range f.lines {
-		fmt.Fprintln(a.stderr, paragraph(line))
-	}
-	if f.todo != "" {
-		fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(f.todo)))
-	}
-	for _, step := range f.next {
-		if step.Text != "" {
-			fmt.Fprintln(a.stderr, term.Flow("  "+paragraph(step.Text)))
-		}
-		if step.Command != "" {
-			fmt.Fprintln(a.stderr, term.Command("    "+step.Command))
-		}
-	}
-	return int(f.code)
-}
-
 // faultOf explains an error to the user. No other function does.
-func faultOf(err error) *fault {
+func faultOf(err error) *shell.Fault {
 	if ended, ok := errors.AsType[*importError](err); ok {
 		return ended.fault()
 	}
-	if f, ok := errors.AsType[*fault](err); ok {
+	if f, ok := errors.AsType[*shell.Fault](err); ok {
+		return f
+	}
+	if f := shell.UnknownCommand("hogimport", err); f != nil {
 		return f
 	}
 	text := inFlags(err)
-	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, errInterrupted) {
+	if stop, ok := errors.AsType[*hogapi.StopError](err); ok && !errors.Is(err, shell.ErrInterrupted) {
 		return faultOfStop(stop, false)
 	}
 	switch {
-	case errors.Is(err, errInterrupted), errors.Is(err, context.Canceled):
-		return &fault{code: codeStopped, text: "interrupted", todo: resume, err: err}
+	case errors.Is(err, shell.ErrInterrupted), errors.Is(err, context.Canceled):
+		return &shell.Fault{Code: shell.CodeStopped, Text: "interrupted", Todo: resume, Err: err}
 	case errors.Is(err, hogapi.ErrHeld):
-		return &fault{code: codeOther, text: "another run uses this state folder", todo: "let it end, or end it; then run this command again", err: err}
+		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses this state folder", Todo: "let it end, or end it; then run this command again", Err: err}
 	case errors.Is(err, hogapi.ErrUnauthorized):
-		return &fault{code: codeProject, text: text, todo: "check POSTHOG_PERSONAL_API_KEY (phx_…) and that --host is the project's region", err: err}
+		return &shell.Fault{Code: shell.CodeProject, Text: text, Todo: "check POSTHOG_PERSONAL_API_KEY (phx_…) and that --host is the project's region", Err: err}
 	case errors.Is(err, hogapi.ErrForbidden), errors.Is(err, hogapi.ErrNotFound):
-		return &fault{code: codeProject, text: text, todo: "check --project-id, the keys and their scopes, and --host", err: err}
+		return &shell.Fault{Code: shell.CodeProject, Text: text, Todo: "check --project-id, the keys and their scopes, and --host", Err: err}
 	case errors.Is(err, hogapi.ErrInvalid):
-		return &fault{code: codeUsage, text: text, err: err}
-	case strings.HasPrefix(text, "unknown command"):
-		text, similar, _ := strings.Cut(text, "\n")
-		if _, names, ok := strings.Cut(similar, "this?"); ok {
-			similar = "did you mean " + strings.Join(strings.Fields(names), " or ") + "? Or "
-		}
-		return &fault{code: codeUsage, text: text, todo: similar + "see hogimport --help", err: err}
-	case strings.HasPrefix(text, "accepts "), strings.HasPrefix(text, "requires "):
-		return &fault{code: codeUsage, text: text, todo: "see hogimport --help", err: err}
+		return &shell.Fault{Code: shell.CodeUsage, Text: text, Err: err}
 	}
-	return &fault{code: codeOther, text: text, err: err}
+	return &shell.Fault{Code: shell.CodeOther, Text: text, Err: err}
 }
 
 // importError is the error that ended an import, with its result so far.
@@ -141,35 +59,35 @@ func (e *importError) Error() string { return e.err.Error() }
 // Unwrap returns the error of the import.
 func (e *importError) Unwrap() error { return e.err }
 
-func (e *importError) fault() *fault {
+func (e *importError) fault() *shell.Fault {
 	f := *e.explained()
-	if strings.Contains(f.todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
-		f.next = append(slices.Clone(f.next), page.Step{Command: e.state.again()})
+	if strings.Contains(f.Todo, "same command") && isStarted(e.state.dir) && !strings.HasPrefix(e.state.kept.ID, trialPrefix) {
+		f.Next = append(slices.Clone(f.Next), shell.Step{Command: e.state.again()})
 	}
 	return &f
 }
 
-func (e *importError) explained() *fault {
+func (e *importError) explained() *shell.Fault {
 	begun := e.receipt.Acknowledged+e.receipt.Unconfirmed > 0
 	stop, ok := errors.AsType[*hogapi.StopError](e.err)
 	switch {
-	case errors.Is(e.err, errInterrupted):
-		return &fault{code: codeStopped, text: "interrupted: " + e.soFar(), todo: resume, err: e.err}
+	case errors.Is(e.err, shell.ErrInterrupted):
+		return &shell.Fault{Code: shell.CodeStopped, Text: "interrupted: " + e.soFar(), Todo: resume, Err: e.err}
 	case ok:
 		f := faultOfStop(stop, begun)
-		if f.code == codeRejects {
-			f.todo = "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
+		if f.Code == shell.CodeRejects {
+			f.Todo = "Nothing was sent: correct " + e.state.kept.Input.readBy() + " and run again"
 			if begun {
-				f.todo = fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
-					"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), quoted(e.state.dir))
+				f.Todo = fmt.Sprintf("The rejects are in %s, each with its reason. If the rest is right, run the same command with a higher --max-rejects, then "+
+					"hogimport fix --state %s. If the sent events are wrong too, see hogimport undo", e.state.rejects(), shell.Quoted(e.state.dir))
 			}
 		}
-		if f.code == codeStopped || begun {
-			f.more = append(f.more, e.soFar())
+		if f.Code == shell.CodeStopped || begun {
+			f.More = append(f.More, e.soFar())
 		}
 		return f
 	case errors.Is(e.err, hogapi.ErrHeld):
-		return &fault{code: codeOther, text: "another run uses the state folder " + e.state.dir, todo: "let it end, or end it; then run this command again", err: e.err}
+		return &shell.Fault{Code: shell.CodeOther, Text: "another run uses the state folder " + e.state.dir, Todo: "let it end, or end it; then run this command again", Err: e.err}
 	}
 	if unfit, ok := errors.AsType[*hogapi.InputError](e.err); ok {
 		return e.unfit(unfit)
@@ -178,23 +96,26 @@ func (e *importError) explained() *fault {
 }
 
 // unfit explains a state folder that does not belong to the files or flags.
-func (e *importError) unfit(unfit *hogapi.InputError) *fault {
-	f := &fault{code: codeUsage, text: inFlags(unfit), err: e.err}
+func (e *importError) unfit(unfit *hogapi.InputError) *shell.Fault {
+	f := &shell.Fault{Code: shell.CodeUsage, Text: inFlags(unfit), Err: e.err}
 	another := "give other files or another project a state folder of their own, with --state DIR"
 	switch {
 	case strings.Contains(unfit.Field, "begun with the source"):
-		f.text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
-		f.todo = "give the files that it began with, unchanged and in the same order; " + another
+		f.Text = fmt.Sprintf("the import in %s began with other files, or with other content: %s", e.state.dir, unfit.Value)
+		f.Todo = "give the files that it began with, unchanged and in the same order; " + another
+	case strings.Contains(unfit.Field, "begun with the mapping"):
+		was, _ := strconv.Atoi(unfit.Value)
+		return mappingFault(e.state.dir, was)
 	case strings.Contains(unfit.Field, "begun with the project"):
-		f.code = codeProject
-		f.text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)
-		f.todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there, with the same uuids"
+		f.Code = shell.CodeProject
+		f.Text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)
+		f.Todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there, with the same uuids"
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
-		f.todo = another
+		f.Todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):
-		f.code = codeOther
-		f.text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
-		f.todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
+		f.Code = shell.CodeOther
+		f.Text = e.state.checkpoint() + " is torn, empty or changed: it is not as hogimport saved it"
+		f.Todo = "put a copy back. Without one, import again from the start: give a new folder with --state DIR, and --import-id " +
 			e.state.kept.ID + ", so that events keep their uuids"
 	}
 	return f
@@ -231,34 +152,34 @@ var (
 
 // A meaning explains the end of an import to its user.
 type meaning struct {
-	code       code
+	code       shell.Code
 	text, todo string
 	suspect    suspect
 }
 
 var stops = map[hogapi.StopReason]meaning{
-	hogapi.StopUnauthorized: {codeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again", theKey},
-	hogapi.StopWrongKey: {codeProject, "no project has this project API key; nothing was sent",
+	hogapi.StopUnauthorized: {shell.CodeProject, "the service refuses the project API key", "check POSTHOG_PROJECT_API_KEY (phc_…) and --host, and run again", theKey},
+	hogapi.StopWrongKey: {shell.CodeProject, "no project has this project API key; nothing was sent",
 		"copy the key (phc_…) from the settings of the right project, check that --host is its region, and run again", theKey},
-	hogapi.StopForbidden:      {codeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again", theKey},
-	hogapi.StopTooManyRejects: {codeRejects, "too much was rejected", "", nothing},
-	hogapi.StopQuota: {codeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
+	hogapi.StopForbidden:      {shell.CodeProject, "the service forbids it", "check POSTHOG_PROJECT_API_KEY (phc_…), --host, and proxies, and run again", theKey},
+	hogapi.StopTooManyRejects: {shell.CodeRejects, "too much was rejected", "", nothing},
+	hogapi.StopQuota: {shell.CodeStopped, "the plan's limit is reached, and events of the last answers may have been dropped",
 		"raise the limit, run the same command again, and then hogimport verify", nothing},
-	hogapi.StopNoProgress:  {codeStopped, "nothing gets through to the service", "when it answers again, " + resume, nothing},
-	hogapi.StopHandler:     {codeStopped, "the reject file cannot be written", "make room on the disk, and " + resume, nothing},
-	hogapi.StopCheckpoint:  {codeStopped, "the state folder cannot be written", "make room on the disk, and " + resume, nothing},
-	hogapi.StopSource:      {codeOther, "the files cannot be read further", "correct the files, and " + resume, nothing},
-	hogapi.StopCanceled:    {codeStopped, "interrupted", resume, nothing},
-	hogapi.StopUnreachable: {codeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again", theHost},
-	hogapi.StopCertificate: {codeOther, "the server's certificate is not valid; nothing was sent by this run",
+	hogapi.StopNoProgress:  {shell.CodeStopped, "nothing gets through to the service", "when it answers again, " + resume, nothing},
+	hogapi.StopHandler:     {shell.CodeStopped, "the reject file cannot be written", "make room on the disk, and " + resume, nothing},
+	hogapi.StopCheckpoint:  {shell.CodeStopped, "the state folder cannot be written", "make room on the disk, and " + resume, nothing},
+	hogapi.StopSource:      {shell.CodeOther, "the files cannot be read further", "correct the files, and " + resume, nothing},
+	hogapi.StopCanceled:    {shell.CodeStopped, "interrupted", resume, nothing},
+	hogapi.StopUnreachable: {shell.CodeOther, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server, and run again", theHost},
+	hogapi.StopCertificate: {shell.CodeOther, "the server's certificate is not valid; nothing was sent by this run",
 		"check --host, the clock of this machine and its root certificates, and run again", theHost},
-	hogapi.StopWrongScheme: {codeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again", theHost},
-	hogapi.StopTLS:         {codeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again", theHost},
-	hogapi.StopNotFound:    {codeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again", theHost},
-	hogapi.StopRedirect:    {codeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again", theHost},
-	hogapi.StopRefused:     {codeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again", theHost},
-	hogapi.StopNotService:  {codeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again", theHost},
-	hogapi.StopInternal:    {codeOther, "a fault of this program", "run again, and report it with this text", nothing},
+	hogapi.StopWrongScheme: {shell.CodeOther, "the server does not speak TLS; nothing was sent by this run", "check the URL of --host, and run again", theHost},
+	hogapi.StopTLS:         {shell.CodeOther, "the server has no TLS 1.2 or newer; nothing was sent by this run", "check --host and proxies, and run again", theHost},
+	hogapi.StopNotFound:    {shell.CodeOther, "the server has no capture endpoint there", "check --host and --capture-host, and run again", theHost},
+	hogapi.StopRedirect:    {shell.CodeOther, "the server redirects, and keys are not sent elsewhere", "check --host and --capture-host, and run again", theHost},
+	hogapi.StopRefused:     {shell.CodeOther, "the server refuses the requests", "check --host, --capture-host and proxies, and run again", theHost},
+	hogapi.StopNotService:  {shell.CodeOther, "something other than PostHog answers", "check --host, --capture-host and proxies, and run again", theHost},
+	hogapi.StopInternal:    {shell.CodeOther, "a fault of this program", "run again, and report it with this text", nothing},
 }
 
 // meaningOf returns the meaning of an end. Its reason may be one that this release does not know.
@@ -266,36 +187,36 @@ func meaningOf(ended hogapi.StopReason) meaning {
 	if m, ok := stops[ended]; ok {
 		return m
 	}
-	return meaning{codeOther, "stopped: " + string(ended), resume, nothing}
+	return meaning{shell.CodeOther, "stopped: " + string(ended), resume, nothing}
 }
 
 // faultOfStop explains why an import has stopped. An import that has begun can always be resumed.
-func faultOfStop(stop *hogapi.StopError, begun bool) *fault {
+func faultOfStop(stop *hogapi.StopError, begun bool) *shell.Fault {
 	m := meaningOf(stop.Reason)
-	f := &fault{code: m.code, text: m.text, todo: m.todo, err: stop}
-	if f.code == codeOther && begun {
-		f.code = codeStopped
+	f := &shell.Fault{Code: m.code, Text: m.text, Todo: m.todo, Err: stop}
+	if f.Code == shell.CodeOther && begun {
+		f.Code = shell.CodeStopped
 	}
 	if isDiskFull(stop) {
-		f.code, f.todo = codeStopped, "make room on the disk, and "+resume
+		f.Code, f.Todo = shell.CodeStopped, "make room on the disk, and "+resume
 	}
 	if stop.Reason == hogapi.StopWrongKey { // the text says it all
 		return f
 	}
 	if stop.Status != 0 {
-		f.text += fmt.Sprintf(" (status %d)", stop.Status)
+		f.Text += fmt.Sprintf(" (status %d)", stop.Status)
 	}
 	for _, err := range []error{stop.Err, stop.Failure} {
 		if err != nil {
-			f.text += ": " + strings.TrimSuffix(inFlags(err), ".")
+			f.Text += ": " + strings.TrimSuffix(inFlags(err), ".")
 			break
 		}
 	}
 	if !stop.FailingSince.IsZero() {
-		f.text += ", failing since " + stop.FailingSince.UTC().Format(time.DateTime+" UTC")
+		f.Text += ", failing since " + stop.FailingSince.UTC().Format(time.DateTime+" UTC")
 	}
 	if stop.RetryAfter > 0 {
-		f.text += "; the service asks to wait " + progress.Words(stop.RetryAfter)
+		f.Text += "; the service asks to wait " + progress.Words(stop.RetryAfter)
 	}
 	return f
 }
@@ -321,17 +242,17 @@ func tableTodo(table *generic.ColumnsError) string {
 
 // checkFault explains why files could not be checked.
 func checkFault(err error) error {
-	if errors.Is(err, errInterrupted) || errors.Is(err, context.Canceled) {
-		return &fault{code: codeStopped, text: "interrupted: nothing was written", todo: "run the same command again", err: err}
+	if errors.Is(err, shell.ErrInterrupted) || errors.Is(err, context.Canceled) {
+		return &shell.Fault{Code: shell.CodeStopped, Text: "interrupted: nothing was written", Todo: "run the same command again", Err: err}
 	}
 	if input, ok := errors.AsType[*hogapi.InputError](err); ok {
-		return &fault{code: codeUsage, text: inFlags(input), err: err}
+		return &shell.Fault{Code: shell.CodeUsage, Text: inFlags(input), Err: err}
 	}
 	text := strings.TrimPrefix(strings.TrimPrefix(inFlags(err), "check: "), "the source failed: ")
 	if table, ok := errors.AsType[*generic.ColumnsError](err); ok {
-		return &fault{code: codeUsage, text: text, todo: tableTodo(table), err: err}
+		return &shell.Fault{Code: shell.CodeUsage, Text: text, Todo: tableTodo(table), Err: err}
 	}
-	return &fault{code: codeOther, text: text, todo: "nothing was written; correct the file, or leave it out, and check again", err: err}
+	return &shell.Fault{Code: shell.CodeOther, Text: text, Todo: "nothing was written; correct the file, or leave it out, and check again", Err: err}
 }
 
 // filesFault explains why the first records of files could not be checked.
@@ -340,8 +261,8 @@ func filesFault(err error) error {
 		return checkFault(err)
 	}
 	f := faultOf(err)
-	if f.code != codeOther || f.todo != "" {
+	if f.Code != shell.CodeOther || f.Todo != "" {
 		return err
 	}
-	return &fault{code: codeOther, text: strings.TrimPrefix(f.text, "check: the source failed: "), err: err, todo: "correct the files or the flags, and run again; nothing was sent"}
+	return &shell.Fault{Code: shell.CodeOther, Text: strings.TrimPrefix(f.Text, "check: the source failed: "), Err: err, Todo: "correct the files or the flags, and run again; nothing was sent"}
 }

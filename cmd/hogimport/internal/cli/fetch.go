@@ -13,8 +13,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/fetch"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 type fetchFlags struct {
@@ -37,7 +38,7 @@ func newFetchCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "fetch", Short: "Download the export of Mixpanel or Amplitude, resumably", Long: fetchHelp, Example: fetchExample,
 		Args: cobra.NoArgs, RunE: func(cmd *cobra.Command, _ []string) error {
-			return usageError("what to fetch is not named", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
+			return shell.UsageError("what to fetch is not named", "give mixpanel or amplitude: see "+cmd.CommandPath()+" --help")
 		},
 	}
 	cmd.AddCommand(newFetchMixpanelCommand(a), newFetchAmplitudeCommand(a))
@@ -49,7 +50,7 @@ func folderOnly(_ *cobra.Command, args []string) error {
 	if len(args) == 1 {
 		return nil
 	}
-	return usageError(fmt.Sprintf("want one folder for the files of the export, got %d arguments", len(args)), "give a new folder, such as export")
+	return shell.UsageError(fmt.Sprintf("want one folder for the files of the export, got %d arguments", len(args)), "give a new folder, such as export")
 }
 
 func (f *fetchFlags) bind(cmd *cobra.Command, regions string) {
@@ -86,18 +87,18 @@ and named. Events of phones that were offline arrive up to 5 days later: --again
 downloads such days again.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			m.Region, m.Host = f.region, f.host
-			m.ServiceAccount = cmp.Or(m.ServiceAccount, a.env("MIXPANEL_SERVICE_ACCOUNT"))
-			m.Project = cmp.Or(m.Project, a.env("MIXPANEL_PROJECT_ID"))
+			m.ServiceAccount = cmp.Or(m.ServiceAccount, a.Env("MIXPANEL_SERVICE_ACCOUNT"))
+			m.Project = cmp.Or(m.Project, a.Env("MIXPANEL_PROJECT_ID"))
 			variable := "MIXPANEL_SERVICE_ACCOUNT_SECRET"
 			if m.ServiceAccount == "" {
 				variable = "MIXPANEL_API_SECRET"
 			}
-			if m.Secret, err = a.secret("--secret-file", "", secretFile, variable); err != nil {
+			if m.Secret, err = a.Secret("--secret-file", "", secretFile, variable); err != nil {
 				return err
 			}
 			if zone != "" {
 				if m.Zone, err = time.LoadLocation(zone); err != nil || zone == "Local" {
-					return usageError(fmt.Sprintf("--zone %q is not known", zone), "give a name such as US/Pacific or Europe/Berlin")
+					return shell.UsageError(fmt.Sprintf("--zone %q is not known", zone), "give a name such as US/Pacific or Europe/Berlin")
 				}
 			}
 			return a.fetch(cmd.Context(), m, &f, args[0], input{Format: "mixpanel", Zone: zone}, isAgain)
@@ -133,10 +134,10 @@ ago. A day that is too large for one answer is downloaded in pieces, down to an
 hour.`,
 		RunE: func(cmd *cobra.Command, args []string) (err error) {
 			v.Region, v.Host = f.region, f.host
-			if v.APIKey, err = a.secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {
+			if v.APIKey, err = a.Secret("--api-key-file", "", keyFile, "AMPLITUDE_API_KEY"); err != nil {
 				return err
 			}
-			if v.SecretKey, err = a.secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
+			if v.SecretKey, err = a.Secret("--secret-key-file", "", secretFile, "AMPLITUDE_SECRET_KEY"); err != nil {
 				return err
 			}
 			return a.fetch(cmd.Context(), v, &f, args[0], input{Format: "amplitude"}, false)
@@ -155,10 +156,10 @@ func (f *fetchFlags) days() (from, to time.Time, err error) {
 		at         *time.Time
 	}{{"--from", f.from, &from}, {"--to", f.to, &to}} {
 		if d.text == "" {
-			return from, to, usageError(d.flag+" is missing", "give --from and --to, the first and the last day, such as 2024-01-01")
+			return from, to, shell.UsageError(d.flag+" is missing", "give --from and --to, the first and the last day, such as 2024-01-01")
 		}
 		if *d.at, err = time.Parse(time.DateOnly, d.text); err != nil {
-			return from, to, usageError(fmt.Sprintf("%s %q is not a day", d.flag, d.text), "give a day such as 2024-01-01")
+			return from, to, shell.UsageError(fmt.Sprintf("%s %q is not a day", d.flag, d.text), "give a day such as 2024-01-01")
 		}
 	}
 	return from, to, nil
@@ -173,7 +174,7 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir stri
 	if f.most > 0 {
 		most = min(f.most, 1<<20) << 30
 	}
-	meter := &fetchMeter{Meter: a.meter(), app: a}
+	meter := &fetchMeter{Meter: a.Meter(), app: a}
 	sum, err := fetch.Job{Vendor: v, From: from, To: to, Folder: dir, Again: isAgain, Progress: meter, MaxBytes: most}.Run(ctx)
 	meter.End()
 	if sum.Parts > 0 {
@@ -186,8 +187,8 @@ func (a *app) fetch(ctx context.Context, v fetch.Vendor, f *fetchFlags, dir stri
 
 func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read input, isAll bool) error {
 	pattern := filepath.Join(dir, sum.Pattern)
-	if a.json {
-		return json.NewEncoder(a.stdout).Encode(map[string]any{
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(map[string]any{
 			"folder": dir, "files": pattern, "from": f.from, "to": f.to, "complete": isAll, "parts": sum.Parts, "fetched": sum.Fetched,
 			"empty": sum.Empty, "events": sum.Events, "bytes": sum.Bytes, "early": sum.Early,
 		})
@@ -196,18 +197,18 @@ func (a *app) showFetched(sum fetch.Summary, f *fetchFlags, dir string, read inp
 	if sum.Empty > 0 {
 		text += fmt.Sprintf(" Files without an event: %s.", progress.Number(int64(sum.Empty)))
 	}
-	fmt.Fprintln(a.stdout, term.Flow(text))
+	fmt.Fprintln(a.Out, term.Flow(text))
 	if isAll && sum.Events == 0 {
-		fmt.Fprintln(a.stdout, term.Flow("There is no event in all of the range: check the dates, the project and "+fetch.HostFlag(f.host)+"."))
+		fmt.Fprintln(a.Out, term.Flow("There is no event in all of the range: check the dates, the project and "+fetch.HostFlag(f.host)+"."))
 		return nil
 	}
 	if n := len(sum.Early); n > 0 {
-		fmt.Fprintln(a.stdout, term.Flow(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
+		fmt.Fprintln(a.Out, term.Flow(fmt.Sprintf("Events can still be added to %s to %s. Run the same command with --again after %s to download these days again.",
 			sum.Early[0].First, sum.Early[n-1].Last, sum.Final.UTC().Format(time.DateOnly))))
 	}
 	if isAll {
-		fmt.Fprintln(a.stdout, "Next:\n"+term.Command("    hogimport check "+quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+
-			reportAt("check.html", "check").free(nil)+listAt(leftOutName).free(nil)))
+		fmt.Fprintln(a.Out, "Next:\n"+term.Command("    hogimport check "+shell.Quoted(pattern)+" "+strings.TrimSpace(commandLine(read))+
+			reportAt("check.html", "check").Free(nil)+listAt(leftOutName).Free(nil)))
 	}
 	return nil
 }
@@ -217,10 +218,10 @@ func fetchFault(err error) error {
 	if !isProblem {
 		return err
 	}
-	codes := map[fetch.Kind]code{
-		fetch.KindOptions: codeUsage, fetch.KindKey: codeProject, fetch.KindStopped: codeStopped, fetch.KindNotYet: codeCannot,
+	codes := map[fetch.Kind]shell.Code{
+		fetch.KindOptions: shell.CodeUsage, fetch.KindKey: shell.CodeProject, fetch.KindStopped: shell.CodeStopped, fetch.KindNotYet: shell.CodeCannot,
 	}
-	return &fault{code: cmp.Or(codes[p.Kind], codeOther), text: p.Text, todo: p.Todo, err: err}
+	return &shell.Fault{Code: cmp.Or(codes[p.Kind], shell.CodeOther), Text: p.Text, Todo: p.Todo, Err: err}
 }
 
 // counted returns a number with its noun, such as "1 file" or "2 files".
@@ -241,12 +242,12 @@ type fetchMeter struct {
 
 // Show implements fetch.Progress. It gives programs numbers, once a minute.
 func (m *fetchMeter) Show(s fetch.Steps) {
-	if m.app.log != "json" {
+	if m.app.Log != "json" {
 		m.Phase(fmt.Sprintf("%s of %s %s, %s, %s", progress.Number(int64(s.Held)), progress.Number(int64(s.Total)), s.Unit, progress.Bytes(s.Bytes), s.Doing))
 		return
 	}
 	if now := time.Now(); now.Sub(m.logged) >= time.Minute {
 		m.logged = now
-		m.app.logger().Info("progress", "doing", s.Doing, "unit", s.Unit, "total", s.Total, "there", s.Held, "events", s.Events, "bytes", s.Bytes)
+		m.app.Logger().Info("progress", "doing", s.Doing, "unit", s.Unit, "total", s.Total, "there", s.Held, "events", s.Events, "bytes", s.Bytes)
 	}
 }

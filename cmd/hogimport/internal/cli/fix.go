@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strconv"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
@@ -53,9 +55,12 @@ func newFixCommand(a *app) *cobra.Command {
 // correct replaces flags of an import by the given ones.
 func (in *input) correct(given *input, flags *pflag.FlagSet) {
 	for name, take := range map[string]func(){
-		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
+		"format": func() { in.Format = given.Format }, "map": func() { in.Map = given.Map }, mapFileFlag: func() { in.Map = given.Map }, "zone": func() { in.Zone = given.Zone },
+		"table": func() { in.Table = given.Table }, "numbers": func() { in.Numbers = given.Numbers },
 		"group-type": func() { in.GroupType = given.GroupType }, "device-prefix": func() { in.Devices = given.Devices },
 		"set-policy": func() { in.SetPolicy = given.SetPolicy },
+		renameFlag:   func() { in.Rename = given.Rename }, dropFlag: func() { in.Drop = given.Drop },
+		propertyFlag: func() { in.RenameProperty = given.RenameProperty }, editFileFlag: func() { in.Rename, in.Drop, in.RenameProperty = given.Rename, given.Drop, given.RenameProperty },
 	} {
 		if flags.Changed(name) {
 			take()
@@ -73,23 +78,26 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 	if err != nil {
 		return err
 	}
+	if err := of.checkMapping("its rejects"); err != nil {
+		return err
+	}
 	corrected := of.kept.Input
 	corrected.correct(&r.input, cmd.Flags())
-	corrected.Sort, corrected.Links = false, false
+	corrected.unorder()
 	if err := corrected.checkFormat(ctx); err != nil {
 		return err
 	}
 	r.input = corrected
 	if p, found, err := of.progress(); err != nil || !found || p.Ended != isComplete {
-		return &fault{code: codeOther, text: "the import in " + dir + " is not complete", err: err,
-			todo: "complete it with hogimport run first: with a higher --max-rejects if it stopped for its rejects. Then fix them"}
+		return &shell.Fault{Code: shell.CodeOther, Text: "the import in " + dir + " is not complete", Err: err,
+			Todo: "complete it with hogimport run first: with a higher --max-rejects if it stopped for its rejects. Then fix them"}
 	}
 	s, isNew, err := of.nextFix(corrected)
 	if err != nil {
 		return err
 	}
 	if s == nil {
-		fmt.Fprintln(a.stdout, "Nothing is rejected, so there is nothing to fix.")
+		fmt.Fprintln(a.Out, "Nothing is rejected, so there is nothing to fix.")
 		return nil
 	}
 	if isNew && r.importID != "" {
@@ -115,7 +123,8 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = givenFlags(r.flags, "format", "map", "zone", "group-type", "device-prefix", "set-policy") + r.again()
+	s.kept.More = givenFlags(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "table", "numbers", "device-prefix", "set-policy",
+		renameFlag, dropFlag, propertyFlag, editFileFlag) + r.again()
 	if err := s.save(); err != nil {
 		return err
 	}
@@ -135,8 +144,8 @@ func (a *app) agreeToFix(ctx context.Context, r *runFlags, s *state, source hoga
 	case err != nil && !isTooMuch(err):
 		return err
 	case report.Good == 0 && report.Rejected > 0, isTooMuch(err):
-		return &fault{code: codeRejects, text: "with these flags too much would be rejected again; nothing was sent", err: err,
-			todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + " by hand: hogimport fix --help says how"}
+		return &shell.Fault{Code: shell.CodeRejects, Text: "with these flags too much would be rejected again; nothing was sent", Err: err,
+			Todo: "The reasons are above. Correct " + s.kept.Input.readBy() + ", or the lines of " + s.kept.Rejects + " by hand: hogimport fix --help says how"}
 	}
 	return a.confirm(ctx, r, s, client, found)
 }
@@ -190,7 +199,7 @@ func (s *state) again() string {
 	if s.kept.Rejects != "" {
 		command = "fix"
 	}
-	return "hogimport " + command + " --state " + quoted(s.folder()) + s.kept.More
+	return "hogimport " + command + " --state " + shell.Quoted(s.folder()) + s.kept.More
 }
 
 func (s *state) lastFix() *state {
@@ -216,7 +225,12 @@ func (s *state) source() hogapi.Source {
 	if s.kept.Rejects == "" {
 		return in.source(s.dir)
 	}
-	return in.cut(hogapi.RejectedRecords(s.kept.Rejects, in.format().Convert))
+	convert := in.format().Convert
+	rejected := hogapi.RejectedRecords(s.kept.Rejects, convert)
+	if convert == nil {
+		rejected = in.editedLines(rejected)
+	}
+	return in.withoutMerges(in.cut(rejected))
 }
 
 // folder returns the state folder of the import, also for the state of a fix.

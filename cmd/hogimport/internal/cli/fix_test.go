@@ -109,7 +109,7 @@ func TestAMappingWithAMistake(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	actions(t, p, 10, func(int) bool { return false })
 	r := p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
-	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, layout:…, number or json\n")
+	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, unixns, layout:… or zone:…\n")
 	r = p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
 	clitest.Says(t, r.Stderr, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
 		"the table has action, user, when add --map event=COLUMN --map time=COLUMN with the names of the columns")

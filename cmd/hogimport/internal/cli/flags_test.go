@@ -221,21 +221,21 @@ func TestNoKeyIsKeptOrSaid(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
 	p.Events(t, "events.jsonl", 100, nil)
-	var said string
+	var said strings.Builder
 	for _, args := range [][]string{{"run", "events.jsonl", "--yes"}, {"status", "--json"}, {"run", "events.jsonl", "--log", "json"}} {
 		r := p.Run(t, args...)
-		said += r.Stdout + r.Stderr
+		said.WriteString(r.Stdout + r.Stderr)
 	}
 	require.NoError(t, filepath.WalkDir(p.Dir, func(path string, entry fs.DirEntry, err error) error {
 		if err != nil || entry.IsDir() {
 			return err
 		}
 		text, err := os.ReadFile(path)
-		said += string(text)
+		said.WriteString(string(text))
 		return err
 	}))
-	assert.NotContains(t, said, hogapitest.DefaultProjectKey)
-	assert.NotContains(t, said, hogapitest.DefaultPersonalKey)
+	assert.NotContains(t, said.String(), hogapitest.DefaultProjectKey)
+	assert.NotContains(t, said.String(), hogapitest.DefaultPersonalKey)
 }
 
 func TestKeysInFiles(t *testing.T) {

@@ -12,7 +12,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 const formatsHelp = `List the formats of files that can be read, and how to read others.
@@ -29,28 +29,52 @@ TARGET is one of:
   $set.NAME             a person property; also $set_once.NAME
   NAME                  a property; in quotes ("time") if it is another target
   *                     all members of an object become properties
-  drop                  left out
+  []                    each element of a list becomes an event
+  drop                  the column is left out
+  skip                  the record is left out if a condition holds
 
 SOURCE is a column, a path such as properties.time, or const:TEXT. Quote a name
-with dots or bars ("a.b"). A column or path can be followed by how it is read:
+with dots or bars ("a.b"). A column or path can be followed by steps:
 
-  |unix |unixms |unixus       the time in units since 1970
-  |layout:02.01.2006 15:04    the time as 2 January 2006, 15:04:05 is written
-  |number                     a text that is a number
-  |json                       a text that is JSON
+  |unix |unixms |unixus |unixns  the time in units since 1970
+  |layout:02.01.2006 15:04       the time as 2 January 2006, 15:04:05 is
+                                 written; the last step
+  |zone:COLUMN                   the column that names the zone of the time,
+                                 such as Europe/Berlin or +02:00
+  |number                        a text that is a number
+  |number:1.234,5                a number, as 1234.5 is written: also 1234,5
+  |text                          a number as a text of the same digits
+  |bool                          true, yes, 1 or false, no, 0
+  |json                          a text that is JSON
+  |json.PATH                     a member of the JSON in a text
+  |table:page_view=$pageview,login=signed in,*=*
+                                 other texts for some values: *=* keeps the
+                                 rest, which is refused if there is no *
 
-If a target has several sources, the first one that is not empty counts. Columns
-without --map become properties with their own names; the columns event,
-distinct_id, timestamp, uuid and anonymous_id need no --map.
+and, for skip and drop:
 
-A record is rejected if its time cannot be read to the end, or if the clocks of
-the zone skip it. If the clocks show a time twice, the first one counts.`
+  skip=COLUMN|is:TEXT,TEXT       one of the texts; |not:… any other, or empty
+  skip=COLUMN|empty              also |filled
+  drop=*|empty                   columns are left out where they are empty
+
+If a target has several sources, the first one that is not empty counts. One
+column can be the source of several targets. Columns without --map become
+properties with their own names; the columns event, distinct_id, timestamp, uuid
+and anonymous_id need no --map. With '[]=hits', the other entries name members
+of an element as hits.NAME, and '*=hits' makes all of them properties.
+
+A record is rejected if a value cannot be read to the end as its step says, or
+if the clocks of the zone skip its time. If they show a time twice, the first
+one counts. A record with a bad element in its list is rejected as a whole.`
 
 const formatsExample = `  hogimport run --format csv actions.csv --map event=action \
       --map person=user --map person=device --map 'time=when|unix'
   hogimport run --format csv visits.csv --header event,distinct_id,timestamp
   hogimport run --format json app.log.gz --map event=const:visit \
-      --map 'person=user.id' --map 'time=at' --map '*=data' --zone UTC`
+      --map 'person=user.id' --map 'time=at' --map '*=data' --zone UTC
+  hogimport run --format json visits.json --map '[]=hits' --map '*=hits' \
+      --map 'event=hits.type|table:page=$pageview,*=*' \
+      --map 'time=hits.at|unixms' --map person=visitor --map 'skip=bot|is:true'`
 
 func newFormatsCommand(a *app) *cobra.Command {
 	return &cobra.Command{
@@ -58,10 +82,10 @@ func newFormatsCommand(a *app) *cobra.Command {
 		Long: formatsHelp, Example: formatsExample, Args: cobra.NoArgs,
 		RunE: func(*cobra.Command, []string) error {
 			names := slices.Sorted(maps.Keys(vendors))
-			if a.json {
-				return json.NewEncoder(a.stdout).Encode(names)
+			if a.JSON {
+				return json.NewEncoder(a.Out).Encode(names)
 			}
-			table := term.NewTable(a.stdout)
+			table := term.NewTable(a.Out)
 			for _, name := range names {
 				fmt.Fprintf(table, "%s\t%s\n", name, vendors[name].what)
 			}
@@ -108,9 +132,14 @@ func guess(ctx context.Context, path string) string {
 	if record == nil {
 		first(hogapi.LayoutCSV)
 	}
+	if record == nil && columns == nil { // JSON in a line has quotes that CSV does not take
+		first(hogapi.LayoutTSV)
+	}
 	switch {
+	case len(columns) == snowplowColumns, len(columns) == 1 && strings.Count(columns[0], "\t") == snowplowColumns-1:
+		return "snowplow"
 	case len(columns) > 1:
-		return "csv"
+		return guessTable(columns)
 	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
 		return "tsv"
 	}
@@ -126,6 +155,10 @@ func guess(ctx context.Context, path string) string {
 	switch {
 	case has(members, "event_type") && (has(members, "device_id") || has(members, "user_id")):
 		return "amplitude"
+	case has(members, "idVisit", "actionDetails"):
+		return "matomo"
+	case has(members, "visitorId") && (has(members, "browserTimestamp") || has(members, "guideId")):
+		return "pendo"
 	case has(members, "event_name", "event_timestamp"):
 		return "ga4"
 	case has(members, "messageId") && (has(members, "type") || has(members, "event")):
@@ -138,6 +171,33 @@ func guess(ctx context.Context, path string) string {
 		return "jsonl"
 	}
 	return ""
+}
+
+// snowplowColumns is the number of values in a line of Snowplow's enriched events.
+const snowplowColumns = 131
+
+// guessTable returns the format of a CSV file by its columns.
+func guessTable(columns []string) string {
+	has := func(names ...string) bool {
+		return !slices.ContainsFunc(names, func(name string) bool {
+			return !slices.ContainsFunc(columns, func(column string) bool { return strings.EqualFold(column, name) })
+		})
+	}
+	switch {
+	case has("id", "anonymous_id", "received_at", "timestamp"):
+		return "segment-warehouse"
+	case has("event_type", "event_time", "device_id", "user_id"):
+		return "amplitude-warehouse"
+	case has("name", "timestamp", "user_pseudo_id"):
+		return "ga4-warehouse"
+	case has("event_id", "session_id", "visit_id", "website_id"):
+		return "umami"
+	case has("event_id", "user_id", "session_id", "landing_page"):
+		return "heap"
+	case has("visitor_id", "type", "guide_id"):
+		return "pendo"
+	}
+	return "csv"
 }
 
 // otherFormat returns the format that the files look like, if it is not the given one.

@@ -7,7 +7,10 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi/internal/lines"
 )
 
@@ -172,7 +175,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 	}
 	found := settledOf(asked.Files, files, imports)
 	for _, text := range found.copies {
-		a.warn(text)
+		a.Warn(text)
 	}
 	for _, s := range found.begun {
 		is, _ := s.is()
@@ -190,10 +193,10 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 	}
 	switch {
 	case r.state != "" && len(found.begun) == 0 && isTaken(dir) && !imports[0].hasSentNothing():
-		return dir, nil, usageError(fmt.Sprintf("the import in %s began with other files, or with other content: %s", dir, filepath.Base(imports[0].kept.Files[0].Path)),
+		return dir, nil, shell.UsageError(fmt.Sprintf("the import in %s began with other files, or with other content: %s", dir, filepath.Base(imports[0].kept.Files[0].Path)),
 			"give other files a state folder of their own, with --state DIR")
 	case len(found.changed) > 0:
-		return dir, nil, usageError(fmt.Sprintf("changed since the import in %s, so added records would not be sent: %s", found.changedIn.dir, someFiles(found.changed)),
+		return dir, nil, shell.UsageError(fmt.Sprintf("changed since the import in %s, so added records would not be sent: %s", found.changedIn.dir, someFiles(found.changed)),
 			"import it once more with --state and another folder, and leave it out here. Lines that were sent already are sent again: "+
 				"with the --import-id of that import they keep their uuids if the file has only become longer")
 	case len(found.begun) == 0:
@@ -215,13 +218,13 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 		asked.Files = append(last.filesAt(files), found.fresh...)
 		return last.dir, found.fresh, nil
 	case r.state != "":
-		return dir, nil, usageError(fmt.Sprintf("the import in %s cannot take %s: %s", dir, someFiles(found.fresh), why),
+		return dir, nil, shell.UsageError(fmt.Sprintf("the import in %s cannot take %s: %s", dir, someFiles(found.fresh), why),
 			"import them with --state and another folder")
 	}
-	a.note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
-		page.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
+	a.Note(fmt.Sprintf("Already imported: %s of these files, by %s. The rest, %s, becomes another import: %s.",
+		pages.Count(len(asked.Files)-len(found.fresh)), folders(found.begun), someFiles(found.fresh), why))
 	if r.importID != "" && hasImport(r.importID) {
-		return dir, nil, usageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
+		return dir, nil, shell.UsageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
 	}
 	asked.Files = found.fresh
 	return freeFolder(filepath.Join(stateRoot, stateName(asked.Files)), ""), nil, nil
@@ -230,7 +233,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 // later says which files a run leaves to the next run.
 func (a *app) later(fresh []string) {
 	if len(fresh) > 0 {
-		a.note(fmt.Sprintf("This completes the import of the files that it began with. New since then: %s. Run the same command again for them.", someFiles(fresh)))
+		a.Note(fmt.Sprintf("This completes the import of the files that it began with. New since then: %s. Run the same command again for them.", someFiles(fresh)))
 	}
 }
 
@@ -274,7 +277,10 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 			lastOld = i
 		}
 	}
+	_, isOther := s.hasOtherMapping()
 	switch {
+	case isOther:
+		return "another release began it, which makes other properties"
 	case s.kept.Input.Sort:
 		return "it is sorted as a whole"
 	case s.kept.Input.Links:
@@ -322,7 +328,7 @@ func someFiles(paths []string) string {
 	if len(paths) == 1 {
 		return paths[0]
 	}
-	return fmt.Sprintf("%s files from %s to %s", page.Count(len(paths)), filepath.Base(paths[0]), filepath.Base(paths[len(paths)-1]))
+	return fmt.Sprintf("%s files from %s to %s", pages.Count(len(paths)), filepath.Base(paths[0]), filepath.Base(paths[len(paths)-1]))
 }
 
 func folders(imports []*state) string {

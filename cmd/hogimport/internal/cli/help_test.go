@@ -77,7 +77,7 @@ func TestCompletion(t *testing.T) {
 		r := p.Ends(t, 0, "completion", shell)
 		assert.NotEmpty(t, r.Stdout)
 	}
-	assert.Regexp(t, `^hogimport \S+\n$`, p.Ends(t, 0, "--version").Stdout)
+	assert.Regexp(t, `^hogimport \S+ \(.*go1\.\d+.*\)\n$`, p.Ends(t, 0, "--version").Stdout)
 	bash, err := exec.LookPath("bash")
 	if err != nil {
 		return

@@ -22,7 +22,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
@@ -108,7 +109,7 @@ func TestLimitsOfRejects(t *testing.T) {
 // Every reason of a stop has a code, a text and advice.
 func TestEachReasonOfAStop(t *testing.T) {
 	t.Parallel()
-	for reason, want := range map[hogapi.StopReason]code{
+	for reason, want := range map[hogapi.StopReason]shell.Code{
 		hogapi.StopUnauthorized: 5, hogapi.StopWrongKey: 5, hogapi.StopForbidden: 5, hogapi.StopQuota: 4, hogapi.StopNoProgress: 4, hogapi.StopHandler: 4,
 		hogapi.StopCheckpoint: 4, hogapi.StopSource: 1, hogapi.StopUnreachable: 1, hogapi.StopCertificate: 1, hogapi.StopWrongScheme: 1, hogapi.StopTLS: 1,
 		hogapi.StopNotFound: 1, hogapi.StopRedirect: 1, hogapi.StopRefused: 1, hogapi.StopNotService: 1, hogapi.StopInternal: 1, hogapi.StopTooManyRejects: 3,
@@ -118,18 +119,18 @@ func TestEachReasonOfAStop(t *testing.T) {
 			err := &importError{err: &hogapi.StopError{Reason: reason, FailingSince: time.Unix(0, 0)}, state: &state{dir: "s"}}
 			err.receipt.Acknowledged = acknowledged
 			f := faultOf(err)
-			if want == codeOther && acknowledged > 0 {
-				assert.Equal(t, codeStopped, f.code, "%s: an import that has begun can be resumed", reason)
+			if want == shell.CodeOther && acknowledged > 0 {
+				assert.Equal(t, shell.CodeStopped, f.Code, "%s: an import that has begun can be resumed", reason)
 			} else {
-				assert.Equal(t, want, f.code, reason)
+				assert.Equal(t, want, f.Code, reason)
 			}
-			assert.NotEmpty(t, f.todo, reason)
-			assert.NotContains(t, f.text, "hogapi:")
+			assert.NotEmpty(t, f.Todo, reason)
+			assert.NotContains(t, f.Text, "hogapi:")
 		}
 	}
 	for reason, m := range stops {
-		assert.Equal(t, m.code == codeProject, m.suspect == theKey, reason)
-		assert.Equal(t, m.code == codeOther && strings.Contains(m.todo, "--host"), m.suspect == theHost, reason)
+		assert.Equal(t, m.code == shell.CodeProject, m.suspect == theKey, reason)
+		assert.Equal(t, m.code == shell.CodeOther && strings.Contains(m.todo, "--host"), m.suspect == theHost, reason)
 	}
 }
 
@@ -144,6 +145,11 @@ func TestTheFormatIsGuessedForAdvice(t *testing.T) {
 		`{"event":"e","distinct_id":"u","timestamp":"2024-05-01T00:00:00Z"}`:                         "jsonl",
 		`{"event":"e","timestamp":"2024-05-01T00:00:00Z","properties":{"distinct_id":"u","time":1}}`: "jsonl",
 		"event,distinct_id,timestamp\ne,u,2024-05-01T00:00:00Z":                                      "csv", "a;b\n1;2": "csv", "a\tb\n1\t2": "tsv",
+		"id,anonymous_id,user_id,received_at,timestamp\ni,a,u,r,t": "segment-warehouse", "DEVICE_ID,USER_ID,EVENT_TYPE,EVENT_TIME\nd,u,e,t": "amplitude-warehouse",
+		"name,timestamp,user_pseudo_id\ne,t,u": "ga4-warehouse", "website_id,session_id,visit_id,event_id\nw,s,v,e": "umami",
+		strings.Repeat("a\t", 130) + "b": "snowplow", strings.Repeat("a\t", 130) + `{"a":1,"b":2}`: "snowplow",
+		`{"idVisit":"1","actionDetails":[]}`: "matomo", `{"visitorId":"v","guideId":"g"}`: "pendo", "visitor_id,type,guide_id\nv,t,g": "pendo",
+		"event_id,user_id,session_id,landing_page\ne,u,s,l": "heap",
 		`{"a":1}`: "", "text": "", "": "", "<html>a, b</html>": "",
 	} {
 		path := filepath.Join(t.TempDir(), "file")
@@ -179,7 +185,7 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 
 // A text of help that is wider than 80 columns would be broken in the middle of its lines.
 func TestTextsOfHelpAreNarrow(t *testing.T) {
-	root := newRoot(&app{stdout: term.NewScreen(io.Discard, os.Getenv), stderr: term.NewScreen(io.Discard, os.Getenv)})
+	root := newRoot(&app{&shell.App{Name: "hogimport", Out: term.NewScreen(io.Discard, os.Getenv), Err: term.NewScreen(io.Discard, os.Getenv)}})
 	for _, cmd := range append(root.Commands(), root) {
 		for line := range strings.Lines(cmd.Long + "\n" + cmd.Example) {
 			assert.LessOrEqual(t, utf8.RuneCountInString(strings.TrimSuffix(line, "\n")), term.DefaultWidth, "%s: %s", cmd.Name(), line)
@@ -268,7 +274,7 @@ func TestLinksAreCountedWhereverARunBegins(t *testing.T) {
 		l := &linkSource{Source: formats.Links(people{}), ended: func(all, _ int64) { found = all }}
 		var at hogapi.Position
 		if after > 0 {
-			at = hogapi.Position{Key: "links", Offset: after}
+			at = hogapi.Position{Key: "links of persons", Offset: after}
 		}
 		for _, err := range l.Events(t.Context(), at) {
 			require.NoError(t, err)
@@ -436,7 +442,7 @@ func TestAnImportWithoutACheckpointHasSentNothing(t *testing.T) {
 	require.NoError(t, os.MkdirAll(s.dir, 0o700))
 	require.NoError(t, s.save())
 	require.NoError(t, s.saveProgress(snapshot{}))
-	c := &check{app: &app{env: func(string) string { return "" }}}
+	c := &check{app: &app{&shell.App{Env: func(string) string { return "" }}}}
 	begun := func(path string) []*state {
 		found, err := c.importsOf(t.Context(), []string{path})
 		require.NoError(t, err)
@@ -457,7 +463,7 @@ type countdown struct {
 // Err implements context.Context.
 func (c countdown) Err() error {
 	if *c.looks--; *c.looks < 0 {
-		return errInterrupted
+		return shell.ErrInterrupted
 	}
 	return nil
 }
@@ -476,7 +482,7 @@ func TestManyFilesAreReadOnceAndUntilCtrlC(t *testing.T) {
 	assert.Zero(t, looks)
 	looks = 5
 	_, err = known(countdown{t.Context(), &looks}, paths)
-	require.ErrorIs(t, err, errInterrupted)
+	require.ErrorIs(t, err, shell.ErrInterrupted)
 	assert.GreaterOrEqual(t, looks, -2, "it stops at once, and looks once more for the cause")
 	s := &state{kept: kept{Files: files}}
 	assert.Empty(t, settledOf(paths, files, []*state{s}).fresh)
@@ -509,10 +515,10 @@ func TestHowFarAnImportGot(t *testing.T) {
 		kept kept
 		err  error
 	}{
-		"15 records are processed; the position is in D":                                                 {kept{}, errInterrupted},
-		"15 records are processed; the position is in D ":                                                {kept{Total: 15, IsExact: true}, errInterrupted},
-		"15 of 16 records are processed; the position is in D":                                           {kept{Total: 16, IsExact: true}, errInterrupted},
-		"15 of about 16 records are processed; the position is in D":                                     {kept{Total: 15, Links: 1}, errInterrupted},
+		"15 records are processed; the position is in D":                                                 {kept{}, shell.ErrInterrupted},
+		"15 records are processed; the position is in D ":                                                {kept{Total: 15, IsExact: true}, shell.ErrInterrupted},
+		"15 of 16 records are processed; the position is in D":                                           {kept{Total: 16, IsExact: true}, shell.ErrInterrupted},
+		"15 of about 16 records are processed; the position is in D":                                     {kept{Total: 15, Links: 1}, shell.ErrInterrupted},
 		"15 records are processed; the position is in D  ":                                               {kept{}, &hogapi.UnsettledError{}},
 		"15 records are processed, and 3 under way will be sent again; the position is in D":             {kept{}, &hogapi.UnsettledError{Count: 3}},
 		"15 of about 20 records are processed, and 1 under way will be sent again; the position is in D": {kept{Total: 20}, &hogapi.UnsettledError{Count: 1}},
@@ -546,8 +552,8 @@ func TestTextsOfStops(t *testing.T) {
 	} {
 		e := &importError{err: &tt.stop, state: &state{dir: "D"}, receipt: tt.receipt}
 		f := e.explained()
-		assert.Equal(t, tt.text, f.text, name)
-		assert.Len(t, f.more, tt.more, name)
+		assert.Equal(t, tt.text, f.Text, name)
+		assert.Len(t, f.More, tt.more, name)
 	}
 	for err, want := range map[error]bool{syscall.ENOSPC: true, syscall.EDQUOT: true, syscall.EFBIG: true, syscall.EIO: false} {
 		assert.Equal(t, want, isDiskFull(fmt.Errorf("write: %w", err)), err)
@@ -574,7 +580,7 @@ func TestTheSameCommandIsGiven(t *testing.T) {
 		if tt.saved {
 			require.NoError(t, s.save(), name)
 		}
-		assert.Len(t, (&importError{err: tt.err, state: s}).fault().next, tt.next, name)
+		assert.Len(t, (&importError{err: tt.err, state: s}).fault().Next, tt.next, name)
 	}
 }
 
@@ -615,4 +621,39 @@ func TestFilesThatGrow(t *testing.T) {
 			assert.Equal(t, kind == strings.TrimSpace(want), n == 1, "%v is %s", file, kind)
 		}
 	}
+}
+
+// Formats that convert nothing go on with an import of any release.
+func TestMappings(t *testing.T) {
+	t.Parallel()
+	for name := range vendors {
+		in := input{Format: name, Map: []string{"event=a", "person=b", "time=c|unix"}}
+		want := formats.MappingVersion
+		if name == "jsonl" || name == "posthog" || isMapped(name) {
+			want = 0
+		}
+		assert.Equal(t, want, in.mapping(), name)
+		_, isOther := (&state{kept: kept{Input: in}}).hasOtherMapping()
+		assert.Equal(t, want != 0, isOther, name)
+	}
+}
+
+// Settings that change events are another import, and others are not.
+func TestTheIDOfAnImportDependsOnItsSettings(t *testing.T) {
+	t.Parallel()
+	plain := input{Files: []string{"a.jsonl"}, Format: "mixpanel"}
+	ids := map[string]bool{importIDOf(plain.Files, &plain): true}
+	for _, change := range []func(*input){
+		func(in *input) { in.Zone = "UTC" }, func(in *input) { in.Groups = []string{"a=b"} }, func(in *input) { in.NoVisitor = true },
+		func(in *input) { in.LookUpIP = true }, func(in *input) { in.Leave = true }, func(in *input) { in.Drop = []string{"x"} }, func(in *input) { in.Table = "pages" },
+	} {
+		other := plain
+		change(&other)
+		id := importIDOf(plain.Files, &other)
+		assert.False(t, ids[id], "%+v", other)
+		ids[id] = true
+	}
+	ordered := plain
+	ordered.Until, ordered.Sort, ordered.Links, ordered.Sessions, ordered.Shared, ordered.MaxIDs = "2024-01-01", true, true, "30m", "first-user", "9"
+	assert.True(t, ids[importIDOf(plain.Files, &ordered)])
 }

@@ -13,9 +13,11 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -34,7 +36,7 @@ const leftOutStart = `{"where":`
 // listCommand returns the command that lists the left-out records of an input. It repeats flags that do not
 // change the list, so that the check prints the same report again.
 func listCommand(in input, more string) string {
-	return "hogimport check " + commandLine(in) + more + in.orderFlags() + listAt(leftOutName).free(in.Files)
+	return "hogimport check " + commandLine(in) + more + in.orderFlags() + listAt(leftOutName).Free(in.Files)
 }
 
 const listHint = "To list all of them, with the records:"
@@ -46,9 +48,7 @@ type leftOutList struct {
 	lines  *json.Encoder
 	n      int64
 
-	isOut  bool // the record that was read last is left out
-	reason string
-	record []byte
+	record []byte // that was read last
 }
 
 // writeLeftOut reads the files again and writes each left-out record. It returns an error unless their number
@@ -60,11 +60,11 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	temp := path + durable.TempEnding
 	err := l.create(ctx, temp)
 	if err == nil && l.n != want {
-		err = &fault{code: codeOther, text: fmt.Sprintf("of the files %s, and a moment ago it was %s", page.Predicate(l.n, "record", "are left out"), progress.Number(want)),
-			todo: "let nothing write to the files, and check again"}
+		err = &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("of the files %s, and a moment ago it was %s", page.Predicate(l.n, "record", "are left out"), progress.Number(want)),
+			Todo: "let nothing write to the files, and check again"}
 	}
 	if err == nil {
-		err = listAt(path).check(paths)
+		err = listAt(path).Check(paths)
 	}
 	if err == nil {
 		err = os.Rename(temp, path)
@@ -74,9 +74,9 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 	} else {
 		_ = os.Remove(temp)
 	}
-	if _, isSaid := errors.AsType[*fault](err); err != nil && !isSaid {
-		return &fault{code: codeOther, text: fmt.Sprintf("the list %s cannot be written: %v", path, cause(err)), err: err,
-			todo: "give a path that can be written with --left-out FILE"}
+	if _, isSaid := errors.AsType[*shell.Fault](err); err != nil && !isSaid {
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("the list %s cannot be written: %v", path, shell.Cause(err)), Err: err,
+			Todo: "give a path that can be written with --left-out FILE"}
 	}
 	return err
 }
@@ -107,14 +107,14 @@ func (l *leftOutList) read(ctx context.Context) error {
 		if err != nil {
 			return checkFault(err)
 		}
+		reason, isOut := ev.Skipped()
 		if l.record == nil && !until.IsZero() && !ev.Timestamp.IsZero() && !ev.Timestamp.Before(until) { // a line that is an event
-			l.isOut, l.reason = true, page.SkipUntil
+			isOut, reason = true, page.SkipUntil
 		}
-		if !l.isOut {
+		if !isOut {
 			continue
 		}
-		l.isOut = false
-		line := leftOut{Where: l.places.place(ev.Position), Reason: l.reason}
+		line := leftOut{Where: l.places.place(ev.Position), Reason: reason}
 		if json.Valid(l.record) {
 			line.Record = l.record
 		}
@@ -133,20 +133,12 @@ func (l *leftOutList) read(ctx context.Context) error {
 func (l *leftOutList) source() hogapi.Source {
 	format := l.in.format()
 	if format.Convert == nil {
-		return hogapi.JSONLinesFile(l.places.paths...)
+		return l.in.editedLines(hogapi.JSONLinesFile(l.places.paths...))
 	}
 	convert := l.in.cutRecords(format.Convert)
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
-		events, err := convert(record)
 		l.record = append(l.record[:0], record...)
-		skip, isSkip := errors.AsType[*hogapi.SkipError](err)
-		switch {
-		case isSkip:
-			l.isOut, l.reason = true, skip.Reason
-		default:
-			l.isOut, l.reason = err == nil && len(events) == 0, "left out by the format"
-		}
-		return events, err
+		return convert(record)
 	}
 	return hogapi.FileSource(format, l.places.paths...)
 }

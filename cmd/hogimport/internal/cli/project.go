@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -19,7 +18,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -59,21 +59,21 @@ func (p *project) bindHost(cmd *cobra.Command) {
 }
 
 func (a *app) host(p *project) string {
-	return cmp.Or(p.host, a.env("POSTHOG_HOST"), a.env("POSTHOG_REGION"))
+	return cmp.Or(p.host, a.Env("POSTHOG_HOST"), a.Env("POSTHOG_REGION"))
 }
 
-func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.env("POSTHOG_PROJECT_ID")) }
+func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.Env("POSTHOG_PROJECT_ID")) }
 
 // client returns a client that can send events (with the project API key), query the project (with a personal
 // key and the project's id), or both. It also uses settings that are known but not required.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
-	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", version())}, more...)
-	where, err := hostOptions(a.host(p), p.captureHost)
+	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", shell.Version())}, more...)
+	where, err := shell.Hosts(a.host(p), p.captureHost)
 	if err != nil {
 		return nil, err
 	}
 	options = append(options, where...)
-	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
+	key, err := a.Secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
 	if err != nil {
 		return nil, err
 	}
@@ -81,9 +81,9 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 	case key != "":
 		options = append(options, hogapi.WithProjectAPIKey(key))
 	case sends:
-		return nil, usageError("the project API key is missing", "set POSTHOG_PROJECT_API_KEY to the phc_… key of the project's settings, or give --project-key-file FILE")
+		return nil, shell.UsageError("the project API key is missing", "set POSTHOG_PROJECT_API_KEY to the phc_… key of the project's settings, or give --project-key-file FILE")
 	}
-	personal, err := a.secret("--personal-key-file", p.personal, p.personalFile, "POSTHOG_PERSONAL_API_KEY")
+	personal, err := a.Secret("--personal-key-file", p.personal, p.personalFile, "POSTHOG_PERSONAL_API_KEY")
 	if err != nil {
 		return nil, err
 	}
@@ -92,62 +92,20 @@ func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hoga
 	case personal != "" && id != "":
 		options = append(options, hogapi.WithPersonalAPIKey(personal), hogapi.WithProject(id))
 	case asks && personal == "":
-		return nil, usageError("the personal API key is missing", "set POSTHOG_PERSONAL_API_KEY to a phx_… key with the scope query:read, or give --personal-key-file FILE")
+		return nil, shell.UsageError("the personal API key is missing", "set POSTHOG_PERSONAL_API_KEY to a phx_… key with the scope query:read, or give --personal-key-file FILE")
 	case asks:
-		return nil, usageError("the project's id is missing", "give --project-id NUMBER: it is in the project's settings and in the address of its pages")
+		return nil, shell.UsageError("the project's id is missing", "give --project-id NUMBER: it is in the project's settings and in the address of its pages")
 	}
 	client, err := hogapi.NewClient(options...)
 	if err != nil {
-		return nil, &fault{code: codeUsage, text: inFlags(err), err: err}
+		return nil, &shell.Fault{Code: shell.CodeUsage, Text: inFlags(err), Err: err}
 	}
 	return client, nil
 }
 
 func (a *app) canAsk(p *project) bool {
-	hasKey := p.personal != "" || p.personalFile != "" || a.env("POSTHOG_PERSONAL_API_KEY") != ""
+	hasKey := p.personal != "" || p.personalFile != "" || a.Env("POSTHOG_PERSONAL_API_KEY") != ""
 	return hasKey && a.projectID(p) != ""
-}
-
-// secret returns a key: the flag's value, the content of a file, or the value of a variable.
-func (a *app) secret(flag, value, file, variable string) (string, error) {
-	if name, isFile := strings.CutPrefix(value, "@"); isFile {
-		file, value = name, ""
-	}
-	if value != "" || file == "" {
-		return strings.TrimSpace(cmp.Or(value, a.env(variable))), nil
-	}
-	text, err := os.ReadFile(file)
-	if err != nil {
-		return "", usageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that holds the key and nothing else")
-	}
-	return strings.TrimSpace(string(text)), nil
-}
-
-// hostOptions returns the options for a host in the form that users write.
-func hostOptions(host, capture string) ([]hogapi.Option, error) {
-	var options []hogapi.Option
-	if capture != "" {
-		options = append(options, hogapi.WithCaptureURL(capture))
-	}
-	name := strings.ToLower(host)
-	if u, err := url.Parse(host); err == nil && u.Host != "" {
-		name = strings.ToLower(u.Hostname())
-	}
-	switch name {
-	case "":
-		if capture != "" {
-			return options, nil
-		}
-		return nil, usageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own")
-	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
-	case "eu", "eu.posthog.com", "eu.i.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionEU)), nil
-	}
-	if !strings.Contains(host, "://") {
-		return nil, usageError(fmt.Sprintf("--host %q is neither a region nor a URL", host), "give us, eu, or a URL such as https://posthog.example.com")
-	}
-	return append(options, hogapi.WithBaseURL(host)), nil
 }
 
 // shareOfRejects is a share as the library writes it.
@@ -164,29 +122,6 @@ func inFlags(err error) string {
 		text = strings.Replace(text, string(ops.Do)+": "+status, status, 1)
 	}
 	return page.Plain(page.InFlags(text))
-}
-
-// checkKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.
-func (a *app) checkKeys(args []string) error {
-	isShown := false
-	for _, arg := range args {
-		value := arg
-		if strings.HasPrefix(arg, "--") {
-			_, value, _ = strings.Cut(arg, "=")
-		}
-		if _, err := os.Stat(value); err == nil {
-			continue // the name of a file
-		}
-		if strings.HasPrefix(value, "phx_") {
-			return usageError("a personal API key is among the arguments, where every user of this machine can see it",
-				"put it into POSTHOG_PERSONAL_API_KEY, or into a file and give --personal-key-file FILE. If others use this machine, make a new key in PostHog and delete this one")
-		}
-		isShown = isShown || strings.HasPrefix(value, "phc_")
-	}
-	if isShown {
-		a.warn("the project API key is among the arguments, where every user of this machine can see it: better POSTHOG_PROJECT_API_KEY, --project-key-file FILE, or --project-key @FILE")
-	}
-	return nil
 }
 
 type target struct {
@@ -206,7 +141,7 @@ func (a *app) targetOf(client *hogapi.Client, p *project) target {
 
 // keyDigest identifies a project key, since keys are not kept. It returns "" without a key.
 func (a *app) keyDigest(p *project) string {
-	key, err := a.secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
+	key, err := a.Secret("--project-key", p.key, p.keyFile, "POSTHOG_PROJECT_API_KEY")
 	if err != nil || key == "" {
 		return ""
 	}
@@ -217,7 +152,7 @@ func (a *app) keyDigest(p *project) string {
 // clientOf returns a client that queries the project of an import, and that project. It refuses any other
 // project.
 func (a *app) clientOf(ctx context.Context, p *project, s *state, sends bool) (client *hogapi.Client, here target, err error) {
-	if client, err = a.client(p, sends, true, hogapi.WithLogger(a.logger())); err != nil {
+	if client, err = a.client(p, sends, true, hogapi.WithLogger(a.Logger())); err != nil {
 		return nil, here, err
 	}
 	here = a.targetOf(client, p)
@@ -238,10 +173,10 @@ func (t *target) move(text string) error {
 	from, to, ok := strings.Cut(text, "=")
 	from, to = hostIn(from), hostIn(to)
 	if !ok || from == "" || to == "" {
-		return usageError(fmt.Sprintf("--moved-host %q is not OLD=NEW", text), "give the two hosts with their ports, such as localhost:8000=localhost:8010")
+		return shell.UsageError(fmt.Sprintf("--moved-host %q is not OLD=NEW", text), "give the two hosts with their ports, such as localhost:8000=localhost:8010")
 	}
 	if t.Target != from && t.API != from && (t.Target != to || t.API != "" && t.API != to) {
-		return usageError(fmt.Sprintf("the import was not sent to %s but to %s", term.Line(from), t.Target), "give --moved-host "+t.Target+"=NEW, or leave it out")
+		return shell.UsageError(fmt.Sprintf("the import was not sent to %s but to %s", term.Line(from), t.Target), "give --moved-host "+t.Target+"=NEW, or leave it out")
 	}
 	if t.Target == from {
 		t.Target = to
@@ -279,9 +214,9 @@ func (s *state) check(now target, p *project) error {
 	if was == is {
 		return nil
 	}
-	return &fault{
-		code: codeProject, text: fmt.Sprintf("the import in %s was sent to %s, and this is %s", s.dir, was, is),
-		todo: fmt.Sprintf("give its own --host. If its server has this address now, add --moved-host %s=%s. Files for another server need a --state of their own", was, is),
+	return &shell.Fault{
+		Code: shell.CodeProject, Text: fmt.Sprintf("the import in %s was sent to %s, and this is %s", s.dir, was, is),
+		Todo: fmt.Sprintf("give its own --host. If its server has this address now, add --moved-host %s=%s. Files for another server need a --state of their own", was, is),
 	}
 }
 
@@ -290,20 +225,20 @@ func (s *state) checkProject(ctx context.Context, client *hogapi.Client, now tar
 	if s.kept.Project == "" || s.kept.Project == now.Project {
 		return nil
 	}
-	f := &fault{
-		code: codeProject, text: fmt.Sprintf("the import in %s is of project %s, and this is project %s, which ", s.dir, s.kept.Project, now.Project),
-		todo: "give --project-id " + s.kept.Project,
+	f := &shell.Fault{
+		Code: shell.CodeProject, Text: fmt.Sprintf("the import in %s is of project %s, and this is project %s, which ", s.dir, s.kept.Project, now.Project),
+		Todo: "give --project-id " + s.kept.Project,
 	}
 	switch days, err := daysOf(ctx, client, s.kept.ID); {
 	case ctx.Err() != nil:
 		return err
 	case err != nil:
 		why := faultOf(err)
-		f.code, f.text, f.err = why.code, f.text+"cannot be asked: "+why.text, err
+		f.Code, f.Text, f.Err = why.Code, f.Text+"cannot be asked: "+why.Text, err
 	case len(days) > 0:
 		return nil
 	default:
-		f.text += "has none of its events"
+		f.Text += "has none of its events"
 	}
 	return f
 }

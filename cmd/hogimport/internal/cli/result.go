@@ -12,8 +12,9 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 )
 
@@ -49,13 +50,13 @@ func resultText(s *state, r hogapi.Receipt) string {
 		fmt.Fprintln(&b, term.Flow("Remove "+term.Line(s.file("sorted"))+" once it is verified: it holds the sorted events."))
 	}
 	fmt.Fprintf(&b, "%s\n  hogimport verify --state %s\n",
-		term.Flow("Check that all of it is there, now, and again in a few hours if events are still arriving:"), quoted(s.dir))
+		term.Flow("Check that all of it is there, now, and again in a few hours if events are still arriving:"), shell.Quoted(s.dir))
 	if r.Skipped > 0 {
 		fmt.Fprintf(&b, "Left out: %s, which --max-rejects does not count\n", progress.Number(r.Skipped))
 	}
 	if n := r.Rejected + r.Unconfirmed; n > 0 {
 		fmt.Fprintf(&b, "The rejects, each with its reason, are in %s\nRejected: %s; to correct them: hogimport fix --state %s\n",
-			term.Line(s.rejects()), progress.Number(n), quoted(s.folder()))
+			term.Line(s.rejects()), progress.Number(n), shell.Quoted(s.folder()))
 	}
 	return b.String()
 }
@@ -106,6 +107,7 @@ func (s *state) account(r hogapi.Receipt) string {
 type linkSource struct {
 	hogapi.Source
 	begun func()
+	found func(formats.LinksReport)
 	ended func(all, joined int64)
 }
 
@@ -153,6 +155,6 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	case r.Rejected+r.Unconfirmed > 0: // some may be links
 		return true, all, 0
 	}
-	joined := all - r.Skips[formats.SkipSharedDevice]
+	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice]
 	return joined > 0, all, joined
 }

@@ -14,7 +14,8 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 type runFlags struct {
@@ -62,7 +63,9 @@ func newRunCommand(a *app) *cobra.Command {
 	r.input.bindUntil(cmd)
 	f := cmd.Flags()
 	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
-	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login")
+	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login;\nso by default for segment and rudderstack")
+	r.input.bindLinks(cmd)
+	r.input.bindSessions(cmd)
 	r.project.bindKey(cmd)
 	r.project.bindMoved(cmd)
 	return cmd
@@ -101,7 +104,7 @@ func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 		o.Rate = hogapi.Unpaced
 	default:
 		if o.Rate, err = strconv.Atoi(r.rate); err != nil || o.Rate < 1 {
-			return o, usageError(fmt.Sprintf("--rate %q is not a number of events", r.rate), "give a number such as 1000, or none for no limit")
+			return o, shell.UsageError(fmt.Sprintf("--rate %q is not a number of events", r.rate), "give a number such as 1000, or none for no limit")
 		}
 	}
 	switch r.protocol {
@@ -109,10 +112,10 @@ func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {
 	case "v1", "batch":
 		o.Delivery.Protocol = hogapi.Protocol(r.protocol)
 	default:
-		return o, usageError(fmt.Sprintf("--protocol %q is not known", r.protocol), "give auto, v1 or batch")
+		return o, shell.UsageError(fmt.Sprintf("--protocol %q is not known", r.protocol), "give auto, v1 or batch")
 	}
 	if r.maxOutage < time.Second {
-		return o, usageError("--max-outage is too short", "give a second or more, such as 15m")
+		return o, shell.UsageError("--max-outage is too short", "give a second or more, such as 15m")
 	}
 	o.Delivery.GiveUpAfter = r.maxOutage
 	o.Delivery.UnreachableAfter = min(r.maxOutage, 30*time.Second)
@@ -131,7 +134,7 @@ func rejectLimit(text string) (share float64, number int64, err error) {
 	} else if number, err = strconv.ParseInt(text, 10, 64); err == nil && number > 0 {
 		return -1, number, nil
 	}
-	return 0, 0, usageError(fmt.Sprintf("--max-rejects %q is not a limit", text), "give a number such as 500, a share such as 5%, or none")
+	return 0, 0, shell.UsageError(fmt.Sprintf("--max-rejects %q is not a limit", text), "give a number such as 500, a share such as 5%, or none")
 }
 
 func (a *app) run(ctx context.Context, r *runFlags) error {
@@ -149,7 +152,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	}
 	defer lock.Close()
 	if !isNew {
-		a.note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
+		a.Note(fmt.Sprintf("Continuing the import %s, whose state is in %s.", s.kept.ID, s.dir))
 	}
 	if isNew || len(s.more) > 0 {
 		if err := a.agree(ctx, r, s, client, options); err != nil {
@@ -174,12 +177,12 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 	if err != nil {
 		return options, nil, err
 	}
-	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.logger()))
+	client, err := a.client(&r.project, true, false, hogapi.WithLogger(a.Logger()))
 	if err == nil && !isNew {
 		err = s.check(a.targetOf(client, &r.project), &r.project)
 	}
-	if err == nil && (isNew || len(s.more) > 0) && !r.isAgreed && !a.canAnswer() {
-		err = usageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
+	if err == nil && (isNew || len(s.more) > 0) && !r.isAgreed && !a.CanAnswer() {
+		err = shell.UsageError("there is no terminal to ask whether to begin", "add --yes to begin without a question; hogimport check sends nothing")
 	}
 	return options, client, err
 }
@@ -188,13 +191,21 @@ func (a *app) prepare(r *runFlags, s *state, isNew bool) (hogapi.ImportOptions, 
 func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, err error) {
 	if len(r.input.Files) == 0 && r.state != "" && isStarted(r.state) {
 		s, err := openState(ctx, r.state)
-		if err == nil {
-			r.input = s.kept.Input
+		if err != nil {
+			return s, false, err
 		}
-		return s, false, err
+		r.input = s.kept.Input
+		if _, isOther := s.hasOtherMapping(); isOther && s.hasSentNothing() {
+			s.isChanged = true
+			return s, true, nil
+		}
+		return s, false, s.checkMapping(theRest)
 	}
 	if err := r.input.check(ctx); err != nil {
 		return nil, false, err
+	}
+	if r.input.joinsByDefault() && !r.flags.Changed("links") {
+		r.input.Links = true
 	}
 	asked := r.input
 	asked.Files = r.input.paths()
@@ -219,6 +230,9 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	}
 	names := s.kept.Input.differences(&asked)
 	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)
+	if s.hasSentNothing() && !s.isChanged {
+		_, s.isChanged = s.hasOtherMapping()
+	}
 	isAnotherID := r.importID != "" && r.importID != s.kept.ID
 	last, _, _ := s.progress()
 	if s.hasSentNothing() && (s.isChanged || isAnotherID || last.Ended != isInterrupted) { // so all may be corrected
@@ -229,14 +243,14 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 		return s, true, nil
 	}
 	if isAnotherID {
-		return nil, false, usageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
+		return nil, false, shell.UsageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
 	}
 	if names != "" {
-		return nil, false, usageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
+		return nil, false, shell.UsageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
 			"give the same flags to continue it. To import with others, give another folder with --state DIR: "+otherID(names))
 	}
 	s.kept.Input.Files = asked.Files
-	return s, false, nil
+	return s, false, s.checkMapping(theRest)
 }
 
 // agree checks a sample, shows it and asks whether to begin.
@@ -251,7 +265,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 	}
 	a.show(found)
 	if in.keepsSet() && !in.Sort {
-		a.warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
+		a.Warn("$set of these events stays $set, and rows of an export are not in order of time: without --sort persons can end with old values")
 	}
 	// Where all records are left out, the import would be complete at once.
 	isNothing := found.report.Skipped > 0 && found.report.Good+found.report.Rejected == 0 && (found.isAll || in.otherFormat(ctx) != "")
@@ -266,7 +280,7 @@ func (a *app) agree(ctx context.Context, r *runFlags, s *state, client *hogapi.C
 
 // interruptedBefore is the fault of a run that was interrupted before it had begun.
 func interruptedBefore(err error) error {
-	return &fault{code: codeStopped, text: "interrupted; nothing was sent", todo: "run the same command again", err: err}
+	return &shell.Fault{Code: shell.CodeStopped, Text: "interrupted; nothing was sent", Todo: "run the same command again", Err: err}
 }
 
 // confirm asks whether to begin, unless the user has agreed already. Then it saves the import in the state
@@ -290,33 +304,33 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		if warning != "" {
 			question = fmt.Sprintf("Warning: %s\nSend %s to %s as the import %s all the same? Sent events stay there.", warning, what, to.words(), term.Line(s.kept.ID))
 		}
-		switch yes, err := a.ask(ctx, question); {
+		switch yes, err := a.Ask(ctx, question); {
 		case err != nil:
 			return interruptedBefore(err)
 		case !yes:
-			return &fault{code: codeOther, text: "cancelled; nothing was sent", todo: "run the same command again, or hogimport trial first, with the key of a test project"}
+			return &shell.Fault{Code: shell.CodeOther, Text: "cancelled; nothing was sent", Todo: "run the same command again, or hogimport trial first, with the key of a test project"}
 		}
 	} else {
 		if err := zoneFault(found.zone, s.kept.Input.Zone); err != nil {
 			return err
 		}
 		if warning != "" {
-			a.warn(warning)
+			a.Warn(warning)
 		}
-		a.note(fmt.Sprintf("Sending %s to %s as the import %s.", what, to.words(), s.kept.ID))
+		a.Note(fmt.Sprintf("Sending %s to %s as the import %s.", what, to.words(), s.kept.ID))
 	}
 	if len(s.more) > 0 {
 		return s.grow(found)
 	}
 	s.kept.Skipped = found.places()
-	s.kept.Links, s.kept.IsExact = 0, found.isAll
+	s.kept.Links, s.kept.IsExact, s.kept.Mapping = 0, found.isAll, s.kept.Input.mapping()
 	s.kept.Total, s.kept.target, s.kept.Begun, s.kept.Files = found.total, to, time.Now().UTC(), nil
 	kept, err := s.reset()
 	if err != nil {
 		return err
 	}
 	if kept != "" {
-		a.note("The rejects of the run before, which sent nothing, are kept in " + kept + ".")
+		a.Note("The rejects of the run before, which sent nothing, are kept in " + kept + ".")
 	}
 	return s.save()
 }
@@ -343,16 +357,16 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
 	if err != nil {
 		ended := &importError{err: err, state: s, receipt: receipt}
-		if a.json {
+		if a.JSON {
 			f := faultOf(ended)
-			result["error"], result["todo"], result["exit"] = f.text, f.advice(), f.code
-			_ = json.NewEncoder(a.stdout).Encode(result) //nolint:errchkjson // the error of the import matters more
+			result["error"], result["todo"], result["exit"] = f.Text, f.Advice(), f.Code
+			_ = json.NewEncoder(a.Out).Encode(result) //nolint:errchkjson // the error of the import matters more
 		}
 		return ended
 	}
-	if a.json {
-		return json.NewEncoder(a.stdout).Encode(result)
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(result)
 	}
-	fmt.Fprint(a.stdout, resultText(s, receipt))
+	fmt.Fprint(a.Out, resultText(s, receipt))
 	return nil
 }

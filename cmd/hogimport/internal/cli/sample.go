@@ -18,12 +18,15 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -44,7 +47,7 @@ type sample struct {
 	skipped map[string][]hogapi.Position // the first records that are left out, by reason
 }
 
-// takeSample checks the first records of the files. An error that is not a *fault is an error of the files.
+// takeSample checks the first records of the files. An error that is not a *shell.Fault is an error of the files.
 func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s sample, err error) {
 	s.in, s.paths, s.isAll, s.skipped = in, in.paths(), true, map[string][]hogapi.Position{}
 	if in.Format == "mixpanel" {
@@ -118,11 +121,11 @@ func (w walked) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hog
 func (a *app) show(s sample) {
 	switch r := s.report; {
 	case r.Read == 0:
-	case a.log == "json":
-		a.logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
+	case a.Log == "json":
+		a.Logger().Info("checked", "records", r.Read, "good", r.Good, "rejected", r.Rejected, "skipped", r.Skipped, "oldest", r.Oldest, "newest", r.Newest,
 			"reasons", r.Reasons, "skips", r.Skips, "warnings", r.Warnings, "total", s.total)
 	default:
-		s.show(a.stderr)
+		s.show(a.Err)
 	}
 }
 
@@ -213,20 +216,20 @@ func (s sample) tooMuch(ctx context.Context, in *input, err error) error {
 	if s.report.Good+s.report.Rejected == 0 {
 		text = "all of this would be left out; nothing was sent"
 	}
-	f := &fault{code: codeRejects, text: text, err: err,
-		todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "?"}
+	f := &shell.Fault{Code: shell.CodeRejects, Text: text, Err: err,
+		Todo: in.looksLike(ctx) + "Is it the right " + in.readBy() + "?"}
 	if s.report.Good > 0 {
 		percent := 100 * float64(s.report.Rejected) / float64(s.report.Good+s.report.Rejected)
 		const margin = 1.5 // the rest of the files may have more
-		f.todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
+		f.Todo += fmt.Sprintf(" To import the rest all the same, and the rejects later with hogimport fix, add --max-rejects %d%%",
 			min(max(int(math.Ceil(margin*percent)), 2), 100))
 	}
-	step, shown := page.Step{Text: "All reasons with examples:"}, *in
+	step, shown := shell.Step{Text: "All reasons with examples:"}, *in
 	if other := in.otherFormat(ctx); other != "" {
 		step.Text, shown.Format = "Check them as that format:", other
 	}
 	step.Command = "hogimport check " + commandLine(shown)
-	f.next = []page.Step{step}
+	f.Next = []shell.Step{step}
 	return f
 }
 
@@ -244,7 +247,7 @@ func zoneWarning(t *mixpanel.ZoneTest, zone string) string {
 	}
 	clock, _ := time.LoadLocation(zone) // which was checked
 	said := page.ZoneVerdict(t, clock)
-	if said.Level == page.Good {
+	if said.Level == pages.Good {
 		return ""
 	}
 	return said.Title + ". " + said.Text
@@ -256,7 +259,7 @@ func zoneFault(t *mixpanel.ZoneTest, zone string) error {
 		return nil
 	}
 	said := page.ZoneVerdict(t, time.UTC)
-	return usageError(said.Title+". Nothing was sent", said.Text+" To send the times as they are, give --zone UTC.")
+	return shell.UsageError(said.Title+". Nothing was sent", said.Text+" To send the times as they are, give --zone UTC.")
 }
 
 func identityAdvice(t *mixpanel.ZoneTest, in *input) string {

@@ -5,23 +5,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
-	"net/http"
 	"os"
-	"strings"
 	"sync"
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 )
 
 // send imports a source with the state of a folder, which the caller has locked. Ctrl-C finishes
 // the requests under way.
 func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source hogapi.Source, o hogapi.ImportOptions, metricsAt string) (hogapi.Receipt, error) {
-	meter := a.meter()
+	meter := a.Meter()
 	defer meter.End()
 	w := &watcher{state: s, meter: meter}
 	if metricsAt != "" {
@@ -29,9 +28,9 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 		if err != nil {
 			return hogapi.Receipt{}, err
 		}
-		defer server.close()
+		defer server.Close()
 		w.metrics = server
-		meter.Say("Metrics are at " + server.address + ".")
+		meter.Say("Metrics are at " + server.Address + ".")
 	}
 	before, found, err := s.progress()
 	was, hasRun := before, found
@@ -50,7 +49,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	}
 	asked, stop := context.WithCancel(context.Background())
 	defer stop()
-	defer a.stop.first(func() {
+	defer a.Signals.First(func() {
 		meter.Say("Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
 		stop()
 	})()
@@ -117,8 +116,8 @@ func (w *watcher) end(r hogapi.Receipt, err error) error {
 		w.whole(r)
 	}
 	if err == nil && kept != nil {
-		return &fault{code: codeStopped, err: kept, text: "all was sent, but the result cannot be written: " + cause(kept).Error(),
-			todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
+		return &shell.Fault{Code: shell.CodeStopped, Err: kept, Text: "all was sent, but the result cannot be written: " + shell.Cause(kept).Error(),
+			Todo: "make room in " + w.state.dir + " and run the same command again: it sends nothing twice"}
 	}
 	return err
 }
@@ -137,7 +136,7 @@ func (w *watcher) whole(r hogapi.Receipt) {
 
 // endedBy returns the reason why an import has ended, in a word.
 func endedBy(err error) string {
-	if errors.Is(err, errInterrupted) {
+	if errors.Is(err, shell.ErrInterrupted) {
 		return isInterrupted
 	}
 	if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
@@ -184,9 +183,9 @@ func (s *state) reset() (kept string, err error) {
 // checkEmpty refuses a folder for a new import if it has files with the import's names, which belong to
 // somebody else.
 func (s *state) checkEmpty() error {
-	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify")} {
+	for _, name := range []string{s.checkpoint(), s.rejects(), s.receiptFile(), s.file("progress.json"), s.file("verified.json"), s.file("sorted"), s.file("verify"), s.file(openSessions)} {
 		if _, err := os.Lstat(name); err == nil {
-			return usageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
+			return shell.UsageError(name+" is there already, and no import of hogimport has made it", "give a new folder with --state DIR")
 		}
 	}
 	return nil
@@ -208,12 +207,18 @@ func (w *watcher) watch(source hogapi.Source) {
 		}
 	case *linkSource:
 		s.begun = func() { w.meter.Phase("finding pairs of ids") }
+		s.found = func(r formats.LinksReport) { w.meter.Say(page.Persons(r)) }
 		s.ended = func(all, joined int64) {
 			if joined >= 0 {
 				w.meter.Say(counted(joined, "pair") + " of ids joined first.")
 			}
 			w.keep(func(k *kept) { k.Links = all })
 		}
+	case *sessionSource:
+		s.ended = func(c formats.SessionCounts) { w.meter.Say(term.Flow(sessionsText(c, w.state.kept.Input.Sessions))) }
+		w.watch(s.sorted)
+	case interface{ Unwrap() hogapi.Source }:
+		w.watch(s.Unwrap())
 	case interface{ Unwrap() []hogapi.Source }:
 		for _, inner := range s.Unwrap() {
 			w.watch(inner)
@@ -229,42 +234,20 @@ func (w *watcher) keep(change func(*kept)) {
 	_ = w.state.save() // only for display: a full disk stops the import by its checkpoint
 }
 
-// metrics serves the numbers of a run in the text form of Prometheus.
+// metrics are the numbers of a run, which Prometheus reads.
 type metrics struct {
-	address string // its URL
-	id      string
-	server  *http.Server
+	*shell.Metrics
+
+	id string
 
 	mu    sync.Mutex
 	stats hogapi.Stats
 }
 
-// serveMetrics listens at an address: on this machine only, unless it names another host.
-func serveMetrics(ctx context.Context, address, id string) (*metrics, error) {
-	if !strings.Contains(address, ":") {
-		address = ":" + address
-	}
-	if strings.HasPrefix(address, ":") {
-		address = "127.0.0.1" + address
-	}
-	var config net.ListenConfig
-	listener, err := config.Listen(ctx, "tcp", address)
-	if err != nil {
-		return nil, usageError(fmt.Sprintf("--metrics %s: cannot listen there: %v", address, err), "give a free address of this machine, such as :9464")
-	}
-	m := &metrics{address: "http://" + listener.Addr().String() + "/metrics", id: id}
-	mux := http.NewServeMux()
-	mux.HandleFunc("GET /metrics", func(w http.ResponseWriter, _ *http.Request) {
-		w.Header().Set("Content-Type", "text/plain; version=0.0.4; charset=utf-8")
-		m.write(w)
-	})
-	m.server = &http.Server{Handler: mux, ReadHeaderTimeout: 5 * time.Second}
-	go func() {
-		if err := m.server.Serve(listener); !errors.Is(err, http.ErrServerClosed) {
-			return // the import matters more than its numbers
-		}
-	}()
-	return m, nil
+func serveMetrics(ctx context.Context, address, id string) (m *metrics, err error) {
+	m = &metrics{id: id}
+	m.Metrics, err = shell.ServeMetrics(ctx, address, m.write)
+	return m, err
 }
 
 func (m *metrics) set(s hogapi.Stats) {
@@ -272,8 +255,6 @@ func (m *metrics) set(s hogapi.Stats) {
 	defer m.mu.Unlock()
 	m.stats = s
 }
-
-func (m *metrics) close() { _ = m.server.Close() }
 
 func (m *metrics) write(w io.Writer) {
 	m.mu.Lock()

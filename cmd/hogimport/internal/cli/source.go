@@ -8,7 +8,10 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"sync"
 	"time"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 
 	"github.com/spf13/cobra"
 
@@ -18,34 +21,62 @@ import (
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/formats/heap"
+	"github.com/hogapi/hogapi/formats/matomo"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/pendo"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/formats/snowplow"
+	"github.com/hogapi/hogapi/formats/umami"
+	"github.com/hogapi/hogapi/formats/useragent"
+	"github.com/hogapi/hogapi/formats/warehouse"
 )
 
 // input has the files of an import and all settings that convert them to the same events again. The state
 // folder keeps it for verify, fix and undo.
 type input struct {
-	Files     []string `json:"files"` // paths or patterns
-	Format    string   `json:"format"`
-	Header    []string `json:"header,omitempty"`
-	Map       []string `json:"map,omitempty"`
-	Zone      string   `json:"zone,omitempty"`
-	GroupType string   `json:"group_type,omitempty"`
-	Devices   bool     `json:"device_prefix,omitempty"`
-	SetPolicy string   `json:"set_policy,omitempty"`
-	Until     string   `json:"until,omitempty"`
-	Sort      bool     `json:"sort,omitempty"`
-	Links     bool     `json:"links,omitempty"`
+	Files          []string `json:"files"` // paths or patterns
+	Format         string   `json:"format"`
+	Header         []string `json:"header,omitempty"`
+	Map            []string `json:"map,omitempty"`
+	Zone           string   `json:"zone,omitempty"`
+	GroupType      string   `json:"group_type,omitempty"`
+	Table          string   `json:"table,omitempty"`
+	Numbers        []string `json:"numbers,omitempty"` // columns
+	Devices        bool     `json:"device_prefix,omitempty"`
+	SetPolicy      string   `json:"set_policy,omitempty"`
+	Rename         []string `json:"rename,omitempty"` // OLD=NEW
+	Drop           []string `json:"drop,omitempty"`
+	RenameProperty []string `json:"rename_property,omitempty"` // OLD=NEW
+	Until          string   `json:"until,omitempty"`
+	Sort           bool     `json:"sort,omitempty"`
+	Links          bool     `json:"links,omitempty"`
+	Shared         string   `json:"shared_devices,omitempty"`
+	MaxIDs         string   `json:"max_ids,omitempty"`
+	Groups         []string `json:"groups,omitempty"` // property=type
+	NoVisitor      bool     `json:"no_visitor_profiles,omitempty"`
+	LookUpIP       bool     `json:"look_up_ip,omitempty"`
+	Leave          bool     `json:"leave_persons,omitempty"`
+
+	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
+	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
 }
 
 func (in *input) bind(cmd *cobra.Command) {
 	f := cmd.Flags()
 	f.StringVar(&in.Format, "format", "", "the `FORMAT` of the files, see hogimport formats; default: by the name, jsonl for *.jsonl and *.ndjson, csv for *.csv, tsv for *.tsv")
-	f.StringArrayVar(&in.Map, "map", nil, "the meaning of a column or a path: `TARGET=SOURCE`, such as 'time=properties.time|unix'; see hogimport formats")
+	in.bindMap(f)
+	in.bindEdits(f)
 	f.StringVar(&in.Zone, "zone", "", "the time zone of times without one, such as US/Pacific (a `ZONE`)")
-	f.StringVar(&in.GroupType, "group-type", "", "segment: the `TYPE` of the groups, such as company")
+	f.StringVar(&in.GroupType, "group-type", "", "segment, pendo: the `TYPE` of the groups, such as company")
+	f.StringVar(&in.Table, "table", "", "segment-warehouse: which table the files are of, such as screens;\nheap: the `NAME` of the event of the table, such as \"Sign Up\"")
+	f.StringSliceVar(&in.Numbers, "numbers", nil, "segment-warehouse, amplitude-warehouse, ga4-warehouse: further `COLUMNS`\nof CSV files with numbers, such as price,seats")
 	f.BoolVar(&in.Devices, "device-prefix", false, "mixpanel: write the id of a device as \"$device:ID\";\nneeded with --links where the export has such ids: check says so")
+	f.StringArrayVar(&in.Groups, "group", nil, "mixpanel: a property with keys of groups and the type of the groups,\n`PROPERTY=TYPE`, such as company_id=company")
+	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
+	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
+	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
 
@@ -54,12 +85,15 @@ func (in *input) bindHeader(cmd *cobra.Command) {
 	cmd.Flags().StringSliceVar(&in.Header, "header", nil, "the names of the `COLUMNS` of tables that have no header, such as action,user,when")
 }
 
-// bindUnused adds --sort and --links to a command that sends nothing, or only a sample,
+// bindUnused adds --sort, --links and --sessions to a command that sends nothing, or only a sample,
 // so that the flags of run can be copied.
 func (in *input) bindUnused(cmd *cobra.Command) {
 	const accepted = "accepted, so that the flags of run can be copied: "
 	cmd.Flags().BoolVar(&in.Sort, "sort", false, accepted+"nothing is sorted here")
 	cmd.Flags().BoolVar(&in.Links, "links", false, accepted+"no ids are joined here")
+	cmd.Flags().StringVar(&in.Sessions, "sessions", "", accepted+"no sessions are made here (a `SILENCE`)")
+	cmd.Flags().StringVar(&in.SessionsAfter, "sessions-after", "", accepted+"no sessions are made here (a `FOLDER`)")
+	in.bindLinks(cmd)
 }
 
 func (in *input) bindUntil(cmd *cobra.Command) {
@@ -67,8 +101,10 @@ func (in *input) bindUntil(cmd *cobra.Command) {
 }
 
 type vendor struct {
-	what string // for people
-	make func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
+	what        string // for people
+	hasSessions bool   // its events have the $session_id of the vendor's own sessions
+	sessionKey  string // the property with the vendor's own id of a session, of which --sessions makes sessions
+	make        func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
 }
 
 // vendors has all formats by name. JSON lines have no Format.
@@ -78,15 +114,47 @@ var vendors = map[string]vendor{
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
-		return mixpanel.Format(&mixpanel.Options{Zone: zone, DevicePrefix: in.Devices, PersonProperties: person}), nil
+		return mixpanel.Format(&mixpanel.Options{
+			Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+		}), nil
 	}},
-	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", make: func(_ *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		if person == formats.PersonNone {
+			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of profiles", "leave it out")
+		}
+		return mixpanel.PeopleFormat(&mixpanel.PeopleOptions{Zone: zone, PersonProperties: person}), nil
+	}},
+	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
 	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
-	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"ga4": {what: "Google Analytics 4, rows of BigQuery's events_ tables as JSON", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return ga4.Format(&ga4.Options{PersonProperties: person}), nil
+	}},
+	segmentWarehouse: {what: "Segment's or RudderStack's tables tracks, pages, identifies and others of a warehouse, as CSV", make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Segment(segmentOptions(in, person), &warehouse.Options{Table: in.Table, Numbers: in.Numbers}), nil
+	}},
+	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
+	}},
+	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return warehouse.GA4(&ga4.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
+	}},
+	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+		return snowplow.Format(&snowplow.Options{UserAgent: agents()}), nil
+	}},
+	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
+		return umami.Format(nil), nil
+	}},
+	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(_ *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+		return matomo.Format(&matomo.Options{Zone: zone}), nil
+	}},
+	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return heap.Format(&heap.Options{Event: in.Table, PersonProperties: person}), nil
+	}},
+	"pendo": {what: "Pendo's single events: guideEvents, pollEvents and Data Sync, as JSON or CSV; no totals", make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		return pendo.Format(&pendo.Options{GroupType: in.GroupType, UserAgent: agents()}), nil
 	}},
 	"json":    {what: "any JSON, with --map", make: mappedFormat(hogapi.LayoutJSON)},
 	"csv":     {what: "any table, with --map; --header where it has no header", make: mappedFormat(hogapi.LayoutCSV)},
@@ -94,25 +162,48 @@ var vendors = map[string]vendor{
 	"tsv":     {what: "a table divided by tabs, without quotes, with --map", make: mappedFormat(hogapi.LayoutTSV)},
 }
 
+const segmentWarehouse = "segment-warehouse"
+
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-	return segment.Format(&segment.Options{GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person}), nil
+	return segment.Format(segmentOptions(in, person)), nil
 }
+
+func segmentOptions(in *input, person formats.PersonProperties) *segment.Options {
+	return &segment.Options{
+		GroupType: in.GroupType, NoGroups: in.GroupType == "", PersonProperties: person, UserAgent: agents(),
+		NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+	}
+}
+
+// agents parses user agents, and remembers the newest ones.
+var agents = sync.OnceValue(func() formats.AgentParser {
+	const remembered = 10_000
+	return useragent.Cached(remembered)
+})
 
 func mappedFormat(layout hogapi.Layout) func(*input, formats.PersonProperties, *time.Location) (hogapi.Format, error) {
 	return func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		format, err := generic.Format(&generic.Options{Name: in.Format, Layout: layout, Header: in.Header, Map: in.Map, Zone: zone})
 		if err != nil {
 			lines := strings.Split(page.InFlags(err.Error()), "\n") // where in the text of --map a mistake is
-			return format, &fault{code: codeUsage, text: lines[0], lines: lines[1:], todo: "see hogimport formats --help"}
+			return format, &shell.Fault{Code: shell.CodeUsage, Text: lines[0], Lines: lines[1:], Todo: "see hogimport formats --help"}
 		}
-		convert, check := format.Convert, format.CheckColumns
+		return worded(format), nil
+	}
+}
+
+// worded is a format with errors in the words of this program.
+func worded(format hogapi.Format) hogapi.Format {
+	if convert := format.Convert; convert != nil {
 		format.Convert = func(record []byte) ([]hogapi.Event, error) {
 			events, err := convert(record)
 			return events, inOurWords(err)
 		}
-		format.CheckColumns = func(columns []string) error { return inOurWords(check(columns)) }
-		return format, nil
 	}
+	if check := format.CheckColumns; check != nil {
+		format.CheckColumns = func(columns []string) error { return inOurWords(check(columns)) }
+	}
+	return format
 }
 
 // wordedError is an error of the library in the words of this program, which the reject file has too.
@@ -136,7 +227,7 @@ func (in *input) readBy() string {
 	switch {
 	case isMapped(in.Format):
 		return "--format, --zone or --map"
-	case in.Format == "mixpanel":
+	case in.Format == "mixpanel" || in.Format == "matomo":
 		return "--format or --zone"
 	}
 	return "--format"
@@ -160,7 +251,7 @@ var personPolicies = map[string]struct {
 // check finds the files and settles the format. Call it once, before the other methods.
 func (in *input) check(ctx context.Context) error {
 	if len(in.Files) == 0 {
-		return usageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
+		return shell.UsageError("no files are named", "name the files of the import, such as export/*.jsonl.gz")
 	}
 	for _, file := range in.paths() {
 		if ctx.Err() != nil {
@@ -169,11 +260,11 @@ func (in *input) check(ctx context.Context) error {
 		info, err := os.Stat(file)
 		switch {
 		case err != nil:
-			return usageError(file+": there is no such file", "check the path; a pattern must match one file or more")
+			return shell.UsageError(file+": there is no such file", "check the path; a pattern must match one file or more")
 		case info.IsDir():
-			return usageError(file+": this is a folder", "name its files, such as "+quoted(filepath.Join(file, "*")))
+			return shell.UsageError(file+": this is a folder", "name its files, such as "+shell.Quoted(filepath.Join(file, "*")))
 		case !info.Mode().IsRegular():
-			return usageError(file+": this is not a file but a pipe or a device, which can be read only once",
+			return shell.UsageError(file+": this is not a file but a pipe or a device, which can be read only once",
 				"write its content to a file first, so that an import can resume in it")
 		}
 	}
@@ -194,22 +285,34 @@ func (in *input) checkFormat(ctx context.Context) error {
 		if in.Format != "" {
 			text = fmt.Sprintf("--format %q is not known", in.Format)
 		}
-		return usageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
+		return shell.UsageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
 	if _, ok := personPolicies[in.SetPolicy]; !ok {
-		return usageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
+		return shell.UsageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
 	}
 	if len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json") {
-		return usageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
+		return shell.UsageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
+	}
+	if in.Table != "" && in.Format != "heap" && in.Format != segmentWarehouse {
+		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
+	}
+	if len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse") {
+		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
 	}
 	if len(in.Map) > 0 && !isMapped(in.Format) {
-		return usageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
+		return shell.UsageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	}
 	if in.Links && in.Format == "jsonl" {
-		return usageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
+		return shell.UsageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
+	}
+	if err := in.checkPersons(); err != nil {
+		return err
 	}
 	if in.Until != "" && in.until().IsZero() {
-		return usageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+	}
+	if err := in.checkSessions(); err != nil {
+		return err
 	}
 	_, err := in.newFormat()
 	return err
@@ -238,16 +341,23 @@ func (in *input) format() hogapi.Format {
 func (in *input) newFormat() (hogapi.Format, error) {
 	zone, err := time.LoadLocation(in.Zone)
 	if err != nil {
-		return hogapi.Format{}, usageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
+		return hogapi.Format{}, shell.UsageError(fmt.Sprintf("--zone %q is not known", in.Zone), "give a name such as US/Pacific or Europe/Berlin")
 	}
 	if in.Zone == "" {
 		zone = nil
 	}
 	v := vendors[in.Format]
-	if v.make == nil {
-		return hogapi.Format{Name: in.Format}, nil
+	format := hogapi.Format{Name: in.Format}
+	if v.make != nil {
+		format, err = v.make(in, personPolicies[in.SetPolicy].vendor, zone)
 	}
-	return v.make(in, personPolicies[in.SetPolicy].vendor, zone)
+	if err != nil {
+		return format, err
+	}
+	if !isMapped(in.Format) {
+		format = worded(format)
+	}
+	return in.edited(format)
 }
 
 // files returns the source of the files in their own order. It calls seen, unless it is nil, with each record
@@ -262,7 +372,7 @@ func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
 		}
 	}
 	if format.Convert == nil {
-		return in.cut(hogapi.JSONLinesFile(in.paths()...))
+		return in.cut(in.editedLines(hogapi.JSONLinesFile(in.paths()...)))
 	}
 	return in.cut(hogapi.FileSource(format, in.paths()...))
 }
@@ -274,10 +384,21 @@ func (in *input) source(dir string) hogapi.Source {
 	if in.Sort {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
 	}
-	if in.Links {
-		source = hogapi.Concat(&linkSource{Source: formats.Links(source)}, source)
+	events := source
+	if in.Sessions != "" {
+		events = in.withSessions(source, dir)
 	}
-	return source
+	if in.Links {
+		options, links := in.linksOptions(), &linkSource{}
+		options.OnReport = func(r formats.LinksReport) {
+			if links.found != nil {
+				links.found(r)
+			}
+		}
+		links.Source = formats.LinksWith(source, options)
+		events = hogapi.Concat(links, in.withoutMerges(events))
+	}
+	return events
 }
 
 // paths returns the files that match the patterns, in the given order, without hidden ones.
@@ -313,6 +434,9 @@ func (in *input) until() time.Time {
 
 // cut leaves out events at or after --until.
 func (in *input) cut(source hogapi.Source) hogapi.Source {
+	if in.Leave {
+		source = formats.LeavePersons(source)
+	}
 	until := in.until()
 	if until.IsZero() {
 		return source

@@ -14,9 +14,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/durable"
-	"github.com/hogapi/hogapi/internal/errtext"
 )
 
 // stateRoot is the folder of the state folders, unless --state says otherwise.
@@ -40,6 +41,8 @@ type kept struct {
 	Input input     `json:"input"` // the files by absolute paths
 	Begun time.Time `json:"begun"`
 	target
+
+	Mapping int `json:"mapping,omitempty"` // the version of the mapping; 0: the format has none, or the release before versions
 
 	Files []knownFile `json:"files,omitempty"` // the files of Input
 	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
@@ -144,8 +147,8 @@ func (s *state) read(name string, value any) (found bool, err error) {
 		err = errors.New("hogimport has not written it")
 	}
 	if err != nil {
-		return false, &fault{code: codeOther, text: fmt.Sprintf("%s cannot be read: %v", s.file(name), err),
-			todo: "bring back a copy of the state folder, or give another one with --state DIR", err: err}
+		return false, &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s cannot be read: %v", s.file(name), err),
+			Todo: "bring back a copy of the state folder, or give another one with --state DIR", Err: err}
 	}
 	return true, nil
 }
@@ -178,8 +181,8 @@ func (s *state) lock() (io.Closer, error) {
 	lock, err := durable.OS{}.Lock(s.file(lockName))
 	switch {
 	case errors.Is(err, durable.ErrLocked):
-		return nil, &fault{code: codeOther, text: "another run uses the state folder " + s.dir, err: err,
-			todo: "hogimport status shows how far it is. Let it end, or end it with Ctrl-C; for other files give --state DIR"}
+		return nil, &shell.Fault{Code: shell.CodeOther, Text: "another run uses the state folder " + s.dir, Err: err,
+			Todo: "hogimport status shows how far it is. Let it end, or end it with Ctrl-C; for other files give --state DIR"}
 	case err != nil:
 		return nil, stateFault(s.dir, err)
 	}
@@ -187,7 +190,7 @@ func (s *state) lock() (io.Closer, error) {
 }
 
 func notAState(dir string) error {
-	return usageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists the folders below "+stateRoot)
+	return shell.UsageError(dir+" is not a state folder of hogimport", "give the folder of an import with --state DIR; hogimport status lists the folders below "+stateRoot)
 }
 
 // onlyState returns the given state folder, or else the only one.
@@ -198,11 +201,11 @@ func onlyState(dir string) (string, error) {
 	found, _ := filepath.Glob(filepath.Join(stateRoot, "*", "import.json"))
 	switch len(found) {
 	case 0:
-		return "", usageError("there is no import below "+stateRoot, "name the state folder of the import with --state DIR")
+		return "", shell.UsageError("there is no import below "+stateRoot, "name the state folder of the import with --state DIR")
 	case 1:
 		return filepath.Dir(found[0]), nil
 	}
-	return "", usageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
+	return "", shell.UsageError(fmt.Sprintf("there are %d imports below %s", len(found), stateRoot), "name the state folder of one with --state DIR; hogimport status lists them")
 }
 
 // findState returns the state folder of an import that has begun: the given one, the one of the given files, or
@@ -222,16 +225,8 @@ func findState(ctx context.Context, dir string, files []string) (*state, error) 
 }
 
 func stateFault(dir string, err error) error {
-	return &fault{code: codeOther, text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, cause(err)), err: err,
-		todo: "make room or correct the permissions, or give another folder with --state DIR"}
-}
-
-// cause returns an error of the file system without the path, which the text has already.
-func cause(err error) error {
-	if f, ok := errors.AsType[*fault](err); ok {
-		err = f.err
-	}
-	return errtext.Pathless(err)
+	return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("the state folder %s cannot be written: %v", dir, shell.Cause(err)), Err: err,
+		Todo: "make room or correct the permissions, or give another folder with --state DIR"}
 }
 
 // stateName returns a name for the import of some files: the name of a single file, or else of their folder.
@@ -270,7 +265,9 @@ func importID(paths []string) string {
 // other events.
 func importIDOf(paths []string, in *input) string {
 	id := importID(paths)
-	reading := input{Format: in.Format, Header: in.Header, Map: in.Map, Zone: in.Zone, GroupType: in.GroupType, Devices: in.Devices, SetPolicy: in.SetPolicy}
+	reading := *in // but which records, and in which order, does not change their events
+	reading.Files, reading.Until, reading.Sort, reading.Links, reading.Shared, reading.MaxIDs = nil, "", false, false, "", ""
+	reading.Sessions, reading.SessionsAfter = "", ""
 	if reading.differences(&input{Format: "jsonl"}) == "" {
 		return id
 	}

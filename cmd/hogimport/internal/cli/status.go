@@ -12,8 +12,9 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -64,14 +65,14 @@ func (a *app) status(dir string) error {
 		}
 		all = append(all, one)
 	}
-	if a.json {
-		return json.NewEncoder(a.stdout).Encode(append([]standing{}, all...))
+	if a.JSON {
+		return json.NewEncoder(a.Out).Encode(append([]standing{}, all...))
 	}
 	if len(all) == 0 {
-		fmt.Fprintf(a.stdout, "No import has begun below %s; hogimport run begins one.\n", stateRoot)
+		fmt.Fprintf(a.Out, "No import has begun below %s; hogimport run begins one.\n", stateRoot)
 		return nil
 	}
-	table := term.NewTable(a.stdout)
+	table := term.NewTable(a.Out)
 	fmt.Fprintln(table, "STATE FOLDER\tSTATUS\tACKNOWLEDGED\tLEFT OUT\tREJECTED\tTO GO\tTOTAL")
 	for _, one := range all {
 		p := one.Progress
@@ -89,15 +90,15 @@ func (a *app) status(dir string) error {
 	_ = table.Flush()
 	for _, one := range all {
 		if p := one.Progress; p != nil && p.WaitingFor != "" && one.Is == isWaiting {
-			fmt.Fprintln(a.stdout, term.Flow(fmt.Sprintf("%s waits since %s: %s", term.Line(one.State), p.Since.UTC().Format(time.DateTime+" UTC"), p.WaitingFor)))
+			fmt.Fprintln(a.Out, term.Flow(fmt.Sprintf("%s waits since %s: %s", term.Line(one.State), p.Since.UTC().Format(time.DateTime+" UTC"), p.WaitingFor)))
 		}
 	}
 	for _, one := range all {
 		for i, next := range one.Next {
 			if i == 0 {
-				fmt.Fprintf(a.stdout, "Next for %s:\n", term.Line(one.State))
+				fmt.Fprintf(a.Out, "Next for %s:\n", term.Line(one.State))
 			}
-			fmt.Fprintln(a.stdout, term.Command("  "+next))
+			fmt.Fprintln(a.Out, term.Command("  "+next))
 		}
 	}
 	return nil
@@ -164,11 +165,11 @@ func (s *state) standing(now time.Time) (standing, error) {
 		case err != nil:
 			return one, err
 		case !isVerified:
-			one.Next = append(one.Next, "hogimport verify --state "+quoted(s.dir))
+			one.Next = append(one.Next, "hogimport verify --state "+shell.Quoted(s.dir))
 		}
 		of := &state{dir: s.folder()}
 		if p.Rejected+p.Unconfirmed > 0 && !of.isFixed() {
-			one.Next = append(one.Next, "hogimport fix --state "+quoted(s.folder()))
+			one.Next = append(one.Next, "hogimport fix --state "+shell.Quoted(s.folder()))
 		}
 	case p.Ended != "":
 		one.Is = strings.ReplaceAll(p.Ended, "_", " ")

@@ -15,12 +15,14 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -81,16 +83,16 @@ event was accepted, 5 the key or the project is wrong.`,
 func (t *trial) run(ctx context.Context) error {
 	const most = 10_000
 	if t.events < 1 || t.events > most {
-		return usageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
+		return shell.UsageError(fmt.Sprintf("--events %d is not a size for a sample", t.events), "give a number from 1 to 10000")
 	}
-	t.in.Sort, t.in.Links = false, false // it is the same trial with them
+	t.in.unorder() // it is the same trial with them
 	if err := t.in.check(ctx); err != nil {
 		return err
 	}
 	if err := t.otherProject(ctx); err != nil {
 		return err
 	}
-	client, err := t.client(&t.project, true, false, hogapi.WithLogger(t.logger()))
+	client, err := t.client(&t.project, true, false, hogapi.WithLogger(t.Logger()))
 	if err != nil {
 		return err
 	}
@@ -110,14 +112,14 @@ func (t *trial) run(ctx context.Context) error {
 	receipt, err := t.send(ctx, client, s, sample, hogapi.ImportOptions{ID: s.kept.ID, Gate: t.in.gate(), MaxRejectShare: -1}, "")
 	if err != nil {
 		f := (&importError{err: err, state: s, receipt: receipt}).fault()
-		if f.code == codeProject {
-			f.todo = "check --project-key (phc_…) and --host, and run again"
+		if f.Code == shell.CodeProject {
+			f.Todo = "check --project-key (phc_…) and --host, and run again"
 		}
 		return f
 	}
 	if receipt.Acknowledged == 0 {
-		return &fault{code: codeRejects, text: fmt.Sprintf("none of the %d events was accepted: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
-			todo: "hogimport check shows the reasons with examples: correct " + t.in.readBy()}
+		return &shell.Fault{Code: shell.CodeRejects, Text: fmt.Sprintf("none of the %d events was accepted: all were rejected, with their reasons in %s", receipt.Read, s.rejects()),
+			Todo: "hogimport check shows the reasons with examples: correct " + t.in.readBy()}
 	}
 	return t.compare(ctx, client, s, sample, receipt)
 }
@@ -125,23 +127,23 @@ func (t *trial) run(ctx context.Context) error {
 // otherProject refuses the project of the import itself.
 func (t *trial) otherProject(ctx context.Context) error {
 	if t.project.key == "" && t.project.keyFile == "" {
-		return usageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
+		return shell.UsageError("the key of a test project is missing", "give --project-key @FILE with the phc_… key of a project for tests; POSTHOG_PROJECT_API_KEY is the key of the import itself")
 	}
-	key, err := t.secret("--project-key", t.project.key, t.project.keyFile, "")
+	key, err := t.Secret("--project-key", t.project.key, t.project.keyFile, "")
 	if err != nil {
 		return err
 	}
-	if own := t.env("POSTHOG_PROJECT_API_KEY"); own == "" || own != key || t.isAgreed {
+	if own := t.Env("POSTHOG_PROJECT_API_KEY"); own == "" || own != key || t.isAgreed {
 		return nil
 	}
 	const text = "this is the project of the import itself: its key is that of POSTHOG_PROJECT_API_KEY"
-	if t.canAnswer() {
-		yes, err := t.ask(ctx, "The trial's events would stay in the project of the import itself. Send them there all the same?")
+	if t.CanAnswer() {
+		yes, err := t.Ask(ctx, "The trial's events would stay in the project of the import itself. Send them there all the same?")
 		if err != nil || yes {
 			return err
 		}
 	}
-	return usageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
+	return shell.UsageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
 }
 
 const trialPrefix = "trial-"
@@ -154,13 +156,16 @@ func (t *trial) openState() (*state, error) {
 		t.in.Files[i] = absolute(path)
 	}
 	text, _ := json.Marshal(t.in) //nolint:errchkjson // it has texts only
+	if version := t.in.mapping(); version != 0 {
+		text = fmt.Append(text, "mapping ", version)
+	}
 	name := fmt.Sprintf(trialPrefix+"%s-%x", importID(paths), sha256.Sum256(fmt.Append(text, t.events)))
 	const digits = 8
 	name = name[:len(name)-2*sha256.Size+digits]
 	dir := cmp.Or(t.state, filepath.Join(stateRoot, name))
 	s := &state{dir: dir, kept: kept{ID: name, Input: t.in, Begun: time.Now().UTC()}}
 	if isStarted(dir) {
-		return nil, usageError(dir+" has the state of an import", "give a new folder with --state DIR")
+		return nil, shell.UsageError(dir+" has the state of an import", "give a new folder with --state DIR")
 	}
 	r, found, err := s.receipt()
 	if _, failed := os.Lstat(s.checkpoint()); err == nil && (r.ID == name || !found && failed == nil) {
@@ -170,14 +175,14 @@ func (t *trial) openState() (*state, error) {
 }
 
 func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
-	meter := t.meter()
+	meter := t.Meter()
 	defer meter.End()
 	sample, err := newSpread(ctx, &t.in, s.kept.ID, t.events, func(n int64) { meter.Phase("reading: " + progress.Number(n) + " events") })
 	switch {
 	case err != nil:
 		return nil, checkFault(err)
 	case sample.total == 0:
-		return nil, &fault{code: codeRejects, text: "the files have no event with a time", todo: "hogimport check shows why: usually the files are of another format"}
+		return nil, &shell.Fault{Code: shell.CodeRejects, Text: "the files have no event with a time", Todo: "hogimport check shows why: usually the files are of another format"}
 	}
 	s.kept.Total = sample.size()
 	return sample, nil
@@ -185,8 +190,8 @@ func (t *trial) read(ctx context.Context, s *state) (*spread, error) {
 
 func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) error {
 	if !t.canAsk(&t.project) {
-		return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
-			todo: "give --project-id of the test project, and POSTHOG_PERSONAL_API_KEY (scope query:read): the same command looks for them and sends nothing twice. Or look at the project in the browser"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(receipt.Acknowledged) + " events were sent; it was not checked whether they arrived",
+			Todo: "give --project-id of the test project, and POSTHOG_PERSONAL_API_KEY (scope query:read): the same command looks for them and sends nothing twice. Or look at the project in the browser"}
 	}
 	result, err := t.look(ctx, client, s, sample, receipt)
 	if err != nil {
@@ -195,7 +200,7 @@ func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sa
 	}
 	rows, err := t.stored(ctx, client, s.kept.ID, chosen(sample.sample()))
 	if err = errors.Join(err, markRejected(rows, s.rejects())); err != nil {
-		t.warn("the stored events could not be read: " + faultOf(err).text)
+		t.Warn("the stored events could not be read: " + faultOf(err).Text)
 	}
 	if err := t.write(result, receipt, rows); err != nil {
 		return err
@@ -205,7 +210,7 @@ func (t *trial) compare(ctx context.Context, client *hogapi.Client, s *state, sa
 
 // look compares all uuids, until they are there or the time is over.
 func (t *trial) look(ctx context.Context, client *hogapi.Client, s *state, sample *spread, receipt hogapi.Receipt) (*hogapi.Verification, error) {
-	meter := t.meter()
+	meter := t.Meter()
 	defer meter.End()
 	options := &hogapi.VerifyOptions{Source: sample, Gate: t.in.gate(), Rejects: []string{s.rejects()}, EveryUUID: true, Dir: s.file("verify")}
 	const longestPause = 15 * time.Second
@@ -227,24 +232,24 @@ func (t *trial) judge(s *state, result *hogapi.Verification, receipt hogapi.Rece
 	again := "run the same command again later: it sends nothing twice"
 	switch {
 	case result.Complete() && slices.ContainsFunc(rows, func(r storedRow) bool { return r.Stored != nil && !r.isAsSent() }):
-		return &fault{code: codeCannot, text: "the events are there, but some are not as they were sent: see the lines marked with !",
-			todo: "look for transformations in the settings of the test project"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the events are there, but some are not as they were sent: see the lines marked with !",
+			Todo: "look for transformations in the settings of the test project"}
 	case result.Complete():
 		text := fmt.Sprintf("OK: all %s are there as they were sent.", counted(receipt.Acknowledged, "event"))
 		if receipt.Rejected > 0 {
-			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", page.Count(receipt.Rejected), term.Line(s.rejects()))
+			text += fmt.Sprintf(" Rejected: %s of the sample, with their reasons in %s", pages.Count(receipt.Rejected), term.Line(s.rejects()))
 		}
-		if !t.json {
-			fmt.Fprintln(t.stdout, term.Flow(text))
+		if !t.JSON {
+			fmt.Fprintln(t.Out, term.Flow(text))
 		}
 		return nil
 	case result.Seen == 0:
-		return &fault{code: codeCannot, text: "none of the events is there yet",
-			todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "none of the events is there yet",
+			Todo: "historical events can take minutes to hours to appear; " + again + ". If nothing comes, check that --project-id is the id of the test project"}
 	case result.State == hogapi.VerificationMoved:
-		return &fault{code: codeCannot, text: "events are there under another day or name", todo: "look for transformations in the settings of the test project"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "events are there under another day or name", Todo: "look for transformations in the settings of the test project"}
 	}
-	return &fault{code: codeCannot, text: fmt.Sprintf("%s of %s events are there: %s", page.Count(result.Seen), page.Count(result.Acknowledged), result.State), todo: again}
+	return &shell.Fault{Code: shell.CodeCannot, Text: fmt.Sprintf("%s of %s events are there: %s", pages.Count(result.Seen), pages.Count(result.Acknowledged), result.State), Todo: again}
 }
 
 // storedRow is a record of a trial, and the event as the project has stored it.
@@ -266,7 +271,7 @@ type storedEvent struct {
 }
 
 func (e storedEvent) String() string {
-	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), page.Shown(e.Event), page.Shown(e.DistinctID))
+	return fmt.Sprintf("%s · %s · %s", e.Time.UTC().Format("2006-01-02 15:04:05 UTC"), pages.Shown(e.Event), pages.Shown(e.DistinctID))
 }
 
 // isAsSent reports whether an event is stored as it was sent. The service keeps times to the millisecond or
@@ -372,28 +377,28 @@ func storedTime(text string) (time.Time, error) {
 			return at, nil
 		}
 	}
-	return time.Time{}, fmt.Errorf("%q is not a time", page.Shown(text))
+	return time.Time{}, fmt.Errorf("%q is not a time", pages.Shown(text))
 }
 
 func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows []storedRow) error {
-	if t.json {
-		return json.NewEncoder(t.stdout).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
+	if t.JSON {
+		return json.NewEncoder(t.Out).Encode(map[string]any{"verification": result, "receipt": receipt, "rows": rows})
 	}
-	fmt.Fprintf(t.stdout, "%-16s  %s\n%-16s  %s\n%-16s  %s\n", "sent", page.Count(receipt.Acknowledged), "found by uuid", page.Count(result.Seen),
-		"rejected", page.Count(receipt.Rejected))
+	fmt.Fprintf(t.Out, "%-16s  %s\n%-16s  %s\n%-16s  %s\n", "sent", pages.Count(receipt.Acknowledged), "found by uuid", pages.Count(result.Seen),
+		"rejected", pages.Count(receipt.Rejected))
 	for i := range rows {
 		r := &rows[i]
-		fmt.Fprintf(t.stdout, "\n%s\n", term.Cut(fmt.Sprintf("%d. %s", i+1, page.Shown(r.Place)), t.stdout.Width()))
+		fmt.Fprintf(t.Out, "\n%s\n", term.Cut(fmt.Sprintf("%d. %s", i+1, pages.Shown(r.Place)), t.Out.Width()))
 		line := func(mark, name, text string) {
-			fmt.Fprintln(t.stdout, term.Cut(fmt.Sprintf(" %1s %-8s %s", mark, name, text), t.stdout.Width()))
+			fmt.Fprintln(t.Out, term.Cut(fmt.Sprintf(" %1s %-8s %s", mark, name, text), t.Out.Width()))
 		}
 		if r.Record != "" {
-			line("", "record", page.Shown(r.Record))
+			line("", "record", pages.Shown(r.Record))
 		}
 		line("", "sent", r.Sent.String())
 		switch {
 		case r.Rejected != "":
-			line("!", "rejected", page.Shown(r.Rejected))
+			line("!", "rejected", pages.Shown(r.Rejected))
 		case r.Stored == nil:
 			line("!", "stored", "not there yet")
 		case r.isAsSent():
@@ -402,11 +407,11 @@ func (t *trial) write(result *hogapi.Verification, receipt hogapi.Receipt, rows 
 			line("!", "stored", r.Stored.String())
 		}
 		if names := propertyNames(r.Properties); len(names) > 0 {
-			line("", "", fmt.Sprintf("%d properties: %s", len(names), page.Shown(strings.Join(names, ", "))))
+			line("", "", fmt.Sprintf("%d properties: %s", len(names), pages.Shown(strings.Join(names, ", "))))
 		}
 	}
 	if len(rows) > 0 {
-		fmt.Fprintf(t.stdout, "\n%s\n\n", term.Flow("Compare: is the time right in UTC, is it the right person, and does PostHog's page of the event show what you expect?"))
+		fmt.Fprintf(t.Out, "\n%s\n\n", term.Flow("Compare: is the time right in UTC, is it the right person, and does PostHog's page of the event show what you expect?"))
 	}
 	return nil
 }

@@ -11,12 +11,14 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 type undo struct {
@@ -84,7 +86,7 @@ func (u *undo) run(ctx context.Context) error {
 	if u.submission != "" {
 		id, err := uuid.Parse(u.submission)
 		if err != nil {
-			return usageError(fmt.Sprintf("--submission-id %q is not a uuid", u.submission), "give a new uuid, such as "+uuid.NewString())
+			return shell.UsageError(fmt.Sprintf("--submission-id %q is not a uuid", u.submission), "give a new uuid, such as "+uuid.NewString())
 		}
 		request.SubmissionID = id
 	}
@@ -97,9 +99,9 @@ func (u *undo) run(ctx context.Context) error {
 		return u.failed(err, d)
 	}
 	if d.Days, err = daysOf(ctx, client, d.ImportID); err != nil {
-		u.warn("the events could not be counted by day: " + faultOf(err).text)
+		u.Warn("the events could not be counted by day: " + faultOf(err).Text)
 	}
-	if !u.json {
+	if !u.JSON {
 		u.preview(&d)
 	}
 	if d.Events == 0 {
@@ -116,28 +118,28 @@ func (u *undo) run(ctx context.Context) error {
 
 func (u *undo) preview(d *deletion) {
 	var b bytes.Buffer
-	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", page.Shown(d.ImportID), page.Shown(d.Project), page.Count(d.Events))
+	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", pages.Shown(d.ImportID), pages.Shown(d.Project), pages.Count(d.Events))
 	if len(d.Days) > 0 {
 		fmt.Fprintln(&b, "\nBy day (UTC):")
 		daysTable(&b, d.Days)
 	}
 	fmt.Fprintln(&b)
-	_, _ = u.stdout.Write(b.Bytes())
+	_, _ = u.Out.Write(b.Bytes())
 }
 
 func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
 	if u.isAgreed {
 		return true, nil
 	}
-	if !u.canAnswer() {
-		return false, &fault{code: codeCannot, text: "nothing was requested: this was the preview", todo: "add --yes to ask PostHog to delete these events for good"}
+	if !u.CanAnswer() {
+		return false, &shell.Fault{Code: shell.CodeCannot, Text: "nothing was requested: this was the preview", Todo: "add --yes to ask PostHog to delete these events for good"}
 	}
-	yes, err := u.ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", page.Count(d.Events), d.ImportID, d.Project))
+	yes, err := u.Ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", pages.Count(d.Events), d.ImportID, d.Project))
 	if err != nil {
 		return false, err
 	}
 	if !yes {
-		return false, &fault{code: codeCannot, text: "cancelled; nothing was requested", todo: "run the same command again to ask for the deletion"}
+		return false, &shell.Fault{Code: shell.CodeCannot, Text: "cancelled; nothing was requested", Todo: "run the same command again to ask for the deletion"}
 	}
 	return true, nil
 }
@@ -153,13 +155,13 @@ func (u *undo) nothing(ctx context.Context, client *hogapi.Client, request hogap
 			return u.done(d)
 		}
 	}
-	return &fault{code: codeCannot, text: "the project has no events of the import " + d.ImportID,
-		todo: "check --project-id, --host and the import's id. Events can arrive hours after an import: check again later"}
+	return &shell.Fault{Code: shell.CodeCannot, Text: "the project has no events of the import " + d.ImportID,
+		Todo: "check --project-id, --host and the import's id. Events can arrive hours after an import: check again later"}
 }
 
 func (u *undo) done(d deletion) error {
-	if u.json {
-		return json.NewEncoder(u.stdout).Encode(d)
+	if u.JSON {
+		return json.NewEncoder(u.Out).Encode(d)
 	}
 	text := map[hogapi.DataDeletionStatus]string{
 		hogapi.DataDeletionStatusPending:    "PostHog has the request and must approve it.",
@@ -169,18 +171,18 @@ func (u *undo) done(d deletion) error {
 		hogapi.DataDeletionStatusCompleted:  "The events of the import are deleted.",
 		hogapi.DataDeletionStatusFailed:     "It failed: ask PostHog's support, with the id of the request.",
 	}[d.Request.Status]
-	fmt.Fprintf(u.stdout, "request           %s\nstatus            %s\n%s\n", d.Request.ID, page.Shown(d.Request.Status), term.Flow(text))
+	fmt.Fprintf(u.Out, "request           %s\nstatus            %s\n%s\n", d.Request.ID, pages.Shown(d.Request.Status), term.Flow(text))
 	if d.Request.Status == hogapi.DataDeletionStatusFailed {
-		return &fault{code: codeOther, text: "the deletion failed", todo: "ask PostHog's support, with the id of the request"}
+		return &shell.Fault{Code: shell.CodeOther, Text: "the deletion failed", Todo: "ask PostHog's support, with the id of the request"}
 	}
 	if d.Request.Status == hogapi.DataDeletionStatusCompleted {
 		if d.Events > 0 {
-			return &fault{code: codeCannot, text: page.Count(d.Events) + " events are there although the deletion has completed: they arrived later, or were imported again",
-				todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}
+			return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(d.Events) + " events are there although the deletion has completed: they arrived later, or were imported again",
+				Todo: "add --submission-id " + uuid.NewString() + " to ask for another deletion"}
 		}
 		return nil
 	}
-	fmt.Fprintln(u.stdout, term.Flow("Run the same command again to see its status. Do not import anything else under this id until it is completed."))
+	fmt.Fprintln(u.Out, term.Flow("Run the same command again to see its status. Do not import anything else under this id until it is completed."))
 	return nil
 }
 
@@ -188,12 +190,12 @@ func (u *undo) failed(err error, d deletion) error {
 	const support = "ask PostHog's support to delete the events, with the project and the import's id: "
 	switch {
 	case errors.Is(err, hogapi.ErrUnauthorized):
-		return &fault{code: codeProject, text: inFlags(err), todo: "check POSTHOG_PERSONAL_API_KEY and --host", err: err}
+		return &shell.Fault{Code: shell.CodeProject, Text: inFlags(err), Todo: "check POSTHOG_PERSONAL_API_KEY and --host", Err: err}
 	case errors.Is(err, hogapi.ErrForbidden):
-		return &fault{code: codeProject, text: "PostHog refuses the request: the key lacks the scope data_deletion:write, or deletions are not enabled for the project",
-			todo: "check the key's scopes; otherwise " + support + d.ImportID, err: err}
+		return &shell.Fault{Code: shell.CodeProject, Text: "PostHog refuses the request: the key lacks the scope data_deletion:write, or deletions are not enabled for the project",
+			Todo: "check the key's scopes; otherwise " + support + d.ImportID, Err: err}
 	case errors.Is(err, hogapi.ErrUnsupported):
-		return &fault{code: codeCannot, text: "this server takes no requests to delete events", todo: support + d.ImportID, err: err}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "this server takes no requests to delete events", Todo: support + d.ImportID, Err: err}
 	}
 	return err
 }
@@ -269,6 +271,6 @@ func daysTable(b *bytes.Buffer, rows []dayCount) {
 		}
 	}
 	for _, name := range names {
-		fmt.Fprintf(b, "  %-10s  %15s\n", cmp.Or(name, "all days"), page.Count(totals[name]))
+		fmt.Fprintf(b, "  %-10s  %15s\n", cmp.Or(name, "all days"), pages.Count(totals[name]))
 	}
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/testevents"
@@ -463,7 +463,7 @@ func listed(t *testing.T, path string) (lines []leftOutLine) {
 func nameless(t *testing.T, p *clitest.Program) (places, records []string) {
 	t.Helper()
 	at := time.Date(2023, 1, 1, 0, 0, 0, 0, time.UTC)
-	for f, name := range []string{"2023/a.json.gz", "b.json.gz"} {
+	for f, name := range []string{"2023/a.JSON.gz", "b.json.gz"} {
 		p.Lines(t, "export/"+name, 300, func(i int) string {
 			id := fmt.Sprintf(`"distinct_id":"u%d",`, i%9)
 			if i%7 == 3 {
@@ -493,7 +493,7 @@ func TestAllRecordsThatAreLeftOutAreListed(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	places, records := nameless(t, p)
-	files := []string{"export/2023/a.json.gz", "export/b.json.gz", "--format", "mixpanel", "--zone", "UTC"}
+	files := []string{"export/2023/a.JSON.gz", "export/b.json.gz", "--format", "mixpanel", "--zone", "UTC"}
 	r := p.Ends(t, 0, append([]string{"check"}, files...)...)
 	r.Narrow(t)
 	done := p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none", "--sort", "--links"}, files...)...)
@@ -540,7 +540,7 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, nil)
 	nameless(t, p)
-	a, b := "export/2023/a.json.gz", "export/b.json.gz"
+	a, b := "export/2023/a.JSON.gz", "export/b.json.gz"
 	whole := p.Read(t, a)
 	for want, args := range map[string][]string{
 		a + " is there already, and it is no list of records that are left out": {"--left-out", a, b},

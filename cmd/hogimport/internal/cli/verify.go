@@ -13,13 +13,16 @@ import (
 	"strings"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 )
 
 type verify struct {
@@ -79,7 +82,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	if err := s.checkEnded(); err != nil {
 		return err
 	}
-	if err := reportAt(v.report, "verify").check(s.kept.Input.Files); err != nil {
+	if err := reportAt(v.report, "verify").Check(s.kept.Input.Files); err != nil {
 		return err
 	}
 	receipt, found, err := s.receipt()
@@ -87,11 +90,11 @@ func (v *verify) run(ctx context.Context, files []string) error {
 	case err != nil:
 		return err
 	case !found:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has no result yet", next: []page.Step{{Text: "Run it to its end.", Command: s.again()}}}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " has no result yet", Next: []shell.Step{{Text: "Run it to its end.", Command: s.again()}}}
 	case receipt.Acknowledged+receipt.Unconfirmed == 0:
 		last, _, _ := s.progress()
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify",
-			next: []page.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " has sent nothing, so there is nothing to verify",
+			Next: []shell.Step{{Text: meaningOf(hogapi.StopReason(last.Ended)).suspect.step, Command: s.again()}}}
 	}
 	client, here, err := v.clientOf(ctx, &v.project, s, v.resend)
 	if err != nil {
@@ -114,6 +117,9 @@ func (v *verify) run(ctx context.Context, files []string) error {
 		return v.failed(err)
 	}
 	if v.resend && len(result.MissingIDs) > 0 {
+		if err := s.checkMapping("the missing events"); err != nil {
+			return err
+		}
 		return v.sendAgain(ctx, client, s, source, result)
 	}
 	return v.judge(s, result)
@@ -132,9 +138,9 @@ func (s *state) checkEnded() error {
 	}
 	switch one.Is {
 	case isRunning, isWaiting:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " is under way" + sent, todo: "let it end, or end it with Ctrl-C; hogimport status shows how far it is"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " is under way" + sent, Todo: "let it end, or end it with Ctrl-C; hogimport status shows how far it is"}
 	case isKilled:
-		return &fault{code: codeCannot, text: "the import in " + s.dir + " was killed" + sent, next: []page.Step{{Text: "Continue it, and verify it then.", Command: s.again()}}}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the import in " + s.dir + " was killed" + sent, Next: []shell.Step{{Text: "Continue it, and verify it then.", Command: s.again()}}}
 	}
 	return nil
 }
@@ -156,14 +162,19 @@ func (v *verify) openState(ctx context.Context, files []string) (*state, error) 
 // source is the source of the import, or nil if its files are gone.
 func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 	if err := s.kept.Input.check(ctx); err != nil {
-		v.warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).text)
+		v.Warn("the files of the import cannot be read, so missing events can be counted but not named: " + faultOf(err).Text)
 		return nil
+	}
+	if _, isOther := s.hasOtherMapping(); isOther { // the sorted events are as the other release made them, with the same uuids
+		in := s.kept.Input
+		in.Sort = false
+		return in.source(s.dir)
 	}
 	return s.source()
 }
 
 func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
-	meter := v.meter()
+	meter := v.Meter()
 	defer meter.End()
 	step := ""
 	options := &hogapi.VerifyOptions{
@@ -204,7 +215,7 @@ func lookText(p hogapi.VerifyProgress) string {
 func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
 	p := page.Verify{
 		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
-		At: time.Now(), Version: version(), Next: v.next(s, result),
+		At: time.Now(), Version: shell.Version(), Next: v.next(s, result),
 	}
 	p.HasLinks, p.LinksRead, p.Links = s.links(receipt)
 	return v.writeReport(reportAt(v.report, "verify"), s.kept.Input.Files, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
@@ -212,36 +223,36 @@ func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verifica
 
 // of returns the flags of a further command for the import.
 func (v *verify) of(s *state) string {
-	return " --state " + quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
+	return " --state " + shell.Quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
 }
 
-func (v *verify) next(s *state, result *hogapi.Verification) []page.Step {
+func (v *verify) next(s *state, result *hogapi.Verification) []shell.Step {
 	undo := "hogimport undo" + v.of(s)
 	of := v.of(s) + givenFlags(v.flags, "report")
-	again := page.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
+	again := shell.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
 	switch {
 	case result.Complete():
 		if _, err := os.Stat(s.file("sorted")); err == nil {
-			return []page.Step{{Text: "Remove " + s.file("sorted") + ", which holds the sorted events: the import is verified. Another verify may make it again."}}
+			return []shell.Step{{Text: "Remove " + s.file("sorted") + ", which holds the sorted events: the import is verified. Another verify may make it again."}}
 		}
 		return nil
 	case result.Unfinished:
-		return []page.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + quoted(s.dir) + givenFlags(v.flags, "host")}, again}
+		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + shell.Quoted(s.dir) + givenFlags(v.flags, "host")}, again}
 	case result.State == hogapi.VerificationMissing && len(result.MissingIDs) > 0:
-		return []page.Step{
+		return []shell.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
 			{Text: "Then send the missing events again. They keep their uuids.", Command: "hogimport verify" + of + " --resend-missing"},
 		}
 	case result.State == hogapi.VerificationMissing:
-		return []page.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
+		return []shell.Step{{Text: "Verify with the source files, which show what is missing.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.VerificationCompleteByCounts:
-		return []page.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
+		return []shell.Step{{Text: "Verify with the source files, to compare their uuids.", Command: "hogimport verify" + of + " FILES..."}}
 	case result.State == hogapi.VerificationMoved:
-		return []page.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
+		return []shell.Step{{Text: "Look for a transformation in the project's settings, and compare one of the events that have moved with its record."}}
 	case result.State == hogapi.VerificationTooMany:
-		return []page.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: undo}}
+		return []shell.Step{{Text: "Compare the uuids that are not of this import with other imports. PostHog deletes the events of an import on request.", Command: undo}}
 	}
-	return []page.Step{again}
+	return []shell.Step{again}
 }
 
 func (v *verify) judge(s *state, result *hogapi.Verification) error {
@@ -252,25 +263,25 @@ func (v *verify) judge(s *state, result *hogapi.Verification) error {
 		}
 		return s.saveVerified(receipt)
 	}
-	f := &fault{code: codeCannot, text: "not complete: " + page.Verify{Verification: result}.Verdict().Title, next: v.next(s, result)}
+	f := &shell.Fault{Code: shell.CodeCannot, Text: "not complete: " + page.Verify{Verification: result}.Verdict().Title, Next: v.next(s, result)}
 	if result.State == hogapi.VerificationMissing {
-		f.code = codeMissing
+		f.Code = shell.CodeMissing
 	}
 	return f
 }
 
 func (v *verify) failed(err error) error {
 	f := *faultOf(err)
-	f.text = strings.TrimPrefix(f.text, "verify: ")
-	if f.code == codeProject {
-		f.todo = "check --project-id, --host, and that POSTHOG_PERSONAL_API_KEY has the scope query:read"
+	f.Text = strings.TrimPrefix(f.Text, "verify: ")
+	if f.Code == shell.CodeProject {
+		f.Todo = "check --project-id, --host, and that POSTHOG_PERSONAL_API_KEY has the scope query:read"
 		if errors.Is(err, hogapi.ErrUnauthorized) { // the service does not know the key, in any project
-			f.todo = "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"
+			f.Todo = "check POSTHOG_PERSONAL_API_KEY (phx_…, with the scope query:read) and --host"
 		}
 	}
-	if f.code == codeOther {
-		f.code = codeCannot
-		f.todo = cmp.Or(f.todo, "run the same command again: it remembers its checks")
+	if f.Code == shell.CodeOther {
+		f.Code = shell.CodeCannot
+		f.Todo = cmp.Or(f.Todo, "run the same command again: it remembers its checks")
 	}
 	return &f
 }
@@ -289,8 +300,8 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 	if err != nil {
 		return &importError{err: err, state: again, receipt: receipt}
 	}
-	return &fault{code: codeCannot, text: page.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
-		todo: "In a few hours: hogimport verify" + v.of(s) + givenFlags(v.flags, "report")}
+	return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
+		Todo: "In a few hours: hogimport verify" + v.of(s) + givenFlags(v.flags, "report")}
 }
 
 func digest(v *hogapi.Verification) string {
@@ -307,7 +318,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	v := p.Verification
 	said := p.Verdict()
 	fmt.Fprintf(w, "%s\n\n", term.Flow(said.Title+". "+said.Text))
-	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, page.Count(n)) }
+	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, pages.Count(n)) }
 	row("sent", v.Acknowledged)
 	row("found", v.Seen)
 	if once := p.Once(); once > 0 {
@@ -330,7 +341,7 @@ func verifyTable(w io.Writer, p *page.Verify) {
 			fmt.Fprintln(w, "\nmissing, by uuid")
 		}
 		if i == most {
-			fmt.Fprintf(w, "  and %s more\n", page.Count(v.MissingEvents-most))
+			fmt.Fprintf(w, "  and %s more\n", pages.Count(v.MissingEvents-most))
 			break
 		}
 		fmt.Fprintf(w, "  %s\n", id)
@@ -396,9 +407,9 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	for i, d := range open {
 		const most = 30
 		if i == most {
-			fmt.Fprintf(w, "and %s more days\n", page.Count(int64(len(open)-most)))
+			fmt.Fprintf(w, "and %s more days\n", pages.Count(int64(len(open)-most)))
 			break
 		}
-		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), page.Count(d.sent), page.Count(d.found), page.Count(d.missing), d.state)
+		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), pages.Count(d.sent), pages.Count(d.found), pages.Count(d.missing), d.state)
 	}
 }

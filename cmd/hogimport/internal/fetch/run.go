@@ -22,7 +22,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 

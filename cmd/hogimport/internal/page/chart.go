@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"math"
 	"time"
+
+	"github.com/hogapi/hogapi/cmd/internal/page"
 )
 
 // A chart has stacked bars, one for each period of time. Its places and sizes are in percent, so that it fits
@@ -206,7 +208,7 @@ func short(n int64) string {
 			return fmt.Sprintf("%.4g%s", float64(n)/float64(u.of), u.name)
 		}
 	}
-	return Count(n)
+	return page.Count(n)
 }
 
 // largest returns the series of the most frequent names, and one series of all others.

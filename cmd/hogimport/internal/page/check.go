@@ -8,8 +8,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/warnings"
@@ -25,6 +29,8 @@ type Check struct {
 	Zone     *mixpanel.ZoneTest // nil: the format has no such test
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
+	Sessions Sessions
+	MaxIDs   int  // the most ids that a person may have; -1: no limit
 	IsMapped bool // --map names the columns
 	Format   string
 	Skipped  map[string][]string          // places of some records that are left out, by reason
@@ -38,11 +44,15 @@ type Check struct {
 	Unasked  string                       // why it could not be asked, if it should have been
 	At       time.Time
 	Version  string
-	Next     []Step
+	Next     []shell.Step
 
 	KeepsSet bool  // old events replace the properties of persons
 	Sorts    bool  // the import is to sort them
-	Later    int64 // events that the project has after these days, where KeepsSet
+	Leaves   bool  // the events leave the properties of persons
+	Later    int64 // events that the project has after these days
+
+	Exports     []Export // running batch exports, which will send these events too; nil: none, or not asked
+	ExportsHint string   // how to see them, if they could not be asked for
 
 	List        string // the file that lists the left-out records; may be empty
 	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
@@ -62,10 +72,10 @@ func (c Check) SkipText(reason string) string {
 }
 
 // Write writes the page.
-func (c Check) Write(w io.Writer) error { return write(w, "check.html", c.view()) }
+func (c Check) Write(w io.Writer) error { return page.Write(w, templates, "check.html", c.view()) }
 
 // Summary returns the verdict and the findings.
-func (c Check) Summary() (Verdict, []Finding) {
+func (c Check) Summary() (page.Verdict, []page.Finding) {
 	v := c.view()
 	return v.Verdict, v.Findings
 }
@@ -84,10 +94,11 @@ func (c Check) Tested() string {
 
 type checkView struct {
 	Check
-	frame
+	page.Frame
 
-	Verdict    Verdict
+	Verdict    page.Verdict
 	Chart      *chart
+	Web        *webView // nil: there is no prediction
 	Names      []*series
 	AllNames   []counted // where there are more than in Names
 	Refusable  int64
@@ -128,7 +139,7 @@ func (c Check) view() checkView {
 	}
 	v := checkView{
 		Check: c, IDs: ways(r.IDs, converted, idForms), UUIDs: ways(r.UUIDs, converted, uuidOrigins),
-		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate),
+		Doubles: c.places(r.DoubleUUIDs.Examples), Zones: newZones(c.Zone, c.Clock), Overlap: c.overlap(), Paces: paces(r.Good, c.Rate), Web: c.web(),
 	}
 	samples := make([]sample, 0, len(r.Days))
 	for _, d := range r.Days {
@@ -167,7 +178,7 @@ func (c Check) view() checkView {
 	v.Kept = sizes(r.Kept, converted)
 	v.KeptMore = max(0, len(v.Kept)-mostKept)
 	v.Kept = v.Kept[:min(mostKept, len(v.Kept))]
-	v.frame = frame{Kind: "Check", Subject: subject(c.Files)}
+	v.Frame = frame("Check", subject(c.Files))
 	v.Facts, v.Findings = c.facts(), c.findings(v)
 	v.Verdict = c.verdict(v.Findings)
 	return v
@@ -207,9 +218,9 @@ func (c Check) Listed() string {
 		return ""
 	}
 	if c.Report.Skipped == 0 {
-		return "No record is left out, so " + Shown(c.List) + " is empty."
+		return "No record is left out, so " + page.Shown(c.List) + " is empty."
 	}
-	return "All " + plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + Shown(c.List) + "."
+	return "All " + page.Plural(c.Report.Skipped, "record that is left out is", "records that are left out are") + " in " + page.Shown(c.List) + "."
 }
 
 func subject(files []string) string {
@@ -217,9 +228,9 @@ func subject(files []string) string {
 	case 0:
 		return ""
 	case 1:
-		return Shown(files[0])
+		return page.Shown(files[0])
 	}
-	return Shown(files[0]) + " and " + plural(int64(len(files)-1), "more file", "more files")
+	return page.Shown(files[0]) + " and " + page.Plural(int64(len(files)-1), "more file", "more files")
 }
 
 func sizes[K ~string](counts map[K]int64, of int64) []counted {
@@ -250,27 +261,27 @@ var uuidOrigins = map[string]string{
 	formats.UUIDOfContent: "made from the content of the record",
 }
 
-func (c Check) facts() []fact {
+func (c Check) facts() []page.Fact {
 	r := c.Report
-	rejected := fact{Name: "Would be rejected", Value: Count(r.Rejected), Note: Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: Good}
+	rejected := page.Fact{Name: "Would be rejected", Value: page.Count(r.Rejected), Note: page.Share(r.Rejected, r.Good+r.Rejected) + " of the events", Level: page.Good}
 	switch {
 	case c.Problem != "" && r.Rejected > 0:
-		rejected.Level = Bad
+		rejected.Level = page.Bad
 	case r.Rejected > 0:
-		rejected.Level = Warn
+		rejected.Level = page.Warn
 	}
-	list := []fact{
-		{Name: "Records read", Value: Count(r.Read), Note: plural(int64(len(c.Files)), "file", "files")},
-		{Name: "Would be sent", Value: Count(r.Good), Note: progress.Bytes(r.Bytes) + " as JSON"},
+	list := []page.Fact{
+		{Name: "Records read", Value: page.Count(r.Read), Note: page.Plural(int64(len(c.Files)), "file", "files")},
+		{Name: "Would be sent", Value: page.Count(r.Good), Note: progress.Bytes(r.Bytes) + " as JSON"},
 		rejected,
-		{Name: "Would be left out", Value: Count(r.Skipped), Note: Share(r.Skipped, r.Read) + " of the records"},
-		{Name: "Persons", Value: "about " + Count(Rounded(r.Persons)), Note: "different ids"},
+		{Name: "Would be left out", Value: page.Count(r.Skipped), Note: page.Share(r.Skipped, r.Read) + " of the records"},
+		{Name: "Persons", Value: "about " + page.Count(Rounded(r.Persons)), Note: "different ids"},
 	}
 	if r.Good > 0 {
-		list = append(list, fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
+		list = append(list, page.Fact{Name: "Time covered", Value: span(r.Oldest, r.Newest), Note: r.Oldest.UTC().Format(time.DateOnly) + " to " + r.Newest.UTC().Format(time.DateOnly)})
 	}
 	if r.Hours > 0 {
-		list = append(list, fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + Count(c.Rate) + " events a second"})
+		list = append(list, page.Fact{Name: "Import takes", Value: Duration(r.Hours), Note: "at " + page.Count(c.Rate) + " events a second"})
 	}
 	return list
 }

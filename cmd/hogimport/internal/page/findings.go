@@ -7,6 +7,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -20,26 +22,29 @@ func (c Check) NeedsSort() bool {
 }
 
 // findings returns the facts that a reader should know before the import, the worst first.
-func (c Check) findings(v checkView) (list []Finding) {
+func (c Check) findings(v checkView) (list []page.Finding) {
 	r := c.Report
-	add := func(l Level, anchor, title, text string) { list = append(list, Finding{l, title, text, anchor}) }
-	if c.Problem != "" {
-		add(Bad, "rejects", "An import would stop", Shown(c.Problem))
-	} else if r.Rejected > 0 {
-		add(Warn, "rejects", plural(r.Rejected, "event", "events")+" would be rejected",
-			Share(r.Rejected, r.Good+r.Rejected)+" of the events. They go to a file with their reasons, from which they can be corrected and sent.")
+	add := func(l page.Level, anchor, title, text string) {
+		list = append(list, page.NewFinding(l, title, text, anchor))
 	}
-	if z := v.Zones; z != nil && z.Level != Info {
+	if c.Problem != "" {
+		add(page.Bad, "rejects", "An import would stop", page.Shown(c.Problem))
+	} else if r.Rejected > 0 {
+		add(page.Warn, "rejects", page.Plural(r.Rejected, "event", "events")+" would be rejected",
+			page.Share(r.Rejected, r.Good+r.Rejected)+" of the events. They go to a file with their reasons, from which they can be corrected and sent.")
+	}
+	if z := v.Zones; z != nil && z.Level != page.Info {
 		add(z.Level, "zone", z.Title, z.Text)
 	}
 	if title := c.People.Title(); title != "" {
 		add(c.People.level(), "duplicates", title, c.People.Text())
 	}
+	list = append(list, c.persons()...)
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)
 	}
 	if len(c.Changed) > 0 {
-		add(Warn, "overlap", plural(int64(len(c.Changed)), "file has", "files have")+" changed since the import",
+		add(page.Warn, "overlap", page.Plural(int64(len(c.Changed)), "file has", "files have")+" changed since the import",
 			someNames(c.Changed)+". Added records are not imported. Import it with a --state of its own: with the --import-id of its import, "+
 				"events of files that have only become longer keep their uuids.")
 	}
@@ -54,7 +59,7 @@ func (c Check) findings(v checkView) (list []Finding) {
 			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time."},
 	} {
 		if f, has := r.Warnings[w.warning]; has {
-			add(Warn, w.anchor, plural(f.Count, "event has ", "events have ")+w.title, w.text)
+			add(page.Warn, w.anchor, page.Plural(f.Count, "event has ", "events have ")+w.title, w.text)
 		}
 	}
 	if n := c.Surplus(); n > 0 {
@@ -62,9 +67,9 @@ func (c Check) findings(v checkView) (list []Finding) {
 		if r.UUIDsPartial {
 			most = "at most "
 		}
-		add(Info, "duplicates", plural(n, "surplus copy of an event", "surplus copies of events"),
+		add(page.Info, "duplicates", page.Plural(n, "surplus copy of an event", "surplus copies of events"),
 			"Each has the uuid of an earlier event, with which PostHog stores it as one: the project will hold "+
-				most+plural(c.Different(), "different event", "different events")+" of these files.")
+				most+page.Plural(c.Different(), "different event", "different events")+" of these files.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
 		named := []hogapi.Warning{warnings.UUIDConflict, warnings.UUIDReuse, warnings.Before1980, warnings.Lib} // the last changes nothing
@@ -83,76 +88,87 @@ func (c Check) findings(v checkView) (list []Finding) {
 		if !slices.ContainsFunc(warned, func(w reason) bool { return warnedThings[hogapi.Warning(w.Name)] != "file" }) {
 			title = "Some files need a look"
 		}
-		add(Warn, "warnings", title, strings.Join(texts, " "))
+		add(page.Warn, "warnings", title, strings.Join(texts, " "))
 	}
 	if n := r.Backwards.Count; c.NeedsSort() {
-		level, why := Info, "Person properties follow the order of arrival"
+		level, why := page.Info, "Person properties follow the order of arrival"
 		if c.KeepsSet {
 			why = "$set stays $set: a person ends with what arrives last"
 			if !c.Sorts {
-				level = Warn
+				level = page.Warn
 			}
 		}
-		text := plural(n, "event is", "events are") + " older than the one before. " + why
+		text := page.Plural(n, "event is", "events are") + " older than the one before. " + why
 		if len(c.Begun) == 0 {
 			text += ", so the import below sorts all events first (--sort)"
 		}
 		add(level, "time", "The files are not in order of time", text+".")
 	}
+	if title, text := c.Sessions.finding(len(c.Begun) > 0); title != "" && r.Good > 0 {
+		add(page.Info, "events", title, text)
+	}
 	if o := v.Overlap; c.KeepsSet && o.Project+c.Later > 0 {
-		add(Warn, "overlap", "The project has events of its own",
+		add(page.Warn, "overlap", "The project has events of its own",
 			"$set of the files stays $set, so old values replace what persons have now. With --set-policy set-once they keep what they have.")
 	}
+	if o := v.Overlap; !c.KeepsSet && !c.Leaves && o.Project+c.Later > 0 && r.Good > 0 {
+		add(page.Info, "overlap", "The project is in use, and persons of today get old values",
+			"PostHog copies browser, system, URL, referrer and campaign of each event to its person, whatever becomes of $set. "+
+				"With --leave-persons, today's persons stay as they are; events then make no new persons with a profile, and their groups have no effect.")
+	}
+	c.webFindings(add)
 	if v.Chart != nil && len(v.Chart.Empty) > 0 {
 		empty := v.Chart.Empty
 		text := "Nothing is there for " + empty[0]
 		if len(empty) > 1 {
-			text = fmt.Sprintf("Nothing is there for %s and %s", empty[0], plural(int64(len(empty)-1), "more "+v.Chart.Unit, "more "+v.Chart.Unit+"s"))
+			text = fmt.Sprintf("Nothing is there for %s and %s", empty[0], page.Plural(int64(len(empty)-1), "more "+v.Chart.Unit, "more "+v.Chart.Unit+"s"))
 		}
-		add(Info, "events", plural(int64(len(empty)), v.Chart.Unit+" has", v.Chart.Unit+"s have")+" no events", text+": is a file missing?")
+		add(page.Info, "events", page.Plural(int64(len(empty)), v.Chart.Unit+" has", v.Chart.Unit+"s have")+" no events", text+": is a file missing?")
 	}
-	slices.SortStableFunc(list, func(a, b Finding) int { return rank(b.Level) - rank(a.Level) })
+	slices.SortStableFunc(list, func(a, b page.Finding) int { return rank(b.Level) - rank(a.Level) })
 	return list
 }
 
-func rank(l Level) int { return slices.Index([]Level{Good, Info, Warn, Bad}, l) }
+func rank(l page.Level) int {
+	return slices.Index([]page.Level{page.Good, page.Info, page.Warn, page.Bad}, l)
+}
 
-func (c Check) verdict(findings []Finding) Verdict {
+func (c Check) verdict(findings []page.Finding) page.Verdict {
 	r := c.Report
 	bad, warn := 0, 0
 	for _, f := range findings {
 		switch f.Level {
-		case Bad:
+		case page.Bad:
 			bad++
-		case Warn:
+		case page.Warn:
 			warn++
-		case Good, Info:
+		case page.Good, page.Info:
 		}
 	}
 	so := c.sofar()
 	switch {
 	case r.Read == 0:
-		return Verdict{Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?"}
+		return page.NewVerdict(page.Bad, "There is nothing to import", "The files have no records. Is the export complete, and are they the right files?")
 	case r.Good == 0:
 		why := "Usually the files are of another format. "
 		if c.IsMapped {
 			why = "Are --map and --zone right? "
 		}
-		return Verdict{Bad, "No event can be imported", "Every record is rejected or left out. " + why + so}
+		return page.NewVerdict(page.Bad, "No event can be imported", "Every record is rejected or left out. "+why+so)
 	case bad > 0:
-		return Verdict{Bad, "Not ready to import", "Correct what is marked as a problem, then check again. " + so}
+		return page.NewVerdict(page.Bad, "Not ready to import", "Correct what is marked as a problem, then check again. "+so)
 	}
-	title, alone, text := "Ready", "Ready to import", plural(r.Good, "event", "events")+" would be sent. "+so
+	title, alone, text := "Ready", "Ready to import", page.Plural(r.Good, "event", "events")+" would be sent. "+so
 	switch {
 	case c.isImported():
 		title, alone, text = "No problem", "No problem found", so
 	case len(c.Begun) > 0:
-		text = plural(r.Good, "event is", "events are") + " in these files. " + so
+		text = page.Plural(r.Good, "event is", "events are") + " in these files. " + so
 	}
 	if warn > 0 {
-		return Verdict{Warn, title + ", with " + plural(int64(warn), "warning", "warnings"), text}
+		return page.NewVerdict(page.Warn, title+", with "+page.Plural(int64(warn), "warning", "warnings"), text)
 	}
-	return Verdict{Good, alone, text}
+	return page.NewVerdict(page.Good, alone, text)
 }
 
 // isImported reports whether complete imports have all of these files in their present state.
@@ -175,7 +191,7 @@ func (c Check) sofar() string {
 		if c.isImported() {
 			what = ""
 		}
-		list = append(list, Shown(b.Folder)+" ("+what+Count(b.Acknowledged)+" acknowledged)")
+		list = append(list, page.Shown(b.Folder)+" ("+what+page.Count(b.Acknowledged)+" acknowledged)")
 	}
 	if c.isImported() {
 		return "An import of these files is complete: " + strings.Join(list, ", ") + "."
@@ -190,7 +206,7 @@ func (c Check) sofar() string {
 // unsent names the files that no import has sent completely.
 func (c Check) unsent() (text string) {
 	if n := int64(len(c.Fresh)); n > 0 {
-		text += " Not imported: " + plural(n, "file", "files") + ", " + someNames(c.Fresh) + "."
+		text += " Not imported: " + page.Plural(n, "file", "files") + ", " + someNames(c.Fresh) + "."
 	}
 	if n := int64(len(c.Grown)); n > 0 {
 		text += " Longer than when it was imported: " + someNames(c.Grown) + "."
@@ -202,10 +218,10 @@ func someNames(paths []string) string {
 	const most = 3
 	var names []string
 	for _, path := range paths[:min(most, len(paths))] {
-		names = append(names, Shown(filepath.Base(path)))
+		names = append(names, page.Shown(filepath.Base(path)))
 	}
 	if more := int64(len(paths) - most); more > 0 {
-		names = append(names, plural(more, "more", "more"))
+		names = append(names, page.Plural(more, "more", "more"))
 	}
 	return strings.Join(names, ", ")
 }
@@ -225,14 +241,14 @@ func (i Identity) NeedsPrefix() bool { return i.Both > 0 && i.Before > 0 && !i.D
 // NeedsLinks reports whether there are ids to join, for which --links was not given.
 func (i Identity) NeedsLinks() bool { return i.Both > 0 && !i.Links }
 
-func (i Identity) level() Level {
+func (i Identity) level() page.Level {
 	switch {
 	case !i.NeedsPrefix() && !i.NeedsLinks():
-		return Good
+		return page.Good
 	case i.Before > 0:
-		return Warn
+		return page.Warn
 	}
-	return Info
+	return page.Info
 }
 
 // Title names the problem; it is empty if there is no problem.
@@ -241,9 +257,9 @@ func (i Identity) Title() string {
 	case i.Both == 0:
 		return ""
 	case i.Before > 0:
-		return plural(i.Before, "record is", "records are") + " from before login"
+		return page.Plural(i.Before, "record is", "records are") + " from before login"
 	}
-	return plural(i.Both, "event names", "events name") + " a person and the id used before login"
+	return page.Plural(i.Both, "event names", "events name") + " a person and the id used before login"
 }
 
 // Text is the advice: the flags that are missing.
@@ -254,7 +270,7 @@ func (i Identity) Text() string {
 		}
 		return "--links joins the two first."
 	}
-	both := plural(i.Both, "other record names", "other records name") + " both, by which the two are joined"
+	both := page.Plural(i.Both, "other record names", "other records name") + " both, by which the two are joined"
 	flags := map[[2]bool]string{{true, true}: "--device-prefix --links", {true, false}: "--device-prefix", {false, true}: "--links"}
 	if missing := flags[[2]bool{i.NeedsPrefix(), i.NeedsLinks()}]; missing != "" {
 		return "Add " + missing + ", or each person appears twice: as a device, and as a user. " + both + "."

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -121,9 +123,9 @@ func TestLabelsDoNotTouch(t *testing.T) {
 
 func TestWords(t *testing.T) {
 	assert.Equal(t, []string{"0", "999", "1,000", "−12,345", "9,223,372,036,854,775,807"},
-		[]string{Count(int64(0)), Count(int64(999)), Count(int64(1000)), Count(int64(-12345)), Count(int64(math.MaxInt64))})
+		[]string{page.Count(int64(0)), page.Count(int64(999)), page.Count(int64(1000)), page.Count(int64(-12345)), page.Count(int64(math.MaxInt64))})
 	assert.Equal(t, []string{"0 %", "< 0.1 %", "5.0 %", "33.3 %", "> 99.9 %", "100 %", "0 %"},
-		[]string{Share(0, 10), Share(1, 100_000), Share(5, 100), Share(1, 3), Share(99_999, 100_000), Share(7, 7), Share(0, 0)})
+		[]string{page.Share(0, 10), page.Share(1, 100_000), page.Share(5, 100), page.Share(1, 3), page.Share(99_999, 100_000), page.Share(7, 7), page.Share(0, 0)})
 	assert.Equal(t, []string{"less than a minute", "3 min", "2 h 30 min", "4 days 4 h"},
 		[]string{Duration(0.001), Duration(0.05), Duration(2.5), Duration(100)})
 	assert.Equal(t, []int64{0, 7, 99, 100, 1700, 1800, 9_900_000}, []int64{Rounded(0), Rounded(7), Rounded(99), Rounded(104), Rounded(1749), Rounded(1751), Rounded(9_949_999)})

@@ -5,8 +5,10 @@ import (
 	"fmt"
 	"strings"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
@@ -29,6 +31,8 @@ var skips = map[string]string{
 	segment.SkipNoTime:         "have no time (no timestamp, originalTimestamp or sentAt)",
 	segment.SkipGroup:          "are group calls: to import them, give --group-type in an import with a --state of its own",
 	formats.SkipSharedDevice:   "are ids of a device with two users, which are not joined: it would make one person of them",
+	formats.SkipUserDevice:     "are ids of a device that are also the id of a user, who is another person: they are not joined",
+	formats.SkipMerge:          "are aliases, which the links replace",
 	SkipUntil:                  "are at or after --until",
 }
 
@@ -95,7 +99,7 @@ func WarningText(w hogapi.Warning, n int64) string {
 	}
 	meaning := meanings[w]
 	if meaning == "" {
-		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), plural(n, "event", "events"))
+		return fmt.Sprintf("PostHog says %q of %s.", term.Cut(term.Line(string(w)), 50), page.Plural(n, "event", "events"))
 	}
 	text := Predicate(n, cmp.Or(warnedThings[w], "event"), meaning)
 	if strings.HasSuffix(text, "?") {
@@ -118,7 +122,7 @@ var ofTheRun = map[hogapi.Warning]string{
 // plural.
 func Predicate(n int64, thing, predicate string) string {
 	if n != 1 {
-		return plural(n, thing, thing+"s") + " " + predicate
+		return page.Plural(n, thing, thing+"s") + " " + predicate
 	}
 	verb, rest, _ := strings.Cut(predicate, " ")
 	switch verb {

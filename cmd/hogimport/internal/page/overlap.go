@@ -6,12 +6,14 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi/formats"
 )
 
 // overlap shows the events that the project already has on the days of the files.
 type overlap struct {
-	Level       Level
+	Level       page.Level
 	Title, Text string
 	Unit        string // "day", "month" or ""
 	Rows        []heldRow
@@ -29,14 +31,14 @@ func (c Check) overlap() *overlap {
 	r := c.Report
 	switch {
 	case c.Unasked != "":
-		return &overlap{Level: Info, Title: "The project could not be asked", Text: Shown(c.Unasked)}
+		return &overlap{Level: page.Info, Title: "The project could not be asked", Text: page.Shown(c.Unasked)}
 	case c.Project == "":
 		return &overlap{
-			Level: Info, Title: "The project was not asked",
+			Level: page.Info, Title: "The project was not asked",
 			Text: "Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID to compare these days with the events that the project already has.",
 		}
 	}
-	o := &overlap{Level: Good, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
+	o := &overlap{Level: page.Good, Title: "The project has no events in these days", Text: "Nothing can be there twice."}
 	for _, d := range r.Held {
 		own := min(c.Own[d.Day], d.Project)
 		o.Own, o.Project = o.Own+own, o.Project+d.Project-own
@@ -45,9 +47,9 @@ func (c Check) overlap() *overlap {
 		return o
 	}
 	common := o.rows(r, c.Own)
-	both := plural(common, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
+	both := page.Plural(common, cmp.Or(o.Unit, "period"), cmp.Or(o.Unit, "period")+"s")
 	if o.Project == 0 {
-		o.Level, o.Title = Info, "The project has "+plural(o.Own, "event", "events")+" in these days, all of this import"
+		o.Level, o.Title = page.Info, "The project has "+page.Plural(o.Own, "event", "events")+" in these days, all of this import"
 		o.Text = "They are of " + c.ownText(o.Own) + "."
 		return o
 	}
@@ -56,11 +58,11 @@ func (c Check) overlap() *overlap {
 		other = "other "
 	}
 	if common == 0 {
-		o.Level, o.Title = Info, "The project has "+plural(o.Project, "event", "events")+" of others between these days"
+		o.Level, o.Title = page.Info, "The project has "+page.Plural(o.Project, "event", "events")+" of others between these days"
 		o.Text = "None is of a " + cmp.Or(o.Unit, "period") + " of which the files have events, so nothing can be there twice."
 		return o
 	}
-	o.Level, o.Title = Warn, "The project already has "+plural(o.Project, other+"event", other+"events")+" in these days"
+	o.Level, o.Title = page.Warn, "The project already has "+page.Plural(o.Project, other+"event", other+"events")+" in these days"
 	o.Text = "In " + both + " both the project and the files have events: of a live SDK that ran in parallel, or of an earlier import. " +
 		"Events of an earlier import with the same ID are stored once; all others are added."
 	if r.CutFrom != "" {
@@ -68,7 +70,7 @@ func (c Check) overlap() *overlap {
 			"import only what is before that day: --until " + r.CutFrom + "."
 	}
 	if o.Own > 0 {
-		o.Text += " " + plural(o.Own, "more is", "more are") + " of this import: they are of " + c.ownText(o.Own) + "."
+		o.Text += " " + page.Plural(o.Own, "more is", "more are") + " of this import: they are of " + c.ownText(o.Own) + "."
 	}
 	return o
 }
@@ -78,7 +80,7 @@ func (c Check) ownText(own int64) string {
 	var list []string
 	for _, b := range c.Begun {
 		own -= b.Acknowledged
-		text := Shown(b.Folder)
+		text := page.Shown(b.Folder)
 		switch {
 		case b.IsVerified:
 			text += ", which is verified"

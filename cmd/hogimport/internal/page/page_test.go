@@ -10,6 +10,10 @@ import (
 	"testing"
 	"time"
 
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -34,12 +38,22 @@ var hostile = []string{
 func badCheck() page.Check {
 	c := page.Check{
 		Problem: hostile[0], Files: hostile, Limit: hostile[1], Project: hostile[2], At: at, Version: hostile[3], Zone: &mixpanel.ZoneTest{},
-		Next: []page.Step{{Text: hostile[0], Command: hostile[4]}},
+		Next: []shell.Step{{Text: hostile[0], Command: hostile[4]}},
 	}
 	r := &c.Report
 	r.Read, r.Good, r.Rejected, r.Skipped = 100, 50, 30, 20
 	r.Oldest, r.Newest, r.OldestLocal, r.NewestLocal, r.Zone, r.Format = at, at, at, at, hostile[0], hostile[1]
 	r.Reasons, r.Skips, r.Warnings = map[hogapi.Reason]hogapi.CheckFinding{}, map[string]int64{}, map[hogapi.Warning]hogapi.CheckFinding{}
+	web := &formats.WebReport{Events: 10, InSession: 5, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 3}}, Types: map[string]formats.PropertyTypes{}}
+	web.Total = formats.WebMonth{Sessions: 5, Channels: map[string]int64{}, Countries: map[string]int64{}, Entries: map[string]int64{}}
+	for i, text := range hostile {
+		web.Total.Channels[text], web.Total.Countries[text], web.Total.Entries[text] = 1, 1, 1
+		web.Types[text] = formats.PropertyTypes{Numbers: 9, Texts: 1}
+		web.Busy = append(web.Busy, formats.BusyID{DistinctID: text, Events: 6000})
+		web.Months = append(web.Months, formats.WebMonth{Month: fmt.Sprintf("2024-%02d", i%12+1), Sessions: 5, Views: 1000})
+		c.Exports = append(c.Exports, page.Export{Name: text, Destination: text})
+	}
+	r.Web, c.ExportsHint = web, hostile[0]
 	r.Kept, r.IDs, r.UUIDs = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for i, text := range hostile {
 		n := int64(i + 1)
@@ -121,26 +135,40 @@ func good() page.Check {
 func TestWhatAPageSaysFirst(t *testing.T) {
 	for name, c := range map[string]struct {
 		change func(*page.Check)
-		level  page.Level
+		level  pages.Level
 		title  string
 		says   string // in the findings
 	}{
-		"all is right": {func(*page.Check) {}, page.Good, "Ready to import", "Nothing is there for 2023-02 and 12 more months: is a file missing?"},
-		"a problem":    {func(c *page.Check) { c.Problem = "too many" }, page.Bad, "Not ready to import", "too many"},
-		"rejects":      {func(c *page.Check) { c.Report.Rejected = 5 }, page.Warn, "Ready, with 1 warning", "5 events would be rejected"},
-		"nothing":      {func(c *page.Check) { c.Report = formats.CheckReport{} }, page.Bad, "There is nothing to import", ""},
-		"nothing good": {func(c *page.Check) { c.Report.Good, c.Report.Rejected = 0, 3 }, page.Bad, "No event can be imported", ""},
+		"all is right": {func(*page.Check) {}, pages.Good, "Ready to import", "Nothing is there for 2023-02 and 12 more months: is a file missing?"},
+		"a problem":    {func(c *page.Check) { c.Problem = "too many" }, pages.Bad, "Not ready to import", "too many"},
+		"rejects":      {func(c *page.Check) { c.Report.Rejected = 5 }, pages.Warn, "Ready, with 1 warning", "5 events would be rejected"},
+		"nothing":      {func(c *page.Check) { c.Report = formats.CheckReport{} }, pages.Bad, "There is nothing to import", ""},
+		"nothing good": {func(c *page.Check) { c.Report.Good, c.Report.Rejected = 0, 3 }, pages.Bad, "No event can be imported", ""},
 		"overlap": {func(c *page.Check) {
 			c.Project, c.Report.Held, c.Report.CutFrom = "1", []formats.HeldDay{{Day: "2024-03-01", Project: 3, Files: 7}}, "2024-03-01"
-		}, page.Warn, "Ready, with 1 warning", "--until 2024-03-01"},
+		}, pages.Warn, "Ready, with 1 warning", "--until 2024-03-01"},
 		"no common day": {func(c *page.Check) {
 			c.Project, c.Report.Held = "1", []formats.HeldDay{{Day: "2024-02-20", Project: 3}}
-		}, page.Good, "Ready to import", "The project has 3 events of others between these days"},
-		"no overlap": {func(c *page.Check) { c.Project = "1" }, page.Good, "Ready to import", ""},
+		}, pages.Good, "Ready to import", "The project has 3 events of others between these days"},
+		"a project in use": {func(c *page.Check) { c.Project, c.Later = "1", 3 }, pages.Good, "Ready to import", "With --leave-persons, today's persons stay"},
+		"persons left":     {func(c *page.Check) { c.Project, c.Later, c.Leaves = "1", 3, true }, pages.Good, "Ready to import", ""},
+		"no overlap":       {func(c *page.Check) { c.Project = "1" }, pages.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
 			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
-		}, page.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
-		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, page.Warn, "Ready, with 1 warning", "The time zone could not be tested"},
+		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
+		"ids outside": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
+		}, pages.Warn, "Ready, with 1 warning", "1 with an id that is not a UUID of version 7, which are in no session; 2 24 hours or more after"},
+		"hidden sessions": {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Hidden: 2} }, pages.Warn, "Ready, with 1 warning", "2 sessions will not be found"},
+		"busy ids": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Busy: []formats.BusyID{{DistinctID: "all", Events: 7000}}}
+		}, pages.Warn, "Ready, with 1 warning", "The busiest is all with 7,000 events"},
+		"types": {func(c *page.Check) {
+			c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Types: map[string]formats.PropertyTypes{"revenue": {Numbers: 9, Texts: 1}, "plan": {Texts: 1, Nulls: 3}}}
+		}, pages.Good, "Ready to import", "revenue: 90.0 % number, 10.0 % text. PostHog gives"},
+		"young":           {func(c *page.Check) { c.Report.Web = &formats.WebReport{Events: 5, InSession: 5, Young: 1} }, pages.Good, "Ready to import", "1 event is less than 48 hours old"},
+		"exports":         {func(c *page.Check) { c.Exports = []page.Export{{Name: "daily", Destination: "S3", Interval: "day"}} }, pages.Warn, "Ready, with 1 warning", "1 running batch export sends this history too"},
+		"no server times": {func(c *page.Check) { c.Zone = &mixpanel.ZoneTest{} }, pages.Warn, "Ready, with 1 warning", "The time zone could not be tested"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			check := good()
@@ -153,26 +181,47 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 				all = append(all, f.Title, f.Text)
 			}
 			assert.Contains(t, strings.Join(all, "\n"), c.says)
+			assert.Equal(t, name == "a project in use" || name == "overlap" || name == "no common day", strings.Contains(strings.Join(all, "\n"), "--leave-persons"))
 			require.NotEmpty(t, html(t, check))
 		})
 	}
 }
 
+// The page shows the months of web analytics as a chart and a table, and the sessions by channel.
+func TestWebAnalyticsOnThePage(t *testing.T) {
+	check := good()
+	check.Report.Web = &formats.WebReport{Events: 20, InSession: 19, Months: []formats.WebMonth{
+		{Month: "2024-01", Visitors: 3, Views: 1500, Sessions: 4, Bounces: 1, AverageSeconds: 75.4}, {Month: "2024-03", Visitors: 1, Views: 2, Sessions: 1},
+	}, Total: formats.WebMonth{Sessions: 5, Channels: map[string]int64{"Organic Search": 4, "Direct": 1}, Countries: map[string]int64{"DE": 5}, Entries: map[string]int64{"/pricing": 5}}}
+	text := html(t, check)
+	for _, want := range []string{
+		"95.0 % of the events are in a session", "2024-01 · views: 1,500", "2024-02 · sessions: 0", "2024-03 · visitors: 1", "1 min 15 s", "25.0 %", "Organic Search", "80.0 %", "/pricing", "DE",
+	} {
+		assert.Contains(t, text, want)
+	}
+	assert.Contains(t, text, `d="M166.7 0.0L500.0 1000.0L833.3 998.7"`, "the line of views")
+	check.Report.Web = &formats.WebReport{Events: 20}
+	assert.Contains(t, html(t, check), "Insights and funnels do not need it.")
+	assert.NotContains(t, html(t, check), "Sessions by channel")
+	check.Report.Web = nil
+	assert.NotContains(t, html(t, check), "web analytics")
+}
+
 func TestWhatAVerificationSaysFirst(t *testing.T) {
 	for state, c := range map[hogapi.VerificationState]struct {
-		level page.Level
+		level pages.Level
 		title string
 	}{
-		hogapi.VerificationComplete:            {page.Good, "Complete: all 1,000 events are in the project"},
-		hogapi.VerificationCompleteByCounts:    {page.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
-		hogapi.VerificationUnfinished:          {page.Warn, "Nothing is missing so far, but the import is not finished"},
-		hogapi.VerificationCompleteUnconfirmed: {page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
-		hogapi.VerificationInProgress:          {page.Info, "Still arriving: 10 events are not there yet"},
-		hogapi.VerificationUnknown:             {page.Info, "It is not known yet whether all events have arrived"},
-		hogapi.VerificationMoved:               {page.Warn, "3 events are under another day or name"},
-		hogapi.VerificationTooMany:             {page.Bad, "4 events are there that were not sent"},
-		hogapi.VerificationMissing:             {page.Bad, "1 event is missing"},
-		"a state of tomorrow":                  {page.Info, "It is not known yet whether all events have arrived"},
+		hogapi.VerificationComplete:            {pages.Good, "Complete: all 1,000 events are in the project"},
+		hogapi.VerificationCompleteByCounts:    {pages.Warn, "As many events are there as were sent: 990. It is not proved that they are the same ones"},
+		hogapi.VerificationUnfinished:          {pages.Warn, "Nothing is missing so far, but the import is not finished"},
+		hogapi.VerificationCompleteUnconfirmed: {pages.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled"},
+		hogapi.VerificationInProgress:          {pages.Info, "Still arriving: 10 events are not there yet"},
+		hogapi.VerificationUnknown:             {pages.Info, "It is not known yet whether all events have arrived"},
+		hogapi.VerificationMoved:               {pages.Warn, "3 events are under another day or name"},
+		hogapi.VerificationTooMany:             {pages.Bad, "4 events are there that were not sent"},
+		hogapi.VerificationMissing:             {pages.Bad, "1 event is missing"},
+		"a state of tomorrow":                  {pages.Info, "It is not known yet whether all events have arrived"},
 	} {
 		v := &hogapi.Verification{State: state, Acknowledged: 1000, Seen: 990, MissingEvents: 1, MovedEvents: 3, ForeignEvents: 4}
 		p := page.Verify{Verification: v}

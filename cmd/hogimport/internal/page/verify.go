@@ -9,6 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+
 	"github.com/hogapi/hogapi"
 )
 
@@ -19,7 +23,7 @@ type Verify struct {
 	Project      string
 	At           time.Time
 	Version      string
-	Next         []Step
+	Next         []shell.Step
 
 	// Of an import with --links: the $identify events that join ids are counted like events of the
 	// files.
@@ -29,11 +33,11 @@ type Verify struct {
 }
 
 // Write writes the page.
-func (p Verify) Write(w io.Writer) error { return write(w, "verify.html", p.view()) }
+func (p Verify) Write(w io.Writer) error { return page.Write(w, templates, "verify.html", p.view()) }
 
 type verifyView struct {
 	Verify
-	frame
+	page.Frame
 
 	Chart    *chart
 	Periods  []*period
@@ -85,7 +89,8 @@ func (p Verify) view() verifyView {
 		v.Missing = append(v.Missing, id.String())
 	}
 	v.MissMore = p.Verification.MissingEvents - int64(len(v.Missing))
-	v.frame = frame{Kind: "Verification", Subject: "import " + Shown(p.Verification.ID), Facts: p.facts(), Findings: p.findings()}
+	v.Frame = frame("Verification", "import "+page.Shown(p.Verification.ID))
+	v.Facts, v.Findings = p.facts(), p.findings()
 	return v
 }
 
@@ -113,7 +118,7 @@ func (v *verifyView) tabulate() {
 	if v.Chart == nil {
 		return
 	}
-	v.Unit = Sentence(v.Chart.Unit)
+	v.Unit = page.Sentence(v.Chart.Unit)
 	for _, b := range v.Chart.Bars {
 		row := &period{Name: b.Period, Sent: b.Total}
 		for _, part := range b.Parts {
@@ -185,59 +190,45 @@ func Why(reason string) string {
 }
 
 // LevelOf returns the level, and so the color, of a cell's state.
-func (verifyView) LevelOf(s hogapi.VerificationState) Level {
+func (verifyView) LevelOf(s hogapi.VerificationState) page.Level {
 	return Verify{Verification: &hogapi.Verification{State: s}}.Verdict().Level
 }
 
 // Verdict returns the first line of the page.
-func (p Verify) Verdict() Verdict {
+func (p Verify) Verdict() page.Verdict {
 	v := p.Verification
 	once := p.Once()
 	lacking := max(0, v.Acknowledged-v.Seen-once)
 	switch v.State {
 	case hogapi.VerificationComplete:
 		if once > 0 {
-			return Verdict{
-				Good, "Complete: " + plural(v.Acknowledged-once, "different event", "different events") + p.split(v.Acknowledged-once),
-				fmt.Sprintf("%s of the %s sent %s the uuid of another one and %s stored once.", Count(once), Count(v.Acknowledged), verb(once, "has", "have"), verb(once, "is", "are")),
-			}
+			return page.NewVerdict(page.Good, "Complete: "+page.Plural(v.Acknowledged-once, "different event", "different events")+p.split(v.Acknowledged-once),
+				fmt.Sprintf("%s of the %s sent %s the uuid of another one and %s stored once.", page.Count(once), page.Count(v.Acknowledged), verb(once, "has", "have"), verb(once, "is", "are")))
 		}
-		return Verdict{Good, "Complete: all " + Count(v.Acknowledged) + " events are in the project" + p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent."}
+		return page.NewVerdict(page.Good, "Complete: all "+page.Count(v.Acknowledged)+" events are in the project"+p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent.")
 	case hogapi.VerificationCompleteByCounts:
-		return Verdict{
-			Warn, "As many events are there as were sent: " + Count(v.Seen) + ". It is not proved that they are the same ones",
-			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.",
-		}
+		return page.NewVerdict(page.Warn, "As many events are there as were sent: "+page.Count(v.Seen)+". It is not proved that they are the same ones",
+			"The import was run by an older release, or the server does not sum up uuids. Verify with the source files, to compare their uuids.")
 	case hogapi.VerificationUnfinished:
-		return Verdict{Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again."}
+		return page.NewVerdict(page.Warn, "Nothing is missing so far, but the import is not finished", "Run the import to its end, then verify again.")
 	case hogapi.VerificationCompleteUnconfirmed:
-		return Verdict{
-			Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
-			plural(v.Unconfirmed, "event was", "events were") + " sent without a clear answer. Verify with the source files and a day later to learn which of them are there.",
-		}
+		return page.NewVerdict(page.Warn, "All acknowledged events have arrived; unconfirmed ones are not settled",
+			page.Plural(v.Unconfirmed, "event was", "events were")+" sent without a clear answer. Verify with the source files and a day later to learn which of them are there.")
 	case hogapi.VerificationInProgress:
-		return Verdict{
-			Info, "Still arriving: " + plural(lacking, "event is", "events are") + " not there yet",
-			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.",
-		}
+		return page.NewVerdict(page.Info, "Still arriving: "+page.Plural(lacking, "event is", "events are")+" not there yet",
+			"Historical events can take minutes to hours to appear. Nothing is lost so far. Verify again later.")
 	case hogapi.VerificationMoved:
-		return Verdict{
-			Warn, plural(v.MovedEvents, "event is", "events are") + " under another day or name",
-			"They have arrived, but not as they were sent: look for a transformation in the project, or for times that PostHog changed.",
-		}
+		return page.NewVerdict(page.Warn, page.Plural(v.MovedEvents, "event is", "events are")+" under another day or name",
+			"They have arrived, but not as they were sent: look for a transformation in the project, or for times that PostHog changed.")
 	case hogapi.VerificationTooMany:
-		return Verdict{
-			Bad, plural(v.ForeignEvents, "event is", "events are") + " there that were not sent",
-			"Was the import's ID used for other data too, or is the receipt of an earlier run?",
-		}
+		return page.NewVerdict(page.Bad, page.Plural(v.ForeignEvents, "event is", "events are")+" there that were not sent",
+			"Was the import's ID used for other data too, or is the receipt of an earlier run?")
 	case hogapi.VerificationMissing:
-		return Verdict{
-			Bad, plural(v.MissingEvents, "event is", "events are") + " missing",
-			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.",
-		}
+		return page.NewVerdict(page.Bad, page.Plural(v.MissingEvents, "event is", "events are")+" missing",
+			"PostHog acknowledged them and does not show them. Look for the cause below, then send exactly these again.")
 	case hogapi.VerificationUnknown:
 	}
-	return Verdict{Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing."}
+	return page.NewVerdict(page.Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing.")
 }
 
 // split says how many events are links, if it is known.
@@ -245,23 +236,23 @@ func (p Verify) split(all int64) string {
 	if p.Links == 0 {
 		return ""
 	}
-	return ", " + Count(all-p.Links) + " of the files and " + linksOfPersons(p.Links)
+	return ", " + page.Count(all-p.Links) + " of the files and " + linksOfPersons(p.Links)
 }
 
-func linksOfPersons(n int64) string { return plural(n, "link", "links") + " of persons" }
+func linksOfPersons(n int64) string { return page.Plural(n, "link", "links") + " of persons" }
 
 // ReadText says how much was read.
 func (v verifyView) ReadText() string {
 	if v.LinksRead == 0 {
-		return Count(v.Receipt.Read)
+		return page.Count(v.Receipt.Read)
 	}
-	return Count(v.Receipt.Read) + ": " + plural(v.Receipt.Read-v.LinksRead, "record", "records") + " and " + linksOfPersons(v.LinksRead)
+	return page.Count(v.Receipt.Read) + ": " + page.Plural(v.Receipt.Read-v.LinksRead, "record", "records") + " and " + linksOfPersons(v.LinksRead)
 }
 
 // LinkNote explains how links are counted.
-func (p Verify) LinkNote() (note Finding, isNeeded bool) {
-	return Finding{
-		Level: Info, Title: "Links of persons are counted too",
+func (p Verify) LinkNote() (note page.Finding, isNeeded bool) {
+	return page.Finding{
+		Level: page.Info, Title: "Links of persons are counted too",
 		Text: "They are $identify events, and in the counts of their days. That they are found proves that the project has these events; " +
 			"PostHog joins the persons while it processes them, so look at one such person there.",
 	}, p.HasLinks
@@ -274,9 +265,9 @@ func (p Verify) copiesText(surplus int64) string {
 	text := "They come from "
 	switch once := p.Once(); {
 	case once > 0 && surplus > once:
-		text += plural(once, "event", "events") + " that the files have twice, and from " + again + "."
+		text += page.Plural(once, "event", "events") + " that the files have twice, and from " + again + "."
 	case once > 0: // some may be merged
-		text += plural(once, "event", "events") + " that the files have twice, or from " + again + "."
+		text += page.Plural(once, "event", "events") + " that the files have twice, or from " + again + "."
 	case p.Verification.Complete():
 		text += again + "."
 	default:
@@ -285,60 +276,60 @@ func (p Verify) copiesText(surplus int64) string {
 	return text + merged
 }
 
-func (p Verify) facts() []fact {
+func (p Verify) facts() []page.Fact {
 	v := p.Verification
-	missing := fact{Name: "Missing", Value: Count(v.MissingEvents), Level: Good}
+	missing := page.Fact{Name: "Missing", Value: page.Count(v.MissingEvents), Level: page.Good}
 	if v.MissingEvents > 0 {
-		missing.Note, missing.Level = "can no longer arrive", Bad
+		missing.Note, missing.Level = "can no longer arrive", page.Bad
 	}
-	found := fact{Name: "Found", Value: Count(v.Seen), Note: Share(min(v.Seen, v.Acknowledged), v.Acknowledged) + " of the sent events"}
+	found := page.Fact{Name: "Found", Value: page.Count(v.Seen), Note: page.Share(min(v.Seen, v.Acknowledged), v.Acknowledged) + " of the sent events"}
 	if v.Copies > v.Seen {
-		found.Note = "stored in " + Count(v.Copies) + " copies"
+		found.Note = "stored in " + page.Count(v.Copies) + " copies"
 	}
-	list := []fact{{Name: "Sent", Value: Count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
+	list := []page.Fact{{Name: "Sent", Value: page.Count(v.Acknowledged), Note: "acknowledged by PostHog"}, found, missing}
 	once := p.Once()
 	if once > 0 {
-		list = append(list, fact{Name: "Stored once", Value: Count(once), Note: "uuid of another event"})
+		list = append(list, page.Fact{Name: "Stored once", Value: page.Count(once), Note: "uuid of another event"})
 	}
 	if late := v.Acknowledged - v.Seen - once - v.MissingEvents; late > 0 {
-		list = append(list, fact{Name: "Not there yet", Value: Count(late), Note: "and not called missing"})
+		list = append(list, page.Fact{Name: "Not there yet", Value: page.Count(late), Note: "and not called missing"})
 	}
 	if v.Unconfirmed > 0 {
-		list = append(list, fact{Name: "Unconfirmed", Value: Count(v.Unconfirmed), Note: "sent without a clear answer", Level: Warn})
+		list = append(list, page.Fact{Name: "Unconfirmed", Value: page.Count(v.Unconfirmed), Note: "sent without a clear answer", Level: page.Warn})
 	}
 	if v.MovedEvents > 0 {
-		list = append(list, fact{Name: "Moved", Value: Count(v.MovedEvents), Note: "under another day or name", Level: Warn})
+		list = append(list, page.Fact{Name: "Moved", Value: page.Count(v.MovedEvents), Note: "under another day or name", Level: page.Warn})
 	}
 	if v.ForeignEvents > 0 {
-		list = append(list, fact{Name: "Too many", Value: Count(v.ForeignEvents), Note: "not of this import", Level: Bad})
+		list = append(list, page.Fact{Name: "Too many", Value: page.Count(v.ForeignEvents), Note: "not of this import", Level: page.Bad})
 	}
 	if p.Receipt.Rejected > 0 {
-		list = append(list, fact{Name: "Rejected", Value: Count(p.Receipt.Rejected), Note: "never sent: see the reject file", Level: Warn})
+		list = append(list, page.Fact{Name: "Rejected", Value: page.Count(p.Receipt.Rejected), Note: "never sent: see the reject file", Level: page.Warn})
 	}
-	return append(list, fact{Name: "Checks", Value: Count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
+	return append(list, page.Fact{Name: "Checks", Value: page.Count(v.Looks), Note: "the last one at " + v.CheckedAt.UTC().Format("15:04 UTC")})
 }
 
-func (p Verify) findings() (list []Finding) {
+func (p Verify) findings() (list []page.Finding) {
 	v := p.Verification
 	for _, w := range v.Warnings {
-		list = append(list, Finding{
-			Level: Warn, Title: "PostHog warns: " + Shown(w.Type),
-			Text: fmt.Sprintf("%s, the last one at %s.", plural(w.Count, "time", "times"), moment(w.LastSeen)),
+		list = append(list, page.Finding{
+			Level: page.Warn, Title: "PostHog warns: " + page.Shown(w.Type),
+			Text: fmt.Sprintf("%s, the last one at %s.", page.Plural(w.Count, "time", "times"), page.Moment(w.LastSeen)),
 		})
 	}
 	if len(v.Uncountable) > 0 {
 		var names []string
 		for _, name := range v.Uncountable {
-			names = append(names, Shown(name))
+			names = append(names, page.Shown(name))
 		}
-		list = append(list, Finding{
-			Level: Info, Title: "Some names cannot be counted",
+		list = append(list, page.Finding{
+			Level: page.Info, Title: "Some names cannot be counted",
 			Text: "PostHog keeps events of these names elsewhere or changes them, so counts can miss them: " + strings.Join(names, ", ") + ".",
 		})
 	}
 	if n := v.Copies - v.Seen; n > 0 {
-		list = append(list, Finding{
-			Level: Info, Title: plural(n, "surplus copy is", "surplus copies are") + " stored for now",
+		list = append(list, page.Finding{
+			Level: page.Info, Title: page.Plural(n, "surplus copy is", "surplus copies are") + " stored for now",
 			Text: p.copiesText(n),
 		})
 	}
@@ -346,7 +337,7 @@ func (p Verify) findings() (list []Finding) {
 		list = append(list, note)
 	}
 	for _, note := range v.Notes {
-		list = append(list, Finding{Level: Info, Title: Explained(note)})
+		list = append(list, page.Finding{Level: page.Info, Title: Explained(note)})
 	}
 	return list
 }

@@ -1,24 +1,16 @@
 package page
 
 import (
-	"bytes"
-	"encoding/json"
 	"fmt"
 	"regexp"
 	"strings"
 	"time"
-	"unicode"
-	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/cmd/internal/page"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/progress"
-	"github.com/hogapi/hogapi/cmd/hogimport/internal/term"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 )
-
-// Count returns a number with commas, and with a typographic minus.
-func Count[T int | int64](n T) string {
-	return strings.Replace(progress.Number(int64(n)), "-", "−", 1)
-}
 
 // Rounded returns an estimate with two significant digits.
 func Rounded(n int64) int64 {
@@ -29,27 +21,11 @@ func Rounded(n int64) int64 {
 	return (n + scale/2) / scale * scale
 }
 
-func plural(n int64, one, several string) string {
-	if n == 1 {
-		return "1 " + one
-	}
-	return Count(n) + " " + several
-}
-
 func verb(n int64, one, several string) string {
 	if n == 1 {
 		return one
 	}
 	return several
-}
-
-// Sentence returns a text with a capital letter.
-func Sentence(text string) string {
-	first, size := utf8.DecodeRuneInString(text)
-	if size == 0 {
-		return ""
-	}
-	return string(unicode.ToUpper(first)) + text[size:]
 }
 
 // libraryWords replaces words of the library.
@@ -68,7 +44,7 @@ var flagNames = strings.NewReplacer(
 	"ImportOptions.ID", "--import-id", "ImportOptions.Rate", "--rate",
 	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
 	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
-	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Header", "--header",
+	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Table", "--table", "Options.Event", "--table", "Options.Header", "--header",
 	"ImportOptions.", "", "hogapi: ", "",
 	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
 	", or set VerifyOptions.Dir, and verify again", ", and verify again", " with the same Dir", "", "VerifyOptions.Dir", "the state folder",
@@ -99,35 +75,11 @@ func Plain(text string) string {
 
 // Explained returns a text of the library as sentences for the reader of a page.
 func Explained(text string) string {
-	text = Sentence(libraryWords.Replace(Plain(Shown(text))))
+	text = page.Sentence(libraryWords.Replace(Plain(page.Shown(text))))
 	if text != "" && !strings.ContainsAny(text[len(text)-1:], ".?!…") {
 		text += "."
 	}
 	return text
-}
-
-// Share returns a part of a whole in percent.
-func Share(part, whole int64) string {
-	const percent = 100
-	switch p := percent * float64(part) / float64(max(whole, 1)); {
-	case part == 0:
-		return "0 %"
-	case p < 0.1:
-		return "< 0.1 %"
-	case part < whole && p > 99.9:
-		return "> 99.9 %"
-	case part == whole:
-		return "100 %"
-	default:
-		return fmt.Sprintf("%.1f %%", p)
-	}
-}
-
-func moment(t time.Time) string {
-	if t.IsZero() {
-		return "–"
-	}
-	return t.UTC().Format("2006-01-02 15:04:05 UTC")
 }
 
 // Duration returns a number of hours in words, to the minute.
@@ -137,34 +89,6 @@ func Duration(hours float64) string {
 		return "less than a minute"
 	}
 	return progress.Words(d)
-}
-
-const longest = 300 // runes of a text that is shown in a line
-
-// Shown returns a foreign text as a page shows it: in one line, with all characters visible, without keys, and
-// not too long. The template escapes it for HTML.
-func Shown[T ~string](s T) string {
-	text := term.Line(s)
-	if runes := []rune(text); len(runes) > longest {
-		text = string(runes[:longest]) + "…"
-	}
-	if text == "" {
-		return "(empty)"
-	}
-	return text
-}
-
-// pretty returns JSON with a line for each value; other texts stay as they are.
-func pretty(s string) string {
-	const most = 4000
-	var b bytes.Buffer
-	if json.Indent(&b, []byte(s), "", "  ") == nil {
-		s = b.String()
-	}
-	if runes := []rune(s); len(runes) > most {
-		s = string(runes[:most]) + "\n…"
-	}
-	return term.Clean(s)
 }
 
 // span returns the years, months or days in UTC between two times, in words.
@@ -177,7 +101,7 @@ func span(oldest, newest time.Time) string {
 	case days > 90:
 		return fmt.Sprintf("%.0f months", float64(days)/30.44)
 	}
-	return plural(days, "UTC day", "UTC days")
+	return page.Plural(days, "UTC day", "UTC days")
 }
 
 // Example returns the place of a reject and its text.
@@ -186,5 +110,5 @@ func Example[T ~string](reason T, e hogapi.CheckExample) string {
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
 		text = place + " " + text
 	}
-	return Shown(text)
+	return page.Shown(text)
 }

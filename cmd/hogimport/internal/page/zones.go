@@ -6,11 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hogapi/hogapi/cmd/internal/page"
+
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
 type zoneView struct {
-	Verdict
+	page.Verdict
 
 	Counts  string    // which events the offsets are about
 	Offsets []counted // the most frequent
@@ -21,7 +23,7 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 	if t == nil {
 		return nil
 	}
-	v := &zoneView{Counts: "Of the " + plural(t.Live, "live event", "live events") + " among " + plural(t.Records, "record", "records") +
+	v := &zoneView{Counts: "Of the " + page.Plural(t.Live, "live event", "live events") + " among " + page.Plural(t.Records, "record", "records") +
 		": those that reached Mixpanel within a minute, and were not imported there."}
 	for offset, n := range t.Offsets {
 		v.Offsets = append(v.Offsets, counted{Name: offsetName(offset), N: n, Of: t.Live, Width: percent(float64(n), int(max(t.Live, 1)))})
@@ -33,16 +35,16 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 		chosen = time.UTC
 	}
 	fits := t.Share(chosen)
-	fitting := Share(int64(fits*float64(t.Live)+0.5), t.Live) + " of the live events agree with the clock of Mixpanel's servers."
+	fitting := page.Share(int64(fits*float64(t.Live)+0.5), t.Live) + " of the live events agree with the clock of Mixpanel's servers."
 	switch {
 	case t.Live == 0:
-		v.Level, v.Title = Warn, "The time zone could not be tested"
+		v.Level, v.Title = page.Warn, "The time zone could not be tested"
 		v.Text = "No record has the time of Mixpanel's servers. Projects made before 2023 export local time: " +
 			"if this is one, give the zone of its settings with --zone, and compare one event whose time you know."
 	case fits > 0.5:
-		v.Level, v.Title, v.Text = Good, "The times fit "+chosen.String(), fitting
+		v.Level, v.Title, v.Text = page.Good, "The times fit "+chosen.String(), fitting
 	case t.IsLocal():
-		v.Level, v.Title = Bad, "The times are local, not UTC"
+		v.Level, v.Title = page.Bad, "The times are local, not UTC"
 		if chosen != time.UTC {
 			v.Title = "The times do not fit " + chosen.String()
 		}
@@ -53,14 +55,14 @@ func newZones(t *mixpanel.ZoneTest, chosen *time.Location) *zoneView {
 			v.Text += "Give the time zone of the Mixpanel project with --zone."
 		}
 	default:
-		v.Level, v.Title = Bad, "The times do not fit "+chosen.String()
+		v.Level, v.Title = page.Bad, "The times do not fit "+chosen.String()
 		v.Text = "Only " + fitting + " Give the time zone of the Mixpanel project with --zone, or none for UTC."
 	}
 	return v
 }
 
 // ZoneVerdict is the result of the zone test for the clocks of a zone.
-func ZoneVerdict(t *mixpanel.ZoneTest, chosen *time.Location) Verdict {
+func ZoneVerdict(t *mixpanel.ZoneTest, chosen *time.Location) page.Verdict {
 	return newZones(t, chosen).Verdict
 }
 

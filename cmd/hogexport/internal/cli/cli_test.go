@@ -1,0 +1,441 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// program runs hogexport against a fake, with a cache of its own.
+type program struct {
+	server *hogapitest.Server
+	env    map[string]string
+}
+
+func newProgram(t *testing.T, options ...hogapitest.Option) *program {
+	t.Helper()
+	server := hogapitest.New(append([]hogapitest.Option{hogapitest.WithPolls(1)}, options...)...)
+	t.Cleanup(server.Close)
+	return &program{server, map[string]string{
+		"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY": hogapitest.DefaultPersonalKey,
+		"HOGEXPORT_CACHE": t.TempDir(),
+	}}
+}
+
+// fast are the flags of commands that wait for the service.
+var fast = []string{"--every", "10ms"}
+
+type result struct {
+	code           int
+	stdout, stderr string
+}
+
+func (p *program) run(t *testing.T, args ...string) result {
+	t.Helper()
+	var out, err bytes.Buffer
+	code := Run(t.Context(), args, strings.NewReader(""), &out, &err, func(name string) string { return p.env[name] })
+	r := result{code, out.String(), err.String()}
+	for _, text := range []string{r.stdout, r.stderr} {
+		assert.NotContains(t, text, hogapitest.DefaultPersonalKey)
+	}
+	return r
+}
+
+// slow is run for commands that wait for the service, which the fake does not let wait.
+func (p *program) slow(t *testing.T, args ...string) result {
+	t.Helper()
+	return p.run(t, append(args, fast...)...)
+}
+
+// says is a test of parts of a text, in their order. Blanks and line breaks count as one blank.
+func says(t *testing.T, text string, parts ...string) {
+	t.Helper()
+	rest := strings.Join(strings.Fields(text), " ")
+	for _, part := range parts {
+		_, after, ok := strings.Cut(rest, part)
+		require.True(t, ok, "%q is not in, or not in this order: %s", part, text)
+		rest = after
+	}
+}
+
+// addExport adds an hourly export with two days of runs, except that outcome says so.
+func (p *program) addExport(name string, outcome func(hoursAgo int) (hogapitest.Outcome, bool)) uuid.UUID {
+	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
+	id := project.AddExport(hogapitest.Export{
+		Name: name, Created: now.Add(-48 * time.Hour), DestinationType: "BigQuery", Integration: 2,
+		Config: map[string]any{"dataset_id": "posthog", "table_id": "events"},
+	})
+	project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return outcome(int(now.Sub(end).Hours())) })
+	return id
+}
+
+func good(int) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, true }
+
+// broken has an outage of three hours, ten hours ago, and a failure five hours ago.
+func broken(hoursAgo int) (hogapitest.Outcome, bool) {
+	if hoursAgo == 5 {
+		return hogapitest.Outcome{Status: "Failed", Error: "SlowDown"}, true
+	}
+	return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+}
+
+func TestList(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	says(t, p.run(t, "list").stdout, "the project has no batch exports")
+	p.addExport("lake", good)
+	p.addExport("warehouse \x1b[31m", broken)
+	r := p.run(t, "list")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "EXPORT", "STATE", "EXPORTED UP TO", "FAILURES LEFT", `warehouse \u001b[31m BigQuery hour active`, "≤ 2", "lake BigQuery hour active", "≤ 3")
+
+	r = p.run(t, "list", "--gaps", "--since", "2d")
+	assert.Equal(t, 6, r.code)
+	says(t, r.stdout, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0")
+	says(t, r.stderr, "1 export with intervals that are not exported", "hogexport gaps EXPORT")
+	before := len(p.server.Calls())
+	assert.Equal(t, 6, p.run(t, "list", "--gaps", "--since", "2d").code)
+	assert.LessOrEqual(t, len(p.server.Calls())-before, 1+2*4, "from the cache")
+
+	var found []status
+	r = p.run(t, "list", "--json", "--gaps")
+	assert.Equal(t, 0, r.code, "a program reads the numbers")
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &found))
+	require.Len(t, found, 2)
+	assert.Equal(t, 4, *found[0].Uncovered)
+	assert.Equal(t, 1, found[0].Failures)
+}
+
+func TestGaps(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("warehouse", broken)
+	p.addExport("lake", good)
+	r := p.run(t, "gaps", "warehouse")
+	assert.Equal(t, 6, r.code)
+	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
+		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
+	says(t, r.stderr, "2 gaps not exported", "hogexport repair warehouse --plan plan.json")
+	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
+	r = p.run(t, "gaps", "lake")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "every interval is exported")
+	assert.Equal(t, 6, p.run(t, "gaps").code, "of all exports")
+
+	file := filepath.Join(t.TempDir(), "known")
+	day := func(d time.Duration) string { return time.Now().UTC().Add(d).Format(time.RFC3339) }
+	lines := fmt.Sprintf("# before the move\nwarehouse\t%s\t%s\tthe outage\n%s\t%s\t%s\tthe failure\n", day(-14*time.Hour), day(-9*time.Hour), id, day(-7*time.Hour), day(-4*time.Hour))
+	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
+	r = p.run(t, "gaps", "warehouse", "--accept", file)
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "known: the outage", "known: the failure", "every other interval is exported")
+	require.NoError(t, os.WriteFile(file, []byte("warehouse\tyesterday\ttoday\tx\n"), 0o600))
+	r = p.run(t, "gaps", "warehouse", "--accept", file)
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "line 1: want the export, two times and the reason")
+
+	var all []judged
+	r = p.run(t, "gaps", "warehouse", "--json")
+	assert.Equal(t, 6, r.code)
+	require.NoError(t, json.Unmarshal([]byte(r.stdout), &all))
+	assert.Len(t, all[0].Gaps(), 2)
+}
+
+// The page shows the calendar and the gaps. It replaces only an earlier page.
+func TestGapsPage(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse <b>", broken)
+	path := filepath.Join(t.TempDir(), "gaps.html")
+	for range 2 {
+		r := p.run(t, "gaps", "--report", path)
+		assert.Equal(t, 6, r.code, r.stderr)
+	}
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	says(t, string(text), "<title>Gaps: 4 intervals not exported – hogexport</title>", "warehouse &lt;b&gt;", `class="bad" title=`, "never scheduled", "hogexport repair EXPORT --plan plan.json")
+	assert.NotContains(t, string(text), "<script")
+	require.NoError(t, os.WriteFile(path, []byte("my notes"), 0o600))
+	assert.Equal(t, 2, p.run(t, "gaps", "--report", path).code)
+}
+
+// A gap of which nobody can tell is no gap that is known.
+func TestGapsThatNobodyCanTell(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "batch_export:read"))
+	id := p.addExport("warehouse", broken)
+	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "renamed" })
+	r := p.run(t, "gaps", "renamed")
+	says(t, r.stdout, "? cannot tell")
+	assert.Equal(t, 6, r.code, "the failure is known: %s", r.stdout)
+}
+
+func TestRepair(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", broken)
+	r := p.slow(t, "repair", "warehouse")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stdout, "2 steps: 2 planned")
+	says(t, r.stderr, "nobody can answer the question", "nothing was changed")
+	r = p.slow(t, "repair", "warehouse", "--yes")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "--yes without --max-rows")
+	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "3999")
+	assert.Equal(t, 3, r.code)
+	says(t, r.stderr, "the plan exports 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
+	assert.Empty(t, p.server.Calls("backfills.create"))
+
+	file := filepath.Join(t.TempDir(), "plan.json")
+	r = p.slow(t, "repair", "warehouse", "--plan", file)
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "2 planned", "Nothing was changed", "hogexport repair --apply")
+	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "an earlier plan is replaced")
+	other := filepath.Join(t.TempDir(), "notes.json")
+	require.NoError(t, os.WriteFile(other, []byte(`{"mine":true}`), 0o600))
+	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--plan", other).code)
+	assert.Equal(t, 2, p.slow(t, "repair", "--apply", other).code)
+	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--apply", file).code)
+
+	r = p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "4000")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "2 done or covered", "every interval is exported")
+	says(t, r.stderr, "repair: ")
+	assert.Len(t, p.server.Calls("backfills.create"), 2)
+	assert.Equal(t, 0, p.run(t, "gaps", "warehouse").code)
+	r = p.slow(t, "repair", "warehouse")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "nothing to repair")
+	assert.Equal(t, 0, p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "1").code, "it is done")
+	assert.Len(t, p.server.Calls("backfills.create"), 2)
+}
+
+// A repair that was interrupted continues with its plan, and begins nothing twice.
+func TestRepairContinues(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", broken)
+	ctx, interrupt := context.WithCancel(t.Context())
+	defer interrupt()
+	ended, said := make(chan int), bytes.Buffer{}
+	args := []string{"repair", "warehouse", "--yes", "--max-rows", "10000", "--every", "1h"}
+	go func() {
+		ended <- Run(ctx, args, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
+	}()
+	require.Eventually(t, func() bool { return len(p.server.Calls("backfills.create")) == 1 }, time.Minute, time.Millisecond)
+	interrupt()
+	assert.Equal(t, 4, <-ended)
+	says(t, said.String(), "interrupted", "continue with", "hogexport repair --apply")
+
+	r := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "10000")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stderr, "continue the repair that was planned at")
+	assert.Len(t, p.server.Calls("backfills.create"), 2)
+	assert.Equal(t, 0, p.run(t, "gaps", "warehouse").code)
+}
+
+func TestPullAndCreate(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("events to the warehouse", good)
+	p.addExport("Events/to the warehouse", good)
+	folder := filepath.Join(t.TempDir(), "exports")
+	r := p.run(t, "pull", folder)
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "2 exports written")
+	assert.Equal(t, 0, p.run(t, "pull", folder).code, "its own files are replaced")
+	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	require.NoError(t, err)
+	require.Len(t, files, 2)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	says(t, string(text), "interval: hour", "type: BigQuery", "integration: ", "table_id: events")
+
+	r = p.run(t, "create", "--from", files[0], "--yes")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "already, which create does not change", "--name NAME")
+	r = p.run(t, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "created ", ", paused: copy")
+	require.NoError(t, os.WriteFile(files[0], []byte("name: mine\nowner: me\n"), 0o600))
+	assert.Equal(t, 2, p.run(t, "pull", folder).code)
+	r = p.run(t, "create", "--from", files[0], "--yes")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "field owner not found")
+}
+
+// Credentials come from variables, and are in no output.
+func TestCreateWithCredentials(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t, hogapitest.WithEra(hogapitest.E1))
+	file := filepath.Join(t.TempDir(), "export.yaml")
+	require.NoError(t, os.WriteFile(file, []byte(`name: warehouse
+model: events
+interval: day
+destination:
+  type: Postgres
+  config: {host: db.example, port: 5432, user: posthog, database: events, schema: public, table_name: events}
+  credentials: {password: WAREHOUSE_PASSWORD}
+`), 0o600))
+	r := p.run(t, "create", "--from", file, "--yes")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "the variable WAREHOUSE_PASSWORD for destination.credentials.password is not set")
+	p.env["WAREHOUSE_PASSWORD"] = "s3cret-s3cret"
+	for _, args := range [][]string{{"create", "--from", file, "--yes", "--json"}, {"pull", t.TempDir()}, {"list", "--json"}} {
+		r = p.run(t, args...)
+		assert.Equal(t, 0, r.code, r.stderr)
+		assert.NotContains(t, r.stdout+r.stderr, "s3cret")
+	}
+}
+
+func TestDownload(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	folder := filepath.Join(t.TempDir(), "rows")
+	r := p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stdout, "2 files, ", "intervals without rows have no file")
+	before := len(p.server.Calls())
+	assert.Equal(t, 0, p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").code)
+	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
+	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"}} {
+		r := p.slow(t, append([]string{"download"}, args...)...)
+		assert.Equal(t, 2, r.code, "%q: %s", args, r.stderr)
+	}
+}
+
+// Each mistake has an exit code and an advice.
+func TestMistakes(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", good)
+	closed, err := net.Listen("tcp", "127.0.0.1:0")
+	require.NoError(t, err)
+	require.NoError(t, closed.Close())
+	for _, c := range []struct {
+		name, value string
+		args        []string
+		code        int
+		says        string
+	}{
+		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "", []string{"list"}, 2, "the personal API key is missing"},
+		{"POSTHOG_PROJECT_ID", "", []string{"list"}, 2, "the project's id is missing"},
+		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, "check --project-id"},
+		{"POSTHOG_HOST", "http://" + closed.Addr().String(), []string{"list"}, 1, "check --host, the network"},
+		{"POSTHOG_HOST", "", []string{"list"}, 2, "the project's host is missing"},
+		{"POSTHOG_HOST", "france", []string{"list"}, 2, "neither a region nor a URL"},
+		{"", "", []string{"gaps", "lake"}, 2, `the project has no batch export "lake"`},
+		{"", "", []string{"gaps", uuid.NewString()}, 5, "see hogexport list"},
+		{"", "", []string{"repair"}, 2, "want one export, not 0"},
+		{"", "", []string{"repair", "a", "b"}, 2, "want one export, not 2"},
+		{"", "", []string{"lst"}, 2, "did you mean list?"},
+		{"", "", []string{"list", "--gapz"}, 2, "did you mean --gaps?"},
+		{"", "", []string{"list", "phx_0123456789"}, 2, "a personal API key is among the arguments"},
+		{"", "", []string{"watch", "--every", "1s"}, 2, "is too short"},
+		{"", "", []string{"gaps", "--since", "soon"}, 2, "is not a time"},
+		{"", "", []string{"gaps", "--accept", "missing"}, 2, "no such file"},
+		{"", "", []string{"create", "--from", "missing"}, 2, "no such file"},
+		{"", "", []string{"create"}, 2, `"from" not set`},
+	} {
+		was := p.env[c.name]
+		p.env[c.name] = c.value
+		r := p.run(t, c.args...)
+		p.env[c.name] = was
+		assert.Equal(t, c.code, r.code, "%q: %s", c.args, r.stderr)
+		says(t, r.stderr, c.says)
+		assert.Empty(t, r.stdout, "%q", c.args)
+	}
+}
+
+// failing is a standard output without room.
+type failing struct{}
+
+func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
+
+func TestOutputWithoutRoom(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", good)
+	var said bytes.Buffer
+	code := Run(t.Context(), []string{"list"}, strings.NewReader(""), failing{}, &said, func(name string) string { return p.env[name] })
+	assert.Equal(t, 1, code)
+	says(t, said.String(), "the result cannot be written to the standard output")
+}
+
+// Ctrl-C ends a command with its own exit code.
+func TestInterrupted(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	var said bytes.Buffer
+	code := Run(ctx, []string{"list"}, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
+	assert.Equal(t, 4, code)
+	says(t, said.String(), "interrupted")
+}
+
+// The rows of a project are compared with the files of a folder: a missing one is named, and in the report.
+func TestReconcile(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("lake", good)
+	project, folder := p.server.Project(hogapitest.DefaultProject), t.TempDir()
+	begin := time.Now().UTC().Truncate(time.Hour).Add(-30 * time.Hour)
+	var files strings.Builder
+	for i := range 100 {
+		at := begin.Add(time.Duration(i) * time.Minute)
+		id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
+		project.AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: at, CreatedAt: at})
+		if i != 17 {
+			fmt.Fprintf(&files, `{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n", id, at.Format(time.RFC3339))
+		}
+	}
+	write := func(text string) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl"), []byte(text), 0o600))
+	}
+	write(files.String())
+	report := filepath.Join(t.TempDir(), "result")
+	r := p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
+	assert.Equal(t, 6, r.code, r.stderr)
+	says(t, r.stdout, "1 missing")
+	missing, err := os.ReadFile(filepath.Join(report, "missing.uuids"))
+	require.NoError(t, err)
+	assert.Equal(t, uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")).String(), strings.TrimSpace(string(missing)))
+	assert.FileExists(t, filepath.Join(report, "report.html"))
+
+	write(files.String() + fmt.Sprintf(`{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n",
+		uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")), begin.Add(17*time.Minute).Format(time.RFC3339)))
+	r = p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h")
+	assert.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
+	for _, c := range []struct {
+		to, says string
+		code     int
+	}{
+		{"", "set HOGEXPORT_TO", 2}, {"nowhere", "there is no such folder", 2}, {t.TempDir(), "it has no files", 2}, {"mysql://db/x", "are not known", 2},
+		{"postgres://reader:s3cret@127.0.0.1:1/x", "a password is among the arguments", 2},
+	} {
+		r := p.run(t, "reconcile", "lake", "--to", c.to)
+		assert.Equal(t, c.code, r.code, "%s: %s", c.to, r.stderr)
+		says(t, r.stderr, c.says)
+	}
+	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@127.0.0.1:1/x"
+	r = p.run(t, "reconcile", "lake")
+	assert.Equal(t, 5, r.code)
+	says(t, r.stderr, "the database does not answer")
+	assert.NotContains(t, r.stderr, "s3cret")
+}

@@ -1,0 +1,187 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"strconv"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/destination"
+)
+
+type create struct {
+	*app
+
+	from, name, integration string
+	yes                     bool
+}
+
+func newCreateCommand(a *app) *cobra.Command {
+	c := &create{app: a}
+	cmd := &cobra.Command{
+		Use: "create", Short: "Make a paused export of a YAML file", Args: cobra.NoArgs,
+		Long: `create makes a batch export of a file that hogexport pull has written, also in
+another project or region. The export is paused: look at it, then unpause it in
+PostHog. create never changes an export that is there.
+
+The file names an integration of the project, or for each secret the environment
+variable that has it:
+
+  destination:
+    type: Postgres
+    credentials:
+      password: WAREHOUSE_PASSWORD`,
+		Example: "  hogexport create --from exports/events-to-the-lake.yaml --project-id 2",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return c.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&c.from, "from", "", "the `FILE` with the export")
+	f.StringVar(&c.name, "name", "", "another `NAME` for the export")
+	f.StringVar(&c.integration, "integration", "", "the `INTEGRATION` of the project with the credentials, by name or number")
+	f.BoolVar(&c.yes, "yes", false, "do not ask")
+	_ = cmd.MarkFlagRequired("from") // there is such a flag
+	return cmd
+}
+
+func (c *create) run(ctx context.Context) error {
+	d, err := readDefinition(c.from)
+	if err != nil {
+		return err
+	}
+	if c.name != "" {
+		d.Name = c.name
+	}
+	if c.integration != "" {
+		d.Destination.Integration = c.integration
+	}
+	client, err := c.client()
+	if err != nil {
+		return err
+	}
+	request, err := c.request(ctx, client, d)
+	if err != nil {
+		return err
+	}
+	switch _, err := client.BatchExports.ByName(ctx, d.Name); {
+	case err == nil:
+		return shell.UsageError(fmt.Sprintf("the project has an export %q already, which create does not change", d.Name), "give --name NAME, or change the export in PostHog")
+	case !errors.Is(err, hogapi.ErrNotFound):
+		return err
+	}
+	if !c.yes {
+		if !c.CanAnswer() {
+			return shell.UsageError("nobody can answer the question whether to create the export", "give --yes; nothing was changed")
+		}
+		ok, err := c.Ask(ctx, fmt.Sprintf("Create the paused export %s (%s of %s to %s) in project %s?", term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.project()))
+		if err != nil {
+			return err
+		}
+		if !ok {
+			return &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
+		}
+	}
+	made, err := client.BatchExports.Create(ctx, request)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return json.NewEncoder(c.Out).Encode(made)
+	}
+	fmt.Fprintf(c.Out, "created %s, paused: %s\n", made.ID, term.Line(made.Name))
+	return nil
+}
+
+func readDefinition(path string) (d definition, err error) {
+	text, err := os.ReadFile(path)
+	if err != nil {
+		return d, shell.UsageError(fmt.Sprintf("%s: the file cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport pull has written")
+	}
+	decoder := yaml.NewDecoder(bytes.NewReader(text))
+	decoder.KnownFields(true)
+	if err := decoder.Decode(&d); err != nil {
+		return d, shell.UsageError(fmt.Sprintf("%s: %v", path, err), "give a file that hogexport pull has written")
+	}
+	if d.Name == "" || d.Interval == "" || d.Destination.Type == "" {
+		return d, shell.UsageError(path+": want name, interval and destination.type", "give a file that hogexport pull has written")
+	}
+	return d, nil
+}
+
+// request returns the request for an export, with its credentials.
+func (c *create) request(ctx context.Context, client *hogapi.Client, d definition) (r hogapi.BatchExportRequest, err error) {
+	r = hogapi.BatchExportRequest{
+		Name: d.Name, Model: hogapi.Model(d.Model), Interval: hogapi.Interval(d.Interval), Paused: true, HogQLQuery: d.HogQL,
+		Timezone: d.Timezone, OffsetDay: d.OffsetDay, OffsetHour: d.OffsetHour,
+	}
+	for _, bound := range []struct {
+		text string
+		to   *time.Time
+	}{{d.StartAt, &r.StartAt}, {d.EndAt, &r.EndAt}} {
+		if bound.text == "" {
+			continue
+		}
+		if *bound.to, err = time.Parse(time.RFC3339, bound.text); err != nil {
+			return r, shell.UsageError(fmt.Sprintf("%s: the time %q cannot be read", c.from, bound.text), "write it as 2026-11-01T00:00:00Z")
+		}
+	}
+	if d.Filters != nil {
+		if r.Filters, err = json.Marshal(d.Filters); err != nil {
+			return r, shell.UsageError(fmt.Sprintf("%s: filters: %v", c.from, err), "give a file that hogexport pull has written")
+		}
+	}
+	config := d.Destination.Config
+	if config == nil {
+		config = map[string]any{}
+	}
+	for key, variable := range d.Destination.Credentials {
+		value := c.Env(variable)
+		if value == "" {
+			return r, shell.UsageError(fmt.Sprintf("%s: the variable %s for destination.credentials.%s is not set", c.from, variable, key), "set it, or name another variable; or give --integration")
+		}
+		config[key] = value
+	}
+	raw, err := json.Marshal(config)
+	if err != nil {
+		return r, shell.UsageError(fmt.Sprintf("%s: destination.config: %v", c.from, err), "give a file that hogexport pull has written")
+	}
+	r.Destination = hogapi.Destination{Type: destination.Type(d.Destination.Type), Config: destination.Raw(raw)}
+	if d.Destination.Integration != "" {
+		id, err := integrationID(ctx, client, d.Destination.Integration)
+		if err != nil {
+			return r, err
+		}
+		r.Destination.Integration = hogapi.Set(id)
+	}
+	return r, nil
+}
+
+// integrationID returns the number of the project's integration of a name.
+func integrationID(ctx context.Context, client *hogapi.Client, name string) (int64, error) {
+	if id, err := strconv.ParseInt(name, 10, 64); err == nil {
+		return id, nil
+	}
+	var found []int64
+	for x, err := range client.Integrations.All(ctx, nil) {
+		if err != nil {
+			return 0, err
+		}
+		if x.DisplayName == name {
+			found = append(found, x.ID)
+		}
+	}
+	if len(found) != 1 {
+		return 0, shell.UsageError(fmt.Sprintf("the project has %s %q", plural(len(found), "integration"), name),
+			"give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
+	}
+	return found[0], nil
+}

@@ -1,0 +1,158 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+)
+
+type download struct {
+	*app
+
+	from, to, model, format, of string
+	include, exclude            []string
+	maxGiB                      float64
+	every                       time.Duration
+}
+
+func newDownloadCommand(a *app) *cobra.Command {
+	d := &download{app: a}
+	cmd := &cobra.Command{
+		Use: "download FOLDER", Short: "Download the rows of any range of time", Args: cobra.ExactArgs(1),
+		Long: `download gets the rows of a range of time into a folder, in files of at most 7
+days. Rows of events are chosen by their arrival, as the schedule of a batch
+export does: so it also gets rows of old intervals that a backfill leaves out.
+PostHog bills the rows like those of an export.
+
+Killed and started again, it continues: whole files stay.`,
+		Example: "  hogexport download --from 2026-10-01 --to 2026-10-03 rows\n  hogexport download --of \"events to the lake\" --from 2026-10-01 --to 2026-10-03 rows",
+		RunE:    func(cmd *cobra.Command, args []string) error { return d.run(cmd.Context(), args[0]) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&d.from, "from", "", "the first `TIME`: 2026-11-01, 2026-11-01T12:00 (UTC), or how long ago it is: 36h, 30d")
+	f.StringVar(&d.to, "to", "", "the `TIME` after the last")
+	f.StringVar(&d.model, "model", "events", "the `KIND` of rows: events, persons or sessions")
+	f.StringVar(&d.of, "of", "", "take kind and events from an `EXPORT`, by name or id")
+	f.StringVar(&d.format, "format", "parquet", "the `FORMAT` of the files: parquet or jsonl")
+	f.StringArrayVar(&d.include, "include", nil, "only events of this `NAME`; can be repeated")
+	f.StringArrayVar(&d.exclude, "exclude", nil, "no events of this `NAME`; can be repeated")
+	f.DurationVar(&d.every, "every", 0, "the `TIME` between two looks at a file download; default: 5s, growing to 30s")
+	const most = 256
+	f.Float64Var(&d.maxGiB, "max-gib", most, "end after this `NUMBER` of GiB; the same command continues")
+	return cmd
+}
+
+func (d *download) run(ctx context.Context, folder string) error {
+	now := time.Now().UTC()
+	if d.from == "" || d.to == "" {
+		return shell.UsageError("want --from and --to", "give two times, such as --from 2026-10-01 --to 2026-10-03")
+	}
+	from, err := parseTime("--from", d.from, now)
+	if err != nil {
+		return err
+	}
+	to, err := parseTime("--to", d.to, now)
+	if err != nil {
+		return err
+	}
+	formats := map[string]hogapi.FileFormat{"parquet": hogapi.FileFormatParquet, "jsonl": hogapi.FileFormatJSONLines}
+	if formats[d.format] == "" {
+		return shell.UsageError(fmt.Sprintf("--format %q is not known", d.format), "give parquet or jsonl")
+	}
+	client, err := d.client()
+	if err != nil {
+		return err
+	}
+	o := &hogapi.RangeOptions{
+		Folder: folder, Model: hogapi.Model(d.model), File: hogapi.FileOptions{Format: formats[d.format]}, Include: d.include, Exclude: d.exclude,
+		MaxBytes: int64(d.maxGiB * (1 << 30)),
+	}
+	if err := d.like(ctx, client, o); err != nil {
+		return err
+	}
+	return d.files(ctx, client, from, to, o)
+}
+
+// like takes model and events from an export.
+func (d *download) like(ctx context.Context, client *hogapi.Client, o *hogapi.RangeOptions) error {
+	if d.of == "" {
+		return nil
+	}
+	export, err := d.export(ctx, client, d.of)
+	if err != nil {
+		return err
+	}
+	o.Model = export.Model
+	var config struct {
+		Include []string `json:"include_events"`
+		Exclude []string `json:"exclude_events"`
+	}
+	if raw := export.Destination.Raw(); raw != nil {
+		_ = json.Unmarshal(raw, &config) // another form has neither
+	}
+	o.Include, o.Exclude = append(o.Include, config.Include...), append(o.Exclude, config.Exclude...)
+	if len(export.Filters) > 0 && string(export.Filters) != "null" && string(export.Filters) != "[]" {
+		d.Warn("the export has filters of properties, which a download does not: the files also have the rows that the filters leave out")
+	}
+	return nil
+}
+
+func (d *download) files(ctx context.Context, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) error {
+	meter := d.Meter()
+	begun := from
+	show := func(state string) {
+		share := 0
+		if to.After(from) {
+			share = int(100 * begun.Sub(from) / to.Sub(from))
+		}
+		meter.Phase(fmt.Sprintf("download: %d%%, %s%s", share, begun.Format(clock), state))
+	}
+	o.Watch = &hogapi.WatchOptions{Interval: d.every, MaxInterval: d.every, OnLook: func(look hogapi.LookInfo) { show(": " + look.State) }}
+	type file struct {
+		Path  string    `json:"path"`
+		Start time.Time `json:"start"`
+		End   time.Time `json:"end"`
+		Bytes int64     `json:"bytes"`
+	}
+	found, total := []file{}, int64(0)
+	for part, err := range client.FileDownloads.Range(ctx, from, to, o) {
+		if err != nil {
+			meter.End()
+			return d.stopped(err)
+		}
+		size := int64(0)
+		if info, err := os.Stat(part.Path); err == nil {
+			size = info.Size()
+		}
+		found, total, begun = append(found, file{part.Path, part.Start, part.End, size}), total+size, part.End
+		show("")
+	}
+	meter.End()
+	if d.JSON {
+		return json.NewEncoder(d.Out).Encode(found)
+	}
+	t := term.NewTable(d.Out)
+	for _, f := range found {
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t\n", term.Line(f.Path), f.Start.Format(clock), f.End.Format(clock), progress.Number(f.Bytes))
+	}
+	_ = t.Flush() // to a Screen
+	fmt.Fprintf(d.Out, "%s, %s bytes; intervals without rows have no file\n", plural(len(found), "file"), progress.Number(total))
+	return nil
+}
+
+func (d *download) stopped(err error) error {
+	f := *explain(err)
+	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
+		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"
+	}
+	return &f
+}

@@ -1,0 +1,227 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/coverage"
+)
+
+type list struct {
+	*app
+
+	gaps  bool
+	since string
+	cache string
+}
+
+func newListCommand(a *app) *cobra.Command {
+	l := &list{app: a}
+	cmd := &cobra.Command{
+		Use: "list", Short: "Show all exports of the project on one screen", Args: cobra.NoArgs,
+		Long: `list shows all batch exports of the project: where they go, how often, whether
+they run, up to when they have exported, and how many failures are left until
+the service pauses them. It costs one call for 100 exports.
+
+--gaps adds the intervals that are not exported. The first time it reads the
+runs of the last 30 days of each export; later it reads only new runs.`,
+		Example: "  hogexport list\n  hogexport list --gaps --since 7d\n  hogexport list --json",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.BoolVar(&l.gaps, "gaps", false, "count the intervals that are not exported")
+	f.StringVar(&l.since, "since", "30d", "the `TIME` from which on --gaps counts: 30d, 36h, or a day")
+	bindCache(cmd, &l.cache)
+	return cmd
+}
+
+func bindCache(cmd *cobra.Command, folder *string) {
+	cmd.Flags().StringVar(folder, "cache", "", "the `FOLDER` that keeps what was read; default: hogexport in the user's folder for caches")
+}
+
+func (l *list) run(ctx context.Context) error {
+	client, err := l.client()
+	if err != nil {
+		return err
+	}
+	now := time.Now().UTC()
+	from, err := parseTime("--since", l.since, now)
+	if err != nil {
+		return err
+	}
+	exports, err := l.exports(ctx, client, nil)
+	if err != nil {
+		return err
+	}
+	found := make([]status, len(exports))
+	for i := range exports {
+		found[i] = statusOf(&exports[i], exports[i].LatestRuns, now)
+	}
+	if l.gaps {
+		if err := l.count(ctx, client, exports, found, from); err != nil {
+			return err
+		}
+	}
+	if l.JSON {
+		return json.NewEncoder(l.Out).Encode(found)
+	}
+	l.table(found, now)
+	return l.verdict(found)
+}
+
+// count adds the gaps of each export.
+func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogapi.BatchExport, found []status, from time.Time) error {
+	meter := l.Meter()
+	defer meter.End()
+	store := l.cacheOf(l.cache)
+	for i := range exports {
+		meter.Phase(fmt.Sprintf("read the runs of export %d of %d", i+1, len(exports)))
+		c, err := store.coverage(ctx, client, &exports[i], from)
+		if err != nil {
+			return err
+		}
+		gaps, intervals := 0, 0
+		for _, gap := range c.Gaps() {
+			gaps, intervals = gaps+1, intervals+gap.Intervals
+		}
+		found[i].Gaps, found[i].Uncovered = &gaps, &intervals
+		if since := stuckSince(c); !since.IsZero() && found[i].StuckSince == nil {
+			found[i].isStuck(since, c)
+		}
+	}
+	return nil
+}
+
+func (l *list) table(found []status, now time.Time) {
+	if len(found) == 0 {
+		fmt.Fprintln(l.Out, "the project has no batch exports")
+		return
+	}
+	t := term.NewTable(l.Out)
+	fmt.Fprint(t, "EXPORT\tTO\tEVERY\tSTATE\tEXPORTED UP TO (UTC)\tAGO\tFAILURES LEFT\t")
+	if l.gaps {
+		fmt.Fprint(t, "NOT EXPORTED\t")
+	}
+	fmt.Fprintln(t)
+	for i := range found {
+		s := &found[i]
+		to, ago := "nothing yet", ""
+		if s.ExportedTo != nil {
+			to, ago = s.ExportedTo.Format(clock), span(now.Sub(*s.ExportedTo))
+		}
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", term.Line(s.Name), term.Line(s.Destination), every(s.Interval), s.state(now), to, ago, s.left())
+		if l.gaps {
+			fmt.Fprintf(t, "%s\t", s.uncovered())
+		}
+		fmt.Fprintln(t)
+	}
+	_ = t.Flush() // to a Screen
+	fmt.Fprintln(l.Out)
+	isBound := false
+	for i := range found {
+		if text := found[i].note(); text != "" {
+			fmt.Fprintln(l.Out, term.Flow(term.Line(found[i].Name)+": "+text))
+		}
+		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
+	}
+	if isBound {
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10. Older stuck runs show with --gaps"))
+	}
+}
+
+// isStuck notes a stuck run that is older than the runs in the list of exports.
+func (s *status) isStuck(since time.Time, c *hogapi.Coverage) {
+	s.StuckSince = utc(since)
+	for _, x := range c.Intervals {
+		if x.State == hogapi.IntervalStuck {
+			s.StuckFrom, s.StuckTo = utc(x.Start), utc(x.End)
+			break
+		}
+	}
+	if s.State == stateActive {
+		s.State = stateStuck
+	}
+}
+
+// note says what the table has no room for.
+func (s *status) note() string {
+	failed := ""
+	if s.LastError != "" {
+		failed = "; last error: " + term.Line(s.LastError)
+	}
+	switch {
+	case s.State == statePaused && s.Failures >= coverage.PauseAfter && s.PausedSince != nil:
+		return fmt.Sprintf("paused since %s UTC, probably by the service after %s%s", s.PausedSince.Format(clock), plural(s.Failures, "failed run"), failed)
+	case s.State == statePaused && s.PausedSince != nil:
+		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed
+	case s.StuckSince != nil:
+		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; others go on", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock))
+	case s.State == stateFailing:
+		return "the newest run has failed" + failed
+	}
+	return ""
+}
+
+func every(interval string) string { return strings.TrimPrefix(interval, "every ") }
+
+// state returns the state in a few words.
+func (s *status) state(now time.Time) string {
+	switch {
+	case s.State == statePaused && s.PausedSince != nil:
+		return "paused " + span(now.Sub(*s.PausedSince))
+	case s.StuckSince != nil:
+		return "a run stuck " + span(now.Sub(*s.StuckSince))
+	}
+	return s.State
+}
+
+// left returns how many failures are left until the service pauses the export.
+func (s *status) left() string {
+	switch {
+	case s.State == statePaused:
+		return "-"
+	case s.IsAtLeast:
+		return "≤ " + strconv.Itoa(s.FailuresLeft) // the list of exports has fewer runs than count
+	}
+	return strconv.Itoa(s.FailuresLeft)
+}
+
+func (s *status) uncovered() string {
+	if *s.Gaps == 0 {
+		return "0"
+	}
+	return fmt.Sprintf("%s in %s", plural(*s.Uncovered, "interval"), plural(*s.Gaps, "gap"))
+}
+
+func plural(n int, noun string) string {
+	if n != 1 {
+		noun += "s"
+	}
+	return progress.Number(int64(n)) + " " + noun
+}
+
+// verdict returns an error if --gaps has found some.
+func (l *list) verdict(found []status) error {
+	open := 0
+	for i := range found {
+		if found[i].Gaps != nil && *found[i].Gaps > 0 {
+			open++
+		}
+	}
+	if open == 0 {
+		return nil
+	}
+	return &shell.Fault{
+		Code: shell.CodeMissing, Text: plural(open, "export") + " with intervals that are not exported", Next: []shell.Step{{Command: "hogexport gaps EXPORT"}},
+	}
+}

@@ -1,0 +1,237 @@
+package cli
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"os"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/spf13/cobra"
+	"go.yaml.in/yaml/v3"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+// definition is a batch export as a file has it: without secrets, and without anything that the service makes.
+type definition struct {
+	Name        string         `yaml:"name"`
+	Model       string         `yaml:"model"`
+	Interval    string         `yaml:"interval"`
+	Timezone    string         `yaml:"timezone,omitempty"`
+	OffsetDay   *int           `yaml:"offset_day,omitempty"`
+	OffsetHour  *int           `yaml:"offset_hour,omitempty"`
+	StartAt     string         `yaml:"start_at,omitempty"`
+	EndAt       string         `yaml:"end_at,omitempty"`
+	Filters     any            `yaml:"filters,omitempty"`
+	HogQL       string         `yaml:"hogql_query,omitempty"`
+	Destination definitionType `yaml:"destination"`
+}
+
+type definitionType struct {
+	Type        string            `yaml:"type"`
+	Integration string            `yaml:"integration,omitempty"` // its name
+	Config      map[string]any    `yaml:"config"`
+	Credentials map[string]string `yaml:"credentials,omitempty"` // the environment variable of each secret
+}
+
+const definitionHead = "# A batch export of PostHog, as hogexport pull has read it: no secrets. Make another one of it with hogexport create.\n"
+
+type pull struct{ *app }
+
+func newPullCommand(a *app) *cobra.Command {
+	p := &pull{a}
+	return &cobra.Command{
+		Use: "pull FOLDER", Short: "Write the exports of the project as YAML files, without secrets", Args: cobra.ExactArgs(1),
+		Long: `pull writes each batch export of the project as a YAML file into a folder: for a
+review, for git, or to make a copy with hogexport create. Secrets are left out;
+the service never returns them. It replaces only files that it has written.`,
+		Example: "  hogexport pull exports",
+		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args[0]) },
+	}
+}
+
+func (p *pull) run(ctx context.Context, folder string) error {
+	client, err := p.client()
+	if err != nil {
+		return err
+	}
+	exports, err := p.exports(ctx, client, nil)
+	if err != nil {
+		return err
+	}
+	names, err := integrations(ctx, client, exports)
+	if err != nil {
+		return err
+	}
+	const readable = 0o755
+	if err := os.MkdirAll(folder, readable); err != nil {
+		return shell.UsageError(fmt.Sprintf("%s: the folder cannot be made: %v", folder, shell.Cause(err)), "give another FOLDER")
+	}
+	var written []string
+	for i := range exports {
+		path := filepath.Join(folder, fileName(&exports[i], exports))
+		out := shell.Output{Flag: "pull", Path: path, Kind: "file of hogexport pull", IsOurs: func(begin []byte) bool {
+			return bytes.HasPrefix(begin, []byte(definitionHead))
+		}}
+		if err := out.Check(nil); err != nil {
+			return err
+		}
+		text, err := yamlOf(&exports[i], names)
+		if err != nil {
+			return err
+		}
+		if err := durable.Replace(durable.OS{}, path, text); err != nil {
+			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another FOLDER, and run the same command again", Err: err}
+		}
+		written = append(written, path)
+	}
+	if p.JSON {
+		return json.NewEncoder(p.Out).Encode(written)
+	}
+	for _, path := range written {
+		fmt.Fprintln(p.Out, path)
+	}
+	fmt.Fprintln(p.Out, plural(len(written), "export")+" written")
+	return nil
+}
+
+// integrations returns the names of the integrations that exports use. A key that may not list them gets their numbers.
+func integrations(ctx context.Context, client *hogapi.Client, exports []hogapi.BatchExport) (map[int64]string, error) {
+	names := map[int64]string{}
+	for i := range exports {
+		if id, ok := exports[i].Destination.Integration.Get(); ok {
+			names[id] = strconv.FormatInt(id, 10)
+		}
+	}
+	if len(names) == 0 {
+		return names, nil
+	}
+	for x, err := range client.Integrations.All(ctx, nil) {
+		if err != nil {
+			if explain(err).Code == shell.CodeProject {
+				return names, nil
+			}
+			return nil, err
+		}
+		if _, isUsed := names[x.ID]; isUsed && x.DisplayName != "" {
+			names[x.ID] = x.DisplayName
+		}
+	}
+	return names, nil
+}
+
+// fileName returns the name of an export's file. Exports of one name have their ids in it too.
+func fileName(e *hogapi.BatchExport, all []hogapi.BatchExport) string {
+	name := plainName(e.Name)
+	isTwice := 0
+	for i := range all {
+		if strings.EqualFold(plainName(all[i].Name), name) {
+			isTwice++
+		}
+	}
+	if isTwice > 1 {
+		name += "-" + e.ID.String()
+	}
+	return name + ".yaml"
+}
+
+func plainName(name string) string {
+	plain := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, name)
+	const most = 100
+	return cmp.Or(strings.Trim(plain[:min(len(plain), most)], "-."), "export")
+}
+
+func yamlOf(e *hogapi.BatchExport, integrations map[int64]string) ([]byte, error) {
+	d := definition{
+		Name: e.Name, Model: string(cmp.Or(e.Model, hogapi.ModelEvents)), Interval: string(e.Interval), Timezone: e.Timezone,
+		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour, StartAt: timeText(e.StartAt), EndAt: timeText(e.EndAt),
+	}
+	if e.HogQLQuery != nil {
+		d.HogQL = *e.HogQLQuery
+	}
+	if len(e.Filters) > 0 {
+		if err := json.Unmarshal(e.Filters, &d.Filters); err != nil {
+			return nil, err
+		}
+	}
+	d.Destination = definitionType{Type: string(e.Destination.Type), Config: map[string]any{}}
+	if id, ok := e.Destination.Integration.Get(); ok {
+		d.Destination.Integration = integrations[id]
+	}
+	printed, err := json.Marshal(e.Destination) // which leaves out secrets
+	if err != nil {
+		return nil, err
+	}
+	var shown struct {
+		Config map[string]any `json:"config"`
+	}
+	decoder := json.NewDecoder(bytes.NewReader(printed))
+	decoder.UseNumber()
+	if err := decoder.Decode(&shown); err != nil {
+		return nil, err
+	}
+	for _, key := range slices.Sorted(maps.Keys(shown.Config)) {
+		switch value := shown.Config[key]; {
+		case value == nil:
+		case value == "[redacted]":
+			if d.Destination.Credentials == nil {
+				d.Destination.Credentials = map[string]string{}
+			}
+			d.Destination.Credentials[key] = strings.ToUpper(key)
+		default:
+			d.Destination.Config[key] = plainValue(value)
+		}
+	}
+	var b bytes.Buffer
+	b.WriteString(definitionHead)
+	encoder := yaml.NewEncoder(&b)
+	const indent = 2
+	encoder.SetIndent(indent)
+	if err := encoder.Encode(d); err != nil {
+		return nil, err
+	}
+	return b.Bytes(), encoder.Close()
+}
+
+// plainValue returns numbers as YAML writes them.
+func plainValue(v any) any {
+	switch v := v.(type) {
+	case json.Number:
+		if n, err := v.Int64(); err == nil {
+			return n
+		}
+		f, _ := v.Float64()
+		return f
+	case []any:
+		for i := range v {
+			v[i] = plainValue(v[i])
+		}
+	case map[string]any:
+		for key := range v {
+			v[key] = plainValue(v[key])
+		}
+	}
+	return v
+}
+
+func timeText(t *time.Time) string {
+	if t == nil {
+		return ""
+	}
+	return t.UTC().Format(time.RFC3339)
+}

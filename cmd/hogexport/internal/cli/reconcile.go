@@ -1,0 +1,252 @@
+package cli
+
+import (
+	"context"
+	"database/sql"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"net/url"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	_ "github.com/ClickHouse/clickhouse-go/v2" // the drivers of --to
+	_ "github.com/jackc/pgx/v5/stdlib"
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/reconcile"
+)
+
+type reconciling struct {
+	*app
+
+	to, table, since, until, report, cache string
+	maxQueries                             int
+	yes                                    bool
+}
+
+func newReconcileCommand(a *app) *cobra.Command {
+	r := &reconciling{app: a}
+	cmd := &cobra.Command{
+		Use: "reconcile EXPORT…", Short: "Compare the events of PostHog with those of the destination, row by row",
+		Long: `reconcile compares the events of the project with the table or the files that
+exports write into, by key and without copying the data. It names each row that
+is missing, doubled, altered, or only there. It changes neither side: the
+statements that would repair a difference are printed.
+
+Name all exports that write into the place, since rows are judged by all of them.
+The place is one of:
+
+  postgres://user@host:5432/database
+  clickhouse://user@host:9000/database
+  a folder with the files of a batch export as JSON lines
+
+The password is not for the arguments, where others see it: put the whole URL
+into HOGEXPORT_TO, or use PGPASSWORD. The user needs to read only.
+
+Killed and started again within a day, it continues. Exit code 6: rows are
+missing; 7: some rows could not be compared.`,
+		Example: "  HOGEXPORT_TO=postgres://reader:…@db/posthog hogexport reconcile \"events to the warehouse\" --table events --since 30d --report result",
+		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.to, "to", "", "the `PLACE`: a URL or a folder; the name of the variable is above")
+	f.StringVar(&r.table, "table", "events", "the `TABLE`, such as analytics.events")
+	f.StringVar(&r.since, "since", "30d", "the first `TIME` of events: 30d, 36h, or a day")
+	f.StringVar(&r.until, "until", "", "the `TIME` after the last; default: an hour ago")
+	f.StringVar(&r.report, "report", "", "a `FOLDER` for the report: page, JSON, text, and the uuids of each class")
+	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
+	f.BoolVar(&r.yes, "yes", false, "do not ask before the queries begin")
+	bindCache(cmd, &r.cache)
+	return cmd
+}
+
+func (r *reconciling) run(ctx context.Context, names []string) error {
+	if len(names) == 0 {
+		return shell.UsageError("want one export or more", `give all exports that write into the place, such as hogexport reconcile "events to the warehouse"`)
+	}
+	now := time.Now().UTC()
+	from, err := parseTime("--since", r.since, now)
+	if err != nil {
+		return err
+	}
+	o := &reconcile.Options{From: from.Truncate(time.Hour), MaxQueries: r.maxQueries}
+	if r.until != "" {
+		if o.To, err = parseTime("--until", r.until, now); err != nil {
+			return err
+		}
+		o.To = o.To.Truncate(time.Hour)
+	}
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
+	exports, err := r.exports(ctx, client, names)
+	if err != nil {
+		return err
+	}
+	store := r.cacheOf(r.cache)
+	covered := make([]*hogapi.Coverage, len(exports))
+	for i := range exports {
+		if covered[i], err = store.coverage(ctx, client, &exports[i], from); err != nil {
+			return err
+		}
+		o.Exports = append(o.Exports, reconcile.ExportOf(&exports[i], covered[i]))
+	}
+	o.Dir = filepath.Join(store.folder, "reconcile-"+exports[0].ID.String())
+	side, closeSide, err := r.side(ctx, exports[0].TeamID, o.Dir)
+	if err != nil {
+		return err
+	}
+	defer closeSide()
+	report, err := r.compare(ctx, client, side, o)
+	if err != nil {
+		return explained(err)
+	}
+	return r.finish(report, side)
+}
+
+// compare shows what the comparison will cost, asks, and compares.
+func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side reconcile.Side, o *reconcile.Options) (*reconcile.Report, error) {
+	service := reconcile.PostHog(client, nil)
+	plan, err := reconcile.PlanFor(ctx, service, side, o)
+	if err != nil {
+		return nil, err
+	}
+	r.Note(plan.String())
+	if !r.yes && r.CanAnswer() {
+		ok, err := r.Ask(ctx, "Begin?")
+		if err != nil {
+			return nil, err
+		}
+		if !ok {
+			return nil, &shell.Fault{Code: shell.CodeStopped, Text: "nothing was compared"}
+		}
+	}
+	if err := makeFolder(o.Dir); err != nil {
+		return nil, &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
+	}
+	meter := r.Meter()
+	defer meter.End()
+	o.OnProgress = func(p reconcile.Progress) { meter.Phase(p.String()) }
+	return reconcile.Compare(ctx, service, side, o)
+}
+
+// finish prints the result, and writes its files.
+func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) error {
+	repair := report.Repair(side)
+	if r.JSON {
+		if err := json.NewEncoder(r.Out).Encode(report); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(r.Out, report)
+		if report.Verdict != reconcile.Complete {
+			fmt.Fprintln(r.Out, repair)
+		}
+	}
+	if r.report != "" {
+		if err := report.WriteFiles(r.report); err != nil {
+			return &shell.Fault{Code: shell.CodeOther, Text: "--report: " + err.Error(), Todo: "give another FOLDER, or make room", Err: err}
+		}
+		r.Note("the report is in " + filepath.Join(r.report, "report.html"))
+	}
+	switch report.Verdict {
+	case reconcile.Complete, reconcile.CompleteWithDifferences:
+	case reconcile.Incomplete:
+		return &shell.Fault{Code: shell.CodeMissing, Text: report.Summary(), Todo: "see the report for the rows, and hogexport download for a way to get them"}
+	case reconcile.Undecided:
+		return &shell.Fault{Code: shell.CodeCannot, Text: report.Summary(), Todo: "the report says why"}
+	}
+	return nil
+}
+
+// side opens the place of --to.
+func (r *reconciling) side(ctx context.Context, team int64, dir string) (side reconcile.Side, end func(), err error) {
+	if r.to == "" {
+		return nil, nil, shell.UsageError("the place to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
+	}
+	kind, _, isURL := strings.Cut(r.to, "://")
+	if !isURL {
+		return r.files(team, dir)
+	}
+	place, err := url.Parse(r.to)
+	if err != nil {
+		return nil, nil, shell.UsageError("--to is not a URL that can be read", "write it as postgres://user@host:5432/database; characters such as / in the password need %2F")
+	}
+	drivers := map[string]struct {
+		name    string
+		dialect reconcile.Dialect
+	}{"postgres": {"pgx", reconcile.Postgres}, "postgresql": {"pgx", reconcile.Postgres}, "clickhouse": {"clickhouse", reconcile.ClickHouse}}
+	driver, ok := drivers[kind]
+	if !ok {
+		return nil, nil, shell.UsageError(fmt.Sprintf("--to: places of the kind %q are not known", kind), "give postgres://…, clickhouse://…, or a folder; for other databases use the package reconcile")
+	}
+	db, err := sql.Open(driver.name, r.to)
+	if err != nil {
+		return nil, nil, shell.UsageError("--to: "+hidden(err, place), "see hogexport reconcile --help")
+	}
+	if err := db.PingContext(ctx); err != nil {
+		_ = db.Close()
+		return nil, nil, &shell.Fault{Code: shell.CodeProject, Text: "the database does not answer: " + hidden(err, place), Todo: "check host, user, password and network", Err: err}
+	}
+	table := reconcile.Table{Name: r.table, TeamID: team}
+	return reconcile.SQL(db, driver.dialect, table), func() { _ = db.Close() }, nil
+}
+
+// hidden returns the text of an error of a driver without the password.
+func hidden(err error, place *url.URL) string {
+	text := err.Error()
+	if password, ok := place.User.Password(); ok && password != "" {
+		text = strings.NewReplacer(password, "…", url.QueryEscape(password), "…", url.PathEscape(password), "…").Replace(text)
+	}
+	return strings.Join(strings.Fields(text), " ")
+}
+
+func (r *reconciling) files(team int64, dir string) (side reconcile.Side, end func(), err error) {
+	info, err := os.Stat(r.to)
+	if err != nil || !info.IsDir() {
+		return nil, nil, shell.UsageError(fmt.Sprintf("--to %s: there is no such folder", r.to), "give a folder with files of JSON lines, or the URL of a database")
+	}
+	var found []string
+	err = filepath.WalkDir(r.to, func(path string, d fs.DirEntry, err error) error {
+		if err == nil && !d.IsDir() && strings.Contains(filepath.Base(path), ".jsonl") {
+			name, _ := filepath.Rel(r.to, path) // it is below
+			found = append(found, filepath.ToSlash(name))
+		}
+		return err
+	})
+	if err == nil && len(found) == 0 {
+		err = errors.New("it has no files *.jsonl, *.jsonl.gz or *.jsonl.zst")
+	}
+	if err != nil {
+		return nil, nil, shell.UsageError(fmt.Sprintf("--to %s: %v", r.to, shell.Cause(err)), "give a folder with the files of a batch export as JSON lines")
+	}
+	reader, err := reconcile.JSONLines(os.DirFS(r.to), found...)
+	if err != nil {
+		return nil, nil, err
+	}
+	sorted := filepath.Join(dir, "files")
+	if err := makeFolder(sorted); err != nil {
+		return nil, nil, &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
+	}
+	files := reconcile.Files(reader, team, sorted)
+	r.Note(plural(len(found), "file") + ": read once, and its keys sorted")
+	return files, func() { _ = files.Close() }, nil
+}
+
+// explained returns an error of a comparison, with the advice to continue.
+func explained(err error) error {
+	f := *explain(err)
+	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
+		f.Text = strings.Join(strings.Fields(term.Line(f.Text)), " ")
+		f.Todo = strings.TrimSpace(f.Todo + " When the cause is removed, the same command continues.")
+	}
+	return &f
+}

@@ -1,0 +1,395 @@
+package cli
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+type repair struct {
+	*app
+
+	since     string
+	plan      string // --plan
+	apply     string // --apply
+	cache     string
+	yes       bool
+	maxRows   int64
+	every     time.Duration
+	unpause   bool
+	unknown   bool
+	accept    string
+	known     []acceptance
+	savedPlan string // the file that the plan is kept in
+}
+
+func newRepairCommand(a *app) *cobra.Command {
+	r := &repair{app: a}
+	cmd := &cobra.Command{
+		Use: "repair EXPORT", Short: "Export again the intervals that are not exported",
+		Long: `repair finds the gaps of an export and plans a repair for each. It prints the
+plan: what is exported again, what may come twice, what is left to you and why.
+Then it asks, carries the plan out, follows the backfills, and looks again.
+
+Backfills of old gaps choose events by their timestamp: see
+https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
+they would replace objects, so a second export writes them to another prefix.
+A run that is stuck, for 3 hours or 3 intervals, is cancelled before its gap is
+exported again. Destinations that act on each row are never repaired.
+
+--plan FILE writes the plan and changes nothing; --apply FILE carries out that
+plan, unchanged. The file keeps the progress: killed and started again with the
+same --apply, repair continues and begins nothing twice. Without --plan and
+--apply, the plan is kept in the cache, and the same command continues.`,
+		Example: "  hogexport repair \"events to the warehouse\"\n  hogexport repair \"events to the warehouse\" --plan plan.json\n  hogexport repair --apply plan.json\n" +
+			"  hogexport repair \"events to the warehouse\" --yes --max-rows 1000000   # in cron",
+		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&r.since, "since", "30d", "the `TIME` from which on gaps are repaired: 30d, 36h, or a day")
+	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
+	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
+	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows")
+	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan, by its estimate, that exports more than this `NUMBER` of rows again, or an unknown number of them")
+	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end, without a backfill")
+	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
+	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
+	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
+	bindCache(cmd, &r.cache)
+	cmd.MarkFlagsMutuallyExclusive("plan", "apply")
+	return cmd
+}
+
+func (r *repair) run(ctx context.Context, names []string) error {
+	if r.yes && r.maxRows <= 0 {
+		return shell.UsageError("--yes without --max-rows", "give --max-rows NUMBER: rows that are exported again are billed, and can come twice")
+	}
+	known, err := readAccepted(r.accept)
+	if err != nil {
+		return err
+	}
+	r.known = known
+	client, err := r.client()
+	if err != nil {
+		return err
+	}
+	plan, err := r.planOf(ctx, client, names)
+	if err != nil {
+		return err
+	}
+	if r.plan != "" {
+		return r.write(plan)
+	}
+	if !r.JSON {
+		printPlan(r.Out, plan)
+	}
+	if left := stepsLeft(plan); left == 0 {
+		return r.nothing(plan)
+	}
+	if err := r.agree(ctx, plan); err != nil {
+		return err
+	}
+	report, err := r.carryOut(ctx, client, plan)
+	if err != nil {
+		return r.failed(err, report)
+	}
+	return r.finish(report)
+}
+
+// planOf returns the plan of --apply, one that was begun, or a new one.
+func (r *repair) planOf(ctx context.Context, client *hogapi.Client, names []string) (*hogapi.RepairPlan, error) {
+	if r.apply != "" {
+		if len(names) > 0 {
+			return nil, shell.UsageError("an export and --apply", "leave out the export: the plan names it")
+		}
+		r.savedPlan = r.apply
+		return readPlan(r.apply)
+	}
+	if err := only(names, "repair"); err != nil {
+		return nil, err
+	}
+	export, err := r.export(ctx, client, names[0])
+	if err != nil {
+		return nil, err
+	}
+	store := r.cacheOf(r.cache)
+	r.savedPlan = filepath.Join(store.folder, export.ID.String()+".plan.json")
+	if plan, err := readPlan(r.savedPlan); err == nil && isBegun(plan) && r.plan == "" {
+		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
+		return plan, nil
+	}
+	from, err := parseTime("--since", r.since, time.Now().UTC())
+	if err != nil {
+		return nil, err
+	}
+	c, err := store.coverage(ctx, client, export, from)
+	if err != nil {
+		return nil, err
+	}
+	plan, err := client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
+	if err == nil {
+		estimate(plan, c)
+	}
+	return plan, err
+}
+
+// without returns a coverage without the gaps that are known.
+func without(c *hogapi.Coverage, known []acceptance) *hogapi.Coverage {
+	rest := *c
+	rest.Intervals = slices.DeleteFunc(slices.Clone(c.Intervals), func(x hogapi.CoverageInterval) bool {
+		return x.State.IsGap() && acceptedBy(known, c, hogapi.CoverageGap{Start: x.Start, End: x.End}) != nil
+	})
+	return &rest
+}
+
+// estimate estimates the rows of the steps that the service was not asked for, by the mean of the intervals that are
+// exported.
+func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage) {
+	var rows, intervals int64
+	for _, x := range c.Intervals {
+		if x.State == hogapi.IntervalCompleted && x.Records != nil {
+			rows, intervals = rows+*x.Records, intervals+1
+		}
+	}
+	if intervals == 0 {
+		return
+	}
+	for i := range plan.Steps {
+		if s := &plan.Steps[i]; s.Estimate == nil && s.Action == hogapi.RepairBackfill && s.Rows != hogapi.RowsByTimestamp {
+			about := (rows*int64(s.Intervals) + intervals - 1) / intervals
+			s.Estimate = &about
+		}
+	}
+}
+
+// readPlan reads a plan that --plan or an earlier run has written.
+func readPlan(path string) (*hogapi.RepairPlan, error) {
+	text, err := durable.Read(durable.OS{}, path)
+	if err != nil {
+		return nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
+	}
+	plan := &hogapi.RepairPlan{}
+	decoder := json.NewDecoder(bytes.NewReader(text))
+	decoder.DisallowUnknownFields()
+	if err := decoder.Decode(plan); err != nil || len(plan.Steps) > 0 && plan.Schedule == "" {
+		return nil, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
+	}
+	return plan, nil
+}
+
+func isBegun(plan *hogapi.RepairPlan) bool {
+	for _, s := range plan.Steps {
+		if s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
+			return true
+		}
+	}
+	return false
+}
+
+// stepsLeft counts the steps that a repair carries out.
+func stepsLeft(plan *hogapi.RepairPlan) (n int) {
+	for _, s := range plan.Steps {
+		if s.State == hogapi.RepairPlanned || s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
+			n++
+		}
+	}
+	return n
+}
+
+// write writes the plan of --plan.
+func (r *repair) write(plan *hogapi.RepairPlan) error {
+	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
+		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
+	}}
+	if err := out.Check(nil); err != nil {
+		return err
+	}
+	if err := r.bound(plan); err != nil {
+		printPlan(r.Err, plan)
+		return err
+	}
+	if err := savePlan(r.plan, plan); err != nil {
+		return err
+	}
+	if r.JSON {
+		return json.NewEncoder(r.Out).Encode(plan)
+	}
+	printPlan(r.Out, plan)
+	fmt.Fprintf(r.Out, "\nThe plan is in %s. Nothing was changed.\n", term.Line(r.plan))
+	if stepsLeft(plan) > 0 {
+		fmt.Fprintln(r.Out, "To carry it out:\n"+term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)))
+	}
+	return nil
+}
+
+func savePlan(path string, plan *hogapi.RepairPlan) error {
+	text, err := json.MarshalIndent(plan, "", "  ")
+	if err != nil {
+		return err
+	}
+	if err := makeFolder(filepath.Dir(path)); err != nil {
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another folder", Err: err}
+	}
+	if err := durable.Replace(durable.OS{}, path, append(text, '\n')); err != nil {
+		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, and run the same command again", Err: err}
+	}
+	return nil
+}
+
+// nothing ends a repair that has nothing to do.
+func (r *repair) nothing(plan *hogapi.RepairPlan) error {
+	if r.JSON {
+		if err := json.NewEncoder(r.Out).Encode(plan); err != nil {
+			return err
+		}
+	}
+	var open []hogapi.CoverageGap
+	for _, s := range plan.Steps {
+		if s.State == hogapi.RepairLeft {
+			open = append(open, hogapi.CoverageGap{Start: s.Start, End: s.End, Intervals: s.Intervals})
+		}
+	}
+	if len(open) == 0 {
+		return nil
+	}
+	return stillOpen(plan, open)
+}
+
+// agree asks for the consent of a person, or checks the bound of --yes.
+func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
+	if err := r.bound(plan); err != nil {
+		return err
+	}
+	if r.yes {
+		return nil
+	}
+	if !r.CanAnswer() {
+		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
+	}
+	ok, err := r.Ask(ctx, fmt.Sprintf("Carry out %s in project %s?", plural(stepsLeft(plan), "step"), r.project()))
+	if err != nil {
+		return err
+	}
+	if !ok {
+		return &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
+	}
+	return nil
+}
+
+// bound refuses a plan that exports more rows than --max-rows.
+func (r *repair) bound(plan *hogapi.RepairPlan) error {
+	if r.maxRows <= 0 {
+		return nil
+	}
+	rows, isKnown := rowsOf(plan)
+	if !isKnown {
+		return &shell.Fault{
+			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
+			Todo: "give the key the scope query:read, or run without --max-rows and look at the plan; nothing was changed",
+		}
+	}
+	if rows > r.maxRows {
+		return &shell.Fault{
+			Code: shell.CodeRejects, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
+			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
+		}
+	}
+	return nil
+}
+
+// rowsOf returns about how many rows the steps export again.
+func rowsOf(plan *hogapi.RepairPlan) (n int64, isKnown bool) {
+	for _, s := range plan.Steps {
+		if s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
+			continue
+		}
+		if s.Estimate == nil {
+			return 0, false
+		}
+		n += *s.Estimate
+	}
+	return n, true
+}
+
+func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, plan *hogapi.RepairPlan) (*hogapi.RepairReport, error) {
+	meter := r.Meter()
+	defer meter.End()
+	save := func(plan *hogapi.RepairPlan) error {
+		done := len(plan.Steps) - stepsLeft(plan)
+		meter.Phase(fmt.Sprintf("repair: %d of %d steps done", done, len(plan.Steps)))
+		return savePlan(r.savedPlan, plan)
+	}
+	if err := save(plan); err != nil {
+		return nil, err
+	}
+	watch := &hogapi.WatchOptions{Interval: r.every, MaxInterval: r.every, OnLook: func(look hogapi.LookInfo) {
+		done := len(plan.Steps) - stepsLeft(plan)
+		meter.Phase(fmt.Sprintf("repair: %d of %d steps done, %s: %s", done, len(plan.Steps), look.Of, look.State))
+	}}
+	return client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save, Watch: watch})
+}
+
+// failed explains an error in the middle of a repair.
+func (r *repair) failed(err error, report *hogapi.RepairReport) error {
+	if report != nil && !r.JSON {
+		printPlan(r.Out, report.Plan)
+	}
+	f := *explain(err)
+	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
+		f.Code = shell.CodeStopped
+		f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(r.savedPlan)}}
+	}
+	return &f
+}
+
+// finish prints the result, and whether anything is still not exported.
+func (r *repair) finish(report *hogapi.RepairReport) error {
+	if r.apply == "" {
+		_ = os.Remove(r.savedPlan) // it is done: the next repair plans again
+	}
+	if r.JSON {
+		if err := json.NewEncoder(r.Out).Encode(report); err != nil {
+			return err
+		}
+	} else {
+		fmt.Fprintln(r.Out)
+		printPlan(r.Out, report.Plan)
+		if report.After != nil {
+			fmt.Fprintln(r.Out)
+			after := judge(report.After, r.known)
+			after.print(r.Out)
+		}
+	}
+	if report.After == nil {
+		return &shell.Fault{Code: shell.CodeCannot, Text: "the repair is done, but the coverage could not be read again", Todo: "see hogexport gaps"}
+	}
+	if open := judge(report.After, r.known).open; len(open) > 0 {
+		return stillOpen(report.Plan, open)
+	}
+	return nil
+}
+
+// stillOpen says which gaps a repair has left, and how to get their rows.
+func stillOpen(plan *hogapi.RepairPlan, open []hogapi.CoverageGap) error {
+	f := &shell.Fault{Code: shell.CodeMissing, Text: plural(len(open), "gap") + " still not exported: the plan says why"}
+	for _, command := range downloads(plan) {
+		f.Next = append(f.Next, shell.Step{Command: command})
+	}
+	if len(f.Next) > 0 {
+		f.Next[0].Text = "Download the rows that a backfill would not choose:"
+	}
+	return f
+}

@@ -1,0 +1,191 @@
+// Package cli has the commands of hogexport, one in each file.
+package cli
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+)
+
+// app is the program.
+type app struct {
+	*shell.App
+
+	host, projectID, keyFile string
+}
+
+const longHelp = `hogexport looks after the batch exports of a PostHog project: it lists them,
+shows which intervals are not exported, repairs gaps without harm, serves
+numbers for Prometheus, and downloads rows.
+
+Each flag has an environment variable, which is shown next to it. Give the
+personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
+batch_export:read is enough for everything that only reads.`
+
+const exitHelp = `Exit codes:
+  0  every interval is exported; the work is done; the plan was written
+  1  another error
+  2  wrong usage
+  3  the plan exports more rows than --max-rows; nothing was changed
+  4  stopped: run the same command again
+  5  the key or the project is wrong
+  6  some intervals are not exported, also after a repair
+  7  cannot tell`
+
+const rootExample = `  hogexport list
+  hogexport gaps "events to the warehouse" --since 30d
+  hogexport repair "events to the warehouse"        # shows the plan, and asks
+  hogexport watch --metrics :9464                   # for Prometheus`
+
+// Run is the whole program: it returns the exit code.
+func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
+	shared, ctx := shell.New(ctx, "hogexport", stdin, stdout, stderr, env, explain)
+	a := &app{App: shared}
+	defer a.Signals.End()
+	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
+	root.SetArgs(args)
+	if err := cmp.Or(a.CheckKeys(args), checkPasswords(args)); err != nil {
+		return a.End(err)
+	}
+	return a.End(root.ExecuteContext(ctx))
+}
+
+// checkPasswords refuses URLs with passwords among the arguments, which all users of the machine can see.
+func checkPasswords(args []string) error {
+	for _, arg := range args {
+		if _, rest, ok := strings.Cut(arg, "://"); ok {
+			user, _, hasUser := strings.Cut(strings.SplitN(rest, "/", 2)[0], "@")
+			if _, password, _ := strings.Cut(user, ":"); hasUser && password != "" {
+				return shell.UsageError("a password is among the arguments, where every user of this machine can see it", "put the URL into the variable HOGEXPORT_TO")
+			}
+		}
+	}
+	return nil
+}
+
+func newRoot(a *app) *cobra.Command {
+	root := a.Root("Look after PostHog's batch exports", longHelp+"\n\n"+exitHelp, rootExample)
+	f := root.PersistentFlags()
+	f.StringVar(&a.host, "host", "", "us, eu, or the `URL` of a server of your own; or POSTHOG_HOST, POSTHOG_REGION")
+	f.StringVar(&a.projectID, "project-id", "", "the `NUMBER` of the project; or POSTHOG_PROJECT_ID")
+	f.StringVar(&a.keyFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
+	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a),
+		newReconcileCommand(a))
+	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": {"events", "persons", "sessions"}, "format": {"parquet", "jsonl"}})
+	return root
+}
+
+// client returns a client of the project.
+func (a *app) client(more ...hogapi.Option) (*hogapi.Client, error) {
+	where, err := shell.Hosts(cmp.Or(a.host, a.Env("POSTHOG_HOST"), a.Env("POSTHOG_REGION")), "")
+	if err != nil {
+		return nil, err
+	}
+	key, err := a.Secret("--personal-key-file", "", a.keyFile, "POSTHOG_PERSONAL_API_KEY")
+	if err != nil {
+		return nil, err
+	}
+	id := a.project()
+	switch {
+	case key == "":
+		return nil, shell.UsageError("the personal API key is missing", "set POSTHOG_PERSONAL_API_KEY to a phx_… key with the scope batch_export:read, or give --personal-key-file FILE")
+	case id == "":
+		return nil, shell.UsageError("the project's id is missing", "give --project-id NUMBER: it is in the project's settings and in the address of its pages")
+	}
+	options := append([]hogapi.Option{hogapi.WithApplication("hogexport", shell.Version()), hogapi.WithPersonalAPIKey(key), hogapi.WithProject(id)}, where...)
+	client, err := hogapi.NewClient(append(options, more...)...)
+	if err != nil {
+		return nil, &shell.Fault{Code: shell.CodeUsage, Text: err.Error(), Err: err}
+	}
+	return client, nil
+}
+
+func (a *app) project() string { return cmp.Or(a.projectID, a.Env("POSTHOG_PROJECT_ID")) }
+
+// exports returns the exports of some names or ids, or all of them.
+func (a *app) exports(ctx context.Context, client *hogapi.Client, names []string) (found []hogapi.BatchExport, err error) {
+	if len(names) == 0 {
+		for export, err := range client.BatchExports.All(ctx, &hogapi.ListOptions{Limit: 100}) {
+			if err != nil {
+				return nil, err
+			}
+			found = append(found, export)
+		}
+		return found, nil
+	}
+	for _, name := range names {
+		export, err := a.export(ctx, client, name)
+		if err != nil {
+			return nil, err
+		}
+		found = append(found, *export)
+	}
+	return found, nil
+}
+
+// export returns the export of a name or an id.
+func (a *app) export(ctx context.Context, client *hogapi.Client, name string) (*hogapi.BatchExport, error) {
+	if id, err := uuid.Parse(name); err == nil {
+		return client.BatchExports.Get(ctx, id)
+	}
+	export, err := client.BatchExports.ByName(ctx, name)
+	if errors.Is(err, hogapi.ErrNotFound) {
+		return nil, &shell.Fault{Code: shell.CodeUsage, Text: fmt.Sprintf("the project has no batch export %q", name), Todo: "see hogexport list; names with blanks need quotes", Err: err}
+	}
+	return export, err
+}
+
+// explain explains an error to the user. No other function does.
+func explain(err error) *shell.Fault {
+	if f, ok := errors.AsType[*shell.Fault](err); ok {
+		return f
+	}
+	if f := shell.UnknownCommand("hogexport", err); f != nil {
+		return f
+	}
+	text := err.Error()
+	fault := func(code shell.Code, todo string) *shell.Fault {
+		return &shell.Fault{Code: code, Text: text, Todo: todo, Err: err}
+	}
+	switch {
+	case errors.Is(err, shell.ErrInterrupted), errors.Is(err, context.Canceled):
+		text = "interrupted"
+		return fault(shell.CodeStopped, "run the same command again")
+	case errors.Is(err, hogapi.ErrHeld):
+		return fault(shell.CodeOther, "another hogexport works in this folder: let it end, or end it")
+	case errors.Is(err, hogapi.ErrOutcomeUnknown):
+		return fault(shell.CodeStopped, "the service may have carried it out: run the same command again, which looks first")
+	case errors.Is(err, hogapi.ErrUnauthorized):
+		return fault(shell.CodeProject, "check POSTHOG_PERSONAL_API_KEY (phx_…), and that --host is the project's region")
+	case errors.Is(err, hogapi.ErrForbidden):
+		return fault(shell.CodeProject, "give the key the scope that is named, or ask an admin of the project for one")
+	case errors.Is(err, hogapi.ErrNotFound):
+		return fault(shell.CodeProject, "check --project-id, --host and the export: see hogexport list")
+	case errors.Is(err, hogapi.ErrInvalid):
+		return fault(shell.CodeUsage, "")
+	}
+	if answer, ok := errors.AsType[*hogapi.APIError](err); ok && answer.StatusCode >= 500 {
+		return fault(shell.CodeOther, "the service has a fault: run the same command again later")
+	}
+	if _, ok := errors.AsType[*hogapi.TransportError](err); ok {
+		return fault(shell.CodeOther, "check --host, the network and the name server, and run the same command again")
+	}
+	return fault(shell.CodeOther, "")
+}
+
+// only returns a usage error unless a command has exactly one export.
+func only(names []string, command string) error {
+	if len(names) == 1 {
+		return nil
+	}
+	return shell.UsageError(fmt.Sprintf("want one export, not %d", len(names)), "give its name or id, such as hogexport "+command+` "events to the warehouse"; names with blanks need quotes`)
+}

@@ -1,0 +1,109 @@
+package cli
+
+import (
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/coverage"
+)
+
+// status says how an export is, as far as its newest runs tell.
+type status struct {
+	ID           uuid.UUID  `json:"id"`
+	Name         string     `json:"name"`
+	Model        string     `json:"model"`
+	Destination  string     `json:"destination"`
+	Interval     string     `json:"interval"`
+	State        string     `json:"state"` // "active", "paused", "failing" or "stuck"
+	PausedSince  *time.Time `json:"paused_since"`
+	ExportedTo   *time.Time `json:"exported_to"` // the end of the newest interval that a run has completed
+	Failures     int        `json:"failures"`    // failed runs that count towards a pause
+	FailuresLeft int        `json:"failures_left"`
+	IsAtLeast    bool       `json:"failures_may_be_more,omitempty"` // only some of the runs that count were read
+	StuckSince   *time.Time `json:"stuck_since"`                    // of the oldest run that should be over
+	StuckFrom    *time.Time `json:"stuck_from"`                     // its interval
+	StuckTo      *time.Time `json:"stuck_to"`
+	LastError    string     `json:"last_error,omitempty"`
+	Rows         *int64     `json:"last_rows"`
+	Bytes        *int64     `json:"last_bytes"`
+	Uncovered    *int       `json:"uncovered,omitempty"` // intervals that are not exported
+	Gaps         *int       `json:"gaps,omitempty"`
+}
+
+const (
+	stateActive  = "active"
+	statePaused  = "paused"
+	stateFailing = "failing"
+	stateStuck   = "stuck"
+)
+
+// statusOf reads the status of an export from the newest runs that its list has, or from more of them.
+func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
+	s := status{
+		ID: e.ID, Name: e.Name, Model: string(e.Model), Destination: string(e.Destination.Type), Interval: string(e.Interval), State: stateActive,
+	}
+	for _, run := range newestUpdates(runs, s.Interval) {
+		if run.Status == hogapi.RunStatusFailed {
+			s.Failures++
+		}
+	}
+	s.IsAtLeast = len(runs) < coverage.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
+	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
+	limit := stuckAfter(s.Interval)
+	for i := range runs { // the newest first
+		run := &runs[i]
+		switch {
+		case run.Status == hogapi.RunStatusCompleted:
+			if s.ExportedTo == nil || run.DataIntervalEnd.After(*s.ExportedTo) {
+				s.ExportedTo = utc(run.DataIntervalEnd)
+			}
+			if s.Rows == nil && s.Bytes == nil {
+				s.Rows, s.Bytes = run.RecordsCompleted, run.BytesExported
+			}
+		case run.Status.IsFailure() && s.LastError == "" && run.LatestError != nil:
+			s.LastError = *run.LatestError
+		case !run.Status.IsTerminal() && now.Sub(run.CreatedAt) > limit:
+			s.StuckSince, s.StuckTo = utc(run.CreatedAt), utc(run.DataIntervalEnd)
+			s.StuckFrom = s.StuckTo
+			if run.DataIntervalStart != nil {
+				s.StuckFrom = utc(*run.DataIntervalStart)
+			}
+		}
+	}
+	switch {
+	case e.Paused:
+		s.State = statePaused
+		if e.LastPausedAt != nil {
+			s.PausedSince = utc(*e.LastPausedAt)
+		}
+	case s.StuckSince != nil:
+		s.State = stateStuck
+	case len(runs) > 0 && runs[0].Status.IsFailure():
+		s.State = stateFailing
+	}
+	return s
+}
+
+// newestUpdates returns the runs that count towards a pause of the export.
+func newestUpdates(runs []hogapi.Run, interval string) []hogapi.Run {
+	newest := slices.Clone(runs)
+	slices.SortStableFunc(newest, func(a, b hogapi.Run) int { return b.LastUpdatedAt.Compare(a.LastUpdatedAt) })
+	return newest[:min(coverage.PauseWindow(interval), len(newest))]
+}
+
+// mostLatestRuns is how many runs the list of exports has for each.
+const mostLatestRuns = 10
+
+func stuckAfter(interval string) time.Duration {
+	const least = 3 * time.Hour
+	step, _ := coverage.Step(interval)
+	return max(least, 3*step)
+}
+
+func utc(t time.Time) *time.Time {
+	t = t.UTC()
+	return &t
+}

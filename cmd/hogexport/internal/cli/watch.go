@@ -1,0 +1,469 @@
+package cli
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/spf13/cobra"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/durable"
+)
+
+type watch struct {
+	*app
+
+	metrics string
+	every   time.Duration
+	cache   string
+	accept  string
+	once    bool
+}
+
+func newWatchCommand(a *app) *cobra.Command {
+	w := &watch{app: a}
+	cmd := &cobra.Command{
+		Use: "watch", Short: "Serve the state of all exports for Prometheus", Args: cobra.NoArgs,
+		Long: `watch looks at all exports once a minute and serves numbers for Prometheus: how
+far each export is behind, intervals that are not exported, stuck runs, failures
+and how many are left until the service pauses the export, and more. A scrape
+is answered from memory.
+
+A look costs one call for 100 exports. watch reads the runs of an export only
+after a failure, a hole, or a change of its settings, and at the start those of
+the last 30 days. It keeps its state in the cache, so a restart reads only new
+runs. Rules for alerts and a dashboard for Grafana:
+https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
+		Example: "  hogexport watch --metrics :9464",
+		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
+	}
+	f := cmd.Flags()
+	f.StringVar(&w.metrics, "metrics", ":9464", "serve the numbers at an `ADDRESS`, which only this machine can reach unless it names a host")
+	f.DurationVar(&w.every, "every", time.Minute, "the `TIME` between two looks, such as 1m")
+	f.StringVar(&w.accept, "accept", "", "a `FILE` with the gaps that are known, which do not count: see hogexport gaps --help")
+	f.BoolVar(&w.once, "once", false, "look once, print the numbers, and end")
+	bindCache(cmd, &w.cache)
+	return cmd
+}
+
+func (w *watch) run(ctx context.Context) error {
+	const shortest = 10 * time.Second
+	if w.every < shortest {
+		return shell.UsageError(fmt.Sprintf("--every %v is too short", w.every), "give 10s or more: all programs of a team share the service's limits")
+	}
+	known, err := readAccepted(w.accept)
+	if err != nil {
+		return err
+	}
+	m := &monitor{watched: map[uuid.UUID]*watched{}, known: known, now: time.Now}
+	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnTry: func(context.Context, hogapi.TryInfo) { m.called() }}), hogapi.WithLogger(w.Logger()))
+	if err != nil {
+		return err
+	}
+	m.client, m.store = client, w.cacheOf(w.cache)
+	m.load()
+	if w.once {
+		if err := m.look(ctx); err != nil {
+			return err
+		}
+		m.write(w.Out)
+		return nil
+	}
+	server, err := shell.ServeMetrics(ctx, w.metrics, m.write)
+	if err != nil {
+		return err
+	}
+	defer server.Close()
+	w.Note("metrics are at " + server.Address)
+	for {
+		if err := m.look(ctx); err != nil && ctx.Err() == nil {
+			f := explain(err)
+			w.Warn(f.Text)
+			if f.Code == shell.CodeProject && !m.hasLooked() {
+				return err // it never worked: a wrong key or project needs a person
+			}
+		}
+		select {
+		case <-ctx.Done():
+			return nil // an ordinary end
+		case <-time.After(w.every):
+		}
+	}
+}
+
+// monitor has the state of all exports, for scrapes.
+type monitor struct {
+	client *hogapi.Client
+	store  cache
+	known  []acceptance // gaps that do not count
+	now    func() time.Time
+
+	mu      sync.Mutex
+	watched map[uuid.UUID]*watched
+	looked  time.Time // the last good look
+	calls   int64
+	errors  map[string]int64 // by kind
+}
+
+// watched is an export, and everything that is known about its past.
+type watched struct {
+	Status   status      `json:"status"`
+	Settings string      `json:"settings"`
+	From     time.Time   `json:"from"`     // the begin of the known past
+	Covered  time.Time   `json:"covered"`  // up to where each interval was looked at
+	Stuck    time.Time   `json:"stuck"`    // since when the oldest run has been under way that should be over
+	Exported time.Time   `json:"exported"` // the end of the newest interval that is exported
+	Open     []interval  `json:"open"`     // intervals before Covered that are not exported
+	Failed   time.Time   `json:"failed"`   // the newest change of a failed run that was counted
+	ReadAt   time.Time   `json:"read_at"`  // when the runs were read
+	Failures []time.Time `json:"failures"` // of the runs that count towards a pause, when they were read
+}
+
+// interval is an interval with its state.
+type interval struct {
+	Start time.Time            `json:"start"`
+	End   time.Time            `json:"end"`
+	State hogapi.IntervalState `json:"state"`
+}
+
+func (m *monitor) called() {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	m.calls++
+}
+
+func (m *monitor) hasLooked() bool {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return !m.looked.IsZero()
+}
+
+// look reads the list of exports, and the runs of exports of which the list does not tell enough.
+func (m *monitor) look(ctx context.Context) error {
+	seen := map[uuid.UUID]bool{}
+	for e, err := range m.client.BatchExports.All(ctx, &hogapi.ListOptions{Limit: 100}) {
+		if err == nil {
+			err = m.see(ctx, &e)
+		}
+		if err != nil {
+			m.failed(err)
+			return err
+		}
+		seen[e.ID] = true
+	}
+	m.mu.Lock()
+	for id := range m.watched {
+		if !seen[id] {
+			delete(m.watched, id) // it was deleted
+		}
+	}
+	m.looked = m.now()
+	m.mu.Unlock()
+	m.save()
+	return nil
+}
+
+func (m *monitor) failed(err error) {
+	kind := "other"
+	if answer, ok := errors.AsType[*hogapi.APIError](err); ok {
+		kind = strconv.Itoa(answer.StatusCode)
+	} else if _, ok := errors.AsType[*hogapi.TransportError](err); ok {
+		kind = "network"
+	}
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if m.errors == nil {
+		m.errors = map[string]int64{}
+	}
+	m.errors[kind]++
+}
+
+// see looks at an export in the list.
+func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
+	now := m.now().UTC()
+	m.mu.Lock()
+	x := m.watched[e.ID]
+	m.mu.Unlock()
+	next := &watched{Settings: settingsOf(e)}
+	if x != nil && x.Settings == next.Settings {
+		*next = *x
+	}
+	next.Status = statusOf(e, e.LatestRuns, now)
+	if since := next.Status.StuckSince; since != nil {
+		next.Stuck = *since // newer runs will push it out of the list
+	}
+	if !next.extend(e, now) {
+		if err := m.read(ctx, e, next); err != nil {
+			return err
+		}
+	}
+	if to := next.Status.ExportedTo; to != nil && to.After(next.Exported) {
+		next.Exported = *to
+	}
+	next.Status.Failures = max(next.Status.Failures, next.recentFailures(e, now))
+	next.Status.FailuresLeft = max(0, coverage.PauseAfter-next.Status.Failures)
+	m.mu.Lock()
+	m.watched[e.ID] = next
+	m.mu.Unlock()
+	return nil
+}
+
+// extend takes the newest runs into account, and reports whether nothing else has to be read.
+func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
+	if x.Covered.IsZero() {
+		return false
+	}
+	runs := slices.Clone(e.LatestRuns)
+	slices.SortFunc(runs, func(a, b hogapi.Run) int { return a.DataIntervalEnd.Compare(b.DataIntervalEnd) })
+	isTold := true
+	for i := range runs {
+		run := &runs[i]
+		switch {
+		case isBad(run.Status) && run.LastUpdatedAt.After(x.Failed), run.Backfill != nil && run.Status.IsTerminal() && run.LastUpdatedAt.After(x.ReadAt):
+			isTold = false
+		case run.Status != hogapi.RunStatusCompleted || !run.DataIntervalEnd.After(x.Covered) || run.DataIntervalStart == nil:
+		case !run.DataIntervalStart.After(x.Covered):
+			x.Covered = run.DataIntervalEnd.UTC()
+		case run.LastUpdatedAt.After(x.ReadAt): // there is a hole before it
+			isTold = false
+		}
+	}
+	const dueEvery, openEvery = 15 * time.Minute, 6 * time.Hour // a repair shows among the newest runs
+	isDue := !e.Paused && now.After(x.Covered.Add(x.patience(e)))
+	hasOpen := len(x.Open) > 0 || e.Paused
+	isStuck := !x.Stuck.IsZero() && x.Status.StuckSince == nil // among older runs than the list has
+	if (isDue || isStuck) && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
+		return false
+	}
+	return isTold
+}
+
+// isBad reports whether a run with this status is over and has not exported its interval.
+func isBad(status hogapi.RunStatus) bool {
+	return status.IsTerminal() && status != hogapi.RunStatusCompleted
+}
+
+// patience is how long after the last covered interval the next one is due to be exported.
+func (x *watched) patience(e *hogapi.BatchExport) time.Duration {
+	const grace = time.Hour
+	step, _ := coverage.Step(string(e.Interval))
+	return step + coverage.LongestDelay(string(e.Interval)) + grace
+}
+
+const watchedDays = 30
+
+// read reads the coverage of an export.
+func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) error {
+	now := m.now().UTC()
+	c, err := m.store.coverage(ctx, m.client, e, now.AddDate(0, 0, -watchedDays))
+	if err != nil {
+		return err
+	}
+	x.From, x.ReadAt, x.Open, x.Covered, x.Failures = c.From, now, nil, c.From, nil
+	x.Stuck = stuckSince(c)
+	for _, i := range c.Intervals {
+		switch {
+		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
+			x.Open = append(x.Open, interval{i.Start, i.End, i.State})
+		case i.State == hogapi.IntervalRunning || i.State == hogapi.IntervalNotDue:
+			continue
+		}
+		if i.End.After(x.Covered) {
+			x.Covered = i.End
+		}
+		if (i.State == hogapi.IntervalCompleted || i.State == hogapi.IntervalByTimestamp) && i.End.After(x.Exported) {
+			x.Exported = i.End
+		}
+	}
+	for i := range e.LatestRuns {
+		if run := &e.LatestRuns[i]; isBad(run.Status) && run.LastUpdatedAt.After(x.Failed) {
+			x.Failed = run.LastUpdatedAt.UTC()
+		}
+	}
+	if coverage.PauseWindow(string(e.Interval)) > mostLatestRuns && x.Status.IsAtLeast {
+		return m.countFailures(ctx, e, x)
+	}
+	return nil
+}
+
+// countFailures reads the runs that count towards a pause, where the list of exports does not have all of them.
+func (m *monitor) countFailures(ctx context.Context, e *hogapi.BatchExport, x *watched) error {
+	page, err := m.client.Runs.List(ctx, e.ID, &hogapi.RunListOptions{Ordering: hogapi.RunsNewestFirst})
+	if err != nil {
+		return err
+	}
+	for _, run := range newestUpdates(page.Results, string(e.Interval)) {
+		if run.Status == hogapi.RunStatusFailed {
+			x.Failures = append(x.Failures, run.LastUpdatedAt.UTC())
+		}
+	}
+	return nil
+}
+
+// recentFailures counts the failures that may still count towards a pause: the service looks at a number of newest
+// runs, which take about as many intervals.
+func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
+	step, _ := coverage.Step(string(e.Interval))
+	for _, at := range x.Failures {
+		if now.Sub(at) < time.Duration(coverage.PauseWindow(string(e.Interval)))*step {
+			n++
+		}
+	}
+	return n
+}
+
+// stuckSince returns since when the oldest run of the stuck intervals has been under way.
+func stuckSince(c *hogapi.Coverage) (since time.Time) {
+	for _, i := range c.Intervals {
+		if i.State != hogapi.IntervalStuck {
+			continue
+		}
+		for _, run := range i.Runs {
+			if !run.Status.IsTerminal() && (since.IsZero() || run.CreatedAt.Before(since)) {
+				since = run.CreatedAt
+			}
+		}
+	}
+	return since
+}
+
+func (m *monitor) path() string { return filepath.Join(m.store.folder, "watch.json") }
+
+// save keeps the state. A state that cannot be kept costs calls after a restart, and nothing else.
+func (m *monitor) save() {
+	m.mu.Lock()
+	text, err := json.Marshal(m.watched)
+	m.mu.Unlock()
+	if err == nil && m.store.folder != "" && makeFolder(m.store.folder) == nil {
+		_ = durable.Replace(durable.OS{}, m.path(), text)
+	}
+}
+
+func (m *monitor) load() {
+	text, err := durable.Read(durable.OS{}, m.path())
+	if err != nil {
+		return
+	}
+	kept := map[uuid.UUID]*watched{}
+	if json.Unmarshal(text, &kept) == nil {
+		m.watched = kept
+	}
+}
+
+// write writes the numbers in the text form of Prometheus.
+func (m *monitor) write(w io.Writer) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	now := m.now()
+	ids := make([]uuid.UUID, 0, len(m.watched))
+	for id := range m.watched {
+		ids = append(ids, id)
+	}
+	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	for _, n := range numbers {
+		fmt.Fprintf(w, "# HELP hogexport_%s %s\n# TYPE hogexport_%s gauge\n", n.name, n.help, n.name)
+		for _, id := range ids {
+			x := m.watched[id]
+			if value, isKnown := n.of(x, now); isKnown {
+				fmt.Fprintf(w, "hogexport_%s{export=%s,id=%q} %v\n", n.name, label(x.Status.Name), id, value)
+			}
+		}
+	}
+	age := -1.0
+	if !m.looked.IsZero() {
+		age = now.Sub(m.looked).Seconds()
+	}
+	fmt.Fprintf(w, "# HELP hogexport_age_seconds Time since the last look at the service that succeeded; -1: none yet.\n# TYPE hogexport_age_seconds gauge\nhogexport_age_seconds %.0f\n", age)
+	fmt.Fprintf(w, "# HELP hogexport_calls_total Requests to the service, each try.\n# TYPE hogexport_calls_total counter\nhogexport_calls_total %d\n", m.calls)
+	fmt.Fprintf(w, "# HELP hogexport_errors_total Looks that failed.\n# TYPE hogexport_errors_total counter\n")
+	if len(m.errors) == 0 {
+		fmt.Fprintln(w, `hogexport_errors_total{kind="other"} 0`)
+	}
+	for _, kind := range slices.Sorted(maps.Keys(m.errors)) {
+		fmt.Fprintf(w, "hogexport_errors_total{kind=%q} %d\n", kind, m.errors[kind])
+	}
+}
+
+// label returns a text as the value of a label.
+func label(text string) string {
+	return `"` + strings.NewReplacer(`\`, `\\`, `"`, `\"`, "\n", `\n`).Replace(strings.ToValidUTF8(text, "\uFFFD")) + `"`
+}
+
+// numbers are the metrics of each export.
+var numbers = []struct {
+	name, help string
+	of         func(x *watched, now time.Time) (value any, isKnown bool)
+}{
+	{"freshness_seconds", "Time since the end of the newest interval that is exported.", func(x *watched, now time.Time) (any, bool) {
+		return int64(now.Sub(x.Exported).Seconds()), !x.Exported.IsZero()
+	}},
+	{"interval_seconds", "Length of an interval of the schedule.", func(x *watched, _ time.Time) (any, bool) {
+		step, ok := coverage.Step(x.Status.Interval)
+		return int64(step.Seconds()), ok
+	}},
+	{"uncovered_intervals", "Intervals of the last 30 days that are not exported.", func(x *watched, _ time.Time) (any, bool) { return len(x.Open), !x.ReadAt.IsZero() }},
+	{"oldest_gap_seconds", "Age of the oldest interval of the last 30 days that is not exported; 0: no gap.", func(x *watched, now time.Time) (any, bool) {
+		if len(x.Open) == 0 {
+			return 0, !x.ReadAt.IsZero()
+		}
+		return int64(now.Sub(x.Open[0].Start).Seconds()), true
+	}},
+	{"stuck_seconds", "How long a run has been under way that should be over; 0: no run is.", func(x *watched, now time.Time) (any, bool) {
+		since := x.Stuck
+		if s := x.Status.StuckSince; s != nil && (since.IsZero() || s.Before(since)) {
+			since = *s
+		}
+		if since.IsZero() {
+			return 0, true
+		}
+		return int64(now.Sub(since).Seconds()), true
+	}},
+	{"failures", "Failed runs among the runs that count towards a pause by the service.", func(x *watched, _ time.Time) (any, bool) { return x.Status.Failures, true }},
+	{"failures_left", "Failures until the service pauses the export.", func(x *watched, _ time.Time) (any, bool) { return x.Status.FailuresLeft, true }},
+	{"failed_billing", "Intervals of the last 30 days that the limit of the plan has kept from being exported.", func(x *watched, _ time.Time) (any, bool) {
+		n := 0
+		for _, s := range x.Open {
+			if s.State == hogapi.IntervalFailedBilling {
+				n++
+			}
+		}
+		return n, !x.ReadAt.IsZero()
+	}},
+	{"paused", "1 if the export is paused, by a person or by the service.", func(x *watched, _ time.Time) (any, bool) {
+		if x.Status.State == statePaused {
+			return 1, true
+		}
+		return 0, true
+	}},
+	{"paused_since_seconds", "Unix time since which the export is paused; 0: it is not.", func(x *watched, _ time.Time) (any, bool) {
+		if x.Status.PausedSince == nil {
+			return 0, true
+		}
+		return x.Status.PausedSince.Unix(), true
+	}},
+	{"last_run_rows", "Rows of the newest completed run.", func(x *watched, _ time.Time) (any, bool) {
+		if x.Status.Rows == nil {
+			return 0, false
+		}
+		return *x.Status.Rows, true
+	}},
+	{"last_run_bytes", "Bytes of the newest completed run.", func(x *watched, _ time.Time) (any, bool) {
+		if x.Status.Bytes == nil {
+			return 0, false
+		}
+		return *x.Status.Bytes, true
+	}},
+}

@@ -1,0 +1,225 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// clockwork is a clock that a test sets.
+type clockwork struct {
+	mu  sync.Mutex
+	now time.Time
+}
+
+func (c *clockwork) time() time.Time {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.now
+}
+
+func (c *clockwork) add(d time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.now = c.now.Add(d)
+}
+
+// watching is a monitor of a fake that lives in the time of a clock.
+type watching struct {
+	*monitor
+
+	clock  *clockwork
+	server *hogapitest.Server
+}
+
+func newWatching(t *testing.T, start time.Time) *watching {
+	t.Helper()
+	clock := &clockwork{now: start}
+	server := hogapitest.New(hogapitest.WithClock(clock.time))
+	w := &watching{nil, clock, server}
+	w.monitor = w.another(t, cache{t.TempDir()})
+	return w
+}
+
+// another returns another monitor of the fake: a restart, with the cache of the first.
+func (w *watching) another(t *testing.T, store cache) *monitor {
+	t.Helper()
+	m := &monitor{client: w.server.Client(t), store: store, now: w.clock.time, watched: map[uuid.UUID]*watched{}}
+	m.load()
+	return m
+}
+
+func (w *watching) export(name string, interval hogapi.Interval, zone string, outcome func(start, end time.Time) (hogapitest.Outcome, bool)) uuid.UUID {
+	p := w.server.Project(hogapitest.DefaultProject)
+	id := p.AddExport(hogapitest.Export{
+		Name: name, Interval: interval, Timezone: zone, Created: w.clock.time().Add(-72 * time.Hour), DestinationType: "BigQuery", Config: map[string]any{},
+	})
+	p.RunSchedule(id, outcome)
+	return id
+}
+
+// value returns the value of a metric of an export.
+func (w *watching) value(t *testing.T, name, export string) string {
+	t.Helper()
+	var b bytes.Buffer
+	w.write(&b)
+	for line := range strings.Lines(b.String()) {
+		if strings.HasPrefix(line, "hogexport_"+name+"{export=\""+export+"\"") {
+			return strings.TrimSpace(line[strings.LastIndexByte(line, ' '):])
+		}
+	}
+	return "absent"
+}
+
+// Each way in which an export goes wrong shows in the first look after it is due.
+func TestWatchShowsWhatGoesWrong(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)
+	w := newWatching(t, start)
+	at := func(hours int) time.Time { return start.Truncate(time.Hour).Add(time.Duration(hours) * time.Hour) }
+	outcomes := map[string]map[time.Time]hogapitest.Outcome{
+		"failing": {at(3): {Status: "Failed", Error: "SlowDown"}, at(5): {Status: "Failed"}, at(7): {Status: "Failed"}},
+		"billing": {at(3): {Status: "FailedBilling"}}, "cancelled": {at(3): {Status: "Cancelled"}}, "stuck": {at(3): {Polls: 1 << 30}},
+	}
+	for _, name := range []string{"failing", "billing", "cancelled", "stuck", "good", "missing", "paused"} {
+		w.export(name, hogapi.IntervalHour, "UTC", func(_, end time.Time) (hogapitest.Outcome, bool) {
+			outcome, isOther := outcomes[name][end]
+			return outcome, isOther || name != "missing" || !end.Equal(at(3))
+		})
+	}
+	paused := w.export("by hand", hogapi.IntervalHour, "UTC", func(_, _ time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, true })
+	project := w.server.Project(hogapitest.DefaultProject)
+	first := map[string]time.Duration{} // since the hour in which it went wrong
+	note := func(what string, is bool, since time.Time) {
+		if _, isKnown := first[what]; is && !isKnown {
+			first[what] = w.clock.time().Sub(since)
+		}
+	}
+	for w.clock.time().Before(at(16)) {
+		switch now := w.clock.time(); {
+		case now.Equal(at(2).Add(20 * time.Minute)):
+			project.EditExport(paused, now, func(x *hogapitest.Export) { x.Paused = true })
+		case now.Equal(at(6).Add(20 * time.Minute)):
+			project.EditExport(paused, now, func(x *hogapitest.Export) { x.Paused = false })
+		}
+		require.NoError(t, w.look(t.Context()))
+		note("second to last failure", w.value(t, "failures_left", "failing") == "2", at(3))
+		note("last but one failure", w.value(t, "failures_left", "failing") == "1", at(5))
+		note("paused by the service", w.value(t, "paused", "failing") == "1", at(7))
+		note("failed billing", w.value(t, "failed_billing", "billing") == "1", at(3))
+		note("cancelled", w.value(t, "uncovered_intervals", "cancelled") == "1", at(3))
+		note("stuck", w.value(t, "stuck_seconds", "stuck") != "0", at(3))
+		note("never scheduled", w.value(t, "uncovered_intervals", "missing") == "1", at(3))
+		note("paused by hand", w.value(t, "paused", "by hand") == "1", at(2))
+		note("unpaused without a backfill", w.value(t, "paused", "by hand") == "0" && w.value(t, "uncovered_intervals", "by hand") == "4", at(6))
+		assert.Equal(t, "0", w.value(t, "uncovered_intervals", "good"))
+		if since := w.clock.time().Sub(at(3)); since > 3*time.Hour+25*time.Minute { // also when newer runs than this are listed
+			assert.NotEqual(t, "0", w.value(t, "stuck_seconds", "stuck"), since)
+		}
+		w.clock.add(5 * time.Minute)
+	}
+	for what, most := range map[string]time.Duration{ // the service begins a run up to 15 minutes after the interval
+		"second to last failure": 25 * time.Minute, "last but one failure": 25 * time.Minute, "paused by the service": 25 * time.Minute,
+		"failed billing": 25 * time.Minute, "cancelled": 25 * time.Minute, "stuck": 3*time.Hour + 25*time.Minute,
+		"never scheduled": time.Hour + 25*time.Minute, "paused by hand": 25 * time.Minute, "unpaused without a backfill": time.Hour + 25*time.Minute,
+	} {
+		took, isSeen := first[what]
+		assert.True(t, isSeen, what)
+		assert.LessOrEqual(t, took, most, what)
+	}
+}
+
+// There is no alarm on days on which clocks change.
+func TestWatchOnDaysOfClockChanges(t *testing.T) {
+	t.Parallel()
+	for _, start := range []time.Time{
+		time.Date(2026, 3, 27, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 23, 12, 0, 0, 0, time.UTC), time.Date(2026, 10, 31, 0, 0, 0, 0, time.UTC),
+		time.Date(2026, 3, 7, 0, 0, 0, 0, time.UTC),
+	} {
+		w := newWatching(t, start)
+		names := []string{}
+		for _, zone := range []string{"Europe/Berlin", "America/New_York", "America/Havana", "UTC"} {
+			for _, interval := range []hogapi.Interval{hogapi.IntervalDay, hogapi.IntervalHour} {
+				name := fmt.Sprint(zone, " ", interval)
+				names = append(names, name)
+				w.export(name, interval, zone, nil)
+			}
+		}
+		for range 4 * 24 * 3 {
+			require.NoError(t, w.look(t.Context()))
+			for _, name := range names {
+				assert.Equal(t, "0", w.value(t, "uncovered_intervals", name), "%s at %s", name, w.clock.time())
+				assert.Equal(t, "0", w.value(t, "stuck_seconds", name))
+			}
+			w.clock.add(15 * time.Minute)
+		}
+	}
+}
+
+// A hundred hourly exports cost at most 240 calls an hour, and a restart only the calls of a look.
+func TestWatchIsCheap(t *testing.T) {
+	t.Parallel()
+	w := newWatching(t, time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC))
+	const exports = 100
+	for i := range exports {
+		w.export(fmt.Sprint("export ", i), hogapi.IntervalHour, "UTC", func(_, end time.Time) (hogapitest.Outcome, bool) {
+			if (end.Hour()+i)%25 == 0 { // some fail, now and then
+				return hogapitest.Outcome{Status: "Failed"}, true
+			}
+			return hogapitest.Outcome{}, true
+		})
+	}
+	require.NoError(t, w.look(t.Context()))
+	before := len(w.server.Calls())
+	for range 60 {
+		w.clock.add(time.Minute)
+		require.NoError(t, w.look(t.Context()))
+	}
+	calls := len(w.server.Calls()) - before
+	assert.LessOrEqual(t, calls, 240)
+	t.Log("calls in an hour:", calls)
+	before = len(w.server.Calls())
+	again := w.another(t, w.store)
+	require.NoError(t, again.look(t.Context()))
+	assert.LessOrEqual(t, len(w.server.Calls())-before, 1+8)
+	var was, is bytes.Buffer
+	w.write(&was)
+	again.write(&is)
+	open := func(text string) (lines []string) {
+		for line := range strings.Lines(text) {
+			if strings.HasPrefix(line, "hogexport_uncovered_intervals") {
+				lines = append(lines, line)
+			}
+		}
+		return lines
+	}
+	assert.Equal(t, open(was.String()), open(is.String()))
+	assert.Contains(t, is.String(), "hogexport_age_seconds 0\n")
+}
+
+// A look that fails shows, and the numbers of the last good one stay with their age.
+func TestWatchOutage(t *testing.T) {
+	t.Parallel()
+	w := newWatching(t, time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC))
+	w.export(`a "name"`, hogapi.IntervalHour, "UTC", nil)
+	require.NoError(t, w.look(t.Context()))
+	w.clock.add(time.Hour)
+	w.server.Script("batch_exports.list", hogapitest.Status(403))
+	require.Error(t, w.look(t.Context()))
+	var b bytes.Buffer
+	w.write(&b)
+	assert.Contains(t, b.String(), "hogexport_age_seconds 3600\n")
+	assert.Contains(t, b.String(), `hogexport_errors_total{kind="403"} 1`)
+	assert.Contains(t, b.String(), `hogexport_paused{export="a \"name\"",id="`)
+	require.NoError(t, w.look(t.Context()))
+}

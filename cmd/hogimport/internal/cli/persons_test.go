@@ -1,0 +1,105 @@
+package cli_test
+
+import (
+	"encoding/json"
+	"fmt"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+)
+
+// calls are calls of two users who log in on one device after each other, and of one with a device of his own.
+func calls(t *testing.T, p *clitest.Program) {
+	t.Helper()
+	lines := []string{
+		`"type":"track","event":"seen","anonymousId":"a"`, `"type":"identify","anonymousId":"a","userId":"ann"`,
+		`"type":"identify","anonymousId":"a","userId":"bob"`, `"type":"track","event":"seen","anonymousId":"c"`,
+		`"type":"identify","anonymousId":"c","userId":"cid"`,
+	}
+	p.Lines(t, "calls.jsonl", len(lines), func(i int) string {
+		return fmt.Sprintf(`{"messageId":"m%d","timestamp":"2024-05-01T12:00:%02dZ",%s}`, i, i, lines[i])
+	})
+}
+
+// merges are the pairs that the events of a project join.
+func merges(t *testing.T, events func(func(name, id string, properties json.RawMessage))) (pairs []string) {
+	t.Helper()
+	events(func(name, id string, raw json.RawMessage) {
+		var properties map[string]any
+		require.NoError(t, json.Unmarshal(raw, &properties))
+		if other := properties["$anon_distinct_id"]; name == "$identify" && other != nil {
+			pairs = append(pairs, fmt.Sprint(id, "<", other))
+		}
+	})
+	return pairs
+}
+
+// Identify calls join no two users of one device, unless that is asked for, and the persons of several ids are named first.
+func TestTwoUsersOfADeviceStayTwo(t *testing.T) {
+	t.Parallel()
+	for flags, want := range map[string][]string{
+		"":                            {"cid<c"},
+		"--shared-devices=first-user": {"ann<a", "cid<c"},
+		"--links=false":               {"ann<a", "bob<a", "cid<c"},
+	} {
+		server, p := clitest.Serve(t)
+		calls(t, p)
+		args := []string{"run", "--format", "rudderstack", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "2"}
+		if flags != "" {
+			args = append(args, flags)
+		}
+		r := p.Ends(t, 0, args...)
+		got := merges(t, func(each func(name, id string, properties json.RawMessage)) {
+			for e := range server.Ledger().Events() {
+				each(e.Event, e.DistinctID, e.Properties)
+			}
+		})
+		assert.ElementsMatch(t, want, got, flags)
+		if flags != "--links=false" {
+			clitest.Says(t, r.Stderr, "out of more than one id: of ")
+		}
+	}
+}
+
+// A person of too many ids stops the import before its first event, and check says so before.
+func TestAPersonOfTooManyIDs(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Lines(t, "calls.jsonl", 5, func(i int) string {
+		return fmt.Sprintf(`{"type":"track","event":"e","messageId":"m%d","timestamp":"2024-05-01T12:00:%02dZ","userId":"everybody","anonymousId":"a%[1]d"}`, i, i)
+	})
+	checked := p.Ends(t, 3, "check", "--format", "segment", "calls.jsonl", "--max-ids", "4")
+	clitest.Says(t, checked.Stdout, "6 ids would become one person", "It is everybody, with a", "give --max-ids 6")
+	r := p.Run(t, "run", "--format", "segment", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "4")
+	assert.NotZero(t, r.Code)
+	clitest.Says(t, r.Stderr, "everybody", "6")
+	assert.Zero(t, server.Ledger().Unique())
+	clitest.Says(t, p.Ends(t, 0, "check", "--format", "segment", "calls.jsonl").Stdout, "1 person comes out of more than one id", "everybody 6")
+	p.Ends(t, 2, "check", "--format", "segment", "calls.jsonl", "--max-ids", "many")
+	p.Ends(t, 2, "check", "--format", "segment", "calls.jsonl", "--shared-devices", "none")
+	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--group", "a=b")
+	p.Ends(t, 2, "check", "--format", "mixpanel", "calls.jsonl", "--group", "a")
+	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--look-up-ip")
+	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--no-visitor-profiles")
+}
+
+// The properties of today's persons stay with --leave-persons, and links still join ids.
+func TestPersonsAreLeftAlone(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	calls(t, p)
+	p.Ends(t, 0, "run", "--format", "segment", "calls.jsonl", "--yes", "--rate", "none", "--leave-persons")
+	left := 0
+	for e := range server.Ledger().Events() {
+		var properties map[string]any
+		require.NoError(t, json.Unmarshal(e.Properties, &properties))
+		if properties["$process_person_profile"] == false {
+			left++
+		}
+		assert.Equal(t, e.Event != "$identify", properties["$process_person_profile"] == false, e.Event)
+	}
+	assert.Equal(t, 2, left)
+}

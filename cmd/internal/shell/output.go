@@ -1,0 +1,58 @@
+package shell
+
+import (
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+)
+
+// Output is a file that a command writes to the path that a person gives.
+type Output struct {
+	Flag, Path string
+	Kind       string
+	IsOurs     func(begin []byte) bool // of an earlier output of the kind
+}
+
+// Check refuses to replace a file that is not an earlier output of the same kind, or that is an input: in
+// "--report export/*", a shell replaces the pattern by files of the export.
+func (o Output) Check(inputs []string) error {
+	info, err := os.Stat(o.Path)
+	if err != nil {
+		return nil //nolint:nilerr // no path is given, or what is wrong with it shows when it is written
+	}
+	if slices.ContainsFunc(inputs, func(input string) bool {
+		other, err := os.Stat(input)
+		return err == nil && os.SameFile(info, other)
+	}) {
+		return UsageError(o.Path+" is one of the files that are read", "give "+o.Flag+" another FILE")
+	}
+	if info.Mode().IsRegular() && (info.Size() == 0 || o.IsOurs(beginOf(o.Path))) {
+		return nil
+	}
+	return UsageError(o.Path+" is there already, and it is no "+o.Kind, "give "+o.Flag+" another FILE, or remove that one")
+}
+
+// Free returns the flag and the path for a suggested command. The path gets a number if another file has it
+// already.
+func (o Output) Free(inputs []string) string {
+	end := filepath.Ext(o.Path)
+	name := strings.TrimSuffix(o.Path, end)
+	for number := 2; o.Check(inputs) != nil; number++ {
+		o.Path = fmt.Sprintf("%s-%d%s", name, number, end)
+	}
+	return " " + o.Flag + " " + Quoted(o.Path)
+}
+
+func beginOf(path string) []byte {
+	const enough = 4 << 10
+	f, err := os.Open(path)
+	if err != nil {
+		return nil
+	}
+	defer f.Close()
+	begin, _ := io.ReadAll(io.LimitReader(f, enough))
+	return begin
+}

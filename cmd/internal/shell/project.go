@@ -1,0 +1,76 @@
+package shell
+
+import (
+	"cmp"
+	"fmt"
+	"net/url"
+	"os"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+)
+
+// Secret returns a key: the flag's value, the content of a file, or the value of a variable.
+func (a *App) Secret(flag, value, file, variable string) (string, error) {
+	if name, isFile := strings.CutPrefix(value, "@"); isFile {
+		file, value = name, ""
+	}
+	if value != "" || file == "" {
+		return strings.TrimSpace(cmp.Or(value, a.Env(variable))), nil
+	}
+	text, err := os.ReadFile(file)
+	if err != nil {
+		return "", UsageError(fmt.Sprintf("%s: the file with the key cannot be read: %v", flag, err), "give a file that holds the key and nothing else")
+	}
+	return strings.TrimSpace(string(text)), nil
+}
+
+// Hosts returns the options for a host in the form that users write.
+func Hosts(host, capture string) ([]hogapi.Option, error) {
+	var options []hogapi.Option
+	if capture != "" {
+		options = append(options, hogapi.WithCaptureURL(capture))
+	}
+	name := strings.ToLower(host)
+	if u, err := url.Parse(host); err == nil && u.Host != "" {
+		name = strings.ToLower(u.Hostname())
+	}
+	switch name {
+	case "":
+		if capture != "" {
+			return options, nil
+		}
+		return nil, UsageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own; or set POSTHOG_HOST")
+	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
+		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
+	case "eu", "eu.posthog.com", "eu.i.posthog.com":
+		return append(options, hogapi.WithRegion(hogapi.RegionEU)), nil
+	}
+	if !strings.Contains(host, "://") {
+		return nil, UsageError(fmt.Sprintf("--host %q is neither a region nor a URL", host), "give us, eu, or a URL such as https://posthog.example.com")
+	}
+	return append(options, hogapi.WithBaseURL(host)), nil
+}
+
+// CheckKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.
+func (a *App) CheckKeys(args []string) error {
+	isShown := false
+	for _, arg := range args {
+		value := arg
+		if strings.HasPrefix(arg, "--") {
+			_, value, _ = strings.Cut(arg, "=")
+		}
+		if _, err := os.Stat(value); err == nil {
+			continue // the name of a file
+		}
+		if strings.HasPrefix(value, "phx_") {
+			return UsageError("a personal API key is among the arguments, where every user of this machine can see it",
+				"put it into POSTHOG_PERSONAL_API_KEY, or into a file and give --personal-key-file FILE. If others use this machine, make a new key in PostHog and delete this one")
+		}
+		isShown = isShown || strings.HasPrefix(value, "phc_")
+	}
+	if isShown {
+		a.Warn("the project API key is among the arguments, where every user of this machine can see it: better POSTHOG_PROJECT_API_KEY, --project-key-file FILE, or --project-key @FILE")
+	}
+	return nil
+}

@@ -1,0 +1,41 @@
+package shell
+
+import (
+	"errors"
+	"fmt"
+	"strings"
+	"unicode/utf8"
+
+	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// Cause returns an error of the file system without the path, which the text has already.
+func Cause(err error) error {
+	if f, ok := errors.AsType[*Fault](err); ok {
+		err = f.Err
+	}
+	return errtext.Pathless(err)
+}
+
+// Quoted returns a word as a shell reads it.
+func Quoted(word string) string {
+	isPlain := func(r rune) bool {
+		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+	}
+	switch {
+	case term.Line(word) != word: // it cannot be shown as it is
+		var b strings.Builder
+		for _, c := range []byte(word) {
+			if c < utf8.RuneSelf && (isPlain(rune(c)) || c == ' ') {
+				b.WriteByte(c)
+			} else {
+				fmt.Fprintf(&b, `\x%02x`, c)
+			}
+		}
+		return "$'" + b.String() + "'"
+	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }):
+		return word
+	}
+	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"
+}

@@ -1,0 +1,10 @@
+package amplitude
+
+import (
+	"testing"
+
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+)
+
+// The docs print the table that the converter runs.
+func TestDoc(t *testing.T) { formattest.Table(t, table) }

@@ -1,0 +1,89 @@
+package ga4
+
+import (
+	"strings"
+
+	"github.com/hogapi/hogapi/formats/internal/record"
+)
+
+// device has the members of the column device that say more together than alone.
+type device struct {
+	category, system, version, browser, webBrowser []byte
+	brand, model, name                             []byte
+}
+
+// take notes a member, by its path within the column.
+func (d *device) take(path string, value []byte) {
+	switch path {
+	case "category":
+		d.category = value
+	case "operating_system":
+		d.system = value
+	case "operating_system_version":
+		d.version = value
+	case "browser":
+		d.browser = value
+	case "web_info.browser":
+		d.webBrowser = value
+	case "mobile_brand_name":
+		d.brand = value
+	case "mobile_model_name":
+		d.model = value
+	case "mobile_marketing_name":
+		d.name = value
+	}
+}
+
+var deviceTypes = map[string]string{"desktop": "Desktop", "mobile": "Mobile", "tablet": "Tablet"}
+
+// addDevice adds the properties of the device, in the words of PostHog's own SDKs. On desktops Google has names of
+// browsers where it has the model of a phone.
+func (c *columns) addDevice() {
+	d := &c.device
+	category := record.Text(d.category)
+	kind := deviceTypes[category]
+	if kind == "" {
+		kind = category
+	}
+	system, version := record.OS(record.Text(d.system), record.Text(d.version))
+	c.addLive("$device_type", "category", d.category, kind)
+	c.addLive("$os", "operating_system", d.system, system)
+	c.addLive("$os_version", "operating_system_version", d.version, version)
+	for _, m := range [...]struct {
+		to, name string
+		value    []byte
+	}{
+		{"$device_manufacturer", "mobile_brand_name", d.brand},
+		{"$device_model", "mobile_model_name", d.model},
+		{"$device_name", "mobile_marketing_name", d.name},
+	} {
+		switch {
+		case len(m.value) == 0:
+		case category == "desktop" || isOther(m.value):
+			c.keep(m.name, m.value)
+		default:
+			c.add(m.to, m.name, m.value)
+		}
+	}
+	c.addLive("$browser", "browser", d.browser, record.Browser(record.Text(d.browser), system))
+	c.to = &c.inner
+	c.addLive("$browser", "browser", d.webBrowser, record.Browser(record.Text(d.webBrowser), system))
+	c.to = &c.left
+}
+
+// isOther reports whether a value is Google's name of a device or system that it does not know.
+func isOther(raw []byte) bool { return strings.HasPrefix(record.Text(raw), "<") }
+
+// addLive adds a property with PostHog's value for Google's. Where it is there with another value, or Google does not
+// know it, the member stays where it was.
+func (c *columns) addLive(target, name string, raw []byte, live string) {
+	switch {
+	case len(raw) == 0:
+	case isOther(raw):
+		c.keep(name, raw)
+	case !record.IsText(raw):
+		c.add(target, name, raw)
+	case live != "" && !c.out.AddText(target, live) && record.Text(c.out.Get(target)) != live:
+		c.keep(name, raw)
+	}
+}

@@ -1,0 +1,4 @@
+package heap
+
+// Table is the table of the columns.
+var Table = table

@@ -1,0 +1,51 @@
+package heap
+
+import "github.com/hogapi/hogapi/formats/internal/record"
+
+// table maps the columns of a row. The other columns keep their names.
+var table = record.Table{
+	{From: "type", To: "event", Kind: record.Code, Note: "see below; also $event_type of clicks, changes and submits"},
+	{From: "event_table_name", To: "event", Kind: record.Code, Note: "of all_events"},
+	{From: "time", To: "timestamp", Kind: record.Code, Note: "in UTC where it has no zone"},
+	{From: "event_id", To: "uuid", Kind: record.Code, Note: "version 5 of it"},
+	{From: "user_id", To: "distinct_id", Kind: record.Code, Note: "of users the anonymous id, where there is an identity"},
+	{From: "identity", To: "distinct_id", Kind: record.Code, Note: "of users"},
+	{From: "from_user_id", To: "$anon_distinct_id", Kind: record.Code, Note: "of user_migrations"},
+	{From: "to_user_id", To: "distinct_id", Kind: record.Code, Note: "of user_migrations"},
+	{From: "joindate", To: "timestamp", Kind: record.Code, Note: "of users"},
+	{From: "last_modified", Kind: record.Dropped},
+	{From: "session_id", To: "heap_session_id", Kind: record.Code, Note: "a text; see Sessions"},
+	{From: "session_time", Kind: record.Dropped},
+
+	{From: "domain", To: "$host", Note: "else the host of landing_page"},
+	{From: "path", To: "$pathname"},
+	{From: "path", To: "$current_url", Kind: record.Code, Note: "https:// with the host, path, query and hash"},
+	{From: "query", To: "$current_url", Kind: record.Code, Note: "also utm_… and the ids of clicks on ads"},
+	{From: "hash", To: "$current_url", Kind: record.Code},
+	{From: "title", To: "title"},
+	{From: "landing_page", To: "$session_entry_url"},
+	{From: "referrer", To: "$session_entry_referrer", Kind: record.Code, Note: "also $referrer of the landing page; direct: $direct"},
+	{From: "utm_source", To: "$session_entry_utm_source", Note: "also utm_source of the landing page; the others alike"},
+	{From: "utm_medium", To: "$session_entry_utm_medium"},
+	{From: "utm_campaign", To: "$session_entry_utm_campaign"},
+	{From: "utm_term", To: "$session_entry_utm_term"},
+	{From: "utm_content", To: "$session_entry_utm_content"},
+
+	{From: "browser", To: "$browser", Kind: record.Code, Note: "Chrome 122.0: also $browser_version"},
+	{From: "platform", To: "$os", Kind: record.Code, Note: "Mac OS X 14.3: also $os_version"},
+	{From: "device_type", To: "$device_type", Note: "Mobile, Tablet, Desktop"},
+	{From: "device", To: "$device_model"},
+	{From: "carrier", To: "$network_carrier"},
+	{From: "app_name", To: "$app_name"},
+	{From: "app_version", To: "$app_version"},
+	{From: "view_controller", To: "$screen_name"},
+	{From: "library", To: "$lib"},
+	{From: "ip", To: "$ip", Note: "also IP"},
+	{From: "country", To: "$geoip_country_name", Kind: record.Code, Note: "also $geoip_country_code"},
+	{From: "region", To: "$geoip_subdivision_1_name"},
+	{From: "city", To: "$geoip_city_name"},
+	{From: "target_text", To: "$el_text", Note: "of clicks"},
+	{From: "properties", To: "…", Kind: record.Code, Note: "of the JSON that support exports: under their own names"},
+	{From: "id", To: "distinct_id", Kind: record.Code, Note: "of the same: the second number"},
+	{From: "object", To: "event", Kind: record.Code, Note: "of the same, without type"},
+}

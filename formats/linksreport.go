@@ -1,0 +1,104 @@
+package formats
+
+import (
+	"context"
+	"fmt"
+	"strconv"
+	"strings"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// LinksReport says which persons the links of a source make.
+type LinksReport struct {
+	Persons int64            `json:"persons"`           // that have more than one id
+	IDs     int64            `json:"ids"`               // of these persons
+	Largest []LinkedPerson   `json:"largest,omitempty"` // the ten of them with the most ids
+	Left    map[string]int64 `json:"left,omitempty"`    // anonymous ids that are not linked, by reason: SkipSharedDevice, SkipUserDevice
+}
+
+// LinkedPerson is a person with more than one id.
+type LinkedPerson struct {
+	ID     string   `json:"id"`     // the id that the others are linked to
+	IDs    int64    `json:"ids"`    // how many ids the person has, with this one
+	Others []string `json:"others"` // the first others, at most four
+}
+
+const (
+	mostPersons = 10
+	mostOthers  = 4
+)
+
+// add counts a person.
+func (r *LinksReport) add(p LinkedPerson) {
+	r.Persons++
+	r.IDs += p.IDs
+	at := len(r.Largest)
+	for at > 0 && r.Largest[at-1].IDs < p.IDs {
+		at--
+	}
+	if at == mostPersons {
+		return
+	}
+	r.Largest = append(r.Largest, LinkedPerson{})
+	copy(r.Largest[at+1:], r.Largest[at:])
+	r.Largest[at] = p
+	r.Largest = r.Largest[:min(len(r.Largest), mostPersons)]
+}
+
+// tooMany is the error of a person with more ids than are allowed.
+func (r *LinksReport) tooMany(most int) error {
+	if most < 0 || len(r.Largest) == 0 || r.Largest[0].IDs <= int64(most) {
+		return nil
+	}
+	p := r.Largest[0]
+	return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.MaxIDs", Value: strconv.Itoa(most), Want: fmt.Sprintf(
+		"at least %d, if %q is one person of so many ids, such as %s. Merges cannot be undone: if the ids are those of several persons, "+
+			"leave out the events that join them, or their AnonymousID", p.IDs, p.ID, quotedAll(p.Others))}
+}
+
+func quotedAll(ids []string) string {
+	var parts []string
+	for _, id := range ids {
+		parts = append(parts, fmt.Sprintf("%q", id))
+	}
+	return strings.Join(parts, ", ")
+}
+
+// String returns the report as a text of several lines.
+func (r LinksReport) String() string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%d persons come out of more than one id: %d ids", r.Persons, r.IDs)
+	for _, p := range r.Largest {
+		fmt.Fprintf(&b, "\n  %d ids: %q with %s", p.IDs, p.ID, quotedAll(p.Others))
+		if more := p.IDs - 1 - int64(len(p.Others)); more > 0 {
+			fmt.Fprintf(&b, " and %d more", more)
+		}
+	}
+	for _, reason := range bySize(r.Left) {
+		fmt.Fprintf(&b, "\n%d ids are not linked: %s", r.Left[reason], reason)
+	}
+	return b.String()
+}
+
+// PlanLinks reads a source, sends nothing, and returns the report of the links that [LinksWith] would make. A
+// person of more than LinksOptions.MaxIDs ids is a *[hogapi.InputError], which comes with the report.
+func PlanLinks(ctx context.Context, source hogapi.Source, options *LinksOptions) (report LinksReport, err error) {
+	plan, err := NewLinksPlan(options)
+	if err != nil {
+		return report, err
+	}
+	defer func() {
+		if failed := plan.Close(); err == nil {
+			err = failed
+		}
+	}()
+	if err := plan.read(ctx, source); err != nil {
+		return report, err
+	}
+	if report, err = plan.Report(ctx); err != nil {
+		return report, err
+	}
+	return report, report.tooMany(plan.options.MaxIDs)
+}

@@ -1,0 +1,25 @@
+package matomo_test
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/matomo"
+)
+
+func ExampleFormat() {
+	zone, err := time.LoadLocation("Europe/Paris") // of the site
+	if err != nil {
+		panic(err)
+	}
+	source := hogapi.FileSource(matomo.Format(&matomo.Options{Zone: zone}), "testdata/visits.jsonl")
+	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "matomo-2024", MaxRejectShare: -1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(report.Good, "events,", report.Rejected, "rejected, skipped:", report.Skips)
+	// Output:
+	// 9 events, 2 rejected, skipped: map[no actions:1 no id:1]
+}

@@ -1,0 +1,4 @@
+package matomo
+
+// Table is the table of the members.
+var Table = table

@@ -1,0 +1,4 @@
+package mixpanel
+
+// Table is the table of the properties of a record.
+var Table = table

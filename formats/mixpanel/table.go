@@ -1,0 +1,68 @@
+package mixpanel
+
+import "github.com/hogapi/hogapi/formats/internal/record"
+
+// table says what becomes of the properties of a record. All others keep their names and values.
+var table = record.Table{
+	{From: "time", To: "timestamp", Kind: record.Code, Note: "seconds, or ms above 10,000,000,000; see Options.Zone"},
+	{From: "distinct_id", To: "distinct_id", Kind: record.Code, Note: "else $user_id, else $device_id"},
+	{From: "$distinct_id_before_identity", To: "distinct_id", Kind: record.Code, Note: "if distinct_id is absent or a device's"},
+	{From: "$distinct_id_before_identity", To: "$distinct_id_before_identity"},
+	{From: "$insert_id", To: "uuid", Kind: record.Code, Note: "as PostHog's own importer"},
+	{From: "$user_id", To: "$mixpanel_user_id"},
+	{From: "$device_id", To: "$mixpanel_device_id"},
+	{From: "$anon_id", To: "$anon_id", Note: "of $identify: another id of the person"},
+	{From: "$identified_id", To: "$identified_id", Note: "of $identify: another id of the person"},
+	{From: "$distinct_ids", To: "$distinct_ids", Note: "of $merge: the ids of the person"},
+	{From: "alias", To: "alias", Kind: record.Code, Note: "in an event $identify: $mixpanel_alias"},
+
+	{From: "$current_url", To: "$current_url", Kind: record.Both, Note: "also $host, $pathname, utm_… and the ids of clicks on ads"},
+	{From: "current_url_path", To: "$pathname"},
+	{From: "current_domain", To: "$host"},
+	{From: "current_page_title", To: "title"},
+	{From: "$referrer", To: "$referrer", Kind: record.Both},
+	{From: "$referring_domain", To: "$referring_domain", Kind: record.Both, Note: "else the host of $referrer"},
+
+	{From: "$browser", To: "$browser", Kind: record.Both},
+	{From: "$browser_version", To: "$browser_version", Kind: record.Both},
+	{From: "$os", To: "$os", Kind: record.Both, Note: "in PostHog's words: iPhone OS is iOS"},
+	{From: "$os_version", To: "$os_version", Kind: record.Both},
+	{From: "$device", To: "$device", Kind: record.Both},
+	{From: "$device_type", To: "$device_type", Kind: record.Both, Note: "else by $os and $model or $device"},
+	{From: "$model", To: "$device_model"},
+	{From: "$manufacturer", To: "$device_manufacturer"},
+	{From: "$app_version_string", To: "$app_version"},
+	{From: "$app_build_number", To: "$app_build"},
+	{From: "mp_lib", To: "$lib"},
+	{From: "$elements", To: "$mixpanel_elements", Note: "PostHog has another form of it"},
+
+	{From: "$geoip_city_name", To: "$geoip_city_name", Kind: record.Both},
+	{From: "$geoip_subdivision_1_name", To: "$geoip_subdivision_1_name", Kind: record.Both},
+	{From: "$geoip_country_code", To: "$geoip_country_code", Kind: record.Both},
+	{From: "$geoip_country_name", To: "$geoip_country_name", Kind: record.Both},
+	{From: "$city", To: "$geoip_city_name", Kind: record.Both},
+	{From: "$region", To: "$geoip_subdivision_1_name", Kind: record.Both},
+	{From: "mp_country_code", To: "$geoip_country_code", Kind: record.Both, Note: "also $geoip_country_name"},
+
+	{From: "$initial_referrer", To: "$initial_referrer"},
+	{From: "$initial_referrer", To: "$initial_referrer", Kind: record.Once},
+	{From: "$initial_referring_domain", To: "$initial_referring_domain"},
+	{From: "$initial_referring_domain", To: "$initial_referring_domain", Kind: record.Once},
+	{From: "$initial_utm_source", To: "$initial_utm_source"},
+	{From: "$initial_utm_source", To: "$initial_utm_source", Kind: record.Once},
+	{From: "$initial_utm_medium", To: "$initial_utm_medium"},
+	{From: "$initial_utm_medium", To: "$initial_utm_medium", Kind: record.Once},
+	{From: "$initial_utm_campaign", To: "$initial_utm_campaign"},
+	{From: "$initial_utm_campaign", To: "$initial_utm_campaign", Kind: record.Once},
+	{From: "$initial_utm_content", To: "$initial_utm_content"},
+	{From: "$initial_utm_content", To: "$initial_utm_content", Kind: record.Once},
+	{From: "$initial_utm_term", To: "$initial_utm_term"},
+	{From: "$initial_utm_term", To: "$initial_utm_term", Kind: record.Once},
+
+	{From: "$is_deleted", To: "$is_deleted", Note: "a record with true is skipped: see Options.KeepDeleted"},
+	{From: "$import", To: "$import"},
+	{From: "$mp_api_timestamp_ms", Kind: record.Dropped, Note: "see Options.KeepAll"},
+	{From: "mp_processing_time_ms", Kind: record.Dropped, Note: "see Options.KeepAll"},
+	{From: "$mp_api_endpoint", Kind: record.Dropped, Note: "see Options.KeepAll"},
+	{From: "$geo_source", Kind: record.Dropped, Note: "see Options.KeepAll"},
+}

@@ -1,0 +1,20 @@
+package pendo_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/pendo"
+)
+
+func ExampleFormat() {
+	source := hogapi.FileSource(pendo.Format(nil), "testdata/guide_event.csv")
+	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "pendo-2024", MaxRejectShare: -1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(report.Good, "events,", report.Rejected, "rejected, skipped:", report.Skips)
+	// Output:
+	// 2 events, 1 rejected, skipped: map[no id:1]
+}

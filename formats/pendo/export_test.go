@@ -1,0 +1,4 @@
+package pendo
+
+// Table is the table of the members.
+var Table = table

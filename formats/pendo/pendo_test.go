@@ -1,0 +1,60 @@
+package pendo_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/pendo"
+)
+
+func agent(string) formats.Agent { return formats.Agent{OS: "Mac OS X", DeviceType: "Desktop"} }
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	formattest.Golden(t, pendo.Format(&pendo.Options{UserAgent: agent, LookUpIP: true}), "guide_event.csv", "guide_event.golden.json")
+	formattest.Golden(t, pendo.Format(nil), "events.jsonl", "events.golden.json")
+}
+
+// The table in the documentation is the one that the code runs.
+func TestDoc(t *testing.T) { formattest.Doc(t, pendo.Table) }
+
+// Totals of an hour are no events: a table of them is refused before its first row.
+func TestTotals(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[string]string{
+		"account_id,timestamp,visitor_id,num_events,num_minutes,page_id": "this is a total of an hour (numEvents, numMinutes) and no event",
+		"a,b":                       "this is not a table of Pendo's events",
+		"visitor_id,type,timestamp": "",
+		"VISITOR_ID,EVENT_TYPE,BROWSER_TIMESTAMP": "",
+	} {
+		path := filepath.Join(t.TempDir(), "table.csv")
+		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
+		text := ""
+		for _, err := range hogapi.FileSource(pendo.Format(nil), path).Events(t.Context(), hogapi.Position{}) {
+			text = err.Error()
+		}
+		if want == "" {
+			assert.Empty(t, text, columns)
+		} else {
+			assert.Contains(t, text, want, columns)
+		}
+	}
+}
+
+func TestOptions(t *testing.T) {
+	t.Parallel()
+	assert.Equal(t, "mapping 2", pendo.Format(&pendo.Options{GroupType: "account"}).Options)
+	f := pendo.Format(&pendo.Options{GroupType: "company"})
+	assert.Equal(t, `mapping 2; group="company"`, f.Options)
+	r := formattest.Convert(t, f, []byte(`{"visitorId":"u","accountId":7,"type":"guideSeen","timestamp":1709251200000}`))
+	assert.Contains(t, string(r.Events[0].Properties), `"$groups":{"company":"7"}`)
+}
+
+func FuzzConvert(f *testing.F) { formattest.Fuzz(f, "events.jsonl", true, pendo.Format(nil)) }

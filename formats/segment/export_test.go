@@ -1,0 +1,4 @@
+package segment
+
+// Table is the table of the fields of a call.
+var Table = table

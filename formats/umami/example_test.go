@@ -1,0 +1,20 @@
+package umami_test
+
+import (
+	"context"
+	"fmt"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/umami"
+)
+
+func ExampleFormat() {
+	source := hogapi.FileSource(umami.Format(nil), "testdata/website_event.csv")
+	report, err := hogapi.Check(context.Background(), source, &hogapi.ImportOptions{ID: "umami-2024", MaxRejectShare: -1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(report.Good, "events,", report.Rejected, "rejected, skipped:", report.Skips)
+	// Output:
+	// 4 events, 2 rejected, skipped: map[no id:1 performance:1]
+}

@@ -1,0 +1,4 @@
+package umami
+
+// Table is the table of the columns.
+var Table = table

@@ -1,0 +1,63 @@
+package umami_test
+
+import (
+	"os"
+	"path/filepath"
+	"testing"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/umami"
+)
+
+func TestGolden(t *testing.T) {
+	t.Parallel()
+	formattest.Golden(t, umami.Format(nil), "website_event.csv", "website_event.golden.json")
+	formattest.Golden(t, umami.Format(&umami.Options{LookUpIP: true}), "query.jsonl", "query.golden.json")
+}
+
+// The table in the documentation is the one that the code runs.
+func TestDoc(t *testing.T) { formattest.Doc(t, umami.Table) }
+
+// Files of other tables, and totals, are refused before their first row.
+func TestOtherTables(t *testing.T) {
+	t.Parallel()
+	for columns, want := range map[string]string{
+		"session_id,website_id,browser":          "another table of Umami than website_event",
+		"event_data_id,website_event_id":         "another table of Umami than website_event",
+		"x,y":                                    "The export button of Umami writes totals",
+		"event_id,session_id,created_at":         "",
+		"created_at,event_id,session_id,more,c2": "",
+	} {
+		path := filepath.Join(t.TempDir(), "table.csv")
+		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
+		text := ""
+		for _, err := range hogapi.FileSource(umami.Format(nil), path).Events(t.Context(), hogapi.Position{}) {
+			text = err.Error()
+		}
+		if want == "" {
+			assert.Empty(t, text, columns)
+		} else {
+			assert.Contains(t, text, want, columns)
+		}
+	}
+}
+
+// Visits become sessions, and an event of a visit has that of the others.
+func TestSessions(t *testing.T) {
+	t.Parallel()
+	source := formats.Sorted(hogapi.FileSource(umami.Format(nil), filepath.Join("testdata", "website_event.csv")), t.TempDir())
+	var counts formats.SessionCounts
+	sessions := formats.Sessions(source, &formats.SessionOptions{Key: umami.SessionKey, OnEnd: func(c formats.SessionCounts) { counts = c }})
+	for _, err := range sessions.Events(t.Context(), hogapi.Position{}) {
+		require.NoError(t, err)
+	}
+	assert.EqualValues(t, 1, counts.Sessions)
+	assert.EqualValues(t, 4, counts.Events)
+}
+
+func FuzzConvert(f *testing.F) { formattest.Fuzz(f, "query.jsonl", true, umami.Format(nil)) }

@@ -1,0 +1,234 @@
+package formats
+
+import (
+	"bytes"
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"math"
+	"slices"
+	"strings"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/channel"
+	"github.com/hogapi/hogapi/internal/extsort"
+)
+
+// webSession is a session, or a part of one. Its times are in microseconds since 1970. The names of the fields are
+// short since sessions are written to disk.
+type webSession struct {
+	ID           uuid.UUID `json:"-"`
+	First        int64     `json:"f"`
+	Last         int64     `json:"l"`
+	Pageviews    uint32    `json:"p"`
+	Screens      uint32    `json:"s"`
+	Autocaptures uint32    `json:"a"`
+
+	Channel   string `json:"c"`
+	ChannelAt int64  `json:"ca"` // the rank of the event that it is of
+	Entry     string `json:"n"`
+	EntryAt   int64  `json:"na"` // MaxInt64: no event has a URL
+	Exit      string `json:"x"`
+	ExitAt    int64  `json:"xa"` // MinInt64: no event has a URL
+	Country   string `json:"y"`
+	CountryAt int64  `json:"ya"` // MaxInt64: no event has a country
+}
+
+// later ranks events that are no views after all views, and as the last ones before them.
+const later = 1 << 60
+
+// merge adds another part of the same session. Of two texts of the same time, it takes the same one in any order.
+func (s *webSession) merge(o *webSession) {
+	s.First, s.Last = min(s.First, o.First), max(s.Last, o.Last)
+	s.Pageviews, s.Screens, s.Autocaptures = s.Pageviews+o.Pageviews, s.Screens+o.Screens, s.Autocaptures+o.Autocaptures
+	earlier := func(at *int64, text *string, otherAt int64, other string) {
+		if otherAt < *at || otherAt == *at && other < *text {
+			*at, *text = otherAt, other
+		}
+	}
+	earlier(&s.ChannelAt, &s.Channel, o.ChannelAt, o.Channel)
+	earlier(&s.EntryAt, &s.Entry, o.EntryAt, o.Entry)
+	earlier(&s.CountryAt, &s.Country, o.CountryAt, o.Country)
+	if o.ExitAt > s.ExitAt || o.ExitAt == s.ExitAt && o.Exit > s.Exit {
+		s.ExitAt, s.Exit = o.ExitAt, o.Exit
+	}
+}
+
+// webFold folds events into sessions. Its zero value is ready.
+type webFold struct {
+	at       map[uuid.UUID]int32 // places in sessions
+	sessions []webSession
+	texts    map[string]string // that sessions have
+	bytes    int               // of them
+
+	most   int // sessions in memory; 0: mostInMemory
+	dir    *tempFolder
+	sorter *extsort.Sorter
+}
+
+const (
+	mostInMemory = 1 << 15
+	mostText     = 4 << 20 // bytes
+	foldMemory   = 4 << 20 // bytes of sessions that are sorted in memory at once
+	longestPath  = 200     // bytes
+	webKey       = len(uuid.UUID{})
+)
+
+// add adds an event of a session.
+func (f *webFold) add(id uuid.UUID, ev *hogapi.Event, p *webProperties) error {
+	at := ev.Timestamp.UnixMicro()
+	s := webSession{ID: id, First: at, Last: at, EntryAt: math.MaxInt64, ExitAt: math.MinInt64, CountryAt: math.MaxInt64}
+	rank, lastRank := at, at
+	switch ev.Name {
+	case "$pageview":
+		s.Pageviews = 1
+	case "$screen":
+		s.Screens = 1
+	case "$autocapture":
+		s.Autocaptures = 1
+		fallthrough
+	default:
+		rank, lastRank = at+later, at-later
+	}
+	i, known := f.at[id]
+	s.ChannelAt = math.MaxInt64
+	if !known || rank <= f.sessions[i].ChannelAt {
+		s.Channel, s.ChannelAt = channel.Of(p.touch()), rank
+	}
+	if p[fieldURL].isSet && (!known || rank <= f.sessions[i].EntryAt || lastRank >= f.sessions[i].ExitAt) {
+		path := f.kept(pathOf(p[fieldURL].value()))
+		s.Entry, s.EntryAt, s.Exit, s.ExitAt = path, rank, path, lastRank
+	}
+	if p[fieldCountry].isSet && (!known || at <= f.sessions[i].CountryAt) {
+		s.Country, s.CountryAt = f.kept(p[fieldCountry].value()), at
+	}
+	if known {
+		f.sessions[i].merge(&s)
+		return nil
+	}
+	if f.at == nil {
+		f.at, f.texts = map[uuid.UUID]int32{}, map[string]string{}
+	}
+	f.at[id] = int32(len(f.sessions))
+	f.sessions = append(f.sessions, s)
+	if len(f.sessions) >= cmp.Or(f.most, mostInMemory) || f.bytes >= mostText {
+		return f.spill()
+	}
+	return nil
+}
+
+// kept returns a copy of a text, the same one for equal texts.
+func (f *webFold) kept(text string) string {
+	text = text[:min(len(text), longestPath)]
+	if same, known := f.texts[text]; known {
+		return same
+	}
+	text = strings.Clone(text)
+	if f.texts == nil {
+		f.texts = map[string]string{}
+	}
+	f.texts[text] = text
+	f.bytes += len(text)
+	return text
+}
+
+// spill writes the sessions in memory to disk.
+func (f *webFold) spill() (err error) {
+	if f.sorter == nil {
+		if f.dir, err = newTempFolder("hogapi-web-"); err != nil {
+			return err
+		}
+		f.sorter, err = extsort.Open(f.dir.path+"/sessions", extsort.Options{Name: "sessions", Key: webKey, Memory: foldMemory})
+		if err != nil {
+			return err
+		}
+	}
+	for i := range f.sessions {
+		s := &f.sessions[i]
+		if f.sorter.IsFull() {
+			if err := f.sorter.EndRun(nil); err != nil {
+				return err
+			}
+		}
+		if err := f.sorter.Add(func(room []byte) ([]byte, error) {
+			text, err := json.Marshal(s)
+			return append(append(room, s.ID[:]...), text...), err
+		}); err != nil {
+			return err
+		}
+	}
+	clear(f.at)
+	clear(f.texts)
+	f.sessions, f.bytes = f.sessions[:0], 0
+	return nil
+}
+
+// each calls see with each session, in the order of their ids.
+func (f *webFold) each(ctx context.Context, see func(*webSession)) error {
+	if f.sorter == nil {
+		slices.SortFunc(f.sessions, func(a, b webSession) int { return bytes.Compare(a.ID[:], b.ID[:]) })
+		for i := range f.sessions {
+			see(&f.sessions[i])
+		}
+		return context.Cause(ctx)
+	}
+	if err := errors.Join(f.spill(), f.sorter.Finish(ctx, nil)); err != nil {
+		return err
+	}
+	var last *webSession
+	var damaged error
+	read := f.sorter.Read(0, func(item []byte, _ int64) bool {
+		s := webSession{ID: uuid.UUID(item[:webKey])}
+		if damaged = json.Unmarshal(item[webKey:], &s); damaged != nil || ctx.Err() != nil {
+			return false
+		}
+		switch {
+		case last == nil:
+			last = &s
+		case last.ID == s.ID:
+			last.merge(&s)
+		default:
+			see(last)
+			last = &s
+		}
+		return true
+	})
+	if err := errors.Join(read, damaged, context.Cause(ctx)); err != nil {
+		return err
+	}
+	if last != nil {
+		see(last)
+	}
+	return nil
+}
+
+func (f *webFold) close() (err error) {
+	if f.sorter != nil {
+		err = f.sorter.Close()
+	}
+	if f.dir != nil {
+		err = errors.Join(err, f.dir.remove())
+	}
+	*f = webFold{most: f.most}
+	return err
+}
+
+// pathOf returns the path of a URL as the function path of ClickHouse does.
+func pathOf(url string) string {
+	slash := strings.IndexByte(url, '/')
+	if slash >= 0 && strings.HasPrefix(url[slash:], "//") {
+		url = url[slash+2:]
+		slash = strings.IndexByte(url, '/')
+	}
+	if slash < 0 {
+		return ""
+	}
+	url = url[slash:]
+	if end := strings.IndexAny(url, "?#"); end >= 0 {
+		url = url[:end]
+	}
+	return url
+}

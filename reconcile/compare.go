@@ -1,0 +1,361 @@
+package reconcile
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// Compare compares the events of a time in a PostHog project with the rows of a destination, and names each row that
+// differs. It reads digests of days first, then of hours and slices of uuids where they differ, and lists keys only in the
+// end: rows are never copied. One wrong row in a year takes about six questions to each side.
+//
+// The service's rows are grouped by key, since copies that are not merged yet are ordinary there. Further rows of a key in
+// the destination are [Doubled]. A row that the destination has with another name, distinct id or day is [Altered], not
+// missing: rows are matched by uuid.
+//
+// A question that takes a side too long is asked in smaller parts, down to 1/256 of a day's uuids. Where that fails too,
+// where an answer contradicts itself or changes while it is read, and where Options.MaxQueries ends, the rows are
+// [CannotTell], and the report is not [Complete]. A mistake of the setup, such as a wrong password or a missing
+// column, is an error that names it. With Options.Dir, another Compare continues after an error or a kill.
+//
+// Compare sends queries and nothing else: it changes neither side.
+func Compare(ctx context.Context, service Service, destination Side, o *Options) (_ *Report, err error) {
+	c, err := newComparison(service, destination, o)
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, c.journal.close()) }()
+	if err := c.run(ctx); err != nil {
+		return nil, err
+	}
+	if err := c.journal.finish(); err != nil {
+		return nil, fmt.Errorf("reconcile: the folder: %w", err)
+	}
+	return c.report, nil
+}
+
+// The numbers of the two sides.
+const (
+	ofService = iota
+	ofDestination
+)
+
+type comparison struct {
+	Options
+
+	service Service
+	sides   [2]Side
+	journal *journal
+	report  *Report
+	queries [2]int
+	days    map[time.Time]*Day
+	bad     map[time.Time]int64
+	found   map[uuid.UUID]*rowsOf // that differ in what was listed
+	judged  map[uuid.UUID]bool
+	over    map[time.Time]int64    // by day: further rows of keys in the destination
+	counted [2]map[time.Time]int64 // by day: rows of the sides, as far as they could count
+	rows    int64                  // that were named
+	step    Progress
+}
+
+// rowsOf are the listed rows of a uuid.
+type rowsOf struct{ asked, all, there []Row }
+
+func newComparison(service Service, destination Side, o *Options) (*comparison, error) {
+	options, err := o.complete()
+	if err != nil {
+		return nil, err
+	}
+	if service == nil || destination == nil {
+		return nil, errors.New("reconcile: a side is nil: give the service and the destination")
+	}
+	for i := range options.Exports {
+		slices.SortFunc(options.Exports[i].Backfills, func(a, b Span) int { return a.From.Compare(b.From) })
+	}
+	of, err := hash(service.Name(), destination.Name(), options.From, options.To, options.Exports, options.Margin)
+	if err != nil {
+		return nil, err
+	}
+	now := options.now().UTC()
+	to := options.To
+	if to.IsZero() {
+		to = now.Add(-options.Margin).Truncate(time.Hour)
+	}
+	j, err := openJournal(options.Dir, of, to, now)
+	if err != nil {
+		return nil, err
+	}
+	options.To = j.to
+	if !options.From.Before(options.To) {
+		err := errors.New("reconcile: Options.From is not before the newest time that can be compared: give an earlier one")
+		return nil, errors.Join(err, j.close())
+	}
+	return &comparison{
+		Options: options, service: service, sides: [2]Side{service, destination}, journal: j,
+		days: map[time.Time]*Day{}, bad: map[time.Time]int64{}, over: map[time.Time]int64{},
+		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{},
+		report: &Report{
+			Service: mask.OneLine(service.Name()), Destination: mask.OneLine(destination.Name()),
+			From: options.From, To: options.To, CheckedAt: j.begun,
+			Findings: []Finding{}, Unknown: []Unknown{}, Notes: []string{},
+		},
+	}, nil
+}
+
+func (c *comparison) run(ctx context.Context) error {
+	rows, err := c.count(ctx)
+	if err != nil {
+		return err
+	}
+	windows := c.windowsOf(rows)
+	differing, err := c.descend(ctx, windows)
+	if err != nil {
+		return err
+	}
+	if err := c.list(ctx, differing); err != nil {
+		return err
+	}
+	if err := c.judge(ctx); err != nil {
+		return err
+	}
+	if err := c.listDoubled(ctx); err != nil {
+		return err
+	}
+	if err := c.leftOut(ctx, windows); err != nil {
+		return err
+	}
+	c.report.finish(c)
+	return nil
+}
+
+// ask asks a side, unless the journal has its answer. An answer that contradicts the question is asked for once more.
+func ask[T any](
+	ctx context.Context, c *comparison, side int, question []any, f func(Side) (T, error), check func(T) error,
+) (answer T, err error) {
+	name, err := hash(append([]any{side}, question...)...)
+	if err != nil {
+		return answer, err
+	}
+	if tooMuch, known, err := c.journal.recall(name, &answer); err != nil {
+		return answer, fmt.Errorf("reconcile: the folder: %w", err)
+	} else if known {
+		c.queries[side]++
+		if tooMuch {
+			return answer, ErrTooMuch
+		}
+		return answer, nil
+	}
+	for try := 1; ; try++ {
+		if c.queries[side] >= c.MaxQueries {
+			return answer, fmt.Errorf("%w: MaxQueries (%d) is reached", ErrCannotTell, c.MaxQueries)
+		}
+		perHour := 0
+		if paced, ok := c.sides[side].(interface{ QueriesPerHour() int }); ok {
+			perHour = paced.QueriesPerHour()
+		}
+		if c.OnProgress != nil {
+			p := c.step
+			p.Side, p.Queries = c.sides[side].Name(), c.queries[side]
+			c.OnProgress(p)
+		}
+		if err := c.journal.pace(ctx, side, perHour, c.now); err != nil {
+			return answer, err
+		}
+		c.queries[side]++
+		answer, err = f(c.sides[side])
+		if err == nil {
+			if err = check(answer); err != nil {
+				err = fmt.Errorf("%w: %w", ErrCannotTell, err)
+			}
+		}
+		const tries = 2
+		if !errors.Is(err, ErrCannotTell) || try == tries || ctx.Err() != nil {
+			break
+		}
+	}
+	switch {
+	case err == nil, errors.Is(err, ErrTooMuch) && ctx.Err() == nil:
+		if failed := c.journal.keep(name, side, c.now().UTC(), err != nil, answer); failed != nil {
+			return answer, fmt.Errorf("reconcile: the folder: %w", failed)
+		}
+		return answer, err
+	case errors.Is(err, ErrCannotTell) && ctx.Err() == nil:
+		return answer, err
+	case ctx.Err() != nil:
+		return answer, fmt.Errorf("reconcile: stopped: %w", context.Cause(ctx))
+	}
+	return answer, fmt.Errorf("reconcile: %s: %w", mask.OneLine(c.sides[side].Name()), err)
+}
+
+// isOpen reports whether the comparison continues after an error of a question.
+func isOpen(err error) bool { return errors.Is(err, ErrTooMuch) || errors.Is(err, ErrCannotTell) }
+
+// windowsOf divides the time so that a digest reads at most a year and some million rows.
+func (c *comparison) windowsOf(rows [2]map[time.Time]int64) (windows []Part) {
+	var size int64
+	for day := dayOf(c.From); day.Before(c.To); day = day.Add(24 * time.Hour) {
+		from, to := later(day, c.From), earlier(day.Add(24*time.Hour), c.To)
+		n := max(rows[ofService][day], rows[ofDestination][day])
+		if last := len(windows) - 1; last >= 0 && size+n <= c.windowRows && to.Sub(windows[last].From) <= longestWindow {
+			windows[last].To = to
+			size += n
+			continue
+		}
+		windows, size = append(windows, Part{From: from, To: to}), n
+	}
+	return windows
+}
+
+// count counts the rows of both sides by day. A side that cannot count has rows by guess: a window for each month.
+func (c *comparison) count(ctx context.Context) (rows [2]map[time.Time]int64, err error) {
+	c.step = Progress{Step: "count", Total: len(c.sides)}
+	for side := range c.sides {
+		rows[side], c.counted[side] = map[time.Time]int64{}, map[time.Time]int64{}
+		c.step.Done = side
+		for from := c.From; from.Before(c.To); from = from.Add(longestWindow) {
+			to := earlier(from.Add(longestWindow), c.To)
+			days, err := ask(ctx, c, side, []any{"count", from, to}, func(s Side) ([]DayCount, error) {
+				return s.Count(ctx, c.selection(side, []Part{{From: from, To: to}}))
+			}, func(days []DayCount) error { return checkDays(days, from, to) })
+			if isOpen(err) {
+				for day := dayOf(from); day.Before(to); day = day.Add(24 * time.Hour) {
+					rows[side][day] = c.windowRows / 31
+				}
+				continue
+			}
+			if err != nil {
+				return rows, err
+			}
+			for _, d := range days {
+				rows[side][dayOf(d.Day)] += d.Rows
+				c.counted[side][dayOf(d.Day)] += d.Rows
+			}
+		}
+	}
+	return rows, nil
+}
+
+func checkDays(days []DayCount, from, to time.Time) error {
+	for _, d := range days {
+		if d.Day.Before(dayOf(from)) || !d.Day.Before(to) || d.Rows < 0 {
+			return errors.New("a count is of another time, or negative")
+		}
+	}
+	return nil
+}
+
+// leftOut counts the rows that no export sends.
+func (c *comparison) leftOut(ctx context.Context, windows []Part) error {
+	if !slices.ContainsFunc(c.Exports, func(e Export) bool {
+		return !e.Since.IsZero() || len(e.Include)+len(e.Exclude) > 0 || e.Where != ""
+	}) {
+		return nil
+	}
+	for i, w := range windows {
+		c.step = Progress{Step: "left out", Done: i, Total: len(windows)}
+		counts, err := c.leftOutOf(ctx, w)
+		if isOpen(err) {
+			c.note("The rows of %v that no export sends could not be counted: %v", w, errtext.Bare(err))
+			continue
+		}
+		if err != nil {
+			return err
+		}
+		for _, n := range counts {
+			d := c.day(n.Day)
+			d.Counts[NeverAsked] += n.NeverAsked
+			d.Counts[Filtered] += n.Filtered
+		}
+	}
+	return nil
+}
+
+func (c *comparison) leftOutOf(ctx context.Context, w Part) ([]LeftOut, error) {
+	counts, err := ask(ctx, c, ofService, []any{"left out", w}, func(Side) ([]LeftOut, error) {
+		return c.service.LeftOut(ctx, Selection{Parts: []Part{w}, Exports: c.Exports})
+	}, func(counts []LeftOut) error {
+		for _, n := range counts {
+			if n.Day.Before(dayOf(w.From)) || !n.Day.Before(w.To) || n.NeverAsked < 0 || n.Filtered < 0 {
+				return errors.New("a count is of another time, or negative")
+			}
+		}
+		return nil
+	})
+	const mostDigits = 2
+	smaller := w.halves(24 * time.Hour)
+	if smaller == nil && len(w.Suffix) < mostDigits {
+		smaller = w.slices()
+	}
+	if !errors.Is(err, ErrTooMuch) || smaller == nil {
+		return counts, err
+	}
+	counts = nil
+	for _, p := range smaller {
+		some, err := c.leftOutOf(ctx, p)
+		if err != nil {
+			return nil, err
+		}
+		counts = append(counts, some...)
+	}
+	return counts, nil
+}
+
+func (c *comparison) note(format string, args ...any) {
+	c.report.Notes = append(c.report.Notes, mask.Clean(fmt.Sprintf(format, args...)))
+}
+
+// day returns the counts of a day.
+func (c *comparison) day(at time.Time) *Day {
+	at = dayOf(at)
+	if c.days[at] == nil {
+		c.days[at] = &Day{Day: at.Format(time.DateOnly), Counts: map[Class]int64{}}
+	}
+	return c.days[at]
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func earlier(a, b time.Time) time.Time {
+	if a.Before(b) {
+		return a
+	}
+	return b
+}
+
+// halves divides a part between two units of time, or returns nil if it has only one.
+func (p Part) halves(unit time.Duration) []Part {
+	first := p.From.Truncate(unit)
+	units := int64((p.To.Sub(first) + unit - 1) / unit)
+	const two = 2
+	if units < two {
+		return nil
+	}
+	middle := first.Add(time.Duration(units/two) * unit)
+	return []Part{{p.From, middle, p.Suffix}, {middle, p.To, p.Suffix}}
+}
+
+// slices divides a part into 16 by another digit of the uuids.
+func (p Part) slices() (all []Part) {
+	for _, digit := range "0123456789abcdef" {
+		all = append(all, Part{p.From, p.To, string(digit) + p.Suffix})
+	}
+	return all
+}
+
+func compareParts(a, b Part) int {
+	return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Suffix, b.Suffix))
+}

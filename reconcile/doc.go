@@ -1,0 +1,25 @@
+// Package reconcile answers the question "is my warehouse complete?": it compares the events of a PostHog project with the
+// rows of a destination by key, and names each row that is missing, doubled, altered or only there.
+//
+//	report, err := reconcile.Compare(ctx, reconcile.PostHog(client, nil), reconcile.SQL(db, reconcile.Postgres, table), options)
+//	fmt.Println(report)
+//
+// The same comparison serves after a move of events to another project or region: a second [PostHog] is the destination
+// then.
+//
+// # What is compared
+//
+// A key is the uuid, the name and the distinct id of an event. Both sides compute digests over sets of keys: the number of
+// keys and sums of numbers cut from the uuids and from an MD5 of the key. Equal sets have equal digests; different sets
+// have equal ones in about one of four thousand million cases, for a change of texts only. Where the digests of a day
+// differ, Compare descends: hours, slices of uuids, lists of keys. It never orders texts, since engines order them
+// differently.
+//
+// [Complete] is said only if every digest was read and every difference explained. All else has a verdict of its own:
+// [Incomplete], [CompleteWithDifferences] or [Undecided]. A destination whose every answer lies in the same way cannot be
+// found out.
+//
+// # What it costs
+//
+// [PlanFor] says queries, rows to scan and time. The service's limit of queries is kept half free.
+package reconcile

@@ -1,0 +1,69 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/configs"
+)
+
+// ExportOf describes an export of the service for [Options]: its names of events, and by its coverage when it began, up to
+// when it has run, and which backfills sent rows by timestamp. The coverage may be nil, but then rows of an interval that was
+// not exported since a while are [Missing] as soon as the margin is over, and those before the export was created are
+// [NeverAsked].
+//
+// An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
+// Unknown to "". If the settings were changed, set Unknown and UnknownUntil; the service keeps no earlier filters.
+func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
+	x := Export{Name: e.Name, Since: e.CreatedAt.UTC()}
+	_, keys, _ := configs.Encode(e.Destination.Config)
+	_ = json.Unmarshal(keys["include_events"], &x.Include) // nil where it is null
+	_ = json.Unmarshal(keys["exclude_events"], &x.Exclude)
+	var filters []json.RawMessage
+	_ = json.Unmarshal(e.Filters, &filters)
+	switch {
+	case e.Model != "" && e.Model != hogapi.ModelEvents:
+		x.Unknown = fmt.Sprintf("the export has the model %s", e.Model)
+	case len(filters) > 0 || len(e.Filters) > 0 && !slices.Contains([]string{"null", "[]"}, string(e.Filters)):
+		x.Unknown = "the export has filters: set Export.Where to a HogQL condition that says the same"
+	}
+	if c == nil {
+		return x
+	}
+	for _, i := range c.Intervals {
+		isDone := i.State == hogapi.IntervalCompleted || i.State == hogapi.IntervalByTimestamp
+		if isDone && i.End.After(x.Until) {
+			x.Until = i.End.UTC()
+		}
+		if isDone && i.Start.Before(x.Since) && !i.End.Before(e.CreatedAt) { // the first interval
+			x.Since = i.Start.UTC()
+		}
+	}
+	x.Backfills = backfillsOf(c, x.Since)
+	return x
+}
+
+// backfillsOf are the times before since that completed runs sent by timestamp, joined, in whole hours.
+func backfillsOf(c *hogapi.Coverage, since time.Time) (all []Span) {
+	var spans []Span
+	for _, i := range c.Intervals {
+		for _, run := range i.Runs {
+			s := Span{run.Start.UTC().Add(time.Hour - 1).Truncate(time.Hour), run.End.UTC().Truncate(time.Hour)}
+			if run.Status == hogapi.RunStatusCompleted && run.Rows == hogapi.RowsByTimestamp && s.From.Before(since) && s.From.Before(s.To) {
+				spans = append(spans, s)
+			}
+		}
+	}
+	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	for _, s := range spans {
+		if last := len(all) - 1; last >= 0 && !s.From.After(all[last].To) {
+			all[last].To = later(all[last].To, s.To)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
+}

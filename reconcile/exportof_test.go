@@ -1,0 +1,130 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// An export of the service, with its coverage, becomes the rules by which rows are judged.
+func TestExportOf(t *testing.T) {
+	t.Parallel()
+	created := modelEnd.Add(-10 * time.Hour).Add(20 * time.Minute)
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return modelEnd }))
+	project := server.Project(hogapitest.DefaultProject)
+	id := project.AddExport(hogapitest.Export{
+		Name: "to the warehouse", Created: created, DestinationType: "BigQuery",
+		Config: map[string]any{"include_events": []string{"a", "b"}, "exclude_events": []string{"c"}},
+	})
+	for hour := 9; hour > 2; hour-- {
+		project.AddRun(id, hogapitest.Run{Status: hogapi.RunStatusCompleted, End: modelEnd.Add(-time.Duration(hour) * time.Hour), Created: modelEnd.Add(-time.Duration(hour)*time.Hour + time.Minute)})
+	}
+	client := server.Client(t)
+	e, err := client.BatchExports.Get(t.Context(), id)
+	require.NoError(t, err)
+	c, err := client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{From: created.Add(-time.Hour)})
+	require.NoError(t, err)
+	x := ExportOf(e, c)
+	assert.Equal(t, Export{
+		Name: "to the warehouse", Since: created.Truncate(time.Hour), Until: modelEnd.Add(-3 * time.Hour), Include: []string{"a", "b"}, Exclude: []string{"c"},
+	}, x)
+
+	for filters, isKnown := range map[string]bool{`null`: true, `[]`: true, `[{"key":"plan","value":"paid"}]`: false, `{"a":1}`: false} {
+		e.Filters = json.RawMessage(filters)
+		assert.Equal(t, isKnown, ExportOf(e, nil).Unknown == "", filters)
+	}
+	e.Filters, e.Model = nil, hogapi.ModelPersons
+	assert.Equal(t, "the export has the model persons", ExportOf(e, nil).Unknown)
+
+	at := func(hour int) time.Time { return created.Truncate(time.Hour).Add(time.Duration(hour) * time.Hour) }
+	run := func(from, to int, rows hogapi.RowChoice, status hogapi.RunStatus) hogapi.CoverageRun {
+		return hogapi.CoverageRun{Start: at(from), End: at(to), Rows: rows, Status: status}
+	}
+	past := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{
+		Start: at(-9), End: at(-8), State: hogapi.IntervalByTimestamp, Runs: []hogapi.CoverageRun{
+			run(-9, -8, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted), run(-8, -7, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted),
+			run(-5, -4, hogapi.RowsByTimestamp, hogapi.RunStatusFailed), run(-3, -2, hogapi.RowsAsScheduled, hogapi.RunStatusCompleted),
+		},
+	}}}
+	assert.Equal(t, []Span{{at(-9), at(-7)}}, ExportOf(e, past).Backfills)
+}
+
+// Where it is not known which rows an export sent, an absent row is neither missing nor filtered, and the report is not
+// complete. A row that another export sends for sure is missing all the same.
+func TestUnknownFilters(t *testing.T) {
+	t.Parallel()
+	w := newWorld(2)
+	w.service.rows, w.there.rows, w.want, w.exports = nil, nil, nil, nil
+	for range 20 {
+		fates["delivered"](w)
+	}
+	fates["missing"](w)
+	o := &Options{From: w.from.Truncate(time.Hour), To: w.to, now: func() time.Time { return modelEnd }}
+	changed := modelEnd.Add(-time.Hour)
+	for want, exports := range map[Verdict][]Export{
+		Undecided:  {{Name: "x", Unknown: "its filter was changed", UnknownUntil: changed}},
+		Incomplete: {{Name: "x", Unknown: "its filter was changed", UnknownUntil: changed}, {Name: "y", Include: []string{"e"}}},
+	} {
+		o.Exports = exports
+		r, err := Compare(t.Context(), w.service, w.there, o)
+		require.NoError(t, err)
+		assert.Equal(t, want, r.Verdict)
+		require.Len(t, r.Findings, 1)
+		if want == Undecided {
+			assert.Equal(t, CannotTell, r.Findings[0].Class)
+			assert.Equal(t, "x: its filter was changed", r.Findings[0].Why)
+		}
+	}
+	o.Exports = []Export{{Name: "x", Unknown: "its filter was changed", UnknownUntil: modelEnd.Add(-1e6 * time.Hour)}}
+	r, err := Compare(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	assert.Equal(t, Incomplete, r.Verdict, "the row arrived after the change")
+}
+
+// A side that lags by less than the margin, or that gets rows while it is read, makes no row missing that is there in the
+// end, and no report complete that lacks a row in the end.
+func TestSidesThatChange(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		w := newWorld(seed)
+		w.service.rows, w.there.rows, w.want, w.exports = nil, nil, nil, nil
+		for range 40 {
+			fates["delivered"](w)
+		}
+		if seed%2 == 0 {
+			fates["missing"](w)
+		}
+		all := w.there.rows
+		hidden := w.IntN(len(all))
+		w.there.rows = all[:hidden]
+		isFrozen := false // rows that arrive after their look-up are missing in the report
+		arrive := func(method string) error {
+			if isFrozen = isFrozen || method == "look up"; isFrozen {
+				return nil
+			}
+			hidden = min(len(all), hidden+w.IntN(8))
+			w.there.rows = all[:hidden]
+			return nil
+		}
+		w.there.lie = arrive
+		o := w.options()
+		o.Exports = nil
+		w.there.most, w.service.most = 0, 0
+		r, err := Compare(t.Context(), w.service, w.there, o)
+		require.NoError(t, err)
+		for _, f := range r.Findings {
+			isThere := slices.ContainsFunc(w.there.rows, func(s stored) bool { return s.id == f.UUID })
+			assert.False(t, f.Class == Missing && isThere, "seed %d: %v", seed, f)
+		}
+		if seed%2 == 0 {
+			assert.NotContains(t, []Verdict{Complete, CompleteWithDifferences}, r.Verdict, "seed %d", seed)
+		}
+	}
+}

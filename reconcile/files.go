@@ -1,0 +1,408 @@
+package reconcile
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io/fs"
+	"path/filepath"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/extsort"
+	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/mask"
+)
+
+// RowReader reads the rows of files, in any order: the columns that are compared, and no others. [JSONLines] is one; write
+// another for other formats.
+type RowReader interface {
+	// Name names the files for people.
+	Name() string
+	// Rows gives each row to yield, and ends with its error.
+	Rows(ctx context.Context, yield func(FileRow) error) error
+}
+
+// FileRow is a row of a file.
+type FileRow struct {
+	UUID       string // in any form
+	Event      string
+	DistinctID string
+	Timestamp  time.Time // zero: none
+	TeamID     int64     // 0: the files have no such column
+}
+
+// FileSide is a set of files.
+type FileSide struct {
+	reader RowReader
+	team   int64
+	dir    string
+	sorter *extsort.Sorter
+	begins map[uint32]int64         // by day: where its rows begin
+	counts map[uint32]*[24]int64    // rows by day and hour
+	bad    map[uint32]map[int]int64 // by day and hour: rows that cannot be compared
+	failed error                    // of reading
+}
+
+// Files returns files as a side. It reads them once, when it is first asked, and sorts their keys in the folder dir, which
+// takes about 100 bytes for each row there and 32 MiB of memory. The folder must be empty or of an earlier Files; call Close
+// at the end, which removes them. Rows of another project than teamID are left out, if the files have the column team_id.
+func Files(reader RowReader, teamID int64, dir string) *FileSide {
+	return &FileSide{reader: reader, team: teamID, dir: filepath.Join(dir, "sorted-keys")}
+}
+
+// Name names the files.
+func (s *FileSide) Name() string { return s.reader.Name() }
+
+// Close removes the sorted keys.
+func (s *FileSide) Close() error {
+	if s.sorter == nil {
+		return nil
+	}
+	err := s.sorter.Close()
+	s.sorter = nil
+	return errors.Join(err, extsort.Remove(s.dir))
+}
+
+// An item on disk: the day since 1970, the uuid, the hour of the day, the length of the event, the event, the distinct id.
+const (
+	atUUID   = 4
+	atHour   = atUUID + 16
+	atLength = atHour + 1
+	atEvent  = atLength + 4
+
+	noDay = 1<<32 - 1 // of rows without a time
+)
+
+// read reads and sorts the files, once.
+func (s *FileSide) read(ctx context.Context) error {
+	if s.sorter == nil && s.failed == nil {
+		err := s.sort(ctx)
+		if ctx.Err() != nil {
+			return err
+		}
+		s.failed = err
+	}
+	return s.failed
+}
+
+func (s *FileSide) sort(ctx context.Context) error {
+	const memory = 24 << 20
+	if err := extsort.Remove(s.dir); err != nil {
+		return err
+	}
+	sorter, err := extsort.Open(s.dir, extsort.Options{Name: "keys of " + s.reader.Name(), Key: atLength, Memory: memory})
+	if err != nil {
+		return err
+	}
+	sorter.Merged = func(int64) {}
+	s.begins, s.counts, s.bad = map[uint32]int64{}, map[uint32]*[24]int64{}, map[uint32]map[int]int64{}
+	err = s.reader.Rows(ctx, func(r FileRow) error {
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		return s.add(sorter, r)
+	})
+	if err == nil {
+		err = sorter.Finish(ctx, nil)
+	}
+	if err != nil {
+		return errors.Join(err, sorter.Close(), extsort.Remove(s.dir))
+	}
+	s.sorter = sorter
+	before := int64(0)
+	return sorter.Read(0, func(item []byte, end int64) bool {
+		day := binary.BigEndian.Uint32(item)
+		if _, known := s.begins[day]; !known {
+			s.begins[day] = before
+		}
+		before = end
+		return true
+	})
+}
+
+func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
+	if r.TeamID != 0 && r.TeamID != s.team {
+		return nil
+	}
+	day, hour := uint32(noDay), 0
+	if !r.Timestamp.IsZero() {
+		const secondsOfADay = 24 * 60 * 60
+		day, hour = uint32(r.Timestamp.Unix()/secondsOfADay), r.Timestamp.UTC().Hour()
+	}
+	if s.counts[day] == nil {
+		s.counts[day] = new([24]int64)
+	}
+	s.counts[day][hour]++
+	id, err := uuid.Parse(r.UUID)
+	if err != nil {
+		if s.bad[day] == nil {
+			s.bad[day] = map[int]int64{}
+		}
+		s.bad[day][hour]++
+		return nil
+	}
+	if err := sorter.Add(func(b []byte) ([]byte, error) {
+		b = binary.BigEndian.AppendUint32(b, day)
+		b = append(b, id[:]...)
+		b = append(b, byte(hour))
+		b = binary.BigEndian.AppendUint32(b, uint32(len(r.Event)))
+		b = append(b, r.Event...)
+		return append(b, r.DistinctID...), nil
+	}); err != nil {
+		return err
+	}
+	if sorter.IsFull() {
+		return sorter.EndRun(nil)
+	}
+	return nil
+}
+
+func dayStart(day uint32) time.Time { return time.Unix(int64(day)*24*60*60, 0).UTC() }
+
+// Count implements [Side].
+func (s *FileSide) Count(ctx context.Context, selected Selection) (days []DayCount, err error) {
+	if err := s.read(ctx); err != nil {
+		return nil, err
+	}
+	for day, hours := range s.counts {
+		c := DayCount{Day: dayStart(day)}
+		for hour, n := range hours {
+			at := c.Day.Add(time.Duration(hour) * time.Hour)
+			if day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool { return !at.Before(p.From) && at.Before(p.To) }) {
+				c.Rows += n
+			}
+		}
+		if c.Rows > 0 {
+			days = append(days, c)
+		}
+	}
+	return days, nil
+}
+
+// Digest implements [Side].
+func (s *FileSide) Digest(ctx context.Context, selected Selection, by Bucket) ([]Digest, error) {
+	sums := map[bucketKey]*Digest{}
+	at := func(k bucketKey) *Digest {
+		if sums[k] == nil {
+			sums[k] = &Digest{At: k.at, Slice: k.slice}
+		}
+		return sums[k]
+	}
+	err := s.each(ctx, selected, by.Unit(), func(r Row) {
+		k := bucketKey{at: r.Hour}
+		if by == BySlice {
+			text := digits(r.UUID)
+			k.slice = text[len(text)-2:]
+		}
+		at(k).Add(r.UUID, r.Event, r.DistinctID, r.Rows)
+	})
+	if err != nil {
+		return nil, err
+	}
+	for day, hours := range s.bad {
+		for hour, n := range hours {
+			when := dayStart(day).Add(time.Duration(hour) * time.Hour)
+			isOf := day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool { return p.Suffix == "" && p.Has(when, uuid.Nil) })
+			if isOf && by != BySlice {
+				d := at(bucketKey{at: when.Truncate(by.Unit())})
+				d.Rows, d.Bad = d.Rows+n, d.Bad+n
+			}
+		}
+	}
+	all := make([]Digest, 0, len(sums))
+	for _, d := range sums {
+		all = append(all, *d)
+	}
+	return all, nil
+}
+
+// List implements [Side].
+func (s *FileSide) List(ctx context.Context, selected Selection, limit int) (rows []Row, err error) {
+	unit := time.Hour
+	if selected.Doubled {
+		unit = 24 * time.Hour
+	}
+	wanted := make(map[uuid.UUID]bool, len(selected.UUIDs))
+	for _, id := range selected.UUIDs {
+		wanted[id] = true
+	}
+	err = s.each(ctx, selected, unit, func(r Row) {
+		if len(rows) < limit && (len(wanted) == 0 || wanted[r.UUID]) && (!selected.Doubled || r.Rows > 1) {
+			rows = append(rows, r)
+		}
+	})
+	if err == nil && len(rows) >= limit {
+		return nil, ErrTooMuch
+	}
+	return rows, err
+}
+
+// each gives each selected key of a unit of time, with its rows.
+func (s *FileSide) each(ctx context.Context, selected Selection, unit time.Duration, yield func(Row)) error {
+	if err := s.read(ctx); err != nil {
+		return err
+	}
+	days := s.daysOf(selected)
+	for len(days) > 0 {
+		var group []Row // of one day and uuid
+		done, isCut := 0, false
+		flush := func() {
+			for _, r := range perUnitOf(group, unit) {
+				yield(r)
+			}
+			group = group[:0]
+		}
+		err := s.sorter.Read(s.begins[days[0]], func(item []byte, _ int64) bool {
+			day := binary.BigEndian.Uint32(item)
+			for done < len(days) && days[done] < day {
+				done++
+			}
+			if done == len(days) || days[done] != day || ctx.Err() != nil {
+				isCut = true // the next days are further on
+				return false
+			}
+			r := rowOfItem(item, day)
+			if len(group) > 0 && (group[0].UUID != r.UUID || !group[0].Hour.IsZero() && !group[0].day().Equal(r.day())) {
+				flush()
+			}
+			isOf := r.Hour.IsZero() || slices.ContainsFunc(selected.Parts, func(p Part) bool { return p.Has(r.Hour, r.UUID) })
+			if isOf {
+				group = append(group, r)
+			}
+			return true
+		})
+		flush()
+		if err != nil {
+			return err
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		if !isCut {
+			return nil
+		}
+		days = days[max(1, done):]
+	}
+	return nil
+}
+
+// daysOf are the days of a selection that the files have, and that of the rows without a time if uuids are looked up.
+func (s *FileSide) daysOf(selected Selection) (days []uint32) {
+	for day := range s.begins {
+		at := dayStart(day)
+		isOf := day == noDay && len(selected.UUIDs) > 0 || day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool {
+			return at.Before(p.To) && p.From.Before(at.Add(24*time.Hour))
+		})
+		if isOf {
+			days = append(days, day)
+		}
+	}
+	slices.Sort(days)
+	return days
+}
+
+func rowOfItem(item []byte, day uint32) (r Row) {
+	copy(r.UUID[:], item[atUUID:])
+	if day != noDay {
+		r.Hour = dayStart(day).Add(time.Duration(item[atHour]) * time.Hour)
+	}
+	n := atEvent + int(binary.BigEndian.Uint32(item[atLength:]))
+	r.Event, r.DistinctID, r.Rows = string(item[atEvent:n]), string(item[n:]), 1
+	return r
+}
+
+// perUnitOf joins the rows of each key in a unit.
+func perUnitOf(rows []Row, unit time.Duration) (joined []Row) {
+	for _, r := range rows {
+		if !r.Hour.IsZero() {
+			r.Hour = r.Hour.Truncate(unit)
+		}
+		i := slices.IndexFunc(joined, func(o Row) bool { return o.key() == r.key() && o.Hour.Equal(r.Hour) })
+		if i < 0 {
+			joined = append(joined, r)
+			continue
+		}
+		joined[i].Rows += r.Rows
+	}
+	return joined
+}
+
+// JSONLines reads files of JSON lines as a batch export writes them, plain or packed with gzip or zstd. The paths may be
+// patterns, such as exports/*.jsonl.gz, below fsys: a folder by [os.DirFS], or a bucket by the file system of the module
+// formats/s3files. Without the permission to list a bucket, name each object: a file that is refused, or a list that is,
+// makes all rows [CannotTell]. A second run of an export can leave parts of the first one behind: such a part is one of
+// the files, and its rows are doubled or, where they are gone from the project, only there.
+func JSONLines(fsys fs.FS, paths ...string) (RowReader, error) {
+	found, err := lines.Find(fsys, paths)
+	if errors.Is(err, fs.ErrPermission) {
+		return &jsonLines{files: lines.NewFilesOf(fsys, paths), refused: err}, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reconcile: the files: %w", err)
+	}
+	if len(found) == 0 {
+		return nil, errors.New("reconcile: no file has such a name: give paths or patterns below the folder")
+	}
+	return &jsonLines{files: lines.NewFilesOf(fsys, found)}, nil
+}
+
+type jsonLines struct {
+	files   *lines.Files
+	refused error // the list of the files
+}
+
+func (j *jsonLines) Name() string { return "files " + mask.OneLine(j.files.Name()) }
+
+// Rows implements [RowReader]. A line that is not a row ends it: what the file lacks is not known then.
+func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
+	if j.refused != nil {
+		return fmt.Errorf("%w: the files could not be listed: %w", ErrCannotTell, j.refused)
+	}
+	var failed error
+	const longest = 64 << 20
+	options := lines.Options{Layout: lines.Lines, Longest: longest}
+	err := j.files.Read(ctx, "", 0, lines.Walk{Options: options, Take: func(f *lines.File, l lines.Line) bool {
+		var row struct {
+			UUID       string `json:"uuid"`
+			Event      string `json:"event"`
+			DistinctID string `json:"distinct_id"`
+			Timestamp  string `json:"timestamp"`
+			TeamID     int64  `json:"team_id"`
+		}
+		if err := json.Unmarshal(l.Text, &row); err != nil || l.Long {
+			failed = fmt.Errorf("%w: %s, line %d: it is not a row of JSON: read the file again, it may be cut", ErrCannotTell, f.Name(), l.Number)
+			return false
+		}
+		at, err := parseTimestamp(row.Timestamp)
+		if err != nil {
+			failed = fmt.Errorf("%w: %s, line %d: %w", ErrCannotTell, f.Name(), l.Number, err)
+			return false
+		}
+		failed = yield(FileRow{UUID: row.UUID, Event: row.Event, DistinctID: row.DistinctID, Timestamp: at, TeamID: row.TeamID})
+		return failed == nil
+	}})
+	if errors.Is(err, fs.ErrPermission) {
+		err = fmt.Errorf("%w: %w", ErrCannotTell, err)
+	}
+	return errors.Join(failed, err)
+}
+
+// parseTimestamp reads a time as exports write it. One without a zone is UTC.
+func parseTimestamp(text string) (time.Time, error) {
+	if text == "" {
+		return time.Time{}, nil
+	}
+	for _, layout := range []string{
+		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
+	} {
+		if at, err := time.Parse(layout, text); err == nil {
+			return at.UTC(), nil
+		}
+	}
+	return time.Time{}, fmt.Errorf("its timestamp is not a time: %s", mask.OneLine(text))
+}

@@ -1,0 +1,271 @@
+package reconcile
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+)
+
+// Class says how a row stands.
+type Class string
+
+// The classes.
+const (
+	// Delivered rows are in the destination.
+	Delivered Class = "delivered"
+	// Pending rows arrived too late for the newest interval that is exported.
+	Pending Class = "pending"
+	// NeverAsked rows are outside the time of every export and backfill.
+	NeverAsked Class = "never_asked"
+	// Filtered rows are left out by the names or the filters of the exports.
+	Filtered Class = "filtered"
+	// Missing rows should be in the destination and are not.
+	Missing Class = "missing"
+	// Doubled rows are further copies of a row in the destination.
+	Doubled Class = "doubled"
+	// Altered rows are in the destination under another name, another distinct id or on another day.
+	Altered Class = "altered"
+	// Collapsed rows have the key of a row on another day, which the destination has. One run of an export sends a key
+	// once.
+	Collapsed Class = "collapsed"
+	// OnlyThere rows are in the destination and not in the service: of deleted persons or events, or of another project.
+	OnlyThere Class = "only_there"
+	// CannotTell rows could not be compared.
+	CannotTell Class = "cannot_tell"
+)
+
+// Classes has all classes, in the order of reports.
+var Classes = []Class{Delivered, Pending, NeverAsked, Filtered, Collapsed, Altered, Doubled, OnlyThere, CannotTell, Missing}
+
+// String returns the class in words.
+func (c Class) String() string { return strings.ReplaceAll(string(c), "_", " ") }
+
+// Finding is a row that is not simply delivered.
+type Finding struct {
+	Class      Class     `json:"class"`
+	Day        time.Time `json:"day"` // of its timestamp, in UTC
+	UUID       uuid.UUID `json:"uuid"`
+	Event      string    `json:"event"`
+	DistinctID string    `json:"distinct_id"`
+	Rows       int64     `json:"rows"`                // that it stands for
+	ArrivedAt  time.Time `json:"arrived_at,omitzero"` // at the service
+	Why        string    `json:"why,omitempty"`
+
+	isUnasked bool // no export sends the row, and the destination has it
+	isOpen    bool // the exports send the row, and the destination does not have it as it is
+}
+
+// key is the key of a row.
+type key struct {
+	id                uuid.UUID
+	event, distinctID string
+}
+
+func (r Row) key() key { return key{r.UUID, r.Event, r.DistinctID} }
+
+// perDay joins the rows of one key on one day. The order is kept.
+func perDay(rows []Row) (joined []Row) {
+	type keyDay struct {
+		key
+		day time.Time
+	}
+	at := map[keyDay]int{}
+	for _, r := range rows {
+		k := keyDay{r.key(), r.day()}
+		i, known := at[k]
+		if !known {
+			at[k] = len(joined)
+			joined = append(joined, r)
+			continue
+		}
+		first := &joined[i]
+		first.Rows += r.Rows
+		if first.CreatedAt.IsZero() || !r.CreatedAt.IsZero() && r.CreatedAt.Before(first.CreatedAt) {
+			first.CreatedAt = r.CreatedAt
+		}
+	}
+	return joined
+}
+
+// judge compares all rows of one uuid. asked are the rows that the exports send, as far as they are of the buckets that
+// were listed; all are the rows of the service; there are the rows of the destination.
+type judge struct {
+	rules  rules
+	asked  []Row
+	all    []Row
+	there  []Row
+	yields func(Finding)
+
+	hasSource []bool // by there: a row of the service stands for it
+	isMet     []bool // by all: a row of the destination stands for it
+}
+
+// judgeUUID finds the differences of one uuid.
+func judgeUUID(rules rules, asked, all, there []Row, yield func(Finding)) {
+	all = perDay(slices.Concat(all, asked))
+	j := &judge{rules: rules, asked: perDay(asked), all: all, there: perDay(there), yields: yield}
+	j.hasSource, j.isMet = make([]bool, len(j.there)), make([]bool, len(j.all))
+	j.match(func(s, d Row) bool { return s.key() == d.key() && s.day().Equal(d.day()) }, Delivered)
+	j.match(func(s, d Row) bool { return s.key() == d.key() }, Altered)
+	j.copies()
+	for _, fits := range []func(s, d Row) bool{
+		func(s, d Row) bool {
+			return s.day().Equal(d.day()) && (s.Event == d.Event || s.DistinctID == d.DistinctID)
+		},
+		func(s, d Row) bool { return s.day().Equal(d.day()) },
+		func(Row, Row) bool { return true },
+	} {
+		j.match(func(s, d Row) bool { return !j.hasOwnRow(s) && fits(s, d) }, Altered)
+	}
+	j.rest()
+}
+
+// match pairs rows of the service with rows of the destination that have no partner yet.
+func (j *judge) match(fits func(s, d Row) bool, class Class) {
+	for i, d := range j.there {
+		if j.hasSource[i] {
+			continue
+		}
+		for k, s := range j.all {
+			if j.isMet[k] || !fits(s, d) {
+				continue
+			}
+			j.hasSource[i], j.isMet[k] = true, true
+			switch isAsked := j.isAsked(s); {
+			case class == Altered:
+				j.yield(Altered, s, s, 1, difference(s, d))
+			case !isAsked:
+				j.yield(Delivered, s, s, 1, "")
+			}
+			if d.Rows > 1 {
+				j.yield(Doubled, d, s, d.Rows-1, "")
+			}
+			break
+		}
+	}
+}
+
+// hasOwnRow reports whether the destination has the key of s on a day on which the service has it too.
+func (j *judge) hasOwnRow(s Row) bool {
+	for k, other := range j.all {
+		if j.isMet[k] && other.key() == s.key() {
+			return true
+		}
+	}
+	return false
+}
+
+// copies finds the further rows of keys that are delivered.
+func (j *judge) copies() {
+	for i, d := range j.there {
+		if !j.hasSource[i] && j.hasOwnRow(d) {
+			j.hasSource[i] = true
+			j.yield(Doubled, d, Row{}, d.Rows, "on another day")
+		}
+	}
+}
+
+// rest judges the rows without a partner.
+func (j *judge) rest() {
+	for k, s := range j.all {
+		switch {
+		case j.isMet[k] || !j.isAsked(s):
+		case j.hasOwnRow(s):
+			j.yield(Collapsed, s, s, 1, "")
+		default:
+			class, why := j.rules.absent(s)
+			j.yield(class, s, s, 1, why)
+		}
+	}
+	for i, d := range j.there {
+		if !j.hasSource[i] {
+			j.yield(OnlyThere, d, Row{}, d.Rows, "")
+		}
+	}
+}
+
+// isAsked reports whether a row is one that the exports send.
+func (j *judge) isAsked(s Row) bool {
+	return slices.ContainsFunc(j.asked, func(a Row) bool { return a.key() == s.key() && a.day().Equal(s.day()) })
+}
+
+// yield reports a finding about a row. Rows of the destination outside the time of the comparison are not its matter.
+func (j *judge) yield(class Class, r, source Row, rows int64, why string) {
+	if source.UUID == uuid.Nil && !r.Hour.IsZero() && (r.Hour.Before(j.rules.from) || !r.Hour.Before(j.rules.to)) {
+		return
+	}
+	f := Finding{
+		Class: class, Day: r.day(), UUID: r.UUID, Event: r.Event, DistinctID: r.DistinctID, Rows: rows, ArrivedAt: source.CreatedAt, Why: why,
+	}
+	if source.UUID != uuid.Nil && class != Doubled {
+		f.isUnasked = !j.isAsked(source)
+		f.isOpen = !f.isUnasked
+	}
+	j.yields(f)
+}
+
+// difference says how the destination has altered a row.
+func difference(s, d Row) string {
+	var parts []string
+	if s.Event != d.Event {
+		parts = append(parts, fmt.Sprintf("event %q there", d.Event))
+	}
+	if s.DistinctID != d.DistinctID {
+		parts = append(parts, fmt.Sprintf("distinct_id %q there", d.DistinctID))
+	}
+	switch {
+	case d.Hour.IsZero():
+		parts = append(parts, "no timestamp there")
+	case !s.day().Equal(d.day()):
+		parts = append(parts, "at "+d.Hour.Format(clock)+" there")
+	}
+	return strings.Join(parts, ", ")
+}
+
+// rules judge a row of the service that the destination does not have.
+type rules struct {
+	exports  []Export
+	now      time.Time
+	margin   time.Duration
+	from, to time.Time
+	bad      map[time.Time]int64 // by day: rows of the destination that cannot be compared
+}
+
+// absent returns the class of a row that the exports send and that is not there.
+func (r rules) absent(row Row) (class Class, why string) {
+	if n := r.bad[row.day()]; n > 0 {
+		return CannotTell, fmt.Sprintf("the destination has %d rows of this day that cannot be compared", n)
+	}
+	asking, isPending, unknown := r.exports, false, ""
+	if len(asking) == 0 {
+		asking = []Export{{}}
+	}
+	for _, e := range asking {
+		switch {
+		case !e.asks(row) || !e.passes(row):
+		case e.mayHaveFiltered(row):
+			unknown = e.Name + ": " + e.Unknown
+		case row.arrived().After(e.until(r.now).Add(-r.margin)):
+			isPending = true
+		default:
+			return Missing, ""
+		}
+	}
+	switch {
+	case unknown != "":
+		return CannotTell, unknown
+	case isPending:
+		return Pending, ""
+	}
+	return CannotTell, "it is not known which export sends it"
+}
+
+func (e Export) until(now time.Time) time.Time {
+	if e.Until.IsZero() {
+		return now
+	}
+	return e.Until
+}

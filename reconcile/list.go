@@ -1,0 +1,257 @@
+package reconcile
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// list lists the keys of the buckets that differ, and keeps the rows of each uuid that differs.
+func (c *comparison) list(ctx context.Context, differing []cell) error {
+	groups := c.grouped(differing)
+	for i, group := range groups {
+		c.step = Progress{Step: "list", Done: i, Total: len(groups)}
+		if len(c.found) >= c.MaxFindings {
+			for _, x := range group {
+				why := "its rows were not listed, since %d others differ already: MaxFindings"
+				c.unknown(x.Part, x.digest[ofService].Keys, fmt.Sprintf(why, len(c.found)))
+			}
+			continue
+		}
+		rows, failed, err := c.listBoth(ctx, partsOf(group), 0)
+		if err != nil {
+			return err
+		}
+		for _, x := range group {
+			if why := failed[x.Part]; why != nil {
+				c.unknown(x.Part, x.digest[ofService].Keys, why.Error())
+				continue
+			}
+			if c.settle(x, rows) {
+				continue
+			}
+			if err := c.readAgain(ctx, x); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// grouped joins buckets for one list.
+func (c *comparison) grouped(cells []cell) (groups [][]cell) {
+	var size int64
+	for _, x := range cells {
+		last := len(groups) - 1
+		if last >= 0 && size+x.keys() <= c.listRows && len(groups[last]) < mostParts {
+			groups[last] = append(groups[last], x)
+			size += x.keys()
+			continue
+		}
+		groups, size = append(groups, []cell{x}), x.keys()
+	}
+	return groups
+}
+
+// listBoth lists parts on both sides. It also returns why a part could not be listed.
+func (c *comparison) listBoth(ctx context.Context, parts []Part, try int) (rows [2][]Row, failed map[Part]error, err error) {
+	failed = map[Part]error{}
+	for side := range c.sides {
+		rows[side], err = c.listParts(ctx, side, parts, failed, try)
+		if err != nil {
+			return rows, nil, err
+		}
+	}
+	return rows, failed, nil
+}
+
+// listParts lists parts of a side, and smaller ones where that is too much.
+func (c *comparison) listParts(ctx context.Context, side int, parts []Part, failed map[Part]error, try int) (rows []Row, err error) {
+	rows, err = c.listOne(ctx, side, parts, try)
+	if err == nil || !isOpen(err) {
+		return rows, err
+	}
+	if len(parts) == 1 {
+		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
+		return nil, nil
+	}
+	rows = nil
+	for _, p := range parts {
+		some, err := c.listParts(ctx, side, []Part{p}, failed, try)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}
+
+// listOne lists parts; a single part that is too much is divided.
+func (c *comparison) listOne(ctx context.Context, side int, parts []Part, try int) (rows []Row, err error) {
+	s := c.selection(side, parts)
+	rows, err = c.askList(ctx, side, s, try)
+	const mostDigits = 4
+	if !errors.Is(err, ErrTooMuch) || len(parts) > 1 {
+		return rows, err
+	}
+	smaller := parts[0].halves(time.Hour)
+	if smaller == nil && len(parts[0].Suffix) < mostDigits {
+		smaller = parts[0].slices()
+	}
+	if smaller == nil {
+		return nil, err
+	}
+	rows = nil
+	for _, p := range smaller {
+		some, err := c.listOne(ctx, side, []Part{p}, try)
+		if err != nil {
+			return nil, err
+		}
+		rows = append(rows, some...)
+	}
+	return rows, nil
+}
+
+func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
+	return ask(ctx, c, side, []any{"list", s, len(s.Exports) > 0, try}, func(asked Side) ([]Row, error) {
+		rows, err := asked.List(ctx, s, c.mostRows)
+		for i := range rows {
+			rows[i].Hour = rows[i].Hour.UTC()
+		}
+		return rows, err
+	}, func(rows []Row) error { return checkRows(rows, s, c.mostRows) })
+}
+
+// checkRows refuses an answer that contradicts the question or itself.
+func checkRows(rows []Row, s Selection, limit int) error {
+	type keyHour struct {
+		key
+		hour time.Time
+	}
+	seen := make(map[keyHour]bool, len(rows))
+	wanted := make(map[uuid.UUID]bool, len(s.UUIDs))
+	for _, id := range s.UUIDs {
+		wanted[id] = true
+	}
+	for _, r := range rows {
+		k := keyHour{r.key(), r.Hour}
+		isOf := r.Hour.IsZero() && len(s.UUIDs) > 0 || slices.ContainsFunc(s.Parts, func(p Part) bool {
+			return p.Has(r.Hour, r.UUID) || s.Doubled && r.Hour.Equal(dayOf(p.From)) && hasSuffix(r.UUID, p.Suffix)
+		})
+		switch {
+		case !isOf || len(s.UUIDs) > 0 && !wanted[r.UUID]:
+			return errors.New("the answer has rows outside the question")
+		case !r.Hour.Equal(r.Hour.Truncate(time.Hour)):
+			return errors.New("the answer has a time that is not an hour")
+		case seen[k]:
+			return errors.New("the answer has a key twice")
+		case r.Rows < 1 || s.Doubled && r.Rows < 2:
+			return errors.New("the answer has a key without rows")
+		}
+		seen[k] = true
+	}
+	if len(rows) >= limit {
+		return errors.New("the answer may lack rows: it is full")
+	}
+	return nil
+}
+
+// settle keeps the rows of a bucket that differ. It reports whether the lists fit the digests, and show why these differ. A
+// list may show a text in another way than it is, such as a half character, if the other side has the same text.
+func (c *comparison) settle(x cell, rows [2][]Row) bool {
+	var of [2][]Row
+	var sets [2]map[key]Row
+	var notShown [2]uint64 // of the texts' sum
+	for side := range rows {
+		for _, r := range rows[side] {
+			if x.Has(r.Hour, r.UUID) {
+				of[side] = append(of[side], r)
+			}
+		}
+		var d Digest
+		sets[side] = map[key]Row{}
+		for _, r := range x.perUnit(of[side]) {
+			d.Add(r.UUID, r.Event, r.DistinctID, r.Rows)
+			sets[side][r.key()] = r
+		}
+		if !d.sameIDs(x.digest[side]) {
+			return false
+		}
+		notShown[side] = x.digest[side].Text - d.Text
+	}
+	if notShown[ofService] != notShown[ofDestination] {
+		return false
+	}
+	differ := map[uuid.UUID]bool{}
+	for side := range sets {
+		for k := range sets[side] {
+			if _, both := sets[1-side][k]; !both {
+				differ[k.id] = true
+			}
+		}
+	}
+	for side := range of {
+		for _, r := range of[side] {
+			if differ[r.UUID] {
+				c.keep(side, r)
+			}
+		}
+	}
+	return true
+}
+
+// perUnit joins the rows of a key in a unit of the bucket.
+func (x cell) perUnit(rows []Row) []Row {
+	if x.by == ByDay {
+		return perDay(rows)
+	}
+	return rows
+}
+
+func (c *comparison) keep(side int, r Row) {
+	f := c.found[r.UUID]
+	if f == nil {
+		f = &rowsOf{}
+		c.found[r.UUID] = f
+	}
+	if side == ofService {
+		f.asked = append(f.asked, r)
+	} else {
+		f.there = append(f.there, r)
+	}
+}
+
+// readAgain reads a bucket once more whose lists do not fit its digests.
+func (c *comparison) readAgain(ctx context.Context, x cell) error {
+	for side := range c.sides {
+		digests, err := c.askDigest(ctx, side, []Part{x.Part}, x.by, 1)
+		if isOpen(err) {
+			c.unknown(x.Part, x.digest[ofService].Keys, fmt.Sprintf("%s: %v", c.report.sideName(side), errtext.Bare(err)))
+			return nil
+		}
+		if err != nil {
+			return err
+		}
+		x.digest[side] = Digest{}
+		for _, d := range digests {
+			x.digest[side].plus(d)
+		}
+	}
+	rows, failed, err := c.listBoth(ctx, []Part{x.Part}, 1)
+	if err != nil {
+		return err
+	}
+	if why := failed[x.Part]; why != nil {
+		c.unknown(x.Part, x.digest[ofService].Keys, why.Error())
+	} else if !c.settle(x, rows) {
+		why := "its lists do not fit its digests, or a side has texts that it does not list as they are: " + changed
+		c.unknown(x.Part, x.digest[ofService].Keys, why)
+	}
+	return nil
+}

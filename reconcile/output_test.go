@@ -1,0 +1,158 @@
+package reconcile
+
+import (
+	"encoding/json"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+)
+
+// A report in files: each uuid is in the file of its class, the page loads nothing, and hostile names stay texts.
+func TestFilesOfAReport(t *testing.T) {
+	t.Parallel()
+	w, o := killedWorld()
+	hostile := w.newRow("e")
+	hostile.who = "<script>alert(1)</script>\x1b[31m\nCOMPLETE"
+	w.service.rows = append(w.service.rows, hostile)
+	r, err := Compare(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	dir := filepath.Join(t.TempDir(), "report")
+	require.NoError(t, r.WriteFiles(dir))
+	require.NoError(t, r.WriteFiles(dir), "an earlier report is replaced")
+
+	counts := map[Class]int{}
+	for _, f := range r.Findings {
+		counts[f.Class]++
+	}
+	for _, class := range listed {
+		text, err := os.ReadFile(filepath.Join(dir, string(class)+".uuids"))
+		require.NoError(t, err)
+		assert.Len(t, strings.Fields(string(text)), counts[class], class)
+	}
+	read := func(name string) string {
+		text, err := os.ReadFile(filepath.Join(dir, name))
+		require.NoError(t, err)
+		return string(text)
+	}
+	assert.Equal(t, len(r.Findings), strings.Count(read("differences.jsonl"), "\n"))
+	assert.Contains(t, read("missing.uuids"), hostile.id.String())
+	var back Report
+	require.NoError(t, json.Unmarshal([]byte(read("report.json")), &back))
+	assert.Equal(t, r.Counts, back.Counts)
+	assert.Equal(t, r.Summary(), back.Summary())
+	page := read("report.html")
+	assert.NotContains(t, page, "<script")
+	assert.NotContains(t, page, "\x1b")
+	for _, way := range []string{"http:", "https:", "src=", "href=", "url(", "@import"} {
+		assert.NotContains(t, page, way)
+	}
+	assert.NotContains(t, r.String(), "\nCOMPLETE")
+	info, err := os.Stat(filepath.Join(dir, "missing.uuids"))
+	require.NoError(t, err)
+	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+
+	mine := t.TempDir()
+	require.NoError(t, os.WriteFile(filepath.Join(mine, "report.json"), []byte(`{"my": "own"}`), 0o600))
+	require.ErrorContains(t, r.WriteFiles(mine), "report.json is there already and not of a report")
+	require.NoError(t, os.Rename(filepath.Join(mine, "report.json"), filepath.Join(mine, "missing.uuids")))
+	require.ErrorContains(t, r.WriteFiles(mine), "missing.uuids is there already and not of a report")
+}
+
+// What cannot be told is never complete: each verdict has its words.
+func TestSummaries(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	for want, r := range map[string]*Report{
+		"COMPLETE: 1,234,567 rows delivered, 2 pending":                      {Verdict: Complete, Counts: map[Class]int64{Delivered: 1_234_567, Pending: 2}},
+		"COMPLETE, WITH DIFFERENCES: 5 rows delivered, 1 doubled, 3 altered": {Verdict: CompleteWithDifferences, Counts: map[Class]int64{Delivered: 5, Doubled: 1, Altered: 3}},
+		"INCOMPLETE: 0 rows delivered, 7 missing, 2 cannot tell":             {Verdict: Incomplete, Counts: map[Class]int64{Missing: 7, CannotTell: 2}},
+		"CANNOT TELL: 0 rows delivered":                                      {Verdict: Undecided, Unknown: []Unknown{{Part: Part{From: at, To: at.Add(time.Hour)}, Why: "why\nnot"}}},
+	} {
+		assert.Equal(t, want, r.Summary())
+		assert.True(t, strings.HasSuffix(r.String(), want))
+		page, err := r.HTML()
+		require.NoError(t, err)
+		assert.Equal(t, r.Verdict == Complete, strings.Contains(string(page), "The destination is complete"), want)
+	}
+}
+
+// The missing rows of a report become intervals to export again, and a list of uuids by day.
+func TestRepairOfAReport(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 1, 0, 0, 0, 0, time.UTC)
+	one, two, three := uuid.New(), uuid.New(), uuid.New()
+	r := &Report{Counts: map[Class]int64{Doubled: 1, Missing: 3}, Findings: []Finding{
+		{Class: Missing, Day: at, UUID: one, ArrivedAt: at.Add(90 * time.Minute)},
+		{Class: Missing, Day: at, UUID: two, ArrivedAt: at.Add(3*time.Hour - time.Second)},
+		{Class: Missing, Day: at.AddDate(0, 0, -9), UUID: three, ArrivedAt: at.Add(50 * time.Hour)},
+		{Class: Pending, Day: at, UUID: uuid.New(), ArrivedAt: at.Add(60 * time.Hour)},
+	}}
+	repair := r.Repair(SQL(nil, Postgres, Table{Name: "events", TeamID: 1}))
+	assert.Equal(t, []Span{{at.Add(time.Hour), at.Add(4 * time.Hour)}, {at.Add(50 * time.Hour), at.Add(51 * time.Hour)}}, repair.Arrivals)
+	assert.Equal(t, []RepairDay{{"2026-10-23", []uuid.UUID{three}}, {"2026-11-01", []uuid.UUID{one, two}}}, repair.Days)
+	assert.Contains(t, repair.Dedupe, "DELETE FROM events a USING events b")
+	assert.Contains(t, repair.String(), "2026-11-01: 2 rows are missing")
+	assert.Empty(t, r.Repair(SQL(nil, Postgres, Table{Name: "events", TeamID: 1, UUID: "lower(id)"})).Dedupe, "no statement by expressions")
+	assert.Equal(t, "nothing to repair", (&Report{}).Repair(nil).String())
+
+	c := &hogapi.Coverage{}
+	for hour := range 60 {
+		run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted}
+		c.Intervals = append(c.Intervals, hogapi.CoverageInterval{
+			Start: at.Add(time.Duration(hour) * time.Hour), End: at.Add(time.Duration(hour+1) * time.Hour), State: hogapi.IntervalCompleted, Runs: []hogapi.CoverageRun{run},
+		})
+	}
+	var marked []int
+	for i, x := range r.Mark(c).Intervals {
+		if x.State == hogapi.IntervalFailed {
+			marked = append(marked, i)
+			assert.Empty(t, x.Runs)
+		}
+	}
+	assert.Equal(t, []int{1, 2, 3, 50}, marked, "of a row that arrived at the end of an hour, the next hour too")
+	assert.Equal(t, hogapi.IntervalCompleted, c.Intervals[1].State, "the coverage itself stays")
+}
+
+// A plan says what a comparison costs, and asks each side once.
+func TestPlan(t *testing.T) {
+	t.Parallel()
+	w, o := killedWorld()
+	p, err := PlanFor(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	inTime := func(rows []stored, exports []Export) (n int64) {
+		for _, r := range rows {
+			if !r.at.Before(o.From) && r.at.Before(o.To) && w.service.sends(exports, r) {
+				n++
+			}
+		}
+		return n
+	}
+	assert.Equal(t, inTime(w.service.rows, o.Exports), p.ServiceRows)
+	assert.Equal(t, inTime(w.there.rows, nil), p.DestinationRows)
+	assert.Contains(t, p.String(), "rows in the service")
+	assert.Positive(t, p.Queries)
+	assert.Positive(t, p.Time)
+
+	o.MaxFindings = 5
+	few, err := Compare(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	assert.Len(t, few.Findings, 5)
+	assert.Contains(t, few.String(), "others differ already: MaxFindings")
+	assert.Positive(t, few.Counts[CannotTell])
+
+	o.MaxQueries = 3
+	w.service.asked, w.there.asked = nil, nil
+	r, err := Compare(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	assert.Equal(t, Undecided, r.Verdict)
+	assert.Contains(t, r.String(), "MaxQueries (3) is reached")
+	assert.LessOrEqual(t, max(len(w.service.asked), len(w.there.asked)), 3+2)
+}

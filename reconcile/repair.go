@@ -1,0 +1,132 @@
+package reconcile
+
+import (
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/errtext"
+)
+
+// Repair says how the differences of a report are repaired. Nothing of it is done by this package.
+type Repair struct {
+	// Arrivals are the hours in which the missing rows arrived at the service, joined. An export by schedule sends rows by
+	// their arrival: see [Report.Mark] for its intervals.
+	Arrivals []Span `json:"arrivals"`
+	// Days are the days of the missing rows' timestamps, each with the uuids. A file download by [hogapi.FileDownloadsService]
+	// of the time in Arrivals has these rows; take only these uuids from it, and no row comes twice.
+	Days []RepairDay `json:"days"`
+	// Dedupe is the statement that removes doubled rows of the destination, if it has any and the statement is known.
+	Dedupe string `json:"dedupe,omitempty"`
+}
+
+// RepairDay has the missing rows of a day.
+type RepairDay struct {
+	Day   string      `json:"day"` // in UTC
+	UUIDs []uuid.UUID `json:"uuids"`
+}
+
+// Repair says how the missing and the doubled rows are repaired. The destination may be nil, or the one of the comparison:
+// a [SQLSide] knows its statement.
+func (r *Report) Repair(destination Side) *Repair {
+	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}}
+	days := map[string][]uuid.UUID{}
+	var hours []time.Time
+	for _, f := range r.Findings {
+		if f.Class != Missing {
+			continue
+		}
+		day := f.Day.Format(time.DateOnly)
+		days[day] = append(days[day], f.UUID)
+		hours = append(hours, arrivals(f)...)
+	}
+	for _, day := range slices.Sorted(func(yield func(string) bool) {
+		for day := range days {
+			if !yield(day) {
+				return
+			}
+		}
+	}) {
+		repair.Days = append(repair.Days, RepairDay{day, days[day]})
+	}
+	slices.SortFunc(hours, time.Time.Compare)
+	for _, hour := range hours {
+		if last := len(repair.Arrivals) - 1; last >= 0 && !hour.After(repair.Arrivals[last].To) {
+			repair.Arrivals[last].To = later(repair.Arrivals[last].To, hour.Add(time.Hour))
+			continue
+		}
+		repair.Arrivals = append(repair.Arrivals, Span{hour, hour.Add(time.Hour)})
+	}
+	if known, ok := destination.(interface{ Dedupe() string }); ok && r.Counts[Doubled] > 0 {
+		repair.Dedupe = known.Dedupe()
+	}
+	return repair
+}
+
+// arrivals are the hours in which a row may have been stored: the export goes by the time of storing, which is a little
+// after the arrival.
+func arrivals(f Finding) []time.Time {
+	const slack = 2 * time.Minute
+	at := f.ArrivedAt
+	if at.IsZero() {
+		return nil
+	}
+	return slices.Compact([]time.Time{at.UTC().Truncate(time.Hour), at.UTC().Add(slack).Truncate(time.Hour)})
+}
+
+// Mark returns a copy of a coverage in which each completed interval that should have sent a missing row counts as
+// failed, so that [hogapi.BatchExportsService.PlanRepair] plans to export it again. In a table, the other rows of such an
+// interval come twice: see Repair for a way that sends the missing rows only.
+func (r *Report) Mark(c *hogapi.Coverage) *hogapi.Coverage {
+	marked := *c
+	marked.Intervals = slices.Clone(c.Intervals)
+	for _, span := range r.Repair(nil).Arrivals {
+		for i := range marked.Intervals {
+			x := &marked.Intervals[i]
+			isDone := x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp
+			if isDone && x.Start.Before(span.To) && span.From.Before(x.End) && r.hasMissingIn(x.Start, x.End) {
+				x.State, x.Runs, x.Records, x.Bytes = hogapi.IntervalFailed, nil, nil, nil
+			}
+		}
+	}
+	marked.Notes = append(slices.Clone(c.Notes), "Intervals that lack rows by a comparison of rows count as failed.")
+	return &marked
+}
+
+// hasMissingIn reports whether a missing row may have been stored in a time.
+func (r *Report) hasMissingIn(from, to time.Time) bool {
+	const slack = 2 * time.Minute
+	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
+		return f.Class == Missing && f.ArrivedAt.Before(to) && f.ArrivedAt.Add(slack).After(from)
+	})
+}
+
+// String describes the repair for people.
+func (p *Repair) String() string {
+	var b errtext.Text
+	for _, s := range p.Arrivals {
+		b.AddLine("missing rows arrived %s to %s UTC", s.From.Format(clock), s.To.Format(clock))
+	}
+	for _, d := range p.Days {
+		if len(d.UUIDs) == 1 {
+			b.AddLine("%s: 1 row is missing", d.Day)
+			continue
+		}
+		b.AddLine("%s: %d rows are missing", d.Day, len(d.UUIDs))
+	}
+	if len(p.Arrivals) > 0 {
+		b.AddLine("Either export these intervals again: PlanRepair, with the coverage that Mark returns.")
+		b.AddLine("Or download the time of arrival with FileDownloads.Range, and load only the rows with the uuids of missing.uuids.")
+	}
+	if p.Dedupe != "" {
+		b.AddLine("Doubled rows: read this, try it on a copy, and run it yourself:")
+		b.AddLine("%s", p.Dedupe)
+	}
+	if b.Len() == 0 {
+		return "nothing to repair"
+	}
+	return strings.TrimSuffix(b.String(), "\n")
+}
