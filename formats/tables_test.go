@@ -22,6 +22,7 @@ var fieldTables = []struct{ vendor, folder, section string }{
 	{"Mixpanel", "mixpanel", "Mapping"},
 	{"Pendo", "pendo", "Mapping"},
 	{"PostHog's own exports", "posthogexport", "Mapping"},
+	{"Segment and RudderStack: calls", "segment", "Calls"},
 	{"Segment and RudderStack", "segment", "Mapping"},
 	{"Segment and RudderStack in a warehouse", "warehouse", "Segment and RudderStack"},
 	{"Snowplow", "snowplow", "Mapping"},

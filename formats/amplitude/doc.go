@@ -13,62 +13,61 @@
 //
 // # Mapping
 //
-//	field                                         PostHog                         of                remark
-//	event_type                                    event                                             names are below
-//	event_time                                    timestamp                                         UTC; else see below
-//	client_event_time                             $amplitude_client_event_time                      if not event_time
-//	uuid                                          uuid                                              see Identity
-//	$insert_id                                    $amplitude_insert_id            event
-//	user_id                                       distinct_id                                       unless blank
-//	user_id                                       $amplitude_user_id              event
-//	device_id                                     distinct_id                                       or the anonymous id
-//	device_id                                     $amplitude_device_id            event
-//	device_id                                     $device_id                                        unless blank
-//	event_id                                      $amplitude_event_id                               unless 0
-//	session_id                                    $session_id                                       see Sessions
-//	session_id                                    $amplitude_session_id                             unless 0
-//	event_properties                              …                                                 see below
-//	event_properties.alias                        alias                                             but in $identify
+//	event_type                                    event                           names are below
+//	event_time                                    timestamp                       UTC; else see below
+//	client_event_time                             $amplitude_client_event_time    if not event_time
+//	uuid                                          uuid                            see Identity
+//	$insert_id                                    $amplitude_insert_id
+//	user_id                                       distinct_id                     unless blank
+//	user_id                                       $amplitude_user_id
+//	device_id                                     distinct_id                     or the anonymous id
+//	device_id                                     $amplitude_device_id
+//	device_id                                     $device_id                      unless blank
+//	event_id                                      $amplitude_event_id             unless 0
+//	session_id                                    $session_id                     see Sessions
+//	session_id                                    $amplitude_session_id           unless 0
+//	event_properties                              …                               see below
+//	event_properties.alias                        alias                           but in $identify
 //	event_properties.[Amplitude] Page Location    $current_url                    event and person
-//	event_properties.[Amplitude] Page URL         $current_url                    event and person  else
-//	event_properties.[Amplitude] Page Domain      $host                           event             else of the URL
-//	event_properties.[Amplitude] Page Path        $pathname                       event and person  else of the URL
-//	event_properties.[Amplitude] Page Title       title                           event
-//	event_properties.[Amplitude] Screen Name      $screen_name                    event
-//	event_properties.[Amplitude] Viewport Height  $viewport_height                event
-//	event_properties.[Amplitude] Viewport Width   $viewport_width                 event
-//	event_properties.[Amplitude] Element Text     $el_text                        event
-//	event_properties.referrer                     $referrer                       event and person  see Pages
-//	event_properties.referring_domain             $referring_domain               event and person  else of $referrer
-//	user_properties                               …                                                 person; without null
-//	user_properties.initial_…                     $initial_…                                        person, once
-//	user_properties.utm_…, gclid, …               utm_…, gclid, …                                   see Pages
-//	user_properties.referrer                      $referrer                                         see Pages
-//	groups                                        $groups                                           the first of a type
-//	groups                                        $amplitude_groups                                 all, of several
-//	group_properties                              $amplitude_group_properties                       see Groups
+//	event_properties.[Amplitude] Page URL         $current_url                    event and person; else
+//	event_properties.[Amplitude] Page Domain      $host                           else of the URL
+//	event_properties.[Amplitude] Page Path        $pathname                       event and person; else of the URL
+//	event_properties.[Amplitude] Page Title       title
+//	event_properties.[Amplitude] Screen Name      $screen_name
+//	event_properties.[Amplitude] Viewport Height  $viewport_height
+//	event_properties.[Amplitude] Viewport Width   $viewport_width
+//	event_properties.[Amplitude] Element Text     $el_text
+//	event_properties.referrer                     $referrer                       event and person; see Pages
+//	event_properties.referring_domain             $referring_domain               event and person; else of $referrer
+//	user_properties                               …                               person; without null
+//	user_properties.initial_…                     $initial_…                      person, once
+//	user_properties.utm_…, gclid, …               utm_…, gclid, …                 see Pages
+//	user_properties.referrer                      $referrer                       see Pages
+//	groups                                        $groups                         the first of a type
+//	groups                                        $amplitude_groups               all, of several
+//	group_properties                              $amplitude_group_properties     see Groups
 //	country                                       $geoip_country_name             event and person
-//	country                                       $geoip_country_code                               of a known name
+//	country                                       $geoip_country_code             of a known name
 //	city                                          $geoip_city_name                event and person
 //	region                                        $geoip_subdivision_1_name       event and person
-//	location_lat                                  $geoip_latitude                 event
-//	location_lng                                  $geoip_longitude                event
-//	ip_address                                    $ip                             event             see LookUpIP
-//	language                                      $amplitude_language             event
-//	language                                      $browser_language                                 or $locale: see below
-//	os_name                                       $browser                                          on the web
-//	os_name                                       $os                                               elsewhere
-//	os_version                                    $browser_version                                  on the web
-//	os_version                                    $os_version                                       elsewhere
-//	device_type                                   $os, $device_type                                 on the web
-//	device_type                                   $amplitude_device_type          event
-//	platform                                      $amplitude_platform             event
-//	device_manufacturer                           $device_manufacturer            event
-//	device_model                                  $device_model                                     not "Mac OS"
-//	device_family                                 $amplitude_device_family        event             also for $os
-//	library                                       $amplitude_library              event
-//	version_name                                  $app_version                    event
-//	merged_amplitude_id                           $amplitude_merged_amplitude_id  event
+//	location_lat                                  $geoip_latitude
+//	location_lng                                  $geoip_longitude
+//	ip_address                                    $ip                             see LookUpIP
+//	language                                      $amplitude_language
+//	language                                      $browser_language               or $locale: see below
+//	os_name                                       $browser                        on the web
+//	os_name                                       $os                             elsewhere
+//	os_version                                    $browser_version                on the web
+//	os_version                                    $os_version                     elsewhere
+//	device_type                                   $os, $device_type               on the web
+//	device_type                                   $amplitude_device_type
+//	platform                                      $amplitude_platform
+//	device_manufacturer                           $device_manufacturer
+//	device_model                                  $device_model                   not "Mac OS"
+//	device_family                                 $amplitude_device_family        also for $os
+//	library                                       $amplitude_library
+//	version_name                                  $app_version
+//	merged_amplitude_id                           $amplitude_merged_amplitude_id
 //	$schema                                                                       dropped
 //	$insert_key                                                                   dropped
 //	client_upload_time                                                            dropped

@@ -13,60 +13,59 @@
 //
 // # Mapping
 //
-//	field                                          PostHog                    of            remark
-//	event_name                                     event                                    see below
-//	event_timestamp                                timestamp                                microseconds, UTC
+//	event_name                                     event                      see below
+//	event_timestamp                                timestamp                  microseconds, UTC
 //	user_id                                        distinct_id
-//	user_pseudo_id                                 distinct_id                              or the anonymous id
-//	event_params                                   …                                        their own names
-//	event_params.page_location                     $current_url               event         a text
-//	event_params.page_location                     $host, $pathname                         of the URL
-//	event_params.page_location                     utm_…, gclid, …                          of the URL
-//	event_params.page_referrer                     $referrer                  event         see below
+//	user_pseudo_id                                 distinct_id                or the anonymous id
+//	event_params                                   …                          their own names
+//	event_params.page_location                     $current_url               a text
+//	event_params.page_location                     $host, $pathname           of the URL
+//	event_params.page_location                     utm_…, gclid, …            of the URL
+//	event_params.page_referrer                     $referrer                  see below
 //	event_params.page_referrer                     $referring_domain
-//	event_params.page_title                        title                      event         a text
-//	event_params.firebase_screen                   $screen_name               event         a text
-//	event_params.firebase_screen_class             $screen_name                             without the other
-//	event_params.source                            utm_source                 event         but not (direct)
-//	event_params.medium                            utm_medium                 event         the same
-//	event_params.campaign                          utm_campaign               event         the same
-//	event_params.term                              utm_term                   event         the same
-//	event_params.content                           utm_content                event         the same
-//	event_params.ga_session_id                     $session_id                              see Sessions
-//	device.category                                $device_type                             Desktop, Mobile, Tablet
-//	device.operating_system                        $os                                      Macintosh: Mac OS X
-//	device.operating_system_version                $os_version                              iOS 17.2: 17.2
-//	device.mobile_brand_name                       $device_manufacturer                     but not of desktops
-//	device.mobile_model_name                       $device_model                            but not of desktops
-//	device.mobile_marketing_name                   $device_name                             but not of desktops
-//	device.language                                $browser_language          event
-//	device.browser                                 $browser                                 Edge: Microsoft Edge
-//	device.browser_version                         $browser_version           event
-//	device.web_info.browser                        $browser                                 the same
-//	device.web_info.browser_version                $browser_version           event
-//	device.web_info.hostname                       $host                      event
-//	event_dimensions.hostname                      $host                      event
-//	geo.city                                       $geoip_city_name           event
-//	geo.country                                    $geoip_country_name        event
-//	geo.country                                    $geoip_country_code                      of a known name
-//	geo.continent                                  $geoip_continent_name      event
-//	geo.region                                     $geoip_subdivision_1_name  event
-//	app_info.id                                    $app_namespace             event
-//	app_info.version                               $app_version               event
-//	collected_traffic_source.manual_source         utm_source                 event         but not (direct)
-//	collected_traffic_source.manual_medium         utm_medium                 event         the same
-//	collected_traffic_source.manual_campaign_name  utm_campaign               event         the same
-//	collected_traffic_source.manual_term           utm_term                   event         the same
-//	collected_traffic_source.manual_content        utm_content                event         the same
-//	collected_traffic_source.gclid                 gclid                      event
-//	collected_traffic_source.dclid                 dclid                      event
-//	traffic_source.source                          $initial_utm_source        person, once  the same
-//	traffic_source.medium                          $initial_utm_medium        person, once  the same
-//	traffic_source.name                            $initial_utm_campaign      person, once  the same
-//	user_properties                                …                                        person; their own names
+//	event_params.page_title                        title                      a text
+//	event_params.firebase_screen                   $screen_name               a text
+//	event_params.firebase_screen_class             $screen_name               without the other
+//	event_params.source                            utm_source                 but not (direct)
+//	event_params.medium                            utm_medium                 the same
+//	event_params.campaign                          utm_campaign               the same
+//	event_params.term                              utm_term                   the same
+//	event_params.content                           utm_content                the same
+//	event_params.ga_session_id                     $session_id                see Sessions
+//	device.category                                $device_type               Desktop, Mobile, Tablet
+//	device.operating_system                        $os                        Macintosh: Mac OS X
+//	device.operating_system_version                $os_version                iOS 17.2: 17.2
+//	device.mobile_brand_name                       $device_manufacturer       but not of desktops
+//	device.mobile_model_name                       $device_model              but not of desktops
+//	device.mobile_marketing_name                   $device_name               but not of desktops
+//	device.language                                $browser_language
+//	device.browser                                 $browser                   Edge: Microsoft Edge
+//	device.browser_version                         $browser_version
+//	device.web_info.browser                        $browser                   the same
+//	device.web_info.browser_version                $browser_version
+//	device.web_info.hostname                       $host
+//	event_dimensions.hostname                      $host
+//	geo.city                                       $geoip_city_name
+//	geo.country                                    $geoip_country_name
+//	geo.country                                    $geoip_country_code        of a known name
+//	geo.continent                                  $geoip_continent_name
+//	geo.region                                     $geoip_subdivision_1_name
+//	app_info.id                                    $app_namespace
+//	app_info.version                               $app_version
+//	collected_traffic_source.manual_source         utm_source                 but not (direct)
+//	collected_traffic_source.manual_medium         utm_medium                 the same
+//	collected_traffic_source.manual_campaign_name  utm_campaign               the same
+//	collected_traffic_source.manual_term           utm_term                   the same
+//	collected_traffic_source.manual_content        utm_content                the same
+//	collected_traffic_source.gclid                 gclid
+//	collected_traffic_source.dclid                 dclid
+//	traffic_source.source                          $initial_utm_source        person, once; the same
+//	traffic_source.medium                          $initial_utm_medium        person, once; the same
+//	traffic_source.name                            $initial_utm_campaign      person, once; the same
+//	user_properties                                …                          person; their own names
 //	user_properties.ga_session_id                                             dropped
 //	user_properties.ga_session_number                                         dropped
-//	items                                          items                                    item_params as an object
+//	items                                          items                      item_params as an object
 //	event_bundle_sequence_id                                                  dropped
 //	event_previous_timestamp                                                  dropped
 //	event_server_timestamp_offset                                             dropped

@@ -7,4 +7,4 @@ import (
 )
 
 // The docs print the table that the converter runs.
-func TestDoc(t *testing.T) { formattest.Table(t, table) }
+func TestDoc(t *testing.T) { formattest.Doc(t, table) }

@@ -22,7 +22,7 @@ func TestGolden(t *testing.T) {
 // The table in the documentation is the one that the code runs.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	formattest.Table(t, mixpanel.Table)
+	formattest.Doc(t, mixpanel.Table)
 }
 
 // convert makes the one event of a record.

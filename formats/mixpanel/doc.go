@@ -13,63 +13,62 @@
 // $mp_click, which is $autocapture with the $event_type click. A property becomes, under the name in the second column,
 // a property of the event, of its person, or of both:
 //
-//	field                         PostHog                       of                remark
-//	time                          timestamp                                       seconds, or ms above 10,000,000,000; see Options.Zone
-//	distinct_id                   distinct_id                                     else $user_id, else $device_id
-//	$distinct_id_before_identity  distinct_id                                     if distinct_id is absent or a device's
-//	$distinct_id_before_identity  $distinct_id_before_identity  event
-//	$insert_id                    uuid                                            as PostHog's own importer
-//	$user_id                      $mixpanel_user_id             event
-//	$device_id                    $mixpanel_device_id           event
-//	$anon_id                      $anon_id                      event             of $identify: another id of the person
-//	$identified_id                $identified_id                event             of $identify: another id of the person
-//	$distinct_ids                 $distinct_ids                 event             of $merge: the ids of the person
-//	alias                         alias                                           in an event $identify: $mixpanel_alias
-//	$current_url                  $current_url                  event and person  also $host, $pathname, utm_… and the ids of clicks on ads
-//	current_url_path              $pathname                     event
-//	current_domain                $host                         event
-//	current_page_title            title                         event
+//	time                          timestamp                     seconds, or ms above 10,000,000,000; see Options.Zone
+//	distinct_id                   distinct_id                   else $user_id, else $device_id
+//	$distinct_id_before_identity  distinct_id                   if distinct_id is absent or a device's
+//	$distinct_id_before_identity  $distinct_id_before_identity
+//	$insert_id                    uuid                          as PostHog's own importer
+//	$user_id                      $mixpanel_user_id
+//	$device_id                    $mixpanel_device_id
+//	$anon_id                      $anon_id                      of $identify: another id of the person
+//	$identified_id                $identified_id                of $identify: another id of the person
+//	$distinct_ids                 $distinct_ids                 of $merge: the ids of the person
+//	alias                         alias                         in an event $identify: $mixpanel_alias
+//	$current_url                  $current_url                  event and person; also $host, $pathname, utm_… and the ids of clicks on ads
+//	current_url_path              $pathname
+//	current_domain                $host
+//	current_page_title            title
 //	$referrer                     $referrer                     event and person
-//	$referring_domain             $referring_domain             event and person  else the host of $referrer
+//	$referring_domain             $referring_domain             event and person; else the host of $referrer
 //	$browser                      $browser                      event and person
 //	$browser_version              $browser_version              event and person
-//	$os                           $os                           event and person  in PostHog's words: iPhone OS is iOS
+//	$os                           $os                           event and person; in PostHog's words: iPhone OS is iOS
 //	$os_version                   $os_version                   event and person
 //	$device                       $device                       event and person
-//	$device_type                  $device_type                  event and person  else by $os and $model or $device
-//	$model                        $device_model                 event
-//	$manufacturer                 $device_manufacturer          event
-//	$app_version_string           $app_version                  event
-//	$app_build_number             $app_build                    event
-//	mp_lib                        $lib                          event
-//	$elements                     $mixpanel_elements            event             PostHog has another form of it
+//	$device_type                  $device_type                  event and person; else by $os and $model or $device
+//	$model                        $device_model
+//	$manufacturer                 $device_manufacturer
+//	$app_version_string           $app_version
+//	$app_build_number             $app_build
+//	mp_lib                        $lib
+//	$elements                     $mixpanel_elements            PostHog has another form of it
 //	$geoip_city_name              $geoip_city_name              event and person
 //	$geoip_subdivision_1_name     $geoip_subdivision_1_name     event and person
 //	$geoip_country_code           $geoip_country_code           event and person
 //	$geoip_country_name           $geoip_country_name           event and person
 //	$city                         $geoip_city_name              event and person
 //	$region                       $geoip_subdivision_1_name     event and person
-//	mp_country_code               $geoip_country_code           event and person  also $geoip_country_name
-//	$initial_referrer             $initial_referrer             event
+//	mp_country_code               $geoip_country_code           event and person; also $geoip_country_name
+//	$initial_referrer             $initial_referrer
 //	$initial_referrer             $initial_referrer             person, once
-//	$initial_referring_domain     $initial_referring_domain     event
+//	$initial_referring_domain     $initial_referring_domain
 //	$initial_referring_domain     $initial_referring_domain     person, once
-//	$initial_utm_source           $initial_utm_source           event
+//	$initial_utm_source           $initial_utm_source
 //	$initial_utm_source           $initial_utm_source           person, once
-//	$initial_utm_medium           $initial_utm_medium           event
+//	$initial_utm_medium           $initial_utm_medium
 //	$initial_utm_medium           $initial_utm_medium           person, once
-//	$initial_utm_campaign         $initial_utm_campaign         event
+//	$initial_utm_campaign         $initial_utm_campaign
 //	$initial_utm_campaign         $initial_utm_campaign         person, once
-//	$initial_utm_content          $initial_utm_content          event
+//	$initial_utm_content          $initial_utm_content
 //	$initial_utm_content          $initial_utm_content          person, once
-//	$initial_utm_term             $initial_utm_term             event
+//	$initial_utm_term             $initial_utm_term
 //	$initial_utm_term             $initial_utm_term             person, once
-//	$is_deleted                   $is_deleted                   event             a record with true is skipped: see Options.KeepDeleted
-//	$import                       $import                       event
-//	$mp_api_timestamp_ms                                        dropped           see Options.KeepAll
-//	mp_processing_time_ms                                       dropped           see Options.KeepAll
-//	$mp_api_endpoint                                            dropped           see Options.KeepAll
-//	$geo_source                                                 dropped           see Options.KeepAll
+//	$is_deleted                   $is_deleted                   a record with true is skipped: see Options.KeepDeleted
+//	$import                       $import
+//	$mp_api_timestamp_ms                                        dropped; see Options.KeepAll
+//	mp_processing_time_ms                                       dropped; see Options.KeepAll
+//	$mp_api_endpoint                                            dropped; see Options.KeepAll
+//	$geo_source                                                 dropped; see Options.KeepAll
 //
 // Everything else keeps its name and value, such as $is_reshuffled and $warehouse_…; names on which PostHog acts, such
 // as $set, $groups and $session_id, get the prefix $mixpanel_. If a record already has a property of PostHog's name, that

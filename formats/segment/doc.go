@@ -12,7 +12,7 @@
 //
 // Tables of their warehouses (tracks, pages, identifies …) have other columns and are not read.
 //
-// # Mapping
+// # Calls
 //
 //	call                          PostHog                 remark
 //	track                         its event               with its properties under their own names
@@ -25,58 +25,59 @@
 //	                                                      traits.groupType or Options.GroupType
 //	alias                         $create_alias           previousId: alias
 //
-//	field                        PostHog               of       remark
-//	type                         event                          see above
-//	event                        event                          of track
-//	userId                       distinct_id                    else anonymousId; a number as its digits; blank ones do not count
-//	anonymousId                  anonymousId                    with a userId; also Event.AnonymousID
-//	timestamp                    timestamp                      else originalTimestamp, else sentAt; never receivedAt
-//	messageId                    uuid                           also messageId where it is not a UUID
-//	name                         title                          of page, where the page has none; also name
-//	name                         $screen_name                   of screen; else properties.name, else event
-//	properties.url               $current_url          event    of page
-//	properties.path              $pathname             event    of page
-//	properties.referrer          $referrer             event    of page
-//	properties.title             title                 event    of page
-//	context.page.url             $current_url          event    also $host, $pathname, utm_… and the ids of clicks on ads
-//	context.page.path            $pathname             event
-//	context.page.referrer        $referrer             event    also $referring_domain
-//	context.page.title           title                 event
-//	context.campaign.name        utm_campaign          event
-//	context.campaign.source      utm_source            event
-//	context.campaign.medium      utm_medium            event
-//	context.campaign.term        utm_term              event
-//	context.campaign.content     utm_content           event
-//	context.ip                   $ip                   event    see Options.LookUpIP
-//	context.userAgent            $raw_user_agent       event    also $browser, $os and others: see Options.UserAgent
-//	context.locale               $locale               event
-//	context.locale               $browser_language     event
-//	context.timezone             $timezone             event
-//	context.sessionId            segment_session_id    event    also $session_id, if it is the time of the start
-//	context.library.name         $lib                  event
-//	context.library.version      $lib_version          event
-//	context.os.name              $os                   event    in PostHog's words: android is Android
-//	context.os.version           $os_version           event
-//	context.device.id            $device_id            event
-//	context.device.manufacturer  $device_manufacturer  event
-//	context.device.model         $device_model         event
-//	context.device.name          $device_name          event
-//	context.device.type          $device_type                   Mobile or Tablet for ios and android; else by the system
-//	context.app.name             $app_name             event
-//	context.app.version          $app_version          event
-//	context.app.build            $app_build            event
-//	context.app.namespace        $app_namespace        event
-//	context.screen.width         $screen_width         event
-//	context.screen.height        $screen_height        event
-//	context.screen.density       $screen_density       event
-//	context.screen.innerWidth    $viewport_width       event
-//	context.screen.innerHeight   $viewport_height      event
-//	context.network.carrier      $network_carrier      event
-//	context.network.wifi         $network_wifi         event
-//	context.network.cellular     $network_cellular     event
-//	context.network.bluetooth    $network_bluetooth    event
-//	context.groupId              $groups                        with Options.GroupType
-//	context.traits               traits of the person           of identify, where traits lack them
+// # Mapping
+//
+//	type                         event                 see above
+//	event                        event                 of track
+//	userId                       distinct_id           else anonymousId; a number as its digits; blank ones do not count
+//	anonymousId                  anonymousId           with a userId; also Event.AnonymousID
+//	timestamp                    timestamp             else originalTimestamp, else sentAt; never receivedAt
+//	messageId                    uuid                  also messageId where it is not a UUID
+//	name                         title                 of page, where the page has none; also name
+//	name                         $screen_name          of screen; else properties.name, else event
+//	properties.url               $current_url          of page
+//	properties.path              $pathname             of page
+//	properties.referrer          $referrer             of page
+//	properties.title             title                 of page
+//	context.page.url             $current_url          also $host, $pathname, utm_… and the ids of clicks on ads
+//	context.page.path            $pathname
+//	context.page.referrer        $referrer             also $referring_domain
+//	context.page.title           title
+//	context.campaign.name        utm_campaign
+//	context.campaign.source      utm_source
+//	context.campaign.medium      utm_medium
+//	context.campaign.term        utm_term
+//	context.campaign.content     utm_content
+//	context.ip                   $ip                   see Options.LookUpIP
+//	context.userAgent            $raw_user_agent       also $browser, $os and others: see Options.UserAgent
+//	context.locale               $locale
+//	context.locale               $browser_language
+//	context.timezone             $timezone
+//	context.sessionId            segment_session_id    also $session_id, if it is the time of the start
+//	context.library.name         $lib
+//	context.library.version      $lib_version
+//	context.os.name              $os                   in PostHog's words: android is Android
+//	context.os.version           $os_version
+//	context.device.id            $device_id
+//	context.device.manufacturer  $device_manufacturer
+//	context.device.model         $device_model
+//	context.device.name          $device_name
+//	context.device.type          $device_type          Mobile or Tablet for ios and android; else by the system
+//	context.app.name             $app_name
+//	context.app.version          $app_version
+//	context.app.build            $app_build
+//	context.app.namespace        $app_namespace
+//	context.screen.width         $screen_width
+//	context.screen.height        $screen_height
+//	context.screen.density       $screen_density
+//	context.screen.innerWidth    $viewport_width
+//	context.screen.innerHeight   $viewport_height
+//	context.network.carrier      $network_carrier
+//	context.network.wifi         $network_wifi
+//	context.network.cellular     $network_cellular
+//	context.network.bluetooth    $network_bluetooth
+//	context.groupId              $groups               with Options.GroupType
+//	context.traits               traits of the person  of identify, where traits lack them
 //	_metadata                                          dropped
 //	integrations                                       dropped
 //	projectId                                          dropped

@@ -22,7 +22,7 @@ func TestGolden(t *testing.T) {
 // The table in the documentation is the one that the code runs.
 func TestTable(t *testing.T) {
 	t.Parallel()
-	formattest.Table(t, segment.Table)
+	formattest.Doc(t, segment.Table)
 }
 
 func TestOptions(t *testing.T) {
