@@ -6,6 +6,7 @@ import (
 	library "github.com/mileusna/useragent"
 
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 // longest is how many bytes of an agent are read. Those of browsers have at most a few hundred.
@@ -74,39 +75,11 @@ func (a agent) after(marks ...string) string {
 			if !isThere {
 				break
 			}
-			if n := number(behind); n != "" {
+			if n := record.Decimal(behind); n != "" {
 				return n
 			}
 			rest = behind
 		}
 	}
 	return ""
-}
-
-// number is the decimal number that a text begins with, in the form of JSON, with at most nine digits in each part.
-func number(text string) string {
-	const most = 9
-	whole, rest := digits(text)
-	if whole == "" || len(whole) > most {
-		return ""
-	}
-	if whole = strings.TrimLeft(whole, "0"); whole == "" {
-		whole = "0"
-	}
-	if !strings.HasPrefix(rest, ".") {
-		return whole
-	}
-	fraction, _ := digits(rest[1:])
-	if fraction = strings.TrimRight(fraction, "0"); fraction == "" || len(fraction) > most {
-		return whole
-	}
-	return whole + "." + fraction
-}
-
-func digits(text string) (found, rest string) {
-	i := 0
-	for i < len(text) && text[i] >= '0' && text[i] <= '9' {
-		i++
-	}
-	return text[:i], text[i:]
 }

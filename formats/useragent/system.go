@@ -1,6 +1,10 @@
 package useragent
 
-import "strings"
+import (
+	"strings"
+
+	"github.com/hogapi/hogapi/formats/internal/record"
+)
 
 const windows, macOS, iOS, android, linux, watchOS = "Windows", "Mac OS X", "iOS", "Android", "Linux", "watchOS"
 
@@ -67,7 +71,7 @@ func (a agent) otherSystem() (name, version string) {
 		return watchOS, threeParts(version)
 	case a.hasFold("watch os,"):
 		_, behind, _ := strings.Cut(a.lower, "watch os,")
-		return watchOS, number(behind)
+		return watchOS, record.Decimal(behind)
 	case a.isWatch():
 		_, behind, _ := strings.Cut(a.text, "/")
 		version, _, _ = strings.Cut(behind, " ")
@@ -104,7 +108,7 @@ func (a agent) isWatch() bool {
 func threeParts(version string) string {
 	parts := make([]string, 0, 3)
 	for part := range strings.SplitSeq(version, ".") {
-		if n, rest := digits(part); n != "" && len(n) < 10 && len(parts) < 3 {
+		if n, rest := record.Digits(part); n != "" && len(n) < 10 && len(parts) < 3 {
 			if parts = append(parts, n); rest == "" {
 				continue
 			}

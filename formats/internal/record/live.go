@@ -172,9 +172,12 @@ func Browser(name, os string) string {
 
 // BrowserVersion is the value of $browser_version: the text of the number that a version begins with, such as 17.2 of "17.2.1"
 // and 120 of "120.0.6099.130", or "" if it begins with no number.
-func BrowserVersion(version string) string {
+func BrowserVersion(version string) string { return Decimal(strings.TrimSpace(version)) }
+
+// Decimal is the decimal number that a text begins with, in the form of JSON, with at most nine digits in each part, or "".
+func Decimal(text string) string {
 	const most = 9 // digits
-	whole, rest := digits(strings.TrimSpace(version))
+	whole, rest := Digits(text)
 	if whole == "" || len(whole) > most {
 		return ""
 	}
@@ -184,15 +187,15 @@ func BrowserVersion(version string) string {
 	if !strings.HasPrefix(rest, ".") {
 		return whole
 	}
-	minor, _ := digits(rest[1:])
-	if minor = strings.TrimRight(minor, "0"); minor == "" || len(minor) > most {
+	fraction, _ := Digits(rest[1:])
+	if fraction = strings.TrimRight(fraction, "0"); fraction == "" || len(fraction) > most {
 		return whole
 	}
-	return whole + "." + minor
+	return whole + "." + fraction
 }
 
-// digits are those that a text begins with, and the rest of the text.
-func digits(text string) (number, rest string) {
+// Digits are the digits that a text begins with, and the rest of the text.
+func Digits(text string) (number, rest string) {
 	i := 0
 	for i < len(text) && isDigit(text[i]) {
 		i++
