@@ -1,14 +1,14 @@
 package formats
 
 import (
-	"encoding/json"
-	"maps"
+	"sync"
 
 	"github.com/hogapi/hogapi"
 )
 
 // webFeed gives events to a WebAnalytics in a goroutine of its own, so that a check uses a second processor.
 type webFeed struct {
+	mu          sync.Mutex // of to, until the end
 	to          *WebAnalytics
 	batch       *webBatch
 	full, empty chan *webBatch
@@ -41,52 +41,36 @@ func (f *webFeed) run() {
 	defer close(f.done)
 	for b := range f.full {
 		begin := 0
+		f.mu.Lock()
 		for i := range b.events {
 			ev := &b.events[i]
 			ev.RawProperties = b.room[begin:b.ends[i]]
 			begin = b.ends[i]
 			f.to.Add(ev)
 		}
+		f.mu.Unlock()
 		clear(b.events)
-		f.empty <- &webBatch{events: b.events[:0], ends: b.ends[:0], room: b.room[:0]}
+		b.events, b.ends, b.room = b.events[:0], b.ends[:0], b.room[:0]
+		f.empty <- b
 	}
 }
 
-// add hands over a copy of an event. Maps of properties become JSON, since their owner may change them.
+// add hands over a copy of an event. It counts an event with a map at once, since the owner may change the map later.
 func (f *webFeed) add(ev *hogapi.Event) {
+	if len(ev.Properties) > 0 {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		f.to.Add(ev)
+		return
+	}
 	b := f.batch
 	b.events = append(b.events, *ev)
-	if of := &b.events[len(b.events)-1]; len(ev.Properties) == 0 {
-		b.room = append(b.room, ev.RawProperties...)
-	} else {
-		b.room = append(b.room, allProperties(ev)...)
-		of.Properties = nil
-	}
+	b.room = append(b.room, ev.RawProperties...)
 	b.ends = append(b.ends, len(b.room))
 	if len(b.events) == webBatchEvents || len(b.room) >= webBatchBytes {
 		f.full <- b
 		f.batch = <-f.empty
 	}
-}
-
-// allProperties returns all properties of an event. If a value has no JSON, it returns the raw ones: the import
-// rejects such an event.
-func allProperties(ev *hogapi.Event) []byte {
-	all := map[string]any{}
-	if len(ev.RawProperties) > 0 {
-		raw := map[string]json.RawMessage{}
-		if json.Unmarshal(ev.RawProperties, &raw) == nil {
-			for name, value := range raw {
-				all[name] = value
-			}
-		}
-	}
-	maps.Copy(all, ev.Properties)
-	text, err := json.Marshal(all)
-	if err != nil {
-		return ev.RawProperties
-	}
-	return text
 }
 
 // end waits until all events are counted.
