@@ -47,14 +47,7 @@ var ga4Columns = record.Table{
 
 var (
 	ga4Places   = places(ga4Columns)
-	ga4Sections = func() (found []record.Row) {
-		for _, row := range ga4Columns {
-			if from, isSection := strings.CutSuffix(row.From, "…"); isSection && from != "" {
-				found = append(found, record.Row{From: from, To: strings.TrimSuffix(row.To, "…")})
-			}
-		}
-		return found
-	}()
+	ga4Sections = sections(ga4Columns)
 	// ga4Numbers are the params that Google makes itself and that are numbers.
 	ga4Numbers = set([]string{
 		"ga_session_id", "ga_session_number", "engagement_time_msec", "engaged_session_event", "entrances", "percent_scrolled",

@@ -73,15 +73,8 @@ var segmentColumns = record.Table{
 // rest.
 var (
 	segmentPlaces   = places(segmentColumns)
-	segmentSections = func() (found []record.Row) {
-		for _, row := range segmentColumns {
-			if from, isSection := strings.CutSuffix(row.From, "…"); isSection && from != "" {
-				found = append(found, record.Row{From: from, To: strings.TrimSuffix(row.To, "…")})
-			}
-		}
-		return found
-	}()
-	segmentKinds = numbersOf("context_session_id", "context_screen_width", "context_screen_height", "context_screen_density",
+	segmentSections = sections(segmentColumns)
+	segmentKinds    = numbersOf("context_session_id", "context_screen_width", "context_screen_height", "context_screen_density",
 		"context_screen_inner_width", "context_screen_inner_height").
 		with(truth, "context_network_wifi", "context_network_cellular", "context_network_bluetooth").
 		with(rfc3339, "timestamp", "original_timestamp", "sent_at")

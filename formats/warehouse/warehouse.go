@@ -169,6 +169,16 @@ func places(table record.Table) map[string]record.Row {
 	return found
 }
 
+// sections are the beginnings of columns, with the object for the rest of their names.
+func sections(table record.Table) (found []record.Row) {
+	for _, row := range table {
+		if from, isSection := strings.CutSuffix(row.From, "…"); isSection && from != "" {
+			found = append(found, record.Row{From: from, To: strings.TrimSuffix(row.To, "…")})
+		}
+	}
+	return found
+}
+
 func set(names []string) map[string]bool {
 	found := map[string]bool{}
 	for _, name := range names {
