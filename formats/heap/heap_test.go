@@ -1,14 +1,11 @@
 package heap_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/heap"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
@@ -38,23 +35,11 @@ func TestName(t *testing.T) {
 // Tables without events are refused before their first row.
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
-	for columns, want := range map[string]string{
+	formattest.Refusals(t, heap.Format(nil), map[string]string{
 		"session_id,user_id,time,library": "the table sessions of Heap has no events",
 		"a,b":                             "this is not a table of Heap Connect",
 		"EVENT_ID,USER_ID,TIME":           "", "from_user_id,to_user_id": "", "user_id,joindate": "",
-	} {
-		path := filepath.Join(t.TempDir(), "table.csv")
-		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
-		text := ""
-		for _, err := range hogapi.FileSource(heap.Format(nil), path).Events(t.Context(), hogapi.Position{}) {
-			text = err.Error()
-		}
-		if want == "" {
-			assert.Empty(t, text, columns)
-		} else {
-			assert.Contains(t, text, want, columns)
-		}
-	}
+	})
 }
 
 func FuzzConvert(f *testing.F) { formattest.Fuzz(f, "rows.jsonl", true, heap.Format(nil)) }

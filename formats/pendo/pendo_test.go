@@ -1,14 +1,10 @@
 package pendo_test
 
 import (
-	"os"
-	"path/filepath"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/pendo"
@@ -28,24 +24,12 @@ func TestDoc(t *testing.T) { formattest.Doc(t, pendo.Table) }
 // Totals of an hour are no events: a table of them is refused before its first row.
 func TestTotals(t *testing.T) {
 	t.Parallel()
-	for columns, want := range map[string]string{
+	formattest.Refusals(t, pendo.Format(nil), map[string]string{
 		"account_id,timestamp,visitor_id,num_events,num_minutes,page_id": "this is a total of an hour (numEvents, numMinutes) and no event",
 		"a,b":                       "this is not a table of Pendo's events",
 		"visitor_id,type,timestamp": "",
 		"VISITOR_ID,EVENT_TYPE,BROWSER_TIMESTAMP": "",
-	} {
-		path := filepath.Join(t.TempDir(), "table.csv")
-		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
-		text := ""
-		for _, err := range hogapi.FileSource(pendo.Format(nil), path).Events(t.Context(), hogapi.Position{}) {
-			text = err.Error()
-		}
-		if want == "" {
-			assert.Empty(t, text, columns)
-		} else {
-			assert.Contains(t, text, want, columns)
-		}
-	}
+	})
 }
 
 func TestOptions(t *testing.T) {

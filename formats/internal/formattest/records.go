@@ -147,3 +147,22 @@ func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 		assert.Equal(tb, first, again, "with other whitespace")
 	}
 }
+
+// Refusals reads tables with no rows. Each has these columns, divided by commas, and is refused with a text, or is read if
+// the text is empty.
+func Refusals(t *testing.T, format hogapi.Format, byColumns map[string]string) {
+	t.Helper()
+	for columns, want := range byColumns {
+		path := filepath.Join(t.TempDir(), "table.csv")
+		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
+		text := ""
+		for _, err := range hogapi.FileSource(format, path).Events(t.Context(), hogapi.Position{}) {
+			text = err.Error()
+		}
+		if want == "" {
+			assert.Empty(t, text, columns)
+		} else {
+			assert.Contains(t, text, want, columns)
+		}
+	}
+}
