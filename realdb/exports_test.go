@@ -1,10 +1,8 @@
 package realdb
 
 import (
-	"bytes"
 	"encoding/json"
 	"fmt"
-	"io"
 	"math/rand/v2"
 	"net/http"
 	"slices"
@@ -69,7 +67,7 @@ func newHistory(t *testing.T, seed uint64, db *postgres, store *store) *history 
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return historyEnd }), hogapitest.WithPolls(1))
 	h.project = server.Project(hogapitest.DefaultProject)
 	client, err := hogapi.NewClient(append(server.ClientOptions(hogapitest.DefaultProject),
-		hogapi.WithHTTPClient(&http.Client{Transport: answering{server.Transport(), h}}))...)
+		hogapi.WithHTTPClient(&http.Client{Transport: &hogql{RoundTripper: server.Transport(), e: h.engine, view: h.table + ".events"}}))...)
 	require.NoError(t, err)
 	h.client = client
 	x := hogapitest.Export{Name: h.table, Created: historyBegin, DestinationType: "BigQuery", Config: map[string]any{}}
@@ -186,41 +184,6 @@ func (h *history) copies() map[string]int {
 		copies[id]++
 	}
 	return copies
-}
-
-// answering answers the HogQL queries of the client from ClickHouse, word for word.
-type answering struct {
-	http.RoundTripper
-
-	h *history
-}
-
-func (a answering) RoundTrip(r *http.Request) (*http.Response, error) {
-	if !strings.HasSuffix(r.URL.Path, "/query/") {
-		return a.RoundTripper.RoundTrip(r)
-	}
-	var body struct {
-		Query struct {
-			Query  string
-			Values map[string]string
-		}
-	}
-	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
-		return nil, err
-	}
-	text := body.Query.Query
-	for name, value := range body.Query.Values {
-		text = strings.ReplaceAll(text, "{"+name+"}", "'"+value+"'")
-	}
-	rows, err := a.h.engine.ask(strings.Replace(text, "FROM events", "FROM "+a.h.table+".events", 1) +
-		" SETTINGS cast_string_to_date_time_mode = 'best_effort', date_time_input_format = 'best_effort'")
-	if err != nil {
-		return nil, err
-	}
-	answer, err := json.Marshal(map[string]any{"results": numbers(rows), "is_cached": false, "hasMore": false})
-	return &http.Response{
-		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(answer)), Request: r,
-	}, err
 }
 
 // numbers turns texts of whole numbers into numbers: ClickHouse quotes 64 bits, PostHog does not.

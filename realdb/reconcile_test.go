@@ -102,7 +102,7 @@ func (h *hogql) RoundTrip(r *http.Request) (*http.Response, error) {
 	if err != nil {
 		return nil, err
 	}
-	answer, err := json.Marshal(map[string]any{"results": numbers(rows), "is_cached": false})
+	answer, err := json.Marshal(map[string]any{"results": numbers(rows), "is_cached": false, "hasMore": false})
 	return &http.Response{
 		StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {"application/json"}}, Body: io.NopCloser(bytes.NewReader(answer)), Request: r,
 	}, err
