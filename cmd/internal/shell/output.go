@@ -1,6 +1,7 @@
 package shell
 
 import (
+	"bytes"
 	"fmt"
 	"io"
 	"os"
@@ -55,4 +56,13 @@ func beginOf(path string) []byte {
 	defer f.Close()
 	begin, _ := io.ReadAll(io.LimitReader(f, enough))
 	return begin
+}
+
+// PageAt returns the output for a page of --report. Its kind is that in the title, such as "Check".
+func PageAt(path, program, command, kind string) Output {
+	return Output{"--report", path, "page of " + program + " " + command, func(begin []byte) bool {
+		_, title, _ := bytes.Cut(begin, []byte("<title>"))
+		title, _, _ = bytes.Cut(title, []byte("</title>"))
+		return bytes.HasPrefix(begin, []byte("<!DOCTYPE html>")) && bytes.HasPrefix(title, []byte(kind+": ")) && bytes.HasSuffix(title, []byte(" – "+program))
+	}}
 }

@@ -64,7 +64,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		return err
 	}
 	if g.report != "" {
-		if err := outputAt(g.report).Check(nil); err != nil {
+		if err := shell.PageAt(g.report, "hogexport", "gaps", "Gaps").Check(nil); err != nil {
 			return err
 		}
 	}

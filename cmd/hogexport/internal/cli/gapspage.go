@@ -58,15 +58,6 @@ type gapView struct {
 	Why       string
 }
 
-// outputAt returns the file of --report, which replaces only an earlier report.
-func outputAt(path string) shell.Output {
-	return shell.Output{Flag: "--report", Path: path, Kind: "page of hogexport gaps", IsOurs: func(begin []byte) bool {
-		_, title, _ := bytes.Cut(begin, []byte("<title>"))
-		title, _, _ = bytes.Cut(title, []byte("</title>"))
-		return bytes.HasPrefix(begin, []byte("<!DOCTYPE html>")) && bytes.HasPrefix(title, []byte("Gaps: ")) && bytes.HasSuffix(title, []byte(" – hogexport"))
-	}}
-}
-
 // writePage writes the report of some exports as one page.
 func writePage(path, project string, all []judged) error {
 	v := gapsPage{
