@@ -130,8 +130,8 @@ func Version() string {
 	if v := info.Main.Version; v != "" && v != "(devel)" {
 		return v
 	}
-	if revision := setting(info, "vcs.revision"); revision != "" {
-		return "devel-" + revision
+	if commit, _ := commitOf(info); commit != "" {
+		return "devel-" + commit
 	}
 	return "devel"
 }
@@ -142,24 +142,25 @@ func build() string {
 	if !ok {
 		return ""
 	}
-	var parts []string
-	if revision := setting(info, "vcs.revision"); revision != "" {
-		parts = append(parts, "commit "+revision, setting(info, "vcs.time"))
+	text := info.GoVersion
+	if commit, date := commitOf(info); commit != "" {
+		text = "commit " + commit + ", " + date + ", " + text
 	}
-	return " (" + strings.Join(append(parts, info.GoVersion), ", ") + ")"
+	return " (" + text + ")"
 }
 
-func setting(info *debug.BuildInfo, key string) string {
-	const enough = 12 // digits of a commit
+// commitOf returns the first digits of the commit, and its date.
+func commitOf(info *debug.BuildInfo) (commit, date string) {
+	const enough = 12
 	for _, s := range info.Settings {
-		if s.Key == key {
-			if key == "vcs.revision" {
-				return s.Value[:min(len(s.Value), enough)]
-			}
-			return s.Value
+		switch s.Key {
+		case "vcs.revision":
+			commit = s.Value[:min(len(s.Value), enough)]
+		case "vcs.time":
+			date = s.Value
 		}
 	}
-	return ""
+	return commit, date
 }
 
 // CanAnswer reports whether a person can read a question and answer it.

@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/coverage"
@@ -203,12 +203,7 @@ func (s *status) uncovered() string {
 	return fmt.Sprintf("%s in %s", plural(*s.Uncovered, "interval"), plural(*s.Gaps, "gap"))
 }
 
-func plural(n int, noun string) string {
-	if n != 1 {
-		noun += "s"
-	}
-	return progress.Number(int64(n)) + " " + noun
-}
+func plural(n int, noun string) string { return page.Plural(int64(n), noun, noun+"s") }
 
 // verdict returns an error if --gaps has found some.
 func (l *list) verdict(found []status) error {
