@@ -130,7 +130,7 @@ func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side r
 		}
 	}
 	if err := makeFolder(o.Dir); err != nil {
-		return nil, &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
+		return nil, cacheFault(err)
 	}
 	meter := r.Meter()
 	defer meter.End()
@@ -234,11 +234,15 @@ func (r *reconciling) files(team int64, dir string) (side reconcile.Side, end fu
 	}
 	sorted := filepath.Join(dir, "files")
 	if err := makeFolder(sorted); err != nil {
-		return nil, nil, &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
+		return nil, nil, cacheFault(err)
 	}
 	files := reconcile.Files(reader, team, sorted)
 	r.Note(plural(len(found), "file") + ": read once, and its keys sorted")
 	return files, func() { _ = files.Close() }, nil
+}
+
+func cacheFault(err error) error {
+	return &shell.Fault{Code: shell.CodeOther, Text: "the cache cannot be written: " + shell.Cause(err).Error(), Todo: "give another folder with --cache", Err: err}
 }
 
 // explained returns an error of a comparison, with the advice to continue.
