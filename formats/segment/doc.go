@@ -10,7 +10,8 @@
 // from its messageId. Files are by the day of receipt, so their events are not oldest first: see
 // formats.Sorted.
 //
-// Tables of their warehouses (tracks, pages, identifies …) have other columns and are not read.
+// Tables of their warehouses (tracks, pages, identifies …) have other columns: package
+// formats/warehouse reads them.
 //
 // # Calls
 //

@@ -46,7 +46,7 @@ func TestAnImportOfAnotherMapping(t *testing.T) {
 	assert.Zero(t, server.Ledger().Len())
 	assert.Equal(t, before, p.Read(t, "hogimport-state", "visits", "checkpoint.json"), "the release before can go on")
 
-	// If nothing was sent, the import begins anew, with this mapping.
+	// If nothing was sent, the import begins again, with this mapping.
 	p.Write(t, "hogimport-state/visits/progress.json", `{"ended":"interrupted"}`)
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "hogimport-state", "visits", "checkpoint.json"), nil, 0o600))
 	p.Ends(t, 0, "run", "--state", "hogimport-state/visits", "--yes", "--rate", "none")
