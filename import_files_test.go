@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -188,6 +189,9 @@ func TestFileThatChangesWhileItIsRead(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if isAboutItsName := name == "it is removed" || name == "another file takes its name"; isAboutItsName && runtime.GOOS == "windows" {
+				return // an open file keeps its name
+			}
 			require.Greater(t, len(tt.content), 1<<20, "more than is read ahead")
 			server := hogapitest.New(hogapitest.WithCompactLedger())
 			client := server.Client(t)

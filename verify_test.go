@@ -4,6 +4,7 @@ import (
 	"context"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -237,7 +238,8 @@ func TestVerifyContinues(t *testing.T) {
 	assert.EqualValues(t, 1, v.Outside[0].Seen, "what was counted is not counted twice")
 	left, err := filepath.Glob(filepath.Join(o.Dir, "*"))
 	require.NoError(t, err)
-	assert.Equal(t, []string{filepath.Join(o.Dir, "verify.json"), filepath.Join(o.Dir, "verify.lock")}, left)
+	left = slices.DeleteFunc(left, func(name string) bool { return strings.HasSuffix(name, ".lock") })
+	assert.Equal(t, []string{filepath.Join(o.Dir, "verify.json")}, left)
 }
 
 // A folder has one owner.

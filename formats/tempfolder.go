@@ -61,6 +61,7 @@ func removeStale(prefix string) {
 		}
 		_ = os.RemoveAll(path)
 		_ = lock.Close()
+		_ = os.Remove(path) // on Windows, where a file that is open stays in its folder
 	}
 }
 

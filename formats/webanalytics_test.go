@@ -117,6 +117,7 @@ func TestEventsOutsideASession(t *testing.T) {
 func TestWebAnalyticsInAnyOrder(t *testing.T) {
 	folder := t.TempDir()
 	t.Setenv("TMPDIR", folder)
+	t.Setenv("TMP", folder) // on Windows
 	random := rand.New(rand.NewPCG(1, 2))
 	var events []hogapi.Event
 	for n := range 300 {
@@ -239,7 +240,7 @@ func TestCheckWithWebAnalytics(t *testing.T) {
 	var stop *hogapi.StopError
 	require.ErrorAs(t, err, &stop)
 	assert.EqualValues(t, 2, web.Events, "the whole file was read")
-	_, web, err = formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path+" "), &hogapi.ImportOptions{ID: "x"}, &formats.WebAnalyticsOptions{})
+	_, web, err = formats.CheckWeb(t.Context(), hogapi.JSONLinesFile(path+"x"), &hogapi.ImportOptions{ID: "x"}, &formats.WebAnalyticsOptions{})
 	require.Error(t, err)
 	assert.Nil(t, web)
 

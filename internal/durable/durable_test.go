@@ -7,6 +7,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"runtime"
 	"strconv"
 	"strings"
 	"syscall"
@@ -280,9 +281,7 @@ func TestOpenLog(t *testing.T) {
 			content, err := os.ReadFile(path)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, string(content))
-			info, err := os.Stat(path)
-			require.NoError(t, err)
-			assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+			assertMode(t, path, 0o600)
 		})
 	}
 }
@@ -292,9 +291,7 @@ func TestReplaceOnTheMachine(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "a", "b")
 	require.NoError(t, durable.OS{}.MakeFolder(folder))
 	require.NoError(t, durable.OS{}.MakeFolder(folder), "it is there already")
-	info, err := os.Stat(folder)
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o700), info.Mode().Perm())
+	assertMode(t, folder, 0o700)
 
 	path := filepath.Join(folder, "state")
 	// Replace does not write through a temporary file that a crash has left, even if it is a link to elsewhere.
@@ -310,9 +307,7 @@ func TestReplaceOnTheMachine(t *testing.T) {
 	content, err := os.ReadFile(victim)
 	require.NoError(t, err)
 	assert.Equal(t, "mine", string(content))
-	info, err = os.Stat(path)
-	require.NoError(t, err)
-	assert.Equal(t, os.FileMode(0o600), info.Mode().Perm())
+	assertMode(t, path, 0o600)
 	entries, err := os.ReadDir(folder)
 	require.NoError(t, err)
 	assert.Len(t, entries, 2, "no second file is left")
@@ -387,5 +382,15 @@ func TestFollow(t *testing.T) {
 		other, errOther := os.ReadFile(got)
 		assert.Equal(t, one, other, name)
 		assert.Equal(t, errOne == nil, errOther == nil, name)
+	}
+}
+
+// assertMode checks the rights of a file or folder. Windows has no such rights.
+func assertMode(t *testing.T, path string, want os.FileMode) {
+	t.Helper()
+	info, err := os.Stat(path)
+	require.NoError(t, err)
+	if runtime.GOOS != "windows" {
+		assert.Equal(t, want, info.Mode().Perm())
 	}
 }

@@ -7,17 +7,20 @@ import (
 	"syscall"
 )
 
-const sharingViolation syscall.Errno = 32
+const (
+	sharingViolation syscall.Errno = 32
+	access                         = syscall.GENERIC_READ | syscall.GENERIC_WRITE | 0x10000 // DELETE
+	deleteOnClose                  = 0x04000000                                             // FILE_FLAG_DELETE_ON_CLOSE
+)
 
-// lock opens a file so that nobody else can. The system closes it with the process, however that ends.
+// lock opens a file so that nobody else can. The system closes and removes it with the process, however that ends.
 func lock(name string) (Lock, error) {
 	path, err := syscall.UTF16PtrFromString(name)
 	if err != nil {
 		return nil, &fs.PathError{Op: "lock", Path: name, Err: err}
 	}
 	const shareNothing = 0
-	h, err := syscall.CreateFile(path, syscall.GENERIC_READ|syscall.GENERIC_WRITE, shareNothing, nil,
-		syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL, 0)
+	h, err := syscall.CreateFile(path, access, shareNothing, nil, syscall.OPEN_ALWAYS, syscall.FILE_ATTRIBUTE_NORMAL|deleteOnClose, 0)
 	switch {
 	case errors.Is(err, sharingViolation):
 		return nil, ErrLocked

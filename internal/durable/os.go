@@ -21,8 +21,8 @@ func (OS) OpenFile(name string, flag int, perm fs.FileMode) (File, error) {
 	return f, nil
 }
 
-// Rename is os.Rename.
-func (OS) Rename(from, to string) error { return os.Rename(from, to) }
+// Rename is os.Rename, with some patience on Windows.
+func (OS) Rename(from, to string) error { return rename(from, to) }
 
 // Remove is os.Remove.
 func (OS) Remove(name string) error { return os.Remove(name) }
@@ -129,7 +129,8 @@ func (OS) Inspect(name string) error {
 	return nil
 }
 
-// Lock implements FS. The file stays: if it were removed, two owners could lock two files of one name.
+// Lock implements FS. The file stays, as two owners could lock two files of one name if it were removed; Windows removes it
+// with the lock, since nobody can open it before.
 func (OS) Lock(name string) (Lock, error) { return lock(name) }
 
 // checkStill returns ErrLockLost if a name does not lead to an open file, or leads to it only by a link. It

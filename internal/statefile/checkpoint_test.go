@@ -104,28 +104,6 @@ func TestCheckpointSavesNothingAfterAFailure(t *testing.T) {
 	assert.Equal(t, 5, saves, "create, write, sync, rename, sync of the folder")
 }
 
-// If its lock file is gone, a checkpoint may have a second owner: it saves nothing any more.
-func TestCheckpointWithoutItsLock(t *testing.T) {
-	t.Parallel()
-	for name, lose := range map[string]func(lock string) error{
-		"removed":  os.Remove,
-		"replaced": func(lock string) error { return errors.Join(os.Remove(lock), os.WriteFile(lock, nil, 0o600)) },
-	} {
-		path := filepath.Join(t.TempDir(), "ckpt")
-		owner := statefile.NewCheckpoint(durable.OS{}, path)
-		_, err := owner.Open()
-		require.NoError(t, err)
-		require.NoError(t, owner.Save([]byte("old")))
-		require.NoError(t, lose(path+".lock"))
-		require.ErrorIs(t, owner.Save([]byte("new")), durable.ErrLockLost, name)
-		second := statefile.NewCheckpoint(durable.OS{}, path)
-		state, err := second.Open()
-		require.NoError(t, err, "the second owner")
-		assert.Equal(t, "old", string(state), "as it was before the lock was lost")
-		require.NoError(t, second.Close())
-	}
-}
-
 // FuzzCheckpoint: no file makes an import resume from a state that was not saved.
 func FuzzCheckpoint(f *testing.F) {
 	f.Add([]byte("hogapi checkpoint, sha256 44136fa355b3678a1146ad16f7e8649e94fb4fc21fe77e8310c060f61caaff8a\n{}\n"))

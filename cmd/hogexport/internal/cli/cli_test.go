@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -348,8 +349,8 @@ func TestMistakes(t *testing.T) {
 		{"", "", []string{"list", "phx_0123456789"}, 2, "a personal API key is among the arguments"},
 		{"", "", []string{"watch", "--every", "1s"}, 2, "is too short"},
 		{"", "", []string{"gaps", "--since", "soon"}, 2, "is not a time"},
-		{"", "", []string{"gaps", "--accept", "missing"}, 2, "no such file"},
-		{"", "", []string{"create", "--from", "missing"}, 2, "no such file"},
+		{"", "", []string{"gaps", "--accept", "missing"}, 2, syscall.ENOENT.Error()},
+		{"", "", []string{"create", "--from", "missing"}, 2, syscall.ENOENT.Error()},
 		{"", "", []string{"create"}, 2, `"from" not set`},
 	} {
 		was := p.env[c.name]

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"syscall"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -123,7 +124,7 @@ func TestEditsThatAreRefused(t *testing.T) {
 		{[]string{"--rename", "a=b", "--rename", "a=c"}, []string{`--rename has two new names for "a"`}},
 		{[]string{"--drop", "a", "--rename-property", "a=b"}, []string{`--rename-property cannot change "a"`, "not dropped too"}},
 		{[]string{"--edit-file", "bad.txt"}, []string{"bad.txt:2: want rename OLD=NEW, drop NAME or rename-property OLD=NEW"}},
-		{[]string{"--edit-file", "none.txt"}, []string{"none.txt: ", "no such file"}},
+		{[]string{"--edit-file", "none.txt"}, []string{"none.txt: ", syscall.ENOENT.Error()}},
 		{[]string{"--edit-file", "binary"}, []string{"binary: this is not a file of lines in UTF-8"}},
 	} {
 		r := p.Ends(t, 2, append([]string{"check", "e.jsonl"}, c.flags...)...)

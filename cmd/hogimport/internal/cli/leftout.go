@@ -67,7 +67,7 @@ func (in *input) writeLeftOut(ctx context.Context, path string, want int64) erro
 		err = listAt(path).Check(paths)
 	}
 	if err == nil {
-		err = os.Rename(temp, path)
+		err = durable.OS{}.Rename(temp, path)
 	}
 	if err == nil {
 		err = durable.OS{}.SyncFolder(filepath.Dir(path))

@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 // send imports a source with the state of a folder, which the caller has locked. Ctrl-C finishes
@@ -173,7 +174,7 @@ func (s *state) reset() (kept string, err error) {
 		if _, err := os.Lstat(kept); err == nil {
 			continue
 		}
-		if err := os.Rename(s.rejects(), kept); err != nil {
+		if err := (durable.OS{}).Rename(s.rejects(), kept); err != nil {
 			return "", stateFault(s.dir, err)
 		}
 		return kept, nil
