@@ -108,6 +108,12 @@
 // SDKs keep the newest campaign there. A $pageview with a URL, but without a referrer in event_properties and
 // user_properties, has the $referrer and $referring_domain "$direct", as PostHog's own.
 //
+// # User properties
+//
+// Each row has the state of its user at that moment. Format sends it with each event, by default with $set_once: a
+// person has the oldest value of each property. To give persons the newest values, import the events with
+// formats.PersonNone, and then [PeopleFormat] through formats.Newest: one event $set for each person.
+//
 // # Sessions
 //
 // PostHog's sessions, and all of its web analytics, count only events with a $session_id. It is made of session_id,
