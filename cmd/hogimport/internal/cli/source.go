@@ -287,6 +287,10 @@ func (in *input) checkFormat(ctx context.Context) error {
 		if !slices.ContainsFunc(paths, func(path string) bool { return formatByName(path) != byName }) {
 			in.Format = byName
 		}
+		if found := in.otherFormat(ctx); isMapped(in.Format) && len(in.Map)+len(in.Header) == 0 && found != "" && !isMapped(found) {
+			return shell.UsageError(fmt.Sprintf("%s looks like a file of the format %s, and --format is not given", paths[0], found),
+				fmt.Sprintf("give --format %s, or --format %s with --map", found, in.Format))
+		}
 	}
 	if _, ok := vendors[in.Format]; !ok {
 		text := "the format of the files is not named"
