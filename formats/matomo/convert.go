@@ -186,6 +186,9 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 	if out.Get("$geoip_country_name") != nil {
 		r.Set("country", nil) // in the words of the caller
 	}
+	if language := r.Text("languageCode"); language != "" {
+		r.Set("languageCode", record.Quoted(record.Language(language)))
+	}
 	r.AddColumns()
 	if isEntry {
 		r.AddWeb(true)

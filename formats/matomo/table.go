@@ -28,7 +28,7 @@ var table = record.Table{
 	{From: "deviceBrand", To: "$device_manufacturer", Kind: record.Code, Note: "but not Unknown"},
 	{From: "deviceModel", To: "$device_model"},
 	{From: "resolution", To: "$screen_width", Kind: record.Code, Note: "1920x1080; also $screen_height"},
-	{From: "languageCode", To: "$browser_language"},
+	{From: "languageCode", To: "$browser_language", Note: "en-gb: en-GB"},
 	{From: "countryCode", To: "$geoip_country_code", Kind: record.Code, Note: "also $geoip_country_name"},
 	{From: "country", To: "$geoip_country_name", Note: "without a known countryCode"},
 	{From: "region", To: "$geoip_subdivision_1_name"},

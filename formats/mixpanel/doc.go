@@ -28,7 +28,7 @@
 //	current_url_path              $pathname
 //	current_domain                $host
 //	current_page_title            title
-//	$referrer                     $referrer                     event and person
+//	$referrer                     $referrer                     event and person; $direct in a page view without one
 //	$referring_domain             $referring_domain             event and person; else the host of $referrer
 //	$browser                      $browser                      event and person
 //	$browser_version              $browser_version              event and person

@@ -20,7 +20,7 @@ var table = record.Table{
 	{From: "current_url_path", To: "$pathname"},
 	{From: "current_domain", To: "$host"},
 	{From: "current_page_title", To: "title"},
-	{From: "$referrer", To: "$referrer", Kind: record.Both},
+	{From: "$referrer", To: "$referrer", Kind: record.Both, Note: "$direct in a page view without one"},
 	{From: "$referring_domain", To: "$referring_domain", Kind: record.Both, Note: "else the host of $referrer"},
 
 	{From: "$browser", To: "$browser", Kind: record.Both},

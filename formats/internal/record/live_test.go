@@ -110,3 +110,13 @@ func TestCountries(t *testing.T) {
 	assert.Empty(t, CountryCode(strings.Repeat("France ", 1<<17)))
 	assert.Empty(t, CountryName("XX"))
 }
+
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[string]string{
+		"en-gb": "en-GB", "en-GB": "en-GB", "zh-cn": "zh-CN", "de": "de", "fil-ph": "fil-PH", "en-": "en-", "zh-hant-tw": "zh-hant-tw", "": "", "es-419": "es-419",
+		"e1-gb": "e1-gb", "Klingon": "Klingon",
+	} {
+		assert.Equal(t, want, Language(language), language)
+	}
+}
