@@ -26,7 +26,7 @@ var table = record.Table{
 	{From: "operatingSystemVersion", To: "$os_version", Kind: record.Code},
 	{From: "deviceType", To: "$device_type", Kind: record.Code, Note: "Smartphone: Mobile; in another language: by the system"},
 	{From: "deviceBrand", To: "$device_manufacturer", Kind: record.Code, Note: "but not Unknown"},
-	{From: "deviceModel", To: "$device_model"},
+	{From: "deviceModel", To: "$device_model", Note: "but not Generic …"},
 	{From: "resolution", To: "$screen_width", Kind: record.Code, Note: "1920x1080; also $screen_height"},
 	{From: "languageCode", To: "$browser_language", Note: "en-gb: en-GB"},
 	{From: "countryCode", To: "$geoip_country_code", Kind: record.Code, Note: "also $geoip_country_name"},
