@@ -93,8 +93,8 @@
 // User properties keep their names, and are sent with $set_once: see Options.PersonProperties. First touches that
 // PostHog knows, such as initial_referrer, get its names, such as $initial_referrer; "EMPTY" ones are left out. The
 // language is the code of the name that Amplitude has; outside of the web it is $locale. The id of a device is the
-// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version that is
-// a whole number is sent as a number.
+// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version is
+// sent as a number, as PostHog's own SDKs do; one with more parts is also in $amplitude_os_version.
 //
 // The name in os_name decides whether it is an operating system or a browser. For unknown names the platform
 // decides: an empty one, or Web, is the web. Operating systems, browsers and kinds of devices have the names that

@@ -83,17 +83,14 @@ func (c *columns) addDevice() {
 
 // addVersion adds the version of the browser as a number. A version with more parts stays where it was too.
 func (c *columns) addVersion(raw []byte) {
-	text := record.Text(raw)
-	version := record.BrowserVersion(text)
-	switch {
-	case len(raw) == 0:
-		return
-	case version == "":
-		c.add("$browser_version", "browser_version", raw)
+	if len(raw) == 0 {
 		return
 	}
-	isAdded := c.out.Add("$browser_version", []byte(version)) || string(c.out.Get("$browser_version")) == version
-	if !isAdded || text != version && text != version+".0" {
+	version, isWhole := record.Version(raw)
+	if version == nil {
+		version, isWhole = raw, true
+	}
+	if isAdded := c.out.Add("$browser_version", version) || c.out.Has("$browser_version", version); !isAdded || !isWhole {
 		c.keep("browser_version", raw)
 	}
 }

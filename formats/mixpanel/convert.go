@@ -173,6 +173,14 @@ func (s *converter) finish(name string, isVisitor bool) []byte {
 
 // system puts the operating system into PostHog's words, and adds the type of the device.
 func (s *converter) system() {
+	if given := s.get("$browser_version"); record.IsText(given) {
+		if version, isWhole := record.Version(given); version != nil {
+			s.values.Take([]byte("$browser_version"), version)
+			if !isWhole {
+				s.props.Keep(ownName("$browser_version"), given)
+			}
+		}
+	}
 	name, version := s.get("$os"), s.get("$os_version")
 	if !record.IsText(name) {
 		return

@@ -195,6 +195,8 @@ func TestProperties(t *testing.T) {
 		`"event":"$mp_web_page_view","properties":{"$current_url":"https://a.b/"`:                           `{"$current_url":"https://a.b/","$host":"a.b","$pathname":"/","$referrer":"$direct","$referring_domain":"$direct"}`,
 		`"event":"$mp_web_page_view","properties":{"$current_url":"https://a.b/","$referring_domain":"c.d"`: `{"$current_url":"https://a.b/","$referring_domain":"c.d","$host":"a.b","$pathname":"/"}`,
 		`"event":"$mp_web_page_view","properties":{"$el_text":"x"`:                                          `{"$el_text":"x"}`,
+		`"event":"e","properties":{"$browser_version":"91.0.4472.101"`:                                      `{"$mixpanel_browser_version":"91.0.4472.101","$browser_version":91}`,
+		`"event":"e","properties":{"$browser_version":"beta"`:                                               `{"$browser_version":"beta"}`,
 		`"event":"e","properties":{"company_id":"acme","team":[7,8],"none":[],"$set":"x"`:                   `{"company_id":"acme","team":[7,8],"none":[],"$mixpanel_set":"x","$groups":{"company":"acme","team":"7"}}`,
 		`"event":"e","properties":{"distinct_id":"$device:d","$device_id":"d"`:                              `{"$mixpanel_device_id":"d","$process_person_profile":false}`,
 		`"event":"e","properties":{"distinct_id":"d","$device_id":"d"`:                                      `{"$mixpanel_device_id":"d","$process_person_profile":false}`,
