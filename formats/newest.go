@@ -25,7 +25,7 @@ const SkipOlderState = "a newer state follows"
 // by a link do not precede those of the user.
 //
 // The source is read once before the first event, and again if an import resumes. Events are sorted on disk, in the
-// folder for temporary files, and take up to four times the size of the events there, and at most 32 MiB of memory.
+// folder for temporary files, and take up to four times the size of the events there, and at most 64 MiB of memory.
 // The next run removes the files that a crash has left. The source must be the same when an import resumes.
 func Newest(source hogapi.Source) hogapi.Source { return newest{source} }
 
@@ -140,7 +140,7 @@ func (n newest) sorted(ctx context.Context, dir *tempFolder) (*extsort.Sorter, e
 func appendPerson(b []byte, ev *hogapi.Event, number int64) []byte {
 	if ev.DistinctID == "" || ev.Timestamp.IsZero() {
 		b = append(append(b, classNone), make([]byte, idKey+timeKey)...)
-		return binary.BigEndian.AppendUint64(b, uint64(number)) //nolint:gosec // it is positive
+		return binary.BigEndian.AppendUint64(b, uint64(number))
 	}
 	class := byte(classVisitor)
 	if len(ev.UserIDs) > 0 {
@@ -153,5 +153,5 @@ func appendPerson(b []byte, ev *hogapi.Event, number int64) []byte {
 	for i := from; i < len(b); i++ {
 		b[i] = ^b[i] // later times come first
 	}
-	return binary.BigEndian.AppendUint64(b, math.MaxUint64-uint64(number)) //nolint:gosec // it is positive
+	return binary.BigEndian.AppendUint64(b, math.MaxUint64-uint64(number))
 }
