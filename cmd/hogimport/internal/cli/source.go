@@ -129,7 +129,7 @@ var vendors = map[string]vendor{
 	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
-	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events, of which --set-policy strip leaves them out", isOfPeople: true, isHistory: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events", isOfPeople: true, isHistory: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		if person == formats.PersonNone {
 			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of user properties", "leave it out")
 		}
