@@ -49,7 +49,8 @@ func (p PersonProperties) Check() error {
 // began it. Events have the same uuids in all versions, so a finished import can still be verified. JSON lines,
 // [generic] and posthogexport have no version, since they keep events as they are.
 //
-// Version 1 had neither sessions nor the properties of PostHog's web analytics.
+// Version 1 had neither sessions nor the properties of PostHog's web analytics. Version 2 had no "$direct" in the page
+// views of Mixpanel and Segment, and other spellings of languages, hosts and versions of browsers.
 //
 // [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
-const MappingVersion = 2
+const MappingVersion = 3

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"iter"
 	"log"
 	"os"
 	"path/filepath"
@@ -188,4 +189,33 @@ func ExampleWebAnalytics() {
 	}
 	// Output:
 	// 2024-05 1 visitor 2 views 1 session 0 bounces 60 seconds map[Organic Search:1] map[/:1] map[/pricing:1]
+}
+
+// Of several states of a person, the newest is kept. The others are skipped, with their reason.
+func ExampleNewest() {
+	at := time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
+	states := hogapi.SourceFunc("states", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i, plan := range []string{"free", "team", "large"} {
+				ev := hogapi.Event{Name: "$set", DistinctID: "ann", Timestamp: at.AddDate(0, 0, i), Set: map[string]any{"plan": plan}}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+	for ev, err := range formats.Newest(states).Events(context.Background(), hogapi.Position{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if reason, isSkipped := ev.Skipped(); isSkipped {
+			fmt.Println("skipped:", reason)
+		} else {
+			fmt.Println(ev.DistinctID, ev.Set)
+		}
+	}
+	// Output:
+	// ann map[plan:large]
+	// skipped: a newer state follows
+	// skipped: a newer state follows
 }

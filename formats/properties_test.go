@@ -88,6 +88,7 @@ var live = []struct {
 }{
 	{"page", "event", "$pageview", ""}, {"page", "$current_url", "", ""}, {"page", "$host", "shop.example", ""}, {"page", "$pathname", "/a", ""},
 	{"page", "utm_source", "news", ""}, {"page", "gclid", "G1", ""}, {"page", "$referring_domain", "www.google.com", ""},
+	{"direct", "$referring_domain", "$direct", ""},
 	{"page", "$browser", "Chrome", ""}, {"page", "$browser_version", "125", ""}, {"page", "$os", "Mac OS X", ""}, {"page", "$device_type", "Desktop", ""},
 	{"page", "$browser_language", "", "Mixpanel"}, {"page", "$geoip_country_code", "DE", "Segment RudderStack"},
 	{"page", "$session_id", "", "Mixpanel Segment"},
@@ -106,6 +107,7 @@ func TestPropertiesOfLiveEvents(t *testing.T) {
 	made := map[string]map[string]string{} // by vendor: record and property
 	for vendor, visit := range oneVisit {
 		made[vendor] = map[string]string{}
+		visit.records["direct"] = strings.Replace(visit.records["page"], "https://www.google.com/", "", 1)
 		for name, raw := range visit.records {
 			events, err := visit.format.Convert([]byte(raw))
 			require.NoError(t, err, "%s %s", vendor, name)
@@ -120,7 +122,7 @@ func TestPropertiesOfLiveEvents(t *testing.T) {
 	var table bytes.Buffer
 	fmt.Fprintf(&table, "| of | property | %s |\n|%s\n", strings.Join(vendorColumns, " | "), strings.Repeat(" --- |", 2+len(vendorColumns)))
 	for _, row := range live {
-		fmt.Fprintf(&table, "| %s | `%s` |", map[string]string{"page": "a page view", "event": "any web event", "phone": "a phone", "click": "a click", "leave": "the end of a page"}[row.record], cmp.Or(map[bool]string{true: row.want}[row.property == "event"], row.property))
+		fmt.Fprintf(&table, "| %s | `%s` |", map[string]string{"page": "a page view", "direct": "a page view without a referrer", "event": "any web event", "phone": "a phone", "click": "a click", "leave": "the end of a page"}[row.record], cmp.Or(map[bool]string{true: row.want}[row.property == "event"], row.property))
 		for _, vendor := range vendorColumns {
 			got, isMade := made[vendor][row.record+" "+row.property]
 			cell := "yes"

@@ -170,8 +170,8 @@ func TestOddValues(t *testing.T) {
 	}
 }
 
-// Systems and devices have PostHog's names, whether the row is of the web or not. A version that is a whole
-// number is one.
+// Systems and devices have PostHog's names, whether the row is of the web or not. A version of a
+// browser is a number.
 func TestSystems(t *testing.T) {
 	t.Parallel()
 	for members, want := range map[string][4]any{ // $os, $device_type, $browser_version, $amplitude_os_name
@@ -186,11 +186,12 @@ func TestSystems(t *testing.T) {
 		`"os_name":"Safari","device_type":"iPad","platform":"Web"`:            {"iOS", "Tablet", nil, "Safari"},
 		`"os_name":"Chrome","device_type":"x","os_version":"0"`:               {"x", nil, 0., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":"9"`:               {"x", nil, 9., nil},
-		`"os_name":"Chrome","device_type":"x","os_version":"09"`:              {"x", nil, "09", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"09"`:              {"x", nil, 9., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":"123456789"`:       {"x", nil, 123456789., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":"1234567890"`:      {"x", nil, "1234567890", nil},
-		`"os_name":"Chrome","device_type":"x","os_version":"1.5"`:             {"x", nil, "1.5", nil},
-		`"os_name":"Chrome","device_type":"x","os_version":"1a"`:              {"x", nil, "1a", nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"1.5"`:             {"x", nil, 1.5, nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"1a"`:              {"x", nil, 1., nil},
+		`"os_name":"Chrome","device_type":"x","os_version":"beta"`:            {"x", nil, "beta", nil},
 		`"os_name":"Chrome","device_type":"x","os_version":7`:                 {"x", nil, 7., nil},
 		`"os_name":"Chrome","device_type":"x","os_version":123,"platform":""`: {"x", nil, 123., nil},
 	} {

@@ -93,8 +93,8 @@
 // User properties keep their names, and are sent with $set_once: see Options.PersonProperties. First touches that
 // PostHog knows, such as initial_referrer, get its names, such as $initial_referrer; "EMPTY" ones are left out. The
 // language is the code of the name that Amplitude has; outside of the web it is $locale. The id of a device is the
-// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version that is
-// a whole number is sent as a number.
+// anonymous id of an event with a user_id. Ids that are numbers are sent as their digits. A browser's version is
+// sent as a number, as PostHog's own SDKs do; one with more parts is also in $amplitude_os_version.
 //
 // The name in os_name decides whether it is an operating system or a browser. For unknown names the platform
 // decides: an empty one, or Web, is the web. Operating systems, browsers and kinds of devices have the names that
@@ -107,6 +107,12 @@
 // $current_url. An event without any property of a campaign gets those that its user_properties have: Amplitude's
 // SDKs keep the newest campaign there. A $pageview with a URL, but without a referrer in event_properties and
 // user_properties, has the $referrer and $referring_domain "$direct", as PostHog's own.
+//
+// # User properties
+//
+// Each row has the state of its user at that moment. Format sends it with each event, by default with $set_once: a
+// person has the oldest value of each property. To give persons the newest values, import the events with
+// formats.PersonNone, and then [PeopleFormat] through formats.Newest: one event $set for each person.
 //
 // # Sessions
 //

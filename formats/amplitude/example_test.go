@@ -6,6 +6,7 @@ import (
 	"log"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/hogapitest"
 )
@@ -32,4 +33,20 @@ func ExampleFormat() {
 	// 2024-02-29 $pageview 1
 	// 2024-07-01 Screen: Login 1
 	// the service holds 2
+}
+
+// The newest user properties of each person are a source of their own. Import it after the events of the project, which
+// were imported with formats.PersonNone.
+func ExamplePeopleFormat() {
+	people := formats.Newest(hogapi.FileSource(amplitude.PeopleFormat(nil), "testdata/all.jsonl"))
+	for ev, err := range people.Events(context.Background(), hogapi.Position{}) {
+		if err != nil {
+			log.Fatal(err)
+		}
+		if ev.DistinctID != "" {
+			fmt.Println(ev.Name, ev.DistinctID, ev.Timestamp.Format("2006-01-02"))
+		}
+	}
+	// Output:
+	// $set u-4711 2024-02-29
 }

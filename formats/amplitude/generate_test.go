@@ -276,7 +276,7 @@ func (g *generator) system(row map[string]any) []string {
 		return []string{"$browser=Chrome", "$browser_version=122", "$os=Mac OS X", "$device_type=Desktop"}
 	case 1:
 		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "Web", "Firefox", "126.0.1", nil
-		return []string{"$browser=Firefox", "$browser_version=126.0.1"}
+		return []string{"$browser=Firefox", "$browser_version=126"}
 	case 2:
 		row["platform"], row["os_name"], row["os_version"], row["device_type"] = "iOS", "ios", "18.5", nil
 		return []string{"$os=iOS", "$os_version=18.5", "$device_type=Mobile"}

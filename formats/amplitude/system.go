@@ -84,7 +84,15 @@ func (s *converter) browser(name, system string) {
 	} else {
 		s.moveBoth(raw, "$browser", "os_name")
 	}
-	s.moveBoth(asNumber(s.row.Get("os_version")), "$browser_version", "os_version")
+	given := s.row.Get("os_version")
+	version, isWhole := record.Version(given)
+	if version == nil {
+		version, isWhole = given, true
+	}
+	s.moveBoth(version, "$browser_version", "os_version")
+	if !isWhole {
+		s.extra("os_version", given)
+	}
 }
 
 // ownSystem is the operating system of an application.
@@ -126,21 +134,4 @@ func (s *converter) moveBoth(value []byte, to, from string) {
 	if s.move(value, to, from) {
 		s.props.AddPerson(to, value)
 	}
-}
-
-// asNumber is the number that a raw text holds, if it holds a whole one, and else the text.
-func asNumber(raw []byte) []byte {
-	if len(raw) < 3 || raw[0] != '"' || len(raw) > len(`"123456789"`) {
-		return raw
-	}
-	digits := raw[1 : len(raw)-1]
-	for _, c := range digits {
-		if c < '0' || c > '9' {
-			return raw
-		}
-	}
-	if digits[0] == '0' && len(digits) > 1 {
-		return raw
-	}
-	return digits
 }

@@ -8,8 +8,9 @@ import (
 
 // device has the members of the column device that say more together than alone.
 type device struct {
-	category, system, version, browser, webBrowser []byte
-	brand, model, name                             []byte
+	category, system, version, language             []byte
+	browser, webBrowser, browserVersion, webVersion []byte
+	brand, model, name                              []byte
 }
 
 // take notes a member, by its path within the column.
@@ -25,6 +26,12 @@ func (d *device) take(path string, value []byte) {
 		d.browser = value
 	case "web_info.browser":
 		d.webBrowser = value
+	case "browser_version":
+		d.browserVersion = value
+	case "web_info.browser_version":
+		d.webVersion = value
+	case "language":
+		d.language = value
 	case "mobile_brand_name":
 		d.brand = value
 	case "mobile_model_name":
@@ -65,10 +72,27 @@ func (c *columns) addDevice() {
 			c.add(m.to, m.name, m.value)
 		}
 	}
+	c.addLive("$browser_language", "language", d.language, record.Language(record.Text(d.language)))
 	c.addLive("$browser", "browser", d.browser, record.Browser(record.Text(d.browser), system))
+	c.addVersion(d.browserVersion)
 	c.to = &c.inner
 	c.addLive("$browser", "browser", d.webBrowser, record.Browser(record.Text(d.webBrowser), system))
+	c.addVersion(d.webVersion)
 	c.to = &c.left
+}
+
+// addVersion adds the version of the browser as a number. A version with more parts stays where it was too.
+func (c *columns) addVersion(raw []byte) {
+	if len(raw) == 0 {
+		return
+	}
+	version, isWhole := record.Version(raw)
+	if version == nil {
+		version, isWhole = raw, true
+	}
+	if isAdded := c.out.Add("$browser_version", version) || c.out.Has("$browser_version", version); !isAdded || !isWhole {
+		c.keep("browser_version", raw)
+	}
 }
 
 // isOther reports whether a value is Google's name of a device or system that it does not know.

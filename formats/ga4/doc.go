@@ -38,11 +38,11 @@
 //	device.mobile_brand_name                       $device_manufacturer       but not of desktops
 //	device.mobile_model_name                       $device_model              but not of desktops
 //	device.mobile_marketing_name                   $device_name               but not of desktops
-//	device.language                                $browser_language
+//	device.language                                $browser_language          en-gb: en-GB
 //	device.browser                                 $browser                   Edge: Microsoft Edge
-//	device.browser_version                         $browser_version
+//	device.browser_version                         $browser_version           a number
 //	device.web_info.browser                        $browser                   the same
-//	device.web_info.browser_version                $browser_version
+//	device.web_info.browser_version                $browser_version           a number
 //	device.web_info.hostname                       $host
 //	event_dimensions.hostname                      $host
 //	geo.city                                       $geoip_city_name

@@ -45,8 +45,15 @@ func TestLiveValues(t *testing.T) {
 			"$os": nil, "$os_version": nil, "$device_type": 7., "device": values{"operating_system": "<Other>", "operating_system_version": "<Other>"},
 		},
 		`"device":{"operating_system":"Windows","operating_system_version":"Windows 10","web_info":{"browser":"Edge","browser_version":"120.0"}}`: {
-			"$os": "Windows", "$os_version": "10", "$browser": "Microsoft Edge", "$browser_version": "120.0", "device": nil,
+			"$os": "Windows", "$os_version": "10", "$browser": "Microsoft Edge", "$browser_version": 120., "device": nil,
 		},
+		`"device":{"language":"en-gb","web_info":{"browser_version":"122.0.6261.94"}}`: {
+			"$browser_language": "en-GB", "$browser_version": 122., "device": values{"web_info": values{"browser_version": "122.0.6261.94"}},
+		},
+		`"device":{"language":"zh-hant-tw","browser_version":"17.2","web_info":{"browser_version":"beta"}}`: {
+			"$browser_language": "zh-hant-tw", "$browser_version": 17.2, "device": values{"web_info": values{"browser_version": "beta"}},
+		},
+		`"device":{"language":7,"browser_version":101}`:                             {"$browser_language": 7., "$browser_version": 101., "device": nil},
 		`"device":{"operating_system":"iOS","web_info":{"browser":"Safari","x":1}}`: {"$browser": "Mobile Safari", "device": values{"web_info": values{"x": 1.}}},
 		`"device":{"browser":"Safari","web_info":{"browser":"Chrome"}}`:             {"$browser": "Safari", "device": values{"web_info": values{"browser": "Chrome"}}},
 		`"device":{"web_info":{"browser":"Edge"},"browser":"Edge"}`:                 {"$browser": "Microsoft Edge", "device": nil},

@@ -186,6 +186,12 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 	if out.Get("$geoip_country_name") != nil {
 		r.Set("country", nil) // in the words of the caller
 	}
+	if model := strings.ToLower(r.Text("deviceModel")); strings.HasPrefix(model, "generic ") {
+		r.Set("deviceModel", nil)
+	}
+	if language := r.Text("languageCode"); language != "" {
+		r.Set("languageCode", record.Quoted(record.Language(language)))
+	}
 	r.AddColumns()
 	if isEntry {
 		r.AddWeb(true)

@@ -30,9 +30,9 @@
 //	operatingSystemVersion       $os_version
 //	deviceType                   $device_type               Smartphone: Mobile; in another language: by the system
 //	deviceBrand                  $device_manufacturer       but not Unknown
-//	deviceModel                  $device_model
+//	deviceModel                  $device_model              but not Generic …
 //	resolution                   $screen_width              1920x1080; also $screen_height
-//	languageCode                 $browser_language
+//	languageCode                 $browser_language          en-gb: en-GB
 //	countryCode                  $geoip_country_code        also $geoip_country_name
 //	country                      $geoip_country_name        without a known countryCode
 //	region                       $geoip_subdivision_1_name

@@ -35,6 +35,21 @@ func visit(first, last int64, shown ...int64) []byte {
 	return fmt.Appendf(nil, `{"idSite":"1","idVisit":"2","visitorId":"v","firstActionTimestamp":%d,"lastActionTimestamp":%d,"actionDetails":[%s]}`, first, last, actions.String()[1:])
 }
 
+// A model that Matomo does not know is none, and the region of a language is in capital letters.
+func TestLiveValues(t *testing.T) {
+	t.Parallel()
+	for model, want := range map[string]string{"Generic Desktop": "", "generic smartphone": "", "iPhone 14": "iPhone 14"} {
+		record := strings.Replace(string(visit(7, 7, 7)), `"visitorId"`, `"deviceType":"Smartphone","languageCode":"en-gb","deviceModel":"`+model+`","visitorId"`, 1)
+		var p struct {
+			Model    string `json:"$device_model"`
+			Kind     string `json:"$device_type"`
+			Language string `json:"$browser_language"`
+		}
+		require.NoError(t, json.Unmarshal(formattest.Convert(t, matomo.Format(nil), []byte(record)).Events[0].Properties, &p))
+		assert.Equal(t, []string{want, "Mobile", "en-GB"}, []string{p.Model, p.Kind, p.Language}, model)
+	}
+}
+
 // Actions have the times of the clock of the site.
 func TestTimes(t *testing.T) {
 	t.Parallel()

@@ -139,7 +139,10 @@ func (s *converter) finish(name string, isVisitor bool) []byte {
 		s.props.AddText("$event_type", "click")
 	}
 	s.props.AddPage(s.get("$current_url"))
-	record.AddReferrer(&s.props.Object, s.get("$referrer"))
+	if name == "$mp_web_page_view" && s.props.Get("$current_url") != nil && s.props.Get("$referring_domain") == nil {
+		s.props.AddText("$referrer", "$direct") // unless it has one
+	}
+	record.AddReferrer(&s.props.Object, s.props.Get("$referrer"))
 	if country := s.get("mp_country_code"); len(country) == len(`"GB"`) {
 		s.props.AddTextOfBoth("$geoip_country_name", record.CountryName(country[1:3]))
 	}
@@ -170,6 +173,14 @@ func (s *converter) finish(name string, isVisitor bool) []byte {
 
 // system puts the operating system into PostHog's words, and adds the type of the device.
 func (s *converter) system() {
+	if given := s.get("$browser_version"); record.IsText(given) {
+		if version, isWhole := record.Version(given); version != nil {
+			s.values.Take([]byte("$browser_version"), version)
+			if !isWhole {
+				s.props.Keep(ownName("$browser_version"), given)
+			}
+		}
+	}
 	name, version := s.get("$os"), s.get("$os_version")
 	if !record.IsText(name) {
 		return

@@ -28,10 +28,10 @@
 //	current_url_path              $pathname
 //	current_domain                $host
 //	current_page_title            title
-//	$referrer                     $referrer                     event and person
+//	$referrer                     $referrer                     event and person; $direct in a page view without one
 //	$referring_domain             $referring_domain             event and person; else the host of $referrer
 //	$browser                      $browser                      event and person
-//	$browser_version              $browser_version              event and person
+//	$browser_version              $browser_version              event and person; a number
 //	$os                           $os                           event and person; in PostHog's words: iPhone OS is iOS
 //	$os_version                   $os_version                   event and person
 //	$device                       $device                       event and person

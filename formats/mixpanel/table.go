@@ -20,11 +20,11 @@ var table = record.Table{
 	{From: "current_url_path", To: "$pathname"},
 	{From: "current_domain", To: "$host"},
 	{From: "current_page_title", To: "title"},
-	{From: "$referrer", To: "$referrer", Kind: record.Both},
+	{From: "$referrer", To: "$referrer", Kind: record.Both, Note: "$direct in a page view without one"},
 	{From: "$referring_domain", To: "$referring_domain", Kind: record.Both, Note: "else the host of $referrer"},
 
 	{From: "$browser", To: "$browser", Kind: record.Both},
-	{From: "$browser_version", To: "$browser_version", Kind: record.Both},
+	{From: "$browser_version", To: "$browser_version", Kind: record.Both, Note: "a number"},
 	{From: "$os", To: "$os", Kind: record.Both, Note: "in PostHog's words: iPhone OS is iOS"},
 	{From: "$os_version", To: "$os_version", Kind: record.Both},
 	{From: "$device", To: "$device", Kind: record.Both},

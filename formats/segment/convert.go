@@ -114,6 +114,9 @@ func (c *converter) properties() error {
 	c.agent()
 	c.session()
 	record.AddPage(&c.out.Object, c.out.Get("$current_url"))
+	if c.kind == kindPage && c.out.Get("$current_url") != nil && c.out.Get("$referring_domain") == nil {
+		c.out.AddText("$referrer", "$direct") // unless it has one
+	}
 	record.AddReferrer(&c.out.Object, c.out.Get("$referrer"))
 	c.named()
 	if c.kind == kindIdentify {

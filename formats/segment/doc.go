@@ -42,7 +42,7 @@
 //	properties.title             title                 of page
 //	context.page.url             $current_url          also $host, $pathname, utm_… and the ids of clicks on ads
 //	context.page.path            $pathname
-//	context.page.referrer        $referrer             also $referring_domain
+//	context.page.referrer        $referrer             also $referring_domain; $direct in a page without one
 //	context.page.title           title
 //	context.campaign.name        utm_campaign
 //	context.campaign.source      utm_source

@@ -27,9 +27,9 @@ func TestTable(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "mapping 2", segment.Format(nil).Options)
-	assert.Equal(t, "mapping 2", segment.Format(&segment.Options{}).Options)
-	assert.Equal(t, `mapping 2; group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
+	assert.Equal(t, "mapping 3", segment.Format(nil).Options)
+	assert.Equal(t, "mapping 3", segment.Format(&segment.Options{}).Options)
+	assert.Equal(t, `mapping 3; group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
 	assert.Equal(t, `segment`, segment.Format(nil).Name)
 	skipped := formattest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
 	assert.Equal(t, segment.SkipGroup, skipped.Skip)
@@ -89,6 +89,10 @@ func TestProperties(t *testing.T) {
 			`"$host":"a.b","$pathname":"/c","gclid":"g","utm_source":"s","context":{"campaign":{"id":"i"}}}`,
 		`"type":"page","properties":{"url":"https://a.b/","referrer":"https://r.c/d"},"context":{"page":{"url":"https://x.y/","referrer":null,"search":"?a"}}`: `{"$current_url":"https://a.b/",` +
 			`"$host":"a.b","$pathname":"/","$referrer":"https://r.c/d","$referring_domain":"r.c","context":{"page":{"url":"https://x.y/","search":"?a"}}}`,
+		`"type":"page","properties":{"url":"https://a.b/","referrer":""},"context":{"page":{"referrer":""}}`: `{"$current_url":"https://a.b/","$host":"a.b","$pathname":"/",` +
+			`"$referrer":"$direct","$referring_domain":"$direct"}`,
+		`"type":"page","context":{"page":{"url":"https://a.b/","referrer":"$direct"}}`:             `{"$current_url":"https://a.b/","$host":"a.b","$pathname":"/","$referrer":"$direct","$referring_domain":"$direct"}`,
+		`"type":"track","event":"e","context":{"page":{"url":"https://a.b/","referrer":""}}`:       `{"$current_url":"https://a.b/","$host":"a.b","$pathname":"/"}`,
 		`"type":"page","properties":{"title":"own","$pathname":"/p","path":"/q"}`:                  `{"title":"own","$pathname":"/p","path":"/q"}`,
 		`"type":"track","event":"e","context":{"ip":"203.0.113.9","traits":{"a":1},"groupId":"g"}`: `{"$ip":"203.0.113.9","$geoip_disable":false,"context":{"traits":{"a":1},"groupId":"g"}}`,
 	} {

@@ -20,7 +20,7 @@ var table = record.Table{
 	{From: "properties.title", To: "title", Note: "of page"},
 	{From: "context.page.url", To: "$current_url", Note: "also $host, $pathname, utm_… and the ids of clicks on ads"},
 	{From: "context.page.path", To: "$pathname"},
-	{From: "context.page.referrer", To: "$referrer", Note: "also $referring_domain"},
+	{From: "context.page.referrer", To: "$referrer", Note: "also $referring_domain; $direct in a page without one"},
 	{From: "context.page.title", To: "title"},
 	{From: "context.campaign.name", To: "utm_campaign"},
 	{From: "context.campaign.source", To: "utm_source"},

@@ -148,6 +148,14 @@ func (c *converter) properties(name string, unstruct selfDescribing) {
 			r.Rest[i].Value = record.Number(m.Value)
 		}
 	}
+	for _, of := range [...][2]string{{"page_url", "page_urlhost"}, {"page_referrer", "refr_urlhost"}} {
+		if host := record.Host(r.Get(of[0])); host != "" { // with its port
+			r.Set(of[1], record.Quoted(host))
+		}
+	}
+	if language := r.Text("br_lang"); language != "" {
+		r.Set("br_lang", record.Quoted(record.Language(language)))
+	}
 	r.AddColumns()
 	for _, of := range [...][2]string{{"se_value", "value"}, {"domain_sessionidx", "snowplow_session_index"}} {
 		if raw := record.Number(r.Get(of[0])); !record.IsNone(raw) {

@@ -24,11 +24,11 @@
 //	domain_sessionid          snowplow_session_id        see Sessions
 //	domain_sessionidx         snowplow_session_index     a number
 //	page_url                  $current_url               also the ids of clicks on ads
-//	page_urlhost              $host
+//	page_urlhost              $host                      of page_url, with the port
 //	page_urlpath              $pathname
 //	page_title                title
 //	page_referrer             $referrer                  $direct in a page view without one
-//	refr_urlhost              $referring_domain
+//	refr_urlhost              $referring_domain          of page_referrer, with the port
 //	mkt_source                utm_source
 //	mkt_medium                utm_medium
 //	mkt_campaign              utm_campaign
@@ -38,7 +38,7 @@
 //	br_family                 $browser                   without Options.UserAgent and ua_parser_context
 //	os_family                 $os                        the same
 //	dvce_type                 $device_type               the same; Computer: Desktop
-//	br_lang                   $browser_language
+//	br_lang                   $browser_language          en-gb: en-GB
 //	br_viewwidth              $viewport_width            a number
 //	br_viewheight             $viewport_height           a number
 //	dvce_screenwidth          $screen_width              a number

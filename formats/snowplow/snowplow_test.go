@@ -2,6 +2,7 @@ package snowplow_test
 
 import (
 	"encoding/json"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -87,6 +88,29 @@ func TestTimesAndIDs(t *testing.T) {
 		if len(r.Events) > 0 {
 			ev := r.Events[0]
 			got = ev.DistinctID + " " + ev.AnonymousID + " " + ev.Timestamp.Format("15:04:05")
+		}
+		assert.Equal(t, want, got, members)
+	}
+}
+
+// Hosts have the ports of their URLs, as PostHog's own, and the region of a language is in capital letters.
+func TestLiveValues(t *testing.T) {
+	t.Parallel()
+	for members, want := range map[string]string{
+		`"page_url":"http://localhost:3000/a","page_urlhost":"localhost","page_urlport":"3000","page_urlpath":"/a",` +
+			`"page_referrer":"http://news.example:81/","refr_urlhost":"news.example"`: `"$host":"localhost:3000" "$referring_domain":"news.example:81" `,
+		`"page_urlhost":"shop.example"`: `"$host":"shop.example" "$referring_domain":"$direct" `,
+		`"br_lang":"en-au"`:             `"$referring_domain":"$direct" "$browser_language":"en-AU" `,
+	} {
+		r := formattest.Convert(t, snowplow.Format(nil), []byte(`{"event":"page_view","domain_userid":"d","collector_tstamp":"2024-01-01 00:00:03",`+members+`}`))
+		require.Len(t, r.Events, 1)
+		var p map[string]json.RawMessage
+		require.NoError(t, json.Unmarshal(r.Events[0].Properties, &p))
+		got := ""
+		for _, name := range []string{"$host", "$referring_domain", "$browser_language"} {
+			if p[name] != nil {
+				got += fmt.Sprintf("%q:%s ", name, p[name])
+			}
 		}
 		assert.Equal(t, want, got, members)
 	}

@@ -174,6 +174,36 @@ func Browser(name, os string) string {
 // and 120 of "120.0.6099.130", or "" if it begins with no number.
 func BrowserVersion(version string) string { return Decimal(strings.TrimSpace(version)) }
 
+// Version is the value of $browser_version for the raw value of a vendor: a number as it is, and the number that a text begins
+// with, or nil if it begins with no number. isWhole reports whether it says all that the text says.
+func Version(raw []byte) (number []byte, isWhole bool) {
+	if !IsText(raw) {
+		return raw, true
+	}
+	text := Text(raw)
+	version := BrowserVersion(text)
+	if version == "" {
+		return nil, false
+	}
+	return []byte(version), text == version || text == version+".0"
+}
+
+// Language is the value of $browser_language for a code in small letters: en-GB of en-gb, as browsers have it. Others stay as
+// they are.
+func Language(code string) string {
+	language, region, _ := strings.Cut(code, "-")
+	const regionSize = 2
+	if len(region) != regionSize || !isLetter(region[0]) || !isLetter(region[1]) {
+		return code
+	}
+	for i := range language {
+		if !isLetter(language[i]) {
+			return code
+		}
+	}
+	return language + "-" + strings.ToUpper(region)
+}
+
 // Decimal is the decimal number that a text begins with, in the form of JSON, with at most nine digits in each part, or "".
 func Decimal(text string) string {
 	const most = 9 // digits

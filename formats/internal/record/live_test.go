@@ -1,6 +1,7 @@
 package record
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -109,4 +110,25 @@ func TestCountries(t *testing.T) {
 	}
 	assert.Empty(t, CountryCode(strings.Repeat("France ", 1<<17)))
 	assert.Empty(t, CountryName("XX"))
+}
+
+func TestVersion(t *testing.T) {
+	t.Parallel()
+	for raw, want := range map[string]string{
+		`122`: "122 true", `"122"`: "122 true", `"122.0"`: "122 true", `"122.0.6261.94"`: "122 false", `"17.2"`: "17.2 true", `"17.2.1"`: "17.2 false",
+		`"beta"`: " false", `"1234567890"`: " false", `null`: "null true",
+	} {
+		number, isWhole := Version([]byte(raw))
+		assert.Equal(t, want, fmt.Sprintf("%s %t", number, isWhole), raw)
+	}
+}
+
+func TestLanguage(t *testing.T) {
+	t.Parallel()
+	for language, want := range map[string]string{
+		"en-gb": "en-GB", "en-GB": "en-GB", "zh-cn": "zh-CN", "de": "de", "fil-ph": "fil-PH", "en-": "en-", "zh-hant-tw": "zh-hant-tw", "": "", "es-419": "es-419",
+		"e1-gb": "e1-gb", "Klingon": "Klingon",
+	} {
+		assert.Equal(t, want, Language(language), language)
+	}
 }

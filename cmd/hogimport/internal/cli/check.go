@@ -169,8 +169,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	}
 	format := c.in.format()
 	p.People.Device, p.People.Links = c.in.Devices, c.in.Links
+	p.IsHistory = vendors[c.in.Format].isHistory
 	p.KeepsSet, p.Sorts, p.Leaves = c.in.keepsSet(), c.in.Sort, c.in.Leave
-	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
+	p.Sessions = page.Sessions{Silence: c.in.Sessions, HasOwn: vendors[c.in.Format].hasSessions, IsLines: vendors[c.in.Format].isOfPeople || c.in.Format == "jsonl" || c.in.Format == "posthog" || isMapped(c.in.Format)}
 	meter, records := c.Meter(), int64(0)
 	defer meter.End()
 	about := c.about(ctx, *options, paths)

@@ -502,6 +502,10 @@ func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 	page, err := os.ReadFile(filepath.Join(p.Dir, "report.html"))
 	require.NoError(t, err)
 	assert.Contains(t, string(page), "What web analytics will show")
+	for _, want := range []string{"1 running batch export sends this history too", "nightly copy"} {
+		assert.Contains(t, string(page), want)
+	}
+	assert.NotContains(t, string(page), "sleeping")
 	var report struct {
 		formats.CheckReport
 		Exports []struct{ Name string } `json:"running_exports"`
@@ -510,6 +514,7 @@ func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 	assert.EqualValues(t, 2, report.Web.Total.Sessions)
 	require.Len(t, report.Exports, 1)
 	assert.Equal(t, "nightly copy", report.Exports[0].Name)
+	checkWithoutScope(t)
 
 	p = clitest.New(t, nil)
 	p.Events(t, "e.jsonl", 10, nil)
@@ -522,4 +527,18 @@ func TestCheckSaysWhatWebAnalyticsWillShow(t *testing.T) {
 	}
 	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "views.jsonl"), []byte(lines.String()), 0o600))
 	p.Run(t, "check", "views.jsonl", "--sort", "--sessions", "30m").Out(t, "2024-01 1 6 2 0 % 16 min all", "100 % of the events are in a session")
+}
+
+// A key without the scope is no fault of the check, which says the scope instead.
+func checkWithoutScope(t *testing.T) {
+	t.Helper()
+	server := hogapitest.New(hogapitest.WithPersonalKey("phx_no_exports", "query:read"))
+	server.Project(hogapitest.DefaultProject).AddExport(hogapitest.Export{Name: "nightly copy"})
+	p := clitest.New(t, server).With("POSTHOG_PERSONAL_API_KEY=phx_no_exports", "POSTHOG_PROJECT_ID="+hogapitest.DefaultProject)
+	p.Events(t, "e.jsonl", 10, nil)
+	const says = "To see which running batch exports will send and bill this history too, the key needs the scope batch_export:read"
+	r := p.Ends(t, 0, "check", "e.jsonl", "--report", "report.html").Out(t, says).Narrow(t)
+	r.Never(t, "nightly copy", "phx_no_exports")
+	assert.Contains(t, clitest.Words(p.Read(t, "report.html")), says)
+	assert.Contains(t, p.Ends(t, 0, "check", "e.jsonl", "--json").Stdout, `"running_exports":null`)
 }

@@ -19,7 +19,7 @@ import (
 
 // importsOf returns the imports that have begun to send some of these files.
 func (c *check) importsOf(ctx context.Context, paths []string) (settled, error) {
-	sent := slices.DeleteFunc(importsBelow(c.keyDigest(&c.project)), func(s *state) bool {
+	sent := slices.DeleteFunc(c.in.importsBelow(c.keyDigest(&c.project)), func(s *state) bool {
 		_, err := os.Stat(s.checkpoint())
 		return err != nil || s.hasSentNothing()
 	})
@@ -183,7 +183,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		{Text: "Import. The same command continues after a stop." + why, Command: run},
 		{
 			Text:    verifyText,
-			Command: c.verifyCommand(filepath.Join(stateRoot, stateName(paths))),
+			Command: c.verifyCommand(in.folderOf(paths)),
 		},
 	}
 }

@@ -151,14 +151,21 @@ func importsBelow(project string) (all []*state) {
 	return all
 }
 
+// importsBelow returns the imports that can have the events of these files: the users' properties in them are others.
+func (in *input) importsBelow(project string) []*state {
+	return slices.DeleteFunc(importsBelow(project), func(s *state) bool {
+		return vendors[s.kept.Input.Format].isHistory != vendors[in.Format].isHistory
+	})
+}
+
 // choose finds the state folder of a run and the files that its import gets: its own, followed by
 // new ones once it is complete, or only new ones.
 func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string, more []string, err error) {
 	dir = r.state
 	var imports []*state
 	if dir == "" {
-		dir = filepath.Join(stateRoot, stateName(asked.Files))
-		imports = importsBelow(a.keyDigest(&r.project))
+		dir = asked.folderOf(asked.Files)
+		imports = asked.importsBelow(a.keyDigest(&r.project))
 	}
 	if isStarted(dir) && !slices.ContainsFunc(imports, func(s *state) bool { return s.dir == dir }) {
 		s := &state{dir: dir}
@@ -227,7 +234,7 @@ func (a *app) choose(ctx context.Context, r *runFlags, asked *input) (dir string
 		return dir, nil, shell.UsageError("there is an import of the name "+r.importID+", which cannot take these files: "+why, "give another --import-id, or none")
 	}
 	asked.Files = found.fresh
-	return freeFolder(filepath.Join(stateRoot, stateName(asked.Files)), ""), nil, nil
+	return freeFolder(asked.folderOf(asked.Files), ""), nil, nil
 }
 
 // later says which files a run leaves to the next run.
@@ -285,6 +292,8 @@ func (s *state) cannotGrow(asked *input, files []knownFile, fresh []string) stri
 		return "it is sorted as a whole"
 	case s.kept.Input.Links:
 		return "it joins the ids of all its files first"
+	case vendors[s.kept.Input.Format].isHistory:
+		return "it has the newest state of each person in its files"
 	case slices.Index(asked.Files, fresh[0]) < lastOld:
 		return "they do not come after its files"
 	case !slices.Equal(were, are[:len(were)]), len(slices.Compact(slices.Sorted(slices.Values(are)))) < len(are):

@@ -103,3 +103,33 @@ func TestPersonsAreLeftAlone(t *testing.T) {
 	}
 	assert.Equal(t, 2, left)
 }
+
+// Of the states of a user in Amplitude's export, the newest is sent, and check says so before.
+func TestTheNewestStateOfEachUser(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Lines(t, "export.jsonl", 40, func(i int) string {
+		return fmt.Sprintf(`{"event_type":"e","event_time":"2024-05-%02d 12:00:00","user_id":"u%d","user_properties":{"plan":"p%d"}}`, 1+i*7%20, i%4, i*7%20)
+	})
+	args := []string{"export.jsonl", "--format", "amplitude-people"}
+	checked := p.Ends(t, 0, append([]string{"check"}, args...)...).Narrow(t)
+	clitest.Says(t, checked.Stdout, "Only the newest event of each person is sent", "Import the events of these files before, with --set-policy strip")
+	checked.Never(t, "--sort", "--sessions")
+	p.Ends(t, 0, "run", "export.jsonl", "--format", "amplitude", "--set-policy", "strip", "--yes", "--rate", "none")
+	clitest.Says(t, p.Ends(t, 0, append([]string{"check"}, args...)...).Stdout, "Nothing has been sent so far", "verify --state hogimport-state/export-people")
+	p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none"}, args...)...).Out(t, "36 of 40 records left out")
+	got := map[string]string{}
+	for e := range server.Ledger().Events() {
+		if e.Event != "$set" {
+			continue
+		}
+		var properties struct {
+			Once map[string]string `json:"$set_once"`
+		}
+		require.NoError(t, json.Unmarshal(e.Properties, &properties))
+		got[e.DistinctID] = e.Event + " " + properties.Once["plan"]
+	}
+	assert.Equal(t, map[string]string{"u0": "$set p16", "u1": "$set p19", "u2": "$set p18", "u3": "$set p17"}, got)
+	clitest.Says(t, p.Ends(t, 0, "verify", "--state", "hogimport-state/export-people").Stdout, "Complete: all 4 events are in the project")
+	p.Ends(t, 2, append([]string{"check", "--set-policy", "strip"}, args...)...).Err(t, "leaves nothing of user properties")
+}

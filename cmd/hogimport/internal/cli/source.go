@@ -104,6 +104,8 @@ type vendor struct {
 	what        string // for people
 	hasSessions bool   // its events have the $session_id of the vendor's own sessions
 	sessionKey  string // the property with the vendor's own id of a session, of which --sessions makes sessions
+	isOfPeople  bool   // its events are states of persons, and no visits
+	isHistory   bool   // of several states of a person, only the newest is sent
 	make        func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error)
 }
 
@@ -118,7 +120,7 @@ var vendors = map[string]vendor{
 			Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
-	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", make: func(_ *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
+	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(_ *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		if person == formats.PersonNone {
 			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of profiles", "leave it out")
 		}
@@ -126,6 +128,12 @@ var vendors = map[string]vendor{
 	}},
 	"amplitude": {what: "Amplitude's export, the zip files as they are; use --sort", hasSessions: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
+	}},
+	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events", isOfPeople: true, isHistory: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		if person == formats.PersonNone {
+			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of user properties", "leave it out")
+		}
+		return amplitude.PeopleFormat(&amplitude.PeopleOptions{PersonProperties: person}), nil
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
 	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
@@ -279,6 +287,10 @@ func (in *input) checkFormat(ctx context.Context) error {
 		if !slices.ContainsFunc(paths, func(path string) bool { return formatByName(path) != byName }) {
 			in.Format = byName
 		}
+		if found := in.otherFormat(ctx); isMapped(in.Format) && len(in.Map)+len(in.Header) == 0 && found != "" && !isMapped(found) {
+			return shell.UsageError(fmt.Sprintf("%s looks like a file of the format %s, and --format is not given", paths[0], found),
+				fmt.Sprintf("give --format %s, or --format %s with --map", found, in.Format))
+		}
 	}
 	if _, ok := vendors[in.Format]; !ok {
 		text := "the format of the files is not named"
@@ -383,6 +395,9 @@ func (in *input) source(dir string) hogapi.Source {
 	source := in.files(nil)
 	if in.Sort {
 		source = formats.Sorted(source, filepath.Join(dir, "sorted"))
+	}
+	if vendors[in.Format].isHistory {
+		source = formats.Newest(source)
 	}
 	events := source
 	if in.Sessions != "" {

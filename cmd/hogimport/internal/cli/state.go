@@ -249,6 +249,16 @@ func stateName(paths []string) string {
 	return cmp.Or(strings.Trim(name[:min(len(name), longest)], ".-"), "import")
 }
 
+// folderOf returns the state folder of an import of some files. A source that is made of files of another import has a
+// folder of its own.
+func (in *input) folderOf(paths []string) string {
+	name := stateName(paths)
+	if vendors[in.Format].isHistory {
+		name += "-people"
+	}
+	return filepath.Join(stateRoot, name)
+}
+
 // importID returns a name for the import of some files: the same name for the same files, and another name for
 // files that begin with other content, since all events of an import are found by it.
 func importID(paths []string) string {

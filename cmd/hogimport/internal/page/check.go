@@ -51,6 +51,8 @@ type Check struct {
 	Leaves   bool  // the events leave the properties of persons
 	Later    int64 // events that the project has after these days
 
+	IsHistory bool // of the events of a person only the newest is sent
+
 	Exports     []Export // running batch exports, which will send these events too; nil: none, or not asked
 	ExportsHint string   // how to see them, if they could not be asked for
 

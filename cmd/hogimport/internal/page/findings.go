@@ -18,7 +18,7 @@ const Disorder = time.Hour
 
 // NeedsSort reports whether the files are not in the order in which they should be sent.
 func (c Check) NeedsSort() bool {
-	return c.Report.LargestJump > Disorder || c.KeepsSet && c.Report.Backwards.Count > 0
+	return !c.IsHistory && (c.Report.LargestJump > Disorder || c.KeepsSet && c.Report.Backwards.Count > 0)
 }
 
 // findings returns the facts that a reader should know before the import, the worst first.
@@ -103,6 +103,11 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 			text += ", so the import below sorts all events first (--sort)"
 		}
 		add(level, "time", "The files are not in order of time", text+".")
+	}
+	if c.IsHistory && r.Good > 0 {
+		add(page.Info, "events", "Only the newest event of each person is sent", "Each event has all properties that its person had at that moment. "+
+			"The import sends the newest of each person, and leaves out the others. Import the events of these files before, with --set-policy strip: "+
+			"otherwise persons have the oldest value of each property from them, and keep it.")
 	}
 	if title, text := c.Sessions.finding(len(c.Begun) > 0); title != "" && r.Good > 0 {
 		add(page.Info, "events", title, text)
