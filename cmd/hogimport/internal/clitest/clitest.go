@@ -9,6 +9,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"runtime"
 	"slices"
 	"strings"
 	"sync"
@@ -48,6 +49,9 @@ func Binary(t testing.TB) string {
 			return
 		}
 		built.path = filepath.Join(built.dir, "hogimport")
+		if runtime.GOOS == "windows" {
+			built.path += ".exe"
+		}
 		cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", built.path, "github.com/hogapi/hogapi/cmd/hogimport")
 		cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 		if out, err := cmd.CombinedOutput(); err != nil {

@@ -304,7 +304,11 @@ func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	return f.enter(s, size, events, time.Now())
 }
 
-func (f *folder) drop() { _ = f.fs.Remove(f.own(tempName)) }
+// drop removes the temporary file. It closes the file before, since not all systems remove open files.
+func (f *folder) drop(file durable.File) {
+	_ = file.Close()
+	_ = f.fs.Remove(f.own(tempName))
+}
 
 func (f *folder) close() error {
 	var err error

@@ -159,7 +159,7 @@ func TestTwoInOneFolder(t *testing.T) {
 	})
 	_, err := j.Run(t.Context())
 	require.NoError(t, err)
-	requireProblem(t, KindOther, second, "another fetch works in /")
+	requireProblem(t, KindOther, second, "another fetch works in "+j.Folder)
 }
 
 // A port that nobody listens on is an error after half a minute, with nothing of the folder lost.

@@ -162,7 +162,7 @@ func (r *run) try(ctx context.Context, s span) error {
 		err = notWhole("it was cut off: " + reason(httptry.NoURL(err)))
 	}
 	if err != nil {
-		r.folder.drop()
+		r.folder.drop(file)
 	}
 	return err
 }
