@@ -110,6 +110,18 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	}
 }
 
+// The last line counts each state by its name: a step that has begun is not planned any more.
+func TestAPlanAsText(t *testing.T) {
+	steps := []hogapi.RepairStep{{State: hogapi.RepairPlanned}, {State: hogapi.RepairDone}, {State: hogapi.RepairLeft}}
+	last := func() string {
+		lines := strings.Split((&hogapi.RepairPlan{Steps: steps}).String(), "\n")
+		return lines[len(lines)-1]
+	}
+	assert.Equal(t, "3 steps: 1 planned, 1 done or covered, 0 failed, 1 left to you", last())
+	steps = append(steps, hogapi.RepairStep{State: hogapi.RepairBegun})
+	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
+}
+
 var lake = hogapitest.Export{
 	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
 }

@@ -159,11 +159,11 @@ func deadline(plan *hogapi.RepairPlan) (first time.Time) {
 	return first
 }
 
+// summary counts the steps by their states.
 func summary(plan *hogapi.RepairPlan) string {
-	count := map[hogapi.RepairState]int{}
-	for _, s := range plan.Steps {
-		count[s.State]++
+	states := make([]hogapi.RepairState, len(plan.Steps))
+	for i := range plan.Steps {
+		states[i] = plan.Steps[i].State
 	}
-	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", plural(len(plan.Steps), "step"),
-		count[hogapi.RepairPlanned]+count[hogapi.RepairBegun], count[hogapi.RepairDone]+count[hogapi.RepairCovered], count[hogapi.RepairFailed], count[hogapi.RepairLeft])
+	return coverage.PlanSummary(states)
 }
