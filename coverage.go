@@ -358,7 +358,8 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 
 // rowsSince returns how the service chose the rows of a run of a backfill with this start.
 func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
-	if start.IsZero() || start.Before(run.CreatedAt.Add(-cmp.Or(r.selected.AgeLine, defaultAge))) {
+	line := coverage.AgeLine(cmp.Or(r.selected.AgeLine, defaultAge))
+	if line.IsPast(coverage.NewSpan(start, run.End).First(string(r.export.Interval)), run.CreatedAt) {
 		return RowsByTimestamp
 	}
 	return RowsAsScheduled

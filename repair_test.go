@@ -73,6 +73,25 @@ func TestRepairOfYoungGaps(t *testing.T) {
 	})
 }
 
+// A gap that the plan exports as the schedule would is so in the coverage afterwards too: both measure its age alike.
+func TestRepairOfADayAtTheAgeLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 0, hogapitest.Export{}, nil)
+		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Created: coverageNow.AddDate(0, 0, -8), DestinationType: "BigQuery"})
+		b.project.RunSchedule(b.export, func(_, end time.Time) (hogapitest.Outcome, bool) {
+			age := coverageNow.Sub(end)
+			return hogapitest.Outcome{}, age < 4*24*time.Hour || age > 5*24*time.Hour
+		})
+		plan := b.plan(t, nil)
+		require.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		for _, x := range report.After.Intervals {
+			assert.Contains(t, []hogapi.IntervalState{hogapi.IntervalCompleted, hogapi.IntervalNotDue}, x.State, report.After)
+		}
+	})
+}
+
 func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	gap := map[int]hogapi.RunStatus{150: "", 149: "", 122: hogapi.RunStatusFailed, 121: "", 120: "", 119: "", 10: ""}
 	for name, tt := range map[string]struct {
