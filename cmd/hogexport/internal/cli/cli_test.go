@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -312,10 +313,47 @@ func TestDownload(t *testing.T) {
 	before := len(p.server.Calls())
 	assert.Equal(t, 0, p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").code)
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
-	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"}} {
+	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
+		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
 		r := p.slow(t, append([]string{"download"}, args...)...)
 		assert.Equal(t, 2, r.code, "%q: %s", args, r.stderr)
+		assert.NotContains(t, r.stderr, "rows", "nothing is counted before: %q", args)
 	}
+}
+
+// Before a download begins, its rows are counted, or said to be unknown. A download that continues is not counted again.
+func TestDownloadCountsBefore(t *testing.T) {
+	t.Parallel()
+	const limited = "phx_without_queries"
+	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey(limited, "batch_export:read", "batch_export:write"))
+	project, from := p.server.Project(hogapitest.DefaultProject), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 1500 {
+		at := from.Add(time.Duration(i) * time.Minute)
+		project.AddEvent(hogapitest.StoredEvent{Event: []string{"paid", "seen", "seen"}[i%3], DistinctID: "ada", Time: at})
+	}
+	with := func(args ...string) result {
+		return p.slow(t, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
+	}
+	says(t, with().stderr, "about 1,440 rows: so many events have a timestamp in this time")
+	says(t, with("--include", "paid").stderr, "about 480 rows")
+	says(t, with("--exclude", "paid").stderr, "about 960 rows")
+	assert.Equal(t, hogapi.Op("query.run"), p.server.Calls()[0].Op, "the count comes first")
+	says(t, with("--model", "persons").stderr, "how many rows come is not known before: only events can be counted")
+
+	folder := filepath.Join(t.TempDir(), "rows")
+	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20"}
+	p.server.Script(hogapitest.OpStorage, hogapitest.Slow(0), hogapitest.Status(404)) // of the second interval
+	assert.Equal(t, 4, p.slow(t, args...).code)
+	counts := len(p.server.Calls("query.run"))
+	r := p.slow(t, args...)
+	assert.Equal(t, 0, r.code, r.stderr)
+	assert.NotContains(t, r.stderr, "have a timestamp")
+	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
+
+	p.env["POSTHOG_PERSONAL_API_KEY"] = limited
+	r = with()
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stderr, "how many rows come is not known before:", "query:read")
 }
 
 // Each mistake has an exit code and an advice.

@@ -80,7 +80,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.keyFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
 	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a),
 		newReconcileCommand(a))
-	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": {"events", "persons", "sessions"}, "format": {"parquet", "jsonl"}})
+	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": models, "format": {"parquet", "jsonl"}})
 	return root
 }
 
