@@ -121,6 +121,33 @@ func TestList(t *testing.T) {
 	assert.Equal(t, 1, found[0].Failures)
 }
 
+// The list of exports has fewer runs than the service counts for a pause: the cache of gaps has the others.
+func TestListCountsFailuresWithTheCache(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) {
+		if hoursAgo == 12 || hoursAgo == 20 || hoursAgo == 40 {
+			return hogapitest.Outcome{Status: "Failed"}, true
+		}
+		return hogapitest.Outcome{}, true
+	})
+	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "the list has 10")
+	r := p.run(t, "list", "--gaps")
+	says(t, r.stdout, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
+	before := len(p.server.Calls())
+	r = p.run(t, "list")
+	assert.Len(t, p.server.Calls(), before+1, "the list itself")
+	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active .* min +1 *$`, r.stdout)
+
+	project := p.server.Project(hogapitest.DefaultProject)
+	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
+	project.AddRun(id, hogapitest.Run{Status: "Running", Created: time.Now().Add(-14 * time.Hour)})
+	assert.Equal(t, 6, p.run(t, "gaps", "warehouse", "--cache", t.TempDir()).code)
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
+	says(t, p.run(t, "list").stdout, "≤ 1", "the list has 10")
+}
+
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
