@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -167,6 +168,69 @@ func TestRepairPlanWithoutCredentials(t *testing.T) {
 		assert.Equal(t, "secret", second.Config["aws_secret_access_key"])
 		assert.True(t, second.Paused)
 	})
+}
+
+// What the destination holds after a repair is what the plan said: young gaps come whole, old ones by timestamp, and no
+// object of the export is replaced.
+func TestRepairedRowsAreThoseOfThePlan(t *testing.T) {
+	for _, isTable := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithTime(coverageNow), hogapitest.WithPolls(1))
+			b := &brokenExport{server: server, project: server.Project(hogapitest.DefaultProject), client: server.Client(t)}
+			b.project.ExportEvents()
+			random, begin := rand.New(rand.NewPCG(30, 9)), coverageNow.AddDate(0, 0, -9)
+			arrived := map[uuid.UUID]time.Time{}
+			for range 3000 {
+				at, late := begin.Add(time.Duration(random.IntN(9*24*60))*time.Minute), time.Duration(0)
+				if random.IntN(10) == 0 {
+					late = time.Duration(random.IntN(30*60)) * time.Minute
+				}
+				id := uuid.New()
+				arrived[id] = at
+				b.project.AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: at.Add(-late), CreatedAt: at})
+			}
+			x := lake
+			if isTable {
+				x = hogapitest.Export{DestinationType: "BigQuery", Integration: 2, Config: map[string]any{"dataset_id": "d", "table_id": "t"}}
+			}
+			x.Created = begin
+			b.export = b.project.AddExport(x)
+			isOut := func(start time.Time) bool {
+				age := int(coverageNow.Sub(start).Hours())
+				return age >= 190 && age < 200 || age >= 30 && age < 40
+			}
+			b.project.RunSchedule(b.export, func(start, _ time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, !isOut(start) })
+			before := b.project.Exported(b.export)
+			plan := b.plan(t, nil)
+			if isTable {
+				require.Equal(t, []string{"backfill by_timestamp 10 planned", "backfill as_scheduled 10 planned"}, brief(plan))
+			} else {
+				require.Equal(t, []string{"second_export by_timestamp 10 planned", "backfill as_scheduled 10 planned"}, brief(plan))
+			}
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			require.NoError(t, err)
+
+			assert.Equal(t, before, b.project.Exported(b.export)[:len(before)], "nothing that was there is replaced")
+			copies := map[uuid.UUID]int{}
+			for _, export := range b.project.Exports() {
+				for _, part := range b.project.Exported(export.ID) {
+					for _, id := range part.Events {
+						copies[id]++
+					}
+				}
+			}
+			var again int64
+			for id, at := range arrived {
+				isOld, isDue := isOut(at.Truncate(time.Hour)) && coverageNow.Sub(at) > 5*24*time.Hour, at.Before(coverageNow.Truncate(time.Hour))
+				if isDue && !isOld {
+					assert.Positive(t, copies[id], "a row of no old gap is missing")
+				}
+				again += int64(max(copies[id]-1, 0))
+			}
+			assert.Positive(t, again, "rows of neighbouring hours come twice")
+			assert.Less(t, again, *plan.Steps[0].Estimate, "of the rows of the old step only")
+		})
+	}
 }
 
 // A server that keeps no records of backfills chooses the rows of each by timestamp.
