@@ -252,6 +252,39 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// What a plan says about rows that come twice, about its deadline, and about a second prefix.
+func TestTextsOfAPlan(t *testing.T) {
+	t.Parallel()
+	planned := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	text := func(schedule string, steps ...hogapi.RepairStep) string {
+		var out strings.Builder
+		for i := range steps {
+			steps[i].State, steps[i].Intervals = hogapi.RepairPlanned, 1
+		}
+		printPlan(&out, &hogapi.RepairPlan{Name: "x", Schedule: schedule, PlannedAt: planned, AgeLine: 5 * 24 * time.Hour, Steps: steps})
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	rows := int64(1234)
+	young := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-4 * time.Hour), End: planned.Add(-3 * time.Hour), Rows: hogapi.RowsAsScheduled}
+	second := hogapi.RepairStep{
+		Action: hogapi.RepairSecondExport, Start: planned.AddDate(0, 0, -8), End: planned.AddDate(0, 0, -7), Rows: hogapi.RowsByTimestamp, Estimate: &rows,
+		Prefix: "p/repair/", Note: "writes to p/repair/, by timestamp",
+	}
+	got := text("hour of events to AwsS3, UTC 0 0", second, young)
+	says(t, got, "Rows that come twice: up to 1,234, if both the old and the new prefix are read", "a backfill replaces the objects of its intervals")
+	assert.Equal(t, 1, strings.Count(got, "p/repair/"))
+	says(t, got, "Begin before 2026-12-01 09:00 UTC")
+	second.Estimate = nil
+	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
+	second.Result = "done"
+	says(t, text("hour of events to AwsS3, UTC 0 0", second), "done; its prefix: p/repair/")
+	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
+
+	day := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: hogapi.RowsAsScheduled}
+	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: 5 days after the first interval of a gap")
+	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
+}
+
 // A repair that was interrupted continues with its plan, and begins nothing twice.
 func TestRepairContinues(t *testing.T) {
 	t.Parallel()

@@ -40,7 +40,7 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
 	if until := deadline(plan); until.After(plan.PlannedAt) {
-		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the start of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
+		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the first interval of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
 			until.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
@@ -69,7 +69,7 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 			text = s.Note
 		}
 		switch {
-		case s.Prefix != "" && s.Action == hogapi.RepairSecondExport:
+		case s.Action == hogapi.RepairSecondExport && !strings.Contains(text, s.Prefix):
 			text += "; its prefix: " + s.Prefix
 		case s.Request != nil:
 			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
@@ -87,11 +87,18 @@ var actions = map[hogapi.RepairAction]string{
 
 // twice says which rows come twice.
 func twice(plan *hogapi.RepairPlan) string {
-	var scheduled, other int
-	var rows int64
+	var scheduled, other, second int
+	var rows, ofSecond int64
+	isKnown := true // ofSecond
 	var partly []string
 	for _, s := range plan.Steps {
 		switch {
+		case s.Action == hogapi.RepairSecondExport && s.State != hogapi.RepairLeft:
+			second++
+			if isKnown = isKnown && s.Estimate != nil; isKnown {
+				ofSecond += *s.Estimate
+			}
+			continue
 		case s.Action != hogapi.RepairBackfill || s.State == hogapi.RepairLeft:
 			continue
 		case s.Rows == hogapi.RowsAsScheduled:
@@ -106,8 +113,15 @@ func twice(plan *hogapi.RepairPlan) string {
 			partly = append(partly, s.Start.Format(clock))
 		}
 	}
-	if isObjectStore(plan) && scheduled+other > 0 {
-		return "Rows that come twice: none; a backfill replaces the objects of its intervals, if there are any."
+	if isObjectStore(plan) && scheduled+other+second > 0 {
+		again := "none"
+		switch {
+		case second > 0 && isKnown:
+			again = "up to " + progress.Number(ofSecond) + ", if both the old and the new prefix are read"
+		case second > 0:
+			again = "nobody knows how many, if both the old and the new prefix are read"
+		}
+		return "Rows that come twice: " + again + "; a backfill replaces the objects of its intervals, if there are any."
 	}
 	text := "Rows that come twice: "
 	switch {
@@ -150,9 +164,12 @@ func deadline(plan *hogapi.RepairPlan) (first time.Time) {
 	if !strings.Contains(plan.Schedule, " of events to ") {
 		return first // other rows have no age line
 	}
+	interval, _, _ := strings.Cut(plan.Schedule, " of ")
+	step, _ := coverage.Step(interval)
 	for _, s := range plan.Steps {
 		isYoung := s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsAsScheduled && s.State == hogapi.RepairPlanned
-		if at := s.Start.Add(plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
+		const day = 24 * time.Hour
+		if at := s.Start.Add(min(step, day, s.End.Sub(s.Start)) + plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
