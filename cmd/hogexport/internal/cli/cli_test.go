@@ -419,7 +419,8 @@ func TestDownloadCountsBefore(t *testing.T) {
 // Each mistake has an exit code and an advice.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t)
+	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey("phx_for_dashboards", "dashboard:read"))
+	rows := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}
 	p.addExport("warehouse", good)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -430,7 +431,12 @@ func TestMistakes(t *testing.T) {
 		code        int
 		says        string
 	}{
-		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", rows, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", []string{"list"}, 5, "needs the scope batch_export:read and access to this project give the key"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", rows, 5, "batch_export:write and access to this project give the key"},
+		{"POSTHOG_PROJECT_ID", "99999", rows, 5, "check --project-id"},
+		{"POSTHOG_HOST", "http://" + closed.Addr().String(), rows, 4, "whole files stay: when the cause is removed"},
 		{"POSTHOG_PERSONAL_API_KEY", "", []string{"list"}, 2, "the personal API key is missing"},
 		{"POSTHOG_PROJECT_ID", "", []string{"list"}, 2, "the project's id is missing"},
 		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, "check --project-id"},
@@ -456,6 +462,10 @@ func TestMistakes(t *testing.T) {
 		p.env[c.name] = was
 		assert.Equal(t, c.code, r.code, "%q: %s", c.args, r.stderr)
 		says(t, r.stderr, c.says)
+		assert.Equal(t, 1, strings.Count(r.stderr, "hogexport: "), "one text: %s", r.stderr)
+		for _, word := range []string{"hogapi:", "resume at", ".;"} {
+			assert.NotContains(t, r.stderr, word, "%q", c.args)
+		}
 		assert.Empty(t, r.stdout, "%q", c.args)
 	}
 }

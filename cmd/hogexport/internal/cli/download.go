@@ -119,13 +119,16 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 	days, err := reconcile.PostHog(client, nil).Count(counting, reconcile.Selection{
 		Parts: []reconcile.Part{{From: from, To: to}}, Exports: []reconcile.Export{{Include: o.Include, Exclude: o.Exclude}},
 	})
+	_, isUnreachable := errors.AsType[*hogapi.TransportError](err)
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, hogapi.ErrForbidden):
 		return unknown("the key needs the scope query:read")
+	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrNotFound), isUnreachable && counting.Err() == nil:
+		return d.stopped(err) // as the download would be
 	case err != nil:
-		return unknown(term.Line(err.Error()))
+		return unknown(term.Line(explain(err).Text))
 	}
 	var rows int64
 	for _, day := range days {
