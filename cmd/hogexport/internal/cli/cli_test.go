@@ -238,6 +238,11 @@ func TestRepair(t *testing.T) {
 	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--plan", other).code)
 	assert.Equal(t, 2, p.slow(t, "repair", "--apply", other).code)
 	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--apply", file).code)
+	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other) // a file
+	assert.Equal(t, 4, r.code)
+	says(t, r.stderr, "the plan cannot be written")
+	assert.NotContains(t, r.stderr, "--apply", "there is no plan to continue with")
+	assert.Empty(t, p.server.Calls("backfills.create"))
 
 	r = p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "4000")
 	assert.Equal(t, 0, r.code, r.stderr)
@@ -373,6 +378,9 @@ func TestDownload(t *testing.T) {
 	before := len(p.server.Calls())
 	assert.Equal(t, 0, p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").code)
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
+	r = p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
 	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
 		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
 		r := p.slow(t, append([]string{"download"}, args...)...)
@@ -520,7 +528,10 @@ func TestReconcile(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "result")
 	r := p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	assert.Equal(t, 6, r.code, r.stderr)
-	says(t, r.stdout, "1 missing")
+	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
+	for _, word := range []string{"PlanRepair", "FileDownloads", "Mark"} {
+		assert.NotContains(t, r.stdout, word, "a word of the package")
+	}
 	missing, err := os.ReadFile(filepath.Join(report, "missing.uuids"))
 	require.NoError(t, err)
 	assert.Equal(t, uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")).String(), strings.TrimSpace(string(missing)))

@@ -215,6 +215,9 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 }
 
 func (d *download) stopped(err error) error {
+	if unfit, ok := errors.AsType[*hogapi.InputError](err); ok && unfit.Field == "RangeOptions" {
+		return shell.UsageError("the folder was begun with other options", "give those, or another FOLDER")
+	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"

@@ -153,7 +153,7 @@ func explain(err error) *shell.Fault {
 		return f
 	}
 	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hogapi: "), "; resume at ") // the same command reads all pages again
-	text = strings.ReplaceAll(text, ".; ", "; ")
+	text = inFlags(strings.ReplaceAll(text, ".; ", "; "))
 	fault := func(code shell.Code, todo string) *shell.Fault {
 		return &shell.Fault{Code: code, Text: text, Todo: todo, Err: err}
 	}
