@@ -22,7 +22,7 @@ type backfill struct {
 	finished time.Time
 	noEnd    bool // of a run without an end
 	late     int  // reads that do not find the row yet
-	records  int // an estimate; at the end, the sum of its runs
+	records  int  // an estimate; at the end, the sum of its runs
 
 	intervals []span
 	due       time.Time // when the next interval begins; zero while one runs
