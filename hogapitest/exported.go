@@ -23,6 +23,9 @@ type Exported struct {
 // A run writes when it completes. In an object store, the object of an interval replaces an earlier one; a run
 // without events leaves it. Elsewhere, rows are added. Runs of AddRun write nothing. Of an export's filters, only
 // the names of events count.
+//
+// File downloads then take the events that arrived in their interval too. If it began more than 8 days ago, those
+// with a timestamp from 7 days before it to a day after it.
 func (p *Project) ExportEvents() {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -50,7 +53,7 @@ func (e *export) exportsEvents() bool {
 func (e *export) choose(x Run) (events []uuid.UUID) {
 	isOld := x.BackfillID != uuid.Nil && x.backfill.Before(x.Created.AddDate(0, 0, -recentDays[e.project.server.era]))
 	seen := map[eventKey]bool{}
-	for _, i := range e.rows(span{x.Start, x.End}, isOld || e.kind == "Workflows") {
+	for _, i := range e.project.rows(span{x.Start, x.End}, isOld || e.kind == "Workflows", e.names("include_events"), e.names("exclude_events")) {
 		if key := e.project.server.table.rows[i].eventKey(); !seen[key] {
 			seen[key] = true
 			events = append(events, key.id)
@@ -62,16 +65,15 @@ func (e *export) choose(x Run) (events []uuid.UUID) {
 // estimate returns how many records a backfill expects in an interval: by timestamp, with copies.
 func (e *export) estimate(x span) int {
 	if e.exportsEvents() {
-		return len(e.rows(x, true))
+		return len(e.project.rows(x, true, e.names("include_events"), e.names("exclude_events")))
 	}
 	return e.records(x.start, x.end)
 }
 
-// rows returns the rows of events that an export takes, by timestamp or by arrival.
-func (e *export) rows(x span, byTimestamp bool) (rows []int32) {
-	t := &e.project.server.table
-	include, exclude := e.names("include_events"), e.names("exclude_events")
-	own := t.text(e.project.id)
+// rows returns the rows of events with some names in a time, by timestamp or by arrival.
+func (p *Project) rows(x span, byTimestamp bool, include, exclude []string) (rows []int32) {
+	t := &p.server.table
+	own := t.text(p.id)
 	for _, key := range t.keys() {
 		if key.project != own {
 			continue

@@ -108,6 +108,25 @@ func TestRowsOfATableAreAdded(t *testing.T) {
 	assert.Equal(t, map[uuid.UUID]int{e.prompt: 2, e.late: 1, e.ofNextHour: 2}, copies, "a copy of an event comes once a run, and another name not at all")
 }
 
+// A file download takes events by their arrival at any age; of an old time, those with a timestamp in the week before.
+func TestFileDownloadsOfEvents(t *testing.T) {
+	for days, want := range map[int]int{2: 3, 10: 2} {
+		w := inProcess(t, hogapitest.WithPolls(1))
+		w.project().ExportEvents()
+		hour := now.AddDate(0, 0, -days)
+		for _, late := range []time.Duration{time.Minute, 3 * day, 30 * day} {
+			w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: hour.Add(-late), CreatedAt: hour})
+		}
+		w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: hour, CreatedAt: hour.Add(2 * time.Hour)})
+		id, err := w.Client(t).FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{
+			Model: hogapi.ModelEvents, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, DataIntervalStart: hour, DataIntervalEnd: hour.Add(time.Hour),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, id, w.project().FileDownloads()[0].ID)
+		assert.Equal(t, want, w.project().FileDownloads()[0].Records, "%d days", days)
+	}
+}
+
 // A run writes when it completes. A backfill estimates by timestamp, and ends without a run where nothing has one.
 func TestBackfillsOfEvents(t *testing.T) {
 	e := newExporting(t, 2, bucket)
