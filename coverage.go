@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -243,6 +244,8 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	return c, nil
 }
 
+const mostEntries = 1000 // of the activity log, in an answer
+
 // withoutLog are the statuses of the service where a key, a plan or a server has no activity log.
 var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
 
@@ -250,12 +253,15 @@ var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.St
 func (r *coverageReader) history(ctx context.Context) (h coverage.History, why string, err error) {
 	e := r.export
 	log, err := fetchRows[coverage.Entry](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
-		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {"1000"},
+		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {strconv.Itoa(mostEntries)},
 	}), r.options, "results")
 	if api, ok := errors.AsType[*APIError](err); ok && slices.Contains(withoutLog, api.StatusCode) {
 		why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
 	} else if err != nil {
 		return h, "", err
+	}
+	if len(log) >= mostEntries {
+		why = " (only the newest 1,000 entries of the activity log are read)"
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
@@ -352,7 +358,8 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 
 // rowsSince returns how the service chose the rows of a run of a backfill with this start.
 func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
-	if start.IsZero() || start.Before(run.CreatedAt.Add(-cmp.Or(r.selected.AgeLine, defaultAge))) {
+	line := coverage.AgeLine(cmp.Or(r.selected.AgeLine, defaultAge))
+	if line.IsPast(coverage.NewSpan(start, run.End).First(string(r.export.Interval)), run.CreatedAt) {
 		return RowsByTimestamp
 	}
 	return RowsAsScheduled

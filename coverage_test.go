@@ -186,6 +186,21 @@ func TestCoverageWithoutTheActivityLog(t *testing.T) {
 }
 
 // A retry of an old interval chooses events by their timestamp, a retry of a young one as the schedule does.
+// The log is read up to 1,000 entries. A time before them is not guessed.
+func TestCoverageWithALongActivityLog(t *testing.T) {
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+	project := server.Project(hogapitest.DefaultProject)
+	id := exportOf(project, 50, hogapitest.Export{}, map[int]hogapi.RunStatus{40: "", 10: ""})
+	for i := range 1000 {
+		at := coverageNow.Add(-20*time.Hour + time.Duration(i)*time.Second)
+		project.EditExport(id, at, func(x *hogapitest.Export) { x.Name = fmt.Sprint("renamed ", i) })
+	}
+	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"40 cannot tell", "10 never scheduled"}, exceptCompleted(states(c)))
+	assert.Contains(t, c.Notes[0], "not known (only the newest 1,000 entries of the activity log are read): a time without a run")
+}
+
 func TestCoverageTellsHowRowsWereChosen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		era   hogapitest.Era

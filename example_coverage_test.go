@@ -3,7 +3,9 @@ package hogapi_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"log"
 	"os"
 	"path/filepath"
@@ -97,6 +99,60 @@ func ExampleBatchExportsService_Repair() {
 	}
 	fmt.Println(report.Plan.Steps[0].State, report.After.IsExported())
 	// Output: done true
+}
+
+// A nightly job that is killed in the middle of a repair continues with the saved plan in the next night, and deletes the
+// plan when it is done. A plan that is refused as too old is deleted too: the next night plans again.
+func ExampleBatchExportsService_Repair_continued() {
+	client, export := exampleOutage()
+	folder, _ := os.MkdirTemp("", "")
+	defer os.RemoveAll(folder)
+	saved := filepath.Join(folder, export.String()+".json")
+
+	night := func(ctx context.Context, killed func()) error {
+		plan := &hogapi.RepairPlan{}
+		text, err := os.ReadFile(saved)
+		switch {
+		case err == nil:
+			err = json.Unmarshal(text, plan)
+		case errors.Is(err, fs.ErrNotExist):
+			var coverage *hogapi.Coverage
+			if coverage, err = client.BatchExports.Coverage(ctx, export, nil); err == nil {
+				plan, err = client.BatchExports.PlanRepair(ctx, coverage, nil)
+			}
+		}
+		if err != nil {
+			return err
+		}
+		_, err = client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{
+			Save: func(plan *hogapi.RepairPlan) error {
+				text, err := json.Marshal(plan)
+				if err != nil {
+					return err
+				}
+				if err := os.WriteFile(saved+".new", text, 0o600); err != nil {
+					return err
+				}
+				killed()
+				return os.Rename(saved+".new", saved) // so that a kill leaves the old plan or the new one
+			},
+			Watch: &hogapi.WatchOptions{Interval: time.Millisecond},
+		})
+		if _, isRefused := errors.AsType[*hogapi.InputError](err); err == nil || isRefused {
+			return errors.Join(err, os.RemoveAll(saved))
+		}
+		return err
+	}
+	ctx, kill := context.WithCancel(context.Background())
+	fmt.Println("first night:", errors.Is(night(ctx, kill), context.Canceled))
+	fmt.Println("second night:", night(context.Background(), func() {}))
+	for backfill, err := range client.Backfills.All(context.Background(), export, nil) {
+		fmt.Println(backfill.Status, err)
+	}
+	// Output:
+	// first night: true
+	// second night: <nil>
+	// Completed <nil>
 }
 
 // A month of events, as they arrived. After a kill, the next call continues.

@@ -97,8 +97,9 @@ type RepairPlan struct {
 
 // RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
 type RepairOptions struct {
-	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 5
-	// days, which leaves a day to spare on servers of every age. On servers without records of backfills it is 0.
+	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 5 days.
+	// A daily or weekly export on a server before September 2026 has no time to spare then: set 4 days. On servers
+	// without records of backfills it is 0.
 	AgeLine time.Duration
 	// IncludeUnknown also plans to export intervals with the state [IntervalUnknown] again. The default is false.
 	IncludeUnknown bool

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 	"testing"
@@ -73,6 +74,25 @@ func TestRepairOfYoungGaps(t *testing.T) {
 	})
 }
 
+// A gap that the plan exports as the schedule would is so in the coverage afterwards too: both measure its age alike.
+func TestRepairOfADayAtTheAgeLine(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 0, hogapitest.Export{}, nil)
+		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Created: coverageNow.AddDate(0, 0, -8), DestinationType: "BigQuery"})
+		b.project.RunSchedule(b.export, func(_, end time.Time) (hogapitest.Outcome, bool) {
+			age := coverageNow.Sub(end)
+			return hogapitest.Outcome{}, age < 4*24*time.Hour || age > 5*24*time.Hour
+		})
+		plan := b.plan(t, nil)
+		require.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
+		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		for _, x := range report.After.Intervals {
+			assert.Contains(t, []hogapi.IntervalState{hogapi.IntervalCompleted, hogapi.IntervalNotDue}, x.State, report.After)
+		}
+	})
+}
+
 func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	gap := map[int]hogapi.RunStatus{150: "", 149: "", 122: hogapi.RunStatusFailed, 121: "", 120: "", 119: "", 10: ""}
 	for name, tt := range map[string]struct {
@@ -110,6 +130,18 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	}
 }
 
+// The last line counts each state by its name: a step that has begun is not planned any more.
+func TestAPlanAsText(t *testing.T) {
+	steps := []hogapi.RepairStep{{State: hogapi.RepairPlanned}, {State: hogapi.RepairDone}, {State: hogapi.RepairLeft}}
+	last := func() string {
+		lines := strings.Split((&hogapi.RepairPlan{Steps: steps}).String(), "\n")
+		return lines[len(lines)-1]
+	}
+	assert.Equal(t, "3 steps: 1 planned, 1 done or covered, 0 failed, 1 left to you", last())
+	steps = append(steps, hogapi.RepairStep{State: hogapi.RepairBegun})
+	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
+}
+
 var lake = hogapitest.Export{
 	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
 }
@@ -136,6 +168,69 @@ func TestRepairPlanWithoutCredentials(t *testing.T) {
 		assert.Equal(t, "secret", second.Config["aws_secret_access_key"])
 		assert.True(t, second.Paused)
 	})
+}
+
+// What the destination holds after a repair is what the plan said: young gaps come whole, old ones by timestamp, and no
+// object of the export is replaced.
+func TestRepairedRowsAreThoseOfThePlan(t *testing.T) {
+	for _, isTable := range []bool{true, false} {
+		synctest.Test(t, func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithTime(coverageNow), hogapitest.WithPolls(1))
+			b := &brokenExport{server: server, project: server.Project(hogapitest.DefaultProject), client: server.Client(t)}
+			b.project.ExportEvents()
+			random, begin := rand.New(rand.NewPCG(30, 9)), coverageNow.AddDate(0, 0, -9)
+			arrived := map[uuid.UUID]time.Time{}
+			for range 3000 {
+				at, late := begin.Add(time.Duration(random.IntN(9*24*60))*time.Minute), time.Duration(0)
+				if random.IntN(10) == 0 {
+					late = time.Duration(random.IntN(30*60)) * time.Minute
+				}
+				id := uuid.New()
+				arrived[id] = at
+				b.project.AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: at.Add(-late), CreatedAt: at})
+			}
+			x := lake
+			if isTable {
+				x = hogapitest.Export{DestinationType: "BigQuery", Integration: 2, Config: map[string]any{"dataset_id": "d", "table_id": "t"}}
+			}
+			x.Created = begin
+			b.export = b.project.AddExport(x)
+			isOut := func(start time.Time) bool {
+				age := int(coverageNow.Sub(start).Hours())
+				return age >= 190 && age < 200 || age >= 30 && age < 40
+			}
+			b.project.RunSchedule(b.export, func(start, _ time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, !isOut(start) })
+			before := b.project.Exported(b.export)
+			plan := b.plan(t, nil)
+			if isTable {
+				require.Equal(t, []string{"backfill by_timestamp 10 planned", "backfill as_scheduled 10 planned"}, brief(plan))
+			} else {
+				require.Equal(t, []string{"second_export by_timestamp 10 planned", "backfill as_scheduled 10 planned"}, brief(plan))
+			}
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			require.NoError(t, err)
+
+			assert.Equal(t, before, b.project.Exported(b.export)[:len(before)], "nothing that was there is replaced")
+			copies := map[uuid.UUID]int{}
+			for _, export := range b.project.Exports() {
+				for _, part := range b.project.Exported(export.ID) {
+					for _, id := range part.Events {
+						copies[id]++
+					}
+				}
+			}
+			var again int64
+			for id, at := range arrived {
+				isOld, isDue := isOut(at.Truncate(time.Hour)) && coverageNow.Sub(at) > 5*24*time.Hour, at.Before(coverageNow.Truncate(time.Hour))
+				if isDue && !isOld {
+					assert.Positive(t, copies[id], "a row of no old gap is missing")
+				}
+				again += int64(max(copies[id]-1, 0))
+			}
+			assert.Positive(t, again, "rows of neighbouring hours come twice")
+			assert.Less(t, again, *plan.Steps[0].Estimate, "of the rows of the old step only")
+		})
+	}
 }
 
 // A server that keeps no records of backfills chooses the rows of each by timestamp.

@@ -22,7 +22,7 @@ type backfill struct {
 	finished time.Time
 	noEnd    bool // of a run without an end
 	late     int  // reads that do not find the row yet
-	records  int
+	records  int  // an estimate; at the end, the sum of its runs
 
 	intervals []span
 	due       time.Time // when the next interval begins; zero while one runs
@@ -47,7 +47,7 @@ func (s *Server) startBackfill(e *export, over span, now time.Time) *backfill {
 		}
 	}
 	for _, x := range b.intervals {
-		b.records += e.records(x.start, x.end)
+		b.records += e.estimate(x)
 	}
 	if b.records == 0 {
 		b.intervals = nil
@@ -76,7 +76,12 @@ func (b *backfill) proceed(now time.Time) {
 		return
 	}
 	if b.Begun == len(b.intervals) {
-		b.Status, b.finished, b.updated, b.current = "Completed", now, now, nil
+		b.Status, b.finished, b.updated, b.current, b.records = "Completed", now, now, nil, 0
+		for _, r := range b.export.runs {
+			if r.BackfillID == b.ID && r.completed != nil {
+				b.records += *r.completed
+			}
+		}
 		return
 	}
 	s := b.export.project.server

@@ -18,7 +18,11 @@
 // No clock drives runs. Each answer that shows a run that has not ended moves it one step: Starting, Running
 // with growing counts, its outcome. A list moves the runs on its page, an export its latest runs, a backfill
 // its current run. So a test that waits always ends after the same number of calls. See [WithPolls] and
-// [Project.NextRuns]. Only backfills, retries and [Project.AddRun] start runs: there is no schedule.
+// [Project.NextRuns]. Backfills, retries and [Project.AddRun] start runs. With [Project.RunSchedule] the schedule of
+// an export does too, by the server's clock.
+//
+// Runs make up 1,000 records each, see [Project.SetRecords]. After [Project.ExportEvents] they export the events
+// of the project, chosen as the service chooses them, and [Project.Exported] has what is in the destination.
 //
 // # Faults
 //

@@ -95,6 +95,39 @@ func ExampleProject_NextRuns() {
 	// Failed
 }
 
+// A retry of an old interval exports other events than the schedule did, into the same object.
+func ExampleProject_ExportEvents() {
+	now := time.Date(2026, 11, 26, 12, 20, 0, 0, time.UTC)
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return now }), hogapitest.WithPolls(1))
+	project := server.Project(hogapitest.DefaultProject)
+	project.ExportEvents()
+	arrived := now.AddDate(0, 0, -10)
+	project.AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: arrived, CreatedAt: arrived})
+	project.AddEvent(hogapitest.StoredEvent{Event: "late", DistinctID: "ada", Time: arrived.AddDate(0, 0, -2), CreatedAt: arrived})
+	export := project.AddExport(hogapitest.Export{Name: "lake", Created: arrived})
+	project.RunSchedule(export, nil)
+	object := project.Exported(export)[0]
+	fmt.Println(object.Key, len(object.Events))
+
+	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
+	if err != nil {
+		log.Fatal(err)
+	}
+	ctx := context.Background()
+	ticket, err := client.Runs.Retry(ctx, export, object.RunID, &hogapi.BackfillOptions{AcceptRowsByTimestamp: true})
+	if err != nil {
+		log.Fatal(err)
+	}
+	if _, err := client.Backfills.Wait(ctx, ticket, &hogapi.WatchOptions{Interval: time.Millisecond}); err != nil {
+		log.Fatal(err)
+	}
+	object = project.Exported(export)[0]
+	fmt.Println(object.Key, len(object.Events))
+	// Output:
+	// events/2026-11-16T12:00:00Z-2026-11-16T13:00:00Z 2
+	// events/2026-11-16T12:00:00Z-2026-11-16T13:00:00Z 1
+}
+
 // Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.
 func ExampleResults() {
 	server := hogapitest.New()

@@ -30,6 +30,7 @@ type export struct {
 	activities []activity // oldest first
 	schedule   *schedule  // nil: it does not run
 	records    func(start, end time.Time) int
+	exported   []Exported
 }
 
 // optional are the fields of an export that are kept as they came. All but the first are of the newest eras.

@@ -192,11 +192,24 @@ func (c checker) checkInterval(start, end, now time.Time) {
 	}
 }
 
-// exported is the content of the one file that a request makes, and how many records it has. For events these are the stored
-// ones of the interval; a server without any makes up 1,000. The fake writes JSON lines for every format, and compresses
+// exported is the content of the one file that a request makes, and how many records it has. After [Project.ExportEvents]
+// these are the events that arrived in the interval. Otherwise they are the events that capture has stored with a timestamp in
+// it; a server without any makes up 1,000. The fake writes JSON lines for every format, and compresses
 // them with gzip only.
 func (s *Server) exported(p *Project, q fileRequest) (content []byte, records int) {
 	var lines bytes.Buffer
+	if p.exportsEvents && q.model == "events" {
+		t, isOld := &s.table, q.start.Before(s.now().AddDate(0, 0, -recentDays[s.era]))
+		for _, i := range p.rows(span{q.start, q.end}, false, q.include, q.exclude) {
+			r := &t.rows[i]
+			if isOld && (r.at.Before(q.start.AddDate(0, 0, -7)) || !r.at.Before(q.end.AddDate(0, 0, 1))) {
+				continue
+			}
+			writeRow(&lines, r.id, t.texts[r.name], t.texts[r.who], r.properties, r.at)
+			records++
+		}
+		return packed(lines.Bytes(), q.compression), records
+	}
 	for i, e := range s.ledger.full {
 		named := (len(q.include) == 0 || slices.Contains(q.include, e.name)) && !slices.Contains(q.exclude, e.name)
 		in := q.start.IsZero() || q.end.IsZero() || !e.at.Before(q.start) && e.at.Before(q.end)
@@ -210,14 +223,19 @@ func (s *Server) exported(p *Project, q fileRequest) (content []byte, records in
 		writeRow(&lines, uuid.New(), "made up", strconv.Itoa(records), nil, at)
 		records++
 	}
-	if q.compression != "gzip" {
-		return lines.Bytes(), records
+	return packed(lines.Bytes(), q.compression), records
+}
+
+// packed is a content in a compression.
+func packed(content []byte, compression string) []byte {
+	if compression != "gzip" {
+		return content
 	}
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
-	_, _ = w.Write(lines.Bytes())
+	_, _ = w.Write(content)
 	_ = w.Close()
-	return zipped.Bytes(), records
+	return zipped.Bytes()
 }
 
 // writeRow writes a row of the model of events, with the columns that an import reads.

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// This is as much of HogQL as counting events takes: a SELECT over events, or over another one, with WHERE, GROUP BY, HAVING, ORDER BY
+// This is as much of HogQL as counting events takes: a SELECT over a table, or over another one, with WHERE, GROUP BY, HAVING, ORDER BY
 // and LIMIT.
 
 // hogNode is an expression: a constant, a column, or a call of a function or an operator.
@@ -28,7 +28,8 @@ func (n *hogNode) aggregates() bool {
 }
 
 type hogQuery struct {
-	from    *hogQuery // nil: events
+	from    *hogQuery // nil: a table
+	table   string
 	columns []*hogNode
 	names   []string
 	where   []*hogNode // all of them hold
@@ -42,8 +43,11 @@ type hogQuery struct {
 	reads   []*hogNode // columns
 }
 
-// hogColumns are the columns of events that the fake has, in addition to their properties.
-var hogColumns = []string{"uuid", "event", "timestamp", "created_at", "distinct_id", "properties"}
+// hogTables are the columns of the tables that the fake has. Events have their properties too.
+var hogTables = map[string][]string{
+	"events":      {"uuid", "event", "timestamp", "created_at", "distinct_id", "properties"},
+	"app_metrics": {"timestamp", "app_source", "app_source_id", "instance_id", "metric_kind", "metric_name", "count"},
+}
 
 type hogError struct{ code, detail string }
 
@@ -98,8 +102,8 @@ func (p *hogParser) query() *hogQuery {
 	if p.accept("(") {
 		q.from = p.query()
 		p.expect(")")
-	} else if !p.accept("events") {
-		hogFail("hogql_query_error", "Unknown table %q.", p.next())
+	} else if q.table = p.next(); hogTables[q.table] == nil {
+		hogFail("hogql_query_error", "Unknown table %q.", q.table)
 	}
 	if p.accept("WHERE") {
 		q.where = p.condition()
@@ -269,7 +273,7 @@ func (p *hogParser) node(name string, args ...*hogNode) *hogNode {
 // check refuses unknown columns, and aggregates and columns in the wrong places, as ClickHouse does.
 func (q *hogQuery) check() {
 	for _, n := range q.reads {
-		known := q.from == nil && (slices.Contains(hogColumns, n.name) || strings.HasPrefix(n.name, "properties."))
+		known := q.from == nil && (slices.Contains(hogTables[q.table], n.name) || q.table == "events" && strings.HasPrefix(n.name, "properties."))
 		if !known && (q.from == nil || !slices.Contains(q.from.names, n.name)) {
 			hogFail("hogql_query_error", "Unable to resolve field: %s", n.name)
 		}

@@ -328,17 +328,24 @@ const (
 )
 
 // result is as many rows of the result as the limit says, in the columns' order, and whether there are more.
-func (q *hogQuery) result(t *eventTable, project string, zone *time.Location, limit int) (rows [][]any, hasMore bool) {
+func (q *hogQuery) result(p *Project, zone *time.Location, limit int) (rows [][]any, hasMore bool) {
+	t := &p.server.table
 	g := hogGroup{column: t.column(zone), zone: zone}
-	if q.from == nil {
-		g.rows = q.selected(t, project, zone)
-	} else {
-		inner, _ := q.from.result(t, project, zone, cmp.Or(q.from.limit, math.MaxInt32))
-		g.column = func(name string, row int32) any { return inner[row][slices.Index(q.from.names, name)] }
-		for i := range inner {
+	over := func(rows [][]any, names []string) {
+		g.column = func(name string, row int32) any { return rows[row][slices.Index(names, name)] }
+		for i := range rows {
 			g.rows = append(g.rows, int32(i))
 		}
 		g.rows = q.kept(g)
+	}
+	switch {
+	case q.from != nil:
+		inner, _ := q.from.result(p, zone, cmp.Or(q.from.limit, math.MaxInt32))
+		over(inner, q.from.names)
+	case q.table == "app_metrics":
+		over(p.appMetrics(zone), hogTables[q.table])
+	default:
+		g.rows = q.selected(t, p.id, zone)
 	}
 	groups := slices.DeleteFunc(q.grouping(g), func(g hogGroup) bool { return !holds(q.having, g) })
 	if len(q.order) > 0 {

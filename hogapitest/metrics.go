@@ -1,44 +1,68 @@
 package hogapitest
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi"
 )
 
-// getAppMetrics counts the runs of a batch export by the day on which they were created. An id that begins with "hog-" has
-// empty counts; the fake knows no plugin configurations.
+// getAppMetrics counts the runs of a batch export by the day of their last change, of all times: date_from and date_to are
+// ignored. Runs that were cancelled, or failed for the plan's limit, are not counted. An id that begins with
+// "hog-" has empty counts; the fake knows no plugin configurations.
 func (s *Server) getAppMetrics(r *request) answer {
-	dates, counts, totals := []string{}, map[string][]int{}, map[string]int{}
-	count := func(name string, n int) {
-		counts[name][len(dates)-1] += n
-		totals[name] += n
-	}
-	names := []string{"successes", "successes_on_retry", "failures"}
-	for _, name := range names {
-		counts[name], totals[name] = []int{}, 0
-	}
+	type day struct{ successes, failures int }
+	days := map[string]*day{}
 	if !strings.HasPrefix(r.params["id"], "hog-") {
-		for _, run := range r.export().runs { // in the order of their creation
-			day := run.Created.UTC().Format(time.DateOnly)
-			if len(dates) == 0 || dates[len(dates)-1] != day {
-				dates = append(dates, day)
-				for _, name := range names {
-					counts[name] = append(counts[name], 0)
-				}
+		for _, run := range r.export().runs {
+			isFailure := run.Status == "Failed" || run.Status == "FailedRetryable"
+			if run.Status != "Completed" && !isFailure {
+				continue
 			}
-			switch {
-			case run.Status == "Completed":
-				count("successes", 1)
-			case !run.live():
-				count("failures", 1)
+			name := run.updated.UTC().Format(time.DateOnly)
+			if days[name] == nil {
+				days[name] = &day{}
+			}
+			if isFailure {
+				days[name].failures++
+			} else {
+				days[name].successes++
 			}
 		}
 	}
-	metrics := object{"dates": dates, "totals": totals}
-	for name, list := range counts {
-		metrics[name] = list
+	dates, successes, failures, total := orEmpty(slices.Sorted(maps.Keys(days))), []int{}, []int{}, day{}
+	for _, name := range dates {
+		successes, failures = append(successes, days[name].successes), append(failures, days[name].failures)
+		total.successes, total.failures = total.successes+days[name].successes, total.failures+days[name].failures
 	}
-	return success(object{"metrics": metrics, "errors": nil})
+	return success(object{"errors": nil, "metrics": object{
+		"dates": dates, "successes": successes, "successes_on_retry": make([]int, len(dates)), "failures": failures,
+		"totals": object{"successes": total.successes, "successes_on_retry": 0, "failures": total.failures},
+	}})
+}
+
+// appMetrics are the rows of the HogQL table app_metrics: for each run that is over one with its end, and for a
+// completed one another with its rows. A run that the service itself ended has none.
+func (p *Project) appMetrics(zone *time.Location) (rows [][]any) {
+	ends := map[hogapi.RunStatus][2]string{
+		"Completed": {"success", "succeeded"}, "Failed": {"failure", "failed"}, "FailedBilling": {"failure", "failed_billing"}, "Cancelled": {"cancellation", "canceled"},
+	}
+	for _, e := range p.exports {
+		for _, r := range e.runs {
+			add := func(kind, name string, n int) {
+				rows = append(rows, []any{r.updated.In(zone), "batch_export", e.ID.String(), r.ID.String(), kind, name, float64(n)})
+			}
+			if end, ok := ends[r.Status]; ok {
+				add(end[0], end[1], 1)
+			}
+			if r.Status == "Completed" && r.completed != nil {
+				add("rows", "rows_exported", *r.completed)
+			}
+		}
+	}
+	return rows
 }
 
 func orEmpty[T any](list []T) []T {

@@ -52,7 +52,7 @@ func (s *Server) runQuery(r *request, body *queryBody) object {
 	}) {
 		refuse(invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID))
 	}
-	rows, hasMore := q.result(&s.table, r.project.id, s.zone, min(cmp.Or(q.limit, hogDefaultRows), hogRows))
+	rows, hasMore := q.result(r.project, s.zone, min(cmp.Or(q.limit, hogDefaultRows), hogRows))
 	for _, row := range rows {
 		for i := range row {
 			row[i] = shownHog(row[i])

@@ -65,7 +65,7 @@ func TestRunsWriteLogs(t *testing.T) {
 
 func TestAppMetricsOfAnExport(t *testing.T) {
 	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
-	for i, status := range []string{"Failed", "Completed", "Completed"} {
+	for i, status := range []string{"Failed", "Completed", "Completed", "Cancelled", "FailedBilling"} {
 		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Created: now.Add(-time.Duration(i) * day)})
 	}
 	got := w.get("/app_metrics/%s/", export)
@@ -74,6 +74,25 @@ func TestAppMetricsOfAnExport(t *testing.T) {
 	assert.Equal(t, []any{1.0, 1.0, 0.0}, metrics["successes"])
 	assert.Equal(t, []any{0.0, 0.0, 1.0}, metrics["failures"])
 	assert.Nil(t, got["errors"])
+}
+
+// The rows of runs are in the table app_metrics of HogQL, by the id of the run.
+func TestAppMetricsInQueries(t *testing.T) {
+	w, export := withExport(t)
+	run := w.project().AddRun(export, hogapitest.Run{Records: 412, Created: now.Add(-day)})
+	for _, status := range []string{"Failed", "FailedBilling", "Cancelled", "Terminated"} {
+		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Records: 7, Created: now.Add(-2 * day)})
+	}
+	w.project().AddRun(export, hogapitest.Run{Status: "Running", Created: now})
+	values := map[string]any{"export": export.String()}
+	const where = " FROM app_metrics WHERE app_source = 'batch_export' AND app_source_id = {export}"
+	assert.JSONEq(t, `[["canceled",1],["failed",1],["failed_billing",1],["rows_exported",412],["succeeded",1]]`,
+		w.rows("SELECT metric_name, sum(count) AS n"+where+" GROUP BY metric_name ORDER BY metric_name", values))
+	assert.JSONEq(t, `[["`+run.String()+`","2026-03-03T12:01:00Z",412]]`,
+		w.rows("SELECT instance_id, timestamp, count"+where+" AND metric_kind = 'rows'", values))
+	assert.JSONEq(t, `[[0]]`, w.rows("SELECT count() AS n"+where, map[string]any{"export": "another"}))
+	status, _ := w.call("POST", "/query/", hogQL("SELECT properties.x FROM app_metrics", nil))
+	assert.Equal(t, 400, status, "events have properties")
 }
 
 func TestDashboards(t *testing.T) {

@@ -29,6 +29,7 @@ type run struct {
 
 	outcome Outcome
 	step    int
+	events  []uuid.UUID // that it writes when it completes
 }
 
 func isLive(status hogapi.RunStatus) bool { return status == "Starting" || status == "Running" }
@@ -57,6 +58,10 @@ func (e *export) begin(x Run, outcome Outcome) *run {
 	r.outcome = outcome.or(Outcome{Status: "Completed", Polls: e.project.server.polls, Records: e.records(x.Start, x.End)})
 	if rows := e.project.exportRows; rows != nil && r.outcome.Status == "Completed" {
 		r.outcome.Records = rows(ExportedRun{e.shown(), x.Start, x.End, x.BackfillID != uuid.Nil, x.backfill})
+	}
+	if e.exportsEvents() {
+		r.events = e.choose(x)
+		r.outcome.Records = len(r.events)
 	}
 	e.add(r)
 	return r
@@ -107,6 +112,7 @@ func (r *run) end(now time.Time) {
 	r.total = new(r.outcome.Records)
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", *r.total)
 	if r.Status == "Completed" {
+		r.export.write(r)
 		r.completed, r.failed, r.bytes = new(*r.total-r.outcome.FailedRecords), new(r.outcome.FailedRecords), new(int64(*r.total)*512)
 	} else {
 		r.Error = r.outcome.Error

@@ -51,14 +51,22 @@ func (e *export) intervalOf(t time.Time) time.Time {
 	return firstAt(start, e.zone())
 }
 
-// delay returns the time from the end of an interval until its run begins.
+// delay returns the time from the end of an interval until its run begins: at least a minute, or half of it for 5 minutes.
 func (e *export) delay(end time.Time) time.Duration {
 	most := map[hogapi.Interval]time.Duration{
 		"day": 20 * time.Minute, "week": 30 * time.Minute, "every 5 minutes": time.Minute, "every 15 minutes": 3 * time.Minute,
-	}[e.Interval]
-	h := fnv.New32a()
+	}
+	if e.project.server.era < E4 {
+		most["day"], most["week"] = time.Hour, 24*time.Hour
+	}
+	least := time.Minute
+	if e.Interval == "every 5 minutes" {
+		least /= 2
+	}
+	h := fnv.New64a()
 	_, _ = h.Write(append(e.ID[:], end.Format(time.RFC3339)...))
-	return 30*time.Second + time.Duration(h.Sum32())%or(most, 15*time.Minute)
+	jitter := h.Sum64() % uint64(or(most[e.Interval], 15*time.Minute))
+	return max(least, time.Duration(jitter))
 }
 
 // catchUp begins the runs that are due.
@@ -83,9 +91,12 @@ func (e *export) catchUp(now time.Time) {
 	}
 }
 
-// pauseWindow is how many of the newest runs the service looks at after a failure.
-func (e *export) pauseWindow() int {
-	return map[hogapi.Interval]int{"day": 7, "week": 4, "every 5 minutes": 12, "every 15 minutes": 4, "hour": 24}[e.Interval]
+// pauseWindow is how many of the newest runs the service looks at after a failure, and how many failed ones pause an export.
+func (e *export) pauseWindow() (runs, most int) {
+	if e.project.server.era < E3 {
+		return 50, 10
+	}
+	return map[hogapi.Interval]int{"day": 7, "week": 4, "every 5 minutes": 12, "every 15 minutes": 4, "hour": 24}[e.Interval], 3
 }
 
 // failed pauses an export whose schedule runs, if too many of its newest runs have failed.
@@ -95,13 +106,13 @@ func (e *export) failed(now time.Time) {
 	}
 	newest := slices.Clone(e.runs)
 	slices.SortStableFunc(newest, func(a, b *run) int { return b.updated.Compare(a.updated) })
+	window, most := e.pauseWindow()
 	n := 0
-	for _, r := range newest[:min(len(newest), e.pauseWindow())] {
+	for _, r := range newest[:min(len(newest), window)] {
 		if r.Status == "Failed" {
 			n++
 		}
 	}
-	const most = 3
 	if n < most {
 		return
 	}

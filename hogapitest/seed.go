@@ -31,6 +31,7 @@ type Project struct {
 	lastIntegration int
 	failing         map[string]string // steps of tests of destinations, with their messages
 	exportRows      func(ExportedRun) int
+	exportsEvents   bool
 }
 
 // ID returns the project's id.

@@ -33,6 +33,14 @@ type tableRow struct {
 	properties json.RawMessage // nil in a compact ledger
 }
 
+// eventKey is the same for copies of an event on one day.
+type eventKey struct {
+	id        uuid.UUID
+	name, who int32
+}
+
+func (r *tableRow) eventKey() eventKey { return eventKey{r.id, r.name, r.who} }
+
 // cellKey is where a row is found: no query looks into cells that it cannot want.
 type cellKey struct{ project, day int32 }
 
@@ -77,13 +85,9 @@ func (t *eventTable) release(n int) {
 
 // merge leaves the last copy of each event: same uuid, distinct id, name and UTC day.
 func (t *eventTable) merge() {
-	type identity struct {
-		id        uuid.UUID
-		name, who int32
-	}
 	for key, rows := range t.cells {
-		last := map[identity]int32{}
-		of := func(i int32) identity { return identity{t.rows[i].id, t.rows[i].name, t.rows[i].who} }
+		last := map[eventKey]int32{}
+		of := func(i int32) eventKey { return t.rows[i].eventKey() }
 		for _, i := range rows {
 			last[of(i)] = i
 		}

@@ -57,17 +57,17 @@ type PlanRow struct {
 // PlanTable returns the steps of a repair as text. The last line counts them by their states.
 func PlanTable(title string, rows []PlanRow, notes []string) string {
 	var b errtext.Text
-	count := map[string]int{} // by state
+	states := make([]string, len(rows))
 	b.AddLine("%s", title)
 	b.AddLine("%-16s  %-16s  %9s  %-13s  %-12s  %12s  %-15s  %s", "from", "to", "intervals", "action", "rows", "estimate", "state", "note")
-	for _, r := range rows {
+	for i, r := range rows {
 		estimate := ""
 		if r.Estimate != nil {
 			estimate = strconv.FormatInt(*r.Estimate, 10)
 		}
 		b.AddLine("%s  %s  %9d  %-13s  %-12s  %12s  %-15s  %s",
 			r.Start.Format(Clock), r.End.Format(Clock), r.Intervals, InWords(r.Action), InWords(r.Rows), estimate, InWords(r.State), r.Note)
-		count[r.State]++
+		states[i] = r.State
 	}
 	for _, r := range rows {
 		b.AddIf(r.Request != nil, "instead of the download from %s: create this paused export, and backfill it by timestamp: %s\n",
@@ -79,9 +79,22 @@ func PlanTable(title string, rows []PlanRow, notes []string) string {
 	if len(rows) == 0 {
 		return b.String() + "nothing to repair"
 	}
-	b.Add("%s: %d planned, %d done or covered, %d failed, %d left to you", Counted(len(rows), "step"),
-		count["planned"]+count["begun"], count["done"]+count["covered_already"], count["failed"], count["left_to_you"])
+	b.Add("%s", PlanSummary(states))
 	return b.String()
+}
+
+// PlanSummary counts the steps of a repair by their states. Begun steps are named if there are some.
+func PlanSummary[T ~string](states []T) string {
+	count := map[T]int{}
+	for _, state := range states {
+		count[state]++
+	}
+	begun := ""
+	if n := count["begun"]; n > 0 {
+		begun = fmt.Sprintf(", %d begun", n)
+	}
+	return fmt.Sprintf("%s: %d planned%s, %d done or covered, %d failed, %d left to you", Counted(len(states), "step"),
+		count["planned"], begun, count["done"]+count["covered_already"], count["failed"], count["left_to_you"])
 }
 
 // Sum adds two numbers that may be unknown.

@@ -151,6 +151,43 @@ func TestAgesAndAddresses(t *testing.T) {
 	}
 }
 
+// The broken story has every way in which an export ends up incomplete, and every way of a repair.
+func TestTheBrokenStory(t *testing.T) {
+	url, end := start(t, "-story", "broken")
+	defer end()
+	client, err := hogapi.NewClient(hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey))
+	require.NoError(t, err)
+	states, actions := map[string]map[hogapi.IntervalState]bool{}, map[string]map[string]bool{}
+	for export, err := range client.BatchExports.All(t.Context(), nil) {
+		require.NoError(t, err)
+		coverage, err := client.BatchExports.Coverage(t.Context(), export.ID, nil)
+		require.NoError(t, err)
+		plan, err := client.BatchExports.PlanRepair(t.Context(), coverage, nil)
+		require.NoError(t, err)
+		states[export.Name], actions[export.Name] = map[hogapi.IntervalState]bool{}, map[string]bool{}
+		for _, gap := range coverage.Gaps() {
+			for _, state := range gap.States {
+				states[export.Name][state] = true
+			}
+		}
+		for _, step := range plan.Steps {
+			actions[export.Name][string(step.Action)+" "+string(step.Rows)] = true
+		}
+	}
+	hourly := map[hogapi.IntervalState]bool{
+		hogapi.IntervalStuck: true, hogapi.IntervalCancelled: true, hogapi.IntervalFailed: true, hogapi.IntervalFailedBilling: true, hogapi.IntervalNeverScheduled: true,
+	}
+	assert.Equal(t, hourly, states["events to the lake"])
+	assert.Equal(t, hourly, states["events to the warehouse"])
+	assert.Equal(t, map[hogapi.IntervalState]bool{hogapi.IntervalFailed: true, hogapi.IntervalPaused: true}, states["persons by day"])
+	assert.Equal(t, map[string]bool{
+		"second_export by_timestamp": true, "file_download as_scheduled": true, "cancel_run ": true, "backfill as_scheduled": true,
+	}, actions["events to the lake"])
+	assert.Equal(t, map[string]bool{
+		"backfill by_timestamp": true, "file_download as_scheduled": true, "cancel_run ": true, "backfill as_scheduled": true,
+	}, actions["events to the warehouse"])
+}
+
 func TestEventsByName(t *testing.T) {
 	counts := map[hogapitest.EventDay]int{{Event: "b", Day: "2024-05-02"}: 1, {Event: "b", Day: "2024-05-01"}: 2}
 	assert.Equal(t, []*eventRow{{"b", "2024-05-01", "2024-05-02", 3}}, eventRows(counts))

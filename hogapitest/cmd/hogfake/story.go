@@ -1,6 +1,7 @@
 package main
 
 import (
+	"strconv"
 	"time"
 
 	"github.com/hogapi/hogapi/hogapitest"
@@ -8,10 +9,12 @@ import (
 
 // breakExports adds four exports with a history of ten days: an hourly one into a table and into a bucket, whose
 // schedules had outages, failures and a stuck run, a daily one that the service has paused after three failures, and
-// one whose interval was edited.
+// one whose interval was edited. Runs that begin later export the events of the project.
 func breakExports(project *hogapitest.Project) {
 	now := time.Now().UTC()
 	begin := now.AddDate(0, 0, -10)
+	project.ExportEvents()
+	arrive(project, begin, now)
 	back := func(end time.Time) int { return int(now.Sub(end).Hours()) }
 	hourly := func(_, end time.Time) (hogapitest.Outcome, bool) {
 		switch hours := back(end); {
@@ -19,7 +22,7 @@ func breakExports(project *hogapitest.Project) {
 			return hogapitest.Outcome{Polls: 1 << 30}, true
 		case hours == 30:
 			return hogapitest.Outcome{Status: "Cancelled"}, true
-		case hours == 50 || hours == 150:
+		case hours == 50 || hours == hoursWithoutTimestamp:
 			return hogapitest.Outcome{Status: "Failed", Error: "SlowDown: reduce your request rate"}, true
 		case hours >= 70 && hours < 76:
 			return hogapitest.Outcome{Status: "FailedBilling", Error: "the limit of the plan is reached"}, true
@@ -50,6 +53,25 @@ func breakExports(project *hogapitest.Project) {
 		return hogapitest.Outcome{}, true
 	})
 	edited(project, begin, now)
+}
+
+// hoursWithoutTimestamp is how many hours ago an hour ended in which events arrived, but none has its timestamp.
+const hoursWithoutTimestamp = 150
+
+// arrive adds 30 events an hour. Some arrive hours after their timestamp.
+func arrive(project *hogapitest.Project, begin, now time.Time) {
+	for n, at := 0, begin; at.Before(now); n, at = n+1, at.Add(2*time.Minute) {
+		happened := at
+		if n%9 == 0 {
+			happened = at.Add(-time.Duration(1+n%40) * time.Hour)
+		}
+		if end := happened.Truncate(time.Hour).Add(time.Hour); int(now.Sub(end).Hours()) == hoursWithoutTimestamp {
+			continue
+		}
+		project.AddEvent(hogapitest.StoredEvent{
+			Event: []string{"$pageview", "signed up", "paid"}[n%3], DistinctID: "visitor " + strconv.Itoa(n%50), Time: happened, CreatedAt: at,
+		})
+	}
 }
 
 // edited adds an export that was hourly for five days and is daily since.

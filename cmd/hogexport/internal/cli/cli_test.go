@@ -18,6 +18,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -121,6 +122,33 @@ func TestList(t *testing.T) {
 	assert.Equal(t, 1, found[0].Failures)
 }
 
+// The list of exports has fewer runs than the service counts for a pause: the cache of gaps has the others.
+func TestListCountsFailuresWithTheCache(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) {
+		if hoursAgo == 12 || hoursAgo == 20 || hoursAgo == 40 {
+			return hogapitest.Outcome{Status: "Failed"}, true
+		}
+		return hogapitest.Outcome{}, true
+	})
+	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "the list has 10")
+	r := p.run(t, "list", "--gaps")
+	says(t, r.stdout, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
+	before := len(p.server.Calls())
+	r = p.run(t, "list")
+	assert.Len(t, p.server.Calls(), before+1, "the list itself")
+	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active .* min +1 *$`, r.stdout)
+
+	project := p.server.Project(hogapitest.DefaultProject)
+	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
+	project.AddRun(id, hogapitest.Run{Status: "Running", Created: time.Now().Add(-14 * time.Hour)})
+	assert.Equal(t, 6, p.run(t, "gaps", "warehouse", "--cache", t.TempDir()).code)
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
+	says(t, p.run(t, "list").stdout, "≤ 1", "the list has 10")
+}
+
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
@@ -211,6 +239,11 @@ func TestRepair(t *testing.T) {
 	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--plan", other).code)
 	assert.Equal(t, 2, p.slow(t, "repair", "--apply", other).code)
 	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--apply", file).code)
+	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other) // a file
+	assert.Equal(t, 4, r.code)
+	says(t, r.stderr, "the plan cannot be written")
+	assert.NotContains(t, r.stderr, "--apply", "there is no plan to continue with")
+	assert.Empty(t, p.server.Calls("backfills.create"))
 
 	r = p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "4000")
 	assert.Equal(t, 0, r.code, r.stderr)
@@ -223,6 +256,39 @@ func TestRepair(t *testing.T) {
 	says(t, r.stdout, "nothing to repair")
 	assert.Equal(t, 0, p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "1").code, "it is done")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
+}
+
+// What a plan says about rows that come twice, about its deadline, and about a second prefix.
+func TestTextsOfAPlan(t *testing.T) {
+	t.Parallel()
+	planned := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	text := func(schedule string, steps ...hogapi.RepairStep) string {
+		var out strings.Builder
+		for i := range steps {
+			steps[i].State, steps[i].Intervals = hogapi.RepairPlanned, 1
+		}
+		printPlan(&out, &hogapi.RepairPlan{Name: "x", Schedule: schedule, PlannedAt: planned, AgeLine: 5 * 24 * time.Hour, Steps: steps})
+		return strings.Join(strings.Fields(out.String()), " ")
+	}
+	rows := int64(1234)
+	young := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-4 * time.Hour), End: planned.Add(-3 * time.Hour), Rows: hogapi.RowsAsScheduled}
+	second := hogapi.RepairStep{
+		Action: hogapi.RepairSecondExport, Start: planned.AddDate(0, 0, -8), End: planned.AddDate(0, 0, -7), Rows: hogapi.RowsByTimestamp, Estimate: &rows,
+		Prefix: "p/repair/", Note: "writes to p/repair/, by timestamp",
+	}
+	got := text("hour of events to AwsS3, UTC 0 0", second, young)
+	says(t, got, "Rows that come twice: up to 1,234, if both the old and the new prefix are read", "a backfill replaces the objects of its intervals")
+	assert.Equal(t, 1, strings.Count(got, "p/repair/"))
+	says(t, got, "Begin before 2026-12-01 09:00 UTC")
+	second.Estimate = nil
+	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
+	second.Result = "done"
+	says(t, text("hour of events to AwsS3, UTC 0 0", second), "done; its prefix: p/repair/")
+	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
+
+	day := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: hogapi.RowsAsScheduled}
+	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: 5 days after the first interval of a gap")
+	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
 }
 
 // A repair that was interrupted continues with its plan, and begins nothing twice.
@@ -313,16 +379,57 @@ func TestDownload(t *testing.T) {
 	before := len(p.server.Calls())
 	assert.Equal(t, 0, p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").code)
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
-	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"}} {
+	r = p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
+	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
+		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
 		r := p.slow(t, append([]string{"download"}, args...)...)
 		assert.Equal(t, 2, r.code, "%q: %s", args, r.stderr)
+		assert.NotContains(t, r.stderr, "rows", "nothing is counted before: %q", args)
 	}
+}
+
+// Before a download begins, its rows are counted, or said to be unknown. A download that continues is not counted again.
+func TestDownloadCountsBefore(t *testing.T) {
+	t.Parallel()
+	const limited = "phx_without_queries"
+	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey(limited, "batch_export:read", "batch_export:write"))
+	project, from := p.server.Project(hogapitest.DefaultProject), time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	for i := range 1500 {
+		at := from.Add(time.Duration(i) * time.Minute)
+		project.AddEvent(hogapitest.StoredEvent{Event: []string{"paid", "seen", "seen"}[i%3], DistinctID: "ada", Time: at})
+	}
+	with := func(args ...string) result {
+		return p.slow(t, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
+	}
+	says(t, with().stderr, "about 1,440 rows: so many events have a timestamp in this time")
+	says(t, with("--include", "paid").stderr, "about 480 rows")
+	says(t, with("--exclude", "paid").stderr, "about 960 rows")
+	assert.Equal(t, hogapi.Op("query.run"), p.server.Calls()[0].Op, "the count comes first")
+	says(t, with("--model", "persons").stderr, "how many rows come is not known before: only events can be counted")
+
+	folder := filepath.Join(t.TempDir(), "rows")
+	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20"}
+	p.server.Script(hogapitest.OpStorage, hogapitest.Slow(0), hogapitest.Status(404)) // of the second interval
+	assert.Equal(t, 4, p.slow(t, args...).code)
+	counts := len(p.server.Calls("query.run"))
+	r := p.slow(t, args...)
+	assert.Equal(t, 0, r.code, r.stderr)
+	assert.NotContains(t, r.stderr, "have a timestamp")
+	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
+
+	p.env["POSTHOG_PERSONAL_API_KEY"] = limited
+	r = with()
+	assert.Equal(t, 0, r.code, r.stderr)
+	says(t, r.stderr, "how many rows come is not known before:", "query:read")
 }
 
 // Each mistake has an exit code and an advice.
 func TestMistakes(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t)
+	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey("phx_for_dashboards", "dashboard:read"))
+	rows := []string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}
 	p.addExport("warehouse", good)
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
@@ -333,7 +440,12 @@ func TestMistakes(t *testing.T) {
 		code        int
 		says        string
 	}{
-		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", rows, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", []string{"list"}, 5, "needs the scope batch_export:read and access to this project give the key"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", rows, 5, "batch_export:write and access to this project give the key"},
+		{"POSTHOG_PROJECT_ID", "99999", rows, 5, "check --project-id"},
+		{"POSTHOG_HOST", "http://" + closed.Addr().String(), rows, 4, "whole files stay: when the cause is removed"},
 		{"POSTHOG_PERSONAL_API_KEY", "", []string{"list"}, 2, "the personal API key is missing"},
 		{"POSTHOG_PROJECT_ID", "", []string{"list"}, 2, "the project's id is missing"},
 		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, "check --project-id"},
@@ -359,6 +471,10 @@ func TestMistakes(t *testing.T) {
 		p.env[c.name] = was
 		assert.Equal(t, c.code, r.code, "%q: %s", c.args, r.stderr)
 		says(t, r.stderr, c.says)
+		assert.Equal(t, 1, strings.Count(r.stderr, "hogexport: "), "one text: %s", r.stderr)
+		for _, word := range []string{"hogapi:", "resume at", ".;"} {
+			assert.NotContains(t, r.stderr, word, "%q", c.args)
+		}
 		assert.Empty(t, r.stdout, "%q", c.args)
 	}
 }
@@ -413,7 +529,10 @@ func TestReconcile(t *testing.T) {
 	report := filepath.Join(t.TempDir(), "result")
 	r := p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	assert.Equal(t, 6, r.code, r.stderr)
-	says(t, r.stdout, "1 missing")
+	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
+	for _, word := range []string{"PlanRepair", "FileDownloads", "Mark"} {
+		assert.NotContains(t, r.stdout, word, "a word of the package")
+	}
 	missing, err := os.ReadFile(filepath.Join(report, "missing.uuids"))
 	require.NoError(t, err)
 	assert.Equal(t, uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")).String(), strings.TrimSpace(string(missing)))

@@ -3,16 +3,21 @@ package cli
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/reconcile"
 )
 
 type download struct {
@@ -24,6 +29,9 @@ type download struct {
 	every                       time.Duration
 }
 
+// models are the kinds of rows that a download can have.
+var models = []string{string(hogapi.ModelEvents), string(hogapi.ModelPersons), string(hogapi.ModelSessions)}
+
 func newDownloadCommand(a *app) *cobra.Command {
 	d := &download{app: a}
 	cmd := &cobra.Command{
@@ -31,7 +39,8 @@ func newDownloadCommand(a *app) *cobra.Command {
 		Long: `download gets the rows of a range of time into a folder, in files of at most 7
 days. Rows of events are chosen by their arrival, as the schedule of a batch
 export does: so it also gets rows of old intervals that a backfill leaves out.
-PostHog bills the rows like those of an export.
+PostHog bills the rows like those of an export. Before the first file it counts
+the events of the range by their timestamp, with the scope query:read.
 
 Killed and started again, it continues: whole files stay.`,
 		Example: "  hogexport download --from 2026-10-01 --to 2026-10-03 rows\n  hogexport download --of \"events to the lake\" --from 2026-10-01 --to 2026-10-03 rows",
@@ -79,7 +88,63 @@ func (d *download) run(ctx context.Context, folder string) error {
 	if err := d.like(ctx, client, o); err != nil {
 		return err
 	}
+	switch {
+	case !from.Before(to):
+		return shell.UsageError("--to is not after --from", "give the first time and the time after the last, such as --from 2026-10-01 --to 2026-10-03")
+	case !slices.Contains(models, string(o.Model)):
+		return shell.UsageError(fmt.Sprintf("there is no download of the model %q", o.Model), "give --model events, persons or sessions: a HogQL export chooses what it exports itself")
+	}
+	if err := d.announce(ctx, client, from, to, o); err != nil {
+		return err
+	}
 	return d.files(ctx, client, from, to, o)
+}
+
+// announce says how many rows come, before the first download of a range. The service can count events by their
+// timestamp only.
+func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) error {
+	if hasBegunAt(o.Folder, from) {
+		return nil
+	}
+	unknown := func(why string) error {
+		d.Note("how many rows come is not known before: " + why + ". PostHog bills them like those of an export")
+		return nil
+	}
+	if o.Model != hogapi.ModelEvents {
+		return unknown("only events can be counted")
+	}
+	const enough = time.Minute
+	counting, end := context.WithTimeout(ctx, enough)
+	defer end()
+	days, err := reconcile.PostHog(client, nil).Count(counting, reconcile.Selection{
+		Parts: []reconcile.Part{{From: from, To: to}}, Exports: []reconcile.Export{{Include: o.Include, Exclude: o.Exclude}},
+	})
+	_, isUnreachable := errors.AsType[*hogapi.TransportError](err)
+	switch {
+	case ctx.Err() != nil:
+		return context.Cause(ctx)
+	case errors.Is(err, hogapi.ErrForbidden):
+		return unknown("the key needs the scope query:read")
+	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrNotFound), isUnreachable && counting.Err() == nil:
+		return d.stopped(err) // as the download would be
+	case err != nil:
+		return unknown(term.Line(explain(err).Text))
+	}
+	var rows int64
+	for _, day := range days {
+		rows += day.Rows
+	}
+	d.Note("about " + page.Plural(rows, "row", "rows") + ": so many events have a timestamp in this time. " +
+		"The download has the events that arrived in it, and PostHog bills them like those of an export")
+	return nil
+}
+
+// hasBegunAt reports whether a folder has the state of a download from a time on: see hogapi's Range.
+func hasBegunAt(folder string, from time.Time) bool {
+	found, _ := os.ReadDir(folder) // none if it cannot be read
+	return slices.ContainsFunc(found, func(file os.DirEntry) bool {
+		return strings.HasPrefix(file.Name(), from.UTC().Format("2006-01-02T150405Z-")) && strings.HasSuffix(file.Name(), ".range")
+	})
 }
 
 // like takes model and events from an export.
@@ -150,6 +215,9 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 }
 
 func (d *download) stopped(err error) error {
+	if unfit, ok := errors.AsType[*hogapi.InputError](err); ok && unfit.Field == "RangeOptions" {
+		return shell.UsageError("the folder was begun with other options", "give those, or another FOLDER")
+	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"

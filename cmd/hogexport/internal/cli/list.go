@@ -31,7 +31,8 @@ func newListCommand(a *app) *cobra.Command {
 		Use: "list", Short: "Show all exports of the project on one screen", Args: cobra.NoArgs,
 		Long: `list shows all batch exports of the project: where they go, how often, whether
 they run, up to when they have exported, and how many failures are left until
-the service pauses them. It costs one call for 100 exports.
+the service pauses them. It costs one call for 100 exports. For the failures it
+also takes the runs that an earlier gaps or --gaps has read.
 
 --gaps adds the intervals that are not exported. The first time it reads the
 runs of the last 30 days of each export; later it reads only new runs.`,
@@ -63,9 +64,12 @@ func (l *list) run(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	found := make([]status, len(exports))
+	found, store := make([]status, len(exports)), l.cacheOf(l.cache)
 	for i := range exports {
 		found[i] = statusOf(&exports[i], exports[i].LatestRuns, now)
+		if !l.gaps {
+			found[i].countWith(store.load(&exports[i]), exports[i].LatestRuns)
+		}
 	}
 	if l.gaps {
 		if err := l.count(ctx, client, exports, found, from); err != nil {
@@ -90,6 +94,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 		if err != nil {
 			return err
 		}
+		found[i].countWith(c, exports[i].LatestRuns)
 		gaps, intervals := 0, 0
 		for _, gap := range c.Gaps() {
 			gaps, intervals = gaps+1, intervals+gap.Intervals
@@ -135,7 +140,7 @@ func (l *list) table(found []status, now time.Time) {
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 	}
 	if isBound {
-		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10. Older stuck runs show with --gaps"))
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10. Older failed and stuck runs show with --gaps"))
 	}
 }
 

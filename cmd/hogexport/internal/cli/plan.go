@@ -15,6 +15,7 @@ import (
 
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
+	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "",
 	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
 ).Replace
@@ -40,7 +41,7 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
 	if until := deadline(plan); until.After(plan.PlannedAt) {
-		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the start of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
+		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the first interval of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
 			until.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
@@ -69,7 +70,7 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 			text = s.Note
 		}
 		switch {
-		case s.Prefix != "" && s.Action == hogapi.RepairSecondExport:
+		case s.Action == hogapi.RepairSecondExport && !strings.Contains(text, s.Prefix):
 			text += "; its prefix: " + s.Prefix
 		case s.Request != nil:
 			text += "; this repair writes nothing for it. A second export with credentials of your own could, by timestamp: --json has the request"
@@ -87,11 +88,18 @@ var actions = map[hogapi.RepairAction]string{
 
 // twice says which rows come twice.
 func twice(plan *hogapi.RepairPlan) string {
-	var scheduled, other int
-	var rows int64
+	var scheduled, other, second int
+	var rows, ofSecond int64
+	isKnown := true // ofSecond
 	var partly []string
 	for _, s := range plan.Steps {
 		switch {
+		case s.Action == hogapi.RepairSecondExport && s.State != hogapi.RepairLeft:
+			second++
+			if isKnown = isKnown && s.Estimate != nil; isKnown {
+				ofSecond += *s.Estimate
+			}
+			continue
 		case s.Action != hogapi.RepairBackfill || s.State == hogapi.RepairLeft:
 			continue
 		case s.Rows == hogapi.RowsAsScheduled:
@@ -106,8 +114,15 @@ func twice(plan *hogapi.RepairPlan) string {
 			partly = append(partly, s.Start.Format(clock))
 		}
 	}
-	if isObjectStore(plan) && scheduled+other > 0 {
-		return "Rows that come twice: none; a backfill replaces the objects of its intervals, if there are any."
+	if isObjectStore(plan) && scheduled+other+second > 0 {
+		again := "none"
+		switch {
+		case second > 0 && isKnown:
+			again = "up to " + progress.Number(ofSecond) + ", if both the old and the new prefix are read"
+		case second > 0:
+			again = "nobody knows how many, if both the old and the new prefix are read"
+		}
+		return "Rows that come twice: " + again + "; a backfill replaces the objects of its intervals, if there are any."
 	}
 	text := "Rows that come twice: "
 	switch {
@@ -150,20 +165,23 @@ func deadline(plan *hogapi.RepairPlan) (first time.Time) {
 	if !strings.Contains(plan.Schedule, " of events to ") {
 		return first // other rows have no age line
 	}
+	interval, _, _ := strings.Cut(plan.Schedule, " of ")
+	step, _ := coverage.Step(interval)
 	for _, s := range plan.Steps {
 		isYoung := s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsAsScheduled && s.State == hogapi.RepairPlanned
-		if at := s.Start.Add(plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
+		const day = 24 * time.Hour
+		if at := s.Start.Add(min(step, day, s.End.Sub(s.Start)) + plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
 			first = at
 		}
 	}
 	return first
 }
 
+// summary counts the steps by their states.
 func summary(plan *hogapi.RepairPlan) string {
-	count := map[hogapi.RepairState]int{}
-	for _, s := range plan.Steps {
-		count[s.State]++
+	states := make([]hogapi.RepairState, len(plan.Steps))
+	for i := range plan.Steps {
+		states[i] = plan.Steps[i].State
 	}
-	return fmt.Sprintf("%s: %d planned, %d done or covered, %d failed, %d left to you", plural(len(plan.Steps), "step"),
-		count[hogapi.RepairPlanned]+count[hogapi.RepairBegun], count[hogapi.RepairDone]+count[hogapi.RepairCovered], count[hogapi.RepairFailed], count[hogapi.RepairLeft])
+	return coverage.PlanSummary(states)
 }

@@ -148,7 +148,7 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 	} else {
 		fmt.Fprintln(r.Out, report)
 		if report.Verdict != reconcile.Complete {
-			fmt.Fprintln(r.Out, repair)
+			fmt.Fprintln(r.Out, inFlags(repair.String()))
 		}
 	}
 	if r.report != "" {

@@ -350,7 +350,9 @@ func (r *repair) failed(err error, report *hogapi.RepairReport) error {
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code = shell.CodeStopped
-		f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(r.savedPlan)}}
+		if _, err := os.Stat(r.savedPlan); err == nil {
+			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(r.savedPlan)}}
+		}
 	}
 	return &f
 }

@@ -80,7 +80,7 @@ func newRoot(a *app) *cobra.Command {
 	f.StringVar(&a.keyFile, "personal-key-file", "", "a `FILE` with the personal API key (phx_…); better in the environment: POSTHOG_PERSONAL_API_KEY")
 	root.AddCommand(newListCommand(a), newGapsCommand(a), newRepairCommand(a), newWatchCommand(a), newDownloadCommand(a), newPullCommand(a), newCreateCommand(a),
 		newReconcileCommand(a))
-	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": {"events", "persons", "sessions"}, "format": {"parquet", "jsonl"}})
+	shell.Complete(root, map[string][]string{"host": {"us", "eu"}, "model": models, "format": {"parquet", "jsonl"}})
 	return root
 }
 
@@ -152,7 +152,8 @@ func explain(err error) *shell.Fault {
 	if f := shell.UnknownCommand("hogexport", err); f != nil {
 		return f
 	}
-	text := err.Error()
+	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hogapi: "), "; resume at ") // the same command reads all pages again
+	text = inFlags(strings.ReplaceAll(text, ".; ", "; "))
 	fault := func(code shell.Code, todo string) *shell.Fault {
 		return &shell.Fault{Code: code, Text: text, Todo: todo, Err: err}
 	}
@@ -165,6 +166,7 @@ func explain(err error) *shell.Fault {
 	case errors.Is(err, hogapi.ErrOutcomeUnknown):
 		return fault(shell.CodeStopped, "the service may have carried it out: run the same command again, which looks first")
 	case errors.Is(err, hogapi.ErrUnauthorized):
+		text = "the service does not accept the personal API key (401)"
 		return fault(shell.CodeProject, "check POSTHOG_PERSONAL_API_KEY (phx_…), and that --host is the project's region")
 	case errors.Is(err, hogapi.ErrForbidden):
 		return fault(shell.CodeProject, "give the key the scope that is named, or ask an admin of the project for one")

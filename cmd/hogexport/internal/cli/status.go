@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"maps"
 	"slices"
 	"time"
 
@@ -85,6 +86,37 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		s.State = stateFailing
 	}
 	return s
+}
+
+// countWith counts the failures again with the runs that an earlier command has read, if the list of exports has too
+// few. Without a run between the two unread, the number is exact, except for failed backfills of times before the
+// coverage, and for runs under way that may have failed since.
+func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run) {
+	if !s.IsAtLeast || known == nil {
+		return
+	}
+	first := slices.MinFunc(list, func(a, b hogapi.Run) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
+	if known.CheckedAt.Before(first) {
+		return
+	}
+	older, mayFail := map[uuid.UUID]hogapi.CoverageRun{}, false
+	for _, x := range known.Intervals {
+		for _, run := range x.Runs {
+			if run.CreatedAt.Before(first) {
+				older[run.ID] = run
+				mayFail = mayFail || !run.Status.IsTerminal()
+			}
+		}
+	}
+	newest := slices.SortedFunc(maps.Values(older), func(a, b hogapi.CoverageRun) int { return b.CreatedAt.Compare(a.CreatedAt) })
+	rest := coverage.PauseWindow(s.Interval) - len(list)
+	for _, run := range newest[:min(rest, len(newest))] {
+		if run.Status == hogapi.RunStatusFailed {
+			s.Failures++
+		}
+	}
+	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
+	s.IsAtLeast = mayFail || len(newest) < rest
 }
 
 // newestUpdates returns the runs that count towards a pause of the export.

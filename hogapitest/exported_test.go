@@ -1,0 +1,153 @@
+package hogapitest_test
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// exporting is an hourly export whose schedule has exported two events of one hour, so many days ago: one arrived in time,
+// the other one arrived late, in that hour, from the day before.
+type exporting struct {
+	*wire
+
+	client     *hogapi.Client
+	export     uuid.UUID
+	hour       time.Time // its start
+	prompt     uuid.UUID // with a timestamp in the hour
+	late       uuid.UUID // arrived in the hour
+	ofNextHour uuid.UUID // with a timestamp in the hour, arrived in the next one
+}
+
+func newExporting(t *testing.T, days int, x hogapitest.Export, options ...hogapitest.Option) *exporting {
+	w := inProcess(t, append(options, hogapitest.WithPolls(1))...)
+	e := &exporting{wire: w, client: w.Client(t), hour: now.AddDate(0, 0, -days).Truncate(time.Hour)}
+	w.project().ExportEvents()
+	add := func(at, arrived time.Duration) uuid.UUID {
+		id := uuid.New()
+		w.project().AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: e.hour.Add(at), CreatedAt: e.hour.Add(arrived)})
+		return id
+	}
+	e.prompt, e.late, e.ofNextHour = add(time.Minute, 2*time.Minute), add(-24*time.Hour, time.Minute), add(time.Minute, 61*time.Minute)
+	x.Created = e.hour.Add(-time.Hour)
+	e.export = w.project().AddExport(x)
+	w.project().RunSchedule(e.export, nil)
+	return e
+}
+
+// retry runs the hour again.
+func (e *exporting) retry() {
+	e.t.Helper()
+	for _, run := range e.project().Runs(e.export) {
+		if run.Start.Equal(e.hour) {
+			ticket, err := e.client.Runs.Retry(e.t.Context(), e.export, run.ID, &hogapi.BackfillOptions{AcceptRowsByTimestamp: true})
+			require.NoError(e.t, err)
+			_, err = e.client.Backfills.Wait(e.t.Context(), ticket, &hogapi.WatchOptions{Interval: time.Millisecond})
+			require.NoError(e.t, err)
+			return
+		}
+	}
+	e.t.Fatal("no run of the hour")
+}
+
+var bucket = hogapitest.Export{DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}
+
+func TestTheScheduleExportsByArrival(t *testing.T) {
+	e := newExporting(t, 10, bucket)
+	objects := e.project().Exported(e.export)
+	require.Len(t, objects, 2, "hours without events have no object")
+	assert.Equal(t, "p/2026-02-22T12:00:00Z-2026-02-22T13:00:00Z", objects[0].Key)
+	assert.ElementsMatch(t, []uuid.UUID{e.prompt, e.late}, objects[0].Events)
+	assert.Equal(t, []uuid.UUID{e.ofNextHour}, objects[1].Events)
+	assert.Equal(t, 2, e.project().Runs(e.export)[1].Records)
+	assert.Equal(t, 0, e.project().Runs(e.export)[3].Records)
+}
+
+// How old a retry may be to choose by arrival depends on the era. An old one replaces the object by another one.
+func TestARetryExportsByItsAge(t *testing.T) {
+	for _, tt := range []struct {
+		era   hogapitest.Era
+		days  int
+		isOld bool
+	}{
+		{hogapitest.E4, 7, false}, {hogapitest.E4, 9, true}, {hogapitest.E3, 5, false}, {hogapitest.E3, 7, true}, {hogapitest.E2, 7, true}, {hogapitest.E1, 1, true},
+	} {
+		e := newExporting(t, tt.days, bucket, hogapitest.WithEra(tt.era))
+		before := e.project().Exported(e.export)
+		e.retry()
+		after := e.project().Exported(e.export)
+		require.Len(t, after, len(before), "the key has no run")
+		assert.Equal(t, before[0].Key, after[0].Key)
+		assert.NotEqual(t, before[0].RunID, after[0].RunID)
+		want := []uuid.UUID{e.prompt, e.late}
+		if tt.isOld {
+			want = []uuid.UUID{e.prompt, e.ofNextHour}
+		}
+		assert.ElementsMatch(t, want, after[0].Events, "%s, %d days", tt.era, tt.days)
+	}
+}
+
+func TestRowsOfATableAreAdded(t *testing.T) {
+	e := newExporting(t, 10, hogapitest.Export{DestinationType: "BigQuery", Integration: 2, Config: map[string]any{"exclude_events": []string{"seen"}}})
+	e.project().AddEvent(hogapitest.StoredEvent{Event: "seen", DistinctID: "ada", Time: e.hour.Add(time.Minute)})
+	e.project().AddEvent(hogapitest.StoredEvent{UUID: e.prompt, Event: "paid", DistinctID: "ada", Time: e.hour.Add(time.Minute)})
+	e.retry()
+	copies := map[uuid.UUID]int{}
+	for _, part := range e.project().Exported(e.export) {
+		assert.Empty(t, part.Key)
+		for _, id := range part.Events {
+			copies[id]++
+		}
+	}
+	assert.Equal(t, map[uuid.UUID]int{e.prompt: 2, e.late: 1, e.ofNextHour: 2}, copies, "a copy of an event comes once a run, and another name not at all")
+}
+
+// A file download takes events by their arrival at any age; of an old time, those with a timestamp in the week before.
+func TestFileDownloadsOfEvents(t *testing.T) {
+	for days, want := range map[int]int{2: 3, 10: 2} {
+		w := inProcess(t, hogapitest.WithPolls(1))
+		w.project().ExportEvents()
+		hour := now.AddDate(0, 0, -days)
+		for _, late := range []time.Duration{time.Minute, 3 * day, 30 * day} {
+			w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: hour.Add(-late), CreatedAt: hour})
+		}
+		w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: hour, CreatedAt: hour.Add(2 * time.Hour)})
+		id, err := w.Client(t).FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{
+			Model: hogapi.ModelEvents, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, DataIntervalStart: hour, DataIntervalEnd: hour.Add(time.Hour),
+		})
+		require.NoError(t, err)
+		assert.Equal(t, id, w.project().FileDownloads()[0].ID)
+		assert.Equal(t, want, w.project().FileDownloads()[0].Records, "%d days", days)
+	}
+}
+
+// A run writes when it completes. A backfill estimates by timestamp, and ends without a run where nothing has one.
+func TestBackfillsOfEvents(t *testing.T) {
+	e := newExporting(t, 2, bucket)
+	objects := e.project().Exported(e.export)
+	e.project().FailNextRuns(1, "no bucket")
+	body := `{"start_at":"` + e.hour.Format(time.RFC3339) + `","end_at":"` + e.hour.Add(2*time.Hour).Format(time.RFC3339) + `"}`
+	path := "/batch_exports/" + e.export.String() + "/backfills/"
+	id := e.want(201, "POST", path, body)["backfill_id"].(string)
+	assert.Equal(t, 2.0, e.get("%s%s/", path, id)["total_records_count"], "by timestamp")
+	for range 4 {
+		e.get("%s%s/", path, id)
+	}
+	got := e.get("%s%s/", path, id)
+	assert.Equal(t, "Completed", got["status"])
+	assert.Equal(t, 1.0, got["total_records_count"], "the hour that completed, by arrival")
+	after := e.project().Exported(e.export)
+	assert.Equal(t, objects[0], after[0], "a failed run writes nothing")
+	assert.NotEqual(t, objects[1].RunID, after[1].RunID)
+
+	body = `{"start_at":"` + e.hour.Add(time.Hour).Format(time.RFC3339) + `","end_at":"` + e.hour.Add(2*time.Hour).Format(time.RFC3339) + `"}`
+	id = e.want(201, "POST", path, body)["backfill_id"].(string)
+	assert.Equal(t, "Completed", e.get("%s%s/", path, id)["status"], "an event arrived then, but has another timestamp")
+	assert.Equal(t, after, e.project().Exported(e.export))
+}
