@@ -24,4 +24,7 @@
 // MiB of memory, if its pages have the usual size of about a megabyte. Files must be on a disk; unpack a file
 // that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how the
 // file is compressed inside.
+//
+// [Rows] reads the files of a batch export for a comparison of rows by the package reconcile, from a folder or a
+// bucket. [CountRows] reads the number of rows from a file's footer.
 package parquet
