@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/reconcile"
 )
@@ -41,7 +42,8 @@ func (r *reconciling) bucket(ctx context.Context, at string, exports []hogapi.Ba
 	return p, err
 }
 
-// named finds the files of a bucket that may not be listed.
+// named finds the files of a bucket that may not be listed. One that is not there may have another name than the runs
+// say: that is no proof that its rows are missing. One that is refused is found when it is read.
 func named(fsys fs.FS, prefix string, exports []hogapi.BatchExport, covered []*hogapi.Coverage) (*found, error) {
 	files, seen := &found{fsys: fsys}, map[string]bool{}
 	for i := range exports {
@@ -50,10 +52,14 @@ func named(fsys fs.FS, prefix string, exports []hogapi.BatchExport, covered []*h
 			return nil, err
 		}
 		for _, name := range names {
-			if !seen[name] {
-				files.add(name)
+			if seen[name] {
+				continue
 			}
 			seen[name] = true
+			if _, err := fs.Stat(fsys, name); errors.Is(err, fs.ErrNotExist) {
+				return nil, fmt.Errorf("%w: a run has written %s, which is not there under this name", reconcile.ErrCannotTell, term.Line(name))
+			}
+			files.add(name)
 		}
 	}
 	return files, nil

@@ -164,12 +164,16 @@ func newBucket(t *testing.T) *aBucket {
 }
 
 func (b *aBucket) put(t *testing.T, key string, content []byte) {
+	b.run(t, http.MethodPut, key, content)
+}
+
+func (b *aBucket) run(t *testing.T, method, key string, content []byte) {
 	t.Helper()
-	r := httptest.NewRequestWithContext(context.Background(), http.MethodPut, "/lake/"+key, bytes.NewReader(content))
+	r := httptest.NewRequestWithContext(context.Background(), method, "/lake/"+key, bytes.NewReader(content))
 	r.Header.Set("Content-Length", fmt.Sprint(len(content)))
 	w := httptest.NewRecorder()
 	b.fake.ServeHTTP(w, r)
-	require.Equal(t, http.StatusOK, w.Code, w.Body)
+	require.Less(t, w.Code, http.StatusMultipleChoices, w.Body)
 }
 
 // objectName is the name of the object of an hour, as an export gives it.
@@ -229,6 +233,11 @@ func TestReconcileBucket(t *testing.T) {
 	assert.Equal(t, 7, r.code, "a file that is refused is not one that lacks rows: %s%s", r.stdout, r.stderr)
 	says(t, r.stdout, objectName(hour), "access is denied", "CANNOT TELL")
 	assert.NotContains(t, r.stdout, "1 missing")
+	b.refuses = denied
+	b.run(t, http.MethodDelete, "events/"+objectName(hour), nil)
+	r = reconcile("s3://lake/events")
+	assert.Equal(t, 7, r.code, "%s%s", r.stdout, r.stderr)
+	says(t, r.stderr, "which is not there under this name", "allow s3:ListBucket")
 	r = reconcile("s3://lake/others")
 	assert.Equal(t, 7, r.code, r.stderr)
 	says(t, r.stderr, "not below the prefix", "allow s3:ListBucket")

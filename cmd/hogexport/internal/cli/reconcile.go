@@ -4,6 +4,7 @@ import (
 	"context"
 	"database/sql"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/url"
 	"path/filepath"
@@ -17,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -239,6 +241,9 @@ func cacheFault(err error) error {
 
 // explained returns an error of a comparison, with the advice to continue.
 func explained(err error) error {
+	if errors.Is(err, s3files.ErrReplaced) {
+		return &shell.Fault{Code: shell.CodeStopped, Text: "an object was replaced while the bucket was read", Todo: "run the same command again, which reads the new object", Err: err}
+	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Text = strings.Join(strings.Fields(term.Line(f.Text)), " ")
