@@ -78,7 +78,8 @@ func bucketFault(ctx context.Context, err error) error {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, reconcile.ErrCannotTell):
-		return fault(shell.CodeCannot, "the bucket may not be listed, and which files it has cannot be told: "+shell.Cause(err).Error(), "allow s3:ListBucket on the bucket")
+		why := strings.TrimPrefix(err.Error(), reconcile.ErrCannotTell.Error()+": ")
+		return fault(shell.CodeCannot, "the bucket may not be listed, and which files it has cannot be told: "+term.Line(why), "allow s3:ListBucket on the bucket")
 	case errors.Is(err, fs.ErrPermission):
 		return fault(shell.CodeProject, fmt.Sprintf("the bucket cannot be read: %v", cause), "check AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY, AWS_PROFILE and AWS_REGION")
 	case errors.Is(err, fs.ErrNotExist):
