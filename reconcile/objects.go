@@ -209,16 +209,13 @@ func (o *Objects) Notes() (notes []string) {
 		if n > most {
 			list += ", …"
 		}
-		notes = append(notes, fmt.Sprintf("objects: %s of an earlier run of their interval, whose rows are compared too: %s", counted(n, "is", "are"), mask.OneLine(list)))
+		text := "1 object is of an earlier run of its interval, and its rows are compared too"
+		if n > 1 {
+			text = number(int64(n)) + " objects are of an earlier run of their interval, and their rows are compared too"
+		}
+		notes = append(notes, "objects: "+text+": "+mask.OneLine(list))
 	}
 	return notes
-}
-
-func counted(n int, one, many string) string {
-	if n == 1 {
-		return "1 object " + one
-	}
-	return number(int64(n)) + " objects " + many
 }
 
 // boundsOf returns the interval of an object by its name.

@@ -21,7 +21,7 @@
 // A row with a text that is not UTF-8 is a reject. Every compression within a file can be read, except LZO.
 //
 // Only the columns of Options.Columns are read, a page of each at a time: a file of 1 GiB takes less than 256
-// MiB of memory, if its pages have the usual size of about a megabyte. Files must be on a disk; unpack a file
+// MiB of memory, if its pages have the usual size of about a megabyte. FileSource reads files on a disk; unpack a file
 // that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how the
 // file is compressed inside.
 //

@@ -137,15 +137,15 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		changed[i] ^= 0x55
 	}
 	for says, path := range map[string]string{
-		"no column uuid":             writeParquet(t, "bad.parquet", []noUUID{{"e", "p", "2026-11-20T10:00:00Z"}}, 9),
-		"no column timestamp":        writeParquet(t, "bad.parquet", []noTime{{"x", "e", "p"}}, 9),
+		"no column uuid":                    writeParquet(t, "bad.parquet", []noUUID{{"e", "p", "2026-11-20T10:00:00Z"}}, 9),
+		"no column timestamp":               writeParquet(t, "bad.parquet", []noTime{{"x", "e", "p"}}, 9),
 		"INT(64,true), which is not a time": writeParquet(t, "bad.parquet", []numberTime{{"x", "e", "p", 5}}, 9),
-		"a group or a list":          writeParquet(t, "bad.parquet", []list{{[]string{"x"}, "e", "p", "2026-11-20T10:00:00Z"}}, 9),
-		"none of the columns":        writeParquet(t, "bad.parquet", []struct{ Email string }{{"a@example.com"}}, 9),
-		"row 2: its timestamp is":    writeParquet(t, "bad.parquet", []row{{"x", "e", "p", "2026-11-20T10:00:00Z"}, {"x", "e", "p", "soon"}}, 9),
-		"does not end as a Parquet":  rename(t, good[:len(good)-9]),
-		"it has 9 bytes":             rename(t, good[:9]),
-		"row 1: ":                    rename(t, changed),
+		"a group or a list":                 writeParquet(t, "bad.parquet", []list{{[]string{"x"}, "e", "p", "2026-11-20T10:00:00Z"}}, 9),
+		"none of the columns":               writeParquet(t, "bad.parquet", []struct{ Email string }{{"a@example.com"}}, 9),
+		"row 2: its timestamp is":           writeParquet(t, "bad.parquet", []row{{"x", "e", "p", "2026-11-20T10:00:00Z"}, {"x", "e", "p", "soon"}}, 9),
+		"does not end as a Parquet":         rename(t, good[:len(good)-9]),
+		"it has 9 bytes":                    rename(t, good[:9]),
+		"row 1: ":                           rename(t, changed),
 	} {
 		_, err := rowsOf(t, path)
 		require.ErrorIs(t, err, reconcile.ErrCannotTell, says)

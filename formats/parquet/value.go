@@ -111,7 +111,9 @@ func appendDate(dst []byte, v parquetgo.Value) ([]byte, error) {
 	return append(time.Unix(int64(v.Int32())*day, 0).UTC().AppendFormat(append(dst, '"'), time.DateOnly), '"'), nil
 }
 
-func appendInt96(dst []byte, v parquetgo.Value) ([]byte, error) { return appendTime(dst, int96Time(v)), nil }
+func appendInt96(dst []byte, v parquetgo.Value) ([]byte, error) {
+	return appendTime(dst, int96Time(v)), nil
+}
 
 // int96Time reads a time as older programs write it: nanoseconds of a day, and the Julian day.
 func int96Time(v parquetgo.Value) time.Time {
