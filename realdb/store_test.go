@@ -11,11 +11,14 @@ import (
 	"os/exec"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	v4 "github.com/aws/aws-sdk-go-v2/aws/signer/v4"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 	"github.com/stretchr/testify/require"
 )
 
@@ -24,6 +27,7 @@ type store struct {
 	t         *testing.T
 	url, dir  string
 	overwrote []string // keys that were written twice
+	read      atomic.Int64
 }
 
 const accessKey, secretKey = "hogapi-test", "hogapi-test-secret"
@@ -39,7 +43,8 @@ func startStore(t *testing.T) *store {
 	address := free.Addr().String()
 	require.NoError(t, free.Close())
 	s := &store{t: t, url: "http://" + address, dir: t.TempDir()}
-	server := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", address, "--quiet", "posix", "--nometa", s.dir)
+	server := exec.Command(program, "--access", accessKey, "--secret", secretKey, "--port", address, "--iam-dir", t.TempDir(), "--quiet",
+		"posix", "--sidecar", t.TempDir(), s.dir)
 	server.Stderr = os.Stderr
 	require.NoError(t, server.Start())
 	t.Cleanup(func() {
@@ -72,6 +77,46 @@ func (s *store) send(method, path, body, secret string) error {
 		return fmt.Errorf("%s: %s", answer.Status, text)
 	}
 	return nil
+}
+
+// addReader adds a user who may read objects, and not list them.
+func (s *store) addReader() {
+	s.t.Helper()
+	admin := exec.Command(os.Getenv("VERSITYGW"), "admin", "--access", accessKey, "--secret", secretKey, "--endpoint-url", s.url,
+		"create-user", "--access", readerKey, "--secret", readerSecret, "--role", "user")
+	out, err := admin.CombinedOutput()
+	require.NoError(s.t, err, string(out))
+	_, err = s.client(accessKey, secretKey).PutBucketPolicy(s.t.Context(), &s3.PutBucketPolicyInput{Bucket: aws.String("bucket"), Policy: aws.String(`{
+		"Version": "2012-10-17", "Statement": [{"Effect": "Allow", "Principal": {"AWS": ["` + readerKey + `"]}, "Action": ["s3:GetObject"], "Resource": ["arn:aws:s3:::bucket/*"]}]
+	}`)})
+	require.NoError(s.t, err)
+}
+
+const readerKey, readerSecret = "hogapi-reader", "hogapi-reader-secret"
+
+// client returns a client of Amazon's SDK.
+func (s *store) client(key, secret string) *s3.Client {
+	return s3.New(s3.Options{
+		BaseEndpoint: &s.url, Region: "us-east-1", UsePathStyle: true, Credentials: credentials.NewStaticCredentialsProvider(key, secret, ""),
+		HTTPClient: &http.Client{Transport: s},
+	})
+}
+
+// RoundTrip counts the bytes of bodies.
+func (s *store) RoundTrip(r *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err == nil && answer.ContentLength > 0 && r.Method == http.MethodGet {
+		s.read.Add(answer.ContentLength)
+	}
+	return answer, err
+}
+
+// putFile writes an object with the content of a file.
+func (s *store) putFile(key, path string) {
+	s.t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(s.t, err)
+	require.NoError(s.t, s.send(http.MethodPut, "/bucket/"+key, string(content), secretKey))
 }
 
 // put writes an object with rows.

@@ -3,13 +3,17 @@ package reconcile_test
 import (
 	"context"
 	"fmt"
+	"io/fs"
 	"os"
+	"testing/fstest"
 	"time"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/opt"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -153,4 +157,37 @@ func ExampleFiles() {
 	}
 	fmt.Println(side.Name(), "have", days[0].Rows, "row on", days[0].Day.Format(time.DateOnly))
 	// Output: files events.jsonl have 1 row on 2026-11-01
+}
+
+func ExampleCheckObjects() {
+	// client.BatchExports.Coverage returns the runs, and the file system of the module formats/s3files the bucket.
+	records := int64(3)
+	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour), CreatedAt: at.Add(61 * time.Minute), Records: &records}
+	coverage := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: run.Start, End: run.End, Runs: []hogapi.CoverageRun{run}}}}
+	name := "2026-11-25T10:00:00+00:00-2026-11-25T11:00:00+00:00.parquet"
+	bucket := fstest.MapFS{name: {Data: []byte("PAR1 …"), ModTime: at.Add(62 * time.Minute)}}
+	countRows := func(fs.FS, string) (int64, error) { return 2, nil } // parquet.CountRows of the module formats/parquet
+
+	objects := reconcile.CheckObjects(bucket, []string{name}, countRows, coverage)
+	for _, note := range objects.Notes() {
+		fmt.Println(note)
+	}
+	// Output:
+	// objects: the rows of 0 of 1 intervals agree with the runs, by footers alone
+	// objects: 2026-11-25 10:00 to 2026-11-25 11:00: 2 rows in the objects, and the run says 3
+}
+
+func ExampleNamedObjects() {
+	at := time.Date(2026, 11, 25, 10, 0, 0, 0, time.UTC)
+	run := hogapi.CoverageRun{Status: hogapi.RunStatusCompleted, Start: at, End: at.Add(time.Hour)}
+	coverage := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: run.Start, End: run.End, Runs: []hogapi.CoverageRun{run}}}}
+	export := &hogapi.BatchExport{Destination: hogapi.Destination{Config: &destination.S3{Prefix: opt.Set("events/{year}"), Compression: opt.Set("gzip")}}}
+	names, err := reconcile.NamedObjects(fstest.MapFS{}, "events", export, coverage)
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(names[0]) // for JSONLines
+	// Output:
+	// 2026/2026-11-25T10:00:00+00:00-2026-11-25T11:00:00+00:00.jsonl.gz
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// RowReader reads the rows of files, in any order: the columns that are compared, and no others. [JSONLines] is one; write
-// another for other formats.
+// RowReader reads the rows of files, in any order: the columns that are compared, and no others. [JSONLines] is one, and
+// Rows of the module formats/parquet another; write one for other formats.
 type RowReader interface {
 	// Name names the files for people.
 	Name() string
@@ -335,8 +335,9 @@ func perUnitOf(rows []Row, unit time.Duration) (joined []Row) {
 // JSONLines reads files of JSON lines as a batch export writes them, plain or packed with gzip or zstd. The paths may be
 // patterns, such as exports/*.jsonl.gz, below fsys: a folder by [os.DirFS], or a bucket by the file system of the module
 // formats/s3files. Without the permission to list a bucket, name each object: a file that is refused, or a list that is,
-// makes all rows [CannotTell]. A second run of an export can leave parts of the first one behind: such a part is one of
-// the files, and its rows are doubled or, where they are gone from the project, only there.
+// makes all rows [CannotTell]; [NamedObjects] knows the names. Unpack files that are packed with brotli. A second run of
+// an export can leave parts of the first one behind: such a part is one of the files, and its rows are doubled or, where
+// they are gone from the project, only there. [CheckObjects] finds such parts.
 func JSONLines(fsys fs.FS, paths ...string) (RowReader, error) {
 	found, err := lines.Find(fsys, paths)
 	if errors.Is(err, fs.ErrPermission) {

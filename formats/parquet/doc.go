@@ -21,7 +21,10 @@
 // A row with a text that is not UTF-8 is a reject. Every compression within a file can be read, except LZO.
 //
 // Only the columns of Options.Columns are read, a page of each at a time: a file of 1 GiB takes less than 256
-// MiB of memory, if its pages have the usual size of about a megabyte. Files must be on a disk; unpack a file
+// MiB of memory, if its pages have the usual size of about a megabyte. FileSource reads files on a disk; unpack a file
 // that was compressed as a whole (.parquet.gz). The name .parquet.zst of PostHog's exports only says how the
 // file is compressed inside.
+//
+// [Rows] reads the files of a batch export for a comparison of rows by the package reconcile, from a folder or a
+// bucket. [CountRows] reads the number of rows from a file's footer.
 package parquet

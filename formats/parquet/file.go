@@ -4,17 +4,15 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"io"
-	"os"
-	"slices"
+	"io/fs"
 
 	parquetgo "github.com/parquet-go/parquet-go"
 )
 
 type file struct {
-	disk   *os.File
+	disk   *storage
 	read   *parquetgo.File
 	digest string // of its footer, which says where everything is
 	tree   *node
@@ -24,26 +22,29 @@ type file struct {
 // readBuffer is how many bytes of a column are read at once.
 const readBuffer = 256 << 10
 
-func open(path string, columns []string) (f *file, err error) {
-	disk, err := os.Open(path) //nolint:gosec // the caller names its own files
+func open(fsys fs.FS, path string, columns []string) (*file, error) {
+	disk, err := openStorage(fsys, path)
 	if err != nil {
-		return nil, bare(err)
+		return nil, err
 	}
-	f = &file{disk: disk}
+	return disk.open(columns)
+}
+
+// open reads the footer of the file, and closes it where that fails.
+func (s *storage) open(columns []string) (f *file, err error) {
+	f = &file{disk: s}
 	defer func() {
 		if err != nil {
-			_ = disk.Close()
+			s.close()
 		}
 	}()
 	defer caught(&err)
-	info, err := disk.Stat()
+	footer, err := s.footer()
 	if err != nil {
-		return nil, bare(err)
-	}
-	if f.digest, err = footerDigest(disk, info.Size()); err != nil {
 		return nil, err
 	}
-	f.read, err = parquetgo.OpenFile(disk, info.Size(), parquetgo.SkipBloomFilters(true), parquetgo.ReadBufferSize(readBuffer))
+	f.digest = footerDigest(s.size, footer)
+	f.read, err = parquetgo.OpenFile(s, s.size, parquetgo.SkipBloomFilters(true), parquetgo.ReadBufferSize(readBuffer))
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read as Parquet: %w", err)
 	}
@@ -54,15 +55,7 @@ func open(path string, columns []string) (f *file, err error) {
 	return f, nil
 }
 
-func (f *file) close() { _ = f.disk.Close() }
-
-// bare is an error of the file system without its path, which is named by the caller.
-func bare(err error) error {
-	if of, ok := errors.AsType[*os.PathError](err); ok {
-		return of.Err
-	}
-	return err
-}
+func (f *file) close() { f.disk.close() }
 
 // caught makes an error of a panic of the reader, which damaged files cause.
 func caught(err *error) {
@@ -72,29 +65,15 @@ func caught(err *error) {
 }
 
 // footerDigest is a digest of a file's size and footer.
-func footerDigest(disk io.ReaderAt, size int64) (string, error) {
-	const tail, most = 8, 256 << 20
-	var end [tail]byte
-	if size < 2*tail {
-		return "", fmt.Errorf("it has %d bytes, and is no Parquet file", size)
-	}
-	if _, err := disk.ReadAt(end[:], size-tail); err != nil {
-		return "", bare(err)
-	}
-	length := int64(binary.LittleEndian.Uint32(end[:]))
-	if string(end[4:]) != "PAR1" || length > size-tail || length > most {
-		return "", errors.New("it does not end as a Parquet file: it is another kind of file, or was cut off")
-	}
+func footerDigest(size int64, footer []byte) string {
 	h := sha256.New()
 	_ = binary.Write(h, binary.LittleEndian, size)
-	if _, err := io.Copy(h, io.NewSectionReader(disk, size-tail-length, length)); err != nil {
-		return "", bare(err)
-	}
-	return hex.EncodeToString(h.Sum(nil)[:6]), nil
+	_, _ = h.Write(footer)
+	return hex.EncodeToString(h.Sum(nil)[:6])
 }
 
-// rows gives the records after so many rows, each with its fault or nil, until use returns false.
-func (f *file) rows(after int64, use func(record []byte, bad error) bool) (err error) {
+// rows reads the rows after so many, until use returns false. The leaves have the values of a row while use is called.
+func (f *file) rows(after int64, use func() bool) (err error) {
 	defer caught(&err)
 	for _, group := range f.read.RowGroups() {
 		if after >= group.NumRows() {
@@ -113,7 +92,7 @@ func (f *file) rows(after int64, use func(record []byte, bad error) bool) (err e
 	return nil
 }
 
-func (f *file) group(group parquetgo.RowGroup, after int64, use func([]byte, error) bool) (more bool, err error) {
+func (f *file) group(group parquetgo.RowGroup, after int64, use func() bool) (more bool, err error) {
 	defer func() {
 		for _, l := range f.leaves {
 			l.close()
@@ -125,18 +104,13 @@ func (f *file) group(group parquetgo.RowGroup, after int64, use func([]byte, err
 			return false, err
 		}
 	}
-	var record []byte
 	for n := group.NumRows() - after; n > 0; n-- {
 		for _, l := range f.leaves {
 			if err := l.next(); err != nil {
 				return false, err
 			}
 		}
-		var bad error
-		if record, bad = f.tree.object(record[:0]); bad != nil {
-			record = record[:0]
-		}
-		if !use(slices.Clip(record), bad) {
+		if !use() {
 			return false, nil
 		}
 	}

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi"
@@ -102,7 +103,7 @@ func (s *source) find(after hogapi.Position) (int, error) {
 }
 
 func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {
-	f, err := open(s.paths[i], s.columns)
+	f, err := open(lines.Disk{}, s.paths[i], s.columns)
 	if err != nil {
 		return false, fmt.Errorf("parquet: %s: %w", s.names[i], err)
 	}
@@ -113,9 +114,14 @@ func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yie
 			"import it with an ID and a checkpoint of its own", s.names[i], after)
 	}
 	row := after.Offset
-	err = f.rows(row, func(record []byte, bad error) bool {
+	var record []byte
+	err = f.rows(row, func() bool {
 		row++
-		done = ctx.Err() != nil || !yield(hogapi.Record{Raw: record, Position: hogapi.Position{Key: key, Offset: row}, Err: bad}, nil)
+		var bad error
+		if record, bad = f.tree.object(record[:0]); bad != nil {
+			record = record[:0]
+		}
+		done = ctx.Err() != nil || !yield(hogapi.Record{Raw: slices.Clip(record), Position: hogapi.Position{Key: key, Offset: row}, Err: bad}, nil)
 		return !done
 	})
 	switch {

@@ -87,14 +87,19 @@ func unsigned(kind parquetgo.Kind) appender {
 
 // timestamps are written in UTC, also the ones without a zone.
 func timestamps(t *format.TimestampType) appender {
-	at := func(n int64) time.Time { return time.Unix(n/1e9, n%1e9) }
+	at := timeIn(t)
+	return func(dst []byte, v parquetgo.Value) ([]byte, error) { return appendTime(dst, at(v.Int64())), nil }
+}
+
+// timeIn reads a number of milliseconds, microseconds or nanoseconds since 1970.
+func timeIn(t *format.TimestampType) func(int64) time.Time {
 	switch t.Unit.Value.(type) {
 	case *format.MilliSeconds:
-		at = time.UnixMilli
+		return time.UnixMilli
 	case *format.MicroSeconds:
-		at = time.UnixMicro
+		return time.UnixMicro
 	}
-	return func(dst []byte, v parquetgo.Value) ([]byte, error) { return appendTime(dst, at(v.Int64())), nil }
+	return func(n int64) time.Time { return time.Unix(n/1e9, n%1e9) }
 }
 
 func appendTime(dst []byte, at time.Time) []byte {
@@ -106,12 +111,16 @@ func appendDate(dst []byte, v parquetgo.Value) ([]byte, error) {
 	return append(time.Unix(int64(v.Int32())*day, 0).UTC().AppendFormat(append(dst, '"'), time.DateOnly), '"'), nil
 }
 
-// appendInt96 appends a time as older programs write it: nanoseconds of a day, and the Julian day.
 func appendInt96(dst []byte, v parquetgo.Value) ([]byte, error) {
+	return appendTime(dst, int96Time(v)), nil
+}
+
+// int96Time reads a time as older programs write it: nanoseconds of a day, and the Julian day.
+func int96Time(v parquetgo.Value) time.Time {
 	const day, julian1970 = 24 * 60 * 60, 2_440_588
 	i := v.Int96()
 	nanos := int64(uint64(i[1])<<32 | uint64(i[0]))
-	return appendTime(dst, time.Unix((int64(i[2])-julian1970)*day, nanos)), nil
+	return time.Unix((int64(i[2])-julian1970)*day, nanos).UTC()
 }
 
 // decimals are written as texts with all their digits.

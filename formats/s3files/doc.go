@@ -1,5 +1,6 @@
-// Package s3files reads the objects of an S3 bucket as a file system, for hogapi.FileSourceFS: an import reads
-// them directly from the bucket. It is a separate module, since it needs github.com/aws/aws-sdk-go-v2.
+// Package s3files reads the objects of an S3 bucket as a file system, for hogapi.FileSourceFS: an import reads them
+// directly from the bucket. So does a comparison of rows, by reconcile.JSONLines and parquet.Rows. It is a separate
+// module, since it needs github.com/aws/aws-sdk-go-v2.
 //
 //	files := s3files.New(ctx, s3.NewFromConfig(config), "bucket", "exports/mixpanel")
 //	source := hogapi.FileSourceFS(mixpanel.Format(nil), files, "2024/*.json.gz")

@@ -35,8 +35,8 @@ var codes = map[string]error{
 	"PreconditionFailed": ErrReplaced,
 	"InvalidRange":       ErrReplaced, // it has become shorter
 	"InvalidObjectState": &reason{"the object is archived (InvalidObjectState): restore it first", nil},
-	"AccessDenied":       errDenied,
-	"Forbidden":          errDenied,
+	"AccessDenied":       ErrDenied,
+	"Forbidden":          ErrDenied,
 	"InvalidAccessKeyId": &reason{"the service does not know the access key (InvalidAccessKeyId)", fs.ErrPermission},
 	"SignatureDoesNotMatch": &reason{
 		"the secret key is wrong (SignatureDoesNotMatch)", fs.ErrPermission,
@@ -44,7 +44,9 @@ var codes = map[string]error{
 	"ExpiredToken": &reason{"the credentials have expired (ExpiredToken): run again with new ones", fs.ErrPermission},
 }
 
-var errDenied = &reason{
+// ErrDenied is the error of a request that the credentials do not allow, which is an [fs.ErrPermission] too. Wrong or
+// expired credentials are another error.
+var ErrDenied error = &reason{
 	"access is denied: the credentials need s3:GetObject on the objects and s3:ListBucket on the bucket; " +
 		"without the latter a missing object is denied too", fs.ErrPermission,
 }

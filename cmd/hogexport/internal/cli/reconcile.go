@@ -6,9 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"io/fs"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,15 +18,17 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/formats/s3files"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
 type reconciling struct {
 	*app
 
-	to, table, since, until, report, cache string
-	maxQueries                             int
-	yes                                    bool
+	to, table, since, until, report, cache, endpoint string
+
+	maxQueries int
+	yes        bool
 }
 
 func newReconcileCommand(a *app) *cobra.Command {
@@ -45,10 +45,18 @@ The place is one of:
 
   postgres://user@host:5432/database
   clickhouse://user@host:9000/database
-  a folder with the files of a batch export as JSON lines
+  s3://bucket/prefix, with the files of a batch export
+  a folder with such files: Parquet, and JSON lines, also as .gz, .br and .zst
 
 The password is not for the arguments, where others see it: put the whole URL
 into HOGEXPORT_TO, or use PGPASSWORD. The user needs to read only.
+
+For a bucket, keys and region are those of the AWS tools: AWS_ACCESS_KEY_ID,
+AWS_SECRET_ACCESS_KEY, AWS_REGION, AWS_PROFILE and their files. Another service
+than Amazon's needs --s3-endpoint, or AWS_ENDPOINT_URL_S3. All files below the
+prefix are read once: of Parquet, the compared columns only. The permission
+s3:GetObject is enough if the bucket is written by one export; with
+s3:ListBucket, files that no run names are found too.
 
 Killed and started again within a day, it continues. Exit code 6: rows are
 missing; 7: some rows could not be compared.`,
@@ -58,6 +66,7 @@ missing; 7: some rows could not be compared.`,
 	f := cmd.Flags()
 	f.StringVar(&r.to, "to", "", "the `PLACE`: a URL or a folder; the name of the variable is above")
 	f.StringVar(&r.table, "table", "events", "the `TABLE`, such as analytics.events")
+	f.StringVar(&r.endpoint, "s3-endpoint", "", "the `URL` of a service that speaks S3; or AWS_ENDPOINT_URL_S3")
 	f.StringVar(&r.since, "since", "30d", "the first `TIME` of events: 30d, 36h, or a day")
 	f.StringVar(&r.until, "until", "", "the `TIME` after the last; default: an hour ago")
 	f.StringVar(&r.report, "report", "", "a `FOLDER` for the report: page, JSON, text, and the uuids of each class")
@@ -94,22 +103,24 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	store := r.cacheOf(r.cache)
 	covered := make([]*hogapi.Coverage, len(exports))
 	for i := range exports {
-		if covered[i], err = store.coverage(ctx, client, &exports[i], from); err != nil {
+		const ahead = 24 * time.Hour // a timestamp may be so much later than the arrival, and so than the run
+		if covered[i], err = store.coverage(ctx, client, &exports[i], from.Add(-ahead)); err != nil {
 			return err
 		}
 		o.Exports = append(o.Exports, reconcile.ExportOf(&exports[i], covered[i]))
 	}
 	o.Dir = filepath.Join(store.folder, "reconcile-"+exports[0].ID.String())
-	side, closeSide, err := r.side(ctx, exports[0].TeamID, o.Dir)
+	place, err := r.open(ctx, exports, covered, o.Dir)
 	if err != nil {
 		return err
 	}
-	defer closeSide()
-	report, err := r.compare(ctx, client, side, o)
+	defer place.end()
+	report, err := r.compare(ctx, client, place.side, o)
 	if err != nil {
 		return explained(err)
 	}
-	return r.finish(report, side)
+	report.Notes = append(report.Notes, place.notes...)
+	return r.finish(report, place.side)
 }
 
 // compare shows what the comparison will cost, asks, and compares.
@@ -167,18 +178,33 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 	return nil
 }
 
-// side opens the place of --to.
-func (r *reconciling) side(ctx context.Context, team int64, dir string) (side reconcile.Side, end func(), err error) {
+// place is what --to names.
+type place struct {
+	side  reconcile.Side
+	notes []string // for the report
+	end   func()
+}
+
+// open opens the place of --to.
+func (r *reconciling) open(ctx context.Context, exports []hogapi.BatchExport, covered []*hogapi.Coverage, dir string) (*place, error) {
 	if r.to == "" {
-		return nil, nil, shell.UsageError("the place to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
+		return nil, shell.UsageError("the place to compare with is missing", "set HOGEXPORT_TO to the URL of the database, or give --to FOLDER")
 	}
-	kind, _, isURL := strings.Cut(r.to, "://")
-	if !isURL {
-		return r.files(team, dir)
+	switch kind, rest, isURL := strings.Cut(r.to, "://"); {
+	case !isURL:
+		return r.folder(exports, covered, dir)
+	case kind == "s3":
+		return r.bucket(ctx, rest, exports, covered, dir)
+	default:
+		return r.database(ctx, kind, exports[0].TeamID)
 	}
-	place, err := url.Parse(r.to)
+}
+
+// database opens a table of a database.
+func (r *reconciling) database(ctx context.Context, kind string, team int64) (*place, error) {
+	at, err := url.Parse(r.to)
 	if err != nil {
-		return nil, nil, shell.UsageError("--to is not a URL that can be read", "write it as postgres://user@host:5432/database; characters such as / in the password need %2F")
+		return nil, shell.UsageError("--to is not a URL that can be read", "write it as postgres://user@host:5432/database; characters such as / in the password need %2F")
 	}
 	drivers := map[string]struct {
 		name    string
@@ -186,59 +212,27 @@ func (r *reconciling) side(ctx context.Context, team int64, dir string) (side re
 	}{"postgres": {"pgx", reconcile.Postgres}, "postgresql": {"pgx", reconcile.Postgres}, "clickhouse": {"clickhouse", reconcile.ClickHouse}}
 	driver, ok := drivers[kind]
 	if !ok {
-		return nil, nil, shell.UsageError(fmt.Sprintf("--to: places of the kind %q are not known", kind), "give postgres://…, clickhouse://…, or a folder; for other databases use the package reconcile")
+		return nil, shell.UsageError(fmt.Sprintf("--to: places of the kind %q are not known", kind), "give postgres://…, clickhouse://…, s3://…, or a folder; for other databases use the package reconcile")
 	}
 	db, err := sql.Open(driver.name, r.to)
 	if err != nil {
-		return nil, nil, shell.UsageError("--to: "+hidden(err, place), "see hogexport reconcile --help")
+		return nil, shell.UsageError("--to: "+hidden(err, at), "see hogexport reconcile --help")
 	}
 	if err := db.PingContext(ctx); err != nil {
 		_ = db.Close()
-		return nil, nil, &shell.Fault{Code: shell.CodeProject, Text: "the database does not answer: " + hidden(err, place), Todo: "check host, user, password and network", Err: err}
+		return nil, &shell.Fault{Code: shell.CodeProject, Text: "the database does not answer: " + hidden(err, at), Todo: "check host, user, password and network", Err: err}
 	}
 	table := reconcile.Table{Name: r.table, TeamID: team}
-	return reconcile.SQL(db, driver.dialect, table), func() { _ = db.Close() }, nil
+	return &place{side: reconcile.SQL(db, driver.dialect, table), end: func() { _ = db.Close() }}, nil
 }
 
 // hidden returns the text of an error of a driver without the password.
-func hidden(err error, place *url.URL) string {
+func hidden(err error, at *url.URL) string {
 	text := err.Error()
-	if password, ok := place.User.Password(); ok && password != "" {
+	if password, ok := at.User.Password(); ok && password != "" {
 		text = strings.NewReplacer(password, "…", url.QueryEscape(password), "…", url.PathEscape(password), "…").Replace(text)
 	}
 	return strings.Join(strings.Fields(text), " ")
-}
-
-func (r *reconciling) files(team int64, dir string) (side reconcile.Side, end func(), err error) {
-	info, err := os.Stat(r.to)
-	if err != nil || !info.IsDir() {
-		return nil, nil, shell.UsageError(fmt.Sprintf("--to %s: there is no such folder", r.to), "give a folder with files of JSON lines, or the URL of a database")
-	}
-	var found []string
-	err = filepath.WalkDir(r.to, func(path string, d fs.DirEntry, err error) error {
-		if err == nil && !d.IsDir() && strings.Contains(filepath.Base(path), ".jsonl") {
-			name, _ := filepath.Rel(r.to, path) // it is below
-			found = append(found, filepath.ToSlash(name))
-		}
-		return err
-	})
-	if err == nil && len(found) == 0 {
-		err = errors.New("it has no files *.jsonl, *.jsonl.gz or *.jsonl.zst")
-	}
-	if err != nil {
-		return nil, nil, shell.UsageError(fmt.Sprintf("--to %s: %v", r.to, shell.Cause(err)), "give a folder with the files of a batch export as JSON lines")
-	}
-	reader, err := reconcile.JSONLines(os.DirFS(r.to), found...)
-	if err != nil {
-		return nil, nil, err
-	}
-	sorted := filepath.Join(dir, "files")
-	if err := makeFolder(sorted); err != nil {
-		return nil, nil, cacheFault(err)
-	}
-	files := reconcile.Files(reader, team, sorted)
-	r.Note(plural(len(found), "file") + ": read once, and its keys sorted")
-	return files, func() { _ = files.Close() }, nil
 }
 
 func cacheFault(err error) error {
@@ -247,6 +241,9 @@ func cacheFault(err error) error {
 
 // explained returns an error of a comparison, with the advice to continue.
 func explained(err error) error {
+	if errors.Is(err, s3files.ErrReplaced) {
+		return &shell.Fault{Code: shell.CodeStopped, Text: "an object was replaced while the bucket was read", Todo: "run the same command again, which reads the new object", Err: err}
+	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Text = strings.Join(strings.Fields(term.Line(f.Text)), " ")
