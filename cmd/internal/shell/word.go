@@ -3,6 +3,7 @@ package shell
 import (
 	"errors"
 	"fmt"
+	"runtime"
 	"strings"
 	"unicode/utf8"
 
@@ -18,12 +19,17 @@ func Cause(err error) error {
 	return errtext.Pathless(err)
 }
 
-// Quoted returns a word as a shell reads it.
+const isWindows = runtime.GOOS == "windows"
+
+// Quoted returns a word as a shell reads it: a POSIX shell, or on Windows cmd.exe and PowerShell.
 func Quoted(word string) string {
 	isPlain := func(r rune) bool {
-		return strings.ContainsRune("-_./=:@%+,*", r) || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
+		return strings.ContainsRune("-_./=:@%+,*", r) || isWindows && r == '\\' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z'
 	}
+	isBare := word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) })
 	switch {
+	case isWindows && !isBare:
+		return `"` + strings.ReplaceAll(term.Line(word), `"`, `""`) + `"`
 	case term.Line(word) != word: // it cannot be shown as it is
 		var b strings.Builder
 		for _, c := range []byte(word) {
@@ -34,7 +40,7 @@ func Quoted(word string) string {
 			}
 		}
 		return "$'" + b.String() + "'"
-	case word != "" && !strings.ContainsFunc(word, func(r rune) bool { return !isPlain(r) }):
+	case isBare:
 		return word
 	}
 	return "'" + strings.ReplaceAll(word, "'", `'\''`) + "'"

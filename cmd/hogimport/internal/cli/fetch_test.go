@@ -11,6 +11,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"runtime"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -113,10 +114,13 @@ func TestFetchExitCodes(t *testing.T) {
 		"refused":         {status(400), "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "check the dates, the project and --export-host"},
 		"today":           {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", lately, "--to", today, "--days", "31", "x"}, 7, "run the same command again after 2"},
 		"no folder there": {dayOfEvents, "", []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "/proc/x"}, 1, "/proc/x cannot be made"},
-		"nobody there":    {nil, "HOGIMPORT_EXPORT_HOST=" + nobody, []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "Mixpanel cannot be reached: dial: connect: connection refused"},
+		"nobody there":    {nil, "HOGIMPORT_EXPORT_HOST=" + nobody, []string{"fetch", "mixpanel", "--from", "2024-01-01", "--to", "2024-01-01", "x"}, 1, "Mixpanel cannot be reached: dial: connect"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
+			if name == "no folder there" && runtime.GOOS == "windows" {
+				t.Skip("the folder can be made")
+			}
 			p, _ := exporter(t, c.handler)
 			if c.env != "" {
 				p.Env = append(p.Env, c.env) // the last one counts
@@ -199,17 +203,20 @@ func TestFetchKilled(t *testing.T) {
 			folder := filepath.Join(p.Dir, "killed")
 			random := rand.New(rand.NewPCG(18, uint64(kills)))
 			done, underWay, have := 0, 0, map[string]string{}
-			for done < kills {
-				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(150))*time.Millisecond)
+			latest := 150 // milliseconds; a busy machine takes longer to begin a part
+			for done < kills || underWay == 0 {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Duration(20+random.IntN(latest))*time.Millisecond)
 				cmd := p.Command(ctx, t, append(args, "killed")...) // killed with -9 when the context ends
 				_ = cmd.Run()
 				cancel()
-				if cmd.ProcessState.Exited() {
+				if cmd.ProcessState.ExitCode() == 0 {
 					break // all is there
 				}
 				done++
 				if _, err := os.Stat(filepath.Join(folder, ".hogimport-fetch", "part")); err == nil {
 					underWay++
+				} else if underWay == 0 {
+					latest += latest / 2
 				}
 				now := contents(t, folder)
 				for name, text := range have {

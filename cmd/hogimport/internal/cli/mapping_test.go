@@ -23,7 +23,7 @@ func withOldState(t *testing.T, name, folder string) (*hogapitest.Server, *clite
 	dir := filepath.Join(p.Dir, "hogimport-state", folder)
 	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "mapping1", name))))
 	text := p.Read(t, "hogimport-state", folder, "import.json")
-	text = strings.NewReplacer("DIR", p.Dir, "HOST", strings.TrimPrefix(server.URL(), "http://")).Replace(text)
+	text = strings.NewReplacer("DIR", strings.ReplaceAll(p.Dir, `\`, `\\`), "HOST", strings.TrimPrefix(server.URL(), "http://")).Replace(text)
 	p.Write(t, filepath.Join("hogimport-state", folder, "import.json"), text)
 	return server, p
 }

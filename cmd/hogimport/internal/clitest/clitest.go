@@ -159,6 +159,9 @@ func (p *Program) Ends(t testing.TB, code int, args ...string) Result {
 // Shell has a shell run a command of the program, and requires that it ends with a code.
 func (p *Program) Shell(t testing.TB, code int, command string) Result {
 	t.Helper()
+	if runtime.GOOS == "windows" {
+		t.Skip("the command is for a POSIX shell")
+	}
 	cmd := exec.CommandContext(t.Context(), "sh", "-c", command)
 	cmd.Dir, cmd.Env = p.Dir, slices.Concat(p.Env, []string{"PATH=" + filepath.Dir(Binary(t)) + ":/usr/bin:/bin"})
 	r := Start(t, cmd)()
@@ -216,9 +219,13 @@ func Says(t testing.TB, text string, want ...string) {
 	}
 }
 
-// Words is a text on one line.
+// Words is a text on one line, with the paths of Windows in the form of other systems.
 func Words(text string) string {
-	return strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+	text = strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", "")), " ")
+	if runtime.GOOS == "windows" {
+		text = strings.ReplaceAll(text, `\`, "/")
+	}
+	return text
 }
 
 // Start starts a command. The function returned waits for its end.
