@@ -26,8 +26,14 @@ func TestBounds(t *testing.T) {
 	assert.True(t, Instant(time.Time{}).IsUnset())
 	_, err := Bound{}.MarshalJSON()
 	require.ErrorContains(t, err, "unset")
-	_, err = Date(time.Date(10000, 1, 1, 0, 0, 0, 0, time.UTC)).MarshalJSON()
-	require.ErrorContains(t, err, "four digits")
+	for year, isFine := range map[int]bool{-1: false, 0: true, 9999: true, 10000: false} {
+		_, err = Date(time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC)).MarshalJSON()
+		if isFine {
+			require.NoError(t, err, year)
+		} else {
+			require.ErrorContains(t, err, "four digits", year)
+		}
+	}
 	require.ErrorContains(t, new(Bound).UnmarshalJSON([]byte(`"soon"`)), "a date, an RFC 3339 time or null")
 }
 
@@ -90,4 +96,21 @@ func TestCheckOffsets(t *testing.T) {
 		assert.Equal(t, want[1], CheckOffsets(interval, false, true) != nil, interval)
 		assert.Nil(t, CheckOffsets(interval, false, false), interval)
 	}
+}
+
+// A range between the boundaries of the schedule is refused, with the boundaries before and after.
+func TestRangesNameTheNextBoundaries(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2024, 3, 4, 5, 0, 0, 0, time.UTC)
+	hourly := Schedule{Interval: "hour"}
+	_, refusal := hourly.Range(from.Add(10*time.Minute), from.Add(70*time.Minute))
+	require.NotNil(t, refusal)
+	assert.Equal(t, "from", refusal.Field)
+	assert.Contains(t, refusal.Want, "such as 2024-03-04T05:00:00Z or 2024-03-04T06:00:00Z")
+	_, refusal = hourly.Range(from, from.Add(70*time.Minute))
+	require.NotNil(t, refusal)
+	assert.Equal(t, "to", refusal.Field)
+	assert.Contains(t, refusal.Want, "such as 2024-03-04T06:00:00Z or 2024-03-04T07:00:00Z")
+	_, refusal = Schedule{Interval: "every 7 minutes"}.Range(from.Add(time.Minute), from.Add(8*time.Minute))
+	assert.Nil(t, refusal, "no boundaries are known of a length that does not divide the hour")
 }
