@@ -14,6 +14,7 @@ import (
 	"os"
 	"runtime/debug"
 	"slices"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -346,19 +347,30 @@ func TestDedupeStatements(t *testing.T) {
 	e := newEngine(t)
 	db := startPostgres(t)
 	e.run("CREATE DATABASE IF NOT EXISTS dedupe")
-	e.run(`CREATE OR REPLACE TABLE dedupe.t (uuid UUID, event String, distinct_id String, team_id Int64, timestamp DateTime64(6, 'UTC')) ENGINE = MergeTree ORDER BY timestamp`)
-	db.run("CREATE TABLE t (uuid uuid, event text, distinct_id text, team_id bigint, timestamp timestamptz)")
+	e.run(`CREATE OR REPLACE TABLE dedupe.t (uuid Nullable(String), event String, distinct_id String, team_id Nullable(Int64), timestamp DateTime64(6, 'UTC')) ENGINE = MergeTree ORDER BY timestamp`)
+	db.run("CREATE TABLE t (uuid text, event text, distinct_id text, team_id bigint, timestamp timestamptz)")
+	const a, b = "'0190f3c0-0000-7000-8000-00000000000a'", "'0190f3c0-0000-7000-8000-00000000000b'"
 	var rows []string
-	for _, at := range []string{"2026-11-01 10:00:00", "2026-11-01 10:00:00", "2026-11-01 11:00:00", "2026-11-02 10:00:00"} {
-		rows = append(rows, "('0190f3c0-0000-7000-8000-00000000000a', 'e', 'p', 1, '"+at+"')")
+	for _, row := range [][3]string{
+		{a, "1", "01 10"}, {a, "1", "01 10"}, {a, "1", "01 11"}, {strings.ToUpper(a), "1", "01 12"}, // one of these stays
+		{a, "1", "02 10"}, {b, "1", "01 10"},
+		{a, "2", "01 10"}, {a, "2", "01 10"}, {a, "NULL", "01 10"}, {a, "NULL", "01 10"}, // of other projects
+		{"NULL", "1", "01 10"}, {"NULL", "1", "01 10"}, // without a key
+	} {
+		rows = append(rows, fmt.Sprintf("(%s, 'e', 'p', %s, '2026-11-%s:00:00')", row[0], row[1], row[2]))
 	}
-	values := strings.Join(append(rows, "('0190f3c0-0000-7000-8000-00000000000b', 'e', 'p', 1, '2026-11-01 10:00:00')"), ", ")
+	const left = 3 + 4 + 2
+	values := strings.Join(rows, ", ")
 	db.run("SET TimeZone = 'UTC'; INSERT INTO t VALUES " + values)
 	e.run("INSERT INTO dedupe.t VALUES " + values)
-	db.run(reconcile.SQL(nil, reconcile.Postgres, reconcile.Table{Name: "t", TeamID: 1}).Dedupe())
+	for range 2 { // the second time there is nothing to remove
+		db.run(reconcile.SQL(nil, reconcile.Postgres, reconcile.Table{Name: "t", TeamID: 1}).Dedupe())
+	}
 	for statement := range strings.SplitSeq(strings.TrimSuffix(reconcile.SQL(nil, reconcile.ClickHouse, reconcile.Table{Name: "dedupe.t", TeamID: 1}).Dedupe(), ";"), ";\n") {
 		e.run(statement)
 	}
-	assert.Equal(t, []string{"3"}, db.run("SELECT count(*) FROM t"))
-	assert.Equal(t, "3", fmt.Sprint(e.run("SELECT toString(count()) FROM dedupe.t")[0][0]))
+	assert.Equal(t, []string{strconv.Itoa(left)}, db.run("SELECT count(*) FROM t"))
+	assert.Equal(t, []string{"4"}, db.run("SELECT count(*) FROM t WHERE team_id = 2 OR team_id IS NULL"))
+	assert.Equal(t, strconv.Itoa(left), fmt.Sprint(e.run("SELECT toString(count()) FROM dedupe.t")[0][0]))
+	assert.Equal(t, "4", fmt.Sprint(e.run("SELECT toString(count()) FROM dedupe.t WHERE ifNull(team_id, 2) = 2")[0][0]))
 }

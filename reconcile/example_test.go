@@ -130,8 +130,10 @@ func ExampleSQL() {
 	fmt.Println(side.Dedupe())
 	// Output:
 	// Postgres table analytics.events, team 1
-	// DELETE FROM analytics.events a USING analytics.events b WHERE a.ctid > b.ctid AND a.uuid = b.uuid AND a.event = b.event
-	//   AND a.distinct_id = b.distinct_id AND CAST(a.timestamp AT TIME ZONE 'UTC' AS date) = CAST(b.timestamp AT TIME ZONE 'UTC' AS date);
+	// DELETE FROM analytics.events WHERE (tableoid, ctid) IN (SELECT tableoid, ctid FROM (
+	//   SELECT tableoid, ctid, row_number() OVER (PARTITION BY replace(replace(lower(CAST(uuid AS text)), '-', ''), '\x', ''),
+	//     event, distinct_id, CAST(timestamp AT TIME ZONE 'UTC' AS date)) AS number
+	//   FROM analytics.events WHERE team_id = 1 AND uuid IS NOT NULL AND event IS NOT NULL AND distinct_id IS NOT NULL AND timestamp IS NOT NULL) numbered WHERE number > 1);
 }
 
 func ExampleFiles() {

@@ -101,9 +101,10 @@ func TestRepairOfAReport(t *testing.T) {
 	repair := r.Repair(SQL(nil, Postgres, Table{Name: "events", TeamID: 1}))
 	assert.Equal(t, []Span{{at.Add(time.Hour), at.Add(4 * time.Hour)}, {at.Add(50 * time.Hour), at.Add(51 * time.Hour)}}, repair.Arrivals)
 	assert.Equal(t, []RepairDay{{"2026-10-23", []uuid.UUID{three}}, {"2026-11-01", []uuid.UUID{one, two}}}, repair.Days)
-	assert.Contains(t, repair.Dedupe, "DELETE FROM events a USING events b")
+	assert.Contains(t, repair.Dedupe, "FROM events WHERE team_id = 1 AND uuid IS NOT NULL")
 	assert.Contains(t, repair.String(), "2026-11-01: 2 rows are missing")
 	assert.Empty(t, r.Repair(SQL(nil, Postgres, Table{Name: "events", TeamID: 1, UUID: "lower(id)"})).Dedupe, "no statement by expressions")
+	assert.Contains(t, r.Repair(nil).String(), "Doubled rows: 1. No statement is known")
 	assert.Equal(t, "nothing to repair", (&Report{}).Repair(nil).String())
 
 	c := &hogapi.Coverage{}

@@ -19,8 +19,9 @@ type Repair struct {
 	// Days are the days of the missing rows' timestamps, each with the uuids. A file download by [hogapi.FileDownloadsService]
 	// of the time in Arrivals has these rows; take only these uuids from it, and no row comes twice.
 	Days []RepairDay `json:"days"`
-	// Dedupe is the statement that removes doubled rows of the destination, if it has any and the statement is known.
-	Dedupe string `json:"dedupe,omitempty"`
+	// Doubled is the number of further rows of the same keys. Dedupe is the statement that removes them, if it is known.
+	Doubled int64  `json:"doubled"`
+	Dedupe  string `json:"dedupe,omitempty"`
 }
 
 // RepairDay has the missing rows of a day.
@@ -32,7 +33,7 @@ type RepairDay struct {
 // Repair says how the missing and the doubled rows are repaired. The destination may be nil, or the one of the comparison:
 // a [SQLSide] knows its statement.
 func (r *Report) Repair(destination Side) *Repair {
-	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}}
+	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}, Doubled: r.Counts[Doubled]}
 	days := map[string][]uuid.UUID{}
 	var hours []time.Time
 	for _, f := range r.Findings {
@@ -60,7 +61,7 @@ func (r *Report) Repair(destination Side) *Repair {
 		}
 		repair.Arrivals = append(repair.Arrivals, Span{hour, hour.Add(time.Hour)})
 	}
-	if known, ok := destination.(interface{ Dedupe() string }); ok && r.Counts[Doubled] > 0 {
+	if known, ok := destination.(interface{ Dedupe() string }); ok && repair.Doubled > 0 {
 		repair.Dedupe = known.Dedupe()
 	}
 	return repair
@@ -120,6 +121,9 @@ func (p *Repair) String() string {
 	if len(p.Arrivals) > 0 {
 		b.AddLine("Either export these intervals again: PlanRepair, with the coverage that Mark returns.")
 		b.AddLine("Or download the time of arrival with FileDownloads.Range, and load only the rows with the uuids of missing.uuids.")
+	}
+	if p.Doubled > 0 && p.Dedupe == "" {
+		b.AddLine("Doubled rows: %s. No statement is known that removes them there.", number(p.Doubled))
 	}
 	if p.Dedupe != "" {
 		b.AddLine("Doubled rows: read this, try it on a copy, and run it yourself:")

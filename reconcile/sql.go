@@ -37,8 +37,9 @@ type Dialect struct {
 	MD5 string
 	// Time turns the text of a time in UTC, such as 2026-11-26 13:00:00, into a constant to compare timestamps with.
 	Time string
-	// Dedupe is a statement that removes the further rows of each key and day, with %[1]s for the table, and %[2]s to
-	// %[5]s for the columns of the uuid, the event, the distinct id and the timestamp. Empty: not known.
+	// Dedupe is a statement that removes the further rows of each key and day, with %[1]s for the table, %[2]s for the
+	// digits of the uuid, %[3]s to %[5]s for the columns of the event, the distinct id and the timestamp, and %[6]s for the
+	// condition of rows to look at: those of the project with a whole key. Empty: not known.
 	Dedupe string
 	// Untried says that no test has run the dialect.
 	Untried bool
@@ -58,8 +59,10 @@ var (
 		Number: "(CAST(CAST('x' || %s AS bit(32)) AS bigint) & 4294967295)",
 		MD5:    "md5(%s)",
 		Time:   "TIMESTAMPTZ '%s+00'",
-		Dedupe: "DELETE FROM %[1]s a USING %[1]s b WHERE a.ctid > b.ctid AND a.%[2]s = b.%[2]s AND a.%[3]s = b.%[3]s\n" +
-			"  AND a.%[4]s = b.%[4]s AND CAST(a.%[5]s AT TIME ZONE 'UTC' AS date) = CAST(b.%[5]s AT TIME ZONE 'UTC' AS date);",
+		Dedupe: "DELETE FROM %[1]s WHERE (tableoid, ctid) IN (SELECT tableoid, ctid FROM (\n" +
+			"  SELECT tableoid, ctid, row_number() OVER (PARTITION BY %[2]s,\n" +
+			"    %[3]s, %[4]s, CAST(%[5]s AT TIME ZONE 'UTC' AS date)) AS number\n" +
+			"  FROM %[1]s WHERE %[6]s) numbered WHERE number > 1);",
 		tooMuch: regexp.MustCompile(`57014|53200|statement timeout|out of memory|temporary file size exceeds|53400`),
 		noZone:  "TIMESTAMP",
 	}
@@ -71,8 +74,9 @@ var (
 		Number: "reinterpretAsUInt64(reverse(unhex(%s)))",
 		MD5:    "lower(hex(MD5(%s)))",
 		Time:   "toDateTime64('%s', 6, 'UTC')",
-		Dedupe: "CREATE TABLE %[1]s_once AS %[1]s;\nINSERT INTO %[1]s_once SELECT * FROM %[1]s\n" +
-			"  LIMIT 1 BY %[2]s, %[3]s, %[4]s, toDate(toTimeZone(%[5]s, 'UTC'));\nEXCHANGE TABLES %[1]s AND %[1]s_once;",
+		Dedupe: "CREATE TABLE %[1]s_once AS %[1]s;\nINSERT INTO %[1]s_once SELECT * FROM %[1]s WHERE %[6]s\n" +
+			"  LIMIT 1 BY %[2]s, %[3]s, %[4]s, toDate(toTimeZone(%[5]s, 'UTC'));\n" +
+			"INSERT INTO %[1]s_once SELECT * FROM %[1]s WHERE NOT ifNull(%[6]s, 0);\nEXCHANGE TABLES %[1]s AND %[1]s_once;",
 		tooMuch: regexp.MustCompile(`(?i)MEMORY_LIMIT_EXCEEDED|TIMEOUT_EXCEEDED|TOO_MANY_ROWS|TOO_MANY_BYTES|memory limit`),
 	}
 	// Redshift is an example of another dialect, by its manual. It was not tried.
@@ -117,19 +121,21 @@ func SQL(db *sql.DB, dialect Dialect, table Table) *SQLSide {
 // Name names the table.
 func (s *SQLSide) Name() string { return s.name }
 
-// Dedupe returns the statement that removes doubled rows. Read it, try it on a copy, and run it yourself: this package only
+// Dedupe returns the statement that removes doubled rows of the project. Read it, try it on a copy, and run it yourself: this package only
 // prints it. It is empty for a dialect without one, or for a table whose columns are expressions.
 func (s *SQLSide) Dedupe() string {
 	plain := regexp.MustCompile(`^[\w".]+$`)
+	ours := fmt.Sprintf("%s = %d", s.table.Team, s.table.TeamID)
 	for _, column := range []string{s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp} {
-		if !plain.MatchString(column) {
+		ours += " AND " + column + " IS NOT NULL"
+		if !plain.MatchString(column) || !plain.MatchString(s.table.Team) {
 			return ""
 		}
 	}
 	if s.dialect.Dedupe == "" {
 		return ""
 	}
-	return fmt.Sprintf(s.dialect.Dedupe, s.table.Name, s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp)
+	return fmt.Sprintf(s.dialect.Dedupe, s.table.Name, s.digits(), s.table.Event, s.table.DistinctID, s.table.Timestamp, ours)
 }
 
 // Count implements [Side].
