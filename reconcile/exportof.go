@@ -16,7 +16,8 @@ import (
 // [NeverAsked].
 //
 // An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
-// Unknown to "". If the settings were changed, set Unknown and UnknownUntil; the service keeps no earlier filters.
+// Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no
+// earlier lists: if you know that the list was the same, set Unknown to "".
 func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 	x := Export{Name: e.Name, Since: e.CreatedAt.UTC()}
 	_, keys, _ := configs.Encode(e.Destination.Config)
@@ -29,6 +30,9 @@ func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 		x.Unknown = fmt.Sprintf("the export has the model %s", e.Model)
 	case len(filters) > 0 || len(e.Filters) > 0 && !slices.Contains([]string{"null", "[]"}, string(e.Filters)):
 		x.Unknown = "the export has filters: set Export.Where to a HogQL condition that says the same"
+	case len(x.Include)+len(x.Exclude) > 0 && e.LastUpdatedAt.Sub(e.CreatedAt) > time.Minute: // later than its making
+		x.UnknownUntil = e.LastUpdatedAt.UTC()
+		x.Unknown = "its settings were changed at " + x.UnknownUntil.Format(clock) + " UTC, and its list of events may have been changed with them"
 	}
 	if c == nil {
 		return x

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -35,6 +36,14 @@ func TestExportOf(t *testing.T) {
 	assert.Equal(t, Export{
 		Name: "to the warehouse", Since: created.Truncate(time.Hour), Until: modelEnd.Add(-3 * time.Hour), Include: []string{"a", "b"}, Exclude: []string{"c"},
 	}, x)
+
+	edited := *e
+	edited.LastUpdatedAt = modelEnd.Add(-time.Hour)
+	x = ExportOf(&edited, c)
+	assert.Equal(t, edited.LastUpdatedAt, x.UnknownUntil, "its lists may have been others before")
+	assert.Contains(t, x.Unknown, "may have been changed")
+	edited.Destination.Config = destination.BigQuery{DatasetID: hogapi.Set("posthog")}
+	assert.Empty(t, ExportOf(&edited, c).Unknown, "without a list, an absent row is missing at worst")
 
 	for filters, isKnown := range map[string]bool{`null`: true, `[]`: true, `[{"key":"plan","value":"paid"}]`: false, `{"a":1}`: false} {
 		e.Filters = json.RawMessage(filters)

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -125,13 +126,11 @@ func (s *SQLSide) Name() string { return s.name }
 // prints it. It is empty for a dialect without one, or for a table whose columns are expressions.
 func (s *SQLSide) Dedupe() string {
 	plain := regexp.MustCompile(`^[\w".]+$`)
-	ours := fmt.Sprintf("%s = %d", s.table.Team, s.table.TeamID)
-	for _, column := range []string{s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp} {
-		ours += " AND " + column + " IS NOT NULL"
-		if !plain.MatchString(column) || !plain.MatchString(s.table.Team) {
-			return ""
-		}
+	key := []string{s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp}
+	if slices.ContainsFunc(append(key, s.table.Team), func(column string) bool { return !plain.MatchString(column) }) {
+		return ""
 	}
+	ours := fmt.Sprintf("%s = %d AND %s IS NOT NULL", s.table.Team, s.table.TeamID, strings.Join(key, " IS NOT NULL AND "))
 	if s.dialect.Dedupe == "" {
 		return ""
 	}

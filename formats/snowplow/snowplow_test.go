@@ -106,13 +106,13 @@ func TestLiveValues(t *testing.T) {
 		require.Len(t, r.Events, 1)
 		var p map[string]json.RawMessage
 		require.NoError(t, json.Unmarshal(r.Events[0].Properties, &p))
-		got := ""
+		var got strings.Builder
 		for _, name := range []string{"$host", "$referring_domain", "$browser_language"} {
 			if p[name] != nil {
-				got += fmt.Sprintf("%q:%s ", name, p[name])
+				fmt.Fprintf(&got, "%q:%s ", name, p[name])
 			}
 		}
-		assert.Equal(t, want, got, members)
+		assert.Equal(t, want, got.String(), members)
 	}
 }
 
