@@ -42,7 +42,7 @@ func TestRefusedTables(t *testing.T) {
 		password, table, says string
 		code                  int
 	}{
-		{"right", "events", "", 0}, {"s3cret", "events", `password authentication failed for user "secured"`, 5}, {"right", "nowhere", `"nowhere" does not exist`, 1},
+		{"right", "events", "", 7}, {"s3cret", "events", `password authentication failed for user "secured"`, 5}, {"right", "nowhere", `"nowhere" does not exist`, 1},
 		{"right", "bare", `"timestamp" does not exist`, 1}, {"right", "closed", "permission denied for table closed", 1},
 	} {
 		pool, err := sql.Open("pgx", url(f.password))

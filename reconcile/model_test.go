@@ -305,6 +305,8 @@ func (w *world) verdict() Verdict {
 		return Incomplete
 	case w.classes[Doubled], w.classes[Altered], w.classes[OnlyThere]:
 		return CompleteWithDifferences
+	case len(w.findings())+len(w.delivered)+len(w.filtered)+len(w.neverAsked) == 0:
+		return Undecided // nothing was compared
 	}
 	return Complete
 }

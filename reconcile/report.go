@@ -25,7 +25,8 @@ const (
 	CompleteWithDifferences Verdict = "complete_with_differences"
 	// Incomplete means that rows are missing.
 	Incomplete Verdict = "incomplete"
-	// Undecided means that no row is known to be missing, but that some rows could not be compared.
+	// Undecided means that no row is known to be missing, but that some rows could not be compared, or
+	// that neither side has a row.
 	Undecided Verdict = "cannot_tell"
 )
 
@@ -103,6 +104,9 @@ func (r *Report) finish(c *comparison) {
 	})
 	r.Queries = c.queries
 	switch {
+	case len(r.Counts) == 0:
+		r.Verdict = Undecided
+		r.Notes = append(r.Notes, "neither side has rows in this time: check the project, the table and the range")
 	case r.Counts[Missing] > 0:
 		r.Verdict = Incomplete
 	case r.Counts[CannotTell] > 0 || len(r.Unknown) > 0:
