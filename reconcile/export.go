@@ -17,6 +17,9 @@ type Export struct {
 	// Backfills are the times of completed backfills before Since, which send rows by their timestamp. They count in whole
 	// hours.
 	Backfills []Span `json:"backfills,omitempty"`
+	// BackfillsFrom is the time from which Backfills are known. Rows of earlier days that no export asks for are
+	// [CannotTell], since a backfill may have sent them. Zero means that all are known.
+	BackfillsFrom time.Time `json:"backfills_from,omitzero"`
 	// Include and Exclude are the export's names of events. An empty Include means all names.
 	Include []string `json:"include,omitempty"`
 	Exclude []string `json:"exclude,omitempty"`

@@ -13,7 +13,7 @@ import (
 // ExportOf describes an export of the service for [Options]: its names of events, and by its coverage when it began, up to
 // when it has run, and which backfills sent rows by timestamp. The coverage may be nil, but then rows of an interval that was
 // not exported since a while are [Missing] as soon as the margin is over, and those before the export was created are
-// [NeverAsked].
+// [NeverAsked]. Let the coverage begin where the comparison does: earlier backfills are not known.
 //
 // An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
 // Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no
@@ -46,7 +46,7 @@ func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 			x.Since = i.Start.UTC()
 		}
 	}
-	x.Backfills = backfillsOf(c, x.Since)
+	x.Backfills, x.BackfillsFrom = backfillsOf(c, x.Since), c.From.UTC()
 	return x
 }
 

@@ -3,6 +3,7 @@ package reconcile
 import (
 	"encoding/json"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -34,7 +35,8 @@ func TestExportOf(t *testing.T) {
 	require.NoError(t, err)
 	x := ExportOf(e, c)
 	assert.Equal(t, Export{
-		Name: "to the warehouse", Since: created.Truncate(time.Hour), Until: modelEnd.Add(-3 * time.Hour), Include: []string{"a", "b"}, Exclude: []string{"c"},
+		Name: "to the warehouse", Since: created.Truncate(time.Hour), Until: modelEnd.Add(-3 * time.Hour),
+		BackfillsFrom: created.Add(-time.Hour), Include: []string{"a", "b"}, Exclude: []string{"c"},
 	}, x)
 
 	edited := *e
@@ -135,5 +137,26 @@ func TestSidesThatChange(t *testing.T) {
 		if seed%2 == 0 {
 			assert.NotContains(t, []Verdict{Complete, CompleteWithDifferences}, r.Verdict, "seed %d", seed)
 		}
+	}
+}
+
+// A row that no export asks for may have been lost by a backfill that is not known: it is never a part of a complete report.
+func TestUnknownBackfills(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5)
+	w.service.rows, w.there.rows, w.want = nil, nil, nil
+	for range 20 {
+		fates["delivered"](w)
+		fates["never asked"](w)
+	}
+	o := w.options()
+	for from, want := range map[time.Time]Verdict{{}: Complete, o.From: Complete, o.To: Undecided} {
+		o.Exports = slices.Clone(w.exports)
+		o.Exports[0].Backfills, o.Exports[0].BackfillsFrom = nil, from
+		r, err := Compare(t.Context(), w.service, w.there, o)
+		require.NoError(t, err)
+		assert.Equal(t, want, r.Verdict, "%v: %v", from, r)
+		assert.EqualValues(t, 20, r.Counts[NeverAsked]+r.Counts[CannotTell], from)
+		assert.Equal(t, want == Undecided, strings.Contains(r.String(), "a backfill that is not known"), r)
 	}
 }

@@ -78,6 +78,11 @@ func (r *Report) sideName(side int) string {
 // finish adds up.
 func (r *Report) finish(c *comparison) {
 	r.Counts = map[Class]int64{}
+	var known time.Time // backfills of all exports
+	for _, e := range c.Exports {
+		known = later(known, e.BackfillsFrom)
+	}
+	hidden := int64(0)
 	for _, day := range slices.SortedFunc(maps.Keys(c.days), time.Time.Compare) {
 		d := c.days[day]
 		switch {
@@ -89,6 +94,10 @@ func (r *Report) finish(c *comparison) {
 			d.Counts[Delivered] += d.Service - d.open - unknown
 		}
 		d.settleUnasked()
+		if n := d.Counts[NeverAsked]; n > 0 && day.Before(known) {
+			d.Counts[NeverAsked], hidden = 0, hidden+n
+			d.Counts[CannotTell] += n
+		}
 		for class, n := range d.Counts {
 			if n == 0 {
 				delete(d.Counts, class)
@@ -103,6 +112,10 @@ func (r *Report) finish(c *comparison) {
 		return cmp.Or(a.Day.Compare(b.Day), byClass, slices.Compare(a.UUID[:], b.UUID[:]))
 	})
 	r.Queries = c.queries
+	if hidden > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%s rows of days before %s cannot be told: a backfill that is not known may have sent them. Read the coverage from %s on",
+			number(hidden), known.Format(clock), r.From.Format(clock)))
+	}
 	switch {
 	case len(r.Counts) == 0:
 		r.Verdict = Undecided
