@@ -142,6 +142,33 @@ func TestAPlanAsText(t *testing.T) {
 	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
 }
 
+// An older server begins the run of a week up to a day after its end. Until then, the week is no gap.
+func TestARunThatIsStillDueIsNotRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithEra(hogapitest.E3))
+		sunday := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalWeek, Created: sunday.AddDate(0, 0, -14), DestinationType: "BigQuery"})
+		for end := sunday.AddDate(0, 0, -7); !end.After(sunday); end = end.AddDate(0, 0, 7) {
+			b.project.AddRun(b.export, hogapitest.Run{Start: end.AddDate(0, 0, -7), End: end, Created: end.Add(20 * time.Hour)})
+		}
+		end := sunday.AddDate(0, 0, 7)
+		last := func() hogapi.IntervalState {
+			c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+			require.NoError(t, err)
+			return c.Intervals[len(c.Intervals)-1].State
+		}
+		time.Sleep(end.Sub(coverageNow))
+		for _, after := range []time.Duration{2 * time.Hour, 21 * time.Hour} {
+			time.Sleep(after)
+			assert.Equal(t, hogapi.IntervalNotDue, last(), after)
+			assert.Empty(t, b.plan(t, nil).Steps, after)
+		}
+		time.Sleep(2 * time.Hour)
+		assert.Equal(t, hogapi.IntervalNeverScheduled, last())
+		assert.Len(t, b.plan(t, nil).Steps, 1)
+	})
+}
+
 var lake = hogapitest.Export{
 	Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"},
 }
