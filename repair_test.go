@@ -130,6 +130,45 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	}
 }
 
+// The estimate counts only events with the names that the export sends. With filters too, it is a bound.
+func TestAnEstimateCountsTheExportsEvents(t *testing.T) {
+	const atMost = "note: The export has filters: of each estimate, it exports that many rows at most."
+	filters := map[string]any{"filters": []any{map[string]any{"key": "$browser", "operator": "exact", "type": "event", "value": []string{"Chrome"}}}}
+	for name, tt := range map[string]struct {
+		config, extra map[string]any
+		era           hogapitest.Era
+		want          int64
+		steps         []string
+		isBound       bool
+	}{
+		"all":      {nil, nil, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"none":     {map[string]any{"include_events": []string{}, "exclude_events": nil}, nil, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"included": {map[string]any{"include_events": []string{"paid", "o'clock"}}, nil, hogapitest.E4, 3, []string{"backfill", "file_download"}, false},
+		"excluded": {map[string]any{"exclude_events": []string{"paid", "left"}}, nil, hogapitest.E4, 4, []string{"backfill", "backfill"}, false},
+		"both": {map[string]any{"include_events": []string{"paid", "viewed"}, "exclude_events": []string{"paid"}}, nil, hogapitest.E4, 3,
+			[]string{"backfill", "backfill"}, false},
+		"filters":    {map[string]any{"include_events": []string{"paid"}}, filters, hogapitest.E4, 2, []string{"backfill", "file_download"}, true},
+		"no filters": {nil, map[string]any{"filters": []any{}}, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"as a text":  {map[string]any{"include_events": "['paid']"}, nil, hogapitest.E1, 6, []string{"backfill", "backfill"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := hogapitest.Export{DestinationType: "Postgres", Config: tt.config, Extra: tt.extra}
+				b := newBroken(t, 200, x, map[int]hogapi.RunStatus{150: "", 130: ""}, hogapitest.WithEra(tt.era))
+				for _, event := range []string{"paid", "paid", "o'clock", "viewed", "viewed", "viewed"} {
+					b.addEvent(150, event)
+				}
+				b.addEvent(130, "viewed")
+				plan := b.plan(t, nil)
+				require.Len(t, plan.Steps, 2)
+				assert.Equal(t, tt.steps, []string{string(plan.Steps[0].Action), string(plan.Steps[1].Action)})
+				assert.Equal(t, tt.want, *plan.Steps[0].Estimate)
+				assert.Equal(t, tt.isBound, strings.Contains(plan.String(), atMost), plan)
+			})
+		})
+	}
+}
+
 // The last line counts each state by its name: a step that has begun is not planned any more.
 func TestAPlanAsText(t *testing.T) {
 	steps := []hogapi.RepairStep{{State: hogapi.RepairPlanned}, {State: hogapi.RepairDone}, {State: hogapi.RepairLeft}}
