@@ -502,13 +502,14 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A repair that is killed at any request, also between a request and its answer, begins no gap twice.
 func TestRepairThatDiesAtAnyRequest(t *testing.T) {
-	deaths := 0
+	deaths, lost := 0, 0
 	for at := 1; at < 200; at++ {
-		for _, after := range []bool{false, true} {
+		for _, how := range []struct{ after, isSaved bool }{{false, at%2 == 0}, {true, true}, {true, false}} {
 			survived := false
-			synctest.Test(t, func(t *testing.T) { survived = repairKilled(t, at, after, after == (at%2 == 0)) })
+			synctest.Test(t, func(t *testing.T) { survived = repairKilled(t, at, how.after, how.isSaved, &lost) })
 			if survived {
-				assert.Greater(t, deaths, 80)
+				assert.Greater(t, deaths, 120)
+				assert.Equal(t, 2, lost, "a backfill of each gap began, and its answer was lost")
 				return
 			}
 			deaths++
@@ -519,11 +520,13 @@ func TestRepairThatDiesAtAnyRequest(t *testing.T) {
 
 // An old and a young gap of an object store: the old one goes to a second export.
 func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
+	lost := 0
+	defer func() { assert.Equal(t, 2, lost, "a backfill of each gap began, and its answer was lost") }()
 	for at, survived := 1, false; !survived; at++ {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroken(t, 130, lake, map[int]hogapi.RunStatus{128: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
 			b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-128*time.Hour + time.Minute)})
-			survived = b.killed(t, at, at%2 == 0, true)
+			survived = b.killed(t, at, true, true, &lost)
 			if all := b.project.Exports(); !survived {
 				require.Len(t, all, 2, "killed at request %d", at)
 				assert.Len(t, b.project.Backfills(all[1].ID), 1, "killed at request %d", at)
@@ -535,17 +538,18 @@ func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
 	}
 }
 
-func repairKilled(t *testing.T, at int, after, isSaved bool) (survived bool) {
+func repairKilled(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
-	if survived = b.killed(t, at, after, isSaved); !survived {
+	if survived = b.killed(t, at, after, isSaved, lost); !survived {
 		assert.Empty(t, b.plan(t, nil).Steps, "killed at request %d", at)
 		assert.Len(t, b.project.Backfills(b.export), 2, "killed at request %d (after %v, saved %v)", at, after, isSaved)
 	}
 	return survived
 }
 
-// killed repairs an export, is killed at a request, and repairs again.
-func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (survived bool) {
+// killed repairs an export, is killed at a request, and repairs again. It counts the lost answers: a backfill began, and the
+// stored plan does not know that.
+func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	plan := b.plan(t, nil)
 	var saved []byte
 	save := func(p *hogapi.RepairPlan) (err error) {
@@ -557,7 +561,12 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (surviv
 	transport := &dying{b.server.Transport(), at, after, die}
 	mortal, err := hogapi.NewClient(append(b.server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
 	require.NoError(t, err)
-	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save})
+	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
+		if ctx.Err() != nil { // the dead store nothing
+			return errKilled
+		}
+		return save(p)
+	}})
 	if survived = err == nil; survived {
 		return true
 	}
@@ -565,6 +574,16 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (surviv
 	if isSaved {
 		plan = new(hogapi.RepairPlan)
 		require.NoError(t, json.Unmarshal(saved, plan))
+		begun, tickets := 0, 0
+		for _, x := range b.project.Exports() {
+			begun += len(b.project.Backfills(x.ID))
+		}
+		for _, step := range plan.Steps {
+			if step.Ticket != nil && !step.Ticket.OutcomeUnknown {
+				tickets++
+			}
+		}
+		*lost += begun - tickets
 	} else {
 		time.Sleep(time.Minute) // whoever starts it again takes a while
 		plan = b.plan(t, nil)
