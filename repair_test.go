@@ -349,6 +349,46 @@ func TestRepairCancelsAStuckRunFirst(t *testing.T) {
 	})
 }
 
+// A paused export is unpaused after the last backfill, and runs again. Without the option it stays paused.
+func TestRepairUnpausesAtTheEnd(t *testing.T) {
+	for isAsked, want := range map[bool][]string{
+		true:  {"backfill as_scheduled 1 done", "unpause  0 done"},
+		false: {"backfill as_scheduled 1 done"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroken(t, 0, hogapitest.Export{}, nil)
+			b.export = b.project.AddExport(hogapitest.Export{Created: coverageNow.Add(-10 * time.Hour), DestinationType: "BigQuery"})
+			missing := coverageNow.Truncate(time.Hour).Add(-4 * time.Hour)
+			b.project.RunSchedule(b.export, func(start, _ time.Time) (hogapitest.Outcome, bool) {
+				return hogapitest.Outcome{}, !start.Equal(missing)
+			})
+			b.project.EditExport(b.export, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
+			isPaused := func() bool { return b.project.Exports()[len(b.project.Exports())-1].Paused }
+			plan := b.plan(t, &hogapi.RepairOptions{Unpause: isAsked})
+			assert.Equal(t, !isAsked, strings.Contains(plan.String(), "The export is paused and stays so"), plan)
+			var pausedAt []bool // at each store of the plan
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
+				if p.Steps[0].State != hogapi.RepairDone {
+					pausedAt = append(pausedAt, isPaused())
+				}
+				return nil
+			}})
+			require.NoError(t, err)
+			assert.Equal(t, want, brief(plan))
+			assert.Equal(t, []bool{true, true}, pausedAt, "paused until the backfill is done")
+			assert.Equal(t, !isAsked, isPaused())
+
+			time.Sleep(2 * time.Hour)
+			after, err := b.client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{From: coverageNow})
+			require.NoError(t, err)
+			require.Len(t, after.Intervals, 2)
+			for _, x := range after.Intervals {
+				assert.Equal(t, map[bool]hogapi.IntervalState{true: hogapi.IntervalCompleted, false: hogapi.IntervalPaused}[isAsked], x.State, after)
+			}
+		})
+	}
+}
+
 // Repair stops at the first step that fails, and goes on from there.
 func TestRepairStopsAtAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
