@@ -203,7 +203,8 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 			return err
 		case isOver && !isUnknown:
 			step.Ticket, step.BegunAt = nil, time.Time{}
-			return errors.Join(err, r.save(step, RepairFailed, err.Error()))
+			unsaved := r.save(step, RepairFailed, err.Error())
+			return errors.Join(errtext.Errorf("%v; remove the cause, and call Repair again with this plan", err), unsaved)
 		default:
 			return errors.Join(err, r.save(step, RepairBegun, err.Error()))
 		}

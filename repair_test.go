@@ -397,7 +397,8 @@ func TestRepairStopsAtAFailure(t *testing.T) {
 		b.project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "no such bucket"})
 		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
-		require.ErrorContains(t, err, "no such bucket")
+		require.ErrorContains(t, err, "no such bucket; remove the cause, and call Repair again with this plan")
+		assert.NotContains(t, plan.Steps[1].Result, "Repair", "the advice is of the error only")
 		assert.Equal(t, []string{"backfill as_scheduled 1 done", "backfill as_scheduled 1 failed", "backfill as_scheduled 1 planned"}, brief(plan))
 		assert.Len(t, report.After.Gaps(), 2)
 
