@@ -89,7 +89,7 @@ type BackfillListOptions struct {
 //
 // POST /batch_exports/{id}/backfill/, scope batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, o, options, ops.BatchExportsBackfill, ops.BackfillsCreate)
+	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
 
 // BackfillsService follows backfills and retries, and manages backfills with a newer resource that PostHog's
@@ -136,7 +136,7 @@ func (s *BackfillsService) Get(ctx context.Context, exportID, backfillID uuid.UU
 //
 // POST /batch_exports/{batch_export_id}/backfills/, scope batch_export:write.
 func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
-	return s.client.backfill(ctx, exportID, r, o, options, ops.BackfillsCreate)
+	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BackfillsCreate)
 }
 
 // Cancel ends a backfill that is under way, and its current run. For a backfill that is over, the error is
@@ -147,8 +147,11 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
 }
 
-// backfill starts a backfill with the first of the endpoints that the service has.
-func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, in ...Op) (ticket *BackfillTicket, err error) {
+// backfill starts a backfill with the first of the endpoints that the service has. Just before, it gives store, if that is
+// not nil, the ticket of a backfill that may never begin.
+func (c *Client) backfill(
+	ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, store func(BackfillTicket) error, in ...Op,
+) (ticket *BackfillTicket, err error) {
 	if err := endpointByID(in[0], exportID).refuse(r.check()).check(ctx); err != nil {
 		return nil, err
 	}
@@ -156,6 +159,11 @@ func (c *Client) backfill(ctx context.Context, exportID uuid.UUID, r BackfillRan
 	if err == nil {
 		first := func(e *BatchExport) (coverage.Span, error) { return e.schedule().First(r.bounds()), nil }
 		err = c.checkAge(ctx, in[0], t, o, first, options)
+	}
+	if err == nil && store != nil {
+		unsent := t
+		unsent.OutcomeUnknown = true
+		err = store(unsent)
 	}
 	if err != nil {
 		return nil, err

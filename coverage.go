@@ -126,7 +126,8 @@ type CoverageOptions struct {
 	// Since is an earlier coverage of the same export, to be continued: only runs that are new since then are read.
 	// From must be zero then, and To at least the To of the earlier coverage. The range grows: at times, begin without it.
 	Since *Coverage
-	// Grace is the time after the end of an interval in which a run may begin late. The default is 1 h.
+	// Grace is the time after the end of an interval in which a run may begin late. The default is 1 h. Where the service
+	// may take longer to begin a run, Coverage waits as long: 24 h for weeks, as on older servers.
 	Grace time.Duration
 	// StuckAfter is the time after which a run that is under way is stuck. The default is 3 h or three intervals,
 	// whichever is longer.
@@ -224,7 +225,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 		return nil, err
 	}
 	rules := coverage.Rules{
-		Now: now, Grace: cmp.Or(r.selected.Grace, defaultGrace), StuckAfter: cmp.Or(r.selected.StuckAfter, e.stuckAfter()),
+		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, e.stuckAfter()),
 		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.exportsAllRows(),
 	}
 	facts := make([]coverage.Export, len(runs))
@@ -439,5 +440,7 @@ func (e *BatchExport) stuckAfter() time.Duration {
 
 // delay returns the longest time after the end of an interval at which the schedule begins its run.
 func (r *coverageReader) delay() time.Duration {
-	return coverage.LongestDelay(string(r.export.Interval)) + cmp.Or(r.selected.Grace, defaultGrace)
+	return coverage.LongestDelay(string(r.export.Interval)) + r.grace()
 }
+
+func (r *coverageReader) grace() time.Duration { return cmp.Or(r.selected.Grace, defaultGrace) }

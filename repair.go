@@ -70,7 +70,7 @@ type RepairStep struct {
 	Intervals int             `json:"intervals"`
 	Gap       []IntervalState `json:"gap"` // the states of the intervals
 	Rows      RowChoice       `json:"rows"`
-	Estimate  *int64          `json:"estimate"`         // events by timestamp, for steps by timestamp; nil if not known
+	Estimate  *int64          `json:"estimate"`         // events by timestamp with the export's names, for steps by timestamp; nil if not known
 	Run       *CoverageRun    `json:"run,omitempty"`    // to be cancelled
 	Export    string          `json:"export,omitempty"` // the name of the second export
 	Prefix    string          `json:"prefix,omitempty"` // of its objects
@@ -127,8 +127,8 @@ type RepairReport struct {
 // gap of events, the service chooses rows by their timestamp:
 //
 //   - In a table, rows of neighbouring intervals come twice, and rows that arrived late do not come. The step has the
-//     number of events that come, if the key has the scope query:read. Only a comparison of rows tells how many of them
-//     come twice.
+//     number of events that come, if the key has the scope query:read: at most, if the export has filters. Only a
+//     comparison of rows tells how many of them come twice.
 //   - In an object store, the new objects would replace the old ones. So a second, paused export writes into another
 //     prefix.
 //   - Where no event has a timestamp in the gap, only a file download gets the rows.
@@ -169,7 +169,7 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, export.repairStep(step))
 	}
-	if err := s.client.estimate(ctx, plan); err != nil {
+	if err := s.client.estimate(ctx, export, plan); err != nil {
 		return nil, err
 	}
 	plan.Steps = c.withCancels(plan.Steps)
@@ -279,28 +279,46 @@ func (e *BatchExport) prefix() (prefix string) {
 	return prefix
 }
 
+// names returns the names of the events that the export sends, if not all, and of those that it leaves out. isAll is false
+// if it leaves out more, or if the names cannot be read: the oldest servers return them as a text.
+func (e *BatchExport) names() (include, exclude []string, isAll bool) {
+	var filters []json.RawMessage
+	_, keys, _ := configs.Encode(e.Destination.Config)
+	read := func(raw json.RawMessage, list any) error { return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list) }
+	err := errors.Join(read(keys["include_events"], &include), read(keys["exclude_events"], &exclude), read(e.Filters, &filters))
+	if err != nil {
+		return nil, nil, false
+	}
+	return include, exclude, len(filters) == 0
+}
+
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
-func (c *Client) estimate(ctx context.Context, plan *RepairPlan) error {
+func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan) error {
+	include, exclude, isAll := e.names()
+	isBound := false
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		if step.Rows != RowsByTimestamp || step.State != RepairPlanned {
 			continue
 		}
-		n, err := ask[verify.NumberRow](ctx, c, verify.CountEvents(step.Start, step.End), "hogapi: rows of a gap", 2)
+		n, err := ask[verify.NumberRow](ctx, c, verify.CountEvents(step.Start, step.End, include, exclude), "hogapi: rows of a gap", 2)
 		if api, ok := errors.AsType[*APIError](err); ok {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is not known: status %d; it needs the scope query:read.", api.StatusCode))
-			return nil
+			break
 		}
 		if err != nil {
 			return err
 		}
 		if len(n) == 1 {
-			step.Estimate = &n[0].N
+			step.Estimate, isBound = &n[0].N, !isAll
 		}
 		if orDefault(step.Estimate) == 0 && step.Estimate != nil {
 			step.Action, step.State, step.Rows = RepairDownload, RepairLeft, RowsAsScheduled
 			step.Note = "no event has a timestamp in this gap: only FileDownloads.Range gets the rows that arrived in it"
 		}
+	}
+	if isBound {
+		plan.Notes = append(plan.Notes, "The export has filters: of each estimate, it exports that many rows at most.")
 	}
 	return nil
 }

@@ -203,7 +203,8 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 			return err
 		case isOver && !isUnknown:
 			step.Ticket, step.BegunAt = nil, time.Time{}
-			return errors.Join(err, r.save(step, RepairFailed, err.Error()))
+			unsaved := r.save(step, RepairFailed, err.Error())
+			return errors.Join(errtext.Errorf("%v; remove the cause, and call Repair again with this plan", err), unsaved)
 		default:
 			return errors.Join(err, r.save(step, RepairBegun, err.Error()))
 		}
@@ -246,9 +247,6 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 // covers by then. It refuses the step if its events have become too old, or if one more failure would pause the export.
 func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest []coverage.Span, err error) {
 	gap := step.span()
-	if step.Ticket == nil && !step.BegunAt.IsZero() && !watch.Sleep(ctx, step.BegunAt.Add(r.pace.Settle).Sub(r.now())) { // its record may come late
-		return nil, context.Cause(ctx)
-	}
 	if err := r.waitForBackfills(ctx, target.ID, gap); err != nil {
 		return nil, err
 	}
@@ -335,18 +333,19 @@ func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error
 	return nil
 }
 
-// request requests the backfill of a part of a step.
+// request requests the backfill of a part of a step. Its ticket is stored before, so that a lost answer can be settled.
 func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *RepairStep, part coverage.Span) error {
 	bounds, err := r.export.BackfillRange(part.Start, part.End)
 	if err != nil {
 		return errtext.Errorf("a part of this time was exported since the plan, so plan again: %v", err)
 	}
-	step.Ticket, step.BegunAt = nil, r.now()
-	if err := r.save(step, RepairBegun, ""); err != nil {
-		return err
+	store := func(t BackfillTicket) error {
+		step.Ticket, step.BegunAt = &t, r.now()
+		return r.save(step, RepairBegun, "")
 	}
 	o := &BackfillOptions{AcceptRowsByTimestamp: step.Rows != RowsAsScheduled}
-	if step.Ticket, err = r.client.BatchExports.Backfill(ctx, exportID, bounds, o, r.options...); step.Ticket != nil {
+	step.Ticket, err = r.client.backfill(ctx, exportID, bounds, o, r.options, store, ops.BatchExportsBackfill, ops.BackfillsCreate)
+	if step.Ticket != nil {
 		return r.save(step, RepairBegun, "")
 	}
 	step.BegunAt = time.Time{}

@@ -27,9 +27,9 @@ func (b *brokenExport) runsOf() (n int) {
 }
 
 // addEvent adds an event with a timestamp in an hour, counted back as in exportOf.
-func (b *brokenExport) addEvent(back int) {
+func (b *brokenExport) addEvent(back int, event string) {
 	at := coverageNow.Truncate(time.Hour).Add(-time.Duration(back)*time.Hour + time.Minute)
-	b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
+	b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: event, DistinctID: "x", Time: at})
 }
 
 // Of a step whose backfill failed in the middle, only the intervals without a completed run are exported again.
@@ -106,7 +106,7 @@ func TestRepairCancelsOnlyBeforeABackfill(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				b := newBroken(t, 200, tt.export, map[int]hogapi.RunStatus{tt.back: ""})
-				b.addEvent(150)
+				b.addEvent(150, "e")
 				b.project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 				end := coverageNow.Truncate(time.Hour).Add(-time.Duration(tt.back-1) * time.Hour)
 				b.project.AddRun(b.export, hogapitest.Run{Status: hogapi.RunStatusRunning, End: end, Created: end.Add(time.Minute)})
@@ -188,7 +188,7 @@ func TestRepairWithAWrongSecondExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := hogapitest.Export{Name: "lake", DestinationType: "S3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p"}}
 		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithEra(hogapitest.E2))
-		b.addEvent(150)
+		b.addEvent(150, "e")
 		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
 		plan := b.plan(t, &hogapi.RepairOptions{Credentials: credentials})
 		assert.Equal(t, "p/repair-2026-11-20T060000Z/", plan.Steps[0].Prefix)

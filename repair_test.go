@@ -130,6 +130,45 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 	}
 }
 
+// The estimate counts only events with the names that the export sends. With filters too, it is a bound.
+func TestAnEstimateCountsTheExportsEvents(t *testing.T) {
+	const atMost = "note: The export has filters: of each estimate, it exports that many rows at most."
+	filters := map[string]any{"filters": []any{map[string]any{"key": "$browser", "operator": "exact", "type": "event", "value": []string{"Chrome"}}}}
+	for name, tt := range map[string]struct {
+		config, extra map[string]any
+		era           hogapitest.Era
+		want          int64
+		steps         []string
+		isBound       bool
+	}{
+		"all":      {nil, nil, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"none":     {map[string]any{"include_events": []string{}, "exclude_events": nil}, nil, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"included": {map[string]any{"include_events": []string{"paid", "o'clock"}}, nil, hogapitest.E4, 3, []string{"backfill", "file_download"}, false},
+		"excluded": {map[string]any{"exclude_events": []string{"paid", "left"}}, nil, hogapitest.E4, 4, []string{"backfill", "backfill"}, false},
+		"both": {map[string]any{"include_events": []string{"paid", "viewed"}, "exclude_events": []string{"paid"}}, nil, hogapitest.E4, 3,
+			[]string{"backfill", "backfill"}, false},
+		"filters":    {map[string]any{"include_events": []string{"paid"}}, filters, hogapitest.E4, 2, []string{"backfill", "file_download"}, true},
+		"no filters": {nil, map[string]any{"filters": []any{}}, hogapitest.E4, 6, []string{"backfill", "backfill"}, false},
+		"as a text":  {map[string]any{"include_events": "['paid']"}, nil, hogapitest.E1, 6, []string{"backfill", "backfill"}, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				x := hogapitest.Export{DestinationType: "Postgres", Config: tt.config, Extra: tt.extra}
+				b := newBroken(t, 200, x, map[int]hogapi.RunStatus{150: "", 130: ""}, hogapitest.WithEra(tt.era))
+				for _, event := range []string{"paid", "paid", "o'clock", "viewed", "viewed", "viewed"} {
+					b.addEvent(150, event)
+				}
+				b.addEvent(130, "viewed")
+				plan := b.plan(t, nil)
+				require.Len(t, plan.Steps, 2)
+				assert.Equal(t, tt.steps, []string{string(plan.Steps[0].Action), string(plan.Steps[1].Action)})
+				assert.Equal(t, tt.want, *plan.Steps[0].Estimate)
+				assert.Equal(t, tt.isBound, strings.Contains(plan.String(), atMost), plan)
+			})
+		})
+	}
+}
+
 // The last line counts each state by its name: a step that has begun is not planned any more.
 func TestAPlanAsText(t *testing.T) {
 	steps := []hogapi.RepairStep{{State: hogapi.RepairPlanned}, {State: hogapi.RepairDone}, {State: hogapi.RepairLeft}}
@@ -140,6 +179,33 @@ func TestAPlanAsText(t *testing.T) {
 	assert.Equal(t, "3 steps: 1 planned, 1 done or covered, 0 failed, 1 left to you", last())
 	steps = append(steps, hogapi.RepairStep{State: hogapi.RepairBegun})
 	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
+}
+
+// An older server begins the run of a week up to a day after its end. Until then, the week is no gap.
+func TestARunThatIsStillDueIsNotRepaired(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithEra(hogapitest.E3))
+		sunday := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
+		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalWeek, Created: sunday.AddDate(0, 0, -14), DestinationType: "BigQuery"})
+		for end := sunday.AddDate(0, 0, -7); !end.After(sunday); end = end.AddDate(0, 0, 7) {
+			b.project.AddRun(b.export, hogapitest.Run{Start: end.AddDate(0, 0, -7), End: end, Created: end.Add(20 * time.Hour)})
+		}
+		end := sunday.AddDate(0, 0, 7)
+		last := func() hogapi.IntervalState {
+			c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
+			require.NoError(t, err)
+			return c.Intervals[len(c.Intervals)-1].State
+		}
+		time.Sleep(end.Sub(coverageNow))
+		for _, after := range []time.Duration{2 * time.Hour, 21 * time.Hour} {
+			time.Sleep(after)
+			assert.Equal(t, hogapi.IntervalNotDue, last(), after)
+			assert.Empty(t, b.plan(t, nil).Steps, after)
+		}
+		time.Sleep(2 * time.Hour)
+		assert.Equal(t, hogapi.IntervalNeverScheduled, last())
+		assert.Len(t, b.plan(t, nil).Steps, 1)
+	})
 }
 
 var lake = hogapitest.Export{
@@ -283,6 +349,46 @@ func TestRepairCancelsAStuckRunFirst(t *testing.T) {
 	})
 }
 
+// A paused export is unpaused after the last backfill, and runs again. Without the option it stays paused.
+func TestRepairUnpausesAtTheEnd(t *testing.T) {
+	for isAsked, want := range map[bool][]string{
+		true:  {"backfill as_scheduled 1 done", "unpause  0 done"},
+		false: {"backfill as_scheduled 1 done"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroken(t, 0, hogapitest.Export{}, nil)
+			b.export = b.project.AddExport(hogapitest.Export{Created: coverageNow.Add(-10 * time.Hour), DestinationType: "BigQuery"})
+			missing := coverageNow.Truncate(time.Hour).Add(-4 * time.Hour)
+			b.project.RunSchedule(b.export, func(start, _ time.Time) (hogapitest.Outcome, bool) {
+				return hogapitest.Outcome{}, !start.Equal(missing)
+			})
+			b.project.EditExport(b.export, coverageNow, func(x *hogapitest.Export) { x.Paused = true })
+			isPaused := func() bool { return b.project.Exports()[len(b.project.Exports())-1].Paused }
+			plan := b.plan(t, &hogapi.RepairOptions{Unpause: isAsked})
+			assert.Equal(t, !isAsked, strings.Contains(plan.String(), "The export is paused and stays so"), plan)
+			var pausedAt []bool // at each store of the plan
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
+				if p.Steps[0].State != hogapi.RepairDone {
+					pausedAt = append(pausedAt, isPaused())
+				}
+				return nil
+			}})
+			require.NoError(t, err)
+			assert.Equal(t, want, brief(plan))
+			assert.Equal(t, []bool{true, true}, pausedAt, "paused until the backfill is done")
+			assert.Equal(t, !isAsked, isPaused())
+
+			time.Sleep(2 * time.Hour)
+			after, err := b.client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{From: coverageNow})
+			require.NoError(t, err)
+			require.Len(t, after.Intervals, 2)
+			for _, x := range after.Intervals {
+				assert.Equal(t, map[bool]hogapi.IntervalState{true: hogapi.IntervalCompleted, false: hogapi.IntervalPaused}[isAsked], x.State, after)
+			}
+		})
+	}
+}
+
 // Repair stops at the first step that fails, and goes on from there.
 func TestRepairStopsAtAFailure(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
@@ -291,7 +397,8 @@ func TestRepairStopsAtAFailure(t *testing.T) {
 		b.project.NextRuns(hogapitest.Outcome{}, hogapitest.Outcome{Status: "Failed", Error: "no such bucket"})
 		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
-		require.ErrorContains(t, err, "no such bucket")
+		require.ErrorContains(t, err, "no such bucket; remove the cause, and call Repair again with this plan")
+		assert.NotContains(t, plan.Steps[1].Result, "Repair", "the advice is of the error only")
 		assert.Equal(t, []string{"backfill as_scheduled 1 done", "backfill as_scheduled 1 failed", "backfill as_scheduled 1 planned"}, brief(plan))
 		assert.Len(t, report.After.Gaps(), 2)
 
@@ -436,13 +543,14 @@ func (d *dying) RoundTrip(r *http.Request) (*http.Response, error) {
 
 // A repair that is killed at any request, also between a request and its answer, begins no gap twice.
 func TestRepairThatDiesAtAnyRequest(t *testing.T) {
-	deaths := 0
+	deaths, lost := 0, 0
 	for at := 1; at < 200; at++ {
-		for _, after := range []bool{false, true} {
+		for _, how := range []struct{ after, isSaved bool }{{false, at%2 == 0}, {true, true}, {true, false}} {
 			survived := false
-			synctest.Test(t, func(t *testing.T) { survived = repairKilled(t, at, after, after == (at%2 == 0)) })
+			synctest.Test(t, func(t *testing.T) { survived = repairKilled(t, at, how.after, how.isSaved, &lost) })
 			if survived {
-				assert.Greater(t, deaths, 80)
+				assert.Greater(t, deaths, 120)
+				assert.Equal(t, 2, lost, "a backfill of each gap began, and its answer was lost")
 				return
 			}
 			deaths++
@@ -453,11 +561,13 @@ func TestRepairThatDiesAtAnyRequest(t *testing.T) {
 
 // An old and a young gap of an object store: the old one goes to a second export.
 func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
+	lost := 0
+	defer func() { assert.Equal(t, 2, lost, "a backfill of each gap began, and its answer was lost") }()
 	for at, survived := 1, false; !survived; at++ {
 		synctest.Test(t, func(t *testing.T) {
 			b := newBroken(t, 130, lake, map[int]hogapi.RunStatus{128: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
 			b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-128*time.Hour + time.Minute)})
-			survived = b.killed(t, at, at%2 == 0, true)
+			survived = b.killed(t, at, true, true, &lost)
 			if all := b.project.Exports(); !survived {
 				require.Len(t, all, 2, "killed at request %d", at)
 				assert.Len(t, b.project.Backfills(all[1].ID), 1, "killed at request %d", at)
@@ -469,17 +579,18 @@ func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
 	}
 }
 
-func repairKilled(t *testing.T, at int, after, isSaved bool) (survived bool) {
+func repairKilled(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
-	if survived = b.killed(t, at, after, isSaved); !survived {
+	if survived = b.killed(t, at, after, isSaved, lost); !survived {
 		assert.Empty(t, b.plan(t, nil).Steps, "killed at request %d", at)
 		assert.Len(t, b.project.Backfills(b.export), 2, "killed at request %d (after %v, saved %v)", at, after, isSaved)
 	}
 	return survived
 }
 
-// killed repairs an export, is killed at a request, and repairs again.
-func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (survived bool) {
+// killed repairs an export, is killed at a request, and repairs again. It counts the lost answers: a backfill began, and the
+// stored plan does not know that.
+func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	plan := b.plan(t, nil)
 	var saved []byte
 	save := func(p *hogapi.RepairPlan) (err error) {
@@ -491,7 +602,12 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (surviv
 	transport := &dying{b.server.Transport(), at, after, die}
 	mortal, err := hogapi.NewClient(append(b.server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
 	require.NoError(t, err)
-	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save})
+	_, err = mortal.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: func(p *hogapi.RepairPlan) error {
+		if ctx.Err() != nil { // the dead store nothing
+			return errKilled
+		}
+		return save(p)
+	}})
 	if survived = err == nil; survived {
 		return true
 	}
@@ -499,6 +615,16 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool) (surviv
 	if isSaved {
 		plan = new(hogapi.RepairPlan)
 		require.NoError(t, json.Unmarshal(saved, plan))
+		begun, tickets := 0, 0
+		for _, x := range b.project.Exports() {
+			begun += len(b.project.Backfills(x.ID))
+		}
+		for _, step := range plan.Steps {
+			if step.Ticket != nil && !step.Ticket.OutcomeUnknown {
+				tickets++
+			}
+		}
+		*lost += begun - tickets
 	} else {
 		time.Sleep(time.Minute) // whoever starts it again takes a while
 		plan = b.plan(t, nil)

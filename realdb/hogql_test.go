@@ -27,6 +27,8 @@ var composed = map[string]string{
 	"trial.go": "SELECT toString(uuid) AS uuid_text, event, distinct_id, toTimeZone(timestamp, 'UTC') AS utc_time, properties\nFROM events\n" +
 		"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n" +
 		"AND toString(uuid) IN ({uuid_0}, {uuid_1}) LIMIT 1000",
+	"queries.go": "SELECT count() AS copies FROM events WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})" +
+		" AND event IN ({name_2}, {name_3}) AND NOT event IN ({name_4})",
 }
 
 // otherSQL are the files with texts for other engines.
@@ -83,6 +85,7 @@ func shortened(text string) string {
 var values = strings.NewReplacer(
 	"{job_id}", "'job'", "{start_at}", "'2026-11-01T00:00:00Z'", "{end_at}", "'2026-12-01T00:00:00Z'", "{one_event}", "'e1'", "{after_id}", "''",
 	"{one_id}", "'0190f3c0-0000-7000-8000-00000000000a'", "{uuid_0}", "'0190f3c0-0000-7000-8000-00000000000a'", "{uuid_1}", "'x'",
+	"{name_2}", "'e1'", "{name_3}", "'e2'", "{name_4}", "'e1'",
 	"{rows}", "timestamp >= toDateTime('2026-11-01T00:00:00Z') AND timestamp < toDateTime('2026-12-01T00:00:00Z')",
 	"{asked}", "created_at >= toDateTime('2026-11-01T00:00:00Z')", "{sent}", "event IN ('e1') AND NOT event IN ('e2')",
 )

@@ -246,8 +246,29 @@ func within(text string, w Window) Query {
 	return Query{text, map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
 }
 
-// CountEvents counts the events with a timestamp in [from, until), of whole seconds.
-func CountEvents(from, until time.Time) Query { return within(countEvents, Window{from, until}) }
+// CountEvents counts the events with a timestamp in [from, until), of whole seconds, and with one of the included
+// names, if there are some, and none of the excluded ones.
+func CountEvents(from, until time.Time, include, exclude []string) Query {
+	q := within(countEvents, Window{from, until})
+	if len(include) > 0 {
+		q.HogQL = countEvents + " AND event IN (" + q.names(include) + ")"
+	}
+	if len(exclude) > 0 {
+		q.HogQL += " AND NOT event IN (" + q.names(exclude) + ")"
+	}
+	return q
+}
+
+// names adds values to the query, and returns their placeholders.
+func (q Query) names(values []string) string {
+	var names []string
+	for _, value := range values {
+		name := fmt.Sprintf("name_%d", len(q.Values))
+		q.Values[name] = value
+		names = append(names, "{"+name+"}")
+	}
+	return strings.Join(names, ", ")
+}
 
 // CountTotal counts all events of an import in a window.
 func CountTotal(id string, w Window) Query { return ofImport(countTotal, id, w) }

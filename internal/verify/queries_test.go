@@ -212,6 +212,20 @@ func TestQueryForms(t *testing.T) {
 	assert.JSONEq(t, `{"kind":"HogQLQuery","query":"SELECT {a}, {b}","values":{"a":"it's \\ {b}","b":5}}`, string(text))
 }
 
+// The text with names is one that realdb's TestQueriesAreHogQL parses.
+func TestCountEvents(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	const all = "SELECT count() AS copies FROM events WHERE timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})"
+	assert.Equal(t, all, CountEvents(from, from.Add(time.Hour), nil, []string{}).HogQL)
+	q := CountEvents(from, from.Add(time.Hour), []string{"a", "it's"}, []string{"b"})
+	assert.Equal(t, all+" AND event IN ({name_2}, {name_3}) AND NOT event IN ({name_4})", q.HogQL)
+	assert.Equal(t, map[string]any{
+		"start_at": "2024-03-01T00:00:00Z", "end_at": "2024-03-01T01:00:00Z", "name_2": "a", "name_3": "it's", "name_4": "b",
+	}, q.Values)
+	assert.Equal(t, all+" AND NOT event IN ({name_2})", CountEvents(from, from, nil, []string{"b"}).HogQL)
+}
+
 // Without limits, all possible event times are selected. Times are sent in UTC with their
 // fractions.
 func TestSelectEvents(t *testing.T) {

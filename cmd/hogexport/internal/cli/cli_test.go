@@ -258,6 +258,19 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// A repair that stops at a failed run says how to continue, in words of this program.
+func TestRepairOfARunThatFailsAgain(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", broken)
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	r := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "4000")
+	assert.Equal(t, 4, r.code)
+	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
+	assert.NotContains(t, r.stdout+r.stderr, "call Repair")
+	assert.NotContains(t, r.stdout+r.stderr, "remove the cause")
+}
+
 // What a plan says about rows that come twice, about its deadline, and about a second prefix.
 func TestTextsOfAPlan(t *testing.T) {
 	t.Parallel()
