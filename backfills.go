@@ -147,8 +147,8 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
 }
 
-// backfill starts a backfill with the first of the endpoints that the service has. Just before, it gives store, if that is
-// not nil, the ticket of a backfill that may never begin.
+// backfill starts a backfill with the first of the endpoints that the service has. Just before, it gives store, if that
+// is not nil, the ticket of a backfill that may never begin.
 func (c *Client) backfill(
 	ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, store func(BackfillTicket) error, in ...Op,
 ) (ticket *BackfillTicket, err error) {

@@ -70,7 +70,7 @@ type RepairStep struct {
 	Intervals int             `json:"intervals"`
 	Gap       []IntervalState `json:"gap"` // the states of the intervals
 	Rows      RowChoice       `json:"rows"`
-	Estimate  *int64          `json:"estimate"`         // events by timestamp with the export's names, for steps by timestamp; nil if not known
+	Estimate  *int64          `json:"estimate"`         // of the export's events, for steps by timestamp; nil if not known
 	Run       *CoverageRun    `json:"run,omitempty"`    // to be cancelled
 	Export    string          `json:"export,omitempty"` // the name of the second export
 	Prefix    string          `json:"prefix,omitempty"` // of its objects
@@ -279,12 +279,14 @@ func (e *BatchExport) prefix() (prefix string) {
 	return prefix
 }
 
-// names returns the names of the events that the export sends, if not all, and of those that it leaves out. isAll is false
-// if it leaves out more, or if the names cannot be read: the oldest servers return them as a text.
+// names returns the names of the events that the export sends, if not all, and of those that it leaves out. isAll is
+// false if it leaves out more, or if the names cannot be read: the oldest servers return them as a text.
 func (e *BatchExport) names() (include, exclude []string, isAll bool) {
 	var filters []json.RawMessage
 	_, keys, _ := configs.Encode(e.Destination.Config)
-	read := func(raw json.RawMessage, list any) error { return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list) }
+	read := func(raw json.RawMessage, list any) error {
+		return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list)
+	}
 	err := errors.Join(read(keys["include_events"], &include), read(keys["exclude_events"], &exclude), read(e.Filters, &filters))
 	if err != nil {
 		return nil, nil, false
