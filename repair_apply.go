@@ -31,9 +31,10 @@ import (
 // the age line since the plan, Repair refuses it: make a new plan. While the service has too many backfills under way,
 // Repair waits.
 //
-// After a kill, Repair continues with the plan that RepairOptions.Save has stored, or with a new plan: it finds a backfill
-// that it had begun, and begins none twice. Of a step, it exports the parts that no completed run covers. The service has no lock: if two operators begin a repair of one gap within
-// the same seconds, both may be carried out.
+// After a kill, Repair continues with the plan that RepairOptions.Save has stored: it finds a backfill that it had begun,
+// and begins none twice. With a new plan it finds the backfills that the service lists; servers without a list of them show
+// only their runs, so wait there until these have ended. Of a step, it exports the parts that no completed run covers.
+// The service has no lock: if two operators begin a repair of one gap within the same seconds, both may be carried out.
 //
 // Repair returns the report with an error too. The errors are an [*InputError] for a plan that does not fit, a
 // [*BackfillError] if a backfill did not complete, and the errors of its calls.
