@@ -211,6 +211,14 @@ func TestGapsThatNobodyCanTell(t *testing.T) {
 	r := p.run(t, "gaps", "renamed")
 	says(t, r.stdout, "? cannot tell")
 	assert.Equal(t, 6, r.code, "the failure is known: %s", r.stdout)
+
+	id = p.addExport("quiet", func(hoursAgo int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+	})
+	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "never told" })
+	r = p.run(t, "gaps", "never told")
+	says(t, r.stdout, "? cannot tell")
+	assert.Equal(t, 7, r.code, "%s%s", r.stdout, r.stderr)
 }
 
 func TestRepair(t *testing.T) {
