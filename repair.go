@@ -279,24 +279,9 @@ func (e *BatchExport) prefix() (prefix string) {
 	return prefix
 }
 
-// names returns the names of the events that the export sends, if not all, and of those that it leaves out. isAll is
-// false if it leaves out more, or if the names cannot be read: the oldest servers return them as a text.
-func (e *BatchExport) names() (include, exclude []string, isAll bool) {
-	var filters []json.RawMessage
-	_, keys, _ := configs.Encode(e.Destination.Config)
-	read := func(raw json.RawMessage, list any) error {
-		return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list)
-	}
-	err := errors.Join(read(keys["include_events"], &include), read(keys["exclude_events"], &exclude), read(e.Filters, &filters))
-	if err != nil {
-		return nil, nil, false
-	}
-	return include, exclude, len(filters) == 0
-}
-
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
 func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan) error {
-	include, exclude, isAll := e.names()
+	include, exclude, isAll := configs.Events(e.Destination.Config, e.Filters)
 	isBound := false
 	for i := range plan.Steps {
 		step := &plan.Steps[i]

@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"time"
@@ -20,16 +19,13 @@ import (
 // earlier lists: if you know that the list was the same, set Unknown to "".
 func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 	x := Export{Name: e.Name, Since: e.CreatedAt.UTC()}
-	_, keys, _ := configs.Encode(e.Destination.Config)
-	_ = json.Unmarshal(keys["include_events"], &x.Include) // nil where it is null
-	_ = json.Unmarshal(keys["exclude_events"], &x.Exclude)
-	var filters []json.RawMessage
-	_ = json.Unmarshal(e.Filters, &filters)
+	var isAll bool
+	x.Include, x.Exclude, isAll = configs.Events(e.Destination.Config, e.Filters)
 	switch {
 	case e.Model != "" && e.Model != hogapi.ModelEvents:
 		x.Unknown = fmt.Sprintf("the export has the model %s", e.Model)
-	case len(filters) > 0 || len(e.Filters) > 0 && !slices.Contains([]string{"null", "[]"}, string(e.Filters)):
-		x.Unknown = "the export has filters: set Export.Where to a HogQL condition that says the same"
+	case !isAll:
+		x.Unknown = "the export has filters, or names of events that cannot be read: set Export.Where to a HogQL condition that says the same"
 	case len(x.Include)+len(x.Exclude) > 0 && e.LastUpdatedAt.Sub(e.CreatedAt) > time.Minute: // later than its making
 		x.UnknownUntil = e.LastUpdatedAt.UTC()
 		x.Unknown = "its settings were changed at " + x.UnknownUntil.Format(clock) + " UTC, and its list of events may have been changed with them"

@@ -46,6 +46,8 @@ func TestExportOf(t *testing.T) {
 	assert.Contains(t, x.Unknown, "may have been changed")
 	edited.Destination.Config = destination.BigQuery{DatasetID: hogapi.Set("posthog")}
 	assert.Empty(t, ExportOf(&edited, c).Unknown, "without a list, an absent row is missing at worst")
+	edited.Destination.Config = destination.Raw(`{"include_events":"['a']"}`)
+	assert.Contains(t, ExportOf(&edited, c).Unknown, "cannot be read", "the oldest servers have a text")
 
 	for filters, isKnown := range map[string]bool{`null`: true, `[]`: true, `[{"key":"plan","value":"paid"}]`: false, `{"a":1}`: false} {
 		e.Filters = json.RawMessage(filters)

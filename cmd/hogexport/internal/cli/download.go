@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -157,16 +158,10 @@ func (d *download) like(ctx context.Context, client *hogapi.Client, o *hogapi.Ra
 		return err
 	}
 	o.Model = export.Model
-	var config struct {
-		Include []string `json:"include_events"`
-		Exclude []string `json:"exclude_events"`
-	}
-	if raw := export.Destination.Raw(); raw != nil {
-		_ = json.Unmarshal(raw, &config) // another form has neither
-	}
-	o.Include, o.Exclude = append(o.Include, config.Include...), append(o.Exclude, config.Exclude...)
-	if len(export.Filters) > 0 && string(export.Filters) != "null" && string(export.Filters) != "[]" {
-		d.Warn("the export has filters of properties, which a download does not: the files also have the rows that the filters leave out")
+	include, exclude, isAll := configs.Events(export.Destination.Config, export.Filters)
+	o.Include, o.Exclude = append(o.Include, include...), append(o.Exclude, exclude...)
+	if !isAll {
+		d.Warn("the export has filters, or names of events that cannot be read, which a download does not have: the files also have the rows that these leave out")
 	}
 	return nil
 }
