@@ -122,8 +122,8 @@ func SQL(db *sql.DB, dialect Dialect, table Table) *SQLSide {
 // Name names the table.
 func (s *SQLSide) Name() string { return s.name }
 
-// Dedupe returns the statement that removes doubled rows of the project. Read it, try it on a copy, and run it yourself: this package only
-// prints it. It is empty for a dialect without one, or for a table whose columns are expressions.
+// Dedupe returns the statement that removes doubled rows of the project. Read it, try it on a copy, and run it yourself:
+// this package only prints it. It is empty for a dialect without one, or for a table whose columns are expressions.
 func (s *SQLSide) Dedupe() string {
 	plain := regexp.MustCompile(`^[\w".]+$`)
 	key := []string{s.table.UUID, s.table.Event, s.table.DistinctID, s.table.Timestamp}
