@@ -10,6 +10,7 @@ import (
 	"iter"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -50,7 +51,19 @@ type interval struct {
 	IsWhole  bool            `json:"is_whole"` // all files are here
 }
 
-const rangeFormat = "range"
+const (
+	rangeFormat = "range"
+	stamp       = "2006-01-02T150405Z" // in names of files
+	stateEnding = ".range"             // of the file of an interval
+)
+
+// HasBegun reports whether a folder has the state of an interval that begins at from. It has none if it cannot be read.
+func HasBegun(folder string, from time.Time) bool {
+	found, _ := os.ReadDir(folder)
+	return slices.ContainsFunc(found, func(file os.DirEntry) bool {
+		return strings.HasPrefix(file.Name(), from.UTC().Format(stamp)+"-") && strings.HasSuffix(file.Name(), stateEnding)
+	})
+}
 
 // Files yields the files of a range, in the order of time. An error comes last.
 func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, error] {
@@ -83,9 +96,8 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 
 // interval returns the paths of the whole files of an interval.
 func (r Range) interval(ctx context.Context, start, end time.Time, room *durable.Room) (paths []string, err error) {
-	const stamp = "2006-01-02T150405Z"
 	name := start.Format(stamp) + "-" + end.Format(stamp)
-	saved := filepath.Join(r.Path, name+".range")
+	saved := filepath.Join(r.Path, name+stateEnding)
 	x, err := r.load(saved, start, end)
 	if err != nil {
 		return nil, err

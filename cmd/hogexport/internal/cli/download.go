@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"os"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -18,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/configs"
+	ranges "github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -104,7 +104,7 @@ func (d *download) run(ctx context.Context, folder string) error {
 // announce says how many rows come, before the first download of a range. The service can count events by their
 // timestamp only.
 func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to time.Time, o *hogapi.RangeOptions) error {
-	if hasBegunAt(o.Folder, from) {
+	if ranges.HasBegun(o.Folder, from) {
 		return nil
 	}
 	unknown := func(why string) error {
@@ -138,14 +138,6 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 	d.Note("about " + page.Plural(rows, "row", "rows") + ": so many events have a timestamp in this time. " +
 		"The download has the events that arrived in it, and PostHog bills them like those of an export")
 	return nil
-}
-
-// hasBegunAt reports whether a folder has the state of a download from a time on: see hogapi's Range.
-func hasBegunAt(folder string, from time.Time) bool {
-	found, _ := os.ReadDir(folder) // none if it cannot be read
-	return slices.ContainsFunc(found, func(file os.DirEntry) bool {
-		return strings.HasPrefix(file.Name(), from.UTC().Format("2006-01-02T150405Z-")) && strings.HasSuffix(file.Name(), ".range")
-	})
 }
 
 // like takes model and events from an export.
