@@ -195,7 +195,6 @@ func (o CoverageOptions) check(exportID uuid.UUID) *outgoing.Refusal {
 const (
 	coverageDays = 30 * 24 * time.Hour
 	defaultGrace = time.Hour
-	leastStuck   = 3 * time.Hour
 	defaultAge   = 5 * 24 * time.Hour
 )
 
@@ -225,8 +224,8 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 		return nil, err
 	}
 	rules := coverage.Rules{
-		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, e.stuckAfter()),
-		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.exportsAllRows(),
+		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, coverage.StuckAfter(string(e.Interval))),
+		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.model().AllRows,
 	}
 	facts := make([]coverage.Export, len(runs))
 	for i := range runs {
@@ -293,6 +292,9 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		if err != nil {
 			return nil, fromTheStart(err)
 		}
+		if run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others
+			break
+		}
 		if run.BatchExportOnDemand == nil {
 			known[run.ID] = CoverageRun{
 				ID: run.ID, Status: run.Status, Start: orDefault(run.DataIntervalStart).UTC(), End: run.DataIntervalEnd.UTC(), CreatedAt: run.CreatedAt.UTC(),
@@ -313,16 +315,16 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 // the backfill.
 func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) error {
 	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late or second runs that name no backfill
-	seen := coverage.Seen{}
+	seen, choosing := coverage.Seen{}, r.export.model().Choosing
 	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: the schedule runs an interval once
 		run := &runs[i]
 		isFirst := seen.First(coverage.NewSpan(run.Start, run.End))
 		isOfSchedule := run.Backfill == nil && isFirst && !run.isLate(r.delay())
 		switch {
 		case run.Rows != "":
-		case isOfSchedule || r.export.choosing() == coverage.LikeTheSchedule:
+		case isOfSchedule || choosing == coverage.LikeTheSchedule:
 			run.Rows = RowsAsScheduled
-		case r.export.choosing() == coverage.ByTheServer:
+		case choosing == coverage.ByTheServer:
 			run.Rows = RowsUnknown
 		default:
 			open[orDefault(run.Backfill)] = append(open[orDefault(run.Backfill)], run)
@@ -420,23 +422,11 @@ func (c *Coverage) String() string {
 		strings.TrimPrefix(string(c.Interval), "every "), c.From.Format(coverage.Clock), c.To.Format(coverage.Clock)), c.rows(), c.Notes)
 }
 
-// choosing says how the service chooses the rows of the export's backfills.
-func (e *BatchExport) choosing() coverage.Choosing {
-	return coverage.ChoosingOf(string(e.Model), string(e.Destination.Type))
-}
-
-// exportsAllRows reports whether each run exports all rows, whatever its interval.
-func (e *BatchExport) exportsAllRows() bool {
-	return e.Model == ModelHogQL && !coverage.HasIntervalPlaceholders(orDefault(e.HogQLQuery))
+func (e *BatchExport) model() coverage.Model {
+	return coverage.ModelOf(string(e.Model), string(e.Destination.Type), orDefault(e.HogQLQuery))
 }
 
 func earliest(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
-
-// stuckAfter returns the time after which a run that is under way is stuck.
-func (e *BatchExport) stuckAfter() time.Duration {
-	step, _ := coverage.Step(string(e.Interval))
-	return max(leastStuck, 3*step)
-}
 
 // delay returns the longest time after the end of an interval at which the schedule begins its run.
 func (r *coverageReader) delay() time.Duration {

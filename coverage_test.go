@@ -109,6 +109,34 @@ func TestCoverageOfAnExportWithoutGaps(t *testing.T) {
 	assert.LessOrEqual(t, len(server.Calls())-before, 4)
 }
 
+// A coverage of thirty days takes one call for 100 runs and three more, also of the shortest interval. The next day takes four.
+func TestCallsOfACoverage(t *testing.T) {
+	now := coverageNow
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return now }))
+	client, p := server.Client(t), server.Project(hogapitest.DefaultProject)
+	shortest := p.AddExport(hogapitest.Export{Interval: hogapi.IntervalEvery5Minutes, Timezone: "Asia/Kolkata", Created: now.AddDate(0, 0, -33), DestinationType: "BigQuery"})
+	hourly := p.AddExport(hogapitest.Export{Created: now.AddDate(0, 0, -33), DestinationType: "BigQuery"})
+	p.RunSchedule(shortest, nil)
+	p.RunSchedule(hourly, nil)
+	count := func(id uuid.UUID, o *hogapi.CoverageOptions) (*hogapi.Coverage, int) {
+		before := len(server.Calls())
+		c, err := client.BatchExports.Coverage(t.Context(), id, o)
+		require.NoError(t, err)
+		assert.Empty(t, c.Gaps())
+		return c, len(server.Calls()) - before
+	}
+	c, calls := count(shortest, nil)
+	assert.Len(t, c.Intervals, 30*24*12)
+	assert.LessOrEqual(t, calls, (len(c.Intervals)+99)/100+3)
+
+	c, _ = count(hourly, nil)
+	now = now.AddDate(0, 0, 1)
+	continued, calls := count(hourly, &hogapi.CoverageOptions{Since: c})
+	assert.LessOrEqual(t, calls, 4)
+	whole, _ := count(hourly, &hogapi.CoverageOptions{From: c.From})
+	assert.Equal(t, whole.Intervals, continued.Intervals)
+}
+
 // A coverage is continued from the time up to which it knows the runs, and does not judge the future.
 func TestCoverageOfOtherTimes(t *testing.T) {
 	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
@@ -150,6 +178,29 @@ func TestCoverageByTheClockOfTheService(t *testing.T) {
 		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
 		require.NoError(t, err)
 		assert.Equal(t, []string{"backfill as_scheduled 1 planned"}, brief(plan))
+	}
+}
+
+// Where clocks skip the hour of a run, nothing exports its interval. Where they repeat it, two runs do.
+func TestCoverageOnDaysOfClockChanges(t *testing.T) {
+	for change, want := range map[time.Time]int{
+		time.Date(2026, 3, 8, 5, 0, 0, 0, time.UTC): 1, time.Date(2026, 11, 1, 4, 0, 0, 0, time.UTC): 0, // midnights of Havana
+	} {
+		for _, interval := range []hogapi.Interval{hogapi.IntervalDay, hogapi.IntervalWeek} {
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return change.AddDate(0, 0, 10) }))
+			p := server.Project(hogapitest.DefaultProject)
+			id := p.AddExport(hogapitest.Export{Interval: interval, Timezone: "America/Havana", Created: change.AddDate(0, 0, -20), DestinationType: "BigQuery"})
+			p.RunSchedule(id, nil)
+			c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+			require.NoError(t, err)
+			states := map[hogapi.IntervalState]int{}
+			for _, x := range c.Intervals {
+				states[x.State]++
+			}
+			assert.Equal(t, want, states[hogapi.IntervalSkipped], c)
+			assert.Equal(t, len(c.Intervals)-want, states[hogapi.IntervalCompleted], c)
+			assert.Len(t, p.Runs(id), len(c.Intervals)-want)
+		}
 	}
 }
 

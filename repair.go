@@ -176,16 +176,9 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	if selected.Unpause && export.Paused {
 		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "without a backfill"})
 	}
-	unknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
-	if !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, unknown) {
-		plan.Notes = append(plan.Notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
-	}
-	if export.Paused && !selected.Unpause && len(plan.Steps) > 0 {
-		plan.Notes = append(plan.Notes, "The export is paused and stays so: RepairOptions.Unpause.")
-	}
-	if len(plan.Steps) > 0 {
-		plan.Notes = append(plan.Notes, "PostHog bills every row that is exported again.")
-	}
+	isUnknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
+	leavesOut := !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, isUnknown)
+	plan.Notes = append(plan.Notes, coverage.PlanNotes(len(plan.Steps), leavesOut, export.Paused && !selected.Unpause)...)
 	return plan, nil
 }
 
@@ -206,11 +199,9 @@ func (e *BatchExport) scheduleText() string {
 
 func (e *BatchExport) repairTarget(line time.Duration, now time.Time, o RepairOptions) coverage.Target {
 	_, hasIntegration := e.Destination.Integration.Get()
-	kind := string(e.Destination.Type)
 	return coverage.Target{
-		Schedule: e.schedule(), Events: e.choosing() == coverage.ByAge, ObjectStore: coverage.IsObjectStore(kind),
-		Acts: coverage.ActsOnRows(kind), AllRows: e.exportsAllRows(), NoDownload: e.Model == ModelHogQL, HasElsewhere: hasIntegration || !isNil(o.Credentials),
-		Line: coverage.AgeLine(line), Now: now,
+		Schedule: e.schedule(), Model: e.model(), ObjectStore: coverage.IsObjectStore(string(e.Destination.Type)),
+		HasElsewhere: hasIntegration || !isNil(o.Credentials), Line: coverage.AgeLine(line), Now: now,
 	}
 }
 
@@ -245,12 +236,12 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	if gap.IsOld && gap.Way != coverage.WayDownload {
 		step.Rows = RowsByTimestamp
 	}
-	if e.choosing() == coverage.ByTheServer {
+	if e.model().Choosing == coverage.ByTheServer {
 		step.Rows = RowsUnknown
 	}
 	if gap.IsOld && coverage.IsObjectStore(string(e.Destination.Type)) {
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
-		step.Prefix = path.Join(e.prefix(), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
+		step.Prefix = path.Join(configs.Prefix(e.Destination.Config), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
 		if step.Action == RepairDownload { // RepairOptions has no credentials
 			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
 			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
@@ -270,13 +261,6 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 		}
 	}
 	return step
-}
-
-// prefix returns the prefix of the export's objects.
-func (e *BatchExport) prefix() (prefix string) {
-	_, keys, _ := configs.Encode(e.Destination.Config)
-	_ = json.Unmarshal(keys["prefix"], &prefix) // "" where it is null
-	return prefix
 }
 
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.

@@ -3,7 +3,6 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -92,9 +91,11 @@ type repairer struct {
 	pace     watch.Pace
 	options  []CallOption
 	export   *BatchExport
+	ahead    time.Duration // of the service's clock
 }
 
-func (r *repairer) now() time.Time { return r.client.core.now().UTC() }
+// now returns the time by the service's clock.
+func (r *repairer) now() time.Time { return r.client.core.now().UTC().Add(r.ahead) }
 
 // after returns the options of the coverage of all steps.
 func (r *repairer) after() *CoverageOptions {
@@ -112,9 +113,11 @@ func (r *repairer) run(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}
-	if r.export, err = r.client.BatchExports.Get(ctx, r.plan.ExportID, r.options...); err != nil {
+	var reply Reply
+	if r.export, err = r.client.BatchExports.Get(ctx, r.plan.ExportID, append(slices.Clip(r.options), WithReply(&reply))...); err != nil {
 		return err
 	}
+	r.ahead = httptry.DateOr(reply.Header, r.now()).Sub(r.now())
 	if now := r.export.scheduleText(); now != r.plan.Schedule {
 		return &InputError{Op: ops.BackfillsCreate, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
 	}
@@ -265,7 +268,7 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			case !gap.Overlaps(x):
 			case run.Status == RunStatusCompleted:
 				completed = append(completed, x)
-			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > target.stuckAfter():
+			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
 				return nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
 				isWaiting = true
@@ -280,7 +283,7 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 		return nil, nil
 	}
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
-	if step.Rows == RowsAsScheduled && r.export.choosing() == coverage.ByAge && isOld {
+	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
 		return nil, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
 	return rest, r.checkFailures(ctx, target)
@@ -360,10 +363,13 @@ func (r *repairer) target(ctx context.Context, step *RepairStep) (*BatchExport, 
 	}
 	found, err := r.client.BatchExports.ByName(ctx, step.Export, r.options...)
 	switch _, hasIntegration := r.export.Destination.Integration.Get(); {
-	case err == nil && found.prefix() != step.Prefix:
-		return nil, errtext.Errorf("the export %q has the prefix %q, not the plan's %q: rename it", found.Name, found.prefix(), step.Prefix)
-	case err == nil || !errors.Is(err, ErrNotFound):
+	case err == nil:
+		if prefix := configs.Prefix(found.Destination.Config); prefix != step.Prefix {
+			err = errtext.Errorf("the export %q has the prefix %q, not the plan's %q: rename it", found.Name, prefix, step.Prefix)
+		}
 		return found, err
+	case !errors.Is(err, ErrNotFound):
+		return nil, err
 	case !hasIntegration && isNil(r.selected.Credentials):
 		return nil, &InputError{Op: ops.BatchExportsCreate, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
 	}
@@ -376,24 +382,13 @@ func (r *repairer) target(ctx context.Context, step *RepairStep) (*BatchExport, 
 
 // second returns the request for the second export of a step: with another prefix, and with credentials.
 func (e *BatchExport) second(step RepairStep, credentials destination.Config) (BatchExportRequest, error) {
-	keys := configs.Keys{}
-	for _, config := range []destination.Config{e.Destination.Config, credentials} {
-		if isNil(config) {
-			continue
-		}
-		_, more, refusal := configs.Encode(config)
-		if refusal != nil {
-			return BatchExportRequest{}, refused(ops.BatchExportsCreate, refusal)
-		}
-		keys = configs.Overlay(keys, more)
-	}
-	keys["prefix"], _ = json.Marshal(step.Prefix) //nolint:errchkjson // a text
-	config, err := json.Marshal(keys)
+	all := []any{e.Destination.Config, credentials}
+	config, refusal := configs.WithPrefix(step.Prefix, slices.DeleteFunc(all, func(config any) bool { return isNil(config) })...)
 	return BatchExportRequest{
 		Name: step.Export, Model: cmp.Or(e.Model, ModelEvents), Interval: e.Interval, Paused: true, Filters: e.Filters, Timezone: e.Timezone,
 		OffsetDay: e.OffsetDay, OffsetHour: e.OffsetHour,
 		Destination: Destination{Type: e.Destination.Type, Integration: e.Destination.Integration, Config: destination.Raw(config)},
-	}, err
+	}, refused(ops.BatchExportsCreate, refusal)
 }
 
 // String returns the plan with its results, and what is still not exported.

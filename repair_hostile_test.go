@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"errors"
 	"net/http"
 	"testing"
 	"testing/synctest"
@@ -65,6 +66,65 @@ func TestRepairLooksAgainAfterOthers(t *testing.T) {
 		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already"}, brief(plan))
 		assert.Equal(t, 1, b.runsOf())
 	})
+}
+
+// The clock of this machine may be wrong: the service's says whether a gap has crossed the age line.
+func TestRepairByTheClockOfTheService(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		began := time.Now()
+		b := newBroken(t, 200, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
+		plan := b.plan(t, nil)
+		b.client = b.server.Client(t, hogapi.WithClock(func() time.Time { return coverageNow.Add(time.Since(began) - 48*time.Hour) }))
+		time.Sleep(24 * time.Hour)
+		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.ErrorContains(t, err, "which this gap has crossed since the plan")
+		assert.Empty(t, b.project.Backfills(b.export))
+	})
+}
+
+// Whatever happens to a call of a plan or a repair, an error follows, or the same end; and one backfill.
+func TestRepairOverABadNetwork(t *testing.T) {
+	for name, tt := range map[string]struct {
+		fault hogapitest.Fault
+		want  error // nil: perhaps none, since the call is repeated
+	}{
+		"server error":             {hogapitest.Status(http.StatusInternalServerError), nil},
+		"end in the middle of one": {hogapitest.CutBody(20), nil},
+		"dead network":             {hogapitest.Refuse(), nil},
+		"wrong key":                {hogapitest.Status(http.StatusUnauthorized), hogapi.ErrUnauthorized},
+		"no permission":            {hogapitest.Status(http.StatusForbidden, `{"detail": "You don't have access to the project."}`), hogapi.ErrForbidden},
+	} {
+		for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList, ops.RunsList, ops.BackfillsCreate, ops.BackfillsGet} {
+			t.Run(name+"/"+string(op), func(t *testing.T) {
+				synctest.Test(t, func(t *testing.T) {
+					b := newBroken(t, 250, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
+					b.client = b.server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
+					if c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil); op == ops.BatchExportsGet || op == ops.BackfillsList {
+						require.NoError(t, err)
+						b.server.Script(op, tt.fault)
+						plan, err := b.client.BatchExports.PlanRepair(t.Context(), c, nil)
+						require.Error(t, err)
+						require.True(t, tt.want == nil || errors.Is(err, tt.want), err)
+						assert.Nil(t, plan)
+					}
+					plan := b.plan(t, nil)
+					if op == ops.RunsList { // the second page of two
+						b.server.Script(op, hogapitest.Slow(0))
+					}
+					b.server.Script(op, tt.fault)
+					_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+					require.True(t, tt.want == nil || errors.Is(err, tt.want), err)
+					_, isAnswer := errors.AsType[*hogapi.APIError](err)
+					_, isBroken := errors.AsType[*hogapi.TransportError](err)
+					require.True(t, err == nil || isAnswer || isBroken, err)
+					report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+					require.NoError(t, err)
+					assert.Empty(t, report.After.Gaps())
+					assert.Len(t, b.project.Backfills(b.export), 1)
+				})
+			})
+		}
+	}
 }
 
 // A plan may have been edited by hand, or come from a newer version.

@@ -107,6 +107,7 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 		"object store": {hogapitest.Export{DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}, true, []string{
 			"second_export by_timestamp 2 planned", "second_export by_timestamp 2 planned", "backfill as_scheduled 2 planned", "backfill as_scheduled 1 planned"}},
 		"persons":   {hogapitest.Export{DestinationType: "BigQuery", Model: hogapi.ModelPersons}, true, []string{"backfill as_scheduled 2 planned", "backfill as_scheduled 4 planned", "backfill as_scheduled 1 planned"}},
+		"hogql":     {hogapitest.Export{DestinationType: "BigQuery", Model: hogapi.ModelHogQL, Extra: map[string]any{"hogql_query": "SELECT {data_interval_start}"}}, true, []string{"backfill as_scheduled 2 planned", "backfill as_scheduled 4 planned", "backfill as_scheduled 1 planned"}},
 		"workflows": {hogapitest.Export{DestinationType: "HTTP"}, true, []string{"by_hand by_timestamp 2 left_to_you", "by_hand by_timestamp 2 left_to_you", "by_hand as_scheduled 2 left_to_you", "by_hand as_scheduled 1 left_to_you"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -128,6 +129,17 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 			})
 		})
 	}
+}
+
+// Each run of a query without placeholders exports all rows: it covers each gap before it, and no backfill is planned.
+func TestRepairOfAnExportOfAllRows(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		x := hogapitest.Export{DestinationType: "BigQuery", Model: hogapi.ModelHogQL, Extra: map[string]any{"hogql_query": "SELECT event FROM events"}}
+		b := newBroken(t, 40, x, map[int]hogapi.RunStatus{20: "", 9: hogapi.RunStatusFailed, 1: hogapi.RunStatusFailed})
+		plan := b.plan(t, nil)
+		assert.Equal(t, []string{"by_hand as_scheduled 1 left_to_you"}, brief(plan))
+		assert.Contains(t, plan.String(), "each run exports all rows, so the next run covers the gap")
+	})
 }
 
 // The estimate counts only events with the names that the export sends. With filters too, it is a bound.
@@ -483,25 +495,6 @@ func TestRepairTestsTheDestinationFirst(t *testing.T) {
 		require.ErrorContains(t, err, "no such bucket")
 		assert.Empty(t, b.project.Backfills(b.export))
 	})
-}
-
-// Each call of a repair fails: the error says so, and nothing is begun twice afterwards.
-func TestRepairReturnsErrorsOfItsCalls(t *testing.T) {
-	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList, ops.RunsList, ops.BackfillsCreate, ops.BackfillsGet} {
-		for status, want := range map[int]error{http.StatusUnauthorized: hogapi.ErrUnauthorized, http.StatusForbidden: hogapi.ErrForbidden} {
-			synctest.Test(t, func(t *testing.T) {
-				b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: ""})
-				plan := b.plan(t, nil)
-				b.server.Script(op, hogapitest.Status(status))
-				_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
-				require.ErrorIs(t, err, want, op)
-				report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
-				require.NoError(t, err, op)
-				assert.Empty(t, report.After.Gaps(), op)
-				assert.Len(t, b.project.Backfills(b.export), 1, op)
-			})
-		}
-	}
 }
 
 // The service has too many backfills for a while.

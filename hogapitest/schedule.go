@@ -30,6 +30,7 @@ func (p *Project) RunSchedule(exportID uuid.UUID, outcome func(start, end time.T
 // schedule is the schedule of an export that runs.
 type schedule struct {
 	next    time.Time // start of the next interval
+	begun   int       // its runs so far
 	outcome func(start, end time.Time) (Outcome, bool)
 }
 
@@ -49,6 +50,23 @@ func (e *export) intervalOf(t time.Time) time.Time {
 		start = start.AddDate(0, 0, -1)
 	}
 	return firstAt(start, e.zone())
+}
+
+// timesOf returns when the schedule begins the run of an interval: twice or never, where clocks repeat or skip the hour of its
+// end.
+func (e *export) timesOf(end time.Time) (all []time.Time) {
+	if e.Interval != "day" && e.Interval != "week" {
+		return []time.Time{end}
+	}
+	shown := shownBy(end, e.zone()).Truncate(24 * time.Hour).Add(e.hour())
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
+		_, offset := shown.Add(near).In(e.zone()).Zone()
+		at := shown.Add(-time.Duration(offset) * time.Second)
+		if shownBy(at, e.zone()).Equal(shown) && !slices.ContainsFunc(all, at.Equal) {
+			all = append(all, at)
+		}
+	}
+	return all
 }
 
 // delay returns the time from the end of an interval until its run begins: at least a minute, or half of it for 5 minutes.
@@ -74,11 +92,20 @@ func (e *export) catchUp(now time.Time) {
 	for e.schedule != nil {
 		start := e.schedule.next
 		end := e.intervalAfter(start)
+		ends := e.timesOf(end)
+		if end.After(now) {
+			return
+		}
+		if e.schedule.begun == len(ends) {
+			e.schedule.next, e.schedule.begun = end, 0
+			continue
+		}
+		end = ends[e.schedule.begun]
 		at := end.Add(e.delay(end))
 		if at.After(now) {
 			return
 		}
-		e.schedule.next = end
+		e.schedule.begun++
 		isIdle := e.Paused || !e.StartAt.IsZero() && end.Before(e.StartAt) || !e.EndAt.IsZero() && end.After(e.EndAt)
 		outcome, begins := e.schedule.outcome(start, end)
 		if isIdle || !begins {

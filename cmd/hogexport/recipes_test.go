@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"encoding/json"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -75,6 +76,17 @@ func TestRecipe(t *testing.T) {
 		}
 	}
 	assert.Equal(t, 13, ran)
+	files := 0
+	require.NoError(t, filepath.WalkDir(work, func(path string, entry fs.DirEntry, err error) error {
+		if err != nil || entry.IsDir() {
+			return err
+		}
+		text, err := os.ReadFile(path)
+		assert.NotContains(t, string(text), hogapitest.DefaultPersonalKey, path)
+		files++
+		return err
+	}))
+	assert.Greater(t, files, 5, "written files")
 	assert.FileExists(t, filepath.Join(work, "exports", "events-to-the-lake.yaml"))
 }
 

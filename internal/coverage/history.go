@@ -206,6 +206,12 @@ func LongestDelay(interval string) time.Duration {
 	return cmp.Or(startsWithin[interval], usuallyStartsWithin)
 }
 
+// StuckAfter returns the time after which a run that is under way is stuck: three hours, or three intervals.
+func StuckAfter(interval string) time.Duration {
+	step, _ := Step(interval)
+	return max(3*time.Hour, 3*step)
+}
+
 // Dues returns the intervals with an end in a range, and the times that no interval contains.
 // Before the known history it takes the intervals from the runs of the schedule, which must be in
 // the order of their ends.

@@ -483,12 +483,13 @@ func (w *world) repaired() (steps int, err error) {
 	s.again = nil
 
 	last := w.phases[len(w.phases)-1]
-	target := Target{Schedule: last.Schedule, Events: true, ObjectStore: w.replaces, HasElsewhere: w.IntN(2) == 0, Line: AgeLineAnywhere, Now: w.now}
+	target := Target{Schedule: last.Schedule, Model: events, ObjectStore: w.replaces, HasElsewhere: w.IntN(2) == 0, Line: AgeLineAnywhere, Now: w.now}
 	verdicts := w.rules().Assess(w.history(), whole, w.created, w.runs)
 	plan := target.Plan(verdicts, true)
+	limit := []time.Duration{6 * day, 8 * day}[w.IntN(2)] // the server's, whatever the plan says
 	for _, step := range plan {
 		choice := AsScheduled
-		if step.IsOld {
+		if step.Start.Before(w.now.Add(-limit)) {
 			choice = ByTimestamp
 		}
 		switch step.Way {

@@ -12,20 +12,64 @@ const (
 	ByTheServer                     // the one or the other, by the age of the server
 )
 
-// choosing is the table of the models; docs/exports.md has it in words. A model that is not known is chosen like the
-// schedule, since nothing is known of a line.
-var choosing = map[string]Choosing{
-	"events":   ByAge,           // twice in tables after an old backfill; lost objects in object stores
-	"persons":  LikeTheSchedule, // the newest state; a later change removes the need
-	"sessions": ByTheServer,     // merged by their key
-	"hogql":    LikeTheSchedule, // the query chooses; without placeholders each run exports all rows
+// Model says how the exports of a model are covered, and how their gaps are repaired.
+type Model struct {
+	Choosing   Choosing
+	AllRows    bool // each run exports all rows
+	Acts       bool // the destination acts on each row, which cannot be undone
+	NoDownload bool // no file download has the model
+
+	name, covers, line, twice, repair string // the row of docs/exports.md
 }
 
-// ChoosingOf returns how the service chooses rows for a backfill. Old exports have no model and export events. Workflows
-// choose by timestamp in their schedule too.
-func ChoosingOf(model, destination string) Choosing {
-	if destination == "Workflows" {
-		return LikeTheSchedule
+const coveredAlike = "the same"
+
+var (
+	events = Model{
+		Choosing: ByAge, name: "events", covers: "any completed run in a table; the newest in an object store", line: "yes",
+		twice: "after an old backfill, or one that overlaps the schedule", repair: "young: backfill. Old: see below",
 	}
-	return choosing[cmp.Or(model, "events")]
+	persons = Model{
+		name: "persons", covers: "the same; the newest state of each person", line: "no",
+		twice: "the same person, newer: merge by team and distinct id", repair: "backfill; a later change removes the need",
+	}
+	sessions = Model{
+		Choosing: ByTheServer, name: "sessions", covers: coveredAlike,
+		line:  "by the age of the server, so a backfill is `completed by timestamp`",
+		twice: "the same session: merge by session id", repair: "backfill",
+	}
+	hogql = Model{
+		NoDownload: true, name: "hogql with `{data_interval_start}` or `_end`", covers: coveredAlike, line: "no", twice: "as the query says",
+		repair: "backfill",
+	}
+	hogqlOfAll = Model{
+		AllRows: true, NoDownload: true, name: "hogql without them", covers: "any later completed run", line: "no",
+		twice: "every run appends all rows", repair: "the next run; never a backfill",
+	}
+	acting = Model{
+		Acts: true, name: "any, to HTTP or Workflows", covers: coveredAlike, line: "as the model", twice: "every row acts again",
+		repair: "never by this package",
+	}
+)
+
+// ModelOf returns the model of an export. Old exports have no model and export events. Nothing is known of an age line of
+// other models, so they are like persons. Workflows choose by timestamp in their schedule too.
+func ModelOf(model, destination, query string) Model {
+	m := persons
+	switch cmp.Or(model, events.name) {
+	case events.name:
+		m = events
+	case sessions.name:
+		m = sessions
+	case "hogql":
+		m = hogql
+		if !HasIntervalPlaceholders(query) {
+			m = hogqlOfAll
+		}
+	}
+	m.Acts = ActsOnRows(destination)
+	if destination == "Workflows" {
+		m.Choosing = LikeTheSchedule
+	}
+	return m
 }

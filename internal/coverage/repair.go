@@ -24,11 +24,8 @@ const (
 // Target is what a repair depends on besides its gap.
 type Target struct {
 	Schedule     Schedule
-	Events       bool // the model
+	Model        Model
 	ObjectStore  bool
-	Acts         bool // its destination acts on each row, which cannot be undone
-	AllRows      bool // each run exports all rows
-	NoDownload   bool // no file download has the model
 	HasElsewhere bool // a second export can be made
 	Line         AgeLine
 	Now          time.Time
@@ -60,7 +57,7 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 			planned = append(planned, step.Span)
 		}
 		for _, x := range without(v.Rest, planned) {
-			next := RepairStep{Span: x, IsOld: t.Events && t.Line.IsPast(x, t.Now)}
+			next := RepairStep{Span: x, IsOld: t.Model.Choosing == ByAge && t.Line.IsPast(x, t.Now)}
 			next.Way, next.Why = t.way(x, next.IsOld)
 			last := len(steps) - 1
 			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
@@ -88,11 +85,11 @@ func without(spans, others []Span) (rest []Span) {
 func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	_, refusal := t.Schedule.Range(x.Start, x.End)
 	switch {
-	case t.Acts:
+	case t.Model.Acts:
 		return WayByHand, "the destination acts on each row, which cannot be undone"
-	case t.AllRows:
+	case t.Model.AllRows:
 		return WayByHand, "each run exports all rows, so the next run covers the gap"
-	case refusal != nil && t.NoDownload:
+	case refusal != nil && t.Model.NoDownload:
 		return WayByHand, "the schedule was changed, and no backfill has these bounds"
 	case refusal != nil: // not between bounds of today's schedule
 		return WayDownload, ""

@@ -179,3 +179,17 @@ func summary(rows []Row) string {
 	}
 	return "every interval exported"
 }
+
+// PlanNotes returns the notes of a plan for people.
+func PlanNotes(steps int, leavesOutUnknown, staysPaused bool) (notes []string) {
+	if leavesOutUnknown {
+		notes = append(notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
+	}
+	if steps == 0 {
+		return notes
+	}
+	if staysPaused {
+		notes = append(notes, "The export is paused and stays so: RepairOptions.Unpause.")
+	}
+	return append(notes, "PostHog bills every row that is exported again.")
+}
