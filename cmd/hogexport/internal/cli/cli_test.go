@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"strconv"
 	"strings"
 	"syscall"
 	"testing"
@@ -266,6 +267,37 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// Several exports are repaired one after another, with one question and one bound. A failure ends it, and the same command goes on.
+func TestRepairOfSeveralExports(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	outage := func(hoursAgo int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+	}
+	p.addExport("warehouse", outage)
+	p.addExport("whole", good)
+	p.addExport("copy", outage)
+	all := []string{"repair", "warehouse", "whole", "copy", "warehouse", "--yes", "--max-rows"}
+	r := p.slow(t, append(all, "5999")...)
+	assert.Equal(t, 3, r.code)
+	says(t, r.stderr, "the plans export 6,000 rows again, more than --max-rows 5,999", "nothing was changed")
+	assert.Empty(t, p.server.Calls("backfills.create"))
+	r = p.slow(t, "repair", "warehouse", "absent")
+	assert.Equal(t, 2, r.code)
+
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	r = p.slow(t, append(all, "6000")...)
+	assert.Equal(t, 4, r.code)
+	says(t, r.stdout, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
+	says(t, r.stderr, "no such bucket", "continue with:", "hogexport repair --apply")
+	assert.Len(t, p.server.Calls("backfills.create"), 1)
+	r = p.slow(t, append(all, "6000")...)
+	assert.Equal(t, 0, r.code, r.stderr)
+	for _, name := range []string{"warehouse", "copy"} {
+		assert.Equal(t, 0, p.run(t, "gaps", name).code)
+	}
+}
+
 // A repair that stops at a failed run says how to continue, in words of this program.
 func TestRepairOfARunThatFailsAgain(t *testing.T) {
 	t.Parallel()
@@ -359,6 +391,20 @@ func TestPullAndCreate(t *testing.T) {
 	r = p.run(t, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes")
 	assert.Equal(t, 0, r.code, r.stderr)
 	says(t, r.stdout, "created ", ", paused: copy")
+
+	other := p.server.Project("777")
+	p.env["POSTHOG_PROJECT_ID"] = "777"
+	r = p.run(t, "create", "--from", files[0], "--yes")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "integration", "give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
+	number := strconv.Itoa(other.AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"}))
+	r = p.run(t, "create", "--from", files[0], "--integration", number, "--yes")
+	assert.Equal(t, 0, r.code, r.stderr)
+	if all := other.Exports(); assert.Len(t, all, 1) {
+		assert.True(t, all[0].Paused)
+		assert.Equal(t, "events", all[0].Config["table_id"])
+	}
+	p.env["POSTHOG_PROJECT_ID"] = hogapitest.DefaultProject
 	require.NoError(t, os.WriteFile(files[0], []byte("name: mine\nowner: me\n"), 0o600))
 	assert.Equal(t, 2, p.run(t, "pull", folder).code)
 	r = p.run(t, "create", "--from", files[0], "--yes")
@@ -476,7 +522,7 @@ func TestMistakes(t *testing.T) {
 		{"", "", []string{"gaps", "lake"}, 2, `the project has no batch export "lake"`},
 		{"", "", []string{"gaps", uuid.NewString()}, 5, "see hogexport list"},
 		{"", "", []string{"repair"}, 2, "want one export, not 0"},
-		{"", "", []string{"repair", "a", "b"}, 2, "want one export, not 2"},
+		{"", "", []string{"repair", "a", "b", "--plan", "plan.json"}, 2, "want one export, not 2"},
 		{"", "", []string{"lst"}, 2, "did you mean list?"},
 		{"", "", []string{"list", "--gapz"}, 2, "did you mean --gaps?"},
 		{"", "", []string{"list", "phx_0123456789"}, 2, "a personal API key is among the arguments"},

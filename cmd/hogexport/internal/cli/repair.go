@@ -2,14 +2,17 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
@@ -22,27 +25,35 @@ import (
 type repair struct {
 	*app
 
-	since     string
-	plan      string // --plan
-	apply     string // --apply
-	cache     string
-	yes       bool
-	maxRows   int64
-	every     time.Duration
-	unpause   bool
-	unknown   bool
-	accept    string
-	known     []acceptance
-	savedPlan string // the file that the plan is kept in
+	since   string
+	plan    string // --plan
+	apply   string // --apply
+	cache   string
+	yes     bool
+	maxRows int64
+	every   time.Duration
+	unpause bool
+	unknown bool
+	accept  string
+	known   []acceptance
+}
+
+// planned is the plan of an export, and the file that keeps it.
+type planned struct {
+	*hogapi.RepairPlan
+
+	file string
 }
 
 func newRepairCommand(a *app) *cobra.Command {
 	r := &repair{app: a}
 	cmd := &cobra.Command{
-		Use: "repair EXPORT", Short: "Export again the intervals that are not exported",
+		Use: "repair EXPORT…", Short: "Export again the intervals that are not exported",
 		Long: `repair finds the gaps of an export and plans a repair for each. It prints the
 plan: what is exported again, what may come twice, what is left to you and why.
-Then it asks, carries the plan out, follows the backfills, and looks again.
+Then it asks, carries the plan out, follows the backfills, and looks again. Of
+several exports, it prints all plans and asks once, and --max-rows is for all.
+The exports are repaired one after another, up to the first that fails.
 
 Backfills of old gaps choose events by their timestamp: see
 https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
@@ -86,64 +97,99 @@ func (r *repair) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	plan, err := r.planOf(ctx, client, names)
+	plans, err := r.plans(ctx, client, names)
 	if err != nil {
 		return err
 	}
 	if r.plan != "" {
-		return r.write(plan)
+		return r.write(plans[0].RepairPlan)
 	}
 	if !r.JSON {
-		printPlan(r.Out, plan)
+		for i, plan := range plans {
+			if i > 0 {
+				fmt.Fprintln(r.Out)
+			}
+			printPlan(r.Out, plan.RepairPlan)
+		}
 	}
-	if left := stepsLeft(plan); left == 0 {
-		return r.nothing(plan)
-	}
-	if err := r.agree(ctx, plan); err != nil {
+	if err := r.agree(ctx, plans); err != nil {
 		return err
+	}
+	var stillOpen error
+	for _, plan := range plans {
+		err := r.repair(ctx, client, plan)
+		if fault, ok := errors.AsType[*shell.Fault](err); err != nil && (!ok || fault.Code != shell.CodeMissing) {
+			return err
+		}
+		stillOpen = cmp.Or(stillOpen, err)
+	}
+	return stillOpen
+}
+
+// repair carries out a plan.
+func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned) error {
+	if stepsLeft(plan.RepairPlan) == 0 {
+		return r.nothing(plan.RepairPlan)
 	}
 	report, err := r.carryOut(ctx, client, plan)
 	if err != nil {
-		return r.failed(err, report)
+		return r.failed(err, plan, report)
 	}
-	return r.finish(report)
+	return r.finish(plan, report)
 }
 
-// planOf returns the plan of --apply, one that was begun, or a new one.
-func (r *repair) planOf(ctx context.Context, client *hogapi.Client, names []string) (*hogapi.RepairPlan, error) {
-	if r.apply != "" {
-		if len(names) > 0 {
-			return nil, shell.UsageError("an export and --apply", "leave out the export: the plan names it")
+// plans returns the plan of --apply, or a plan for each export: one that was begun, or a new one.
+func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []string) (plans []planned, err error) {
+	switch {
+	case r.apply != "" && len(names) > 0:
+		return nil, shell.UsageError("an export and --apply", "leave out the export: the plan names it")
+	case r.apply != "":
+		plan, err := readPlan(r.apply)
+		return []planned{{plan, r.apply}}, err
+	case len(names) == 0 || r.plan != "":
+		if err := only(names, "repair"); err != nil {
+			return nil, err
 		}
-		r.savedPlan = r.apply
-		return readPlan(r.apply)
 	}
-	if err := only(names, "repair"); err != nil {
-		return nil, err
-	}
-	export, err := r.export(ctx, client, names[0])
+	exports, err := r.exports(ctx, client, names)
 	if err != nil {
 		return nil, err
 	}
+	seen := map[uuid.UUID]bool{}
+	for i := range exports {
+		if seen[exports[i].ID] {
+			continue
+		}
+		seen[exports[i].ID] = true
+		plan, err := r.planOf(ctx, client, &exports[i])
+		if err != nil {
+			return nil, err
+		}
+		plans = append(plans, plan)
+	}
+	return plans, nil
+}
+
+func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hogapi.BatchExport) (p planned, err error) {
 	store := r.cacheOf(r.cache)
-	r.savedPlan = filepath.Join(store.folder, export.ID.String()+".plan.json")
-	if plan, err := readPlan(r.savedPlan); err == nil && isBegun(plan) && r.plan == "" {
+	p.file = filepath.Join(store.folder, export.ID.String()+".plan.json")
+	if plan, err := readPlan(p.file); err == nil && isBegun(plan) && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
-		return plan, nil
+		return planned{plan, p.file}, nil
 	}
 	from, err := parseTime("--since", r.since, time.Now().UTC())
 	if err != nil {
-		return nil, err
+		return p, err
 	}
 	c, err := store.coverage(ctx, client, export, from)
 	if err != nil {
-		return nil, err
+		return p, err
 	}
-	plan, err := client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
+	p.RepairPlan, err = client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
 	if err == nil {
-		estimate(plan, c)
+		estimate(p.RepairPlan, c)
 	}
-	return plan, err
+	return p, err
 }
 
 // without returns a coverage without the gaps that are known.
@@ -217,7 +263,7 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	if err := out.Check(nil); err != nil {
 		return err
 	}
-	if err := r.bound(plan); err != nil {
+	if err := r.bound(planned{RepairPlan: plan}); err != nil {
 		printPlan(r.Err, plan)
 		return err
 	}
@@ -269,8 +315,17 @@ func (r *repair) nothing(plan *hogapi.RepairPlan) error {
 }
 
 // agree asks for the consent of a person, or checks the bound of --yes.
-func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
-	if err := r.bound(plan); err != nil {
+func (r *repair) agree(ctx context.Context, plans []planned) error {
+	steps, exports := 0, 0
+	for _, plan := range plans {
+		if n := stepsLeft(plan.RepairPlan); n > 0 {
+			steps, exports = steps+n, exports+1
+		}
+	}
+	if steps == 0 {
+		return nil
+	}
+	if err := r.bound(plans...); err != nil {
 		return err
 	}
 	if r.yes {
@@ -279,7 +334,11 @@ func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
 	if !r.CanAnswer() {
 		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
 	}
-	ok, err := r.Ask(ctx, fmt.Sprintf("Carry out %s in project %s?", plural(stepsLeft(plan), "step"), r.project()))
+	what := plural(steps, "step")
+	if exports > 1 {
+		what += " for " + plural(exports, "export")
+	}
+	ok, err := r.Ask(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()))
 	if err != nil {
 		return err
 	}
@@ -289,12 +348,12 @@ func (r *repair) agree(ctx context.Context, plan *hogapi.RepairPlan) error {
 	return nil
 }
 
-// bound refuses a plan that exports more rows than --max-rows.
-func (r *repair) bound(plan *hogapi.RepairPlan) error {
+// bound refuses plans that export more rows than --max-rows.
+func (r *repair) bound(plans ...planned) error {
 	if r.maxRows <= 0 {
 		return nil
 	}
-	rows, isKnown := rowsOf(plan)
+	rows, isKnown := rowsOf(plans)
 	if !isKnown {
 		return &shell.Fault{
 			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
@@ -303,34 +362,44 @@ func (r *repair) bound(plan *hogapi.RepairPlan) error {
 	}
 	if rows > r.maxRows {
 		return &shell.Fault{
-			Code: shell.CodeRejects, Text: fmt.Sprintf("the plan exports %s rows again, more than --max-rows %s", progress.Number(rows), progress.Number(r.maxRows)),
+			Code: shell.CodeRejects, Text: fmt.Sprintf("%s %s rows again, more than --max-rows %s", exporting(plans), progress.Number(rows), progress.Number(r.maxRows)),
 			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
 		}
 	}
 	return nil
 }
 
+func exporting(plans []planned) string {
+	if len(plans) == 1 {
+		return "the plan exports"
+	}
+	return "the plans export"
+}
+
 // rowsOf returns about how many rows the steps export again.
-func rowsOf(plan *hogapi.RepairPlan) (n int64, isKnown bool) {
-	for _, s := range plan.Steps {
-		if s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
-			continue
+func rowsOf(plans []planned) (n int64, isKnown bool) {
+	for _, plan := range plans {
+		for _, s := range plan.Steps {
+			if s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
+				continue
+			}
+			if s.Estimate == nil {
+				return 0, false
+			}
+			n += *s.Estimate
 		}
-		if s.Estimate == nil {
-			return 0, false
-		}
-		n += *s.Estimate
 	}
 	return n, true
 }
 
-func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, plan *hogapi.RepairPlan) (*hogapi.RepairReport, error) {
+func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
+	plan := p.RepairPlan
 	meter := r.Meter()
 	defer meter.End()
 	save := func(plan *hogapi.RepairPlan) error {
 		done := len(plan.Steps) - stepsLeft(plan)
 		meter.Phase(fmt.Sprintf("repair: %d of %d steps done", done, len(plan.Steps)))
-		return savePlan(r.savedPlan, plan)
+		return savePlan(p.file, plan)
 	}
 	if err := save(plan); err != nil {
 		return nil, err
@@ -343,24 +412,24 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, plan *hoga
 }
 
 // failed explains an error in the middle of a repair.
-func (r *repair) failed(err error, report *hogapi.RepairReport) error {
+func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) error {
 	if report != nil && !r.JSON {
 		printPlan(r.Out, report.Plan)
 	}
 	f := *explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code = shell.CodeStopped
-		if _, err := os.Stat(r.savedPlan); err == nil {
-			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(r.savedPlan)}}
+		if _, err := os.Stat(plan.file); err == nil {
+			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(plan.file)}}
 		}
 	}
 	return &f
 }
 
 // finish prints the result, and whether anything is still not exported.
-func (r *repair) finish(report *hogapi.RepairReport) error {
+func (r *repair) finish(plan planned, report *hogapi.RepairReport) error {
 	if r.apply == "" {
-		_ = os.Remove(r.savedPlan) // it is done: the next repair plans again
+		_ = os.Remove(plan.file) // it is done: the next repair plans again
 	}
 	if r.JSON {
 		if err := json.NewEncoder(r.Out).Encode(report); err != nil {

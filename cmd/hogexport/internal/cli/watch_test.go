@@ -98,6 +98,7 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 		})
 	}
 	paused := w.export("by hand", hogapi.IntervalHour, "UTC", func(_, _ time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, true })
+	odd := w.export("odd bounds", hogapi.IntervalHour, "UTC", nil)
 	project := w.server.Project(hogapitest.DefaultProject)
 	first := map[string]time.Duration{} // since the hour in which it went wrong
 	note := func(what string, is bool, since time.Time) {
@@ -109,8 +110,13 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 		switch now := w.clock.time(); {
 		case now.Equal(at(2).Add(20 * time.Minute)):
 			project.EditExport(paused, now, func(x *hogapitest.Export) { x.Paused = true })
+			project.EditExport(odd, now, func(x *hogapitest.Export) { x.Paused = true })
 		case now.Equal(at(6).Add(20 * time.Minute)):
 			project.EditExport(paused, now, func(x *hogapitest.Export) { x.Paused = false })
+			project.EditExport(odd, now, func(x *hogapitest.Export) { x.Paused = false })
+			for begin := at(2).Add(20 * time.Minute); begin.Before(now); begin = begin.Add(time.Hour) { // a backfill since the pause
+				project.AddRun(odd, hogapitest.Run{Start: begin, End: begin.Add(time.Hour), Created: now})
+			}
 		}
 		require.NoError(t, w.look(t.Context()))
 		note("second to last failure", w.value(t, "failures_left", "failing") == "2", at(3))
@@ -122,6 +128,7 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 		note("never scheduled", w.value(t, "uncovered_intervals", "missing") == "1", at(3))
 		note("paused by hand", w.value(t, "paused", "by hand") == "1", at(2))
 		note("unpaused without a backfill", w.value(t, "paused", "by hand") == "0" && w.value(t, "uncovered_intervals", "by hand") == "4", at(6))
+		note("a backfill of odd bounds", w.value(t, "paused", "odd bounds") == "0" && w.value(t, "uncovered_intervals", "odd bounds") == "1", at(6))
 		assert.Equal(t, "0", w.value(t, "uncovered_intervals", "good"))
 		if since := w.clock.time().Sub(at(3)); since > 3*time.Hour+25*time.Minute { // also when newer runs than this are listed
 			assert.NotEqual(t, "0", w.value(t, "stuck_seconds", "stuck"), since)
@@ -132,6 +139,7 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 		"second to last failure": 25 * time.Minute, "last but one failure": 25 * time.Minute, "paused by the service": 25 * time.Minute,
 		"failed billing": 25 * time.Minute, "cancelled": 25 * time.Minute, "stuck": 3*time.Hour + 25*time.Minute,
 		"never scheduled": time.Hour + 25*time.Minute, "paused by hand": 25 * time.Minute, "unpaused without a backfill": time.Hour + 25*time.Minute,
+		"a backfill of odd bounds": 25 * time.Minute,
 	} {
 		took, isSeen := first[what]
 		assert.True(t, isSeen, what)
