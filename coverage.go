@@ -292,7 +292,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		if err != nil {
 			return nil, fromTheStart(err)
 		}
-		if run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others
+		if r.selected.Since == nil && run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others
 			break
 		}
 		if run.BatchExportOnDemand == nil {

@@ -35,7 +35,7 @@ const (
 	// RepairSecondExport exports the interval with a second, paused export into another prefix: a backfill would replace
 	// the objects of the first export.
 	RepairSecondExport RepairAction = "second_export"
-	// RepairUnpause unpauses the export, without a backfill.
+	// RepairUnpause unpauses the export at the end, and exports nothing.
 	RepairUnpause RepairAction = "unpause"
 	// RepairDownload is left to the user: only [FileDownloadsService.Range] gets the rows as the schedule would have.
 	RepairDownload RepairAction = "file_download"
@@ -174,11 +174,12 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	}
 	plan.Steps = c.withCancels(plan.Steps)
 	if selected.Unpause && export.Paused {
-		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "without a backfill"})
+		plan.Steps = append(plan.Steps, RepairStep{Action: RepairUnpause, Start: now, End: now, State: RepairPlanned, Note: "the schedule continues from now"})
 	}
 	isUnknown := func(x CoverageInterval) bool { return x.State == IntervalUnknown }
 	leavesOut := !selected.IncludeUnknown && slices.ContainsFunc(c.Intervals, isUnknown)
-	plan.Notes = append(plan.Notes, coverage.PlanNotes(len(plan.Steps), leavesOut, export.Paused && !selected.Unpause)...)
+	isPlanned := func(s RepairStep) bool { return s.State == RepairPlanned }
+	plan.Notes = append(plan.Notes, coverage.PlanNotes(slices.ContainsFunc(plan.Steps, isPlanned), leavesOut, export.Paused && !selected.Unpause)...)
 	return plan, nil
 }
 
@@ -250,14 +251,14 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	}
 	switch step.Action {
 	case RepairSecondExport:
-		step.Note = "a backfill would replace objects: a second, paused export writes to " + step.Prefix + ", by timestamp; this export's gap stays"
+		step.Note = "past the age line, a backfill would replace objects with other rows: one of a second export, which stays paused, writes to " + step.Prefix + ", by timestamp, once; this export's gap stays listed"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:
 		step.State, step.Note = RepairLeft, gap.Why
 	default:
 		if gap.IsOld {
-			step.Note = "by timestamp: late rows do not come, and rows of neighbouring intervals come twice"
+			step.Note = "by timestamp: rows that arrived late do not come (FileDownloads.Range gets them), and rows of neighbouring intervals come twice"
 		}
 	}
 	return step

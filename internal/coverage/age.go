@@ -25,7 +25,12 @@ const (
 // IsPast reports whether a backfill that begins with this interval is past the line. For a week,
 // its first day counts, since a week begins more than a day before its end.
 func (l AgeLine) IsPast(first Span, now time.Time) bool {
-	return l == AgeLineNone || first.Start.IsZero() || first.Start.Add(min(first.length(), day)).Before(l.Before(now))
+	return l == AgeLineNone || first.Start.IsZero() || l.Until(first).Before(now)
+}
+
+// Until returns the time from which on a backfill that begins with this interval is past the line.
+func (l AgeLine) Until(first Span) time.Time {
+	return first.Start.Add(min(first.length(), day) + time.Duration(l))
 }
 
 // Before returns the time of the line.

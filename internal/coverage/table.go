@@ -181,15 +181,15 @@ func summary(rows []Row) string {
 }
 
 // PlanNotes returns the notes of a plan for people.
-func PlanNotes(steps int, leavesOutUnknown, staysPaused bool) (notes []string) {
+func PlanNotes(isPlanned, leavesOutUnknown, staysPaused bool) (notes []string) {
 	if leavesOutUnknown {
 		notes = append(notes, "Intervals whose state cannot be told are left out: RepairOptions.IncludeUnknown.")
 	}
-	if steps == 0 {
+	if !isPlanned {
 		return notes
 	}
 	if staysPaused {
-		notes = append(notes, "The export is paused and stays so: RepairOptions.Unpause.")
+		notes = append(notes, "The export is paused and stays so, without RepairOptions.Unpause.")
 	}
 	return append(notes, "PostHog bills every row that is exported again.")
 }

@@ -28,7 +28,7 @@ var letters = []struct {
 	{'-', "partly covered", []hogapi.IntervalState{hogapi.IntervalPartly}},
 	{'C', "cancelled", []hogapi.IntervalState{hogapi.IntervalCancelled}},
 	{'N', "never scheduled (no run began)", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
-	{'B', "failed billing", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
+	{'B', "failed billing (the limit of the PostHog plan)", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
 	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed}},
 }
 

@@ -133,7 +133,7 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 		}
 		return hogapitest.Outcome{}, true
 	})
-	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "the list has 10")
+	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "list reads 10")
 	r := p.run(t, "list", "--gaps")
 	says(t, r.stdout, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
 	before := len(p.server.Calls())
@@ -145,9 +145,9 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 	project.AddRun(id, hogapitest.Run{Status: "Running", Created: time.Now().Add(-14 * time.Hour)})
 	assert.Equal(t, 6, p.run(t, "gaps", "warehouse", "--cache", t.TempDir()).code)
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "the list has 10")
-	says(t, p.run(t, "list").stdout, "≤ 1", "the list has 10")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "list reads 10")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "list reads 10")
+	says(t, p.run(t, "list").stdout, "≤ 1", "list reads 10")
 }
 
 func TestGaps(t *testing.T) {
@@ -159,7 +159,7 @@ func TestGaps(t *testing.T) {
 	assert.Equal(t, 6, r.code)
 	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
-	says(t, r.stderr, "2 gaps not exported", "hogexport repair warehouse --plan plan.json")
+	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --plan plan.json")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
 	r = p.run(t, "gaps", "lake")
 	assert.Equal(t, 0, r.code, r.stderr)
@@ -332,7 +332,7 @@ func TestTextsOfAPlan(t *testing.T) {
 	got := text("hour of events to AwsS3, UTC 0 0", second, young)
 	says(t, got, "Rows that come twice: up to 1,234, if both the old and the new prefix are read", "a backfill replaces the objects of its intervals")
 	assert.Equal(t, 1, strings.Count(got, "p/repair/"))
-	says(t, got, "Begin before 2026-12-01 09:00 UTC")
+	says(t, got, "Begin before 2026-12-01 09:00 UTC: from then on, the gap from 2026-11-26 08:00 is more than 5 days old")
 	second.Estimate = nil
 	says(t, text("hour of events to AwsS3, UTC 0 0", second), "Rows that come twice: nobody knows how many, if both")
 	second.Result = "done"
@@ -340,7 +340,7 @@ func TestTextsOfAPlan(t *testing.T) {
 	says(t, text("hour of events to AwsS3, UTC 0 0", young), "Rows that come twice: none; a backfill replaces")
 
 	day := hogapi.RepairStep{Action: hogapi.RepairBackfill, Start: planned.Add(-132 * time.Hour), End: planned.Add(-108 * time.Hour), Rows: hogapi.RowsAsScheduled}
-	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: 5 days after the first interval of a gap")
+	says(t, text("day of events to BigQuery, UTC 0 0", day), "Begin before 2026-11-27 00:00 UTC: from then on, the gap from 2026-11-21 00:00 is more than 5 days old")
 	assert.NotContains(t, text("day of persons to BigQuery, UTC 0 0", day), "Begin before")
 }
 
@@ -522,7 +522,7 @@ func TestMistakes(t *testing.T) {
 		{"", "", []string{"gaps", "lake"}, 2, `the project has no batch export "lake"`},
 		{"", "", []string{"gaps", uuid.NewString()}, 5, "see hogexport list"},
 		{"", "", []string{"repair"}, 2, "want one export, not 0"},
-		{"", "", []string{"repair", "a", "b", "--plan", "plan.json"}, 2, "want one export, not 2"},
+		{"", "", []string{"repair", "a", "b", "--plan", "plan.json"}, 2, "want one export with --plan, not 2"},
 		{"", "", []string{"lst"}, 2, "did you mean list?"},
 		{"", "", []string{"list", "--gapz"}, 2, "did you mean --gaps?"},
 		{"", "", []string{"list", "phx_0123456789"}, 2, "a personal API key is among the arguments"},

@@ -197,7 +197,7 @@ func verdictOf(all []judged) error {
 	switch {
 	case count > 0:
 		return &shell.Fault{
-			Code: shell.CodeMissing, Text: plural(count, "gap") + " not exported",
+			Code: shell.CodeMissing, Text: plural(count, "gap") + ", which nothing exports by itself",
 			Next: []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair " + name + " --plan plan.json"}},
 		}
 	case isUnknown:

@@ -140,7 +140,7 @@ func (l *list) table(found []status, now time.Time) {
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 	}
 	if isBound {
-		fmt.Fprintln(l.Out, term.Flow("≤: the service counts the newest 24 runs of an hourly export; the list has 10. Older failed and stuck runs show with --gaps"))
+		fmt.Fprintln(l.Out, term.Flow("≤: of an hourly export, the service counts the newest 24 runs, and list reads 10. With --gaps, it reads all"))
 	}
 }
 
@@ -170,7 +170,7 @@ func (s *status) note() string {
 	case s.State == statePaused && s.PausedSince != nil:
 		return "paused since " + s.PausedSince.Format(clock) + " UTC" + failed
 	case s.StuckSince != nil:
-		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; others go on", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock))
+		return fmt.Sprintf("the run of %s to %s is under way since %s UTC; newer runs go on", s.StuckFrom.Format(clock), s.StuckTo.Format(clock), s.StuckSince.Format(clock))
 	case s.State == stateFailing:
 		return "the newest run has failed" + failed
 	}

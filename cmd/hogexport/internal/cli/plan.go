@@ -16,7 +16,7 @@ import (
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
 	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
-	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
+	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "the age line", "5 days", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
 ).Replace
 
@@ -40,9 +40,9 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 		}
 		fmt.Fprintln(w, term.Command("  "+command))
 	}
-	if until := deadline(plan); until.After(plan.PlannedAt) {
-		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: %s after the first interval of a gap, a backfill chooses events by their timestamp, and no longer those that arrived in it. A plan that is older is refused: plan again.",
-			until.Format(clock), span(plan.AgeLine))))
+	if gap, until := deadline(plan); until.After(plan.PlannedAt) {
+		fmt.Fprintln(w, term.Flow(fmt.Sprintf("Begin before %s UTC: from then on, the gap from %s is more than %s old. A backfill would choose its events by their timestamp, not by their arrival, so repair refuses this plan: plan again.",
+			until.Format(clock), gap.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
 		fmt.Fprintln(w, summary(plan))
@@ -127,16 +127,16 @@ func twice(plan *hogapi.RepairPlan) string {
 	text := "Rows that come twice: "
 	switch {
 	case other > 0:
-		text += fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many.", progress.Number(rows), plural(other, "backfill"))
+		text += fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many (hogexport reconcile).", progress.Number(rows), plural(other, "backfill"))
 	case scheduled > 0 && len(partly) == 0:
 		return text + "none."
 	case scheduled == 0:
 		return ""
 	}
 	if len(partly) > 0 {
-		text += " The rows that failed, cancelled or stuck runs may have written before they ended, in the gaps from " + strings.Join(partly, ", ") + "."
+		text += " Failed, cancelled and stuck runs may have written rows before they ended, which come twice too: in the gaps from " + strings.Join(partly, ", ") + "."
 	}
-	return strings.Replace(text, "twice:  The", "twice: the", 1)
+	return strings.Replace(text, "twice:  Failed", "twice: failed", 1)
 }
 
 // isObjectStore reports whether the export of a plan writes objects.
@@ -160,21 +160,20 @@ func downloads(plan *hogapi.RepairPlan) (commands []string) {
 	return commands
 }
 
-// deadline returns the time at which the first planned step is too old to be exported as the schedule would have.
-func deadline(plan *hogapi.RepairPlan) (first time.Time) {
+// deadline returns the time at which a planned step is first too old to be exported as the schedule would have, and its begin.
+func deadline(plan *hogapi.RepairPlan) (begin, first time.Time) {
 	if !strings.Contains(plan.Schedule, " of events to ") {
-		return first // other rows have no age line
+		return begin, first // other rows have no age line
 	}
 	interval, _, _ := strings.Cut(plan.Schedule, " of ")
-	step, _ := coverage.Step(interval)
 	for _, s := range plan.Steps {
 		isYoung := s.Action == hogapi.RepairBackfill && s.Rows == hogapi.RowsAsScheduled && s.State == hogapi.RepairPlanned
-		const day = 24 * time.Hour
-		if at := s.Start.Add(min(step, day, s.End.Sub(s.Start)) + plan.AgeLine); isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
-			first = at
+		at := coverage.AgeLine(plan.AgeLine).Until(coverage.NewSpan(s.Start, s.End).First(interval))
+		if isYoung && plan.AgeLine > 0 && (first.IsZero() || at.Before(first)) {
+			begin, first = s.Start, at
 		}
 	}
-	return first
+	return begin, first
 }
 
 // summary counts the steps by their states.

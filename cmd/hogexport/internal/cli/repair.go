@@ -55,13 +55,15 @@ Then it asks, carries the plan out, follows the backfills, and looks again. Of
 several exports, it prints all plans and asks once, and --max-rows is for all.
 The exports are repaired one after another, up to the first that fails.
 
-Backfills of old gaps choose events by their timestamp: see
-https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
+Backfills of gaps that are more than 5 days old choose events by their
+timestamp: see https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
 they would replace objects, so a second export writes them to another prefix.
-A run that is stuck, for 3 hours or 3 intervals, is cancelled before its gap is
-exported again. Destinations that act on each row are never repaired.
+A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
+cancelled before its gap is exported again. HTTP destinations and workflows act
+on each row and are never repaired. Gaps that are left to you end each repair
+with code 6: get their rows, then name the gaps in a file for --accept.
 
---plan FILE writes the plan and changes nothing; --apply FILE carries out that
+--plan FILE writes the plan of one export and changes nothing; --apply FILE carries out that
 plan, unchanged. The file keeps the progress: killed and started again with the
 same --apply, repair continues and begins nothing twice. Without --plan and
 --apply, the plan is kept in the cache, and the same command continues.`,
@@ -74,8 +76,8 @@ same --apply, repair continues and begins nothing twice. Without --plan and
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
 	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows")
-	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse a plan, by its estimate, that exports more than this `NUMBER` of rows again, or an unknown number of them")
-	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end, without a backfill")
+	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export more than this `NUMBER` of rows again, by their estimates, or a number that is not known; downloads do not count")
+	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
 	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
@@ -146,10 +148,10 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 	case r.apply != "":
 		plan, err := readPlan(r.apply)
 		return []planned{{plan, r.apply}}, err
-	case len(names) == 0 || r.plan != "":
-		if err := only(names, "repair"); err != nil {
-			return nil, err
-		}
+	case len(names) > 1 && r.plan != "":
+		return nil, shell.UsageError(fmt.Sprintf("want one export with --plan, not %d", len(names)), "a file has the plan of one export: give each its own")
+	case len(names) == 0:
+		return nil, only(names, "repair")
 	}
 	exports, err := r.exports(ctx, client, names)
 	if err != nil {

@@ -29,7 +29,8 @@ numbers for Prometheus, and downloads rows.
 
 Each flag has an environment variable, which is shown next to it. Give the
 personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
-batch_export:read is enough for everything that only reads.`
+batch_export:read is enough for everything that only reads; repair, create and
+download need batch_export:write.`
 
 const exitHelp = `Exit codes:
   0  every interval is exported; the work is done; the plan was written
@@ -38,7 +39,7 @@ const exitHelp = `Exit codes:
   3  the plan exports more rows than --max-rows; nothing was changed
   4  stopped: run the same command again
   5  the key or the project is wrong
-  6  some intervals are not exported, also after a repair
+  6  some intervals are not exported, or were left to you by a repair
   7  cannot tell`
 
 const rootExample = `  hogexport list
