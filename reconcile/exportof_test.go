@@ -142,6 +142,65 @@ func TestSidesThatChange(t *testing.T) {
 	}
 }
 
+// A service whose rows show while they are read makes no row foreign that it has in the end, and no report complete that
+// lacks a row from the beginning.
+func TestServicesThatChange(t *testing.T) {
+	t.Parallel()
+	for seed := range uint64(200) {
+		w := newWorld(seed)
+		w.service.rows, w.there.rows, w.want, w.exports = nil, nil, nil, nil
+		if seed%2 == 0 {
+			fates["missing"](w)
+		}
+		for range 40 {
+			fates["delivered"](w)
+		}
+		all := w.service.rows
+		shownRows := 1 + w.IntN(len(all)-1)
+		w.service.rows = all[:shownRows]
+		isFrozen := false
+		w.service.lie = func(method string) error {
+			if isFrozen = isFrozen || method == "look up"; !isFrozen {
+				shownRows = min(len(all), shownRows+w.IntN(8))
+				w.service.rows = all[:shownRows]
+			}
+			return nil
+		}
+		o := w.options()
+		o.Exports, w.there.most, w.service.most = nil, 0, 0
+		r, err := Compare(t.Context(), w.service, w.there, o)
+		require.NoError(t, err)
+		for _, f := range r.Findings {
+			isThere := slices.ContainsFunc(w.service.rows, func(s stored) bool { return s.id == f.UUID })
+			assert.False(t, f.Class == OnlyThere && isThere, "seed %d: %v", seed, f)
+		}
+		if seed%2 == 0 {
+			assert.NotContains(t, []Verdict{Complete, CompleteWithDifferences}, r.Verdict, "seed %d", seed)
+		}
+	}
+}
+
+// The intervals of missing rows become a plan of the package.
+func TestAMarkedCoverageIsPlanned(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return modelEnd }))
+	project, client := server.Project(hogapitest.DefaultProject), server.Client(t)
+	id := project.AddExport(hogapitest.Export{Name: "to the warehouse", Created: modelEnd.AddDate(0, 0, -2), DestinationType: "BigQuery"})
+	project.RunSchedule(id, nil)
+	c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+	require.NoError(t, err)
+	require.Empty(t, c.Gaps())
+	lost := modelEnd.Add(-10*time.Hour + 30*time.Minute)
+	r := &Report{Findings: []Finding{{Class: Missing, Day: lost.AddDate(0, 0, -3), ArrivedAt: lost}}}
+	plan, err := client.BatchExports.PlanRepair(t.Context(), r.Mark(c), nil)
+	require.NoError(t, err)
+	require.Len(t, plan.Steps, 1)
+	assert.Equal(t, hogapi.RepairBackfill, plan.Steps[0].Action)
+	assert.Equal(t, hogapi.RowsAsScheduled, plan.Steps[0].Rows)
+	assert.Equal(t, lost.Truncate(time.Hour), plan.Steps[0].Start)
+	assert.Equal(t, lost.Truncate(time.Hour).Add(time.Hour), plan.Steps[0].End)
+}
+
 // A row that no export asks for may have been lost by a backfill that is not known: it is never a part of a complete report.
 func TestUnknownBackfills(t *testing.T) {
 	t.Parallel()

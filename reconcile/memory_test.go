@@ -27,6 +27,7 @@ type memory struct {
 	asked   []string
 	wheres  map[string]func(stored) bool
 	perHour int
+	longest time.Duration // that it was asked for at once
 }
 
 func (m *memory) Name() string        { return m.name }
@@ -44,6 +45,7 @@ func (m *memory) Count(_ context.Context, s Selection) ([]DayCount, error) {
 		return nil, err
 	}
 	counts := map[time.Time]int64{}
+	m.longest = max(m.longest, s.Parts[0].To.Sub(s.Parts[0].From))
 	for _, r := range m.rows {
 		if !r.at.Before(s.Parts[0].From) && r.at.Before(s.Parts[0].To) && m.sends(s.Exports, r) {
 			counts[dayOf(r.at)]++
@@ -84,6 +86,9 @@ func (m *memory) sends(exports []Export, r stored) bool {
 }
 
 func (m *memory) selected(s Selection) (rows []stored, err error) {
+	for _, p := range s.Parts {
+		m.longest = max(m.longest, p.To.Sub(p.From))
+	}
 	for _, r := range m.rows {
 		isOf := slices.ContainsFunc(s.Parts, func(p Part) bool {
 			return !r.at.Before(p.From) && r.at.Before(p.To) && strings.HasSuffix(strings.ReplaceAll(r.id.String(), "-", ""), p.Suffix)

@@ -184,6 +184,19 @@ var fates = map[string]func(w *world){
 		w.there.rows = append(w.there.rows, other)
 		w.expect(Doubled, other, 1)
 	},
+	"of the second export": func(w *world) { // which sends other names, and began later
+		r := w.newRow("g")
+		switch second := w.exports[1]; {
+		case !isAsked(second, r):
+			w.service.rows = append(w.service.rows, r)
+			w.filtered[day(r)]++
+		case w.IntN(2) == 0:
+			w.deliver(r, 1)
+		default:
+			w.service.rows = append(w.service.rows, r)
+			w.expect(Missing, r, 1)
+		}
+	},
 	"equal uuids": func(w *world) {
 		r, other := w.newRow("e"), w.newRow("f")
 		other.id = r.id
@@ -209,7 +222,7 @@ func newWorld(seed uint64) *world {
 	backfill := Span{w.from, w.from.Add(time.Duration(w.IntN(400)) * time.Hour)}
 	w.exports = []Export{
 		{Name: "one", Since: modelSince, Backfills: []Span{backfill}, Include: []string{"e", "e\x00", "f", "never"}},
-		{Name: "two", Since: modelSince, Backfills: []Span{backfill}, Include: []string{"f"}, Until: modelEnd},
+		{Name: "two", Since: modelSince.Add(8 * 24 * time.Hour), Include: []string{"f", "g"}, Until: modelEnd},
 	}
 	names := slices.Sorted(keysOf(fates))
 	if w.IntN(10) == 0 {
@@ -309,6 +322,28 @@ func (w *world) verdict() Verdict {
 		return Undecided // nothing was compared
 	}
 	return Complete
+}
+
+// No question is about more than a year.
+func TestSeveralYears(t *testing.T) {
+	t.Parallel()
+	w := newWorld(3)
+	w.service.rows, w.there.rows, w.want = nil, nil, nil
+	w.from, w.exports = w.to.Add(-1000*24*time.Hour), nil
+	for range 2000 {
+		w.deliver(w.newRow("e"), 1)
+	}
+	for _, fate := range []string{"missing", "doubled", "deleted"} {
+		fates[fate](w)
+	}
+	o := &Options{From: w.from.Truncate(time.Hour), To: w.to, now: func() time.Time { return modelEnd }, listDays: 1, listHours: 1}
+	r, err := Compare(t.Context(), w.service, w.there, o)
+	require.NoError(t, err)
+	assert.Equal(t, w.findings(), shown(r))
+	for _, side := range []*memory{w.service, w.there} {
+		assert.LessOrEqual(t, side.longest, 366*24*time.Hour)
+		assert.Greater(t, side.longest, 300*24*time.Hour)
+	}
 }
 
 // One wrong row in a year takes one question a level to each side, since digests are compared first.
