@@ -369,14 +369,18 @@ func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 	options := lines.Options{Layout: lines.Lines, Longest: longest}
 	err := j.files.Read(ctx, "", 0, lines.Walk{Options: options, Take: func(f *lines.File, l lines.Line) bool {
 		var row struct {
-			UUID       string `json:"uuid"`
-			Event      string `json:"event"`
-			DistinctID string `json:"distinct_id"`
-			Timestamp  string `json:"timestamp"`
-			TeamID     int64  `json:"team_id"`
+			UUID       string  `json:"uuid"`
+			Event      *string `json:"event"`
+			DistinctID string  `json:"distinct_id"`
+			Timestamp  string  `json:"timestamp"`
+			TeamID     int64   `json:"team_id"`
 		}
 		if err := json.Unmarshal(l.Text, &row); err != nil || l.Long {
 			failed = fmt.Errorf("%w: %s, line %d: it is not a row of JSON: read the file again, it may be cut", ErrCannotTell, f.Name(), l.Number)
+			return false
+		}
+		if row.Event == nil {
+			failed = fmt.Errorf("%w: %s, line %d: it has no event: give the files of an export of events", ErrCannotTell, f.Name(), l.Number)
 			return false
 		}
 		at, err := parseTimestamp(row.Timestamp)
@@ -384,7 +388,7 @@ func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
 			failed = fmt.Errorf("%w: %s, line %d: %w", ErrCannotTell, f.Name(), l.Number, err)
 			return false
 		}
-		failed = yield(FileRow{UUID: row.UUID, Event: row.Event, DistinctID: row.DistinctID, Timestamp: at, TeamID: row.TeamID})
+		failed = yield(FileRow{UUID: row.UUID, Event: *row.Event, DistinctID: row.DistinctID, Timestamp: at, TeamID: row.TeamID})
 		return failed == nil
 	}})
 	if errors.Is(err, fs.ErrPermission) {

@@ -98,6 +98,7 @@ func TestFilesThatCannotBeRead(t *testing.T) {
 		"another time":      bytes.Replace(good, []byte(`"timestamp":"2026`), []byte(`"timestamp":"in 2026`), 1),
 		"another line":      append([]byte("uuid,event\n"), good...),
 		"a uuid for a file": []byte("\x00\x01"),
+		"another model":     []byte(`{"team_id":1,"distinct_id":"ada","person_id":"0190f3c0-0000-7000-8000-000000000001","created_at":"2026-11-20T00:00:00Z"}`),
 	} {
 		path := "rows.jsonl"
 		if name == "a cut archive" {

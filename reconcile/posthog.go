@@ -54,7 +54,7 @@ const mostRows = 50_000
 // PostHogOptions are the options of [PostHog].
 type PostHogOptions struct {
 	// QueriesPerHour bounds the queries in any hour. The service's limit for a project is 2,400. The default is 1,200,
-	// so that people keep half.
+	// so that people keep half. A query that the client repeats, since its answer did not come, counts once.
 	QueriesPerHour int
 }
 
