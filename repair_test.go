@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/http"
+	"os"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -625,4 +626,33 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 	_, err = b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: save})
 	require.NoError(t, err, "killed at request %d", at)
 	return false
+}
+
+var keptExport = uuid.MustParse("0190f3c0-0000-7000-8000-00000000e4e4")
+
+// The coverage and the plan that a version has stored are read by each later one: the one is continued, the other carried out.
+func TestStoredCoverageAndPlan(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		read := func(name string, into any) {
+			text, err := os.ReadFile("testdata/v0.1.0/" + name)
+			require.NoError(t, err)
+			require.NoError(t, json.Unmarshal(text, into))
+			again, err := json.Marshal(into)
+			require.NoError(t, err)
+			assert.JSONEq(t, string(text), string(again), name)
+		}
+		var since hogapi.Coverage
+		var plan hogapi.RepairPlan
+		read("coverage.json", &since)
+		read("plan.json", &plan)
+		lake := hogapitest.Export{ID: keptExport, Name: "lake", DestinationType: "AwsS3", Integration: 1, Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}
+		b := newBroken(t, 130, lake, map[int]hogapi.RunStatus{128: "", 90: hogapi.RunStatusFailed, 12: ""})
+		b.addEvent(128, "e")
+		c, err := b.client.BatchExports.Coverage(t.Context(), b.export, &hogapi.CoverageOptions{Since: &since})
+		require.NoError(t, err)
+		assert.Equal(t, []string{"131 before start", "128 never scheduled", "90 failed", "12 never scheduled"}, exceptCompleted(states(c)))
+		_, err = b.client.BatchExports.Repair(t.Context(), &plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"second_export by_timestamp 1 done", "backfill as_scheduled 1 done", "backfill as_scheduled 1 done"}, brief(&plan))
+	})
 }
