@@ -174,16 +174,24 @@ func TestReconcileFindsTheOneRow(t *testing.T) {
 		seeds = 10
 	}
 	requireParser(t)
+	const name = "year_of_events"
+	h, service := newHogQL(t, e, name)
+	fill(e, db, name, n, 1)
 	for seed := range seeds {
-		t.Run(fmt.Sprint(seed), func(t *testing.T) { findTheOneRow(t, e, db, pool, n, seed) })
+		t.Run(fmt.Sprint(seed), func(t *testing.T) { findTheOneRow(t, db, pool, service, name, n, seed) })
 	}
+	known := readNames(t)
+	slices.Sort(h.texts)
+	texts := slices.Compact(h.texts)
+	for i, tree := range parse(t, texts) {
+		require.NoError(t, known.check(tree), texts[i])
+	}
+	e.run("DROP DATABASE " + name)
+	db.run("DROP TABLE " + name)
 }
 
-func findTheOneRow(t *testing.T, e *engine, db *postgres, pool *sql.DB, n int, seed uint64) {
+func findTheOneRow(t *testing.T, db *postgres, pool *sql.DB, service *reconcile.PostHogSide, name string, n int, seed uint64) {
 	t.Helper()
-	name := fmt.Sprint("year_", seed)
-	h, service := newHogQL(t, e, name)
-	fill(e, db, name, n, seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	pick := func() string {
 		return db.run(fmt.Sprintf("SELECT uuid FROM %s WHERE team_id = 1 ORDER BY timestamp OFFSET %d LIMIT 1", name, random.IntN(n)))[0]
@@ -192,10 +200,18 @@ func findTheOneRow(t *testing.T, e *engine, db *postgres, pool *sql.DB, n int, s
 	if missing == altered || doubled == missing || doubled == altered {
 		require.Fail(t, "take another seed")
 	}
+	db.run("CREATE TABLE removed AS SELECT * FROM " + name + " WHERE uuid = '" + missing + "'")
 	db.run("DELETE FROM " + name + " WHERE uuid = '" + missing + "'")
 	db.run("INSERT INTO " + name + " SELECT * FROM " + name + " WHERE team_id = 1 AND uuid = '" + doubled + "'")
 	db.run("UPDATE " + name + " SET event = event || 'x' WHERE uuid = '" + altered + "'")
 	db.run(fmt.Sprintf("INSERT INTO %s VALUES (upper('%s'), 'e', 'p', 1, TIMESTAMPTZ '2026-03-03 03:03:03+00')", name, foreign))
+	defer func() { // for the next seed
+		db.run("INSERT INTO " + name + " SELECT * FROM removed")
+		db.run("DROP TABLE removed")
+		db.run("DELETE FROM " + name + " WHERE ctid = (SELECT min(ctid) FROM " + name + " WHERE team_id = 1 AND uuid = '" + doubled + "')")
+		db.run("UPDATE " + name + " SET event = left(event, -1) WHERE uuid = '" + altered + "'")
+		db.run(fmt.Sprintf("DELETE FROM %s WHERE uuid = upper('%s')", name, foreign))
+	}()
 
 	debug.FreeOSMemory()
 	require.NoError(t, os.WriteFile("/proc/self/clear_refs", []byte("5"), 0)) // the greatest memory is that of now
@@ -215,14 +231,6 @@ func findTheOneRow(t *testing.T, e *engine, db *postgres, pool *sql.DB, n int, s
 	resident := residentBytes(t)
 	assert.LessOrEqual(t, resident, int64(128<<20))
 	t.Logf("%d rows: %v, %d and %d questions, %d MiB resident; %s", n, time.Since(begin).Round(time.Millisecond), r.Queries[0], r.Queries[1], resident>>20, r.Summary())
-
-	known := readNames(t)
-	slices.Sort(h.texts)
-	for i, tree := range parse(t, slices.Compact(h.texts)) {
-		require.NoError(t, known.check(tree), h.texts[i])
-	}
-	e.run("DROP DATABASE " + name)
-	db.run("DROP TABLE " + name)
 }
 
 // residentBytes is the greatest memory that this process has had.
