@@ -77,6 +77,11 @@ func rehearse(root string, nested, write bool) error {
 				return err
 			}
 		}
+		if nested && len(r.packages) > 0 {
+			if err := o.compare(r); err != nil {
+				return err
+			}
+		}
 	}
 	return o.runProgram(filepath.Join(root, "internal/tools/rehearse/testdata/outside.go.txt"))
 }

@@ -110,6 +110,20 @@ func (o *outside) tidy(root string, r release) error {
 	return nil
 }
 
+// gorelease is the program with which .ci/api compares a module with its latest version.
+const gorelease = "golang.org/x/exp/cmd/gorelease@v0.0.0-20261113113407-e3970619a1a4"
+
+// compare compares a module with its release, as a later commit does.
+func (o *outside) compare(r release) error {
+	alone := &outside{dir: filepath.Join(o.tree, r.dir), env: append(o.env, "GOFLAGS=-modcacherw")}
+	out, err := alone.run("go", "run", gorelease, "-base="+version)
+	if err != nil {
+		return err
+	}
+	fmt.Printf("gorelease of %s: %s\n", r.path(), strings.Join(strings.Fields(out), " "))
+	return nil
+}
+
 // sums returns go.mod and go.sum, without the sums of this project's own modules, which no commit can have.
 func (o *outside) sums() (texts [2]string, err error) {
 	for i, name := range sumFiles {
