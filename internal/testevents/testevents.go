@@ -217,19 +217,27 @@ func MixedLines(n int, padding string) (content string, good []uuid.UUID, reject
 	return b.String(), good, rejects
 }
 
-// RequireRejects demands that a reject file has each reject once, and returns their offsets. A crash may repeat a
-// reject. It may also leave a torn line: the beginning of a later line.
+// RejectLines yields the lines of a reject file, except those that a crash has torn: the beginning of a later line.
+func RejectLines(content []byte) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		rest := string(content)
+		for line := range strings.Lines(rest) {
+			rest = rest[len(line):]
+			hole := strings.LastIndexByte(line, 0) // left by a loss of power
+			line = line[hole+1:]
+			isTorn := hole >= 0 || strings.Contains("\n"+rest, "\n"+strings.TrimSuffix(line, "\n"))
+			if (!isTorn || json.Valid([]byte(line))) && !yield(line) {
+				return
+			}
+		}
+	}
+}
+
+// RequireRejects demands that a reject file has each reject once, and returns their offsets. A crash may repeat a reject.
 func RequireRejects(t T, content []byte, want int) (offsets []int64) {
 	t.Helper()
-	seen, rest := map[int64]map[string]any{}, string(content)
-	for line := range strings.Lines(rest) {
-		rest = rest[len(line):]
-		hole := strings.LastIndexByte(line, 0) // left by a loss of power
-		line = line[hole+1:]
-		isTorn := hole >= 0 || strings.Contains("\n"+rest, "\n"+strings.TrimSuffix(line, "\n"))
-		if isTorn && !json.Valid([]byte(line)) {
-			continue
-		}
+	seen := map[int64]map[string]any{}
+	for line := range RejectLines(content) {
 		var r map[string]any
 		require.NoError(t, json.Unmarshal([]byte(line), &r), "%s", line)
 		note, ok := r["$reject"].(map[string]any)
