@@ -2,6 +2,7 @@ package main_test
 
 import (
 	"bytes"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -160,4 +161,41 @@ func TestProgramInAShell(t *testing.T) {
 	code, _, errs := run("hogexport repair warehouse --plan /dev/full")
 	assert.Equal(t, 2, code, errs)
 	assert.NotContains(t, errs, "panic")
+}
+
+// A project with a hundred hourly exports and a month of runs needs less than 80 MB.
+func TestMemoryOfAHundredExports(t *testing.T) {
+	program, server, home := filepath.Join(build(t), "hogexport"), hogapitest.New(hogapitest.WithPolls(1)), t.TempDir()
+	defer server.Close()
+	project := server.Project(hogapitest.DefaultProject)
+	for i := range 100 {
+		id := project.AddExport(hogapitest.Export{Name: fmt.Sprint("export ", i), Created: time.Now().AddDate(0, 0, -31), DestinationType: "BigQuery"})
+		project.RunSchedule(id, nil)
+	}
+	for _, args := range [][]string{{"list", "--gaps"}, {"watch", "--once"}} {
+		cmd := exec.CommandContext(t.Context(), program, args...)
+		cmd.Env = append(environment(server.URL(), home), "HOGEXPORT_EVERY=1m")
+		var out bytes.Buffer
+		cmd.Stdout, cmd.Stderr = &out, &out
+		require.NoError(t, cmd.Start())
+		ended := make(chan error)
+		go func() { ended <- cmd.Wait() }()
+		most, err := 0, error(nil)
+		for isRunning := true; isRunning; {
+			select {
+			case err = <-ended:
+				isRunning = false
+			case <-time.After(2 * time.Millisecond):
+				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // it may just have ended
+				_, rest, _ := strings.Cut(string(status), "VmHWM:")
+				kib := 0
+				_, _ = fmt.Sscan(rest, &kib)
+				most = max(most, kib)
+			}
+		}
+		require.NoError(t, err, "%s", out.String())
+		assert.Positive(t, most)
+		assert.Less(t, most, 80_000_000/1024, "KiB of hogexport %s", args)
+		t.Log(args, most>>10, "MiB")
+	}
 }
