@@ -169,13 +169,18 @@ func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, 
 		return nil, err
 	}
 	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected}
-	var reply Reply
-	export, err := s.Get(ctx, exportID, append(slices.Clip(r.options), WithReply(&reply))...)
-	if err != nil {
+	var err error
+	if r.export, r.now, err = s.getAt(ctx, exportID, r.options); err != nil {
 		return nil, err
 	}
-	r.export, r.now = export, httptry.DateOr(reply.Header, s.client.core.now())
 	return r.read(ctx)
+}
+
+// getAt returns an export, and the time by the service's clock.
+func (s *BatchExportsService) getAt(ctx context.Context, id uuid.UUID, options []CallOption) (*BatchExport, time.Time, error) {
+	var reply Reply
+	export, err := s.Get(ctx, id, append(slices.Clip(options), WithReply(&reply))...)
+	return export, httptry.DateOr(reply.Header, s.client.core.now()), err
 }
 
 func (o CoverageOptions) check(exportID uuid.UUID) *outgoing.Refusal {
@@ -292,7 +297,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		if err != nil {
 			return nil, fromTheStart(err)
 		}
-		if r.selected.Since == nil && run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others
+		if r.selected.Since == nil && run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others; with Since, a day is read again
 			break
 		}
 		if run.BatchExportOnDemand == nil {

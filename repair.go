@@ -16,7 +16,6 @@ import (
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -146,12 +145,11 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		return nil, err
 	}
 	options = append(slices.Clip(options), onlyHeader)
-	var reply Reply
-	export, err := s.Get(ctx, c.ExportID, append(slices.Clip(options), WithReply(&reply))...)
+	export, now, err := s.getAt(ctx, c.ExportID, options)
 	if err != nil {
 		return nil, err
 	}
-	now, line := httptry.DateOr(reply.Header, s.client.core.now()), cmp.Or(selected.AgeLine, defaultAge)
+	line := cmp.Or(selected.AgeLine, defaultAge)
 	if _, err := s.client.Backfills.List(ctx, c.ExportID, nil, options...); hasNoRecords(err) {
 		line = 0
 	} else if err != nil {
@@ -251,7 +249,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	}
 	switch step.Action {
 	case RepairSecondExport:
-		step.Note = "past the age line, a backfill would replace objects with other rows: one of a second export, which stays paused, writes to " + step.Prefix + ", by timestamp, once; this export's gap stays listed"
+		step.Note = "a backfill would replace objects with rows by timestamp: one of a second export, which stays paused, writes to " + step.Prefix + ", by timestamp, once; this export's gap stays listed"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:

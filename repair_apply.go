@@ -113,11 +113,11 @@ func (r *repairer) run(ctx context.Context) (err error) {
 	if !slices.ContainsFunc(r.plan.Steps, isOpen) {
 		return nil
 	}
-	var reply Reply
-	if r.export, err = r.client.BatchExports.Get(ctx, r.plan.ExportID, append(slices.Clip(r.options), WithReply(&reply))...); err != nil {
+	var now time.Time
+	if r.export, now, err = r.client.BatchExports.getAt(ctx, r.plan.ExportID, r.options); err != nil {
 		return err
 	}
-	r.ahead = httptry.DateOr(reply.Header, r.now()).Sub(r.now())
+	r.ahead = now.Sub(r.client.core.now())
 	if now := r.export.scheduleText(); now != r.plan.Schedule {
 		return &InputError{Op: ops.BackfillsCreate, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
 	}

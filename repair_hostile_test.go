@@ -99,7 +99,8 @@ func TestRepairOverABadNetwork(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
 					b := newBroken(t, 250, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
 					b.client = b.server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
-					if c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil); op == ops.BatchExportsGet || op == ops.BackfillsList {
+					if op == ops.BatchExportsGet || op == ops.BackfillsList {
+						c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
 						require.NoError(t, err)
 						b.server.Script(op, tt.fault)
 						plan, err := b.client.BatchExports.PlanRepair(t.Context(), c, nil)

@@ -262,15 +262,23 @@ func (e *export) hour() time.Duration {
 
 // firstAt is when clocks of a zone show a time first. Where they skip it, it is of the offset before, as in Python.
 func firstAt(shown time.Time, zone *time.Location) time.Time {
-	const day = 24 * time.Hour
-	for _, near := range []time.Duration{-day, day} {
+	if all := timesAt(shown, zone); len(all) > 0 {
+		return all[0]
+	}
+	_, offset := shown.Add(-24 * time.Hour).In(zone).Zone()
+	return shown.Add(-time.Duration(offset) * time.Second)
+}
+
+// timesAt are the times at which clocks of a zone show a time: two or none, where they repeat or skip it.
+func timesAt(shown time.Time, zone *time.Location) (all []time.Time) {
+	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
 		_, offset := shown.Add(near).In(zone).Zone()
-		if at := shown.Add(-time.Duration(offset) * time.Second); shownBy(at, zone).Equal(shown) {
-			return at
+		at := shown.Add(-time.Duration(offset) * time.Second)
+		if shownBy(at, zone).Equal(shown) && !slices.ContainsFunc(all, at.Equal) {
+			all = append(all, at)
 		}
 	}
-	_, offset := shown.Add(-day).In(zone).Zone()
-	return shown.Add(-time.Duration(offset) * time.Second)
+	return all
 }
 
 // shownBy is the wall clock of a zone, as if it were UTC.

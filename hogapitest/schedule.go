@@ -54,19 +54,11 @@ func (e *export) intervalOf(t time.Time) time.Time {
 
 // timesOf returns when the schedule begins the run of an interval: twice or never, where clocks repeat or skip the hour of its
 // end.
-func (e *export) timesOf(end time.Time) (all []time.Time) {
+func (e *export) timesOf(end time.Time) []time.Time {
 	if e.Interval != "day" && e.Interval != "week" {
 		return []time.Time{end}
 	}
-	shown := shownBy(end, e.zone()).Truncate(24 * time.Hour).Add(e.hour())
-	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		_, offset := shown.Add(near).In(e.zone()).Zone()
-		at := shown.Add(-time.Duration(offset) * time.Second)
-		if shownBy(at, e.zone()).Equal(shown) && !slices.ContainsFunc(all, at.Equal) {
-			all = append(all, at)
-		}
-	}
-	return all
+	return timesAt(shownBy(end, e.zone()).Truncate(24*time.Hour).Add(e.hour()), e.zone())
 }
 
 // delay returns the time from the end of an interval until its run begins: at least a minute, or half of it for 5 minutes.

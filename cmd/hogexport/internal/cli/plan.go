@@ -16,7 +16,7 @@ import (
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
 	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
-	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "the age line", "5 days", "RepairOptions.IncludeUnknown", "--include-unknown",
+	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
 ).Replace
 

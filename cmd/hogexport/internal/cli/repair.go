@@ -19,7 +19,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/durable"
 )
 
 type repair struct {
@@ -36,13 +35,6 @@ type repair struct {
 	unknown bool
 	accept  string
 	known   []acceptance
-}
-
-// planned is the plan of an export, and the file that keeps it.
-type planned struct {
-	*hogapi.RepairPlan
-
-	file string
 }
 
 func newRepairCommand(a *app) *cobra.Command {
@@ -223,40 +215,6 @@ func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage) {
 	}
 }
 
-// readPlan reads a plan that --plan or an earlier run has written.
-func readPlan(path string) (*hogapi.RepairPlan, error) {
-	text, err := durable.Read(durable.OS{}, path)
-	if err != nil {
-		return nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
-	}
-	plan := &hogapi.RepairPlan{}
-	decoder := json.NewDecoder(bytes.NewReader(text))
-	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(plan); err != nil || len(plan.Steps) > 0 && plan.Schedule == "" {
-		return nil, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
-	}
-	return plan, nil
-}
-
-func isBegun(plan *hogapi.RepairPlan) bool {
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
-			return true
-		}
-	}
-	return false
-}
-
-// stepsLeft counts the steps that a repair carries out.
-func stepsLeft(plan *hogapi.RepairPlan) (n int) {
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairPlanned || s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
-			n++
-		}
-	}
-	return n
-}
-
 // write writes the plan of --plan.
 func (r *repair) write(plan *hogapi.RepairPlan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
@@ -279,20 +237,6 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	fmt.Fprintf(r.Out, "\nThe plan is in %s. Nothing was changed.\n", term.Line(r.plan))
 	if stepsLeft(plan) > 0 {
 		fmt.Fprintln(r.Out, "To carry it out:\n"+term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)))
-	}
-	return nil
-}
-
-func savePlan(path string, plan *hogapi.RepairPlan) error {
-	text, err := json.MarshalIndent(plan, "", "  ")
-	if err != nil {
-		return err
-	}
-	if err := makeFolder(filepath.Dir(path)); err != nil {
-		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another folder", Err: err}
-	}
-	if err := durable.Replace(durable.OS{}, path, append(text, '\n')); err != nil {
-		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, and run the same command again", Err: err}
 	}
 	return nil
 }
