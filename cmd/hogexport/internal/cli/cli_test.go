@@ -298,6 +298,27 @@ func TestRepairOfSeveralExports(t *testing.T) {
 	}
 }
 
+// The gaps that are left of several exports are counted together.
+func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
+	for _, name := range []string{"one", "two"} {
+		id := project.AddExport(hogapitest.Export{Name: name, Created: now.Add(-48 * time.Hour), DestinationType: "HTTP"})
+		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return good(int(now.Sub(end).Hours())) })
+	}
+	assert.Equal(t, 0, p.slow(t, "repair", "one", "two").code)
+	for _, name := range []string{"three", "four"} {
+		id := project.AddExport(hogapitest.Export{Name: name, Created: now.Add(-48 * time.Hour), DestinationType: "HTTP"})
+		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) {
+			return hogapitest.Outcome{}, now.Sub(end).Hours() < 10
+		})
+	}
+	r := p.slow(t, "repair", "three", "one", "four")
+	assert.Equal(t, 6, r.code)
+	says(t, r.stderr, "2 gaps still not exported: the plan says why")
+}
+
 // A repair that stops at a failed run says how to continue, in words of this program.
 func TestRepairOfARunThatFailsAgain(t *testing.T) {
 	t.Parallel()

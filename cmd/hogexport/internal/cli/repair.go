@@ -2,10 +2,8 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -109,25 +107,27 @@ func (r *repair) run(ctx context.Context, names []string) error {
 	if err := r.agree(ctx, plans); err != nil {
 		return err
 	}
-	var stillOpen error
+	open, commands := 0, []string{}
 	for _, plan := range plans {
-		err := r.repair(ctx, client, plan)
-		if fault, ok := errors.AsType[*shell.Fault](err); err != nil && (!ok || fault.Code != shell.CodeMissing) {
+		n, err := r.repair(ctx, client, plan)
+		if err != nil {
 			return err
 		}
-		stillOpen = cmp.Or(stillOpen, err)
+		if n > 0 {
+			open, commands = open+n, append(commands, downloads(plan.RepairPlan)...)
+		}
 	}
-	return stillOpen
+	return stillOpen(open, commands)
 }
 
-// repair carries out a plan.
-func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned) error {
+// repair carries out a plan. It returns the number of gaps that are left.
+func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned) (open int, err error) {
 	if stepsLeft(plan.RepairPlan) == 0 {
 		return r.nothing(plan.RepairPlan)
 	}
 	report, err := r.carryOut(ctx, client, plan)
 	if err != nil {
-		return r.failed(err, plan, report)
+		return 0, r.failed(err, plan, report)
 	}
 	return r.finish(plan, report)
 }
@@ -242,22 +242,16 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 }
 
 // nothing ends a repair that has nothing to do.
-func (r *repair) nothing(plan *hogapi.RepairPlan) error {
+func (r *repair) nothing(plan *hogapi.RepairPlan) (open int, err error) {
 	if r.JSON {
-		if err := json.NewEncoder(r.Out).Encode(plan); err != nil {
-			return err
-		}
+		err = json.NewEncoder(r.Out).Encode(plan)
 	}
-	var open []hogapi.CoverageGap
 	for _, s := range plan.Steps {
 		if s.State == hogapi.RepairLeft {
-			open = append(open, hogapi.CoverageGap{Start: s.Start, End: s.End, Intervals: s.Intervals})
+			open++
 		}
 	}
-	if len(open) == 0 {
-		return nil
-	}
-	return stillOpen(plan, open)
+	return open, err
 }
 
 // agree asks for the consent of a person, or checks the bound of --yes.
@@ -373,36 +367,36 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 }
 
 // finish prints the result, and whether anything is still not exported.
-func (r *repair) finish(plan planned, report *hogapi.RepairReport) error {
+func (r *repair) finish(plan planned, report *hogapi.RepairReport) (open int, err error) {
 	if r.apply == "" {
 		_ = os.Remove(plan.file) // it is done: the next repair plans again
 	}
 	if r.JSON {
 		if err := json.NewEncoder(r.Out).Encode(report); err != nil {
-			return err
+			return 0, err
 		}
 	} else {
 		fmt.Fprintln(r.Out)
 		printPlan(r.Out, report.Plan)
-		if report.After != nil {
-			fmt.Fprintln(r.Out)
-			after := judge(report.After, r.known)
-			after.print(r.Out)
-		}
 	}
 	if report.After == nil {
-		return &shell.Fault{Code: shell.CodeCannot, Text: "the repair is done, but the coverage could not be read again", Todo: "see hogexport gaps"}
+		return 0, &shell.Fault{Code: shell.CodeCannot, Text: "the repair is done, but the coverage could not be read again", Todo: "see hogexport gaps"}
 	}
-	if open := judge(report.After, r.known).open; len(open) > 0 {
-		return stillOpen(report.Plan, open)
+	after := judge(report.After, r.known)
+	if !r.JSON {
+		fmt.Fprintln(r.Out)
+		after.print(r.Out)
 	}
-	return nil
+	return len(after.open), nil
 }
 
-// stillOpen says which gaps a repair has left, and how to get their rows.
-func stillOpen(plan *hogapi.RepairPlan, open []hogapi.CoverageGap) error {
-	f := &shell.Fault{Code: shell.CodeMissing, Text: plural(len(open), "gap") + " still not exported: the plan says why"}
-	for _, command := range downloads(plan) {
+// stillOpen says how many gaps a repair has left, and how to get their rows.
+func stillOpen(open int, commands []string) error {
+	if open == 0 {
+		return nil
+	}
+	f := &shell.Fault{Code: shell.CodeMissing, Text: plural(open, "gap") + " still not exported: the plan says why"}
+	for _, command := range commands {
 		f.Next = append(f.Next, shell.Step{Command: command})
 	}
 	if len(f.Next) > 0 {
