@@ -348,3 +348,10 @@ func requireCounts(t *testing.T, ledger *hogapitest.Ledger, r hogapi.Receipt) {
 	}
 	require.Equal(t, ledger.Counts(), booked)
 }
+
+func readFile(t *testing.T, path string) string {
+	t.Helper()
+	content, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(content)
+}

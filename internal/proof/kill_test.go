@@ -256,13 +256,6 @@ func TestInterruptedAndResumed(t *testing.T) {
 	}
 }
 
-func readFile(t *testing.T, path string) string {
-	t.Helper()
-	content, err := os.ReadFile(path)
-	require.NoError(t, err)
-	return string(content)
-}
-
 // The process is frozen and thawed again and again, for longer than the limit of a try, than the server keeps connections, and than
 // failures may last: a failure after the thaw counts as the first one. The import continues with nothing lost, and does not spin.
 func TestFrozenAndThawed(t *testing.T) {
