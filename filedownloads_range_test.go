@@ -83,6 +83,21 @@ func TestRangeOfFileDownloads(t *testing.T) {
 	})
 }
 
+// The folder of a range that an earlier version began continues: the first interval is whole, and the file download of the second is gone.
+func TestRangeOfAnEarlierVersion(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, from, to := ranged(t)
+		o := linesOnly(t.TempDir())
+		const kept = "testdata/v0.1.0/range"
+		require.NoError(t, os.CopyFS(o.Folder, os.DirFS(kept)))
+		names, err := readRange(t.Context(), t, server.Client(t), from, to, o)
+		require.NoError(t, err)
+		require.Len(t, names, 2)
+		assert.Equal(t, readFile(t, filepath.Join(kept, names[0])), readFile(t, filepath.Join(o.Folder, names[0])))
+		assert.Len(t, server.Calls(ops.FileDownloadsCreate), 3)
+	})
+}
+
 // A range goes on after a death at any request, and makes one file download for each interval.
 func TestRangeContinuesAfterADeath(t *testing.T) {
 	for at := 1; ; at++ {

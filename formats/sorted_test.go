@@ -216,6 +216,26 @@ func TestSortingContinues(t *testing.T) {
 	assert.Less(t, reads, 90_000, "what was sorted before is not read again")
 }
 
+// A sort that an earlier version began continues: what it has read is not read again.
+func TestSortFolderOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	const kept = "testdata/v0.1.0"
+	dir := t.TempDir()
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join(kept, "sorted"))))
+	reads := 0
+	counted := hogapi.MapSource(hogapi.FileSource(orders, filepath.Join(kept, "orders.jsonl")), func(ev hogapi.Event) ([]hogapi.Event, error) {
+		reads++
+		return []hogapi.Event{ev}, nil
+	})
+	again, err := readSorted(t, formats.Sorted(counted, dir), hogapi.Position{})
+	require.NoError(t, err)
+	rest := reads
+	atOnce, err := readSorted(t, formats.Sorted(counted, t.TempDir()), hogapi.Position{})
+	require.NoError(t, err)
+	assert.Equal(t, atOnce, again)
+	assert.Less(t, rest, reads-rest)
+}
+
 // readSorted reads a source after a position.
 func readSorted(t *testing.T, source hogapi.Source, after hogapi.Position) (events []hogapi.Event, err error) {
 	t.Helper()

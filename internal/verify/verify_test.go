@@ -1,9 +1,12 @@
 package verify
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"iter"
+	"os"
+	"path/filepath"
 	"slices"
 	"testing"
 	"time"
@@ -281,6 +284,28 @@ func TestContinuesToCount(t *testing.T) {
 		assert.Equal(t, "i", unfit.Value)
 		assert.Equal(t, []string{"verify.json"}, leftIn(t, c.Dir))
 	}
+}
+
+// A look that an earlier version began continues, after a first window of two. The folder of a version with another form is refused.
+func TestFolderOfAnEarlierVersion(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	c.Dir = t.TempDir()
+	require.NoError(t, os.CopyFS(c.Dir, os.DirFS("testdata/v0.1.0")))
+	kept, err := os.ReadFile(filepath.Join(c.Dir, memoryName))
+	require.NoError(t, err)
+	r := verifyOnce(t, c)
+	assert.Equal(t, Complete, r.State)
+	assert.Equal(t, 1, r.Looks)
+	assert.Len(t, p.asked, 1)
+
+	other := bytes.Replace(kept, []byte(`"version":1`), []byte(`"version":0`), 1)
+	require.NoError(t, os.WriteFile(filepath.Join(c.Dir, memoryName), other, 0o600))
+	_, err = Verify(t.Context(), c)
+	require.ErrorContains(t, err, "another release")
+	left, err := os.ReadFile(filepath.Join(c.Dir, memoryName))
+	require.NoError(t, err)
+	assert.Equal(t, other, left)
 }
 
 func TestTimesAreRoundedAsFarAsTheyAreShort(t *testing.T) {
