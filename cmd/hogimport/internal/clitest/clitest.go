@@ -137,6 +137,7 @@ func (p *Program) Command(ctx context.Context, t testing.TB, args ...string) *ex
 	t.Helper()
 	cmd := exec.CommandContext(ctx, Binary(t), args...) //nolint:contextcheck // building it has the test's
 	cmd.Dir, cmd.Env = p.Dir, p.Env
+	alone(cmd)
 	return cmd
 }
 
@@ -175,7 +176,7 @@ func (p *Program) Until(t testing.TB, holds func() bool, signal os.Signal, args 
 	cmd := p.Command(t.Context(), t, args...)
 	finish := Start(t, cmd)
 	require.Eventually(t, holds, time.Minute, time.Millisecond)
-	require.NoError(t, cmd.Process.Signal(signal))
+	require.NoError(t, Signal(cmd, signal))
 	return finish()
 }
 
