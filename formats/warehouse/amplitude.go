@@ -15,6 +15,13 @@ func Amplitude(rows *amplitude.Options, options *Options) hogapi.Format {
 	return format("amplitude-warehouse", amplitude.Format(rows), o, amplitudeTable{set(o.Numbers)})
 }
 
+// AmplitudePeople reads the same rows, and makes of each an event $set with its user_properties, as
+// [amplitude.PeopleFormat] does. Keep the last state of each user with formats.Newest.
+func AmplitudePeople(rows *amplitude.PeopleOptions, options *Options) hogapi.Format {
+	o := record.Options(options)
+	return format("amplitude-warehouse people", amplitude.PeopleFormat(rows), o, amplitudeTable{set(o.Numbers)})
+}
+
 // amplitudeColumns maps the columns of an events table.
 var amplitudeColumns = record.Table{
 	{From: "_insert_id", To: "$insert_id", Kind: record.Code},

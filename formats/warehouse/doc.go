@@ -98,6 +98,8 @@
 //	_fivetran_id                                dropped
 //	…                     …                     the other columns are fields of a row of Amplitude
 //
+// [AmplitudePeople] makes persons of the same rows.
+//
 // # Google Analytics 4
 //
 // [GA4] reads the table event of Fivetran's connector for the export of GA4 to BigQuery. Tables of connectors that

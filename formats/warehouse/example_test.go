@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/segment"
 	"github.com/hogapi/hogapi/formats/warehouse"
 	"github.com/hogapi/hogapi/hogapitest"
@@ -36,6 +37,17 @@ func ExampleAmplitude() {
 	fmt.Println(report.Good, "events,", report.Rejected, "rejected, skipped:", report.Skips)
 	// Output:
 	// 2 events, 1 rejected, skipped: map[deleted row:1 no id:1]
+}
+
+func ExampleAmplitudePeople() {
+	people := formats.Newest(hogapi.FileSource(warehouse.AmplitudePeople(nil, nil), "testdata/amplitude.csv"))
+	report, err := hogapi.Check(context.Background(), people, &hogapi.ImportOptions{ID: "people-2024", MaxRejectShare: -1})
+	if err != nil {
+		panic(err)
+	}
+	fmt.Println(report.Good, "person, skipped:", report.Skips)
+	// Output:
+	// 1 person, skipped: map[deleted row:1 no id:1 no user_properties:1]
 }
 
 func ExampleGA4() {

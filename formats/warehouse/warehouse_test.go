@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/segment"
 	"github.com/hogapi/hogapi/formats/warehouse"
@@ -26,6 +27,7 @@ func TestGolden(t *testing.T) {
 	formattest.Golden(t, warehouse.Segment(&segment.Options{GroupType: "company"}, nil), "groups.csv", "groups.golden.json")
 	formattest.Golden(t, warehouse.Segment(nil, &warehouse.Options{Table: "screens"}), "rudder-screens.csv", "rudder-screens.golden.json")
 	formattest.Golden(t, warehouse.Amplitude(nil, nil), "amplitude.csv", "amplitude.golden.json")
+	formattest.Golden(t, warehouse.AmplitudePeople(nil, nil), "amplitude.csv", "amplitude-people.golden.json")
 	formattest.Golden(t, warehouse.GA4(nil, nil), "ga4.csv", "ga4.golden.json")
 }
 
@@ -44,6 +46,15 @@ func TestARowHasTheUUIDOfItsCall(t *testing.T) {
 	row := formattest.Convert(t, warehouse.Segment(nil, nil), []byte(`{"id":"ajs-0c3f","anonymous_id":"a-1","timestamp":"2024-02-29 22:28:55","context_ip":"203.0.113.9",
 		"context_page_url":"https://shop.example/","url":""}`))
 	assert.Equal(t, call, row)
+}
+
+// The state of a user in a table and in a file is one event.
+func TestARowHasTheStateOfItsRecord(t *testing.T) {
+	t.Parallel()
+	file := formattest.Convert(t, amplitude.PeopleFormat(nil), []byte(`{"user_id":"u","event_time":"2024-02-29 23:59:58.012000","event_type":"e","user_properties":{"plan":"team","seats":5}}`))
+	row := formattest.Convert(t, warehouse.AmplitudePeople(nil, nil), []byte(`{"USER_ID":"u","EVENT_TIME":"2024-02-29T23:59:58.012","EVENT_TYPE":"e","USER_PROPERTIES":"{\"plan\":\"team\",\"seats\":5}"}`))
+	assert.Equal(t, file, row)
+	require.Len(t, row.Events, 1)
 }
 
 // Events keep no part of the room that the next row is built in.
@@ -125,5 +136,5 @@ func TestOtherColumns(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	formattest.Fuzz(f, "rows.jsonl", true, warehouse.Amplitude(nil, nil), warehouse.GA4(nil, nil), warehouse.Segment(&segment.Options{PersonProperties: formats.PersonSet}, nil))
+	formattest.Fuzz(f, "rows.jsonl", true, warehouse.Amplitude(nil, nil), warehouse.AmplitudePeople(nil, nil), warehouse.GA4(nil, nil), warehouse.Segment(&segment.Options{PersonProperties: formats.PersonSet}, nil))
 }

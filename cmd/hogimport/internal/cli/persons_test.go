@@ -104,6 +104,20 @@ func TestPersonsAreLeftAlone(t *testing.T) {
 	assert.Equal(t, 2, left)
 }
 
+// A table of a warehouse has the states of users too.
+func TestTheNewestStateInATable(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Write(t, "event.csv", "event_type,event_time,user_id,device_id,user_properties\n"+
+		`e,2024-05-02T12:00:00,u,d,"{""plan"":""team""}"`+"\n"+`e,2024-05-01T12:00:00,u,d,"{""plan"":""free""}"`+"\n")
+	p.Ends(t, 0, "run", "event.csv", "--format", "amplitude-warehouse-people", "--yes", "--rate", "none").Out(t, "1 of 2 records left out")
+	for e := range server.Ledger().Events() {
+		assert.Equal(t, "$set u", e.Event+" "+e.DistinctID)
+		assert.Contains(t, string(e.Properties), `"$set_once":{"plan":"team"}`)
+	}
+	assert.Equal(t, 1, server.Ledger().Len())
+}
+
 // Of the states of a user in Amplitude's export, the newest is sent, and check says so before.
 func TestTheNewestStateOfEachUser(t *testing.T) {
 	t.Parallel()

@@ -55,10 +55,8 @@ var vendors = map[string]vendor{
 		return amplitude.Format(&amplitude.Options{PersonProperties: person}), nil
 	}},
 	"amplitude-people": {what: "the newest user properties of each person in Amplitude's export; after the events", isOfPeople: true, isHistory: true, make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		if person == formats.PersonNone {
-			return hogapi.Format{}, shell.UsageError("--set-policy strip leaves nothing of user properties", "leave it out")
-		}
-		return amplitude.PeopleFormat(&amplitude.PeopleOptions{PersonProperties: person}), nil
+		o, err := amplitudePeople(person)
+		return amplitude.PeopleFormat(o), err
 	}},
 	"segment":     {what: "Segment's raw calls; --group-type for group calls", make: segmentFormat},
 	"rudderstack": {what: "RudderStack's raw calls, in the form of Segment", make: segmentFormat},
@@ -70,6 +68,10 @@ var vendors = map[string]vendor{
 	}},
 	"amplitude-warehouse": {what: "Amplitude's events in a table of a warehouse, such as Fivetran's, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return warehouse.Amplitude(&amplitude.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
+	}},
+	"amplitude-warehouse-people": {what: "the newest user properties of each person in such a table; after the events", isOfPeople: true, isHistory: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+		o, err := amplitudePeople(person)
+		return warehouse.AmplitudePeople(o, &warehouse.Options{Numbers: in.Numbers}), err
 	}},
 	"ga4-warehouse": {what: "Google Analytics 4 in Fivetran's table event, as CSV", hasSessions: true, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return warehouse.GA4(&ga4.Options{PersonProperties: person}, &warehouse.Options{Numbers: in.Numbers}), nil
@@ -99,6 +101,13 @@ const segmentWarehouse = "segment-warehouse"
 
 func segmentFormat(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 	return segment.Format(segmentOptions(in, person)), nil
+}
+
+func amplitudePeople(person formats.PersonProperties) (*amplitude.PeopleOptions, error) {
+	if person == formats.PersonNone {
+		return nil, shell.UsageError("--set-policy strip leaves nothing of user properties", "leave it out")
+	}
+	return &amplitude.PeopleOptions{PersonProperties: person}, nil
 }
 
 func segmentOptions(in *input, person formats.PersonProperties) *segment.Options {
