@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 )
 
-// eachMember calls see with each member of a JSON object, whose value is not empty. It only looks for the ends of texts
+// eachMember calls see with each member of a JSON object that has a value. It only looks for the ends of texts
 // and values, since the gate judges the object: of a text that is no object, it sees some members or none.
 func eachMember(raw []byte, see func(key, value []byte)) {
 	for i := 0; ; {

@@ -11,7 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
-// cell is a bucket whose sides are to be compared.
+// cell is a bucket to be compared.
 type cell struct {
 	Part
 

@@ -22,7 +22,7 @@ type converter struct {
 	names      []string          // of properties, in the order of the map
 	props      map[string][]*use // by name, constants last
 	skips      []*use
-	list       *use // whose elements become events; nil: a record is one event
+	list       *use // its elements become events; nil: a record is one event
 	listNode   *node
 	dropsEmpty bool
 	zone       *time.Location

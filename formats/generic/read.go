@@ -42,7 +42,7 @@ type reading struct {
 
 	values [][]byte // by the order of the uses; empty ones are nil
 	rest   []member // the members that are not mapped
-	list   *member  // whose elements are events; nil: the list is absent
+	list   *member  // its elements are events; nil: the list is absent
 	number int      // of the element
 	inList bool     // an element is read
 }

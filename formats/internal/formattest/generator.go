@@ -67,7 +67,7 @@ func (g *Generator) Uses(id string) {
 	g.uuids[id] = true
 }
 
-// Good adds a record of one event, whose uuid is given in any form, or "" where each record has another.
+// Good adds a record of one event, with its uuid in any form, or "" where each record has another.
 func (g *Generator) Good(record any, id string, at time.Time, name string, facts ...string) {
 	line := Line(record)
 	g.again = func() {
