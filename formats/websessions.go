@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"encoding/json"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -17,24 +17,56 @@ import (
 	"github.com/hogapi/hogapi/internal/extsort"
 )
 
-// webSession is a session, or a part of one. Its times are in microseconds since 1970. The names of the fields are
-// short since sessions are written to disk.
+// webSession is a session, or a part of one. Its times are in microseconds since 1970.
 type webSession struct {
-	ID           uuid.UUID `json:"-"`
-	First        int64     `json:"f"`
-	Last         int64     `json:"l"`
-	Pageviews    uint32    `json:"p"`
-	Screens      uint32    `json:"s"`
-	Autocaptures uint32    `json:"a"`
+	ID           uuid.UUID
+	First        int64
+	Last         int64
+	Pageviews    uint32
+	Screens      uint32
+	Autocaptures uint32
 
-	Channel   string `json:"c"`
-	ChannelAt int64  `json:"ca"` // the rank of the event that it is of
-	Entry     string `json:"n"`
-	EntryAt   int64  `json:"na"` // MaxInt64: no event has a URL
-	Exit      string `json:"x"`
-	ExitAt    int64  `json:"xa"` // MinInt64: no event has a URL
-	Country   string `json:"y"`
-	CountryAt int64  `json:"ya"` // MaxInt64: no event has a country
+	Channel   string
+	ChannelAt int64 // the rank of the event that it is of
+	Entry     string
+	EntryAt   int64 // MaxInt64: no event has a URL
+	Exit      string
+	ExitAt    int64 // MinInt64: no event has a URL
+	Country   string
+	CountryAt int64 // MaxInt64: no event has a country
+}
+
+// append writes a session for the disk, its ID first.
+func (s *webSession) append(b []byte) []byte {
+	b = append(b, s.ID[:]...)
+	for _, n := range []uint32{s.Pageviews, s.Screens, s.Autocaptures} {
+		b = binary.AppendUvarint(b, uint64(n))
+	}
+	for _, n := range []int64{s.First, s.Last, s.ChannelAt, s.EntryAt, s.ExitAt, s.CountryAt} {
+		b = binary.AppendVarint(b, n)
+	}
+	for _, text := range []string{s.Channel, s.Entry, s.Exit, s.Country} {
+		b = append(binary.AppendUvarint(b, uint64(len(text))), text...)
+	}
+	return b
+}
+
+// read is the reverse of append. The sorter has checked the bytes.
+func (s *webSession) read(b []byte) {
+	b = b[copy(s.ID[:], b):]
+	for _, to := range []*uint32{&s.Pageviews, &s.Screens, &s.Autocaptures} {
+		n, size := binary.Uvarint(b)
+		*to, b = uint32(n), b[size:]
+	}
+	for _, to := range []*int64{&s.First, &s.Last, &s.ChannelAt, &s.EntryAt, &s.ExitAt, &s.CountryAt} {
+		n, size := binary.Varint(b)
+		*to, b = n, b[size:]
+	}
+	for _, to := range []*string{&s.Channel, &s.Entry, &s.Exit, &s.Country} {
+		n, size := binary.Uvarint(b)
+		b = b[size:]
+		*to, b = string(b[:n]), b[n:]
+	}
 }
 
 // later ranks events that are no views after all views, and as the last ones before them.
@@ -153,10 +185,7 @@ func (f *webFold) spill() (err error) {
 				return err
 			}
 		}
-		if err := f.sorter.Add(func(room []byte) ([]byte, error) {
-			text, err := json.Marshal(s)
-			return append(append(room, s.ID[:]...), text...), err
-		}); err != nil {
+		if err := f.sorter.Add(func(room []byte) ([]byte, error) { return s.append(room), nil }); err != nil {
 			return err
 		}
 	}
@@ -179,12 +208,12 @@ func (f *webFold) each(ctx context.Context, see func(*webSession)) error {
 		return err
 	}
 	var last *webSession
-	var damaged error
-	read := f.sorter.Read(0, func(item []byte, _ int64) bool {
-		s := webSession{ID: uuid.UUID(item[:webKey])}
-		if damaged = json.Unmarshal(item[webKey:], &s); damaged != nil || ctx.Err() != nil {
+	err := f.sorter.Read(0, func(item []byte, _ int64) bool {
+		if ctx.Err() != nil {
 			return false
 		}
+		var s webSession
+		s.read(item)
 		switch {
 		case last == nil:
 			last = &s
@@ -196,7 +225,7 @@ func (f *webFold) each(ctx context.Context, see func(*webSession)) error {
 		}
 		return true
 	})
-	if err := errors.Join(read, damaged, context.Cause(ctx)); err != nil {
+	if err := errors.Join(err, context.Cause(ctx)); err != nil {
 		return err
 	}
 	if last != nil {
