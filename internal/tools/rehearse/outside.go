@@ -33,10 +33,10 @@ func newOutside(dir, repository string) (*outside, error) {
 	}
 	usual, cache, _ := strings.Cut(strings.TrimSpace(out), "\n")
 	// Third-party modules come from the local download cache, if they can. The rehearsed version goes into
-	// a cache of its own, since a version in the real one would never be read again.
+	// a cache of its own, since a version in the real one would never be read again. With -trimpath, the build cache serves them there.
 	o.env = append(os.Environ(),
 		"GOPROXY=file://"+filepath.ToSlash(cache)+"/cache/download,"+usual, "GOMODCACHE="+filepath.Join(dir, "cache"), "GOWORK=off", "GOBIN="+o.bin,
-		"GOFLAGS=-mod=mod -modcacherw", "GOPRIVATE="+rootModule, "GONOPROXY=", "GONOSUMDB=",
+		"GOFLAGS=-mod=mod -modcacherw -trimpath", "GOPRIVATE="+rootModule, "GONOPROXY=", "GONOSUMDB=",
 		"GIT_CONFIG_COUNT=1", "GIT_CONFIG_KEY_0=url.file://"+filepath.ToSlash(repository)+".insteadOf", "GIT_CONFIG_VALUE_0=https://"+rootModule)
 	return o, os.WriteFile(filepath.Join(o.dir, "go.mod"), []byte("module example.test/outside\n\ngo 1.26.0\n"), 0o644)
 }
@@ -115,7 +115,7 @@ const gorelease = "golang.org/x/exp/cmd/gorelease@v0.0.0-20261113113407-e3970619
 
 // compare compares a module with its release, as a later commit does.
 func (o *outside) compare(r release) error {
-	alone := &outside{dir: filepath.Join(o.tree, r.dir), env: append(o.env, "GOFLAGS=-modcacherw")}
+	alone := &outside{dir: filepath.Join(o.tree, r.dir), env: append(o.env, "GOFLAGS=-modcacherw -trimpath")}
 	out, err := alone.run("go", "run", gorelease, "-base="+version)
 	if err != nil {
 		return err
