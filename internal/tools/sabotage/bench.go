@@ -105,7 +105,7 @@ func (b *bench) compile(programs string, r run) (bin, output string, err error) 
 	if _, err := os.Stat(bin); err == nil {
 		return bin, "", nil
 	}
-	cmd := exec.Command("go", "test", "-c", "-o", bin, ".")
+	cmd := exec.Command("go", "test", "-c", "-trimpath", "-o", bin, ".")
 	cmd.Dir = filepath.Join(b.tree, r.Dir)
 	out, err := cmd.CombinedOutput()
 	if _, missing := os.Stat(bin); err == nil && missing != nil {
