@@ -175,6 +175,9 @@ func withResults(code string) string {
 	if strings.Contains(code, "receipt, err := ") {
 		code += "_, _ = receipt, err\n"
 	}
+	if strings.HasPrefix(code, "client, err := ") {
+		code += "_ = client\n"
+	}
 	return code
 }
 

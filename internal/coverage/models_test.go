@@ -13,11 +13,12 @@ import (
 func TestTheTableOfModels(t *testing.T) {
 	docs, err := os.ReadFile("../../docs/exports.md")
 	require.NoError(t, err)
-	table := "| Model | What covers an interval | Age line | Rows that come twice | Repair |\n|---|---|---|---|---|\n"
+	var table strings.Builder
+	table.WriteString("| Model | What covers an interval | Age line | Rows that come twice | Repair |\n|---|---|---|---|---|\n")
 	for _, m := range []Model{events, persons, sessions, hogql, hogqlOfAll, acting} {
-		table += "| " + strings.Join([]string{m.name, m.covers, m.line, m.twice, m.repair}, " | ") + " |\n"
+		table.WriteString("| " + strings.Join([]string{m.name, m.covers, m.line, m.twice, m.repair}, " | ") + " |\n")
 	}
-	assert.Contains(t, string(docs), "\n"+table+"\n")
+	assert.Contains(t, string(docs), "\n"+table.String()+"\n")
 }
 
 func TestModelOf(t *testing.T) {
