@@ -150,6 +150,37 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 	says(t, p.run(t, "list").stdout, "≤ 1", "list reads 10")
 }
 
+// Backfills of old times are no sign of how far the schedule has come.
+func TestListAfterBackfills(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, hoursAgo >= 5 })
+	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
+	newest := now.Truncate(time.Hour).Add(-5 * time.Hour)
+	add := func(status hogapi.RunStatus) {
+		for i := range mostLatestRuns {
+			start := newest.Add(time.Duration(-40+i) * time.Hour)
+			project.AddRun(id, hogapitest.Run{
+				Status: status, Start: start, End: start.Add(time.Hour), Created: now.Add(time.Duration(i-20) * time.Minute), Extra: map[string]any{"backfill": uuid.New()},
+			})
+		}
+	}
+	add(hogapi.RunStatusCompleted)
+	r := p.run(t, "list")
+	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active +≥ `+newest.Add(-30*time.Hour).Format(clock)+` +≤ `, r.stdout)
+	says(t, r.stdout, "≥: list reads the newest 10 runs", "With --gaps")
+	exact := `(?m)^warehouse +BigQuery +hour +active +` + newest.Format(clock) + ` +\d`
+	for _, args := range [][]string{{"list", "--gaps"}, {"list"}} { // the second from the cache
+		r = p.run(t, args...)
+		assert.Regexp(t, exact, r.stdout, "%q", args)
+		assert.NotContains(t, r.stdout, "≥", "%q", args)
+	}
+	now = now.Add(mostLatestRuns * time.Minute)
+	add(hogapi.RunStatusFailed)
+	r = p.run(t, "list", "--cache", t.TempDir())
+	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +failing +unknown +`, r.stdout)
+}
+
 func TestGaps(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

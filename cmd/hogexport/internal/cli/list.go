@@ -31,8 +31,9 @@ func newListCommand(a *app) *cobra.Command {
 		Use: "list", Short: "Show all exports of the project on one screen", Args: cobra.NoArgs,
 		Long: `list shows all batch exports of the project: where they go, how often, whether
 they run, up to when they have exported, and how many failures are left until
-the service pauses them. It costs one call for 100 exports. For the failures it
-also takes the runs that an earlier gaps or --gaps has read.
+the service pauses them. It costs one call for 100 exports, which tells the
+newest 10 runs of each. What 10 runs cannot tell has the sign ≥ or ≤, unless an
+earlier gaps or --gaps has read the other runs.
 
 --gaps adds the intervals that are not exported. The first time it reads the
 runs of the last 30 days of each export; later it reads only new runs.`,
@@ -68,7 +69,7 @@ func (l *list) run(ctx context.Context) error {
 	for i := range exports {
 		found[i] = statusOf(&exports[i], exports[i].LatestRuns, now)
 		if !l.gaps {
-			found[i].countWith(store.load(&exports[i]), exports[i].LatestRuns)
+			found[i].addKnown(store.load(&exports[i]), exports[i].LatestRuns)
 		}
 	}
 	if l.gaps {
@@ -94,7 +95,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 		if err != nil {
 			return err
 		}
-		found[i].countWith(c, exports[i].LatestRuns)
+		found[i].addKnown(c, exports[i].LatestRuns)
 		gaps, intervals := 0, 0
 		for _, gap := range c.Gaps() {
 			gaps, intervals = gaps+1, intervals+gap.Intervals
@@ -120,10 +121,7 @@ func (l *list) table(found []status, now time.Time) {
 	fmt.Fprintln(t)
 	for i := range found {
 		s := &found[i]
-		to, ago := "nothing yet", ""
-		if s.ExportedTo != nil {
-			to, ago = s.ExportedTo.Format(clock), span(now.Sub(*s.ExportedTo))
-		}
+		to, ago := s.exported(now)
 		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", term.Line(s.Name), term.Line(s.Destination), every(s.Interval), s.state(now), to, ago, s.left())
 		if l.gaps {
 			fmt.Fprintf(t, "%s\t", s.uncovered())
@@ -132,12 +130,16 @@ func (l *list) table(found []status, now time.Time) {
 	}
 	_ = t.Flush() // to a Screen
 	fmt.Fprintln(l.Out)
-	isBound := false
+	isBound, isLater := false, false
 	for i := range found {
 		if text := found[i].note(); text != "" {
 			fmt.Fprintln(l.Out, term.Flow(term.Line(found[i].Name)+": "+text))
 		}
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
+		isLater = isLater || found[i].MayBeLater
+	}
+	if isLater {
+		fmt.Fprintln(l.Out, term.Flow("≥: list reads the newest 10 runs, and none of them is a completed run of the schedule. An older run may have exported a newer interval. With --gaps, list reads all runs of the time"))
 	}
 	if isBound {
 		fmt.Fprintln(l.Out, term.Flow("≤: of an hourly export, the service counts the newest 24 runs, and list reads 10. With --gaps, it reads all"))
@@ -175,6 +177,21 @@ func (s *status) note() string {
 		return "the newest run has failed" + failed
 	}
 	return ""
+}
+
+// exported returns up to when the export has exported, and how long ago that is.
+func (s *status) exported(now time.Time) (to, ago string) {
+	switch {
+	case s.ExportedTo == nil && s.MayBeLater:
+		return "unknown", ""
+	case s.ExportedTo == nil:
+		return "nothing yet", ""
+	}
+	to, ago = s.ExportedTo.Format(clock), span(now.Sub(*s.ExportedTo))
+	if s.MayBeLater {
+		to, ago = "≥ "+to, "≤ "+ago
+	}
+	return to, ago
 }
 
 func every(interval string) string { return strings.TrimPrefix(interval, "every ") }

@@ -20,8 +20,9 @@ type status struct {
 	Interval     string     `json:"interval"`
 	State        string     `json:"state"` // "active", "paused", "failing" or "stuck"
 	PausedSince  *time.Time `json:"paused_since"`
-	ExportedTo   *time.Time `json:"exported_to"` // the end of the newest interval that a run has completed
-	Failures     int        `json:"failures"`    // failed runs that count towards a pause
+	ExportedTo   *time.Time `json:"exported_to"`                        // the end of the newest interval that a run has completed
+	MayBeLater   bool       `json:"exported_to_may_be_later,omitempty"` // older runs than those that were read may have exported a newer interval
+	Failures     int        `json:"failures"`                           // failed runs that count towards a pause
 	FailuresLeft int        `json:"failures_left"`
 	IsAtLeast    bool       `json:"failures_may_be_more,omitempty"` // only some of the runs that count were read
 	StuckSince   *time.Time `json:"stuck_since"`                    // of the oldest run that should be over
@@ -53,14 +54,14 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	}
 	s.IsAtLeast = len(runs) < coverage.PauseWindow(s.Interval) && len(runs) >= mostLatestRuns
 	s.FailuresLeft = max(0, coverage.PauseAfter-s.Failures)
+	s.MayBeLater = len(runs) >= mostLatestRuns
 	limit := stuckAfter(s.Interval)
 	for i := range runs { // the newest first
 		run := &runs[i]
 		switch {
 		case run.Status == hogapi.RunStatusCompleted:
-			if s.ExportedTo == nil || run.DataIntervalEnd.After(*s.ExportedTo) {
-				s.ExportedTo = utc(run.DataIntervalEnd)
-			}
+			s.exportedTo(run.DataIntervalEnd)
+			s.MayBeLater = s.MayBeLater && run.Backfill != nil // the schedule's newer runs have newer intervals; backfills have any
 			if s.Rows == nil && s.Bytes == nil {
 				s.Rows, s.Bytes = run.RecordsCompleted, run.BytesExported
 			}
@@ -88,17 +89,42 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	return s
 }
 
-// countWith counts the failures again with the runs that an earlier command has read, if the list of exports has too
-// few. Without a run between the two unread, the number is exact, except for failed backfills of times before the
-// coverage, and for runs under way that may have failed since.
-func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run) {
-	if !s.IsAtLeast || known == nil {
+// exportedTo takes the end of an interval that is exported into account.
+func (s *status) exportedTo(end time.Time) {
+	if s.ExportedTo == nil || end.After(*s.ExportedTo) {
+		s.ExportedTo = utc(end)
+	}
+}
+
+// addKnown adds what the runs tell that an earlier command has read, where the list of exports has too few.
+func (s *status) addKnown(known *hogapi.Coverage, list []hogapi.Run) {
+	if known == nil || !s.MayBeLater && !s.IsAtLeast {
 		return
 	}
 	first := slices.MinFunc(list, func(a, b hogapi.Run) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
-	if known.CheckedAt.Before(first) {
-		return
+	isWhole := !known.CheckedAt.Before(first) // no run between the two is unread
+	if to := newestExported(known); !to.IsZero() {
+		s.exportedTo(to)
+		s.MayBeLater = s.MayBeLater && !isWhole
 	}
+	if s.IsAtLeast && isWhole {
+		s.countWith(known, list, first)
+	}
+}
+
+// newestExported returns the end of the newest interval that is exported; zero if none is.
+func newestExported(c *hogapi.Coverage) (end time.Time) {
+	for _, x := range c.Intervals {
+		if (x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp) && x.End.After(end) {
+			end = x.End
+		}
+	}
+	return end
+}
+
+// countWith counts the failures again with older runs than the list has. The number is exact, except for failed
+// backfills of times before the coverage, and for runs under way that may have failed since.
+func (s *status) countWith(known *hogapi.Coverage, list []hogapi.Run, first time.Time) {
 	older, mayFail := map[uuid.UUID]hogapi.CoverageRun{}, false
 	for _, x := range known.Intervals {
 		for _, run := range x.Runs {

@@ -280,9 +280,9 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		if i.End.After(x.Covered) {
 			x.Covered = i.End
 		}
-		if (i.State == hogapi.IntervalCompleted || i.State == hogapi.IntervalByTimestamp) && i.End.After(x.Exported) {
-			x.Exported = i.End
-		}
+	}
+	if to := newestExported(c); to.After(x.Exported) {
+		x.Exported = to
 	}
 	for i := range e.LatestRuns {
 		if run := &e.LatestRuns[i]; isBad(run.Status) && run.LastUpdatedAt.After(x.Failed) {
