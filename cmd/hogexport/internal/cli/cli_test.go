@@ -298,6 +298,50 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// --plan replaces a plan of the same export that nobody has begun, and no other file: it may have the progress of a repair.
+func TestAPlanThatIsNotReplaced(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	outage := func(hoursAgo int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+	}
+	p.addExport("warehouse", outage)
+	p.addExport("copy", outage)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	for range 2 {
+		assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code)
+	}
+	kept := func(says string, export string) result {
+		before, err := os.ReadFile(file)
+		require.NoError(t, err)
+		r := p.slow(t, "repair", export, "--plan", file)
+		after, err := os.ReadFile(file)
+		require.NoError(t, err)
+		assert.Equal(t, string(before), string(after))
+		assert.Equal(t, 2, r.code)
+		assert.Contains(t, strings.Join(strings.Fields(r.stderr), " "), says)
+		return r
+	}
+	kept("has the plan of another export: warehouse", "copy")
+
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	apply := []string{"repair", "--apply", file, "--yes", "--max-rows", "4000"}
+	assert.Equal(t, 4, p.slow(t, apply...).code)
+	kept("has a plan that is under way continue it with hogexport repair --apply", "warehouse")
+	r := p.slow(t, apply...)
+	assert.Equal(t, 0, r.code, r.stderr)
+	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "it is done")
+
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte("{"), []byte(`{"of_a_later_version": 1,`), 1), 0o600))
+	kept("this is no plan of hogexport repair", "warehouse")
+	for _, text := range []string{"{}", `{"steps":[]}`} {
+		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
+		assert.Equal(t, 2, p.slow(t, "repair", "--apply", file).code, text)
+	}
+}
+
 // Several exports are repaired one after another, with one question and one bound. A failure ends it, and the same command goes on.
 func TestRepairOfSeveralExports(t *testing.T) {
 	t.Parallel()

@@ -4,10 +4,15 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"os"
 	"path/filepath"
+	"slices"
+
+	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/durable"
 )
 
@@ -27,7 +32,7 @@ func readPlan(path string) (*hogapi.RepairPlan, error) {
 	plan := &hogapi.RepairPlan{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(plan); err != nil || len(plan.Steps) > 0 && plan.Schedule == "" {
+	if err := decoder.Decode(plan); err != nil || plan.ExportID == uuid.Nil || len(plan.Steps) > 0 && plan.Schedule == "" {
 		return nil, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
 	}
 	return plan, nil
@@ -40,6 +45,26 @@ func isBegun(plan *hogapi.RepairPlan) bool {
 		}
 	}
 	return false
+}
+
+// checkReplaced refuses to replace the plan in a file by the plan of another export, and a plan that is under way: the
+// file has the progress of the repair.
+func checkReplaced(path string, plan *hogapi.RepairPlan) error {
+	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
+		return nil //nolint:nilerr // what is wrong with the path shows when the plan is written
+	}
+	old, err := readPlan(path)
+	switch {
+	case err != nil:
+		return err
+	case old.ExportID != plan.ExportID:
+		return shell.UsageError(path+" has the plan of another export: "+term.Line(old.Name), "give --plan another FILE")
+	case stepsLeft(old) > 0 && slices.ContainsFunc(old.Steps, func(s hogapi.RepairStep) bool {
+		return s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed || s.State == hogapi.RepairDone
+	}):
+		return shell.UsageError(path+" has a plan that is under way", "continue it with hogexport repair --apply "+shell.Quoted(path)+", or give --plan another FILE")
+	}
+	return nil
 }
 
 // stepsLeft counts the steps that a repair carries out.

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -220,7 +221,7 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
 		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
 	}}
-	if err := out.Check(nil); err != nil {
+	if err := cmp.Or(out.Check(nil), checkReplaced(r.plan, plan)); err != nil {
 		return err
 	}
 	if err := r.bound(planned{RepairPlan: plan}); err != nil {
