@@ -16,6 +16,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"runtime/debug"
 	"strings"
 	"syscall"
 	"time"
@@ -45,7 +46,13 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	compact := flags.Bool("compact", false, "keep of an event what counts need, and no other properties: for imports of a million events")
 	empty := flags.Bool("empty", false, "begin without data")
 	story := flags.String("story", "", "tell a story: \"broken\" has exports with outages, failures, pauses and stuck runs")
+	version := flags.Bool("version", false, "print the version, and end")
 	if err := flags.Parse(args); err != nil {
+		return err
+	}
+	if *version {
+		info, _ := debug.ReadBuildInfo()
+		_, err := fmt.Fprintln(out, "hogfake", info.Main.Version)
 		return err
 	}
 	era, ok := ages[strings.ToUpper(*age)]

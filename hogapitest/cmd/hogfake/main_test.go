@@ -146,6 +146,9 @@ func TestAgesAndAddresses(t *testing.T) {
 	err := run(t.Context(), io.Discard, []string{"-addr", strings.TrimPrefix(url, "http://")})
 	require.ErrorContains(t, err, "-addr chooses another address")
 	end()
+	var said strings.Builder
+	require.NoError(t, run(t.Context(), &said, []string{"--version"}))
+	assert.True(t, strings.HasPrefix(said.String(), "hogfake "), said.String())
 	for _, args := range [][]string{{"-age", "E9"}, {"something"}, {"-unknown"}} {
 		require.Error(t, run(t.Context(), io.Discard, args))
 	}

@@ -77,6 +77,17 @@ func stepsLeft(plan *hogapi.RepairPlan) (n int) {
 	return n
 }
 
+// doneOf says how many of the steps that a repair carries out are done.
+func doneOf(plan *hogapi.RepairPlan) string {
+	done := 0
+	for _, s := range plan.Steps {
+		if s.State == hogapi.RepairDone || s.State == hogapi.RepairCovered {
+			done++
+		}
+	}
+	return fmt.Sprintf("%d of %d steps done", done, done+stepsLeft(plan))
+}
+
 func savePlan(path string, plan *hogapi.RepairPlan) error {
 	text, err := json.MarshalIndent(plan, "", "  ")
 	if err != nil {

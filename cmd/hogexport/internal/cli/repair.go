@@ -338,16 +338,14 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned)
 	meter := r.Meter()
 	defer meter.End()
 	save := func(plan *hogapi.RepairPlan) error {
-		done := len(plan.Steps) - stepsLeft(plan)
-		meter.Phase(fmt.Sprintf("repair: %d of %d steps done", done, len(plan.Steps)))
+		meter.Phase("repair: " + doneOf(plan))
 		return savePlan(p.file, plan)
 	}
 	if err := save(plan); err != nil {
 		return nil, err
 	}
 	watch := &hogapi.WatchOptions{Interval: r.every, MaxInterval: r.every, OnLook: func(look hogapi.LookInfo) {
-		done := len(plan.Steps) - stepsLeft(plan)
-		meter.Phase(fmt.Sprintf("repair: %d of %d steps done, %s: %s", done, len(plan.Steps), look.Of, look.State))
+		meter.Phase(fmt.Sprintf("repair: %s, %s: %s", doneOf(plan), look.Of, look.State))
 	}}
 	return client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save, Watch: watch})
 }

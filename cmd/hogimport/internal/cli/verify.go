@@ -70,7 +70,7 @@ unknown, 5 the key or the project is wrong.`,
 	f.BoolVar(&v.resend, "resend-missing", false, "send the missing events again, as they were")
 	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
 	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, even if their digests are equal")
-	f.DurationVar(&v.patience, "patience", 24*time.Hour, "the `TIME` after the end of the import in which no event is called missing")
+	f.DurationVar(&v.patience, "patience", 24*time.Hour, "the `TIME` after the end of the import in which no event is called missing; 0: none")
 	return cmd
 }
 
@@ -178,7 +178,7 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	defer meter.End()
 	step := ""
 	options := &hogapi.VerifyOptions{
-		Gate: s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: v.patience, EveryUUID: v.every && source != nil,
+		Gate: s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: cmp.Or(v.patience, time.Millisecond), EveryUUID: v.every && source != nil,
 		OnProgress: func(p hogapi.VerifyProgress) {
 			show := meter.Phase
 			if p.Step != step || p.Done == p.Total {

@@ -155,6 +155,19 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	p.Ends(t, 0, "verify")
 }
 
+// With --patience 0, an event is missing as soon as enough looks have not seen it.
+func TestVerifyWithoutPatience(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	p, folder, _ := imported(t, server)
+	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
+	for range 3 {
+		p.Ends(t, 7, "verify")
+		pass(t, folder, time.Hour)
+	}
+	p.Ends(t, 6, "verify", "--patience", "0").Out(t, "3 events are missing")
+}
+
 func idOf(t *testing.T, folder string) string {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))
