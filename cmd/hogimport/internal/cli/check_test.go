@@ -541,4 +541,5 @@ func checkWithoutScope(t *testing.T) {
 	r.Never(t, "nightly copy", "phx_no_exports")
 	assert.Contains(t, clitest.Words(p.Read(t, "report.html")), says)
 	assert.Contains(t, p.Ends(t, 0, "check", "e.jsonl", "--json").Stdout, `"running_exports":null`)
+	p.With("POSTHOG_PROJECT_ID=99999").Ends(t, 0, "check", "e.jsonl").Out(t, "the project must be readable: batch_exports.list: page 1: 404").Never(t, "scope")
 }

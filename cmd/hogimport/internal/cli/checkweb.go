@@ -2,8 +2,10 @@ package cli
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"slices"
 
@@ -36,7 +38,10 @@ func (c *check) askExports(ctx context.Context, p *page.Check) {
 	}
 	if err != nil {
 		p.Exports = nil
-		p.ExportsHint = hint + "the key needs the scope batch_export:read: " + faultOf(err).Text
+		p.ExportsHint = hint + "the project must be readable: " + faultOf(err).Text
+		if api, ok := errors.AsType[*hogapi.APIError](err); ok && api.StatusCode == http.StatusForbidden {
+			p.ExportsHint = hint + "the key needs the scope batch_export:read: " + faultOf(err).Text
+		}
 	}
 }
 
