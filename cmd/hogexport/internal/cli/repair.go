@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -18,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/durable"
 )
 
 type repair struct {
@@ -335,6 +337,18 @@ func rowsOf(plans []planned) (n int64, isKnown bool) {
 
 func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
 	plan := p.RepairPlan
+	if makeFolder(filepath.Dir(p.file)) == nil { // else save says why
+		name := p.file + ".lock"
+		lock, err := durable.OS{}.Lock(name)
+		if errors.Is(err, durable.ErrLocked) {
+			return nil, &shell.Fault{
+				Code: shell.CodeStopped, Text: "another hogexport carries out the plan of " + term.Line(plan.Name), Todo: "run the same command again when it has ended; this one has changed nothing", Err: err,
+			}
+		}
+		if err == nil {
+			defer func() { _ = errors.Join(os.Remove(name), lock.Close()) }()
+		}
+	}
 	meter := r.Meter()
 	defer meter.End()
 	save := func(plan *hogapi.RepairPlan) error {
@@ -356,13 +370,24 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 		printPlan(r.Out, report.Plan)
 	}
 	f := *explain(err)
+	if errors.Is(err, durable.ErrLocked) {
+		return &f
+	}
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code = shell.CodeStopped
 		if _, err := os.Stat(plan.file); err == nil {
-			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(plan.file)}}
+			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.agreed()}}
 		}
 	}
 	return &f
+}
+
+// agreed returns the flags of a command that asks nobody.
+func (r *repair) agreed() string {
+	if !r.yes {
+		return ""
+	}
+	return fmt.Sprintf(" --yes --max-rows %d", r.maxRows)
 }
 
 // finish prints the result, and whether anything is still not exported.
