@@ -109,7 +109,7 @@ func (e *importError) unfit(unfit *hogapi.InputError) *shell.Fault {
 	case strings.Contains(unfit.Field, "begun with the project"):
 		f.Code = shell.CodeProject
 		f.Text = fmt.Sprintf("the import in %s began with another project API key, or at another host", e.state.dir)
-		f.Todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there, with the same uuids"
+		f.Todo = "give the key and the --host that it began with. For another project give --state DIR: it sends all events there"
 	case strings.Contains(unfit.Field, "begun by"), strings.Contains(unfit.Field, "target"), strings.Contains(unfit.Field, "project"):
 		f.Todo = another
 	case strings.HasPrefix(unfit.Field, "checkpoint"):

@@ -220,7 +220,10 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if !isStarted(dir) {
 		s = &state{dir: dir, kept: kept{ID: r.importID, Input: asked}}
 		if s.kept.ID == "" {
-			s.kept.ID = numbered(importIDOf(paths, &asked), hasImport)
+			id := importIDOf(paths, &asked)
+			if s.kept.ID = numbered(id, hasImport); s.kept.ID != id {
+				a.Warn("there is an import " + id + " of such files already. This one is " + s.kept.ID + ": events without a uuid and without an id of the vendor get other uuids, so one project would have them twice. For the same uuids, give --import-id " + id)
+			}
 		}
 		return s, true, s.checkEmpty()
 	}
@@ -246,8 +249,7 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 		return nil, false, shell.UsageError(fmt.Sprintf("%s has the import %s, not %s", dir, s.kept.ID, r.importID), "leave out --import-id to continue it, or give another folder with --state DIR")
 	}
 	if names != "" {
-		return nil, false, shell.UsageError(fmt.Sprintf("the import in %s began with another %s", dir, names),
-			"give the same flags to continue it. To import with others, give another folder with --state DIR: "+otherID(names))
+		return nil, false, shell.UsageError(fmt.Sprintf("the import in %s began with another %s", dir, names), s.another(names))
 	}
 	s.kept.Input.Files = asked.Files
 	return s, false, s.checkMapping(theRest)

@@ -142,6 +142,22 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 	clitest.Says(t, r.Stdout, "Rejected: 1,499;")
 }
 
+// Lines without uuids get them from the import's id: the advice for other flags keeps it, and another id is a warning.
+func TestLinesWithoutUUIDsAreStoredOnce(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	p.Write(t, "lines.jsonl", `{"event":"b","distinct_id":"ada","timestamp":"2024-01-02T00:00:00Z"}`+"\n"+`{"event":"a","distinct_id":"ada","timestamp":"2024-01-01T00:00:00Z"}`+"\n")
+	p.Ends(t, 0, "run", "lines.jsonl", "--yes")
+	refused := p.Ends(t, 2, "run", "lines.jsonl", "--yes", "--sort")
+	_, advice, found := strings.Cut(clitest.Words(refused.Stderr), "give another folder with --state DIR, and --import-id ")
+	require.True(t, found, refused.Stderr)
+	id, _, _ := strings.Cut(advice, ":")
+	p.Ends(t, 0, "run", "lines.jsonl", "--yes", "--sort", "--state", "sorted", "--import-id", id)
+	assert.Equal(t, 2, server.Ledger().Duplicates(), "the same uuids")
+	p.Ends(t, 0, "run", "lines.jsonl", "--yes", "--sort", "--state", "twice").Err(t, "warning: there is an import "+id+" of such files already", "give --import-id "+id)
+	assert.Equal(t, 2, server.Ledger().Duplicates(), "others")
+}
+
 func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	t.Parallel()
 	_, p := clitest.Serve(t)
@@ -150,7 +166,7 @@ func TestAnotherImportKeepsItsOwnState(t *testing.T) {
 	p.Write(t, "other/things.jsonl", p.Read(t, "events.jsonl")[1000:])
 	for _, c := range []wrong{
 		{[]string{"other/things.jsonl", "--state", "hogimport-state/events"}, nil, 2, "the import in hogimport-state/events began with other files, or with other content: events.jsonl", "--state DIR"},
-		{[]string{"events.jsonl", "--sort"}, nil, 2, "the import in hogimport-state/events began with another --sort", ""},
+		{[]string{"events.jsonl", "--sort"}, nil, 2, "the import in hogimport-state/events began with another --sort", "--import-id hogimport-events-"},
 		{[]string{"events.jsonl", "--import-id", "other"}, nil, 2, "not other", ""},
 		// As for a wrong host: the key is of another project.
 		{[]string{"events.jsonl"}, []string{"POSTHOG_PROJECT_API_KEY=phc_another"}, 5, "hogimport: the import in hogimport-state/events began with another project API key, or at another host give the key and the --host", "--state DIR"},

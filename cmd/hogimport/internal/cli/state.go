@@ -286,14 +286,15 @@ func importIDOf(paths []string, in *input) string {
 	return fmt.Sprintf("%s-%x", id, sum[:2])
 }
 
-// otherID explains how an import with other flags of these names relates to the first one.
-func otherID(names string) string {
-	for _, s := range new(input).settings()[:ofEvents] {
-		if strings.Contains(names, s.flag) {
-			return "it is another import, and adds its events to the ones sent before. hogimport undo removes the earlier ones"
+// another advises how to import the files of a begun import with other flags of these names.
+func (s *state) another(names string) string {
+	const folder = "give the same flags to continue it. To import with others, give another folder with --state DIR"
+	for _, setting := range new(input).settings()[:ofEvents] {
+		if strings.Contains(names, setting.flag) {
+			return folder + ": it is another import, and adds its events to the ones sent before. hogimport undo removes the earlier ones"
 		}
 	}
-	return "its events have the same uuids, so each is stored once"
+	return folder + ", and --import-id " + s.kept.ID + ": its events then have the same uuids, so each is stored once"
 }
 
 // absolute returns the absolute path, if the system knows it.
