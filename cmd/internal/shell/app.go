@@ -65,7 +65,7 @@ func (a *App) begin(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
 		value := a.Env(a.variable(f))
-		if f.Changed || value == "" || err != nil || isCommon(f) {
+		if f.Changed || value == "" || err != nil || !hasVariable(f) {
 			return
 		}
 		values := []string{value}

@@ -3,6 +3,7 @@ package shell
 import (
 	"bytes"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/spf13/cobra"
@@ -28,8 +29,20 @@ func (a *App) variable(f *pflag.Flag) string {
 	return strings.ToUpper(a.Name) + "_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
-// isCommon reports whether a flag is cobra's own.
-func isCommon(f *pflag.Flag) bool { return f.Name == "help" || f.Name == "version" }
+// hasVariable reports whether a flag takes its value from the environment too. Cobra's own flags do not.
+func hasVariable(f *pflag.Flag) bool {
+	return f.Name != "help" && f.Name != "version" && f.Annotations[noVariable] == nil
+}
+
+const noVariable = "no variable"
+
+// WithoutVariable makes flags that the environment does not set: a flag of this name means something else in another
+// command.
+func WithoutVariable(cmd *cobra.Command, names ...string) {
+	for _, name := range names {
+		_ = cmd.Flags().SetAnnotation(name, noVariable, []string{""}) // there is such a flag
+	}
+}
 
 // setHelp makes the help of all commands list the flags in 80 columns, with their variables.
 func (a *App) setHelp(root *cobra.Command) {
@@ -45,7 +58,13 @@ func (a *App) setHelp(root *cobra.Command) {
 		cmd.SetOut(&text)
 		help(cmd, args)
 		cmd.SetOut(out)
-		fmt.Fprint(out, term.Flow(text.String())) // also for cobra's own texts
+		lines, examples := strings.Split(text.String(), "\n"), strings.Split(cmd.Example, "\n")
+		for i, line := range lines {
+			if lines[i] = term.Flow(line); line != "" && slices.Contains(examples, line) {
+				lines[i] = term.Command(line)
+			}
+		}
+		fmt.Fprint(out, strings.Join(lines, "\n"))
 	})
 }
 
@@ -66,7 +85,7 @@ func (a *App) flagList(flags *pflag.FlagSet) string {
 		case value != "":
 			name += " " + value
 		}
-		if isCommon(f) {
+		if !hasVariable(f) {
 			fmt.Fprintf(&b, "%s\n", name)
 		} else {
 			fmt.Fprintf(&b, "%s%*s\n", name, term.DefaultWidth-len([]rune(name)), "$"+a.variable(f))

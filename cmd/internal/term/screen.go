@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"regexp"
+	"runtime"
 	"strings"
 	"text/tabwriter"
 	"unicode"
@@ -115,6 +116,7 @@ func (s *Screen) line(text string) string {
 		kind, text = rune(text[0]), text[1:]
 	}
 	switch {
+	case kind == command && runtime.GOOS == "windows": // its shells do not continue a line after a backslash
 	case kind == command:
 		text = broken(text, width)
 	case s.isRaw, kind != flow && s.file == nil: // such as a table in a file
@@ -189,25 +191,56 @@ func squeezed(text string, width int) string {
 	return text
 }
 
-// broken returns a command on several lines that a shell reads as one. Words in quotes stay whole.
+// broken returns a command on several lines that a shell reads as one. Words in quotes and comments stay whole.
 func broken(text string, width int) string {
 	const next, end = "  ", ` \`
 	indent := text[:len(text)-len(strings.TrimLeft(text, " "))]
-	var done []string
-	line, isQuoted := "", false
-	for word := range strings.SplitSeq(text[len(indent):], " ") {
-		switch {
-		case line == "":
-			line = indent + word
-		case isQuoted, Columns(line+" "+word+end) <= width:
-			line += " " + word
-		default:
-			done = append(done, line+end)
-			line = indent + next + word
+	var words []string
+	quote := rune(0)
+	for part := range strings.SplitSeq(text[len(indent):], " ") {
+		if quote == 0 {
+			words = append(words, part)
+		} else {
+			words[len(words)-1] += " " + part
 		}
-		isQuoted = isQuoted != (strings.Count(word, "'")%2 == 1)
+		quote = quoteAfter(part, quote)
+	}
+	var done []string
+	line := indent + words[0]
+	for i, word := range words[1:] {
+		more := line + " " + word
+		if i < len(words)-2 {
+			more += end
+		}
+		if Columns(more) <= width {
+			line += " " + word
+			continue
+		}
+		done = append(done, line+end)
+		line = indent + next + word
 	}
 	return strings.Join(append(done, line), "\n")
+}
+
+// quoteAfter returns the quote that is open after a word of a command: zero for none, and # in a comment.
+func quoteAfter(word string, quote rune) rune {
+	if quote == 0 && strings.HasPrefix(word, "#") {
+		return '#'
+	}
+	isEscaped := false
+	for _, r := range word {
+		switch {
+		case isEscaped:
+			isEscaped = false
+		case r == '\\' && quote != '\'' && quote != '#':
+			isEscaped = true
+		case quote == 0 && (r == '\'' || r == '"'):
+			quote = r
+		case r == quote && quote != '#':
+			quote = 0
+		}
+	}
+	return quote
 }
 
 // Table aligns the columns of rows. Each cell ends with a tab. Flush writes the rows.

@@ -43,6 +43,14 @@ func TestALongCommandIsBrokenForAShell(t *testing.T) {
 	}
 	assert.Equal(t, command, strings.Join(whole, " "))
 	assert.Equal(t, "    short", broken("    short", DefaultWidth))
+	for text, want := range map[string]string{
+		`hog "events to the warehouse" --yes`:    "hog \\\n  \"events to the warehouse\" \\\n  --yes",
+		`hog 'say "no' --yes --json --plan`:      `hog 'say "no' --yes \` + "\n  --json --plan",
+		`hog 'it'\''s a file' --yes --plan`:      `hog 'it'\''s a file' \` + "\n  --yes --plan",
+		`hog --yes --json # in a crontab of ada`: "hog --yes --json \\\n  # in a crontab of ada",
+	} {
+		assert.Equal(t, want, broken(text, 22), text)
+	}
 }
 
 func TestClean(t *testing.T) {

@@ -557,6 +557,19 @@ func TestDownload(t *testing.T) {
 	}
 }
 
+// HOGEXPORT_TO has the URL of reconcile's database, with a password. It is no time of a download.
+func TestDownloadWithTheVariableOfReconcile(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@db/posthog"
+	r := p.run(t, "download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01")
+	assert.Equal(t, 2, r.code)
+	says(t, r.stderr, "want --from and --to")
+	assert.NotContains(t, r.stdout+r.stderr, "s3cret")
+	assert.NotContains(t, p.run(t, "download", "--help").stdout, "HOGEXPORT_TO")
+	says(t, p.run(t, "reconcile", "--help").stdout, "--to PLACE", "$HOGEXPORT_TO")
+}
+
 // Before a download begins, its rows are counted, or said to be unknown. A download that continues is not counted again.
 func TestDownloadCountsBefore(t *testing.T) {
 	t.Parallel()

@@ -50,6 +50,7 @@ variable that has it:
 	f.StringVar(&c.integration, "integration", "", "the `INTEGRATION` of the project with the credentials, by name or number")
 	f.BoolVar(&c.yes, "yes", false, "do not ask")
 	_ = cmd.MarkFlagRequired("from") // there is such a flag
+	shell.WithoutVariable(cmd, "from")
 	return cmd
 }
 

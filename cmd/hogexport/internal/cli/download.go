@@ -49,7 +49,8 @@ Killed and started again, it continues: whole files stay.`,
 	}
 	f := cmd.Flags()
 	f.StringVar(&d.from, "from", "", "the first `TIME`: 2026-11-01, 2026-11-01T12:00 (UTC), or how long ago it is: 36h, 30d")
-	f.StringVar(&d.to, "to", "", "the `TIME` after the last")
+	f.StringVar(&d.to, "to", "", "the `TIME` at which the range ends, which does not belong to it")
+	shell.WithoutVariable(cmd, "from", "to")
 	f.StringVar(&d.model, "model", "events", "the `KIND` of rows: events, persons or sessions")
 	f.StringVar(&d.of, "of", "", "take kind and events from an `EXPORT`, by name or id")
 	f.StringVar(&d.format, "format", "parquet", "the `FORMAT` of the files: parquet or jsonl")

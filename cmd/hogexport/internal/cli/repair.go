@@ -61,7 +61,7 @@ plan, unchanged. The file keeps the progress: killed and started again with the
 same --apply, repair continues and begins nothing twice. Without --plan and
 --apply, the plan is kept in the cache, and the same command continues.`,
 		Example: "  hogexport repair \"events to the warehouse\"\n  hogexport repair \"events to the warehouse\" --plan plan.json\n  hogexport repair --apply plan.json\n" +
-			"  hogexport repair \"events to the warehouse\" --yes --max-rows 1000000   # in cron",
+			"  hogexport repair \"events to the warehouse\" --yes --max-rows 1000000  # cron",
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()

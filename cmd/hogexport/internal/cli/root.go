@@ -27,7 +27,7 @@ const longHelp = `hogexport looks after the batch exports of a PostHog project: 
 shows which intervals are not exported, repairs gaps without harm, serves
 numbers for Prometheus, and downloads rows.
 
-Each flag has an environment variable, which is shown next to it. Give the
+Flags have environment variables, which are shown next to them. Give the
 personal API key in the environment: POSTHOG_PERSONAL_API_KEY. The scope
 batch_export:read is enough for everything that only reads; repair, create and
 download need batch_export:write.`

@@ -55,7 +55,8 @@ Exit codes: 0 an import may run, 3 it should not: too much would be rejected, or
 the report has a problem such as a wrong time zone; 2 wrong usage, 1 a file
 cannot be read.`,
 		Example: `  hogimport check export/*.jsonl.gz --format mixpanel --report report.html
-  hogimport check events.csv --format csv --map time=created --map event=action`,
+  hogimport check events.csv --format csv --map time=created \
+      --map event=action --map person=user`,
 		RunE: func(cmd *cobra.Command, files []string) error {
 			c.in.Files = files
 			return c.run(cmd.Context())
