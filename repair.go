@@ -249,7 +249,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	}
 	switch step.Action {
 	case RepairSecondExport:
-		step.Note = "a backfill would replace objects with rows by timestamp: one of a second export, which stays paused, writes to " + step.Prefix + ", by timestamp, once; this export's gap stays listed"
+		step.Note = "a backfill would replace objects by rows by timestamp, so a second, paused export writes the rows by timestamp to " + step.Prefix + ", once; this export's gap stays listed"
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
 	case RepairByHand:

@@ -253,7 +253,7 @@ func TestRepairWithAWrongSecondExport(t *testing.T) {
 		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
 		plan := b.plan(t, &hogapi.RepairOptions{Credentials: credentials})
 		assert.Equal(t, "p/repair-2026-11-20T060000Z/", plan.Steps[0].Prefix)
-		assert.Contains(t, plan.String(), "writes to p/repair-2026-11-20T060000Z/, by timestamp")
+		assert.Contains(t, plan.String(), "a second, paused export writes the rows by timestamp to p/repair-2026-11-20T060000Z/")
 		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
 		require.ErrorContains(t, err, "RepairOptions.Credentials: want those of the plan")
 		plan.Steps[0].Export = "lake"

@@ -130,7 +130,7 @@ func (p *Repair) String() string {
 		b.AddLine("%s", p.Dedupe)
 	}
 	if b.Len() == 0 {
-		return "nothing to repair"
+		return "nothing to repair: no row is known to be missing or doubled"
 	}
 	return strings.TrimSuffix(b.String(), "\n")
 }

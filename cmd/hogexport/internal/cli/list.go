@@ -32,8 +32,8 @@ func newListCommand(a *app) *cobra.Command {
 		Long: `list shows all batch exports of the project: where they go, how often, whether
 they run, up to when they have exported, and how many failures are left until
 the service pauses them. It costs one call for 100 exports, which tells the
-newest 10 runs of each. What 10 runs cannot tell has the sign ≥ or ≤, unless an
-earlier gaps or --gaps has read the other runs.
+newest 10 runs of each. The sign ≥ or ≤ marks a value that 10 runs do not prove:
+list --gaps shows the exact one.
 
 --gaps adds the intervals that are not exported. The first time it reads the
 runs of the last 30 days of each export; later it reads only new runs.`,

@@ -40,8 +40,8 @@ exports write into, by key and without copying the data. It names each row that
 is missing, doubled, altered, or only there. It changes neither side: the
 statements that would repair a difference are printed.
 
-Name all exports that write into the place, since rows are judged by all of them.
-The place is one of:
+Name all exports that write into the place: rows are judged by all of them. The
+place is one of:
 
   postgres://user@host:5432/database
   clickhouse://user@host:9000/database
@@ -64,14 +64,14 @@ missing; 7: some rows could not be compared.`,
 		RunE:    func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
-	f.StringVar(&r.to, "to", "", "the `PLACE`: a URL or a folder; the name of the variable is above")
+	f.StringVar(&r.to, "to", "", "the `PLACE`: a URL or a folder; a URL with a password only in the variable")
 	f.StringVar(&r.table, "table", "events", "the `TABLE`, such as analytics.events")
 	f.StringVar(&r.endpoint, "s3-endpoint", "", "the `URL` of a service that speaks S3; or AWS_ENDPOINT_URL_S3")
 	f.StringVar(&r.since, "since", "30d", "the first `TIME` of events: 30d, 36h, or a day")
-	f.StringVar(&r.until, "until", "", "the `TIME` after the last; default: an hour ago")
+	f.StringVar(&r.until, "until", "", "the `TIME` at which the range ends; default: an hour ago")
 	f.StringVar(&r.report, "report", "", "a `FOLDER` for the report: page, JSON, text, and the uuids of each class")
 	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
-	f.BoolVar(&r.yes, "yes", false, "do not ask before the queries begin")
+	f.BoolVar(&r.yes, "yes", false, "on a terminal, do not ask before the queries begin")
 	bindCache(cmd, &r.cache)
 	return cmd
 }

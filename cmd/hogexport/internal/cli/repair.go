@@ -44,22 +44,24 @@ func newRepairCommand(a *app) *cobra.Command {
 		Use: "repair EXPORT…", Short: "Export again the intervals that are not exported",
 		Long: `repair finds the gaps of an export and plans a repair for each. It prints the
 plan: what is exported again, what may come twice, what is left to you and why.
-Then it asks, carries the plan out, follows the backfills, and looks again. Of
-several exports, it prints all plans and asks once, and --max-rows is for all.
-The exports are repaired one after another, up to the first that fails.
+Then it asks, carries the plan out, follows the backfills, and looks again.
+With several exports, it prints all plans, asks once, and applies --max-rows to
+the sum. It repairs one export after another, up to the first that fails.
 
-Backfills of gaps that are more than 5 days old choose events by their
-timestamp: see https://github.com/hogapi/hogapi/blob/main/docs/exports.md. In an object store
-they would replace objects, so a second export writes them to another prefix.
+The service may choose events of a gap that is more than 5 days old by their
+timestamp. In an object store such a backfill would replace objects, so a second
+export writes its rows to another prefix. For the reasons and all limits, see
+https://github.com/hogapi/hogapi/blob/main/docs/exports.md
 A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
 cancelled before its gap is exported again. HTTP destinations and workflows act
 on each row and are never repaired. Gaps that are left to you end each repair
 with code 6: get their rows, then name the gaps in a file for --accept.
 
---plan FILE writes the plan of one export and changes nothing; --apply FILE carries out that
-plan, unchanged. The file keeps the progress: killed and started again with the
-same --apply, repair continues and begins nothing twice. Without --plan and
---apply, the plan is kept in the cache, and the same command continues.`,
+--plan FILE writes the plan of one export and changes nothing; --apply FILE
+carries out that plan, unchanged. The file keeps the progress: killed and
+started again with the same --apply, repair continues and begins nothing twice.
+Without --plan and --apply, the plan is kept in the cache, and the same command
+continues.`,
 		Example: "  hogexport repair \"events to the warehouse\"\n  hogexport repair \"events to the warehouse\" --plan plan.json\n  hogexport repair --apply plan.json\n" +
 			"  hogexport repair \"events to the warehouse\" --yes --max-rows 1000000  # cron",
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
@@ -376,7 +378,11 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code = shell.CodeStopped
 		if _, err := os.Stat(plan.file); err == nil {
-			f.Next = []shell.Step{{Text: "When the cause is removed, continue with:", Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.agreed()}}
+			text := "When the cause is removed, continue with:"
+			if f.Text == "interrupted" {
+				text = "To go on, continue with:"
+			}
+			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.agreed()}}
 		}
 	}
 	return &f

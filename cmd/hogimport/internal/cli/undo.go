@@ -40,16 +40,17 @@ to delete them: with --yes, or after a question on a terminal. PostHog's staff
 approve each request, it runs later, and it cannot be cancelled from here. Run
 the same command again to see the status of the request.
 
-What stays: merges of persons, person and group properties that were changed,
-what destinations have passed on, and events that arrive after the deletion. So
-wait until no more events of the import arrive.
+Some effects stay: merged persons, changed properties of persons and groups, and
+events that destinations have already received. Events that arrive after the
+deletion stay too, so wait until no more events of the import arrive.
 
 The personal API key needs the scope data_deletion:write, and query:read for the
 preview by day. Where deletions are not enabled for a project, ask PostHog's
 support, with the import's id.
 
 Exit codes: 0 the request is made, or done; 7 it was not made: it was not
-confirmed, or PostHog has not enabled it; 5 the key or the project is wrong.`,
+confirmed, or the server has no deletions; 5 the key or the project is wrong, or
+PostHog has not enabled deletions for it.`,
 		Example: `  hogimport undo
   hogimport undo --state hogimport-state/export --yes
   hogimport undo --import-id mixpanel-2024`,

@@ -46,9 +46,9 @@ func newVerifyCommand(a *app) *cobra.Command {
 digests of their uuids, and compares both with the receipt of the import. If
 they differ it reads the files again and names the missing events. Historical
 events can take minutes to hours to appear: run it again in a few hours if it
-says that events are still arriving. An event that can still arrive is never
-called missing: that takes three checks over at least an hour, and a day after
-the end of the import. Each run counts as one check; --wait makes them all.
+says that events are still arriving. verify calls an event missing only after
+three checks over at least an hour, and not before one day after the end of the
+import. Each verify is one check; --wait makes all of them.
 
 The personal API key needs the scope query:read. Files need to be named only if
 they were moved.
