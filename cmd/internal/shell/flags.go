@@ -44,6 +44,23 @@ func WithoutVariable(cmd *cobra.Command, names ...string) {
 	}
 }
 
+// Given returns some of the flags as they were given on the command line, each after a blank. A repeated command finds
+// those of the environment there.
+func (a *App) Given(flags *pflag.FlagSet, names ...string) string {
+	var b strings.Builder
+	for _, name := range names {
+		f := flags.Lookup(name)
+		switch {
+		case f == nil || !f.Changed || a.Env(a.variable(f)) != "":
+		case f.Value.Type() == "bool":
+			b.WriteString(" --" + name)
+		default:
+			b.WriteString(" --" + name + " " + Quoted(f.Value.String()))
+		}
+	}
+	return b.String()
+}
+
 // setHelp makes the help of all commands list the flags in 80 columns, with their variables.
 func (a *App) setHelp(root *cobra.Command) {
 	cobra.AddTemplateFunc("flagList", a.flagList)

@@ -30,8 +30,13 @@ func (o Output) Check(inputs []string) error {
 	}) {
 		return UsageError(o.Path+" is one of the files that are read", "give "+o.Flag+" another FILE")
 	}
-	if info.Mode().IsRegular() && (info.Size() == 0 || o.IsOurs(beginOf(o.Path))) {
+	begin, err := beginOf(o.Path)
+	switch {
+	case !info.Mode().IsRegular():
+	case info.Size() == 0, err == nil && o.IsOurs(begin):
 		return nil
+	case err != nil:
+		return UsageError(fmt.Sprintf("%s is there already, and cannot be read: %v", o.Path, Cause(err)), "give "+o.Flag+" another FILE")
 	}
 	return UsageError(o.Path+" is there already, and it is no "+o.Kind, "give "+o.Flag+" another FILE, or remove that one")
 }
@@ -47,15 +52,14 @@ func (o Output) Free(inputs []string) string {
 	return " " + o.Flag + " " + Quoted(o.Path)
 }
 
-func beginOf(path string) []byte {
+func beginOf(path string) ([]byte, error) {
 	const enough = 4 << 10
 	f, err := os.Open(path)
 	if err != nil {
-		return nil
+		return nil, err
 	}
 	defer f.Close()
-	begin, _ := io.ReadAll(io.LimitReader(f, enough))
-	return begin
+	return io.ReadAll(io.LimitReader(f, enough))
 }
 
 // PageAt returns the output for a page of --report. Its kind is that in the title, such as "Check".

@@ -9,6 +9,7 @@ import (
 	"net"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strconv"
 	"strings"
 	"syscall"
@@ -20,6 +21,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -133,7 +135,7 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 		}
 		return hogapitest.Outcome{}, true
 	})
-	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "list reads 10")
+	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "than the 10 that list reads")
 	r := p.run(t, "list", "--gaps")
 	says(t, r.stdout, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
 	before := len(p.server.Calls())
@@ -145,9 +147,9 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 	project.AddRun(id, hogapitest.Run{Status: "Running", Created: time.Now().Add(-14 * time.Hour)})
 	assert.Equal(t, 6, p.run(t, "gaps", "warehouse", "--cache", t.TempDir()).code)
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "list reads 10")
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "list reads 10")
-	says(t, p.run(t, "list").stdout, "≤ 1", "list reads 10")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "than the 10 that list reads")
+	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "than the 10 that list reads")
+	says(t, p.run(t, "list").stdout, "≤ 1", "than the 10 that list reads")
 }
 
 // Backfills of old times are no sign of how far the schedule has come.
@@ -168,17 +170,39 @@ func TestListAfterBackfills(t *testing.T) {
 	add(hogapi.RunStatusCompleted)
 	r := p.run(t, "list")
 	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active +≥ `+newest.Add(-30*time.Hour).Format(clock)+` +≤ `, r.stdout)
-	says(t, r.stdout, "≥: list reads the newest 10 runs", "With --gaps")
+	says(t, r.stdout, "≥ or unknown: list reads the newest 10 runs", "With --gaps")
 	exact := `(?m)^warehouse +BigQuery +hour +active +` + newest.Format(clock) + ` +\d`
 	for _, args := range [][]string{{"list", "--gaps"}, {"list"}} { // the second from the cache
 		r = p.run(t, args...)
 		assert.Regexp(t, exact, r.stdout, "%q", args)
 		assert.NotContains(t, r.stdout, "≥", "%q", args)
 	}
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Polls: 1 << 30})
+	project.AddRun(id, hogapitest.Run{Status: hogapi.RunStatusRunning, Start: newest, End: newest.Add(time.Hour), Created: now.Add(-4 * time.Hour)})
+	assert.Equal(t, 6, p.run(t, "gaps", "warehouse").code)
+	assert.Contains(t, p.run(t, "list").stdout, "≥", "a run that was under way may have completed since")
+
 	now = now.Add(mostLatestRuns * time.Minute)
 	add(hogapi.RunStatusFailed)
 	r = p.run(t, "list", "--cache", t.TempDir())
 	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +failing +unknown +`, r.stdout)
+}
+
+// Older servers do not say which run is of a backfill: a run that began long after its interval is none of the schedule.
+func TestListAfterBackfillsOfAnOldServer(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id, now := p.addExport("warehouse", good), time.Now().UTC()
+	for i := range mostLatestRuns {
+		end := now.Truncate(time.Hour).Add(time.Duration(i-40) * time.Hour)
+		p.server.Project(hogapitest.DefaultProject).AddRun(id, hogapitest.Run{Start: end.Add(-time.Hour), End: end, Created: now.Add(time.Minute)})
+	}
+	assert.Contains(t, p.run(t, "list").stdout, "≥ ")
+	p.addExport("failing", func(int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{Status: hogapi.RunStatusCancelled}, true
+	})
+	assert.Regexp(t, `(?m)^failing .* unknown +- `, p.run(t, "list").stdout)
+	assert.Regexp(t, `(?m)^failing .* nothing yet +- `, p.run(t, "list", "--gaps").stdout)
 }
 
 func TestGaps(t *testing.T) {
@@ -328,7 +352,7 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	apply := []string{"repair", "--apply", file, "--yes", "--max-rows", "4000"}
 	assert.Equal(t, 4, p.slow(t, apply...).code)
-	kept("has a plan that is under way continue it with hogexport repair --apply", "warehouse")
+	kept("has a plan that is under way give --plan another FILE Or continue it with: hogexport repair --apply", "warehouse")
 	r := p.slow(t, apply...)
 	assert.Equal(t, 0, r.code, r.stderr)
 	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "it is done")
@@ -341,6 +365,47 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
 		assert.Equal(t, 2, p.slow(t, "repair", "--apply", file).code, text)
 	}
+}
+
+// A plan that was written while a person looked at another one is not replaced by it.
+func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
+	t.Parallel()
+	file := filepath.Join(t.TempDir(), "plan.json")
+	require.NoError(t, os.WriteFile(file, []byte("newer"), 0o600))
+	shellApp, ctx := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, explain)
+	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
+	plan := planned{&hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file, []byte("shown")}
+	_, err := r.carryOut(ctx, nil, plan)
+	f := r.failed(err, plan, nil)
+	assert.ErrorContains(t, f, "has changed since the plan was shown")
+	text, err := os.ReadFile(file)
+	require.NoError(t, err)
+	assert.Equal(t, "newer", string(text))
+}
+
+// A plan that the cache keeps and that does not fit any more does not end each later repair too.
+func TestAKeptPlanThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+	})
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	args := []string{"repair", "warehouse", "--yes", "--max-rows", "4000"}
+	assert.Equal(t, 4, p.slow(t, args...).code)
+	files, err := filepath.Glob(filepath.Join(p.env["HOGEXPORT_CACHE"], "*", "*.plan.json"))
+	require.NoError(t, err)
+	require.Len(t, files, 1)
+	text, err := os.ReadFile(files[0])
+	require.NoError(t, err)
+	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAll(text, []byte(`"age_line": 3600000000000`))
+	require.NotEqual(t, text, changed)
+	require.NoError(t, os.WriteFile(files[0], changed, 0o600))
+	r := p.slow(t, args...)
+	assert.Equal(t, 4, r.code)
+	says(t, r.stderr, "plan again", "the plan was removed: run the same command again, which makes another")
+	r = p.slow(t, args...)
+	assert.Equal(t, 0, r.code, r.stderr)
 }
 
 // Several exports are repaired one after another, with one question and one bound. A failure ends it, and the same command goes on.
@@ -449,17 +514,22 @@ func TestRepairContinues(t *testing.T) {
 	ctx, interrupt := context.WithCancel(t.Context())
 	defer interrupt()
 	ended, said := make(chan int), bytes.Buffer{}
-	args := []string{"repair", "warehouse", "--yes", "--max-rows", "10000", "--every", "1h"}
+	args := []string{"repair", "warehouse", "--yes", "--max-rows", "10000", "--every", "1h", "--project-id", hogapitest.DefaultProject}
+	other := filepath.Join(t.TempDir(), "other.json")
+	require.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", other).code)
 	go func() {
 		ended <- Run(ctx, args, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
 	}()
 	require.Eventually(t, func() bool { return len(p.server.Calls("backfills.create")) == 1 }, time.Minute, time.Millisecond)
-	second := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "10000")
-	assert.Equal(t, 4, second.code)
-	says(t, second.stderr, "another hogexport carries out the plan of warehouse", "run the same command again when it has ended; this one has changed nothing")
+	for _, second := range [][]string{{"repair", "warehouse"}, {"repair", "--apply", other}} {
+		r := p.slow(t, append(second, "--yes", "--max-rows", "10000")...)
+		assert.Equal(t, 4, r.code)
+		says(t, r.stderr, "another hogexport repairs warehouse", "run the same command again when it has ended; nothing of this export was changed")
+	}
 	interrupt()
 	assert.Equal(t, 4, <-ended)
-	says(t, said.String(), "interrupted", "continue with", "hogexport repair --apply", "--yes --max-rows 10000")
+	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
+	assert.NotContains(t, said.String(), "the same command", "one advice")
 
 	r := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "10000")
 	assert.Equal(t, 0, r.code, r.stderr)

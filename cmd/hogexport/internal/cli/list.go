@@ -69,7 +69,7 @@ func (l *list) run(ctx context.Context) error {
 	for i := range exports {
 		found[i] = statusOf(&exports[i], exports[i].LatestRuns, now)
 		if !l.gaps {
-			found[i].addKnown(store.load(&exports[i]), exports[i].LatestRuns)
+			found[i].addKnown(store.load(&exports[i]), &exports[i])
 		}
 	}
 	if l.gaps {
@@ -95,7 +95,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 		if err != nil {
 			return err
 		}
-		found[i].addKnown(c, exports[i].LatestRuns)
+		found[i].addKnown(c, &exports[i])
 		gaps, intervals := 0, 0
 		for _, gap := range c.Gaps() {
 			gaps, intervals = gaps+1, intervals+gap.Intervals
@@ -138,11 +138,14 @@ func (l *list) table(found []status, now time.Time) {
 		isBound = isBound || found[i].IsAtLeast && found[i].State != statePaused
 		isLater = isLater || found[i].MayBeLater
 	}
-	if isLater {
-		fmt.Fprintln(l.Out, term.Flow("≥: list reads the newest 10 runs, and none of them is a completed run of the schedule. An older run may have exported a newer interval. With --gaps, list reads all runs of the time"))
+	switch {
+	case isLater && l.gaps:
+		fmt.Fprintln(l.Out, term.Flow("≥ or unknown: no interval since --since is exported, or a run was still under way. An older run may have exported a newer interval"))
+	case isLater:
+		fmt.Fprintln(l.Out, term.Flow("≥ or unknown: list reads the newest 10 runs, and none of them is a completed run of the schedule. An older run may have exported a newer interval. With --gaps, list reads all runs since --since"))
 	}
 	if isBound {
-		fmt.Fprintln(l.Out, term.Flow("≤: of an hourly export, the service counts the newest 24 runs, and list reads 10. With --gaps, it reads all"))
+		fmt.Fprintln(l.Out, term.Flow("≤: the service counts more runs than the 10 that list reads, such as 24 of an hourly export. With --gaps, list reads all"))
 	}
 }
 
@@ -183,9 +186,9 @@ func (s *status) note() string {
 func (s *status) exported(now time.Time) (to, ago string) {
 	switch {
 	case s.ExportedTo == nil && s.MayBeLater:
-		return "unknown", ""
+		return "unknown", "-"
 	case s.ExportedTo == nil:
-		return "nothing yet", ""
+		return "nothing yet", "-"
 	}
 	to, ago = s.ExportedTo.Format(clock), span(now.Sub(*s.ExportedTo))
 	if s.MayBeLater {
@@ -212,7 +215,7 @@ func (s *status) left() string {
 	switch {
 	case s.State == statePaused:
 		return "-"
-	case s.IsAtLeast:
+	case s.IsAtLeast && s.FailuresLeft > 0:
 		return "≤ " + strconv.Itoa(s.FailuresLeft) // the list of exports has fewer runs than count
 	}
 	return strconv.Itoa(s.FailuresLeft)

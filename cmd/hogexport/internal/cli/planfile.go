@@ -3,6 +3,7 @@ package cli
 import (
 	"bytes"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -21,21 +22,55 @@ type planned struct {
 	*hogapi.RepairPlan
 
 	file string
+	text []byte // of the file when the plan was made or read
 }
 
-// readPlan reads a plan that --plan or an earlier run has written.
-func readPlan(path string) (*hogapi.RepairPlan, error) {
+var errChanged = errors.New("the plan has changed")
+
+// unfit explains that a plan in the cache does not fit any more. A plan without a step under way is removed: its steps
+// show in the coverage.
+func (p planned) unfit(f *shell.Fault) *shell.Fault {
+	f.Code, f.Todo = shell.CodeStopped, "when the backfill that is under way has ended, which hogexport gaps shows, remove "+p.file+", and run the same command again"
+	if !slices.ContainsFunc(p.Steps, func(s hogapi.RepairStep) bool { return s.State == hogapi.RepairBegun }) {
+		_ = os.Remove(p.file)
+		f.Todo = "the plan was removed: run the same command again, which makes another"
+	}
+	return f
+}
+
+// lock lets one repair at a time change an export: of this user, with this cache. It returns the function that ends it.
+func (r *repair) lock(plan *hogapi.RepairPlan) (unlock func(), err error) {
+	folder := r.cacheOf(r.cache).folder
+	name := filepath.Join(folder, plan.ExportID.String()+".lock")
+	var lock durable.Lock
+	if err = makeFolder(folder); err == nil {
+		lock, err = durable.OS{}.Lock(name)
+	}
+	switch {
+	case errors.Is(err, durable.ErrLocked):
+		return nil, &shell.Fault{
+			Code: shell.CodeStopped, Text: "another hogexport repairs " + term.Line(plan.Name), Todo: "run the same command again when it has ended; nothing of this export was changed", Err: err,
+		}
+	case err != nil:
+		r.Warn(fmt.Sprintf("another repair of %s is not kept away: %v", term.Line(plan.Name), shell.Cause(err)))
+		return func() {}, nil
+	}
+	return func() { _ = errors.Join(os.Remove(name), lock.Close()) }, nil
+}
+
+// readPlan reads a plan that --plan or an earlier run has written, and returns the text of the file too.
+func readPlan(path string) (*hogapi.RepairPlan, []byte, error) {
 	text, err := durable.Read(durable.OS{}, path)
 	if err != nil {
-		return nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
+		return nil, nil, shell.UsageError(fmt.Sprintf("%s: the plan cannot be read: %v", path, shell.Cause(err)), "give a file that hogexport repair --plan has written")
 	}
 	plan := &hogapi.RepairPlan{}
 	decoder := json.NewDecoder(bytes.NewReader(text))
 	decoder.DisallowUnknownFields()
-	if err := decoder.Decode(plan); err != nil || plan.ExportID == uuid.Nil || len(plan.Steps) > 0 && plan.Schedule == "" {
-		return nil, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
+	if err := decoder.Decode(plan); err != nil || decoder.More() || plan.ExportID == uuid.Nil || len(plan.Steps) > 0 && plan.Schedule == "" {
+		return nil, text, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
 	}
-	return plan, nil
+	return plan, text, nil
 }
 
 func isBegun(plan *hogapi.RepairPlan) bool {
@@ -53,7 +88,7 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 	if info, err := os.Stat(path); err != nil || info.Size() == 0 {
 		return nil //nolint:nilerr // what is wrong with the path shows when the plan is written
 	}
-	old, err := readPlan(path)
+	old, _, err := readPlan(path)
 	switch {
 	case err != nil:
 		return err
@@ -62,7 +97,10 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 	case stepsLeft(old) > 0 && slices.ContainsFunc(old.Steps, func(s hogapi.RepairStep) bool {
 		return s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed || s.State == hogapi.RepairDone
 	}):
-		return shell.UsageError(path+" has a plan that is under way", "continue it with hogexport repair --apply "+shell.Quoted(path)+", or give --plan another FILE")
+		return &shell.Fault{
+			Code: shell.CodeUsage, Text: path + " has a plan that is under way", Todo: "give --plan another FILE",
+			Next: []shell.Step{{Text: "Or continue it with:", Command: "hogexport repair --apply " + shell.Quoted(path)}},
+		}
 	}
 	return nil
 }
@@ -70,11 +108,16 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 // stepsLeft counts the steps that a repair carries out.
 func stepsLeft(plan *hogapi.RepairPlan) (n int) {
 	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairPlanned || s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
+		if isLeft(s) {
 			n++
 		}
 	}
 	return n
+}
+
+// isLeft reports whether a repair carries a step out.
+func isLeft(s hogapi.RepairStep) bool {
+	return s.State == hogapi.RepairPlanned || s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed
 }
 
 // doneOf says how many of the steps that a repair carries out are done.
@@ -94,10 +137,13 @@ func savePlan(path string, plan *hogapi.RepairPlan) error {
 		return err
 	}
 	if err := makeFolder(filepath.Dir(path)); err != nil {
-		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another folder", Err: err}
+		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "give a file in another folder", Err: err}
+	}
+	if to, err := filepath.EvalSymlinks(path); err == nil {
+		path = to // the file, and not the link
 	}
 	if err := durable.Replace(durable.OS{}, path, append(text, '\n')); err != nil {
-		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, and run the same command again", Err: err}
+		return &shell.Fault{Code: shell.CodeStopped, Text: fmt.Sprintf("%s: the plan cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give a file in another folder, and run the same command again", Err: err}
 	}
 	return nil
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
@@ -36,6 +37,7 @@ type repair struct {
 	unknown bool
 	accept  string
 	known   []acceptance
+	flags   *pflag.FlagSet
 }
 
 func newRepairCommand(a *app) *cobra.Command {
@@ -67,6 +69,7 @@ continues.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return r.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
+	r.flags = f
 	f.StringVar(&r.since, "since", "30d", "the `TIME` from which on gaps are repaired: 30d, 36h, or a day")
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
@@ -143,8 +146,8 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 	case r.apply != "" && len(names) > 0:
 		return nil, shell.UsageError("an export and --apply", "leave out the export: the plan names it")
 	case r.apply != "":
-		plan, err := readPlan(r.apply)
-		return []planned{{plan, r.apply}}, err
+		plan, text, err := readPlan(r.apply)
+		return []planned{{plan, r.apply, text}}, err
 	case len(names) > 1 && r.plan != "":
 		return nil, shell.UsageError(fmt.Sprintf("want one export with --plan, not %d", len(names)), "a file has the plan of one export: give each its own")
 	case len(names) == 0:
@@ -172,9 +175,11 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hogapi.BatchExport) (p planned, err error) {
 	store := r.cacheOf(r.cache)
 	p.file = filepath.Join(store.folder, export.ID.String()+".plan.json")
-	if plan, err := readPlan(p.file); err == nil && isBegun(plan) && r.plan == "" {
+	plan, text, err := readPlan(p.file)
+	if p.text = text; err == nil && isBegun(plan) && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
-		return planned{plan, p.file}, nil
+		p.RepairPlan = plan
+		return p, nil
 	}
 	from, err := parseTime("--since", r.since, time.Now().UTC())
 	if err != nil {
@@ -325,7 +330,7 @@ func exporting(plans []planned) string {
 func rowsOf(plans []planned) (n int64, isKnown bool) {
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
-			if s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
+			if !isLeft(s) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
 				continue
 			}
 			if s.Estimate == nil {
@@ -339,17 +344,13 @@ func rowsOf(plans []planned) (n int64, isKnown bool) {
 
 func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
 	plan := p.RepairPlan
-	if makeFolder(filepath.Dir(p.file)) == nil { // else save says why
-		name := p.file + ".lock"
-		lock, err := durable.OS{}.Lock(name)
-		if errors.Is(err, durable.ErrLocked) {
-			return nil, &shell.Fault{
-				Code: shell.CodeStopped, Text: "another hogexport carries out the plan of " + term.Line(plan.Name), Todo: "run the same command again when it has ended; this one has changed nothing", Err: err,
-			}
-		}
-		if err == nil {
-			defer func() { _ = errors.Join(os.Remove(name), lock.Close()) }()
-		}
+	unlock, err := r.lock(plan)
+	if err != nil {
+		return nil, err
+	}
+	defer unlock()
+	if now, _ := durable.Read(durable.OS{}, p.file); !bytes.Equal(now, p.text) {
+		return nil, &shell.Fault{Code: shell.CodeStopped, Text: p.file + " has changed since the plan was shown", Todo: "run the same command again; nothing of this export was changed", Err: errChanged}
 	}
 	meter := r.Meter()
 	defer meter.End()
@@ -372,28 +373,23 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 		printPlan(r.Out, report.Plan)
 	}
 	f := *explain(err)
-	if errors.Is(err, durable.ErrLocked) {
+	if errors.Is(err, durable.ErrLocked) || errors.Is(err, errChanged) {
 		return &f
 	}
-	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
+	if _, ok := errors.AsType[*hogapi.InputError](err); ok && r.apply == "" {
+		return plan.unfit(&f)
+	}
+	if _, isAnswer := errors.AsType[*hogapi.APIError](err); f.Code == shell.CodeOther || f.Code == shell.CodeStopped || f.Code == shell.CodeUsage && isAnswer {
 		f.Code = shell.CodeStopped
 		if _, err := os.Stat(plan.file); err == nil {
 			text := "When the cause is removed, continue with:"
 			if f.Text == "interrupted" {
-				text = "To go on, continue with:"
+				f.Todo, text = "", "To go on, continue with:"
 			}
-			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.agreed()}}
+			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.Given(r.flags, "accept", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
 		}
 	}
 	return &f
-}
-
-// agreed returns the flags of a command that asks nobody.
-func (r *repair) agreed() string {
-	if !r.yes {
-		return ""
-	}
-	return fmt.Sprintf(" --yes --max-rows %d", r.maxRows)
 }
 
 // finish prints the result, and whether anything is still not exported.

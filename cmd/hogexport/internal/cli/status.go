@@ -61,7 +61,8 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		switch {
 		case run.Status == hogapi.RunStatusCompleted:
 			s.exportedTo(run.DataIntervalEnd)
-			s.MayBeLater = s.MayBeLater && run.Backfill != nil // the schedule's newer runs have newer intervals; backfills have any
+			isScheduled := run.Backfill == nil && run.CreatedAt.Sub(run.DataIntervalEnd) < patience(s.Interval) // older servers do not name the backfill
+			s.MayBeLater = s.MayBeLater && !isScheduled                                                         // the schedule's newer runs have newer intervals; backfills have any
 			if s.Rows == nil && s.Bytes == nil {
 				s.Rows, s.Bytes = run.RecordsCompleted, run.BytesExported
 			}
@@ -97,29 +98,36 @@ func (s *status) exportedTo(end time.Time) {
 }
 
 // addKnown adds what the runs tell that an earlier command has read, where the list of exports has too few.
-func (s *status) addKnown(known *hogapi.Coverage, list []hogapi.Run) {
+func (s *status) addKnown(known *hogapi.Coverage, e *hogapi.BatchExport) {
 	if known == nil || !s.MayBeLater && !s.IsAtLeast {
 		return
 	}
-	first := slices.MinFunc(list, func(a, b hogapi.Run) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
+	first := slices.MinFunc(e.LatestRuns, func(a, b hogapi.Run) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
 	isWhole := !known.CheckedAt.Before(first) // no run between the two is unread
-	if to := newestExported(known); !to.IsZero() {
+	to, isUnderWay := newestExported(known)
+	isKnown := !to.IsZero() || s.ExportedTo == nil && !known.From.After(e.CreatedAt) // nothing since the export was made
+	if !to.IsZero() {
 		s.exportedTo(to)
-		s.MayBeLater = s.MayBeLater && !isWhole
 	}
+	s.MayBeLater = s.MayBeLater && !(isWhole && isKnown && !isUnderWay)
 	if s.IsAtLeast && isWhole {
-		s.countWith(known, list, first)
+		s.countWith(known, e.LatestRuns, first)
 	}
 }
 
-// newestExported returns the end of the newest interval that is exported; zero if none is.
-func newestExported(c *hogapi.Coverage) (end time.Time) {
-	for _, x := range c.Intervals {
-		if (x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp) && x.End.After(end) {
-			end = x.End
+// newestExported returns the end of the newest interval that is exported, zero if none is, and whether a run of a newer
+// one was under way.
+func newestExported(c *hogapi.Coverage) (end time.Time, isUnderWay bool) {
+	for _, x := range c.Intervals { // in their order
+		switch x.State {
+		case hogapi.IntervalCompleted, hogapi.IntervalByTimestamp:
+			end, isUnderWay = x.End, false
+		case hogapi.IntervalRunning, hogapi.IntervalStuck:
+			isUnderWay = true
+		default:
 		}
 	}
-	return end
+	return end, isUnderWay
 }
 
 // countWith counts the failures again with older runs than the list has. The number is exact, except for failed

@@ -238,7 +238,7 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 		}
 	}
 	const dueEvery, openEvery = 15 * time.Minute, 6 * time.Hour // a repair shows among the newest runs
-	isDue := !e.Paused && now.After(x.Covered.Add(x.patience(e)))
+	isDue := !e.Paused && now.After(x.Covered.Add(patience(string(e.Interval))))
 	hasOpen := len(x.Open) > 0 || e.Paused
 	isStuck := !x.Stuck.IsZero() && x.Status.StuckSince == nil // among older runs than the list has
 	if (isDue || isStuck) && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
@@ -253,10 +253,10 @@ func isBad(status hogapi.RunStatus) bool {
 }
 
 // patience is how long after the last covered interval the next one is due to be exported.
-func (x *watched) patience(e *hogapi.BatchExport) time.Duration {
+func patience(interval string) time.Duration {
 	const grace = time.Hour
-	step, _ := coverage.Step(string(e.Interval))
-	return step + coverage.LongestDelay(string(e.Interval)) + grace
+	step, _ := coverage.Step(interval)
+	return step + coverage.LongestDelay(interval) + grace
 }
 
 const watchedDays = 30
@@ -281,7 +281,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 			x.Covered = i.End
 		}
 	}
-	if to := newestExported(c); to.After(x.Exported) {
+	if to, _ := newestExported(c); to.After(x.Exported) {
 		x.Exported = to
 	}
 	for i := range e.LatestRuns {
