@@ -44,6 +44,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	age := flags.String("age", "E4", "the age of the service: E1 (early 2025), E2, E3 (mid 2026) or E4 (late 2026)")
 	noV1 := flags.Bool("no-v1", false, "leave out capture v1, as on a self-hosted server: events come by /batch/ only")
 	compact := flags.Bool("compact", false, "keep of an event what counts need, and no other properties: for imports of a million events")
+	deletions := flags.Bool("deletions", false, "take requests to delete events, such as those of hogimport undo, which most projects refuse")
 	empty := flags.Bool("empty", false, "begin without data")
 	story := flags.String("story", "", "tell a story: \"broken\" has exports with outages, failures, pauses and stuck runs")
 	version := flags.Bool("version", false, "print the version, and end")
@@ -62,6 +63,9 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	options := []hogapitest.Option{hogapitest.WithEra(era)}
 	if *noV1 {
 		options = append(options, hogapitest.WithoutV1())
+	}
+	if *deletions {
+		options = append(options, hogapitest.WithDataDeletions())
 	}
 	if *compact {
 		options = append(options, hogapitest.WithCompactLedger())

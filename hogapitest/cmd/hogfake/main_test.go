@@ -146,6 +146,12 @@ func TestAgesAndAddresses(t *testing.T) {
 	err := run(t.Context(), io.Discard, []string{"-addr", strings.TrimPrefix(url, "http://")})
 	require.ErrorContains(t, err, "-addr chooses another address")
 	end()
+	url, end = start(t, "-empty", "-deletions")
+	client, err := hogapi.NewClient(hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey))
+	require.NoError(t, err)
+	_, err = client.DataDeletions.Create(t.Context(), hogapi.DataDeletionRequest{ImportID: "mixpanel-2024"})
+	require.NoError(t, err)
+	end()
 	var said strings.Builder
 	require.NoError(t, run(t.Context(), &said, []string{"--version"}))
 	assert.True(t, strings.HasPrefix(said.String(), "hogfake "), said.String())

@@ -356,6 +356,13 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 	r := p.slow(t, apply...)
 	assert.Equal(t, 0, r.code, r.stderr)
 	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "it is done")
+	link := filepath.Join(t.TempDir(), "link.json")
+	if os.Symlink(file, link) == nil { // Windows may refuse it
+		assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", link).code)
+		info, err := os.Lstat(link)
+		require.NoError(t, err)
+		assert.NotZero(t, info.Mode()&os.ModeSymlink, "the plan is in its file")
+	}
 
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
