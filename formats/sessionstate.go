@@ -20,7 +20,7 @@ type sessionState struct {
 	sweepAt int // the size of open at which ended sessions are removed
 
 	first, now time.Time // of the first event, and of the last one
-	until      time.Time // the end of the source before; zero: none
+	until      time.Time // the end of the source before, or zero
 	counts     SessionCounts
 	facts      *sessionFacts
 }
@@ -31,7 +31,7 @@ type sessionKey [16]byte
 type openSession struct {
 	start, last int64  // nanoseconds since 1970
 	user        uint64 // a digest of the person that it belongs to; 0: it is not known yet
-	anonymous   uint64 // of another id that the person had on the device; 0: none
+	anonymous   uint64 // of another id that the person had on the device, or 0
 	isVendors   bool   // the vendor says which events it has
 }
 

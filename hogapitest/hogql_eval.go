@@ -18,7 +18,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// hogFunction is a function or an operator: how many arguments it takes, and its value. It has no value where an argument has none.
+// hogFunction is a function or an operator: how many arguments it takes, and its value. It has no value where an argument has no value.
 type hogFunction struct {
 	least, most int
 	apply       func(hogArgs) any

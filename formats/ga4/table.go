@@ -65,7 +65,7 @@ var table = record.Table{
 	{From: "batch_event_index", Kind: record.Dropped},
 }
 
-// targets are the properties of the members of an object, by their names. Members that code reads have none.
+// targets are the properties of the members of an object, by their names. Members that code reads have no target.
 type targets map[string]record.Row
 
 // within are the targets of the members of an object.

@@ -222,7 +222,7 @@ func broken(text string, width int) string {
 	return strings.Join(append(done, line), "\n")
 }
 
-// quoteAfter returns the quote that is open after a word of a command: zero for none, and # in a comment.
+// quoteAfter returns the quote that is open after a word of a command, # in a comment, or zero.
 func quoteAfter(word string, quote rune) rune {
 	if quote == 0 && strings.HasPrefix(word, "#") {
 		return '#'

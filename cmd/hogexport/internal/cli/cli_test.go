@@ -188,7 +188,7 @@ func TestListAfterBackfills(t *testing.T) {
 	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +failing +unknown +`, r.stdout)
 }
 
-// Older servers do not say which run is of a backfill: a run that began long after its interval is none of the schedule.
+// Older servers do not say which run is of a backfill: a run that began long after its interval belongs to a backfill.
 func TestListAfterBackfillsOfAnOldServer(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)

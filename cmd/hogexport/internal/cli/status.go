@@ -115,8 +115,8 @@ func (s *status) addKnown(known *hogapi.Coverage, e *hogapi.BatchExport) {
 	}
 }
 
-// newestExported returns the end of the newest interval that is exported, zero if none is, and whether a run of a newer
-// one was under way.
+// newestExported returns the end of the newest exported interval, or zero, and whether a run of a newer interval was
+// under way.
 func newestExported(c *hogapi.Coverage) (end time.Time, isUnderWay bool) {
 	for _, x := range c.Intervals { // in their order
 		switch x.State {
