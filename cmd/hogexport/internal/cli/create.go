@@ -34,8 +34,8 @@ func newCreateCommand(a *app) *cobra.Command {
 another project or region. The export is paused: look at it, then unpause it in
 PostHog. create never changes an export that is there.
 
-The file names an integration of the project, or an environment variable for each
-secret:
+The file names an integration of the project, or an environment variable for
+each secret:
 
   destination:
     type: Postgres

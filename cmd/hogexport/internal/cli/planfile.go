@@ -30,11 +30,13 @@ var errChanged = errors.New("the plan has changed")
 // unfit explains that a plan in the cache does not fit any more. A plan without a step under way is removed: its steps
 // show in the coverage.
 func (p planned) unfit(f *shell.Fault) *shell.Fault {
-	f.Code, f.Todo = shell.CodeStopped, "when the backfill that is under way has ended, which hogexport gaps shows, remove "+p.file+", and run the same command again"
-	if !slices.ContainsFunc(p.Steps, func(s hogapi.RepairStep) bool { return s.State == hogapi.RepairBegun }) {
-		_ = os.Remove(p.file)
-		f.Todo = "the plan was removed: run the same command again, which makes another"
+	f.Code, f.Todo = shell.CodeStopped, "the plan was removed: run the same command again, which makes another"
+	kept, _, err := readPlan(p.file)
+	if err == nil && slices.ContainsFunc(kept.Steps, func(s hogapi.RepairStep) bool { return s.State == hogapi.RepairBegun }) {
+		f.Todo = "when the backfill that is under way has ended, which hogexport gaps shows, remove " + p.file + ", and run the same command again"
+		return f
 	}
+	_ = os.Remove(p.file)
 	return f
 }
 
