@@ -62,7 +62,7 @@ func digest(text string) idDigest {
 
 // Bytes that are sorted in memory at once: ids while events are read, others when they are not.
 const (
-	idsMemory  = 8 << 20
+	idsMemory  = 3 << 20
 	stepMemory = 3 << 20
 )
 
@@ -165,7 +165,7 @@ func (p *LinksPlan) fact(id idDigest, kind byte, other idDigest, at moment, text
 	if was, known := p.lately[key]; known && (was.unix < at.unix || was.unix == at.unix && was.nanos <= at.nanos) {
 		return
 	}
-	const lately = 1 << 16
+	const lately = 1 << 13
 	if len(p.lately) >= lately {
 		clear(p.lately)
 	}

@@ -110,10 +110,10 @@ func counted(counts map[string]int64) string {
 type inspector struct {
 	mu     sync.Mutex
 	result CheckReport
-	names  map[string]bool // of the examples
-	kinds  map[idKind]bool // of the examples
-	ids    estimate.Marks  // that the vendor gave records
-	test   RecordTest      // may be nil
+	names  map[string]bool          // of the examples
+	kinds  map[idKind]bool          // of the examples
+	ids    estimate.Marks[struct{}] // that the vendor gave records
+	test   RecordTest               // may be nil
 }
 
 // idKind is how an event names its person.
@@ -123,7 +123,7 @@ type idKind struct {
 }
 
 func newInspector(test RecordTest) *inspector {
-	i := &inspector{names: map[string]bool{}, kinds: map[idKind]bool{}, ids: estimate.Marks{Most: mostIDs}, test: test}
+	i := &inspector{names: map[string]bool{}, kinds: map[idKind]bool{}, ids: estimate.Marks[struct{}]{Most: mostIDs}, test: test}
 	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}, Kept: map[string]int64{}}
 	return i
 }
@@ -173,7 +173,7 @@ func (i *inspector) seeID(id uuid.UUID) {
 		return
 	}
 	const mix = 0x9E3779B97F4A7C15 // so that equal changes of both halves do not cancel out
-	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), 0); {
+	switch _, known, kept := i.ids.Add(binary.BigEndian.Uint64(id[:8])*mix^binary.BigEndian.Uint64(id[8:]), struct{}{}); {
 	case known:
 		i.result.DoubleIDs++
 	case !kept:

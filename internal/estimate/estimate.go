@@ -44,59 +44,61 @@ func (d *Distinct) Count() int64 {
 	return int64(math.Round(estimate))
 }
 
-// Marks maps up to Most marks to a word each, in 15 bytes a mark; a Go map takes 30 or more. A mark
-// is 64 bits of a hash or uuid, so items with equal marks are the same. Set Most before use;
-// otherwise the zero value is ready.
-type Marks struct {
+// Marks maps up to Most marks to a word each, in 15 bytes a mark with words of 4 bytes, and 10 with the empty struct;
+// a Go map takes 30 or more. A mark is 64 bits of a hash or uuid, so items with equal marks are the same. Set Most
+// before use; otherwise the zero value is ready.
+type Marks[Word any] struct {
 	Most int // limit; later marks are not kept
 
-	slots []slot
+	slots []slot[Word]
 	n     int
 }
 
-// slot holds a mark in two halves, and its word: 12 bytes, and one access to memory. The mark of an
-// empty slot is 0.
-type slot struct{ high, low, word uint32 }
+// slot holds a word and its mark in two halves: 12 bytes or 8, and one access to memory. The mark of an empty slot is 0.
+type slot[Word any] struct {
+	word      Word // first: an empty struct at the end would take room
+	high, low uint32
+}
 
-func (s *slot) mark() uint64 { return uint64(s.high)<<32 | uint64(s.low) }
+func (s *slot[Word]) mark() uint64 { return uint64(s.high)<<32 | uint64(s.low) }
 
 // Add notes a mark with its word, and returns the first word noted with it. Without room, it does
 // not keep a new mark.
-func (m *Marks) Add(mark uint64, word uint32) (first uint32, known, kept bool) {
+func (m *Marks[W]) Add(mark uint64, word W) (first W, known, kept bool) {
 	mark = max(mark, 1)
 	s, known := m.find(mark)
 	if known {
 		return s.word, true, true
 	}
 	if m.n >= m.Most {
-		return 0, false, false
+		return first, false, false
 	}
 	const most, of = 4, 5 // largest load
 	if m.n*of >= len(m.slots)*most {
 		m.grow(most, of)
 		s, _ = m.find(mark)
 	}
-	*s = slot{uint32(mark >> 32), uint32(mark), word}
+	*s = slot[W]{word, uint32(mark >> 32), uint32(mark)}
 	m.n++
 	return word, false, true
 }
 
 // Clear forgets all marks and keeps their room.
-func (m *Marks) Clear() {
+func (m *Marks[W]) Clear() {
 	clear(m.slots)
 	m.n = 0
 }
 
 // Word returns the first word noted with a mark.
-func (m *Marks) Word(mark uint64) (word uint32, known bool) {
+func (m *Marks[W]) Word(mark uint64) (word W, known bool) {
 	if s, known := m.find(max(mark, 1)); known {
 		return s.word, true
 	}
-	return 0, false
+	return word, false
 }
 
 // find returns the slot of a mark, or the slot for adding it, nil without slots.
-func (m *Marks) find(mark uint64) (s *slot, found bool) {
+func (m *Marks[W]) find(mark uint64) (s *slot[W], found bool) {
 	if len(m.slots) == 0 {
 		return nil, false
 	}
@@ -120,11 +122,14 @@ func (m *Marks) find(mark uint64) (s *slot, found bool) {
 	}
 }
 
-// grow doubles the room, up to the need.
-func (m *Marks) grow(most, of int) {
-	const least = 1 << 10
-	old := m.slots
-	m.slots = make([]slot, max(least, min(2*len(old), m.Most*of/most+1)))
+// grow makes the room four times as large, up to the need. So the old room is small, compared with the new one, while both exist.
+func (m *Marks[W]) grow(most, of int) {
+	const least, step = 1 << 10, 4
+	old, room := m.slots, m.Most*of/most+1
+	for room/step > max(least, len(old)) {
+		room = (room + step - 1) / step
+	}
+	m.slots = make([]slot[W], max(least, room))
 	for i := range old {
 		if mark := old[i].mark(); mark != 0 {
 			to, _ := m.find(mark)

@@ -34,7 +34,7 @@ func TestMarksAreThoseOfAMap(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := rand.New(rand.NewPCG(1, 2))
 			const most = 20_000
-			set, oracle := Marks{Most: most}, map[uint64]uint32{}
+			set, oracle := Marks[uint32]{Most: most}, map[uint64]uint32{}
 			for i := range 100_000 {
 				mark, word := max(next(r, i), 1), r.Uint32()
 				was, isKnown := oracle[mark]
@@ -55,7 +55,7 @@ func TestMarksAreThoseOfAMap(t *testing.T) {
 
 func TestMarksAreSmall(t *testing.T) {
 	const most = 1_000_000
-	set, r := Marks{Most: most}, rand.New(rand.NewPCG(3, 4))
+	set, r := Marks[uint32]{Most: most}, rand.New(rand.NewPCG(3, 4))
 	for range most + 1000 {
 		set.Add(r.Uint64(), 0)
 	}

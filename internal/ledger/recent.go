@@ -24,7 +24,7 @@ func MarkOf(id [16]byte) uint64 {
 }
 
 // recent remembers the last mostRecent to 2*mostRecent uuids, each with the word of its first event.
-type recent struct{ now, before estimate.Marks }
+type recent struct{ now, before estimate.Marks[uint32] }
 
 const mostRecent = 100_000
 

@@ -69,7 +69,7 @@ type Survey struct {
 	seed    maphash.Seed
 	days    *ledger.Counter
 	persons estimate.Distinct
-	ids     estimate.Marks // with a word for the first event with each uuid
+	ids     estimate.Marks[uint32] // with a word for the first event with each uuid
 	last    time.Time
 	span    span
 	inSpan  int
@@ -89,7 +89,7 @@ func (s *span) add(at time.Time) {
 
 // New returns an empty Survey. The seed is for the hashes of persons.
 func New(seed maphash.Seed) *Survey {
-	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks{Most: mostIDs}}
+	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks[uint32]{Most: mostIDs}}
 }
 
 // Add analyzes an event.

@@ -96,7 +96,7 @@ func (c *check) run(ctx context.Context) error {
 		return err
 	}
 	if c.Env("GOMEMLIMIT") == "" {
-		const enough = 44 << 20 // with the program itself 64 MiB
+		const enough = 42 << 20 // with the program itself 64 MiB
 		debug.SetMemoryLimit(enough)
 	}
 	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
