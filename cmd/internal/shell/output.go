@@ -30,13 +30,14 @@ func (o Output) Check(inputs []string) error {
 	}) {
 		return UsageError(o.Path+" is one of the files that are read", "give "+o.Flag+" another FILE")
 	}
-	begin, err := beginOf(o.Path)
-	switch {
-	case !info.Mode().IsRegular():
-	case info.Size() == 0, err == nil && o.IsOurs(begin):
-		return nil
-	case err != nil:
-		return UsageError(fmt.Sprintf("%s is there already, and cannot be read: %v", o.Path, Cause(err)), "give "+o.Flag+" another FILE")
+	if info.Mode().IsRegular() { // a pipe would wait for a writer
+		begin, err := beginOf(o.Path)
+		switch {
+		case info.Size() == 0, err == nil && o.IsOurs(begin):
+			return nil
+		case err != nil:
+			return UsageError(fmt.Sprintf("%s is there already, and cannot be read: %v", o.Path, Cause(err)), "give "+o.Flag+" another FILE")
+		}
 	}
 	return UsageError(o.Path+" is there already, and it is no "+o.Kind, "give "+o.Flag+" another FILE, or remove that one")
 }

@@ -132,6 +132,8 @@ func TestAPipeIsRefused(t *testing.T) {
 	for _, command := range []string{"run", "check"} {
 		p.Ends(t, 2, command, "p.jsonl").Err(t, "p.jsonl: this is not a file but a pipe", "write its content to a file first")
 	}
+	p.Events(t, "events.jsonl", 3, nil)
+	p.Ends(t, 2, "check", "events.jsonl", "--report", "p.jsonl").Err(t, "p.jsonl is there already, and it is no page of hogimport check", "give --report another FILE")
 }
 
 // On a terminal no line is wider than it, and no word is broken. Problems and warnings have a color, unless NO_COLOR is set.
