@@ -44,21 +44,29 @@ func WithoutVariable(cmd *cobra.Command, names ...string) {
 	}
 }
 
-// Given returns some of the flags as they were given on the command line, each after a blank. A repeated command finds
-// those of the environment there.
-func (a *App) Given(flags *pflag.FlagSet, names ...string) string {
-	var b strings.Builder
+// Given returns the flags of these names that were given, as they can be typed again.
+func Given(flags *pflag.FlagSet, names ...string) string {
+	var text strings.Builder
 	for _, name := range names {
 		f := flags.Lookup(name)
+		if f == nil || !f.Changed || f.Value.String() == "" {
+			continue
+		}
+		list, isList := f.Value.(pflag.SliceValue)
 		switch {
-		case f == nil || !f.Changed || a.Env(a.variable(f)) != "":
+		case isList:
+			for _, value := range list.GetSlice() {
+				text.WriteString(" --" + name + " " + Quoted(value))
+			}
+		case f.Value.Type() == "bool" && f.Value.String() == "true":
+			text.WriteString(" --" + name)
 		case f.Value.Type() == "bool":
-			b.WriteString(" --" + name)
+			text.WriteString(" --" + name + "=false")
 		default:
-			b.WriteString(" --" + name + " " + Quoted(f.Value.String()))
+			text.WriteString(" --" + name + " " + Quoted(f.Value.String()))
 		}
 	}
-	return b.String()
+	return text.String()
 }
 
 // setHelp makes the help of all commands list the flags in 80 columns, with their variables.

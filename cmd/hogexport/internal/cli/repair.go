@@ -386,7 +386,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 			if f.Text == "interrupted" {
 				f.Todo, text = "", "To go on, continue with:"
 			}
-			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + r.Given(r.flags, "accept", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
+			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
 		}
 	}
 	return &f

@@ -248,7 +248,7 @@ func (c *check) about(ctx context.Context, options hogapi.ImportOptions, paths [
 func (c *check) listLeftOut(ctx context.Context, p *page.Check) error {
 	if c.list == "" {
 		if p.Report.Skipped > 0 {
-			p.ListCommand = listCommand(c.in, givenFlags(c.flags, "max-rejects"))
+			p.ListCommand = listCommand(c.in, shell.Given(c.flags, "max-rejects"))
 		}
 		return nil
 	}

@@ -149,13 +149,13 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 		}
 		return []shell.Step{{
 			Text:    text,
-			Command: "hogimport check " + args + givenFlags(c.flags, "max-rejects") + reportAt(cmp.Or(c.report, "report.html"), "check").Free(paths),
+			Command: "hogimport check " + args + shell.Given(c.flags, "max-rejects") + reportAt(cmp.Or(c.report, "report.html"), "check").Free(paths),
 		}}
 	}
 	if len(found.begun) > 0 {
-		return c.nextOf(found, "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"))
+		return c.nextOf(found, "hogimport run "+args+shell.Given(c.flags, "host", "rate", "max-rejects"))
 	}
-	run, why := "hogimport run "+args+givenFlags(c.flags, "host", "rate", "max-rejects"), ""
+	run, why := "hogimport run "+args+shell.Given(c.flags, "host", "rate", "max-rejects"), ""
 	if p.NeedsSort() {
 		in.Sort = true
 		why += " --sort is there because the files are not in order of time."
@@ -177,7 +177,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 			Text: "Optional, and only with a test project: send 1,000 events there, and compare them. " +
 				"First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID" + unknown + ".",
 			// The variable comes last and without quotes: where it is empty, the command ends at once.
-			Command: "hogimport trial " + args + givenFlags(c.flags, "host", "personal-key-file") +
+			Command: "hogimport trial " + args + shell.Given(c.flags, "host", "personal-key-file") +
 				" --project-key @test-project.key --project-id $TEST_PROJECT_ID",
 		},
 		{Text: "Import. The same command continues after a stop." + why, Command: run},
@@ -197,7 +197,7 @@ func (c *check) nextOf(found settled, run string) (steps []shell.Step) {
 		if is != isComplete && is != isRunning && is != isWaiting {
 			steps = append(steps, shell.Step{
 				Text:    "Continue the import. Its flags are kept, except for --max-rejects and --rate: give these two again.",
-				Command: "hogimport run --state " + shell.Quoted(s.dir) + givenFlags(c.flags, "host", "rate", "max-rejects"),
+				Command: "hogimport run --state " + shell.Quoted(s.dir) + shell.Given(c.flags, "host", "rate", "max-rejects"),
 			})
 		}
 		if !isVerified {
@@ -220,5 +220,5 @@ func (c *check) runFlags(in *input) (flags string) {
 }
 
 func (c *check) verifyCommand(dir string) string {
-	return "hogimport verify --state " + shell.Quoted(dir) + givenFlags(c.flags, "host", "project-id", "personal-key-file") + reportAt("verify.html", "verify").Free(nil)
+	return "hogimport verify --state " + shell.Quoted(dir) + shell.Given(c.flags, "host", "project-id", "personal-key-file") + reportAt("verify.html", "verify").Free(nil)
 }

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
@@ -99,31 +98,6 @@ func joinedColumns(columns []string) string {
 	_ = w.Write(columns) // to a Builder
 	w.Flush()
 	return strings.TrimSuffix(b.String(), "\n")
-}
-
-// givenFlags returns the flags of these names that were given, as they can be typed again.
-func givenFlags(flags *pflag.FlagSet, names ...string) string {
-	var text strings.Builder
-	for _, name := range names {
-		f := flags.Lookup(name)
-		if f == nil || !f.Changed || f.Value.String() == "" {
-			continue
-		}
-		list, isList := f.Value.(pflag.SliceValue)
-		switch {
-		case isList:
-			for _, value := range list.GetSlice() {
-				text.WriteString(" --" + name + " " + shell.Quoted(value))
-			}
-		case f.Value.Type() == "bool" && f.Value.String() == "true":
-			text.WriteString(" --" + name)
-		case f.Value.Type() == "bool":
-			text.WriteString(" --" + name + "=false")
-		default:
-			text.WriteString(" --" + name + " " + shell.Quoted(f.Value.String()))
-		}
-	}
-	return text.String()
 }
 
 // fileWords returns files as a shell reads them. Many files become one pattern if it matches them and no

@@ -123,7 +123,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 			return err
 		}
 	}
-	s.kept.More = givenFlags(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "table", "numbers", "device-prefix", "set-policy",
+	s.kept.More = shell.Given(r.flags, "format", "map", mapFileFlag, "zone", "group-type", "table", "numbers", "device-prefix", "set-policy",
 		renameFlag, dropFlag, propertyFlag, editFileFlag) + r.again()
 	if err := s.save(); err != nil {
 		return err

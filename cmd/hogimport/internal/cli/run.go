@@ -91,7 +91,7 @@ func (r *runFlags) again() string {
 	if strings.HasPrefix(r.project.key, "@") {
 		names = append(names, "project-key")
 	}
-	return givenFlags(r.flags, names...)
+	return shell.Given(r.flags, names...)
 }
 
 func (r *runFlags) options(id string) (o hogapi.ImportOptions, err error) {

@@ -223,12 +223,12 @@ func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verifica
 
 // of returns the flags of a further command for the import.
 func (v *verify) of(s *state) string {
-	return " --state " + shell.Quoted(s.dir) + givenFlags(v.flags, "host", "project-id", "personal-key-file")
+	return " --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host", "project-id", "personal-key-file")
 }
 
 func (v *verify) next(s *state, result *hogapi.Verification) []shell.Step {
 	undo := "hogimport undo" + v.of(s)
-	of := v.of(s) + givenFlags(v.flags, "report")
+	of := v.of(s) + shell.Given(v.flags, "report")
 	again := shell.Step{Text: "Check again in an hour or more.", Command: "hogimport verify" + of}
 	switch {
 	case result.Complete():
@@ -237,7 +237,7 @@ func (v *verify) next(s *state, result *hogapi.Verification) []shell.Step {
 		}
 		return nil
 	case result.Unfinished:
-		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + shell.Quoted(s.dir) + givenFlags(v.flags, "host")}, again}
+		return []shell.Step{{Text: "Run the import to its end.", Command: "hogimport run --state " + shell.Quoted(s.dir) + shell.Given(v.flags, "host")}, again}
 	case result.State == hogapi.VerificationMissing && len(result.MissingIDs) > 0:
 		return []shell.Step{
 			{Text: "Look for the cause first: a filter, a transformation, a limit on the age of events, or a schema in the project's settings."},
@@ -301,7 +301,7 @@ func (v *verify) sendAgain(ctx context.Context, client *hogapi.Client, s *state,
 		return &importError{err: err, state: again, receipt: receipt}
 	}
 	return &shell.Fault{Code: shell.CodeCannot, Text: pages.Count(receipt.Acknowledged) + " missing events were sent again; it is not checked yet whether they have arrived",
-		Todo: "In a few hours: hogimport verify" + v.of(s) + givenFlags(v.flags, "report")}
+		Todo: "In a few hours: hogimport verify" + v.of(s) + shell.Given(v.flags, "report")}
 }
 
 func digest(v *hogapi.Verification) string {
