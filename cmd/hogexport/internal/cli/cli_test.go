@@ -90,12 +90,17 @@ func (p *program) addExport(name string, outcome func(hoursAgo int) (hogapitest.
 
 func good(int) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, true }
 
-// broken has an outage of three hours, ten hours ago, and a failure five hours ago.
+// outage is one of three hours, ten hours ago.
+func outage(hoursAgo int) (hogapitest.Outcome, bool) {
+	return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+}
+
+// broken has the outage, and a failure five hours ago.
 func broken(hoursAgo int) (hogapitest.Outcome, bool) {
 	if hoursAgo == 5 {
 		return hogapitest.Outcome{Status: "Failed", Error: "SlowDown"}, true
 	}
-	return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
+	return outage(hoursAgo)
 }
 
 func TestList(t *testing.T) {
@@ -268,9 +273,7 @@ func TestGapsThatNobodyCanTell(t *testing.T) {
 	says(t, r.stdout, "? cannot tell")
 	assert.Equal(t, 6, r.code, "the failure is known: %s", r.stdout)
 
-	id = p.addExport("quiet", func(hoursAgo int) (hogapitest.Outcome, bool) {
-		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
-	})
+	id = p.addExport("quiet", outage)
 	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "never told" })
 	r = p.run(t, "gaps", "never told")
 	says(t, r.stdout, "? cannot tell")
@@ -327,16 +330,13 @@ func TestRepair(t *testing.T) {
 func TestAPlanThatIsNotReplaced(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
-	outage := func(hoursAgo int) (hogapitest.Outcome, bool) {
-		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
-	}
 	p.addExport("warehouse", outage)
 	p.addExport("copy", outage)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	for range 2 {
 		assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code)
 	}
-	kept := func(says string, export string) result {
+	kept := func(says string, export string) {
 		before, err := os.ReadFile(file)
 		require.NoError(t, err)
 		r := p.slow(t, "repair", export, "--plan", file)
@@ -345,7 +345,6 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 		assert.Equal(t, string(before), string(after))
 		assert.Equal(t, 2, r.code)
 		assert.Contains(t, strings.Join(strings.Fields(r.stderr), " "), says)
-		return r
 	}
 	kept("has the plan of another export: warehouse", "copy")
 
@@ -379,12 +378,11 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plan.json")
 	require.NoError(t, os.WriteFile(file, []byte("newer"), 0o600))
-	shellApp, ctx := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, explain)
+	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, explain)
 	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
 	plan := planned{&hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file, []byte("shown")}
-	_, err := r.carryOut(ctx, nil, plan)
-	f := r.failed(err, plan, nil)
-	assert.ErrorContains(t, f, "has changed since the plan was shown")
+	_, err := r.hold(plan)
+	assert.ErrorContains(t, err, "has changed since the plan was shown")
 	text, err := os.ReadFile(file)
 	require.NoError(t, err)
 	assert.Equal(t, "newer", string(text))
@@ -394,9 +392,7 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
-	p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) {
-		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
-	})
+	p.addExport("warehouse", outage)
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	args := []string{"repair", "warehouse", "--yes", "--max-rows", "4000"}
 	assert.Equal(t, 4, p.slow(t, args...).code)
@@ -419,9 +415,6 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 func TestRepairOfSeveralExports(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
-	outage := func(hoursAgo int) (hogapitest.Outcome, bool) {
-		return hogapitest.Outcome{}, hoursAgo < 10 || hoursAgo > 12
-	}
 	p.addExport("warehouse", outage)
 	p.addExport("whole", good)
 	p.addExport("copy", outage)

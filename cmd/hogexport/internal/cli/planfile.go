@@ -25,14 +25,12 @@ type planned struct {
 	text []byte // of the file when the plan was made or read
 }
 
-var errChanged = errors.New("the plan has changed")
-
 // unfit explains that a plan in the cache does not fit any more. A plan without a step under way is removed: its steps
 // show in the coverage.
 func (p planned) unfit(f *shell.Fault) *shell.Fault {
 	f.Code, f.Todo = shell.CodeStopped, "the plan was removed: run the same command again, which makes another"
 	kept, _, err := readPlan(p.file)
-	if err == nil && slices.ContainsFunc(kept.Steps, func(s hogapi.RepairStep) bool { return s.State == hogapi.RepairBegun }) {
+	if err == nil && count(kept, hogapi.RepairBegun) > 0 {
 		f.Todo = "when the backfill that is under way has ended, which hogexport gaps shows, remove " + p.file + ", and run the same command again"
 		return f
 	}
@@ -40,10 +38,11 @@ func (p planned) unfit(f *shell.Fault) *shell.Fault {
 	return f
 }
 
-// lock lets one repair at a time change an export: of this user, with this cache. It returns the function that ends it.
-func (r *repair) lock(plan *hogapi.RepairPlan) (unlock func(), err error) {
+// hold lets one repair at a time change an export: of this user, with this cache. It refuses a plan whose file has
+// changed since the plan was shown. The returned function ends it.
+func (r *repair) hold(p planned) (release func(), err error) {
 	folder := r.cacheOf(r.cache).folder
-	name := filepath.Join(folder, plan.ExportID.String()+".lock")
+	name := filepath.Join(folder, p.ExportID.String()+".lock")
 	var lock durable.Lock
 	if err = makeFolder(folder); err == nil {
 		lock, err = durable.OS{}.Lock(name)
@@ -51,13 +50,19 @@ func (r *repair) lock(plan *hogapi.RepairPlan) (unlock func(), err error) {
 	switch {
 	case errors.Is(err, durable.ErrLocked):
 		return nil, &shell.Fault{
-			Code: shell.CodeStopped, Text: "another hogexport repairs " + term.Line(plan.Name), Todo: "run the same command again when it has ended; nothing of this export was changed", Err: err,
+			Code: shell.CodeStopped, Text: "another hogexport repairs " + term.Line(p.Name), Todo: "run the same command again when it has ended; nothing of this export was changed", Err: err,
 		}
 	case err != nil:
-		r.Warn(fmt.Sprintf("another repair of %s is not kept away: %v", term.Line(plan.Name), shell.Cause(err)))
-		return func() {}, nil
+		r.Warn(fmt.Sprintf("another repair of %s is not kept away: %v", term.Line(p.Name), shell.Cause(err)))
+		release = func() {}
+	default:
+		release = func() { _ = errors.Join(os.Remove(name), lock.Close()) }
 	}
-	return func() { _ = errors.Join(os.Remove(name), lock.Close()) }, nil
+	if now, _ := durable.Read(durable.OS{}, p.file); !bytes.Equal(now, p.text) {
+		release()
+		return nil, &shell.Fault{Code: shell.CodeStopped, Text: p.file + " has changed since the plan was shown", Todo: "run the same command again; nothing of this export was changed"}
+	}
+	return release, nil
 }
 
 // readPlan reads a plan that --plan or an earlier run has written, and returns the text of the file too.
@@ -76,12 +81,7 @@ func readPlan(path string) (*hogapi.RepairPlan, []byte, error) {
 }
 
 func isBegun(plan *hogapi.RepairPlan) bool {
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed {
-			return true
-		}
-	}
-	return false
+	return count(plan, hogapi.RepairBegun, hogapi.RepairFailed) > 0
 }
 
 // checkReplaced refuses to replace the plan in a file by the plan of another export, and a plan that is under way: the
@@ -96,9 +96,7 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 		return err
 	case old.ExportID != plan.ExportID:
 		return shell.UsageError(path+" has the plan of another export: "+term.Line(old.Name), "give --plan another FILE")
-	case stepsLeft(old) > 0 && slices.ContainsFunc(old.Steps, func(s hogapi.RepairStep) bool {
-		return s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed || s.State == hogapi.RepairDone
-	}):
+	case stepsLeft(old) > 0 && count(old, hogapi.RepairBegun, hogapi.RepairFailed, hogapi.RepairDone) > 0:
 		return &shell.Fault{
 			Code: shell.CodeUsage, Text: path + " has a plan that is under way", Todo: "give --plan another FILE",
 			Next: []shell.Step{{Text: "Or continue it with:", Command: "hogexport repair --apply " + shell.Quoted(path)}},
@@ -108,28 +106,24 @@ func checkReplaced(path string, plan *hogapi.RepairPlan) error {
 }
 
 // stepsLeft counts the steps that a repair carries out.
-func stepsLeft(plan *hogapi.RepairPlan) (n int) {
+func stepsLeft(plan *hogapi.RepairPlan) int { return count(plan, left...) }
+
+// left are the states of steps that a repair carries out.
+var left = []hogapi.RepairState{hogapi.RepairPlanned, hogapi.RepairBegun, hogapi.RepairFailed}
+
+// count counts the steps in some states.
+func count(plan *hogapi.RepairPlan, states ...hogapi.RepairState) (n int) {
 	for _, s := range plan.Steps {
-		if isLeft(s) {
+		if slices.Contains(states, s.State) {
 			n++
 		}
 	}
 	return n
 }
 
-// isLeft reports whether a repair carries a step out.
-func isLeft(s hogapi.RepairStep) bool {
-	return s.State == hogapi.RepairPlanned || s.State == hogapi.RepairBegun || s.State == hogapi.RepairFailed
-}
-
 // doneOf says how many of the steps that a repair carries out are done.
 func doneOf(plan *hogapi.RepairPlan) string {
-	done := 0
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairDone || s.State == hogapi.RepairCovered {
-			done++
-		}
-	}
+	done := count(plan, hogapi.RepairDone, hogapi.RepairCovered)
 	return fmt.Sprintf("%d of %d steps done", done, done+stepsLeft(plan))
 }
 

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -20,7 +19,6 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/durable"
 )
 
 type repair struct {
@@ -133,6 +131,11 @@ func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned
 	if stepsLeft(plan.RepairPlan) == 0 {
 		return r.nothing(plan.RepairPlan)
 	}
+	release, err := r.hold(plan)
+	if err != nil {
+		return 0, err
+	}
+	defer release()
 	report, err := r.carryOut(ctx, client, plan)
 	if err != nil {
 		return 0, r.failed(err, plan, report)
@@ -230,7 +233,10 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	out := shell.Output{Flag: "--plan", Path: r.plan, Kind: "plan of hogexport repair", IsOurs: func(begin []byte) bool {
 		return bytes.HasPrefix(bytes.TrimSpace(begin), []byte(`{`)) && bytes.Contains(begin, []byte(`"planned_at"`)) && bytes.Contains(begin, []byte(`"export_id"`))
 	}}
-	if err := cmp.Or(out.Check(nil), checkReplaced(r.plan, plan)); err != nil {
+	if err := out.Check(nil); err != nil {
+		return err
+	}
+	if err := checkReplaced(r.plan, plan); err != nil {
 		return err
 	}
 	if err := r.bound(planned{RepairPlan: plan}); err != nil {
@@ -256,12 +262,7 @@ func (r *repair) nothing(plan *hogapi.RepairPlan) (open int, err error) {
 	if r.JSON {
 		err = json.NewEncoder(r.Out).Encode(plan)
 	}
-	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairLeft {
-			open++
-		}
-	}
-	return open, err
+	return count(plan, hogapi.RepairLeft), err
 }
 
 // agree asks for the consent of a person, or checks the bound of --yes.
@@ -330,7 +331,7 @@ func exporting(plans []planned) string {
 func rowsOf(plans []planned) (n int64, isKnown bool) {
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
-			if !isLeft(s) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
+			if !slices.Contains(left, s.State) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
 				continue
 			}
 			if s.Estimate == nil {
@@ -344,14 +345,6 @@ func rowsOf(plans []planned) (n int64, isKnown bool) {
 
 func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
 	plan := p.RepairPlan
-	unlock, err := r.lock(plan)
-	if err != nil {
-		return nil, err
-	}
-	defer unlock()
-	if now, _ := durable.Read(durable.OS{}, p.file); !bytes.Equal(now, p.text) {
-		return nil, &shell.Fault{Code: shell.CodeStopped, Text: p.file + " has changed since the plan was shown", Todo: "run the same command again; nothing of this export was changed", Err: errChanged}
-	}
 	meter := r.Meter()
 	defer meter.End()
 	save := func(plan *hogapi.RepairPlan) error {
@@ -373,9 +366,6 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 		printPlan(r.Out, report.Plan)
 	}
 	f := *explain(err)
-	if errors.Is(err, durable.ErrLocked) || errors.Is(err, errChanged) {
-		return &f
-	}
 	if _, ok := errors.AsType[*hogapi.InputError](err); ok && r.apply == "" {
 		return plan.unfit(&f)
 	}

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net/http"
 	"os"
 	"slices"
 
@@ -38,10 +37,11 @@ func (c *check) askExports(ctx context.Context, p *page.Check) {
 	}
 	if err != nil {
 		p.Exports = nil
-		p.ExportsHint = hint + "the project must be readable: " + faultOf(err).Text
-		if api, ok := errors.AsType[*hogapi.APIError](err); ok && api.StatusCode == http.StatusForbidden {
-			p.ExportsHint = hint + "the key needs the scope batch_export:read: " + faultOf(err).Text
+		need := "the project must be readable: "
+		if errors.Is(err, hogapi.ErrForbidden) {
+			need = "the key needs the scope batch_export:read: "
 		}
+		p.ExportsHint = hint + need + faultOf(err).Text
 	}
 }
 

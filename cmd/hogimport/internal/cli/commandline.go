@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 
-
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
 
