@@ -147,7 +147,7 @@ func (c *checker) judge(limits commit.Limits) error {
 
 func (c *checker) add(ev *Event) {
 	c.report.Read++
-	out, sent, refusal := c.events.next(ev)
+	out, refusal := c.events.next(ev)
 	if refusal != nil {
 		c.report.Rejected++
 		if c.refused == nil {
@@ -161,7 +161,7 @@ func (c *checker) add(ev *Event) {
 		}
 		return
 	}
-	if !sent {
+	if out == nil {
 		c.report.Skipped++
 		why, _ := ev.Skipped()
 		ledger.AddTo(c.report.Skips, why, 1)
@@ -201,14 +201,14 @@ func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed 
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
 // it returns neither. It must be given every event of a source, in order.
-func (r *rehearsal) next(ev *Event) (out wire.Encoded, sent bool, refusal *EventError) {
+func (r *rehearsal) next(ev *Event) (out *wire.Encoded, refusal *EventError) {
 	ev.fill(&r.event, r.trusting)
-	out, sent, fault := r.events.Next(&r.event)
+	out, fault := r.events.Next(&r.event)
 	if fault != nil {
 		refusal = newEventError(fault)
 		refusal.Position, refusal.Where = ev.Position, ev.from.Location()
 	}
-	return out, sent, refusal
+	return out, refusal
 }
 
 func note[K comparable](findings map[K]CheckFinding, key K, p Position, text string) {

@@ -96,7 +96,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 		e.RawProperties = json.RawMessage(`{"$groups":7}`)
 	})
 	bad.Position = Position{Offset: 7}
-	_, _, refusal := newRehearsal("golden", GateOptions{}, ProtocolBatch, nil, maphash.MakeSeed()).next(&bad)
+	_, refusal := newRehearsal("golden", GateOptions{}, ProtocolBatch, nil, maphash.MakeSeed()).next(&bad)
 	require.NotNil(t, refusal)
 	assert.Equal(t, reasons.Dropped, refusal.Reason)
 	assert.Equal(t, Position{Offset: 7}, refusal.Position)
@@ -270,7 +270,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
 	require.NotNil(t, ev.noted)
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
-	_, _, refusal := events.next(&ev)
+	_, refusal := events.next(&ev)
 	require.NotNil(t, refusal)
 	assert.Equal(t, reasons.TwoDistinctIDs, refusal.Reason)
 }

@@ -252,9 +252,11 @@ func (s missingSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 				yield(ev, err)
 				return
 			}
-			out, sent, _ := events.next(&ev)
-			ev.UUID = out.UUID
-			if search.Takes(ev.Position, out.UUID, sent) && !yield(ev, nil) {
+			out, _ := events.next(&ev)
+			if out != nil {
+				ev.UUID = out.UUID
+			}
+			if search.Takes(ev.Position, ev.UUID, out != nil) && !yield(ev, nil) {
 				return
 			}
 		}

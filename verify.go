@@ -176,7 +176,7 @@ func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Eve
 			}
 			isLast = !r.Last.IsZero() && ev.Position == r.Last
 			var is verify.Event
-			if out, sent, _ := events.next(&ev); sent {
+			if out, _ := events.next(&ev); out != nil {
 				is = verify.Event{ID: out.UUID, Name: ev.Name, Time: out.Time, IsHidden: out.Warnings&wire.OwnJobID != 0}
 			}
 			if !yield(is, nil) {

@@ -69,8 +69,10 @@ func (r *Record) Add(ctx context.Context) error {
 	if ev.reject != nil && p.Reject == nil {
 		return p.notTaken(ev.reject)
 	}
-	if r.several != nil {
-		ev.encoded.Wire = slices.Clone(ev.encoded.Wire)
+	if r.several != nil && ev.encoded != nil {
+		own := *ev.encoded
+		own.Wire = slices.Clone(own.Wire)
+		ev.encoded = &own
 	}
 	r.held.Events++
 	r.held.Bytes += ev.size
@@ -147,7 +149,7 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 			return err
 		}
 	}
-	ev.reject, ev.size, ev.word = nil, len(ev.Position.Key), 0
+	ev.encoded, ev.reject, ev.size, ev.word = nil, nil, len(ev.Position.Key), 0
 	if ev.Skip != "" {
 		return nil
 	}
@@ -163,7 +165,7 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 	}
 	ev.size += len(ev.encoded.Wire)
 	if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
-		out := &ev.encoded
+		out := ev.encoded
 		same := survey.Event{Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(p.Seed)}
 		ev.word = same.Word(p.Seed)
 	}
@@ -173,7 +175,7 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
 // returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
 func (p *Pipeline) identify(ev *Event) *statefile.Reject {
-	out, origin := &ev.encoded, ev.from()
+	out, origin := ev.encoded, ev.from()
 	n := p.admission.numbers.Next(ev.Position, origin, ev.Number)
 	switch {
 	case ev.Skip != "":
@@ -211,7 +213,7 @@ func (p *Pipeline) admit(ev *Event, begins, ends bool) (held int) {
 		e.ID, e.Name, e.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
 		p.ledger.Reject(e, ev.reject.Refusal.Reason, ev.reject)
 	default:
-		out := &ev.encoded
+		out := ev.encoded
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
 		e.Word = ev.word
 		p.checking.Do(func() { go p.preflight() })

@@ -24,7 +24,7 @@ type Event struct {
 	IsBad bool // the record made no event
 
 	// Set by Pipeline.prepare.
-	encoded wire.Encoded      // valid until the encoder is used again
+	encoded *wire.Encoded     // set unless it is rejected or skipped; valid until the encoder is used again
 	reject  *statefile.Reject // nil: it is sent or skipped
 	size    int               // bytes that it holds
 	word    ledger.Word       // of an event that brings its uuid
@@ -66,9 +66,9 @@ func (ev *Event) from() wire.Position {
 func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
 
 // encode checks an event and encodes it, or returns the reason why it is refused.
-func (ev *Event) encode(e *wire.Encoder) (wire.Encoded, *wire.Refusal) {
+func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *wire.Refusal) {
 	if ev.Fault != nil {
-		return wire.Encoded{}, ev.Fault
+		return nil, ev.Fault
 	}
 	return e.Encode(&ev.Fields)
 }

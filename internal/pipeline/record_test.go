@@ -110,7 +110,7 @@ func TestRehearsal(t *testing.T) {
 		r := NewRehearsal("imp", rules, 0, w.Stamps, w.Seed)
 		var ids []string
 		for _, ev := range events {
-			if out, sent, _ := r.Next(ev); sent {
+			if out, _ := r.Next(ev); out != nil {
 				ids = append(ids, out.UUID.String())
 			}
 		}

@@ -24,18 +24,21 @@ func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamp
 
 // Next returns the event as it is sent, valid until the next call, or the reason why the gate refuses it.
 // It returns neither for a skipped event. The caller must pass every event of a source, in order.
-func (r *Rehearsal) Next(ev *Event) (out wire.Encoded, sent bool, refusal *wire.Refusal) {
+func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *wire.Refusal) {
 	origin := ev.from()
 	n := r.numbers.Next(ev.Position, origin, ev.Number)
 	if ev.Skip != "" {
-		return out, false, nil
+		return nil, nil
 	}
 	out, refusal = ev.encode(r.encoder)
 	if refusal == nil {
 		refusal = r.identity.Check(ev.UUID, origin)
 	}
 	if refusal == nil {
-		refusal = r.identity.Assign(&out, origin, n)
+		refusal = r.identity.Assign(out, origin, n)
 	}
-	return out, refusal == nil, refusal
+	if refusal != nil {
+		return nil, refusal
+	}
+	return out, nil
 }

@@ -38,6 +38,7 @@ type Encoder struct {
 	visitRoot func(key, value, member []byte) // moves a property there, bound once
 
 	buf, props, rewritten []byte // scratch
+	out                   Encoded
 }
 
 // Stamps are properties that the library adds to every event that lacks them.
@@ -73,37 +74,30 @@ func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
 }
 
 // Encode checks an event and encodes it, or returns the reason for refusing it.
-func (e *Encoder) Encode(f *Fields) (Encoded, *Refusal) {
+func (e *Encoder) Encode(f *Fields) (*Encoded, *Refusal) {
 	e.warn = 0
-	out, refusal := e.build(f)
-	if refusal == nil {
-		refusal = e.gate.size(out.Wire)
-	}
-	return out, refusal
-}
-
-func (e *Encoder) build(f *Fields) (Encoded, *Refusal) {
 	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
 	members, other := e.properties(f)
 	if other != nil {
-		return Encoded{}, joinRefusals(refusal, other)
+		return nil, joinRefusals(refusal, other)
 	}
 	person, other := e.person(f.DistinctID)
 	if other == nil {
 		other = e.checkReserved(f, person)
 	}
 	if refusal = joinRefusals(refusal, other); refusal != nil {
-		return Encoded{}, refusal
+		return nil, refusal
 	}
 	wire, refusal := e.assemble(f, person, members)
-	if refusal != nil {
-		return Encoded{}, refusal
+	if refusal == nil {
+		refusal = e.gate.size(wire)
 	}
-	e.warn |= e.warnings(f, person)
-	return Encoded{
-		Wire: wire, stamps: e.added, UUID: f.UUID, Time: f.Timestamp.UTC(),
-		Person: maphash.String(e.seed, person), Warnings: e.warn,
-	}, nil
+	if refusal != nil {
+		return nil, refusal
+	}
+	e.out.Wire, e.out.stamps, e.out.Warnings = wire, e.added, e.warn|e.warnings(f, person)
+	e.out.UUID, e.out.Time, e.out.Person = f.UUID, f.Timestamp.UTC(), maphash.String(e.seed, person)
+	return &e.out, nil
 }
 
 // properties encodes the event's own properties, without the braces, and notes the reserved ones.

@@ -30,7 +30,7 @@ func newParser() *wire.LineParser {
 	return wire.NewLineParser(func([]byte, bool) error { return errors.New("a reject") })
 }
 
-func warningsOf(out wire.Encoded) []string { return slices.Collect(out.Warnings.All) }
+func warningsOf(out *wire.Encoded) []string { return slices.Collect(out.Warnings.All) }
 
 // The events that TestGateRules lacks. Package jsonb tests the faults of values.
 func TestGateRefuses(t *testing.T) {
@@ -134,7 +134,7 @@ func TestContentIdentityOutlivesARelease(t *testing.T) {
 			f.UUID, f.Properties, f.Set = uuid.Nil, nil, map[string]any{"plan": "pro"}
 			out, refusal := wire.NewEncoder(wire.NewGate(wire.Rules{Protocol: protocol, Now: time.Now}), stamps, maphash.MakeSeed()).Encode(&f)
 			require.Nil(t, refusal)
-			require.Nil(t, wire.NewIdentity("one", 1).Assign(&out, wire.Position{}, 0))
+			require.Nil(t, wire.NewIdentity("one", 1).Assign(out, wire.Position{}, 0))
 			assert.True(t, json.Valid(out.Wire), string(out.Wire))
 			assert.Contains(t, string(out.Wire), out.UUID.String())
 			ids[out.UUID] = true
@@ -158,7 +158,7 @@ func sizeAsCounted(t *testing.T, sent []byte) int {
 func TestGateCountsRawBlanks(t *testing.T) {
 	for name, blank := range map[string]string{"newlines": "\n", "tabs": "\t", "CR": "\r", "spaces": " ", "indented": "\n\t\t", "quotes": `"q":"\\", `} {
 		t.Run(name, func(t *testing.T) {
-			made := func(n int, more string) (wire.Encoded, *wire.Refusal) {
+			made := func(n int, more string) (*wire.Encoded, *wire.Refusal) {
 				f := wiretest.Event()
 				text := strings.Repeat(blank, n)
 				if name == "quotes" {

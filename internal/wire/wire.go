@@ -34,8 +34,8 @@ type Fields struct {
 	Noted *Reserved
 }
 
-// Encoded is an event as sent, except for a uuid that is derived after the event is accepted. Its
-// bytes are valid until the next use of its encoder.
+// Encoded is an event as sent, except for a uuid that is derived after the event is accepted. It is
+// valid until the next use of its encoder.
 type Encoded struct {
 	Wire     []byte
 	UUID     uuid.UUID // nil: to be derived
