@@ -19,9 +19,9 @@ const openSessions = "sessions.json"
 
 func (in *input) bindSessions(cmd *cobra.Command) {
 	f := cmd.Flags()
-	f.StringVar(&in.Sessions, "sessions", "", "make sessions, without which PostHog's web analytics stays empty: of events of a device, until a `SILENCE` such as 30m, "+
-		"at most a day; needs --sort; for exports without sessions: check says so")
-	f.StringVar(&in.SessionsAfter, "sessions-after", "", "go on with the sessions that were open at the end of an earlier import: its state `FOLDER`")
+	f.StringVar(&in.Sessions, "sessions", "", "give the events sessions, for exports without them (check says so): PostHog's web analytics needs sessions. "+
+		"A session ends after a `SILENCE` of its device, such as 30m, and after a day at most; needs --sort")
+	f.StringVar(&in.SessionsAfter, "sessions-after", "", "continue the sessions that were open at the end of an earlier import: its state `FOLDER`")
 }
 
 // checkSessions checks --sessions and what it needs, and finds the file of --sessions-after.
