@@ -1,6 +1,7 @@
 package amplitude
 
 import (
+	"cmp"
 	"fmt"
 	"strconv"
 	"strings"
@@ -24,11 +25,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	user, err := record.ShortID("user_id", s.row.Get("user_id"))
-	if err != nil {
-		return nil, err
-	}
-	device, err := record.ShortID("device_id", s.row.Get("device_id"))
+	user, device, err := s.ids()
 	if err != nil {
 		return nil, err
 	}
@@ -36,10 +33,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	person := user
-	if person == "" {
-		person = device
-	}
+	person := cmp.Or(user, device)
 	if person == "" && name != groupIdentify {
 		return nil, hogapi.Skip(SkipNoID)
 	}
@@ -73,6 +67,14 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	}
 	ev.RawProperties = s.props.Finish("amplitude")
 	return append([]hogapi.Event{ev}, generated...), nil
+}
+
+// ids are those of the user and of the device.
+func (s *converter) ids() (user, device string, err error) {
+	if user, err = record.ShortID("user_id", s.row.Get("user_id")); err == nil {
+		device, err = record.ShortID("device_id", s.row.Get("device_id"))
+	}
+	return user, device, err
 }
 
 // eventType is the name of the event. The error says why the record is skipped or rejected.
@@ -191,7 +193,7 @@ func (s *converter) page(event string) {
 			s.props.AddText("$referrer", "$direct")
 		}
 	}
-	record.AddReferrer(&s.props.Object, s.props.Get("$referrer"))
+	s.props.AddReferrer(s.props.Get("$referrer"))
 }
 
 // isServer reports whether a row was sent by a server, through an API that is made for servers. A program on a
@@ -210,14 +212,11 @@ func (s *converter) session(ev *hogapi.Event, device string) {
 	if !isNumber || id <= 0 || s.isServer() {
 		return
 	}
-	if device == "" {
-		device = ev.DistinctID
-	}
 	start := time.UnixMilli(id)
 	if clock, err := record.Time(s.row.Get("client_event_time")); err == nil {
 		if ahead := clock.Sub(ev.Timestamp); ahead >= time.Minute {
 			start = start.Add(-ahead).Truncate(time.Hour)
 		}
 	}
-	s.props.AddSession(start, device, strconv.FormatInt(id, 10), ev.Timestamp)
+	s.props.AddSession(start, cmp.Or(device, ev.DistinctID), strconv.FormatInt(id, 10), ev.Timestamp)
 }

@@ -53,11 +53,7 @@ func (p *people) ID(bool) uuid.UUID { return uuid.Nil }
 
 // Events makes the event of the row that was read.
 func (p *people) Events() ([]hogapi.Event, error) {
-	user, err := record.ShortID("user_id", p.row.Get("user_id"))
-	if err != nil {
-		return nil, err
-	}
-	device, err := record.ShortID("device_id", p.row.Get("device_id"))
+	user, device, err := p.ids()
 	if err != nil {
 		return nil, err
 	}

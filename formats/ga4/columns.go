@@ -19,13 +19,14 @@ type columns struct {
 	to          *record.Object
 	targets     targets
 	device      device
+	fields      record.Fields // of device, bound once
 	visit       jsonb.Visitor // bound once
 	fault       error
 	clean       cleaner
 }
 
 func (c *columns) bind(out *record.Object) {
-	c.out, c.visit = out, c.member
+	c.out, c.visit, c.fields = out, c.member, c.device.fields()
 	c.clean.bind()
 }
 
@@ -92,13 +93,11 @@ func (c *columns) member(key, value []byte) {
 		if c.to == &c.inner {
 			name = "web_info." + name
 		}
-		c.device.take(name, value)
+		c.fields.Take([]byte(name), value)
 	case isKnown && (row.To[0] == '$' || isReal(value)):
 		c.add(row.To, name, value)
 		if row.To == "$geoip_country_name" {
-			if code := record.CountryCode(record.Text(value)); code != "" {
-				c.out.AddText("$geoip_country_code", code)
-			}
+			c.out.AddGiven("$geoip_country_code", record.CountryCode(record.Text(value)))
 		}
 	default:
 		c.keep(name, value)

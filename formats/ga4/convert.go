@@ -189,11 +189,11 @@ func (c *converter) addColumns(name string) error {
 		c.person.first("$initial_current_url", c.out.Get("$current_url"))
 		c.person.first("$initial_referrer", c.out.Get("$referrer"))
 	}
-	record.AddPage(&c.out, c.out.Get("$current_url"))
+	c.out.AddPage(c.out.Get("$current_url"))
 	if c.event.Name == "$pageview" && c.out.Get("$current_url") != nil {
 		c.out.AddText("$referrer", "$direct") // unless it has one
 	}
-	record.AddReferrer(&c.out, c.out.Get("$referrer"))
+	c.out.AddReferrer(c.out.Get("$referrer"))
 	if c.screen != nil {
 		c.out.Add("$screen_name", c.screen)
 	}

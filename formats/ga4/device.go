@@ -1,6 +1,7 @@
 package ga4
 
 import (
+	"cmp"
 	"strings"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
@@ -13,31 +14,14 @@ type device struct {
 	brand, model, name                              []byte
 }
 
-// take notes a member, by its path within the column.
-func (d *device) take(path string, value []byte) {
-	switch path {
-	case "category":
-		d.category = value
-	case "operating_system":
-		d.system = value
-	case "operating_system_version":
-		d.version = value
-	case "browser":
-		d.browser = value
-	case "web_info.browser":
-		d.webBrowser = value
-	case "browser_version":
-		d.browserVersion = value
-	case "web_info.browser_version":
-		d.webVersion = value
-	case "language":
-		d.language = value
-	case "mobile_brand_name":
-		d.brand = value
-	case "mobile_model_name":
-		d.model = value
-	case "mobile_marketing_name":
-		d.name = value
+// fields are the members by their paths within the column.
+func (d *device) fields() record.Fields {
+	return record.Fields{
+		"category": &d.category, "language": &d.language,
+		"operating_system": &d.system, "operating_system_version": &d.version,
+		"browser": &d.browser, "browser_version": &d.browserVersion,
+		"web_info.browser": &d.webBrowser, "web_info.browser_version": &d.webVersion,
+		"mobile_brand_name": &d.brand, "mobile_model_name": &d.model, "mobile_marketing_name": &d.name,
 	}
 }
 
@@ -48,12 +32,8 @@ var deviceTypes = map[string]string{"desktop": "Desktop", "mobile": "Mobile", "t
 func (c *columns) addDevice() {
 	d := &c.device
 	category := record.Text(d.category)
-	kind := deviceTypes[category]
-	if kind == "" {
-		kind = category
-	}
 	system, version := record.OS(record.Text(d.system), record.Text(d.version))
-	c.addLive("$device_type", "category", d.category, kind)
+	c.addLive("$device_type", "category", d.category, cmp.Or(deviceTypes[category], category))
 	c.addLive("$os", "operating_system", d.system, system)
 	c.addLive("$os_version", "operating_system_version", d.version, version)
 	for _, m := range [...]struct {

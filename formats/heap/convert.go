@@ -67,9 +67,6 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if err != nil {
 		return nil, err
 	}
-	if ev.Timestamp.IsZero() {
-		return nil, record.Want("time", "a time", nil)
-	}
 	ev.RawProperties = c.row.Out.WithPerson()
 	return []hogapi.Event{ev}, nil
 }
@@ -128,13 +125,9 @@ func (c *converter) event(ev *hogapi.Event) (err error) {
 	c.row.AddInner(c.row.Get("properties"))
 	c.page(ev.Name == pageview)
 	c.device()
-	if country := c.row.Text("country"); country != "" {
-		record.AddCountry(&c.row.Out.Object, country)
-		c.row.Out.AddText("$geoip_country_name", country)
-	}
-	if session := c.row.Text("session_id"); session != "" {
-		c.row.Out.AddText(SessionKey, session)
-	}
+	c.row.Out.AddCountry(c.row.Text("country"))
+	c.row.Out.AddGiven("$geoip_country_name", c.row.Text("country"))
+	c.row.Out.AddGiven(SessionKey, c.row.Text("session_id"))
 	for i, m := range c.row.Rest {
 		if !record.IsText(m.Value) {
 			c.row.Rest[i].Value = record.Number(m.Value) // ids of 64 bits
@@ -184,28 +177,17 @@ func (c *converter) page(isView bool) {
 	landing := c.row.Get("landing_page")
 	host := cmp.Or(c.row.Text("domain"), record.Host(landing))
 	path := c.row.Text("path")
-	if host != "" && path != "" {
-		url := "https://" + host + "/" + strings.TrimPrefix(path, "/")
-		if query := strings.TrimPrefix(c.row.Text("query"), "?"); query != "" {
-			url += "?" + query
-		}
-		if hash := strings.TrimPrefix(c.row.Text("hash"), "#"); hash != "" {
-			url += "#" + hash
-		}
-		out.AddText("$current_url", url)
+	if path != "" {
+		out.AddGiven("$current_url", record.PageURL(host, path, c.row.Text("query"), c.row.Text("hash")))
 	}
 	referrer := c.row.Text("referrer")
 	if referrer == "direct" {
 		referrer = "$direct"
 	}
-	if referrer != "" {
-		out.AddText("$session_entry_referrer", referrer)
-	}
+	out.AddGiven("$session_entry_referrer", referrer)
 	isLanding := strings.TrimSuffix(record.Path(landing), "/") == strings.TrimSuffix(path, "/")
 	if isView && !record.IsNone(landing) && isLanding {
-		if referrer != "" {
-			out.AddText("$referrer", referrer)
-		}
+		out.AddGiven("$referrer", referrer)
 		for _, name := range [...]string{"utm_source", "utm_medium", "utm_campaign", "utm_term", "utm_content"} {
 			if value := c.row.Get(name); !record.IsNone(value) {
 				out.Add(name, value)
@@ -213,25 +195,19 @@ func (c *converter) page(isView bool) {
 		}
 	}
 	out.AddPage(out.Get("$current_url"))
-	record.AddReferrer(&out.Object, out.Get("$referrer"))
+	out.AddReferrer(out.Get("$referrer"))
 }
 
 func (c *converter) device() {
 	out := &c.row.Out
 	platform := c.row.Text("platform")
-	if name, version := record.OS(platform, ""); name != "" && out.AddText("$os", name) && version != "" {
-		out.AddText("$os_version", version)
-	}
+	out.AddOS(platform, "")
 	browser, version := c.row.Text("browser"), ""
 	if i := strings.LastIndexByte(browser, ' '); i > 0 && record.BrowserVersion(browser[i+1:]) != "" {
-		browser, version = browser[:i], record.BrowserVersion(browser[i+1:])
+		browser, version = browser[:i], browser[i+1:]
 	}
-	if browser != "" && out.AddText("$browser", record.Browser(browser, platform)) && version != "" {
-		out.Add("$browser_version", []byte(version))
-	}
+	out.AddBrowser(browser, version, platform)
 	if c.row.Text("device_type") == "" {
-		if kind := record.DeviceType(platform, c.row.Text("device")); kind != "" {
-			out.AddText("$device_type", kind)
-		}
+		out.AddGiven("$device_type", record.DeviceType(platform, c.row.Text("device")))
 	}
 }

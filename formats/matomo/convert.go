@@ -151,16 +151,12 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 	url := record.Text(a.url)
 	switch kind := record.Text(a.kind); {
 	case kind == "outlink" || kind == "download": // it is that of the target
-		if url != "" {
-			out.AddText("url", url)
-		}
+		out.AddGiven("url", url)
 		url = ""
 	case url != "" && !strings.Contains(url, "://"):
 		url = "https://" + url
 	}
-	if url != "" {
-		out.AddText("$current_url", url)
-	}
+	out.AddGiven("$current_url", url)
 	for _, of := range [...]struct {
 		name string
 		raw  []byte
@@ -180,9 +176,7 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 	if r.Text("country") == "Unknown" {
 		r.Set("country", nil)
 	}
-	if code := r.Text("countryCode"); code != "" {
-		record.AddCountry(&out.Object, code)
-	}
+	out.AddCountry(r.Text("countryCode"))
 	if out.Get("$geoip_country_name") != nil {
 		r.Set("country", nil) // in the words of the caller
 	}
@@ -209,18 +203,11 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 // entry adds where the visitor came from.
 func (c *converter) entry(url string) {
 	r := c.visit.row
-	if referrer := r.Text("referrerUrl"); referrer != "" {
-		r.Out.AddText("$referrer", referrer)
-	}
+	r.Out.AddGiven("$referrer", r.Text("referrerUrl"))
 	r.Out.AddPage(record.Quoted(url)) // its own campaign first
-	if r.Text("referrerType") != "campaign" {
-		return
-	}
-	if name := r.Text("referrerName"); name != "" {
-		r.Out.AddText("utm_campaign", name)
-	}
-	if keyword := r.Text("referrerKeyword"); keyword != "" {
-		r.Out.AddText("utm_term", keyword)
+	if r.Text("referrerType") == "campaign" {
+		r.Out.AddGiven("utm_campaign", r.Text("referrerName"))
+		r.Out.AddGiven("utm_term", r.Text("referrerKeyword"))
 	}
 }
 
@@ -234,17 +221,10 @@ func (c *converter) device() {
 	r := c.visit.row
 	out := &r.Out
 	system := r.Text("operatingSystemName")
-	if name, version := record.OS(system, r.Text("operatingSystemVersion")); name != "" && out.AddText("$os", name) && version != "" {
-		out.AddText("$os_version", version)
-	}
-	if browser := record.Browser(r.Text("browserName"), system); browser != "" && out.AddText("$browser", browser) {
-		if version := record.BrowserVersion(r.Text("browserVersion")); version != "" {
-			out.Add("$browser_version", []byte(version))
-		}
-	}
-	if kind := cmp.Or(deviceTypes[r.Text("deviceType")], record.DeviceType(system, r.Text("deviceModel"))); kind != "" {
-		out.AddText("$device_type", kind)
-	}
+	out.AddOS(system, r.Text("operatingSystemVersion"))
+	out.AddBrowser(r.Text("browserName"), r.Text("browserVersion"), system)
+	kind := cmp.Or(deviceTypes[r.Text("deviceType")], record.DeviceType(system, r.Text("deviceModel")))
+	out.AddGiven("$device_type", kind)
 	if brand := r.Text("deviceBrand"); brand != "" && brand != "Unknown" {
 		out.AddText("$device_manufacturer", brand)
 	}

@@ -142,7 +142,7 @@ func (s *converter) finish(name string, isVisitor bool) []byte {
 	if name == "$mp_web_page_view" && s.props.Get("$current_url") != nil && s.props.Get("$referring_domain") == nil {
 		s.props.AddText("$referrer", "$direct") // unless it has one
 	}
-	record.AddReferrer(&s.props.Object, s.props.Get("$referrer"))
+	s.props.AddReferrer(s.props.Get("$referrer"))
 	if country := s.get("mp_country_code"); len(country) == len(`"GB"`) {
 		s.props.AddTextOfBoth("$geoip_country_name", record.CountryName(country[1:3]))
 	}

@@ -3,6 +3,7 @@ package mixpanel
 import (
 	"bytes"
 	"cmp"
+	"errors"
 	"fmt"
 	"time"
 
@@ -69,8 +70,8 @@ func Format(options *Options) hogapi.Format {
 // fault is the error of the options, with which no record is converted.
 func (o Options) fault() error {
 	if o.Zone == time.Local {
-		return fmt.Errorf("%s: want the project's time zone by its name, not time.Local, "+
-			"which is another one on every machine", "Zone")
+		return errors.New("Zone: want the project's time zone by its name, not time.Local, " +
+			"which is another one on every machine")
 	}
 	return o.PersonProperties.Check()
 }

@@ -139,12 +139,8 @@ func (c *converter) properties() error {
 		groups.AddText(c.options.GroupType, account)
 		out.Add("$groups", groups.JSON())
 	}
-	if country := c.row.Text("country"); country != "" {
-		record.AddCountry(&out.Object, country)
-	}
-	if region := c.row.Text("region"); region != "" {
-		out.AddText("$geoip_subdivision_1_code", strings.ToUpper(region))
-	}
+	out.AddCountry(c.row.Text("country"))
+	out.AddGiven("$geoip_subdivision_1_code", strings.ToUpper(c.row.Text("region")))
 	if strings.Trim(c.row.Text("latitude")+c.row.Text("longitude"), "0.") == "" {
 		c.row.Set("latitude", nil)
 		c.row.Set("longitude", nil)
@@ -153,7 +149,7 @@ func (c *converter) properties() error {
 		out.Add("load_time", record.Number(raw))
 	}
 	c.row.AddColumns()
-	record.AddAgent(&out.Object, c.options.UserAgent, c.row.Get("userAgent"))
+	out.AddAgent(c.options.UserAgent, c.row.Get("userAgent"))
 	c.row.AddWeb(false)
 	if c.options.LookUpIP {
 		out.AddLookUp()

@@ -166,23 +166,10 @@ func (c *converter) system() {
 
 // agent adds what the user agent says, where the call does not say it.
 func (c *converter) agent() {
-	if raw := c.values.Get("context.userAgent"); c.options.UserAgent != nil && record.IsText(raw) {
-		a := c.options.UserAgent(record.Text(raw))
-		if a.Browser != "" && c.out.AddText("$browser", a.Browser) && a.BrowserVersion != "" {
-			c.out.Add("$browser_version", []byte(a.BrowserVersion))
-		}
-		if a.OS != "" && c.out.AddText("$os", a.OS) && a.OSVersion != "" {
-			c.out.AddText("$os_version", a.OSVersion)
-		}
-		if a.DeviceType != "" {
-			c.out.AddText("$device_type", a.DeviceType)
-		}
-	}
+	c.out.AddAgent(c.options.UserAgent, c.values.Get("context.userAgent"))
 	if c.out.Get("$device_type") == nil {
 		model := record.Text(c.values.Get("context.device.model"))
-		if kind := record.DeviceType(record.Text(c.out.Get("$os")), model); kind != "" {
-			c.out.AddText("$device_type", kind)
-		}
+		c.out.AddGiven("$device_type", record.DeviceType(record.Text(c.out.Get("$os")), model))
 	}
 }
 

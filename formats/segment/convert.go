@@ -113,11 +113,11 @@ func (c *converter) properties() error {
 	c.values.Add(&c.out, c.keep)
 	c.agent()
 	c.session()
-	record.AddPage(&c.out.Object, c.out.Get("$current_url"))
+	c.out.AddPage(c.out.Get("$current_url"))
 	if c.kind == kindPage && c.out.Get("$current_url") != nil && c.out.Get("$referring_domain") == nil {
 		c.out.AddText("$referrer", "$direct") // unless it has one
 	}
-	record.AddReferrer(&c.out.Object, c.out.Get("$referrer"))
+	c.out.AddReferrer(c.out.Get("$referrer"))
 	c.named()
 	if c.kind == kindIdentify {
 		if err := c.persons(); err != nil {

@@ -64,9 +64,6 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if ev.Timestamp, err = c.row.Time("true_tstamp", "derived_tstamp", "collector_tstamp"); err != nil {
 		return nil, err
 	}
-	if ev.Timestamp.IsZero() {
-		return nil, record.Want("collector_tstamp", "a time", nil)
-	}
 	c.properties(name, unstruct)
 	ev.RawProperties = c.row.Out.JSON()
 	return []hogapi.Event{ev}, nil
@@ -171,9 +168,7 @@ func (c *converter) properties(name string, unstruct selfDescribing) {
 // place adds where the visitor is.
 func (c *converter) place() {
 	out := &c.row.Out
-	if code := c.row.Text("geo_country"); code != "" {
-		record.AddCountry(&out.Object, code)
-	}
+	out.AddCountry(c.row.Text("geo_country"))
 	ip := c.row.Text("user_ipaddress")
 	if _, err := netip.ParseAddr(ip); err == nil {
 		out.AddText("$ip", ip)
@@ -194,16 +189,16 @@ var deviceTypes = map[string]string{
 // device adds the program and the device: of the user agent, of the contexts, and of older columns.
 func (c *converter) device() {
 	out := &c.row.Out
-	record.AddAgent(&out.Object, c.options.UserAgent, c.row.Get("useragent"))
+	out.AddAgent(c.options.UserAgent, c.row.Get("useragent"))
 	if mobile, isThere := c.contexts.of("mobile_context"); isThere {
 		c.system(mobile.text("osType"), mobile.text("osVersion"))
-		c.text("$device_manufacturer", mobile.text("deviceManufacturer"))
-		c.text("$device_model", mobile.text("deviceModel"))
-		c.text("$network_carrier", mobile.text("carrier"))
+		out.AddGiven("$device_manufacturer", mobile.text("deviceManufacturer"))
+		out.AddGiven("$device_model", mobile.text("deviceModel"))
+		out.AddGiven("$network_carrier", mobile.text("carrier"))
 	}
 	if app, isThere := c.contexts.of("application"); isThere {
-		c.text("$app_version", app.text("version"))
-		c.text("$app_build", app.text("build"))
+		out.AddGiven("$app_version", app.text("version"))
+		out.AddGiven("$app_build", app.text("build"))
 	}
 	if agent, isThere := c.contexts.of("ua_parser_context"); isThere {
 		os := agent.text("osFamily")
@@ -212,32 +207,22 @@ func (c *converter) device() {
 			version += "." + minor
 		}
 		c.system(os, version)
-		browser := record.Browser(agent.text("useragentFamily"), os)
-		if browser != "" && browser != "Other" && out.AddText("$browser", browser) {
-			version := agent.text("useragentMajor") + "." + cmp.Or(agent.text("useragentMinor"), "0")
-			if version = record.BrowserVersion(version); version != "" {
-				out.Add("$browser_version", []byte(version))
-			}
+		if family := agent.text("useragentFamily"); family != other {
+			out.AddBrowser(family, agent.text("useragentMajor")+"."+cmp.Or(agent.text("useragentMinor"), "0"), os)
 		}
 	}
 	os := c.row.Text("os_family")
-	c.text("$browser", record.Browser(c.row.Text("br_family"), os))
+	out.AddGiven("$browser", record.Browser(c.row.Text("br_family"), os))
 	c.system(os, "")
-	c.text("$device_type", deviceTypes[c.row.Text("dvce_type")])
-	c.text("$device_type", record.DeviceType(record.Text(out.Get("$os")), record.Text(out.Get("$device_model"))))
+	out.AddGiven("$device_type", deviceTypes[c.row.Text("dvce_type")])
+	out.AddGiven("$device_type", record.DeviceType(record.Text(out.Get("$os")), record.Text(out.Get("$device_model"))))
 }
 
-func (c *converter) text(name, text string) {
-	if text != "" && c.row.Out.Get(name) == nil {
-		c.row.Out.AddText(name, text)
-	}
-}
+// other is the name of a browser or system that ua_parser does not know.
+const other = "Other"
 
 func (c *converter) system(name, version string) {
-	if name == "" || name == "Other" {
-		return
-	}
-	if name, version = record.OS(name, version); c.row.Out.AddText("$os", name) && version != "" {
-		c.row.Out.AddText("$os_version", version)
+	if name != other {
+		c.row.Out.AddOS(name, version)
 	}
 }

@@ -91,9 +91,6 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if ev.Timestamp, err = c.row.Time("created_at"); err != nil {
 		return nil, err
 	}
-	if ev.Timestamp.IsZero() {
-		return nil, record.Want("created_at", "a time", nil)
-	}
 	c.properties(ev.Name == "$pageview")
 	ev.RawProperties = c.row.Out.JSON()
 	return []hogapi.Event{ev}, nil
@@ -104,39 +101,21 @@ func (c *converter) properties(isView bool) {
 	if data := c.row.Get("event_data"); !c.row.AddInner(data) && !record.IsNone(data) {
 		c.row.Keep("event_data", data)
 	}
-	if url := urlOf(c.row.Text("hostname"), c.row.Text("url_path"), c.row.Text("url_query")); url != "" {
-		out.AddText("$current_url", url)
+	text := c.row.Text
+	out.AddGiven("$current_url", record.PageURL(text("hostname"), text("url_path"), text("url_query"), ""))
+	out.AddGiven("$referrer", record.PageURL(text("referrer_domain"), text("referrer_path"), text("referrer_query"), ""))
+	out.AddCountry(text("country"))
+	region := text("region")
+	if country, code, isBoth := strings.Cut(region, "-"); isBoth && country == text("country") {
+		region = code
 	}
-	if url := urlOf(c.row.Text("referrer_domain"), c.row.Text("referrer_path"), c.row.Text("referrer_query")); url != "" {
-		out.AddText("$referrer", url)
-	}
-	if country := c.row.Text("country"); country != "" {
-		record.AddCountry(&out.Object, country)
-	}
-	if region := c.row.Text("region"); region != "" {
-		if country, code, isBoth := strings.Cut(region, "-"); isBoth && country == c.row.Text("country") {
-			region = code
-		}
-		out.AddText("$geoip_subdivision_1_code", region)
-	}
+	out.AddGiven("$geoip_subdivision_1_code", region)
 	c.row.AddColumns()
 	c.device()
 	c.row.AddWeb(isView)
 	if c.options.LookUpIP {
 		out.AddLookUp()
 	}
-}
-
-// urlOf is an address of its parts. Umami does not keep the scheme.
-func urlOf(host, path, query string) string {
-	if host == "" {
-		return ""
-	}
-	url := "https://" + host + "/" + strings.TrimPrefix(path, "/")
-	if query = strings.TrimPrefix(query, "?"); query != "" {
-		url += "?" + query
-	}
-	return url
 }
 
 // browsers are the names of browsers, where PostHog has others.
@@ -152,16 +131,11 @@ var deviceTypes = map[string]string{"desktop": "Desktop", "laptop": "Desktop", "
 
 func (c *converter) device() {
 	out := &c.row.Out
-	if name := c.row.Text("browser"); name != "" {
-		out.AddText("$browser", cmp.Or(browsers[name], name))
-	}
-	if name, version := record.OS(c.row.Text("os"), ""); name != "" && out.AddText("$os", name) && version != "" {
-		out.AddText("$os_version", version)
-	}
+	name := c.row.Text("browser")
+	out.AddGiven("$browser", cmp.Or(browsers[name], name))
+	out.AddOS(c.row.Text("os"), "")
 	kind := c.row.Text("device")
-	if kind = cmp.Or(deviceTypes[kind], kind, record.DeviceType(c.row.Text("os"), "")); kind != "" {
-		out.AddText("$device_type", kind)
-	}
+	out.AddGiven("$device_type", cmp.Or(deviceTypes[kind], kind, record.DeviceType(c.row.Text("os"), "")))
 	if width, height := record.Size(c.row.Get("screen")); width != nil {
 		out.Add("$screen_width", width)
 		out.Add("$screen_height", height)

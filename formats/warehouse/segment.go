@@ -179,22 +179,14 @@ func (t segmentTable) other(call *tree, own string, c column) {
 		if rest, isIn := strings.CutPrefix(c.name, section.From); isIn && rest != "" {
 			object := call
 			for name := range strings.SplitSeq(strings.TrimSuffix(section.To, "."), ".") {
-				inner := object.member(name)
-				if inner == nil {
-					inner = object.add(name, nil)
-				}
-				object = inner
+				object = object.object(name)
 			}
 			if object.value == nil && object.putName(rest, as) {
 				return
 			}
 		}
 	}
-	object := call.member(own)
-	if object == nil {
-		object = call.add(own, nil)
-	}
-	object.putName(c.name, as)
+	call.object(own).putName(c.name, as)
 }
 
 var errKind = errors.New("the columns do not tell whether this is a row of screens or of identifies: set Options.Table")

@@ -56,10 +56,7 @@ type tree struct {
 func (t *tree) put(path string, value []byte) bool {
 	name, rest, isDeep := strings.Cut(path, ".")
 	if isDeep {
-		next := t.member(name)
-		if next == nil {
-			next = t.add(name, nil)
-		}
+		next := t.object(name)
 		return next.value == nil && next.put(rest, value)
 	}
 	return t.putName(name, value)
@@ -72,6 +69,14 @@ func (t *tree) putName(name string, value []byte) bool {
 	}
 	t.add(name, value)
 	return true
+}
+
+// object is the member of a name, which is added as an object if it is not there.
+func (t *tree) object(name string) *tree {
+	if m := t.member(name); m != nil {
+		return m
+	}
+	return t.add(name, nil)
 }
 
 func (t *tree) add(name string, value []byte) *tree {

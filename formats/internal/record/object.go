@@ -79,6 +79,9 @@ func (o *Object) AddText(key, text string) bool {
 	return true
 }
 
+// AddGiven is AddText unless the text is empty.
+func (o *Object) AddGiven(key, text string) bool { return text != "" && o.AddText(key, text) }
+
 // Keep adds a member under its own name; where another value has that name, under prefix and its
 // name, and a number where that is there too. An equal text or number is not kept twice. The name
 // distinct_id is always taken, since the service would read it as the event's.

@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"net/url"
 	"strings"
 )
@@ -29,24 +30,16 @@ func (o *Object) HasCampaign() bool {
 
 // AddPage adds the properties that PostHog's own SDKs take from the URL of a page, where they are
 // absent: host, path, utm_… and the ids of clicks on ads.
-func (p *Properties) AddPage(rawURL []byte) { AddPage(&p.Object, rawURL) }
-
-// AddPage is Properties.AddPage for an object.
-func AddPage(o *Object, rawURL []byte) {
-	host, rest := split(rawURL)
-	host = host[strings.LastIndexByte(host, '@')+1:]
+func (o *Object) AddPage(rawURL []byte) {
+	host := Host(rawURL)
 	if host == "" {
 		return
 	}
 	o.AddText("$host", host)
-	path, query, hasQuery := strings.Cut(before(rest, '#'), "?")
-	if path == "" {
-		path = "/"
-	}
-	o.AddText("$pathname", path)
-	if !hasQuery {
-		return
-	}
+	_, rest := split(rawURL)
+	rest, _, _ = strings.Cut(rest, "#")
+	path, query, _ := strings.Cut(rest, "?")
+	o.AddText("$pathname", cmp.Or(path, "/"))
 	for query != "" {
 		var pair string
 		pair, query, _ = strings.Cut(query, "&")
@@ -62,19 +55,27 @@ func AddPage(o *Object, rawURL []byte) {
 	}
 }
 
-func before(text string, end byte) string {
-	text, _, _ = strings.Cut(text, string(end))
-	return text
+// PageURL is the address of a page by its parts, of vendors that do not keep the scheme, or "" without a host.
+func PageURL(host, path, query, hash string) string {
+	if host == "" {
+		return ""
+	}
+	address := "https://" + host + "/" + strings.TrimPrefix(path, "/")
+	if query = strings.TrimPrefix(query, "?"); query != "" {
+		address += "?" + query
+	}
+	if hash = strings.TrimPrefix(hash, "#"); hash != "" {
+		address += "#" + hash
+	}
+	return address
 }
 
 // AddReferrer adds the referring domain of a referrer, where it is absent: the host of its URL, or
 // "$direct" for the referrer "$direct".
-func AddReferrer(o *Object, referrer []byte) {
+func (o *Object) AddReferrer(referrer []byte) {
 	if Text(referrer) == "$direct" {
 		o.AddText("$referring_domain", "$direct")
 		return
 	}
-	if host := Host(referrer); host != "" {
-		o.AddText("$referring_domain", host)
-	}
+	o.AddGiven("$referring_domain", Host(referrer))
 }

@@ -2,6 +2,7 @@ package record
 
 import (
 	"bytes"
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -64,7 +65,8 @@ func (r *Rows) Text(column string) string {
 	return text
 }
 
-// Time is the time in the first of some columns that is not empty: see [TableTime]. It is zero if all are.
+// Time is the time in the first of some columns that is not empty: see [TableTime]. If all
+// are, the error names the last of them.
 func (r *Rows) Time(columns ...string) (time.Time, error) {
 	for _, column := range columns {
 		raw := r.values.Get(column)
@@ -77,7 +79,7 @@ func (r *Rows) Time(columns ...string) (time.Time, error) {
 		}
 		return at, nil
 	}
-	return time.Time{}, nil
+	return time.Time{}, Want(columns[len(columns)-1], "a time", nil)
 }
 
 // AddColumns adds the properties of the table, and the other columns under their own names.
@@ -110,7 +112,7 @@ func (r *Rows) AddWeb(isPageView bool) {
 		r.Out.AddText("$referrer", "$direct")
 	}
 	r.Out.AddPage(r.Out.Get("$current_url"))
-	AddReferrer(&r.Out.Object, r.Out.Get("$referrer"))
+	r.Out.AddReferrer(r.Out.Get("$referrer"))
 }
 
 // AddInner adds the members of an object that the row has in a column or in a text, under their own names. It reports
@@ -146,33 +148,41 @@ var numeric = map[string]bool{
 }
 
 // AddAgent adds what a user agent says, where it is absent.
-func AddAgent(o *Object, parse formats.AgentParser, userAgent []byte) {
+func (o *Object) AddAgent(parse formats.AgentParser, userAgent []byte) {
 	if parse == nil || IsNone(userAgent) || !IsText(userAgent) {
 		return
 	}
 	a := parse(Text(userAgent))
-	if a.Browser != "" && o.AddText("$browser", a.Browser) && a.BrowserVersion != "" {
+	if o.AddGiven("$browser", a.Browser) && a.BrowserVersion != "" {
 		o.Add("$browser_version", []byte(a.BrowserVersion))
 	}
-	if a.OS != "" && o.AddText("$os", a.OS) && a.OSVersion != "" {
-		o.AddText("$os_version", a.OSVersion)
+	if o.AddGiven("$os", a.OS) {
+		o.AddGiven("$os_version", a.OSVersion)
 	}
-	if a.DeviceType != "" {
-		o.AddText("$device_type", a.DeviceType)
+	o.AddGiven("$device_type", a.DeviceType)
+}
+
+// AddOS adds the operating system and its version in PostHog's words, where the event has none: see [OS].
+func (o *Object) AddOS(name, version string) {
+	name, version = OS(name, version)
+	if o.AddGiven("$os", name) {
+		o.AddGiven("$os_version", version)
+	}
+}
+
+// AddBrowser adds the browser and its version in PostHog's words, where the event has none: see [Browser].
+func (o *Object) AddBrowser(name, version, os string) {
+	version = BrowserVersion(version)
+	if o.AddGiven("$browser", Browser(name, os)) && version != "" {
+		o.Add("$browser_version", []byte(version))
 	}
 }
 
 // AddCountry adds the code and the name of a country by one of both.
-func AddCountry(o *Object, text string) {
-	code := CountryCode(text)
-	if code == "" {
-		code = CountryCode(strings.ToUpper(text))
-	}
-	if code == "" {
-		return
-	}
-	o.AddText("$geoip_country_code", code)
-	o.AddText("$geoip_country_name", CountryName(code))
+func (o *Object) AddCountry(text string) {
+	code := cmp.Or(CountryCode(text), CountryCode(strings.ToUpper(text)))
+	o.AddGiven("$geoip_country_code", code)
+	o.AddGiven("$geoip_country_name", CountryName(code))
 }
 
 // Size is the width and the height in a text such as "1920x1080", as raw numbers, or nil.

@@ -50,7 +50,7 @@ func TestAddCountry(t *testing.T) {
 		"Germany": `{"$geoip_country_code":"DE","$geoip_country_name":"Germany"}`, "": `{}`, "Nowhere": `{}`, "xx": `{}`,
 	} {
 		var o Object
-		AddCountry(&o, text)
+		o.AddCountry(text)
 		assert.JSONEq(t, want, string(o.JSON()), text)
 	}
 }

@@ -65,7 +65,7 @@ func TestAddPage(t *testing.T) {
 		`"/a"`:                                        `{}`, `"android-app://com.example/"`: `{"$host":"com.example","$pathname":"/"}`, `7`: `{}`, ``: `{}`,
 	} {
 		var o Object
-		AddPage(&o, []byte(url))
+		o.AddPage([]byte(url))
 		assert.Equal(t, want, string(o.JSON()), url)
 		assert.Equal(t, strings.Contains(want, "utm_") || strings.Contains(want, "_kx"), o.HasCampaign(), url)
 	}
@@ -73,7 +73,7 @@ func TestAddPage(t *testing.T) {
 		`"https://www.google.com/search"`: `{"$referring_domain":"www.google.com"}`, `"$direct"`: `{"$referring_domain":"$direct"}`, `""`: `{}`,
 	} {
 		var o Object
-		AddReferrer(&o, []byte(referrer))
+		o.AddReferrer([]byte(referrer))
 		assert.Equal(t, want, string(o.JSON()), referrer)
 	}
 }
