@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -91,12 +92,7 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	if options != nil {
 		o = *options
 	}
-	if o.Import == nil {
-		o.Import = &hogapi.ImportOptions{ID: "check"}
-	}
-	if o.Zone == nil {
-		o.Zone = time.UTC
-	}
+	o.Import, o.Zone = cmp.Or(o.Import, &hogapi.ImportOptions{ID: "check"}), cmp.Or(o.Zone, time.UTC)
 	look := newInspector(o.Test)
 	inspected := format
 	var plan *LinksPlan
@@ -167,13 +163,10 @@ func CheckWeb(ctx context.Context, source hogapi.Source, options *hogapi.ImportO
 // hours is how long events take at a rate.
 func hours(events int64, rate int) float64 {
 	const byDefault = 1000
-	if rate == 0 {
-		rate = byDefault
-	}
 	if rate < 0 {
 		return 0
 	}
-	return float64(events) / float64(rate) / 3600
+	return float64(events) / float64(cmp.Or(rate, byDefault)) / 3600
 }
 
 const countDays = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\nFROM events\n" +

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"encoding/json"
@@ -74,12 +75,7 @@ func optionsOf(options *LinksOptions) (o LinksOptions) {
 	if options != nil {
 		o = *options
 	}
-	if o.SharedDevices == "" {
-		o.SharedDevices = SharedDevicesAlone
-	}
-	if o.MaxIDs == 0 {
-		o.MaxIDs = most
-	}
+	o.SharedDevices, o.MaxIDs = cmp.Or(o.SharedDevices, SharedDevicesAlone), cmp.Or(o.MaxIDs, most)
 	return o
 }
 
@@ -105,8 +101,13 @@ func (l links) Unwrap() hogapi.Source { return l.source }
 const linksKey = "links of persons"
 
 func (l links) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+	return yielding(func(yield func(hogapi.Event) bool) error { return l.events(ctx, after, yield) })
+}
+
+// yielding is the sequence of the events that a function yields, with its error at the end.
+func yielding(events func(yield func(hogapi.Event) bool) error) iter.Seq2[hogapi.Event, error] {
 	return func(yield func(hogapi.Event, error) bool) {
-		if err := l.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) }); err != nil {
+		if err := events(func(ev hogapi.Event) bool { return yield(ev, nil) }); err != nil {
 			yield(hogapi.Event{}, err)
 		}
 	}

@@ -43,9 +43,7 @@ func (p *LinksPlan) persons(ctx context.Context, members *extsort.Sorter) (repor
 					left.Skip = SkipUserDevice
 				}
 				report.Left[left.Skip]++
-				if *failed = putPair(to, left); *failed != nil {
-					return
-				}
+				*failed = putPair(to, left)
 				continue
 			}
 			if person.IDs == 0 || root != idDigest(item[:idKey]) {
@@ -61,9 +59,7 @@ func (p *LinksPlan) persons(ctx context.Context, members *extsort.Sorter) (repor
 			if link.Anonymous = id; at.before(moment{main.Unix, main.Nanos}) {
 				link.Unix, link.Nanos = at.unix, at.nanos
 			}
-			if *failed = putPair(to, link); *failed != nil {
-				return
-			}
+			*failed = putPair(to, link)
 		}
 		end()
 	})
@@ -82,9 +78,6 @@ func (p *LinksPlan) name(to, members *extsort.Sorter, failed *error) {
 			id, isFirst = named{digest: idDigest(item[:idKey]), rank: rankOther, text: id.text[:0]}, false
 		}
 		id.add(item)
-		if *failed != nil {
-			return
-		}
 	}
 	id.put(to, c, failed)
 }

@@ -1,13 +1,13 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
 	"iter"
-	"path/filepath"
 	"sync"
 
 	"github.com/hogapi/hogapi"
@@ -77,7 +77,7 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 		return nil, err
 	}
 	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]moment{}}
-	if p.ids, err = p.sorter("ids", factKey, idsMemory); err != nil {
+	if p.ids, err = dir.sorter("ids", factKey, idsMemory); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
 	return p, nil
@@ -85,14 +85,6 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 
 // Close removes the files of the plan.
 func (p *LinksPlan) Close() error { return p.dir.remove() }
-
-func (p *LinksPlan) sorter(name string, key, memory int) (*extsort.Sorter, error) {
-	s, err := extsort.Open(filepath.Join(p.dir.path, name), extsort.Options{FS: scratch{}, Name: name, Key: key, Memory: memory})
-	if err != nil {
-		return nil, err
-	}
-	return s, s.Close() // the folder is locked as a whole
-}
 
 // read adds the events of a source.
 func (p *LinksPlan) read(ctx context.Context, source hogapi.Source) error {
@@ -212,12 +204,12 @@ func momentOf(b []byte) moment {
 	return moment{int64(binary.BigEndian.Uint64(b) ^ 1<<63), int32(binary.BigEndian.Uint32(b[8:]))}
 }
 
-// items are the items of a sorter that is finished. Each is valid until the next one. err has the error at the end.
+// items are the items of a sorter that is finished, until *err has an error, which may be that of reading them. Each is
+// valid until the next one.
 func items(of *extsort.Sorter, err *error) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
-		if failed := of.Read(0, func(item []byte, _ int64) bool { return yield(item) }); failed != nil && *err == nil {
-			*err = failed
-		}
+		failed := of.Read(0, func(item []byte, _ int64) bool { return *err == nil && yield(item) })
+		*err = cmp.Or(*err, failed)
 	}
 }
 

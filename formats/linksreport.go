@@ -1,8 +1,10 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -41,9 +43,7 @@ func (r *LinksReport) add(p LinkedPerson) {
 	if at == mostPersons {
 		return
 	}
-	r.Largest = append(r.Largest, LinkedPerson{})
-	copy(r.Largest[at+1:], r.Largest[at:])
-	r.Largest[at] = p
+	r.Largest = slices.Insert(r.Largest, at, p)
 	r.Largest = r.Largest[:min(len(r.Largest), mostPersons)]
 }
 
@@ -89,11 +89,7 @@ func PlanLinks(ctx context.Context, source hogapi.Source, options *LinksOptions)
 	if err != nil {
 		return report, err
 	}
-	defer func() {
-		if failed := plan.Close(); err == nil {
-			err = failed
-		}
-	}()
+	defer func() { err = cmp.Or(err, plan.Close()) }()
 	if err := plan.read(ctx, source); err != nil {
 		return report, err
 	}

@@ -42,7 +42,7 @@ func (p *LinksPlan) Report(ctx context.Context) (report LinksReport, err error) 
 
 // step sorts what a function puts.
 func (p *LinksPlan) step(ctx context.Context, name string, key int, fill func(to *extsort.Sorter, failed *error)) (*extsort.Sorter, error) {
-	to, err := p.sorter(name, key, stepMemory)
+	to, err := p.dir.sorter(name, key, stepMemory)
 	if err != nil {
 		return nil, err
 	}
@@ -69,11 +69,10 @@ func (p *LinksPlan) split(ctx context.Context) (edges, uses *extsort.Sorter, err
 			case factWeak, factAlias:
 				of.add(kind, other)
 			}
-			if *failed != nil {
-				return
-			}
 		}
-		*failed = errors.Join(*failed, of.putAlias(to))
+		if *failed == nil {
+			*failed = of.putAlias(to)
+		}
 	})
 	if err != nil {
 		return nil, nil, err
@@ -91,9 +90,6 @@ func (p *LinksPlan) split(ctx context.Context) (edges, uses *extsort.Sorter, err
 				isPerson = 1
 			case factWeak, factAlias:
 				*failed = putAll(to, item[idKey+1:factKey], id, []byte{isPerson}, item[factKey:])
-			}
-			if *failed != nil {
-				return
 			}
 		}
 	})
@@ -145,9 +141,6 @@ func (p *LinksPlan) stars(ctx context.Context, edges *extsort.Sorter) (*extsort.
 				if *failed = putAll(to, item[:idKey], item[idKey:]); *failed == nil {
 					*failed = putAll(to, item[idKey:], item[:idKey])
 				}
-				if *failed != nil {
-					return
-				}
 			}
 		})
 		if err != nil {
@@ -194,9 +187,7 @@ func (p *LinksPlan) star(ctx context.Context, name string, edges *extsort.Sorter
 			}
 			isFirst, last = false, to
 			if a, b, isEdge := change(node, least, to); isEdge {
-				if *failed = putAll(sorted, a[:], b[:]); *failed != nil {
-					return
-				}
+				*failed = putAll(sorted, a[:], b[:])
 			}
 		}
 	})
@@ -223,9 +214,6 @@ func (p *LinksPlan) usersOfDevices(ctx context.Context, uses, roots *extsort.Sor
 			root := c.rootOf(item[:idKey])
 			if *failed == nil {
 				*failed = putAll(to, item[idKey:edgeKey], root, item[edgeKey:])
-			}
-			if *failed != nil {
-				return
 			}
 		}
 	})
@@ -277,9 +265,7 @@ func (p *LinksPlan) members(ctx context.Context, devices, roots *extsort.Sorter)
 			}
 		}
 		for item := range items(roots, failed) {
-			if member(idDigest(item[:idKey]), idDigest(item[idKey:edgeKey]), memberLinked); *failed != nil {
-				return
-			}
+			member(idDigest(item[:idKey]), idDigest(item[idKey:edgeKey]), memberLinked)
 		}
 		c := newCursor(roots, failed)
 		defer c.stop()
@@ -303,9 +289,7 @@ func (p *LinksPlan) members(ctx context.Context, devices, roots *extsort.Sorter)
 				end()
 				u = use{id: id, isPerson: item[edgeKey] == 1}
 			}
-			if u.add(idDigest(item[idKey:edgeKey]), momentOf(item[edgeKey+1:])); *failed != nil {
-				return
-			}
+			u.add(idDigest(item[idKey:edgeKey]), momentOf(item[edgeKey+1:]))
 		}
 		end()
 	})

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"iter"
 	"math"
-	"path/filepath"
 	"strings"
 
 	"github.com/hogapi/hogapi"
@@ -51,11 +50,7 @@ const (
 )
 
 func (n newest) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		if err := n.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) }); err != nil {
-			yield(hogapi.Event{}, err)
-		}
-	}
+	return yielding(func(yield func(hogapi.Event) bool) error { return n.events(ctx, after, yield) })
 }
 
 func (n newest) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) (err error) {
@@ -110,11 +105,8 @@ func (n newest) lost(after hogapi.Position) error {
 
 // sorted sorts the events of the source by their persons.
 func (n newest) sorted(ctx context.Context, dir *tempFolder) (*extsort.Sorter, error) {
-	s, err := extsort.Open(filepath.Join(dir.path, "persons"), extsort.Options{FS: scratch{}, Name: n.source.Name(), Key: newestKeySize, Memory: sortMemory})
+	s, err := dir.sorter("persons", newestKeySize, sortMemory)
 	if err != nil {
-		return nil, err
-	}
-	if err := s.Close(); err != nil { // the folder is locked as a whole
 		return nil, err
 	}
 	number := int64(0)

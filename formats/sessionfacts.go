@@ -2,6 +2,7 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"maps"
 	"strings"
 	"unicode"
@@ -95,10 +96,7 @@ func (f *sessionFacts) read(ev *hogapi.Event) {
 // rawOf is a text or a number as JSON, or nil.
 func rawOf(value any) []byte {
 	var e jsonb.Encoder
-	raw, err := e.AppendValue(nil, value)
-	if err != nil {
-		return nil
-	}
+	raw, _ := e.AppendValue(nil, value) // nil with an error
 	return raw
 }
 
@@ -130,11 +128,8 @@ func (f *sessionFacts) identify(ev *hogapi.Event) {
 	if ev.Name == "$groupidentify" || ev.Name == "$create_alias" || ev.Name == "$merge_dangerously" {
 		return
 	}
-	person, anonymous := ev.DistinctID, bareDevice(ev.AnonymousID)
-	if person == "" {
-		person = idOf(f.raw[propertyPerson])
-	}
-	person = bareDevice(person)
+	anonymous := bareDevice(ev.AnonymousID)
+	person := bareDevice(cmp.Or(ev.DistinctID, idOf(f.raw[propertyPerson])))
 	for _, id := range [...]string{idOf(f.raw[propertyDevice]), idOf(f.raw[propertyOtherDevice]), anonymous, person} {
 		if f.device = bareDevice(id); f.device != "" {
 			break

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
@@ -81,12 +82,8 @@ func Sessions(source hogapi.Source, options *SessionOptions) hogapi.Source {
 	if options != nil {
 		s.options = *options
 	}
-	if s.options.Silence == 0 {
-		s.options.Silence = 30 * time.Minute
-	}
-	if s.options.MaxOpen == 0 {
-		s.options.MaxOpen = 250_000
-	}
+	s.options.Silence = cmp.Or(s.options.Silence, 30*time.Minute)
+	s.options.MaxOpen = cmp.Or(s.options.MaxOpen, 250_000)
 	if s.unfit = s.check(); s.unfit == nil && s.options.After != "" {
 		s.after, s.unfit = readTail(s.options.After, &s.options)
 	}
@@ -134,14 +131,10 @@ func (s *sessions) Unwrap() hogapi.Source { return s.source }
 
 // Events implements hogapi.Source.
 func (s *sessions) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		if err := s.events(ctx, after, yield); err != nil {
-			yield(hogapi.Event{}, err)
-		}
-	}
+	return yielding(func(yield func(hogapi.Event) bool) error { return s.events(ctx, after, yield) })
 }
 
-func (s *sessions) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event, error) bool) error {
+func (s *sessions) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) error {
 	if s.unfit != nil {
 		return s.unfit
 	}
@@ -158,7 +151,7 @@ func (s *sessions) events(ctx context.Context, after hogapi.Position, yield func
 		if err != nil {
 			return err
 		}
-		if !yield(ev, nil) {
+		if !yield(ev) {
 			return nil
 		}
 	}

@@ -71,12 +71,7 @@ const sortedKey = "sorted events "
 
 // Events implements hogapi.Source.
 func (s *SortedSource) Events(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
-	return func(yield func(hogapi.Event, error) bool) {
-		err := s.events(ctx, after, func(ev hogapi.Event) bool { return yield(ev, nil) })
-		if err != nil {
-			yield(hogapi.Event{}, err)
-		}
-	}
+	return yielding(func(yield func(hogapi.Event) bool) error { return s.events(ctx, after, yield) })
 }
 
 func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield func(hogapi.Event) bool) (err error) {

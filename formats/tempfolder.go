@@ -7,6 +7,7 @@ import (
 	"runtime"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/extsort"
 )
 
 // tempFolder is a folder for temporary files. It is locked while it is in use, so that folders of
@@ -45,6 +46,16 @@ func (f *tempFolder) remove() error {
 	err := f.lock.Close()
 	_ = os.RemoveAll(f.path)
 	return err
+}
+
+// sorter makes a sorter of that name in the folder.
+func (f *tempFolder) sorter(name string, key, memory int) (*extsort.Sorter, error) {
+	options := extsort.Options{FS: scratch{}, Name: name, Key: key, Memory: memory}
+	s, err := extsort.Open(filepath.Join(f.path, name), options)
+	if err != nil {
+		return nil, err
+	}
+	return s, s.Close() // the folder is locked as a whole
 }
 
 // removeStale removes the folders that nobody has locked. A folder that cannot be removed stays.

@@ -2,6 +2,7 @@ package formats
 
 import (
 	"context"
+	"encoding/binary"
 	"errors"
 	"maps"
 	"math"
@@ -339,10 +340,6 @@ var errNoUUID = errors.New("no UUID")
 
 // timeOfID returns the time in a session's id, in microseconds since 1970.
 func timeOfID(id uuid.UUID) int64 {
-	const micros, bits = 1000, 8
-	var ms int64
-	for _, b := range id[:6] {
-		ms = ms<<bits | int64(b)
-	}
-	return ms * micros
+	const micros, bits = 1000, 16 // that follow the milliseconds
+	return int64(binary.BigEndian.Uint64(id[:8])>>bits) * micros
 }

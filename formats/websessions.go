@@ -173,19 +173,12 @@ func (f *webFold) spill() (err error) {
 		if f.dir, err = newTempFolder("hogapi-web-"); err != nil {
 			return err
 		}
-		f.sorter, err = extsort.Open(f.dir.path+"/sessions", extsort.Options{Name: "sessions", Key: webKey, Memory: foldMemory})
-		if err != nil {
+		if f.sorter, err = f.dir.sorter("sessions", webKey, foldMemory); err != nil {
 			return err
 		}
 	}
 	for i := range f.sessions {
-		s := &f.sessions[i]
-		if f.sorter.IsFull() {
-			if err := f.sorter.EndRun(nil); err != nil {
-				return err
-			}
-		}
-		if err := f.sorter.Add(func(room []byte) ([]byte, error) { return s.append(room), nil }); err != nil {
+		if err := put(f.sorter, f.sessions[i].append); err != nil {
 			return err
 		}
 	}
@@ -235,11 +228,8 @@ func (f *webFold) each(ctx context.Context, see func(*webSession)) error {
 }
 
 func (f *webFold) close() (err error) {
-	if f.sorter != nil {
-		err = f.sorter.Close()
-	}
 	if f.dir != nil {
-		err = errors.Join(err, f.dir.remove())
+		err = f.dir.remove()
 	}
 	*f = webFold{most: f.most}
 	return err

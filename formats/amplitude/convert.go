@@ -121,9 +121,7 @@ func (s *converter) when() (time.Time, error) {
 			}
 			return at, nil
 		}
-		if first == nil {
-			first = err
-		}
+		first = cmp.Or(first, err)
 	}
 	return time.Time{}, fmt.Errorf("event_time, client_event_time, server_received_time: %w", first)
 }

@@ -86,6 +86,7 @@
 package generic
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strconv"
@@ -95,6 +96,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/internal/record"
 )
 
 // Options map the columns. The zero value reads tables and JSON with the columns event, distinct_id, timestamp,
@@ -109,13 +111,8 @@ type Options struct {
 
 // Format returns the format of the options; nil stands for the defaults. The error is a [*MapError].
 func Format(options *Options) (hogapi.Format, error) {
-	var o Options
-	if options != nil {
-		o = *options
-	}
-	if o.Name == "" {
-		o.Name = "generic"
-	}
+	o := record.Options(options)
+	o.Name = cmp.Or(o.Name, "generic")
 	c := &converter{zone: o.Zone, space: uuid.NewSHA1(namespace, []byte(o.Name)), fields: map[string][]*use{}, props: map[string][]*use{}}
 	for _, mapping := range o.Map {
 		u, err := parse(mapping)

@@ -1,6 +1,7 @@
 package mixpanel
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -194,10 +195,7 @@ func (s *converter) system() {
 		s.values.Take([]byte("$os_version"), record.Quoted(liveVersion))
 	}
 	if record.IsNone(s.get("$device_type")) {
-		model := record.Text(s.get("$model"))
-		if model == "" {
-			model = record.Text(s.get("$device"))
-		}
+		model := cmp.Or(record.Text(s.get("$model")), record.Text(s.get("$device")))
 		if kind := record.DeviceType(written, model); kind != "" {
 			s.values.Take([]byte("$device_type"), record.Quoted(kind))
 		}

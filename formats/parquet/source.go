@@ -94,12 +94,11 @@ func (s *source) find(after hogapi.Position) (int, error) {
 	if i := strings.LastIndexByte(name, '#'); i >= 0 {
 		name = name[:i]
 	}
-	for i := range s.names {
-		if s.names[i] == name {
-			return i, nil
-		}
+	i := slices.Index(s.names, name)
+	if i < 0 {
+		return 0, fmt.Errorf("parquet: there is no position %s in these files", after)
 	}
-	return 0, fmt.Errorf("parquet: there is no position %s in these files", after)
+	return i, nil
 }
 
 func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {

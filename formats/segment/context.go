@@ -2,6 +2,7 @@ package segment
 
 import (
 	"cmp"
+	"slices"
 	"strings"
 	"time"
 
@@ -111,7 +112,7 @@ func (r *contextReader) addTo(out *record.Object) {
 			left.Add(s.name, s.value)
 			continue
 		}
-		if isFirst := !hasSection(r.stays[:i], s.section); !isFirst {
+		if slices.ContainsFunc(r.stays[:i], func(before stay) bool { return before.section == s.section }) {
 			continue
 		}
 		inner.Begin()
@@ -123,15 +124,6 @@ func (r *contextReader) addTo(out *record.Object) {
 		left.Add(s.section, inner.Raw())
 	}
 	out.Keep(prefix, "context", left.Raw())
-}
-
-func hasSection(stays []stay, section string) bool {
-	for _, s := range stays {
-		if s.section == section {
-			return true
-		}
-	}
-	return false
 }
 
 // isPhone reports whether a device's type is its system.
