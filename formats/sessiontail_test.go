@@ -1,7 +1,6 @@
 package formats_test
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"iter"
@@ -147,21 +146,4 @@ func TestOpenSessions(t *testing.T) { // alone, since it measures memory
 	assert.Len(t, events, 100)
 	_, err = readSorted(t, formats.Sessions(every(time.Minute, 100), &formats.SessionOptions{MaxOpen: 10}), hogapi.Position{})
 	require.ErrorContains(t, err, "more than 10 sessions")
-}
-
-// BenchmarkSessions reads events with and without sessions.
-func BenchmarkSessions(b *testing.B) {
-	const n = 100_000
-	properties := []byte(`{"$current_url":"https://shop.example/products/7?utm_source=newsletter","$browser":"Chrome","plan":"team","n":1.5,"$lib":"web"}`)
-	events := make([]hogapi.Event, n)
-	for i := range events {
-		events[i] = hogapi.Event{Name: "$pageview", DistinctID: fmt.Sprint("u", i%1000), Timestamp: longAgo.Add(time.Duration(i) * time.Second), RawProperties: bytes.Clone(properties)}
-	}
-	source := formats.Sessions(timeline("t", events...), nil)
-	for b.Loop() {
-		for _, err := range source.Events(b.Context(), hogapi.Position{}) {
-			require.NoError(b, err)
-		}
-	}
-	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/n, "ns/event")
 }

@@ -208,19 +208,6 @@ func TestBusyIDsAndYoungEvents(t *testing.T) {
 	assert.EqualValues(t, 5001+3000, r.Young)
 }
 
-func BenchmarkWebAnalytics(b *testing.B) {
-	events := make([]hogapi.Event, 1000)
-	for i := range events {
-		begin := longAgo.Add(time.Duration(i/5) * time.Minute)
-		events[i] = visit(sessionAt(begin, byte(i/5)), begin, float64(i%5), "$pageview", map[string]any{"$current_url": fmt.Sprint("https://x.example/", i%7), "a": 1.5, "b": "c", "$browser": "Chrome"})
-	}
-	w := formats.NewWebAnalytics(nil)
-	for i := 0; b.Loop(); i++ {
-		w.Add(&events[i%len(events)])
-	}
-	require.NoError(b, w.Close())
-}
-
 // Only events that would be sent are counted, and each one once.
 func TestCheckWithWebAnalytics(t *testing.T) {
 	t.Parallel()

@@ -210,16 +210,3 @@ func FuzzParse(f *testing.F) {
 		}
 	})
 }
-
-func BenchmarkParse(b *testing.B) {
-	for b.Loop() {
-		Parse(chromeOnWindows)
-	}
-}
-
-func BenchmarkCached(b *testing.B) {
-	parse := Cached(1000)
-	for b.Loop() {
-		parse(chromeOnWindows)
-	}
-}

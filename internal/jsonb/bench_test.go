@@ -2,11 +2,8 @@ package jsonb_test
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
-	"strings"
 	"testing"
-	"time"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -48,44 +45,6 @@ func BenchmarkEncodeStream(b *testing.B) {
 	b.SetBytes(int64(len(dst)))
 }
 
-// run measures a function that handles so many bytes.
-func run(b *testing.B, name string, size int, once func()) {
-	b.Run(name, func(b *testing.B) {
-		b.SetBytes(int64(size))
-		b.ReportAllocs()
-		for b.Loop() {
-			once()
-		}
-	})
-}
-
-func BenchmarkEncode(b *testing.B) {
-	for name, m := range map[string]map[string]any{"mixed": properties(), "flat": flat()} {
-		var e jsonb.Encoder
-		dst, _ := e.AppendMembers(nil, m)
-		run(b, name+"/ours", len(dst), func() { dst, _ = e.AppendMembers(dst[:0], m) })
-		var out bytes.Buffer
-		std := json.NewEncoder(&out)
-		std.SetEscapeHTML(false)
-		run(b, name+"/encoding-json", len(dst), func() {
-			out.Reset()
-			_ = std.Encode(m)
-		})
-	}
-}
-
-func BenchmarkAppendString(b *testing.B) {
-	for name, s := range map[string]string{
-		"short": "Firefox", "ascii": strings.Repeat("plain text ", 20), "cyrillic": strings.Repeat("Привет мир ", 20), "japanese": strings.Repeat("日本語の文", 20),
-		"escapes": strings.Repeat("a line \"quoted\"\n", 20),
-	} {
-		raw, _ := jsonb.AppendString(nil, s)
-		var dst []byte
-		run(b, name, len(s), func() { dst, _ = jsonb.AppendString(dst[:0], s) })
-		run(b, name+"/Valid", len(s), func() { _ = jsonb.Valid(raw) })
-	}
-}
-
 func line(space string) []byte {
 	var e jsonb.Encoder
 	m := properties()
@@ -95,28 +54,4 @@ func line(space string) []byte {
 	p = bytes.ReplaceAll(p, []byte(`":`), []byte(`":`+space))
 	return fmt.Appendf(nil, `{"event":%[2]s"commit authored",%[2]s"distinct_id":%[2]s"author-814d053c97f32907",%[2]s"timestamp":`+
 		`%[2]s"2012-08-15T05:55:00-07:00",%[2]s"uuid":%[2]s"461fc531-6209-5996-b1b1-a8aa997a6516",%[2]s"properties":%[2]s%[1]s}`, p, space)
-}
-
-func BenchmarkScan(b *testing.B) {
-	for name, space := range map[string]string{"tight": "", "spaced": " "} {
-		raw, n := line(space), 0
-		var dst []byte
-		run(b, name+"/Object", len(raw), func() { _ = jsonb.Object(raw, func(_, value []byte) { n += len(value) }) })
-		run(b, name+"/Valid", len(raw), func() { _ = jsonb.Valid(raw) })
-		run(b, name+"/Compact", len(raw), func() { dst, _ = jsonb.Compact(dst[:0], raw) })
-		run(b, name+"/json.Valid", len(raw), func() { json.Valid(raw) })
-	}
-}
-
-func BenchmarkTime(b *testing.B) {
-	text := []byte("2012-08-15T05:55:00.123456-07:00")
-	t, err := time.Parse(time.RFC3339, string(text))
-	if err != nil {
-		b.Fatal(err)
-	}
-	run(b, "Parse/ours", len(text), func() { _, _ = jsonb.ParseTime(text) })
-	run(b, "Parse/time", len(text), func() { _, _ = time.Parse(time.RFC3339, string(text)) })
-	var e jsonb.Encoder
-	var dst []byte
-	run(b, "Append/ours", len(text), func() { dst = e.AppendTime(dst[:0], t) })
 }

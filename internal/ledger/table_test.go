@@ -106,23 +106,6 @@ func TestDigest(t *testing.T) {
 	require.Error(t, read.UnmarshalText([]byte("zz000000000000000000000000000000")))
 }
 
-func BenchmarkSaveFullTable(b *testing.B) {
-	l := New[int, string]()
-	for i := range mostRows {
-		e := one(i + 1)
-		e.Name, e.Time = fmt.Sprintf("event number %d", i%20), noon.AddDate(0, 0, i/20)
-		l.Acknowledge([]uint64{l.Take(e)}, time.Unix(1, 0))
-	}
-	l.Commit(mostRows)
-	for b.Loop() {
-		text, err := json.Marshal(l.State())
-		if err != nil {
-			b.Fatal(err)
-		}
-		b.ReportMetric(float64(len(text)), "B/save")
-	}
-}
-
 // The first and last second with a day, and the seconds next to them.
 func TestEdgesOfTheDays(t *testing.T) {
 	t.Parallel()
