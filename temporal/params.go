@@ -1,6 +1,7 @@
 package hogtemporal
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -57,12 +58,7 @@ const (
 )
 
 func (p ImportParams) withDefaults() ImportParams {
-	if p.Rate == 0 {
-		p.Rate = defaultRate
-	}
-	if p.Heartbeat == 0 {
-		p.Heartbeat = defaultHeartbeat
-	}
+	p.Rate, p.Heartbeat = cmp.Or(p.Rate, defaultRate), cmp.Or(p.Heartbeat, defaultHeartbeat)
 	return p
 }
 

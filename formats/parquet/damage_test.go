@@ -31,7 +31,7 @@ func readAll(t *testing.T, options *parquet.Options, path string, after hogapi.P
 
 func rewrite(t *testing.T, content []byte) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "damaged.parquet")
+	path = filepath.Join(t.TempDir(), "bad.parquet")
 	require.NoError(t, os.WriteFile(path, content, 0o600))
 	return path
 }
@@ -43,13 +43,13 @@ func TestTruncated(t *testing.T) {
 	require.NoError(t, err)
 	for _, size := range []int{0, 1, 8, 12, 1000, len(good) / 2, len(good) - 8, len(good) - 1} {
 		n, err := readAll(t, nil, rewrite(t, good[:size]), hogapi.Position{})
-		require.ErrorContains(t, err, "damaged.parquet", "%d bytes", size)
+		require.ErrorContains(t, err, "bad.parquet", "%d bytes", size)
 		assert.Zero(t, n)
 	}
 	_, err = readAll(t, nil, rewrite(t, bytes.Repeat([]byte("not Parquet\n"), 100)), hogapi.Position{})
 	require.ErrorContains(t, err, "does not end as a Parquet file")
-	_, err = readAll(t, nil, filepath.Join(t.TempDir(), "damaged.parquet"), hogapi.Position{})
-	require.ErrorContains(t, err, "damaged.parquet: no such file")
+	_, err = readAll(t, nil, filepath.Join(t.TempDir(), "bad.parquet"), hogapi.Position{})
+	require.ErrorContains(t, err, "bad.parquet: no such file")
 	_, err = readAll(t, nil, filepath.Join(t.TempDir(), "*.parquet"), hogapi.Position{})
 	require.ErrorContains(t, err, "at least one file")
 }
@@ -72,7 +72,7 @@ func TestDamaged(t *testing.T) {
 		n := 0
 		for ev, err := range parquet.FileSource(posthogexport.Format(nil), nil, rewrite(t, content)).Events(t.Context(), hogapi.Position{}) {
 			if err != nil {
-				require.ErrorContains(t, err, "damaged.parquet")
+				require.ErrorContains(t, err, "bad.parquet")
 				stopped++
 				break
 			}
@@ -97,7 +97,7 @@ func TestUnreadColumn(t *testing.T) {
 	clear(content[column.DataPageOffset : column.DataPageOffset+column.TotalCompressedSize])
 	path := rewrite(t, content)
 	_, err = readAll(t, nil, path, hogapi.Position{})
-	require.ErrorContains(t, err, "damaged.parquet, row 1: ")
+	require.ErrorContains(t, err, "bad.parquet, row 1: ")
 	n, err := readAll(t, &parquet.Options{Columns: posthogexport.Columns()}, path, hogapi.Position{})
 	require.NoError(t, err)
 	assert.Equal(t, 500, n)

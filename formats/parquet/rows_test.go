@@ -143,9 +143,9 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 		"a group or a list":                 writeParquet(t, "bad.parquet", []list{{[]string{"x"}, "e", "p", "2026-11-20T10:00:00Z"}}, 9),
 		"none of the columns":               writeParquet(t, "bad.parquet", []struct{ Email string }{{"a@example.com"}}, 9),
 		"row 2: its timestamp is":           writeParquet(t, "bad.parquet", []row{{"x", "e", "p", "2026-11-20T10:00:00Z"}, {"x", "e", "p", "soon"}}, 9),
-		"does not end as a Parquet":         rename(t, good[:len(good)-9]),
-		"it has 9 bytes":                    rename(t, good[:9]),
-		"row 1: ":                           rename(t, changed),
+		"does not end as a Parquet":         rewrite(t, good[:len(good)-9]),
+		"it has 9 bytes":                    rewrite(t, good[:9]),
+		"row 1: ":                           rewrite(t, changed),
 	} {
 		_, err := rowsOf(t, path)
 		require.ErrorIs(t, err, reconcile.ErrCannotTell, says)
@@ -170,13 +170,6 @@ func TestRowsThatCannotBeRead(t *testing.T) {
 	err = reader.Rows(t.Context(), func(reconcile.FileRow) error { return nil })
 	require.ErrorIs(t, err, context.DeadlineExceeded, "the storage's own error")
 	require.NotErrorIs(t, err, reconcile.ErrCannotTell, "a storage that does not answer is not a damaged file: the comparison can continue")
-}
-
-func rename(t *testing.T, content []byte) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), "bad.parquet")
-	require.NoError(t, os.WriteFile(path, content, 0o600))
-	return path
 }
 
 type refusing struct{ fstest.MapFS }

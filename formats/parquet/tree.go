@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	parquetgo "github.com/parquet-go/parquet-go"
+	"github.com/parquet-go/parquet-go/format"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -63,8 +64,10 @@ func newNode(column *parquetgo.Column, definition, repetition int, leaves *[]*le
 	if len(n.children) > 0 {
 		n.first = n.children[0].first
 	}
-	logical := column.Type().LogicalType()
-	n.isList = logical != nil && isListType(logical) && len(n.children) == 1 && n.children[0].isRepeated
+	if logical := column.Type().LogicalType(); logical != nil {
+		_, isList := logical.Value.(*format.ListType)
+		n.isList = isList && len(n.children) == 1 && n.children[0].isRepeated
+	}
 	return n
 }
 

@@ -20,11 +20,6 @@ type appender func(dst []byte, v parquetgo.Value) ([]byte, error)
 
 var errUTF8 = errors.New("a text that is not UTF-8")
 
-func isListType(t *format.LogicalType) bool {
-	_, is := t.Value.(*format.ListType)
-	return is
-}
-
 func appenderOf(t parquetgo.Type) appender {
 	if logical := t.LogicalType(); logical != nil {
 		switch l := logical.Value.(type) {

@@ -56,16 +56,8 @@ var (
 
 type amplitudeTable struct{ numbers map[string]bool }
 
-func (t amplitudeTable) missing(has func(string) bool) string {
-	switch {
-	case !has("event_type"):
-		return "event_type"
-	case !has("event_time"):
-		return "event_time"
-	case !has("user_id") && !has("device_id"):
-		return "user_id or device_id"
-	}
-	return ""
+func (t amplitudeTable) needs() []need {
+	return []need{{"event_type", nil}, {"event_time", nil}, {"user_id or device_id", []string{"user_id", "device_id"}}}
 }
 
 func (t amplitudeTable) nested(b *builder) (made *tree, id uuid.UUID, err error) {

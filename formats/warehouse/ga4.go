@@ -60,16 +60,8 @@ var ga4Space = uuid.MustParse("c65d41de-1e39-5d5c-9a31-4b7f60a2cc18")
 
 type ga4Table struct{ numbers map[string]bool }
 
-func (t ga4Table) missing(has func(string) bool) string {
-	switch {
-	case !has("name"):
-		return "name"
-	case !has("timestamp"):
-		return "timestamp"
-	case !has("user_pseudo_id"):
-		return "user_pseudo_id"
-	}
-	return ""
+func (t ga4Table) needs() []need {
+	return []need{{"name", nil}, {"timestamp", nil}, {"user_pseudo_id", nil}}
 }
 
 func (t ga4Table) nested(b *builder) (made *tree, id uuid.UUID, err error) {

@@ -88,16 +88,12 @@ type segmentTable struct {
 	numbers map[string]bool
 }
 
-func (t segmentTable) missing(has func(string) bool) string {
-	switch {
-	case !has("id"):
-		return "id"
-	case !has("user_id") && !has("anonymous_id"):
-		return "anonymous_id or user_id: the rows of a table users are no events; the table identifies has them"
-	case !has("timestamp") && !has("original_timestamp") && !has("sent_at"):
-		return "timestamp"
+func (t segmentTable) needs() []need {
+	const noID = "anonymous_id or user_id: the rows of a table users are no events; the table identifies has them"
+	return []need{
+		{"id", nil}, {noID, []string{"user_id", "anonymous_id"}},
+		{"timestamp", []string{"original_timestamp", "sent_at"}},
 	}
-	return ""
 }
 
 // rfc3339 is a time of a table as a call has it. A text that is no time stays, so that its call is rejected.

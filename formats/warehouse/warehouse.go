@@ -39,8 +39,14 @@ type table interface {
 	// nested is the record that a row holds, with a uuid if the row has an id that the record lacks. The record is
 	// there with some errors too.
 	nested(b *builder) (made *tree, id uuid.UUID, err error)
-	// missing names the columns that are missing, or is empty.
-	missing(has func(column string) bool) string
+	// needs are the columns that a table must have.
+	needs() []need
+}
+
+// need is a column, or one of several, by the text that names it where it is missing.
+type need struct {
+	name string
+	of   []string // nil: the column of that name
 }
 
 // column is a column of a row that is not empty.
@@ -59,12 +65,15 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 	return hogapi.Format{
 		Name: name, Options: options, Layout: hogapi.LayoutAny,
 		CheckColumns: func(columns []string) error {
-			has := func(name string) bool {
-				return slices.ContainsFunc(columns, func(column string) bool { return strings.EqualFold(column, name) })
-			}
-			if missing := t.missing(has); missing != "" {
-				return fmt.Errorf("this is not a table of %s: it has no column %s. "+
-					"Name only files of these tables, or see formats.generic for others", name, missing)
+			for _, n := range t.needs() {
+				isOf := func(column string) bool {
+					column = strings.ToLower(column)
+					return column == n.name || slices.Contains(n.of, column)
+				}
+				if !slices.ContainsFunc(columns, isOf) {
+					return fmt.Errorf("this is not a table of %s: it has no column %s. "+
+						"Name only files of these tables, or see formats.generic for others", name, n.name)
+				}
 			}
 			return nil
 		},
