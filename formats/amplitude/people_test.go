@@ -8,9 +8,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
 
 func TestPeople(t *testing.T) {
@@ -47,8 +47,7 @@ func TestPeople(t *testing.T) {
 		`{"user_id":["u"],` + at + `"user_properties":{"a":1}}`:        "user_id: ",
 		`{"user_id":"u","device_id":{},` + at + `"user_properties":1}`: "device_id: ",
 	} {
-		_, err := amplitude.PeopleFormat(nil).Convert([]byte(record))
-		assert.ErrorContains(t, err, want, record)
+		assert.Contains(t, formattest.Convert(t, amplitude.PeopleFormat(nil), []byte(record)).Reject, want, record)
 	}
 	for record, want := range map[string]string{
 		`{` + at + `"user_properties":{"a":1}}`:                             amplitude.SkipNoID,
@@ -56,10 +55,7 @@ func TestPeople(t *testing.T) {
 		`{"user_id":"u",` + at + `"user_properties":7}`:                     amplitude.SkipNoProperties,
 		`{"user_id":"u",` + at + `"event_properties":{"a":1}}`:              amplitude.SkipNoProperties,
 	} {
-		_, err := amplitude.PeopleFormat(nil).Convert([]byte(record))
-		var skip *hogapi.SkipError
-		require.ErrorAs(t, err, &skip, record)
-		assert.Equal(t, want, skip.Reason)
+		assert.Equal(t, want, formattest.Convert(t, amplitude.PeopleFormat(nil), []byte(record)).Skip, record)
 	}
 	_, err = amplitude.PeopleFormat(&amplitude.PeopleOptions{PersonProperties: formats.PersonNone}).Convert([]byte(row))
 	assert.ErrorContains(t, err, "PersonProperties")

@@ -7,9 +7,9 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 )
 
 func TestPeople(t *testing.T) {
@@ -42,16 +42,12 @@ func TestPeople(t *testing.T) {
 		`{"results":[{"$distinct_id":"a","$properties":{"b":1,"b":2}}]}`: "profile 1 of 1: $properties: duplicate key in b",
 		`{"results":{}}`: "results: ",
 	} {
-		_, err := mixpanel.PeopleFormat(nil).Convert([]byte(record))
-		assert.ErrorContains(t, err, want, record)
+		assert.Contains(t, formattest.Convert(t, mixpanel.PeopleFormat(nil), []byte(record)).Reject, want, record)
 	}
 	for record, want := range map[string]string{
 		`{"results":[]}`: "an empty page", `{"$distinct_id":"a","$properties":{}}`: mixpanel.SkipNoLastSeen,
 	} {
-		_, err := mixpanel.PeopleFormat(nil).Convert([]byte(record))
-		var skip *hogapi.SkipError
-		require.ErrorAs(t, err, &skip, record)
-		assert.Equal(t, want, skip.Reason)
+		assert.Equal(t, want, formattest.Convert(t, mixpanel.PeopleFormat(nil), []byte(record)).Skip, record)
 	}
 	_, err = mixpanel.PeopleFormat(&mixpanel.PeopleOptions{PersonProperties: formats.PersonNone}).Convert([]byte(ann))
 	assert.ErrorContains(t, err, "PersonProperties")
