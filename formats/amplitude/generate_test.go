@@ -304,12 +304,10 @@ func notes(ev hogapi.Event) []string {
 	if err := json.Unmarshal(ev.RawProperties, &p); err != nil {
 		return []string{err.Error()}
 	}
-	for _, name := range []string{"$browser", "$browser_version", "$os", "$os_version", "$device_type"} {
-		if value, has := p[name]; has {
-			notes = append(notes, fmt.Sprint(name, "=", value))
-		}
-	}
-	for _, name := range []string{"$host", "$pathname", "utm_source", "gclid", "$referring_domain", "$geoip_country_code"} {
+	for _, name := range []string{
+		"$browser", "$browser_version", "$os", "$os_version", "$device_type",
+		"$host", "$pathname", "utm_source", "gclid", "$referring_domain", "$geoip_country_code",
+	} {
 		if value, has := p[name]; has {
 			notes = append(notes, fmt.Sprint(name, "=", value))
 		}
