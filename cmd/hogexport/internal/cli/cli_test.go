@@ -37,12 +37,9 @@ func newProgram(t *testing.T, options ...hogapitest.Option) *program {
 	t.Cleanup(server.Close)
 	return &program{server, map[string]string{
 		"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY": hogapitest.DefaultPersonalKey,
-		"HOGEXPORT_CACHE": t.TempDir(),
+		"HOGEXPORT_CACHE": t.TempDir(), "HOGEXPORT_EVERY": "10ms", // which the fake does not let wait
 	}}
 }
-
-// fast are the flags of commands that wait for the service.
-var fast = []string{"--every", "10ms"}
 
 type result struct {
 	code           int
@@ -60,10 +57,26 @@ func (p *program) run(t *testing.T, args ...string) result {
 	return r
 }
 
-// slow is run for commands that wait for the service, which the fake does not let wait.
-func (p *program) slow(t *testing.T, args ...string) result {
+// ends is run, and requires an exit code.
+func (p *program) ends(t *testing.T, code int, args ...string) result {
 	t.Helper()
-	return p.run(t, append(args, fast...)...)
+	r := p.run(t, args...)
+	require.Equal(t, code, r.code, "%q: %s%s", args, r.stdout, r.stderr)
+	return r
+}
+
+// out requires parts of the standard output, in their order.
+func (r result) out(t *testing.T, parts ...string) result {
+	t.Helper()
+	says(t, r.stdout, parts...)
+	return r
+}
+
+// err requires parts of the standard error, in their order.
+func (r result) err(t *testing.T, parts ...string) result {
+	t.Helper()
+	says(t, r.stderr, parts...)
+	return r
 }
 
 // says is a test of parts of a text, in their order. Blanks and line breaks count as one blank.
@@ -106,24 +119,20 @@ func broken(hoursAgo int) (hogapitest.Outcome, bool) {
 func TestList(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
-	says(t, p.run(t, "list").stdout, "the project has no batch exports")
+	p.run(t, "list").out(t, "the project has no batch exports")
 	p.addExport("lake", good)
 	p.addExport("warehouse \x1b[31m", broken)
-	r := p.run(t, "list")
-	assert.Equal(t, 0, r.code, r.stderr)
+	r := p.ends(t, 0, "list")
 	says(t, r.stdout, "EXPORT", "STATE", "EXPORTED UP TO", "FAILURES LEFT", `warehouse \u001b[31m BigQuery hour active`, "≤ 2", "lake BigQuery hour active", "≤ 3")
 
-	r = p.run(t, "list", "--gaps", "--since", "2d")
-	assert.Equal(t, 6, r.code)
-	says(t, r.stdout, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0")
+	r = p.ends(t, 6, "list", "--gaps", "--since", "2d").out(t, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0")
 	says(t, r.stderr, "1 export with intervals that are not exported", "hogexport gaps EXPORT")
 	before := len(p.server.Calls())
-	assert.Equal(t, 6, p.run(t, "list", "--gaps", "--since", "2d").code)
+	p.ends(t, 6, "list", "--gaps", "--since", "2d")
 	assert.LessOrEqual(t, len(p.server.Calls())-before, 1+2*4, "from the cache")
 
 	var found []status
-	r = p.run(t, "list", "--json", "--gaps")
-	assert.Equal(t, 0, r.code, "a program reads the numbers")
+	r = p.ends(t, 0, "list", "--json", "--gaps") // a program reads the numbers
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &found))
 	require.Len(t, found, 2)
 	assert.Equal(t, 4, *found[0].Uncovered)
@@ -140,21 +149,20 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 		}
 		return hogapitest.Outcome{}, true
 	})
-	says(t, p.run(t, "list").stdout, "warehouse BigQuery hour active", "≤ 3", "than the 10 that list reads")
-	r := p.run(t, "list", "--gaps")
-	says(t, r.stdout, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
+	p.run(t, "list").out(t, "warehouse BigQuery hour active", "≤ 3", "than the 10 that list reads")
+	p.run(t, "list", "--gaps").out(t, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
 	before := len(p.server.Calls())
-	r = p.run(t, "list")
+	r := p.run(t, "list")
 	assert.Len(t, p.server.Calls(), before+1, "the list itself")
 	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active .* min +1 *$`, r.stdout)
 
 	project := p.server.Project(hogapitest.DefaultProject)
 	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 	project.AddRun(id, hogapitest.Run{Status: "Running", Created: time.Now().Add(-14 * time.Hour)})
-	assert.Equal(t, 6, p.run(t, "gaps", "warehouse", "--cache", t.TempDir()).code)
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "than the 10 that list reads")
-	says(t, p.run(t, "list", "--gaps", "--since", "31d").stdout, "≤ 1", "than the 10 that list reads")
-	says(t, p.run(t, "list").stdout, "≤ 1", "than the 10 that list reads")
+	p.ends(t, 6, "gaps", "warehouse", "--cache", t.TempDir())
+	p.run(t, "list", "--gaps", "--since", "31d").out(t, "≤ 1", "than the 10 that list reads")
+	p.run(t, "list", "--gaps", "--since", "31d").out(t, "≤ 1", "than the 10 that list reads")
+	p.run(t, "list").out(t, "≤ 1", "than the 10 that list reads")
 }
 
 // Backfills of old times are no sign of how far the schedule has come.
@@ -184,7 +192,7 @@ func TestListAfterBackfills(t *testing.T) {
 	}
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 	project.AddRun(id, hogapitest.Run{Status: hogapi.RunStatusRunning, Start: newest, End: newest.Add(time.Hour), Created: now.Add(-4 * time.Hour)})
-	assert.Equal(t, 6, p.run(t, "gaps", "warehouse").code)
+	p.ends(t, 6, "gaps", "warehouse")
 	assert.Contains(t, p.run(t, "list").stdout, "≥", "a run that was under way may have completed since")
 
 	now = now.Add(mostLatestRuns * time.Minute)
@@ -215,32 +223,25 @@ func TestGaps(t *testing.T) {
 	p := newProgram(t)
 	id := p.addExport("warehouse", broken)
 	p.addExport("lake", good)
-	r := p.run(t, "gaps", "warehouse")
-	assert.Equal(t, 6, r.code)
+	r := p.ends(t, 6, "gaps", "warehouse")
 	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
 	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --plan plan.json")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
-	r = p.run(t, "gaps", "lake")
-	assert.Equal(t, 0, r.code, r.stderr)
-	says(t, r.stdout, "every interval is exported")
-	assert.Equal(t, 6, p.run(t, "gaps").code, "of all exports")
+	p.ends(t, 0, "gaps", "lake").out(t, "every interval is exported")
+	p.ends(t, 6, "gaps") // of all exports
 
 	file := filepath.Join(t.TempDir(), "known")
 	day := func(d time.Duration) string { return time.Now().UTC().Add(d).Format(time.RFC3339) }
 	lines := fmt.Sprintf("# before the move\nwarehouse\t%s\t%s\tthe outage\n%s\t%s\t%s\tthe failure\n", day(-14*time.Hour), day(-9*time.Hour), id, day(-7*time.Hour), day(-4*time.Hour))
 	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
-	r = p.run(t, "gaps", "warehouse", "--accept", file)
-	assert.Equal(t, 0, r.code, r.stderr)
+	r = p.ends(t, 0, "gaps", "warehouse", "--accept", file)
 	says(t, r.stdout, "known: the outage", "known: the failure", "every other interval is exported")
 	require.NoError(t, os.WriteFile(file, []byte("warehouse\tyesterday\ttoday\tx\n"), 0o600))
-	r = p.run(t, "gaps", "warehouse", "--accept", file)
-	assert.Equal(t, 2, r.code)
-	says(t, r.stderr, "line 1: want the export, two times and the reason")
+	p.ends(t, 2, "gaps", "warehouse", "--accept", file).err(t, "line 1: want the export, two times and the reason")
 
 	var all []judged
-	r = p.run(t, "gaps", "warehouse", "--json")
-	assert.Equal(t, 6, r.code)
+	r = p.ends(t, 6, "gaps", "warehouse", "--json")
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &all))
 	assert.Len(t, all[0].Gaps(), 2)
 }
@@ -252,15 +253,14 @@ func TestGapsPage(t *testing.T) {
 	p.addExport("warehouse <b>", broken)
 	path := filepath.Join(t.TempDir(), "gaps.html")
 	for range 2 {
-		r := p.run(t, "gaps", "--report", path)
-		assert.Equal(t, 6, r.code, r.stderr)
+		p.ends(t, 6, "gaps", "--report", path)
 	}
 	text, err := os.ReadFile(path)
 	require.NoError(t, err)
 	says(t, string(text), "<title>Gaps: 4 intervals not exported – hogexport</title>", "warehouse &lt;b&gt;", `class="bad" title=`, "never scheduled", "hogexport repair EXPORT --plan plan.json")
 	assert.NotContains(t, string(text), "<script")
 	require.NoError(t, os.WriteFile(path, []byte("my notes"), 0o600))
-	assert.Equal(t, 2, p.run(t, "gaps", "--report", path).code)
+	p.ends(t, 2, "gaps", "--report", path)
 }
 
 // A gap of which nobody can tell is no gap that is known.
@@ -269,14 +269,12 @@ func TestGapsThatNobodyCanTell(t *testing.T) {
 	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "batch_export:read"))
 	id := p.addExport("warehouse", broken)
 	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "renamed" })
-	r := p.run(t, "gaps", "renamed")
-	says(t, r.stdout, "? cannot tell")
+	r := p.run(t, "gaps", "renamed").out(t, "? cannot tell")
 	assert.Equal(t, 6, r.code, "the failure is known: %s", r.stdout)
 
 	id = p.addExport("quiet", outage)
 	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "never told" })
-	r = p.run(t, "gaps", "never told")
-	says(t, r.stdout, "? cannot tell")
+	r = p.run(t, "gaps", "never told").out(t, "? cannot tell")
 	assert.Equal(t, 7, r.code, "%s%s", r.stdout, r.stderr)
 }
 
@@ -284,45 +282,36 @@ func TestRepair(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.addExport("warehouse", broken)
-	r := p.slow(t, "repair", "warehouse")
-	assert.Equal(t, 2, r.code)
-	says(t, r.stdout, "2 steps: 2 planned")
+	r := p.ends(t, 2, "repair", "warehouse").out(t, "2 steps: 2 planned")
 	says(t, r.stderr, "nobody can answer the question", "nothing was changed")
-	r = p.slow(t, "repair", "warehouse", "--yes")
-	assert.Equal(t, 2, r.code)
-	says(t, r.stderr, "--yes without --max-rows")
-	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "3999")
-	assert.Equal(t, 3, r.code)
+	p.ends(t, 2, "repair", "warehouse", "--yes").err(t, "--yes without --max-rows")
+	r = p.ends(t, 3, "repair", "warehouse", "--yes", "--max-rows", "3999")
 	says(t, r.stderr, "the plan exports 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 
 	file := filepath.Join(t.TempDir(), "plan.json")
-	r = p.slow(t, "repair", "warehouse", "--plan", file)
-	assert.Equal(t, 0, r.code, r.stderr)
+	r = p.ends(t, 0, "repair", "warehouse", "--plan", file)
 	says(t, r.stdout, "2 planned", "Nothing was changed", "hogexport repair --apply")
-	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "an earlier plan is replaced")
+	p.ends(t, 0, "repair", "warehouse", "--plan", file) // an earlier plan is replaced
 	other := filepath.Join(t.TempDir(), "notes.json")
 	require.NoError(t, os.WriteFile(other, []byte(`{"mine":true}`), 0o600))
-	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--plan", other).code)
-	assert.Equal(t, 2, p.slow(t, "repair", "--apply", other).code)
-	assert.Equal(t, 2, p.slow(t, "repair", "warehouse", "--apply", file).code)
-	r = p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other) // a file
+	p.ends(t, 2, "repair", "warehouse", "--plan", other)
+	p.ends(t, 2, "repair", "--apply", other)
+	p.ends(t, 2, "repair", "warehouse", "--apply", file)
+	r = p.run(t, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other) // a file
 	assert.Equal(t, 4, r.code)
 	says(t, r.stderr, "the plan cannot be written")
 	assert.NotContains(t, r.stderr, "--apply", "there is no plan to continue with")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 
-	r = p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "4000")
-	assert.Equal(t, 0, r.code, r.stderr)
+	r = p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "4000")
 	says(t, r.stdout, "2 done or covered", "every interval is exported")
 	says(t, r.stderr, "repair: ")
 	assert.NoFileExists(t, file+".lock")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
-	assert.Equal(t, 0, p.run(t, "gaps", "warehouse").code)
-	r = p.slow(t, "repair", "warehouse")
-	assert.Equal(t, 0, r.code, r.stderr)
-	says(t, r.stdout, "nothing to repair")
-	assert.Equal(t, 0, p.slow(t, "repair", "--apply", file, "--yes", "--max-rows", "1").code, "it is done")
+	p.ends(t, 0, "gaps", "warehouse")
+	p.ends(t, 0, "repair", "warehouse").out(t, "nothing to repair")
+	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "1") // it is done
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
@@ -334,12 +323,12 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 	p.addExport("copy", outage)
 	file := filepath.Join(t.TempDir(), "plan.json")
 	for range 2 {
-		assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code)
+		p.ends(t, 0, "repair", "warehouse", "--plan", file)
 	}
 	kept := func(says string, export string) {
 		before, err := os.ReadFile(file)
 		require.NoError(t, err)
-		r := p.slow(t, "repair", export, "--plan", file)
+		r := p.run(t, "repair", export, "--plan", file)
 		after, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.Equal(t, string(before), string(after))
@@ -350,14 +339,13 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	apply := []string{"repair", "--apply", file, "--yes", "--max-rows", "4000"}
-	assert.Equal(t, 4, p.slow(t, apply...).code)
+	p.ends(t, 4, apply...)
 	kept("has a plan that is under way give --plan another FILE Or continue it with: hogexport repair --apply", "warehouse")
-	r := p.slow(t, apply...)
-	assert.Equal(t, 0, r.code, r.stderr)
-	assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", file).code, "it is done")
+	p.ends(t, 0, apply...)
+	p.ends(t, 0, "repair", "warehouse", "--plan", file) // it is done
 	link := filepath.Join(t.TempDir(), "link.json")
 	if os.Symlink(file, link) == nil { // Windows may refuse it
-		assert.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", link).code)
+		p.ends(t, 0, "repair", "warehouse", "--plan", link)
 		info, err := os.Lstat(link)
 		require.NoError(t, err)
 		assert.NotZero(t, info.Mode()&os.ModeSymlink, "the plan is in its file")
@@ -369,7 +357,7 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 	kept("this is no plan of hogexport repair", "warehouse")
 	for _, text := range []string{"{}", `{"steps":[]}`} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
-		assert.Equal(t, 2, p.slow(t, "repair", "--apply", file).code, text)
+		p.ends(t, 2, "repair", "--apply", file)
 	}
 }
 
@@ -395,7 +383,7 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	p.addExport("warehouse", outage)
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	args := []string{"repair", "warehouse", "--yes", "--max-rows", "4000"}
-	assert.Equal(t, 4, p.slow(t, args...).code)
+	p.ends(t, 4, args...)
 	files, err := filepath.Glob(filepath.Join(p.env["HOGEXPORT_CACHE"], "*", "*.plan.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
@@ -404,11 +392,9 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAll(text, []byte(`"age_line": 3600000000000`))
 	require.NotEqual(t, text, changed)
 	require.NoError(t, os.WriteFile(files[0], changed, 0o600))
-	r := p.slow(t, args...)
-	assert.Equal(t, 4, r.code)
+	r := p.ends(t, 4, args...)
 	says(t, r.stderr, "plan again", "the plan was removed: run the same command again, which makes another")
-	r = p.slow(t, args...)
-	assert.Equal(t, 0, r.code, r.stderr)
+	p.ends(t, 0, args...)
 }
 
 // Several exports are repaired one after another, with one question and one bound. A failure ends it, and the same command goes on.
@@ -419,23 +405,19 @@ func TestRepairOfSeveralExports(t *testing.T) {
 	p.addExport("whole", good)
 	p.addExport("copy", outage)
 	all := []string{"repair", "warehouse", "whole", "copy", "warehouse", "--yes", "--max-rows"}
-	r := p.slow(t, append(all, "5999")...)
-	assert.Equal(t, 3, r.code)
+	r := p.ends(t, 3, append(all, "5999")...)
 	says(t, r.stderr, "the plans export 6,000 rows again, more than --max-rows 5,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
-	r = p.slow(t, "repair", "warehouse", "absent")
-	assert.Equal(t, 2, r.code)
+	p.ends(t, 2, "repair", "warehouse", "absent")
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
-	r = p.slow(t, append(all, "6000")...)
-	assert.Equal(t, 4, r.code)
+	r = p.ends(t, 4, append(all, "6000")...)
 	says(t, r.stdout, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
 	says(t, r.stderr, "no such bucket", "continue with:", "hogexport repair --apply")
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
-	r = p.slow(t, append(all, "6000")...)
-	assert.Equal(t, 0, r.code, r.stderr)
+	p.ends(t, 0, append(all, "6000")...)
 	for _, name := range []string{"warehouse", "copy"} {
-		assert.Equal(t, 0, p.run(t, "gaps", name).code)
+		p.ends(t, 0, "gaps", name)
 	}
 }
 
@@ -448,16 +430,14 @@ func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
 		id := project.AddExport(hogapitest.Export{Name: name, Created: now.Add(-48 * time.Hour), DestinationType: "HTTP"})
 		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return good(int(now.Sub(end).Hours())) })
 	}
-	assert.Equal(t, 0, p.slow(t, "repair", "one", "two").code)
+	p.ends(t, 0, "repair", "one", "two")
 	for _, name := range []string{"three", "four"} {
 		id := project.AddExport(hogapitest.Export{Name: name, Created: now.Add(-48 * time.Hour), DestinationType: "HTTP"})
 		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) {
 			return hogapitest.Outcome{}, now.Sub(end).Hours() < 10
 		})
 	}
-	r := p.slow(t, "repair", "three", "one", "four")
-	assert.Equal(t, 6, r.code)
-	says(t, r.stderr, "2 gaps still not exported: the plan says why")
+	p.ends(t, 6, "repair", "three", "one", "four").err(t, "2 gaps still not exported: the plan says why")
 }
 
 // A repair that stops at a failed run says how to continue, in words of this program.
@@ -466,8 +446,7 @@ func TestRepairOfARunThatFailsAgain(t *testing.T) {
 	p := newProgram(t)
 	p.addExport("warehouse", broken)
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
-	r := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "4000")
-	assert.Equal(t, 4, r.code)
+	r := p.ends(t, 4, "repair", "warehouse", "--yes", "--max-rows", "4000")
 	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
 	assert.NotContains(t, r.stdout+r.stderr, "call Repair")
 	assert.NotContains(t, r.stdout+r.stderr, "remove the cause")
@@ -516,14 +495,13 @@ func TestRepairContinues(t *testing.T) {
 	ended, said := make(chan int), bytes.Buffer{}
 	args := []string{"repair", "warehouse", "--yes", "--max-rows", "10000", "--every", "1h", "--project-id", hogapitest.DefaultProject}
 	other := filepath.Join(t.TempDir(), "other.json")
-	require.Equal(t, 0, p.slow(t, "repair", "warehouse", "--plan", other).code)
+	require.Equal(t, 0, p.run(t, "repair", "warehouse", "--plan", other).code)
 	go func() {
 		ended <- Run(ctx, args, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
 	}()
 	require.Eventually(t, func() bool { return len(p.server.Calls("backfills.create")) == 1 }, time.Minute, time.Millisecond)
 	for _, second := range [][]string{{"repair", "warehouse"}, {"repair", "--apply", other}} {
-		r := p.slow(t, append(second, "--yes", "--max-rows", "10000")...)
-		assert.Equal(t, 4, r.code)
+		r := p.ends(t, 4, append(second, "--yes", "--max-rows", "10000")...)
 		says(t, r.stderr, "another hogexport repairs warehouse", "run the same command again when it has ended; nothing of this export was changed")
 	}
 	interrupt()
@@ -531,11 +509,10 @@ func TestRepairContinues(t *testing.T) {
 	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
 	assert.NotContains(t, said.String(), "the same command", "one advice")
 
-	r := p.slow(t, "repair", "warehouse", "--yes", "--max-rows", "10000")
-	assert.Equal(t, 0, r.code, r.stderr)
+	r := p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000")
 	says(t, r.stderr, "continue the repair that was planned at")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
-	assert.Equal(t, 0, p.run(t, "gaps", "warehouse").code)
+	p.ends(t, 0, "gaps", "warehouse")
 }
 
 func TestPullAndCreate(t *testing.T) {
@@ -544,10 +521,8 @@ func TestPullAndCreate(t *testing.T) {
 	p.addExport("events to the warehouse", good)
 	p.addExport("Events/to the warehouse", good)
 	folder := filepath.Join(t.TempDir(), "exports")
-	r := p.run(t, "pull", folder)
-	assert.Equal(t, 0, r.code, r.stderr)
-	says(t, r.stdout, "2 exports written")
-	assert.Equal(t, 0, p.run(t, "pull", folder).code, "its own files are replaced")
+	p.ends(t, 0, "pull", folder).out(t, "2 exports written")
+	p.ends(t, 0, "pull", folder) // its own files are replaced
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
@@ -555,31 +530,25 @@ func TestPullAndCreate(t *testing.T) {
 	require.NoError(t, err)
 	says(t, string(text), "interval: hour", "type: BigQuery", "integration: ", "table_id: events")
 
-	r = p.run(t, "create", "--from", files[0], "--yes")
-	assert.Equal(t, 2, r.code)
+	r := p.ends(t, 2, "create", "--from", files[0], "--yes")
 	says(t, r.stderr, "already, which create does not change", "--name NAME")
-	r = p.run(t, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes")
-	assert.Equal(t, 0, r.code, r.stderr)
+	r = p.ends(t, 0, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes")
 	says(t, r.stdout, "created ", ", paused: copy")
 
 	other := p.server.Project("777")
 	p.env["POSTHOG_PROJECT_ID"] = "777"
-	r = p.run(t, "create", "--from", files[0], "--yes")
-	assert.Equal(t, 2, r.code)
+	r = p.ends(t, 2, "create", "--from", files[0], "--yes")
 	says(t, r.stderr, "integration", "give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
 	number := strconv.Itoa(other.AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"}))
-	r = p.run(t, "create", "--from", files[0], "--integration", number, "--yes")
-	assert.Equal(t, 0, r.code, r.stderr)
+	p.ends(t, 0, "create", "--from", files[0], "--integration", number, "--yes")
 	if all := other.Exports(); assert.Len(t, all, 1) {
 		assert.True(t, all[0].Paused)
 		assert.Equal(t, "events", all[0].Config["table_id"])
 	}
 	p.env["POSTHOG_PROJECT_ID"] = hogapitest.DefaultProject
 	require.NoError(t, os.WriteFile(files[0], []byte("name: mine\nowner: me\n"), 0o600))
-	assert.Equal(t, 2, p.run(t, "pull", folder).code)
-	r = p.run(t, "create", "--from", files[0], "--yes")
-	assert.Equal(t, 2, r.code)
-	says(t, r.stderr, "field owner not found")
+	p.ends(t, 2, "pull", folder)
+	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "field owner not found")
 }
 
 // Credentials come from variables, and are in no output.
@@ -595,13 +564,11 @@ destination:
   config: {host: db.example, port: 5432, user: posthog, database: events, schema: public, table_name: events}
   credentials: {password: WAREHOUSE_PASSWORD}
 `), 0o600))
-	r := p.run(t, "create", "--from", file, "--yes")
-	assert.Equal(t, 2, r.code)
+	r := p.ends(t, 2, "create", "--from", file, "--yes")
 	says(t, r.stderr, "the variable WAREHOUSE_PASSWORD for destination.credentials.password is not set")
 	p.env["WAREHOUSE_PASSWORD"] = "s3cret-s3cret"
 	for _, args := range [][]string{{"create", "--from", file, "--yes", "--json"}, {"pull", t.TempDir()}, {"list", "--json"}} {
-		r = p.run(t, args...)
-		assert.Equal(t, 0, r.code, r.stderr)
+		r = p.ends(t, 0, args...)
 		assert.NotContains(t, r.stdout+r.stderr, "s3cret")
 	}
 }
@@ -610,19 +577,16 @@ func TestDownload(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	folder := filepath.Join(t.TempDir(), "rows")
-	r := p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
-	assert.Equal(t, 0, r.code, r.stderr)
+	r := p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
 	says(t, r.stdout, "2 files, ", "intervals without rows have no file")
 	before := len(p.server.Calls())
-	assert.Equal(t, 0, p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl").code)
+	p.ends(t, 0, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09", "--format", "jsonl")
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
-	r = p.slow(t, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
-	assert.Equal(t, 2, r.code)
+	r = p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
 	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
 	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
 		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
-		r := p.slow(t, append([]string{"download"}, args...)...)
-		assert.Equal(t, 2, r.code, "%q: %s", args, r.stderr)
+		r := p.ends(t, 2, append([]string{"download"}, args...)...)
 		assert.NotContains(t, r.stderr, "rows", "nothing is counted before: %q", args)
 	}
 }
@@ -632,12 +596,11 @@ func TestDownloadWithTheVariableOfReconcile(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@db/posthog"
-	r := p.run(t, "download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01")
-	assert.Equal(t, 2, r.code)
+	r := p.ends(t, 2, "download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01")
 	says(t, r.stderr, "want --from and --to")
 	assert.NotContains(t, r.stdout+r.stderr, "s3cret")
 	assert.NotContains(t, p.run(t, "download", "--help").stdout, "HOGEXPORT_TO")
-	says(t, p.run(t, "reconcile", "--help").stdout, "--to PLACE", "$HOGEXPORT_TO")
+	p.run(t, "reconcile", "--help").out(t, "--to PLACE", "$HOGEXPORT_TO")
 }
 
 // Before a download begins, its rows are counted, or said to be unknown. A download that continues is not counted again.
@@ -651,7 +614,7 @@ func TestDownloadCountsBefore(t *testing.T) {
 		project.AddEvent(hogapitest.StoredEvent{Event: []string{"paid", "seen", "seen"}[i%3], DistinctID: "ada", Time: at})
 	}
 	with := func(args ...string) result {
-		return p.slow(t, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
+		return p.run(t, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
 	}
 	says(t, with().stderr, "about 1,440 rows: so many events have a timestamp in this time")
 	says(t, with("--include", "paid").stderr, "about 480 rows")
@@ -662,10 +625,9 @@ func TestDownloadCountsBefore(t *testing.T) {
 	folder := filepath.Join(t.TempDir(), "rows")
 	args := []string{"download", folder, "--from", "2026-01-01", "--to", "2026-01-20"}
 	p.server.Script(hogapitest.OpStorage, hogapitest.Slow(0), hogapitest.Status(404)) // of the second interval
-	assert.Equal(t, 4, p.slow(t, args...).code)
+	p.ends(t, 4, args...)
 	counts := len(p.server.Calls("query.run"))
-	r := p.slow(t, args...)
-	assert.Equal(t, 0, r.code, r.stderr)
+	r := p.ends(t, 0, args...)
 	assert.NotContains(t, r.stderr, "have a timestamp")
 	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
 
@@ -777,8 +739,7 @@ func TestReconcile(t *testing.T) {
 	}
 	write(files.String())
 	report := filepath.Join(t.TempDir(), "result")
-	r := p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
-	assert.Equal(t, 6, r.code, r.stderr)
+	r := p.ends(t, 6, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
 	for _, word := range []string{"PlanRepair", "FileDownloads", "Mark"} {
 		assert.NotContains(t, r.stdout, word, "a word of the package")
@@ -790,8 +751,7 @@ func TestReconcile(t *testing.T) {
 
 	write(files.String() + fmt.Sprintf(`{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n",
 		uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")), begin.Add(17*time.Minute).Format(time.RFC3339)))
-	r = p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h")
-	assert.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
+	r = p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h")
 	for _, c := range []struct {
 		to, says string
 		code     int
@@ -804,8 +764,6 @@ func TestReconcile(t *testing.T) {
 		says(t, r.stderr, c.says)
 	}
 	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@127.0.0.1:1/x"
-	r = p.run(t, "reconcile", "lake")
-	assert.Equal(t, 5, r.code)
-	says(t, r.stderr, "the database does not answer")
+	r = p.ends(t, 5, "reconcile", "lake").err(t, "the database does not answer")
 	assert.NotContains(t, r.stderr, "s3cret")
 }

@@ -289,8 +289,7 @@ func TestReconcileProfile(t *testing.T) {
 	p.env["AWS_SHARED_CREDENTIALS_FILE"] = write("credentials", "[lake]\naws_access_key_id = AKIAPROFILE\naws_secret_access_key = s3cret\n")
 	p.env["AWS_CONFIG_FILE"] = write("config", "[profile lake]\nendpoint_url = "+b.url+"\n[profile role]\nrole_arn = arn:aws:iam::1:role/reader\nsource_profile = lake\n[broken\n")
 	p.env["AWS_PROFILE"] = "lake"
-	r := p.run(t, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
-	assert.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
+	p.ends(t, 0, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
 	assert.Equal(t, "AKIAPROFILE", key)
 	p.env["AWS_ACCESS_KEY_ID"], p.env["AWS_SECRET_ACCESS_KEY"] = "AKIAENV", "other"
 	p.run(t, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
@@ -298,8 +297,7 @@ func TestReconcileProfile(t *testing.T) {
 	delete(p.env, "AWS_ACCESS_KEY_ID")
 	for profile, says := range map[string]string{"role": "has no keys: it gets them by a role", "gone": "the profile of the AWS tools cannot be read"} {
 		p.env["AWS_PROFILE"] = profile
-		r := p.run(t, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
-		assert.Equal(t, 5, r.code)
+		r := p.ends(t, 5, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
 		assert.Contains(t, strings.Join(strings.Fields(r.stderr), " "), says)
 		assert.NotContains(t, r.stderr, "s3cret")
 	}

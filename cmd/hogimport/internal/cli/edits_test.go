@@ -127,8 +127,7 @@ func TestEditsThatAreRefused(t *testing.T) {
 		{[]string{"--edit-file", "none.txt"}, []string{"none.txt: ", syscall.ENOENT.Error()}},
 		{[]string{"--edit-file", "binary"}, []string{"binary: this is not a file of lines in UTF-8"}},
 	} {
-		r := p.Ends(t, 2, append([]string{"check", "e.jsonl"}, c.flags...)...)
-		clitest.Says(t, r.Stderr, c.says...)
+		p.Ends(t, 2, append([]string{"check", "e.jsonl"}, c.flags...)...).Err(t, c.says...)
 	}
 }
 

@@ -45,8 +45,7 @@ func TestVendorsFilesInOrderWithLinksInTheirZone(t *testing.T) {
 	assert.Equal(t, r.Stdout, again.Stdout)
 	clitest.Says(t, r.Stdout, "Remove hogimport-state/1/sorted once it is verified",
 		"Check that all of it is there, now, and again in a few hours if events are still arriving: hogimport verify")
-	verified := p.Ends(t, 0, "verify", "--report", "verify.html")
-	verified.Narrow(t)
+	verified := p.Ends(t, 0, "verify", "--report", "verify.html").Narrow(t)
 	assert.Regexp(t, `^Complete: all [\d,]+ events are in the project, [\d,]+ of the files and\s+5\s+links\s+of\s+persons\.`, verified.Stdout)
 	clitest.Says(t, verified.Stdout, "Note: Links of persons are counted too. They are $identify events, and in the counts of their days.")
 	removed := "Remove hogimport-state/1/sorted, which holds the sorted events: the import is verified. Another verify may make it again."

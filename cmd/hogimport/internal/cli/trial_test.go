@@ -32,8 +32,7 @@ func TestTrial(t *testing.T) {
 	p := tried(t, server)
 	export(t, p, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
-	r := p.Ends(t, 0, args...)
-	r.Narrow(t)
+	r := p.Ends(t, 0, args...).Narrow(t)
 	clitest.Says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0", `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`,
 		`record {"event":"Sign up","properties":{"time":1672531200`)
 	assert.Contains(t, r.Stdout, "\n1. export.jsonl:1\n", "the place of a record is its line")

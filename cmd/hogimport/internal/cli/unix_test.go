@@ -106,8 +106,7 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 		assert.Equal(t, code, s.exit(), "%q: %s", keys, s.String())
 		assert.Contains(t, s.String(), "nothing was sent")
 		assert.Zero(t, server.Ledger().Len())
-		r := p.Run(t, "run", "events.jsonl")
-		assert.Equal(t, 2, r.Code, "nothing was agreed to")
+		p.Ends(t, 2, "run", "events.jsonl") // nothing was agreed to
 	}
 }
 
@@ -385,8 +384,7 @@ func TestAllRecordsThatAreLeftOutAreListed(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	places, records := nameless(t, p)
 	files := []string{"export/2023/a.JSON.gz", "export/b.json.gz", "--format", "mixpanel", "--zone", "UTC"}
-	r := p.Ends(t, 0, append([]string{"check"}, files...)...)
-	r.Narrow(t)
+	r := p.Ends(t, 0, append([]string{"check"}, files...)...).Narrow(t)
 	done := p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none", "--sort", "--links"}, files...)...)
 	assert.Contains(t, done.Stdout, fmt.Sprintf("Left out: %d,", len(places)))
 	for _, text := range []string{r.Stdout, done.Stdout} {
@@ -437,9 +435,7 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 		a + " is there already, and it is no list of records that are left out": {"--left-out", a, b},
 		a + " is one of the files that are read":                                {"--left-out", a, a},
 	} {
-		r := p.Run(t, append([]string{"check", "--format", "mixpanel"}, args...)...)
-		assert.Equal(t, 2, r.Code, want)
-		clitest.Says(t, r.Stderr, want)
+		p.Ends(t, 2, append([]string{"check", "--format", "mixpanel"}, args...)...).Err(t, want)
 		kept := p.Read(t, a)
 		require.Equal(t, whole, kept, want)
 	}

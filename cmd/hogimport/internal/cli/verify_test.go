@@ -95,8 +95,7 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	server := hogapitest.New()
 	server.HoldEvents()
 	p, folder, _ := imported(t, server)
-	r := p.Ends(t, 7, "verify", "--report", "verify.html")
-	r.Narrow(t)
+	r := p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t)
 	clitest.Says(t, r.Stdout, "Still arriving: 299 events are not there yet")
 	clitest.Says(t, r.Stderr, "not complete: Still arriving: 299 events are not there yet Check again in an hour or more. hogimport verify --state hogimport-state/events")
 	page := p.Read(t, "verify.html")
@@ -119,8 +118,7 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NotEqual(t, raw, older)
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))
-	r := p.Ends(t, 7, "verify", "--report", "verify.html")
-	r.Narrow(t)
+	r := p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t)
 	clitest.Says(t, r.Stdout, "It is not proved that they are the same ones")
 	clitest.Says(t, r.Stderr, "not complete: As many events are there as were sent: 299.")
 
@@ -143,8 +141,7 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	sent := len(server.Calls(ops.Capture))
 	receipt, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
 	require.NoError(t, err)
-	again := p.Run(t, "verify", "--resend-missing")
-	require.Equal(t, 7, again.Code, "they have not been looked for yet: %s", again.Stderr)
+	again := p.Ends(t, 7, "verify", "--resend-missing") // they have not been looked for yet
 	clitest.Says(t, again.Stderr, "12 missing events were sent again")
 	assert.Greater(t, len(server.Calls(ops.Capture)), sent)
 	assert.Equal(t, 12, server.Ledger().Duplicates(), "exactly those, with their uuids")
@@ -183,8 +180,7 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 	server := hogapitest.New()
 	p, folder, _ := imported(t, server)
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "events.jsonl"), filepath.Join(p.Dir, "moved.jsonl")))
-	r := p.Run(t, "verify")
-	require.Equal(t, 0, r.Code, "counts are enough where all is there: %s", r.Stderr)
+	r := p.Ends(t, 0, "verify") // counts are enough where all is there
 	clitest.Says(t, r.Stderr, "warning: the files of the import cannot be read")
 
 	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
@@ -193,7 +189,7 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 	assert.Equal(t, 0, server.Ledger().Duplicates(), "nothing is sent that is not named")
 	require.NoError(t, os.Mkdir(filepath.Join(p.Dir, "elsewhere"), 0o700))
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "moved.jsonl"), filepath.Join(p.Dir, "elsewhere", "events.jsonl")))
-	r = p.Ends(t, 7, "verify", "elsewhere/events.jsonl", "--resend-missing")
+	p.Ends(t, 7, "verify", "elsewhere/events.jsonl", "--resend-missing")
 	assert.Equal(t, 3, server.Ledger().Duplicates())
 }
 
@@ -212,8 +208,7 @@ func TestVerifyWithoutAResult(t *testing.T) {
 	p.Ends(t, 7, "verify")
 	server.ClearScript(ops.Query)
 	require.NoError(t, os.Remove(filepath.Join(folder, "receipt.json")))
-	killed := p.Ends(t, 7, "verify")
-	clitest.Says(t, killed.Stderr, "has no result yet")
+	killed := p.Ends(t, 7, "verify").Err(t, "has no result yet")
 	empty := clitest.New(t, nil)
 	assert.Equal(t, 2, empty.Run(t, "verify").Code)
 	assert.NotEmpty(t, strings.TrimSpace(killed.Stderr))
@@ -236,8 +231,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	t.Cleanup(other.Close)
 	at(other.URL(), hogapitest.DefaultProject)
 	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl", "--yes"}, {"fix", "--yes"}, {"undo"}, {"run", "--state", "hogimport-state/events"}} {
-		r := p.Run(t, args...)
-		assert.Equal(t, 5, r.Code, "%v: %s", args, r.Stdout)
+		r := p.Ends(t, 5, args...)
 		clitest.Says(t, r.Stderr, "the import in hogimport-state/events was sent to "+begun+", and this is "+host(other.URL()),
 			"--moved-host "+begun+"="+host(other.URL()))
 		assert.Empty(t, r.Stdout)
@@ -271,8 +265,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	require.NoError(t, err)
 	assert.Contains(t, string(raw), `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
 	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl"}, {"verify", "--moved-host", begun + "=" + host(moved.URL)}} {
-		r := p.Run(t, args...)
-		assert.Equal(t, 0, r.Code, "%v: %s", args, r.Stderr)
+		p.Ends(t, 0, args...)
 	}
 	at(server.URL(), hogapitest.DefaultProject)
 	assert.Equal(t, 5, p.Run(t, "run", "events.jsonl").Code, "it is not there any more")
@@ -286,8 +279,7 @@ func TestUndo(t *testing.T) {
 	project := server.Project(hogapitest.DefaultProject)
 	p, folder, _ := imported(t, server)
 
-	preview := p.Ends(t, 7, "undo")
-	preview.Narrow(t)
+	preview := p.Ends(t, 7, "undo").Narrow(t)
 	clitest.Says(t, preview.Stdout, "import "+idOf(t, folder), "events there now 299", "2024-01-01 299")
 	clitest.Says(t, preview.Stderr, "nothing was requested: this was the preview add --yes")
 	assert.Empty(t, project.DataDeletions())
