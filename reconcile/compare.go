@@ -298,15 +298,19 @@ func (c *comparison) leftOutOf(ctx context.Context, w Part) ([]LeftOut, error) {
 	if !errors.Is(err, ErrTooMuch) || smaller == nil {
 		return counts, err
 	}
-	counts = nil
-	for _, p := range smaller {
-		some, err := c.leftOutOf(ctx, p)
+	return inParts(smaller, func(p Part) ([]LeftOut, error) { return c.leftOutOf(ctx, p) })
+}
+
+// inParts asks for one part after the other, and joins the answers.
+func inParts[T any](parts []Part, f func(Part) ([]T, error)) (all []T, err error) {
+	for _, p := range parts {
+		some, err := f(p)
 		if err != nil {
 			return nil, err
 		}
-		counts = append(counts, some...)
+		all = append(all, some...)
 	}
-	return counts, nil
+	return all, nil
 }
 
 func (c *comparison) note(format string, args ...any) {

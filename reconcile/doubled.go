@@ -78,13 +78,5 @@ func (c *comparison) askDoubled(ctx context.Context, days []Part) ([]Row, error)
 	if !errors.Is(err, ErrTooMuch) || len(days) > 1 || len(days[0].Suffix) >= mostDigits {
 		return rows, err
 	}
-	rows = nil
-	for _, p := range days[0].slices() {
-		some, err := c.askDoubled(ctx, []Part{p})
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
-	}
-	return rows, nil
+	return inParts(days[0].slices(), func(p Part) ([]Row, error) { return c.askDoubled(ctx, []Part{p}) })
 }

@@ -42,10 +42,20 @@ type FileSide struct {
 	team   int64
 	dir    string
 	sorter *extsort.Sorter
-	begins map[uint32]int64         // by day: where its rows begin
-	counts map[uint32]*[24]int64    // rows by day and hour
-	bad    map[uint32]map[int]int64 // by day and hour: rows that cannot be compared
-	failed error                    // of reading
+	begins map[uint32]int64 // by day: where its rows begin
+	counts perHour          // rows
+	bad    perHour          // rows that cannot be compared
+	failed error            // of reading
+}
+
+// perHour has numbers by day and hour.
+type perHour map[uint32]*[24]int64
+
+func (p perHour) add(day uint32, hour int) {
+	if p[day] == nil {
+		p[day] = new([24]int64)
+	}
+	p[day][hour]++
 }
 
 // Files returns files as a side. It reads them once, when it is first asked, and sorts their keys in the folder dir, which
@@ -100,7 +110,7 @@ func (s *FileSide) sort(ctx context.Context) error {
 		return err
 	}
 	sorter.Merged = func(int64) {}
-	s.begins, s.counts, s.bad = map[uint32]int64{}, map[uint32]*[24]int64{}, map[uint32]map[int]int64{}
+	s.begins, s.counts, s.bad = map[uint32]int64{}, perHour{}, perHour{}
 	err = s.reader.Rows(ctx, func(r FileRow) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -134,16 +144,10 @@ func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
 		const secondsOfADay = 24 * 60 * 60
 		day, hour = uint32(r.Timestamp.Unix()/secondsOfADay), r.Timestamp.UTC().Hour()
 	}
-	if s.counts[day] == nil {
-		s.counts[day] = new([24]int64)
-	}
-	s.counts[day][hour]++
+	s.counts.add(day, hour)
 	id, err := uuid.Parse(r.UUID)
 	if err != nil {
-		if s.bad[day] == nil {
-			s.bad[day] = map[int]int64{}
-		}
-		s.bad[day][hour]++
+		s.bad.add(day, hour)
 		return nil
 	}
 	if err := sorter.Add(func(b []byte) ([]byte, error) {
@@ -208,7 +212,7 @@ func (s *FileSide) Digest(ctx context.Context, selected Selection, by Bucket) ([
 		for hour, n := range hours {
 			when := dayStart(day).Add(time.Duration(hour) * time.Hour)
 			isOf := day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool { return p.Suffix == "" && p.Has(when, uuid.Nil) })
-			if isOf && by != BySlice {
+			if n > 0 && isOf && by != BySlice {
 				d := at(bucketKey{at: when.Truncate(by.Unit())})
 				d.Rows, d.Bad = d.Rows+n, d.Bad+n
 			}
@@ -252,7 +256,8 @@ func (s *FileSide) each(ctx context.Context, selected Selection, unit time.Durat
 		var group []Row // of one day and uuid
 		done, isCut := 0, false
 		flush := func() {
-			for _, r := range perUnitOf(group, unit) {
+			for _, r := range perUnit(group, unit) {
+				r.Hour = r.Hour.Truncate(unit)
 				yield(r)
 			}
 			group = group[:0]
@@ -314,22 +319,6 @@ func rowOfItem(item []byte, day uint32) (r Row) {
 	n := atEvent + int(binary.BigEndian.Uint32(item[atLength:]))
 	r.Event, r.DistinctID, r.Rows = string(item[atEvent:n]), string(item[n:]), 1
 	return r
-}
-
-// perUnitOf joins the rows of each key in a unit.
-func perUnitOf(rows []Row, unit time.Duration) (joined []Row) {
-	for _, r := range rows {
-		if !r.Hour.IsZero() {
-			r.Hour = r.Hour.Truncate(unit)
-		}
-		i := slices.IndexFunc(joined, func(o Row) bool { return o.key() == r.key() && o.Hour.Equal(r.Hour) })
-		if i < 0 {
-			joined = append(joined, r)
-			continue
-		}
-		joined[i].Rows += r.Rows
-	}
-	return joined
 }
 
 // JSONLines reads files of JSON lines as a batch export writes them, plain or packed with gzip or zstd. The paths may be

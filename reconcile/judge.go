@@ -66,15 +66,20 @@ type key struct {
 
 func (r Row) key() key { return key{r.UUID, r.Event, r.DistinctID} }
 
-// perDay joins the rows of one key on one day. The order is kept.
-func perDay(rows []Row) (joined []Row) {
-	type keyDay struct {
-		key
-		day time.Time
+// keyAt is a key in a unit of time.
+type keyAt struct {
+	key
+	at time.Time
+}
+
+// perUnit joins the rows of one key in one unit of time. The order is kept.
+func perUnit(rows []Row, unit time.Duration) (joined []Row) {
+	if len(rows) < 2 {
+		return rows
 	}
-	at := map[keyDay]int{}
+	at := map[keyAt]int{}
 	for _, r := range rows {
-		k := keyDay{r.key(), r.day()}
+		k := keyAt{r.key(), r.Hour.UTC().Truncate(unit)}
 		i, known := at[k]
 		if !known {
 			at[k] = len(joined)
@@ -105,6 +110,7 @@ type judge struct {
 
 // judgeUUID finds the differences of one uuid.
 func judgeUUID(rules rules, asked, all, there []Row, yield func(Finding)) {
+	perDay := func(rows []Row) []Row { return perUnit(rows, ByDay.Unit()) }
 	all = perDay(slices.Concat(all, asked))
 	j := &judge{rules: rules, asked: perDay(asked), all: all, there: perDay(there), yields: yield}
 	j.hasSource, j.isMet = make([]bool, len(j.there)), make([]bool, len(j.all))

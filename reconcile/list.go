@@ -81,15 +81,7 @@ func (c *comparison) listParts(ctx context.Context, side int, parts []Part, fail
 		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
 		return nil, nil
 	}
-	rows = nil
-	for _, p := range parts {
-		some, err := c.listParts(ctx, side, []Part{p}, failed, try)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
-	}
-	return rows, nil
+	return inParts(parts, func(p Part) ([]Row, error) { return c.listParts(ctx, side, []Part{p}, failed, try) })
 }
 
 // listOne lists parts; a single part that is too much is divided.
@@ -107,15 +99,7 @@ func (c *comparison) listOne(ctx context.Context, side int, parts []Part, try in
 	if smaller == nil {
 		return nil, err
 	}
-	rows = nil
-	for _, p := range smaller {
-		some, err := c.listOne(ctx, side, []Part{p}, try)
-		if err != nil {
-			return nil, err
-		}
-		rows = append(rows, some...)
-	}
-	return rows, nil
+	return inParts(smaller, func(p Part) ([]Row, error) { return c.listOne(ctx, side, []Part{p}, try) })
 }
 
 func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
@@ -130,17 +114,13 @@ func (c *comparison) askList(ctx context.Context, side int, s Selection, try int
 
 // checkRows refuses an answer that contradicts the question or itself.
 func checkRows(rows []Row, s Selection, limit int) error {
-	type keyHour struct {
-		key
-		hour time.Time
-	}
-	seen := make(map[keyHour]bool, len(rows))
+	seen := make(map[keyAt]bool, len(rows))
 	wanted := make(map[uuid.UUID]bool, len(s.UUIDs))
 	for _, id := range s.UUIDs {
 		wanted[id] = true
 	}
 	for _, r := range rows {
-		k := keyHour{r.key(), r.Hour}
+		k := keyAt{r.key(), r.Hour}
 		isOf := r.Hour.IsZero() && len(s.UUIDs) > 0 || slices.ContainsFunc(s.Parts, func(p Part) bool {
 			return p.Has(r.Hour, r.UUID) || s.Doubled && r.Hour.Equal(dayOf(p.From)) && hasSuffix(r.UUID, p.Suffix)
 		})
@@ -176,7 +156,7 @@ func (c *comparison) settle(x cell, rows [2][]Row) bool {
 		}
 		var d Digest
 		sets[side] = map[key]Row{}
-		for _, r := range x.perUnit(of[side]) {
+		for _, r := range perUnit(of[side], x.by.Unit()) {
 			d.Add(r.UUID, r.Event, r.DistinctID, r.Rows)
 			sets[side][r.key()] = r
 		}
@@ -204,14 +184,6 @@ func (c *comparison) settle(x cell, rows [2][]Row) bool {
 		}
 	}
 	return true
-}
-
-// perUnit joins the rows of a key in a unit of the bucket.
-func (x cell) perUnit(rows []Row) []Row {
-	if x.by == ByDay {
-		return perDay(rows)
-	}
-	return rows
 }
 
 func (c *comparison) keep(side int, r Row) {

@@ -18,6 +18,8 @@ type stored struct {
 	created    time.Time
 }
 
+func (r stored) key() key { return key{r.id, r.event, r.who} }
+
 // memory is a side in memory.
 type memory struct {
 	name    string
@@ -111,25 +113,21 @@ func (m *memory) Digest(_ context.Context, s Selection, by Bucket) ([]Digest, er
 	if err != nil {
 		return nil, err
 	}
-	type unit struct {
-		at time.Time
-		k  key
-	}
-	keys := map[unit]int64{}
+	keys := map[keyAt]int64{}
 	for _, r := range rows {
-		keys[unit{r.at.Truncate(by.Unit()), key{r.id, r.event, r.who}}]++
+		keys[keyAt{r.key(), r.at.Truncate(by.Unit())}]++
 	}
 	sums := map[bucketKey]*Digest{}
 	for u, n := range keys {
 		k := bucketKey{at: u.at}
 		if by == BySlice {
-			text := u.k.id.String()
+			text := u.id.String()
 			k.slice = text[len(text)-2:]
 		}
 		if sums[k] == nil {
 			sums[k] = &Digest{At: k.at, Slice: k.slice}
 		}
-		sums[k].Add(u.k.id, u.k.event, u.k.distinctID, n)
+		sums[k].Add(u.id, u.event, u.distinctID, n)
 	}
 	var all []Digest
 	for _, d := range sums {
@@ -156,15 +154,11 @@ func (m *memory) List(_ context.Context, s Selection, limit int) ([]Row, error) 
 	if s.Doubled {
 		unit = 24 * time.Hour
 	}
-	type keyHour struct {
-		key
-		hour time.Time
-	}
-	list := map[keyHour]*Row{}
+	list := map[keyAt]*Row{}
 	for _, r := range rows {
-		k := keyHour{key{r.id, r.event, r.who}, r.at.Truncate(unit)}
+		k := keyAt{r.key(), r.at.Truncate(unit)}
 		if list[k] == nil {
-			list[k] = &Row{UUID: r.id, Event: r.event, DistinctID: r.who, Hour: k.hour, CreatedAt: r.created}
+			list[k] = &Row{UUID: r.id, Event: r.event, DistinctID: r.who, Hour: k.at, CreatedAt: r.created}
 		}
 		list[k].Rows++
 		if r.created.Before(list[k].CreatedAt) {
@@ -192,13 +186,9 @@ func (m *memory) LeftOut(_ context.Context, s Selection) ([]LeftOut, error) {
 		return nil, err
 	}
 	type state struct{ asked, sent bool }
-	type keyDay struct {
-		key
-		day time.Time
-	}
-	keys := map[keyDay]*state{}
+	keys := map[keyAt]*state{}
 	for _, r := range rows {
-		k := keyDay{key{r.id, r.event, r.who}, dayOf(r.at)}
+		k := keyAt{r.key(), dayOf(r.at)}
 		if keys[k] == nil {
 			keys[k] = &state{}
 		}
@@ -209,15 +199,15 @@ func (m *memory) LeftOut(_ context.Context, s Selection) ([]LeftOut, error) {
 	}
 	days := map[time.Time]*LeftOut{}
 	for k, is := range keys {
-		if days[k.day] == nil {
-			days[k.day] = &LeftOut{Day: k.day}
+		if days[k.at] == nil {
+			days[k.at] = &LeftOut{Day: k.at}
 		}
 		switch {
 		case is.sent:
 		case is.asked:
-			days[k.day].Filtered++
+			days[k.at].Filtered++
 		default:
-			days[k.day].NeverAsked++
+			days[k.at].NeverAsked++
 		}
 	}
 	var all []LeftOut

@@ -143,16 +143,15 @@ type pageView struct {
 	Level, Title, Text string
 	Columns            []Class
 	Facts              []fact
-	Spans              []spanOfDays
+	Spans              []lineOfPage
 	Groups             []group
 }
 
 type fact struct{ Name, Value, Note string }
 
-// spanOfDays is a line of the table: a day, or several quiet ones.
-type spanOfDays struct {
-	Name   string
-	Quiet  bool
+// lineOfPage is a line of the table.
+type lineOfPage struct {
+	spanOfDays
 	Counts []cellOfPage
 }
 
@@ -204,22 +203,13 @@ func (r *Report) view() pageView {
 		{"Cannot tell", number(r.Counts[CannotTell]), "rows could not be compared"},
 		{"Left out on purpose", number(r.Counts[Filtered] + r.Counts[NeverAsked]), "by a filter, or by the time of the exports"},
 	}
-	for _, class := range Classes {
-		if r.Counts[class] > 0 || class == Delivered || class == Missing {
-			v.Columns = append(v.Columns, class)
-		}
-	}
-	for i := 0; i < len(r.Days); {
-		from, to, counts := r.quietDays(i)
-		line := spanOfDays{Name: r.Days[from].Day, Quiet: r.Days[from].isQuiet()}
-		if to-from > 1 {
-			line.Name += " … " + r.Days[to-1].Day
-		}
+	v.Columns = r.columns()
+	for _, span := range r.spans() {
+		line := lineOfPage{spanOfDays: span}
 		for _, class := range v.Columns {
-			line.Counts = append(line.Counts, cellOfPage{class, number(counts[class]), counts[class] == 0})
+			line.Counts = append(line.Counts, cellOfPage{class, number(span.counts[class]), span.counts[class] == 0})
 		}
 		v.Spans = append(v.Spans, line)
-		i = to
 	}
 	for _, class := range slices.Backward(listed) {
 		v.addGroup(class)
@@ -245,18 +235,6 @@ func (v *pageView) addGroup(class Class) {
 	if len(g.Findings) > 0 {
 		v.Groups = append(v.Groups, g)
 	}
-}
-
-// quietDays joins days from i on whose rows are all delivered, or left out on purpose. Another day is alone.
-func (r *Report) quietDays(i int) (from, to int, counts map[Class]int64) {
-	counts = map[Class]int64{}
-	isQuiet := r.Days[i].isQuiet()
-	for to = i; to < len(r.Days) && (to == i || isQuiet && r.Days[to].isQuiet()); to++ {
-		for class, n := range r.Days[to].Counts {
-			counts[class] += n
-		}
-	}
-	return i, to, counts
 }
 
 // Spelled says a class for a reader.

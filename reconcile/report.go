@@ -144,29 +144,18 @@ func (d *Day) settleUnasked() {
 func (r *Report) String() string {
 	var b errtext.Text
 	b.AddLine("%s and %s, %s to %s UTC", r.Service, r.Destination, r.From.Format(clock), r.To.Format(clock))
-	var columns []Class
-	for _, class := range Classes {
-		if r.Counts[class] > 0 || class == Delivered || class == Missing {
-			columns = append(columns, class)
-		}
-	}
+	columns := r.columns()
 	header := []string{}
 	for _, class := range columns {
 		header = append(header, pad(class.String(), class))
 	}
 	b.AddLine("%-24s  %s", "days", strings.Join(header, "  "))
-	for i := 0; i < len(r.Days); {
-		first, next, counts := r.quietDays(i)
-		i = next
-		name := r.Days[first].Day
-		if i-first > 1 {
-			name += " … " + r.Days[i-1].Day
-		}
+	for _, span := range r.spans() {
 		var cells []string
 		for _, class := range columns {
-			cells = append(cells, pad(number(counts[class]), class))
+			cells = append(cells, pad(number(span.counts[class]), class))
 		}
-		b.AddLine("%-24s  %s", name, strings.Join(cells, "  "))
+		b.AddLine("%-24s  %s", span.Name, strings.Join(cells, "  "))
 	}
 	const mostUnknown = 20
 	for i, u := range r.Unknown {
@@ -181,6 +170,40 @@ func (r *Report) String() string {
 	}
 	b.Add("%s", r.Summary())
 	return b.String()
+}
+
+// columns are the classes that a table has.
+func (r *Report) columns() (columns []Class) {
+	for _, class := range Classes {
+		if r.Counts[class] > 0 || class == Delivered || class == Missing {
+			columns = append(columns, class)
+		}
+	}
+	return columns
+}
+
+// spanOfDays is a day, or several quiet ones.
+type spanOfDays struct {
+	Name   string
+	Quiet  bool
+	counts map[Class]int64
+}
+
+// spans joins neighbours whose rows are all delivered, or left out on purpose. Another day is alone.
+func (r *Report) spans() (all []spanOfDays) {
+	for i, d := range r.Days {
+		last := len(all) - 1
+		if isJoined := i > 0 && d.isQuiet() && all[last].Quiet; isJoined {
+			first, _, _ := strings.Cut(all[last].Name, " ")
+			all[last].Name = first + " … " + d.Day
+		} else {
+			all, last = append(all, spanOfDays{d.Day, d.isQuiet(), map[Class]int64{}}), last+1
+		}
+		for class, n := range d.Counts {
+			all[last].counts[class] += n
+		}
+	}
+	return all
 }
 
 // isQuiet reports whether all rows of a day are delivered, or left out on purpose.
