@@ -86,8 +86,7 @@ func TestUnknownFilters(t *testing.T) {
 		Incomplete: {{Name: "x", Unknown: "its filter was changed", UnknownUntil: changed}, {Name: "y", Include: []string{"e"}}},
 	} {
 		o.Exports = exports
-		r, err := Compare(t.Context(), w.service, w.there, o)
-		require.NoError(t, err)
+		r := compare(t, w.service, w.there, o)
 		assert.Equal(t, want, r.Verdict)
 		require.Len(t, r.Findings, 1)
 		if want == Undecided {
@@ -96,8 +95,7 @@ func TestUnknownFilters(t *testing.T) {
 		}
 	}
 	o.Exports = []Export{{Name: "x", Unknown: "its filter was changed", UnknownUntil: modelEnd.Add(-1e6 * time.Hour)}}
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	r := compare(t, w.service, w.there, o)
 	assert.Equal(t, Incomplete, r.Verdict, "the row arrived after the change")
 }
 
@@ -132,8 +130,7 @@ func TestSidesThatChange(t *testing.T) {
 		}
 		o := w.options()
 		o.Exports, w.there.most, w.service.most = nil, 0, 0
-		r, err := Compare(t.Context(), w.service, w.there, o)
-		require.NoError(t, err)
+		r := compare(t, w.service, w.there, o)
 		for _, f := range r.Findings {
 			isThere := slices.ContainsFunc(side.rows, func(s stored) bool { return s.id == f.UUID })
 			assert.False(t, f.Class == wrong && isThere, "seed %d: %v", seed, f)
@@ -178,8 +175,7 @@ func TestUnknownBackfills(t *testing.T) {
 	for from, want := range map[time.Time]Verdict{{}: Complete, o.From: Complete, o.To: Undecided} {
 		o.Exports = slices.Clone(w.exports)
 		o.Exports[0].Backfills, o.Exports[0].BackfillsFrom = nil, from
-		r, err := Compare(t.Context(), w.service, w.there, o)
-		require.NoError(t, err)
+		r := compare(t, w.service, w.there, o)
 		assert.Equal(t, want, r.Verdict, "%v: %v", from, r)
 		assert.EqualValues(t, 20, r.Counts[NeverAsked]+r.Counts[CannotTell], from)
 		assert.Equal(t, want == Undecided, strings.Contains(r.String(), "a backfill that is not known"), r)

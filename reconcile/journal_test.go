@@ -47,16 +47,14 @@ func TestKilledChild(t *testing.T) {
 	w, o := killedWorld()
 	o.Dir = dir
 	o.OnProgress = func(p Progress) { fmt.Println("asks", p) }
-	_, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	compare(t, w.service, w.there, o)
 }
 
 // A comparison that is killed again and again ends with the report of one that was not.
 func TestKilledAnywhere(t *testing.T) {
 	t.Parallel()
 	w, o := killedWorld()
-	want, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	want := compare(t, w.service, w.there, o)
 	require.Equal(t, Incomplete, want.Verdict)
 	random, kills := rand.New(rand.NewPCG(1, 1)), 8
 	codes := []int{-1, 0}
@@ -93,8 +91,7 @@ func TestKilledAnywhere(t *testing.T) {
 	}
 	again, o := killedWorld()
 	o.Dir = dir
-	got, err := Compare(t.Context(), again.service, again.there, o)
-	require.NoError(t, err)
+	got := compare(t, again.service, again.there, o)
 	require.Equal(t, asJSON(t, want), asJSON(t, got))
 }
 
@@ -135,15 +132,13 @@ func TestFolders(t *testing.T) {
 	require.NoError(t, lock.Close())
 
 	w.there.lie, w.service.asked = nil, nil
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	r := compare(t, w.service, w.there, o)
 	assert.Equal(t, Incomplete, r.Verdict)
 	assert.NotContains(t, w.service.asked, "digest by day", "it continues")
 	assert.NotContains(t, w.service.asked, "list")
 
 	w.service.asked = nil
-	_, err = Compare(t.Context(), w.service, w.there, &other)
-	require.NoError(t, err, "the first comparison has ended")
+	compare(t, w.service, w.there, &other)
 	assert.GreaterOrEqual(t, len(w.service.asked), asked, "it begins again")
 	assert.Contains(t, w.service.asked, "digest by day")
 
@@ -152,8 +147,7 @@ func TestFolders(t *testing.T) {
 	require.ErrorIs(t, err, stop)
 	other.now = func() time.Time { return modelEnd.Add(freshFor) }
 	w.there.lie = nil
-	_, err = Compare(t.Context(), w.service, w.there, &other)
-	require.NoError(t, err, "an old one is forgotten")
+	compare(t, w.service, w.there, &other)
 }
 
 // What ends a comparison: its context, and input that cannot be compared.

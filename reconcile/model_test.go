@@ -2,6 +2,7 @@ package reconcile
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -224,7 +225,7 @@ func newWorld(seed uint64) *world {
 		{Name: "one", Since: modelSince, Backfills: []Span{backfill}, Include: []string{"e", "e\x00", "f", "never"}},
 		{Name: "two", Since: modelSince.Add(8 * 24 * time.Hour), Include: []string{"f", "g"}, Until: modelEnd},
 	}
-	names := slices.Sorted(keysOf(fates))
+	names := slices.Sorted(maps.Keys(fates))
 	if w.IntN(10) == 0 {
 		names = []string{"delivered", "taken in twice", "equal uuids", "the same key on two days"}
 	}
@@ -237,16 +238,6 @@ func newWorld(seed uint64) *world {
 	}
 	w.Shuffle(len(w.service.rows), func(i, k int) { w.service.rows[i], w.service.rows[k] = w.service.rows[k], w.service.rows[i] })
 	return w
-}
-
-func keysOf[V any](m map[string]V) func(yield func(string) bool) {
-	return func(yield func(string) bool) {
-		for k := range m {
-			if !yield(k) {
-				return
-			}
-		}
-	}
 }
 
 // options makes some levels small, so that all are reached.
@@ -287,6 +278,14 @@ func byDay(r *Report, class Class) map[string]int64 {
 	return counts
 }
 
+// compare compares two sides without an error.
+func compare(t *testing.T, service Service, there Side, o *Options) *Report {
+	t.Helper()
+	r, err := Compare(t.Context(), service, there, o)
+	require.NoError(t, err)
+	return r
+}
+
 func histories() uint64 {
 	if os.Getenv("HOGAPI_TEST") == "gate" {
 		return 150
@@ -324,22 +323,29 @@ func (w *world) verdict() Verdict {
 	return Complete
 }
 
-// No question is about more than a year.
-func TestSeveralYears(t *testing.T) {
-	t.Parallel()
-	w := newWorld(3)
+// spread makes a world of n delivered rows in some days and one row of each further fate, and compares its sides. The only
+// buckets that are small enough to be listed at once are slices of an hour.
+func spread(t *testing.T, seed uint64, days, n int, further ...string) (*world, *Report) {
+	t.Helper()
+	w := newWorld(seed)
 	w.service.rows, w.there.rows, w.want = nil, nil, nil
-	w.from, w.exports = w.to.Add(-1000*24*time.Hour), nil
-	for range 2000 {
+	w.from, w.exports = w.to.Add(-time.Duration(days)*24*time.Hour), nil
+	for range n {
 		w.deliver(w.newRow("e"), 1)
 	}
-	for _, fate := range []string{"missing", "doubled", "deleted"} {
+	for _, fate := range further {
 		fates[fate](w)
 	}
 	o := &Options{From: w.from.Truncate(time.Hour), To: w.to, now: func() time.Time { return modelEnd }, listDays: 1, listHours: 1}
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	r := compare(t, w.service, w.there, o)
 	assert.Equal(t, w.findings(), shown(r))
+	return w, r
+}
+
+// No question is about more than a year.
+func TestSeveralYears(t *testing.T) {
+	t.Parallel()
+	w, _ := spread(t, 3, 1000, 2000, "missing", "doubled", "deleted")
 	for _, side := range []*memory{w.service, w.there} {
 		assert.LessOrEqual(t, side.longest, 366*24*time.Hour)
 		assert.Greater(t, side.longest, 300*24*time.Hour)
@@ -349,19 +355,7 @@ func TestSeveralYears(t *testing.T) {
 // One wrong row in a year takes one question a level to each side, since digests are compared first.
 func TestQuestionsForOneRow(t *testing.T) {
 	t.Parallel()
-	w := newWorld(1)
-	w.service.rows, w.there.rows, w.want = nil, nil, nil
-	w.from, w.exports = w.to.Add(-365*24*time.Hour), nil
-	for range 3000 {
-		w.deliver(w.newRow("e"), 1)
-	}
-	for _, fate := range []string{"missing", "doubled", "altered", "deleted"} {
-		fates[fate](w)
-	}
-	o := &Options{From: w.from.Truncate(time.Hour), To: w.to, now: func() time.Time { return modelEnd }, listDays: 1, listHours: 1}
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
-	assert.Equal(t, w.findings(), shown(r))
+	w, r := spread(t, 1, 365, 3000, "missing", "doubled", "altered", "deleted")
 	assert.LessOrEqual(t, max(r.Queries[0], r.Queries[1]), 10)
 	t.Log(w.service.asked, w.there.asked)
 	t.Log(r)

@@ -23,8 +23,7 @@ func TestFilesOfAReport(t *testing.T) {
 	hostile := w.newRow("e")
 	hostile.who = "<script>alert(1)</script>\x1b[31m\nCOMPLETE"
 	w.service.rows = append(w.service.rows, hostile)
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	r := compare(t, w.service, w.there, o)
 	dir := filepath.Join(t.TempDir(), "report")
 	require.NoError(t, r.WriteFiles(dir))
 	require.NoError(t, r.WriteFiles(dir), "an earlier report is replaced")
@@ -146,16 +145,14 @@ func TestPlan(t *testing.T) {
 	assert.Positive(t, p.Time)
 
 	o.MaxFindings = 5
-	few, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	few := compare(t, w.service, w.there, o)
 	assert.Len(t, few.Findings, 5)
 	assert.Contains(t, few.String(), "others differ already: MaxFindings")
 	assert.Positive(t, few.Counts[CannotTell])
 
 	o.MaxQueries = 3
 	w.service.asked, w.there.asked = nil, nil
-	r, err := Compare(t.Context(), w.service, w.there, o)
-	require.NoError(t, err)
+	r := compare(t, w.service, w.there, o)
 	assert.Equal(t, Undecided, r.Verdict)
 	assert.Contains(t, r.String(), "MaxQueries (3) is reached")
 	assert.LessOrEqual(t, max(len(w.service.asked), len(w.there.asked)), 3)

@@ -60,12 +60,10 @@ func TestProjectsOfTheFake(t *testing.T) {
 		o.Exports[0].Where = "properties.plan = 'paid'"
 		o.Exports[0].Exclude = []string{"nothing"}
 		w.service.wheres = map[string]func(stored) bool{o.Exports[0].Where: func(stored) bool { return true }}
-		want, err := Compare(t.Context(), w.service, w.there, o)
-		require.NoError(t, err)
+		want := compare(t, w.service, w.there, o)
 		require.Equal(t, w.findings(), shown(want))
 		service := project(t, w.service.rows, nil)
-		got, err := Compare(t.Context(), service, w.there, o)
-		require.NoError(t, err)
+		got := compare(t, service, w.there, o)
 		require.Empty(t, got.Unknown)
 		require.Equal(t, shown(want), shown(got), "seed %d", seed)
 
@@ -74,10 +72,8 @@ func TestProjectsOfTheFake(t *testing.T) {
 		w.there.rows = slices.CompactFunc(slices.SortedFunc(slices.Values(w.there.rows), func(a, b stored) int {
 			return cmp.Or(cmp.Compare(a.id.String(), b.id.String()), a.at.Compare(b.at), cmp.Compare(a.event, b.event))
 		}), func(a, b stored) bool { return a.id == b.id && a.event == b.event && a.at.Equal(b.at) })
-		want, err = Compare(t.Context(), w.service, w.there, o)
-		require.NoError(t, err)
-		got, err = Compare(t.Context(), service, there, o)
-		require.NoError(t, err)
+		want = compare(t, w.service, w.there, o)
+		got = compare(t, service, there, o)
 		require.Empty(t, got.Unknown)
 		assert.Equal(t, shown(want), shown(got), "seed %d", seed)
 		for i := range want.Days {
@@ -209,8 +205,7 @@ func TestProjectsThatLie(t *testing.T) {
 				if !isService {
 					service, there = project(t, w.service.rows, nil), project(t, w.there.rows, lying)
 				}
-				r, err := Compare(t.Context(), service, there, &Options{From: w.from.Truncate(time.Hour), To: w.to, listDays: 3, listHours: 1, now: func() time.Time { return modelEnd }})
-				require.NoError(t, err)
+				r := compare(t, service, there, &Options{From: w.from.Truncate(time.Hour), To: w.to, listDays: 3, listHours: 1, now: func() time.Time { return modelEnd }})
 				if tt.isRight {
 					assert.Equal(t, w.findings(), shown(r))
 					assert.Equal(t, want, r.Verdict)
@@ -306,8 +301,7 @@ func TestProjectsThatAreSlow(t *testing.T) {
 					})
 				})
 				o := &Options{From: w.from, To: w.to, now: func() time.Time { return modelEnd }}
-				r, err := Compare(t.Context(), side, w.there, o)
-				require.NoError(t, err)
+				r := compare(t, side, w.there, o)
 				assert.Equal(t, tt.verdict, r.Verdict, "%v", r)
 			})
 		})
