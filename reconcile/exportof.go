@@ -47,7 +47,7 @@ func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
 }
 
 // backfillsOf are the times before since that completed runs sent by timestamp, joined, in whole hours.
-func backfillsOf(c *hogapi.Coverage, since time.Time) (all []Span) {
+func backfillsOf(c *hogapi.Coverage, since time.Time) []Span {
 	var spans []Span
 	for _, i := range c.Intervals {
 		for _, run := range i.Runs {
@@ -57,6 +57,11 @@ func backfillsOf(c *hogapi.Coverage, since time.Time) (all []Span) {
 			}
 		}
 	}
+	return joinSpans(spans)
+}
+
+// joinSpans sorts times, and joins those that touch.
+func joinSpans(spans []Span) (all []Span) {
 	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
 	for _, s := range spans {
 		if last := len(all) - 1; last >= 0 && !s.From.After(all[last].To) {

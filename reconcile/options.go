@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"time"
@@ -71,15 +72,15 @@ func (o *Options) complete() (Options, error) {
 	if c.now == nil {
 		c.now = time.Now
 	}
-	setDefault(&c.Margin, defaultMargin)
-	setDefault(&c.MaxQueries, defaultMaxQueries)
-	setDefault(&c.MaxFindings, defaultMaxFindings)
-	setDefault(&c.listDays, 1_000)
-	setDefault(&c.listHours, 5_000)
-	setDefault(&c.listRows, 20_000)
-	setDefault(&c.mostRows, 50_000)
-	setDefault(&c.windowRows, 12_000_000)
-	setDefault(&c.lookUp, 1_000)
+	c.Margin = cmp.Or(c.Margin, defaultMargin)
+	c.MaxQueries = cmp.Or(c.MaxQueries, defaultMaxQueries)
+	c.MaxFindings = cmp.Or(c.MaxFindings, defaultMaxFindings)
+	c.listDays = cmp.Or(c.listDays, 1_000)
+	c.listHours = cmp.Or(c.listHours, 5_000)
+	c.listRows = cmp.Or(c.listRows, 20_000)
+	c.mostRows = cmp.Or(c.mostRows, 50_000)
+	c.windowRows = cmp.Or(c.windowRows, 12_000_000)
+	c.lookUp = cmp.Or(c.lookUp, 1_000)
 	switch {
 	case c.From.IsZero():
 		return c, errors.New("reconcile: Options.From is missing: give the beginning of the time to compare")
@@ -92,11 +93,4 @@ func (o *Options) complete() (Options, error) {
 	}
 	c.From, c.To = c.From.UTC(), c.To.UTC()
 	return c, nil
-}
-
-func setDefault[T comparable](value *T, to T) {
-	var zero T
-	if *value == zero {
-		*value = to
-	}
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -35,48 +36,30 @@ type RepairDay struct {
 func (r *Report) Repair(destination Side) *Repair {
 	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}, Doubled: r.Counts[Doubled]}
 	days := map[string][]uuid.UUID{}
-	var hours []time.Time
+	var arrivals []Span
 	for _, f := range r.Findings {
 		if f.Class != Missing {
 			continue
 		}
 		day := f.Day.Format(time.DateOnly)
 		days[day] = append(days[day], f.UUID)
-		hours = append(hours, arrivals(f)...)
-	}
-	for _, day := range slices.Sorted(func(yield func(string) bool) {
-		for day := range days {
-			if !yield(day) {
-				return
-			}
+		if at := f.ArrivedAt.UTC(); !at.IsZero() {
+			last := at.Add(slack).Truncate(time.Hour)
+			arrivals = append(arrivals, Span{at.Truncate(time.Hour), last.Add(time.Hour)})
 		}
-	}) {
+	}
+	for _, day := range slices.Sorted(maps.Keys(days)) {
 		repair.Days = append(repair.Days, RepairDay{day, days[day]})
 	}
-	slices.SortFunc(hours, time.Time.Compare)
-	for _, hour := range hours {
-		if last := len(repair.Arrivals) - 1; last >= 0 && !hour.After(repair.Arrivals[last].To) {
-			repair.Arrivals[last].To = later(repair.Arrivals[last].To, hour.Add(time.Hour))
-			continue
-		}
-		repair.Arrivals = append(repair.Arrivals, Span{hour, hour.Add(time.Hour)})
-	}
+	repair.Arrivals = append(repair.Arrivals, joinSpans(arrivals)...)
 	if known, ok := destination.(interface{ Dedupe() string }); ok && repair.Doubled > 0 {
 		repair.Dedupe = known.Dedupe()
 	}
 	return repair
 }
 
-// arrivals are the hours in which a row may have been stored: the export goes by the time of storing, which is a little
-// after the arrival.
-func arrivals(f Finding) []time.Time {
-	const slack = 2 * time.Minute
-	at := f.ArrivedAt
-	if at.IsZero() {
-		return nil
-	}
-	return slices.Compact([]time.Time{at.UTC().Truncate(time.Hour), at.UTC().Add(slack).Truncate(time.Hour)})
-}
+// slack is the time from the arrival of a row to its storing, by which an export goes.
+const slack = 2 * time.Minute
 
 // Mark returns a copy of a coverage in which each completed interval that should have sent a missing row counts as
 // failed, so that [hogapi.BatchExportsService.PlanRepair] plans to export it again. In a table, the other rows of such an
@@ -99,7 +82,6 @@ func (r *Report) Mark(c *hogapi.Coverage) *hogapi.Coverage {
 
 // hasMissingIn reports whether a missing row may have been stored in a time.
 func (r *Report) hasMissingIn(from, to time.Time) bool {
-	const slack = 2 * time.Minute
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Class == Missing && f.ArrivedAt.Before(to) && f.ArrivedAt.Add(slack).After(from)
 	})

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"database/sql"
 	"errors"
@@ -110,12 +111,12 @@ type SQLSide struct {
 // id are counted as Bad.
 func SQL(db *sql.DB, dialect Dialect, table Table) *SQLSide {
 	const timeout = 10 * time.Minute
-	setDefault(&table.UUID, "uuid")
-	setDefault(&table.Event, "event")
-	setDefault(&table.DistinctID, "distinct_id")
-	setDefault(&table.Timestamp, "timestamp")
-	setDefault(&table.Team, "team_id")
-	setDefault(&table.Timeout, timeout)
+	table.UUID = cmp.Or(table.UUID, "uuid")
+	table.Event = cmp.Or(table.Event, "event")
+	table.DistinctID = cmp.Or(table.DistinctID, "distinct_id")
+	table.Timestamp = cmp.Or(table.Timestamp, "timestamp")
+	table.Team = cmp.Or(table.Team, "team_id")
+	table.Timeout = cmp.Or(table.Timeout, timeout)
 	return &SQLSide{db: db, dialect: dialect, table: table, name: fmt.Sprintf("%s table %s, team %d", dialect.Name, table.Name, table.TeamID)}
 }
 
