@@ -1,8 +1,12 @@
 package reconcile
 
 import (
+	"fmt"
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/configs"
 )
 
 // Export describes one batch export that writes into the destination: which rows it sends, and up to when it has run.
@@ -63,4 +67,68 @@ func (r Row) arrived() time.Time {
 		return r.Hour
 	}
 	return r.CreatedAt
+}
+
+// ExportOf describes an export of the service for [Options]: its names of events, and by its coverage when it began, up to
+// when it has run, and which backfills sent rows by timestamp. The coverage may be nil, but then rows of an interval that was
+// not exported since a while are [Missing] as soon as the margin is over, and those before the export was created are
+// [NeverAsked]. Let the coverage begin where the comparison does: earlier backfills are not known.
+//
+// An export of another model, or one with filters, is Unknown: for filters, set Where to a condition that says the same, and
+// Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no
+// earlier lists: if you know that the list was the same, set Unknown to "".
+func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
+	x := Export{Name: e.Name, Since: e.CreatedAt.UTC()}
+	var isAll bool
+	x.Include, x.Exclude, isAll = configs.Events(e.Destination.Config, e.Filters)
+	switch {
+	case e.Model != "" && e.Model != hogapi.ModelEvents:
+		x.Unknown = fmt.Sprintf("the export has the model %s", e.Model)
+	case !isAll:
+		x.Unknown = "the export has filters, or names of events that cannot be read: set Export.Where to a HogQL condition that says the same"
+	case len(x.Include)+len(x.Exclude) > 0 && e.LastUpdatedAt.Sub(e.CreatedAt) > time.Minute: // later than its making
+		x.UnknownUntil = e.LastUpdatedAt.UTC()
+		x.Unknown = "its settings were changed at " + x.UnknownUntil.Format(clock) + " UTC, and its list of events may have been changed with them"
+	}
+	if c == nil {
+		return x
+	}
+	for _, i := range c.Intervals {
+		isDone := i.State == hogapi.IntervalCompleted || i.State == hogapi.IntervalByTimestamp
+		if isDone && i.End.After(x.Until) {
+			x.Until = i.End.UTC()
+		}
+		if isDone && i.Start.Before(x.Since) && !i.End.Before(e.CreatedAt) { // the first interval
+			x.Since = i.Start.UTC()
+		}
+	}
+	x.Backfills, x.BackfillsFrom = backfillsOf(c, x.Since), c.From.UTC()
+	return x
+}
+
+// backfillsOf are the times before since that completed runs sent by timestamp, joined, in whole hours.
+func backfillsOf(c *hogapi.Coverage, since time.Time) []Span {
+	var spans []Span
+	for _, i := range c.Intervals {
+		for _, run := range i.Runs {
+			s := Span{run.Start.UTC().Add(time.Hour - 1).Truncate(time.Hour), run.End.UTC().Truncate(time.Hour)}
+			if run.Status == hogapi.RunStatusCompleted && run.Rows == hogapi.RowsByTimestamp && s.From.Before(since) && s.From.Before(s.To) {
+				spans = append(spans, s)
+			}
+		}
+	}
+	return joinSpans(spans)
+}
+
+// joinSpans sorts times, and joins those that touch.
+func joinSpans(spans []Span) (all []Span) {
+	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
+	for _, s := range spans {
+		if last := len(all) - 1; last >= 0 && !s.From.After(all[last].To) {
+			all[last].To = later(all[last].To, s.To)
+			continue
+		}
+		all = append(all, s)
+	}
+	return all
 }

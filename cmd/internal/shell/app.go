@@ -51,7 +51,7 @@ func (a *App) Root(short, long, example string) *cobra.Command {
 	root.SetErr(a.Err)
 	root.SetVersionTemplate(a.Name + " {{.Version}}" + build() + "\n")
 	root.SetFlagErrorFunc(func(cmd *cobra.Command, err error) error {
-		return UsageError(fmt.Sprintf("%v", err), term.DidYouMean(cmd, err)+"see "+cmd.CommandPath()+" --help")
+		return UsageError(fmt.Sprintf("%v", err), didYouMean(cmd, err)+"see "+cmd.CommandPath()+" --help")
 	})
 	root.PersistentFlags().BoolVar(&a.JSON, "json", false, "print results as JSON")
 	root.PersistentFlags().StringVar(&a.Log, "log", "text", "the `FORM` of progress, warnings and errors: text or json")

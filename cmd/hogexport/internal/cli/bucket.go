@@ -1,11 +1,20 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io/fs"
+	"net/url"
 	"strings"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/config"
+	"github.com/aws/aws-sdk-go-v2/credentials"
+	"github.com/aws/aws-sdk-go-v2/credentials/ec2rolecreds"
+	"github.com/aws/aws-sdk-go-v2/credentials/endpointcreds"
+	"github.com/aws/aws-sdk-go-v2/service/s3"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
@@ -86,4 +95,74 @@ func bucketFault(ctx context.Context, err error) error {
 		return fault(shell.CodeProject, fmt.Sprintf("the bucket cannot be read: %v", cause), "check the name of the bucket, AWS_REGION and --s3-endpoint")
 	}
 	return fault(shell.CodeProject, fmt.Sprintf("the bucket cannot be read: %v", cause), "check --s3-endpoint, AWS_REGION and the network, and run the same command again")
+}
+
+// storage returns a client of S3 with the settings of the AWS tools: their variables first, then the profile. Of the
+// ways to get keys it has those that need no further service of Amazon's, which would make the program 2 MB larger.
+func (r *reconciling) storage(ctx context.Context) (*s3.Client, error) {
+	profile, err := r.profile(ctx)
+	if err != nil {
+		return nil, err
+	}
+	ofProfile, _, _ := profile.GetServiceBaseEndpoint(ctx, "S3")
+	endpoint := cmp.Or(r.endpoint, r.Env("AWS_ENDPOINT_URL_S3"), r.Env("AWS_ENDPOINT_URL"), ofProfile, profile.BaseEndpoint)
+	if at, err := url.Parse(endpoint); endpoint != "" && (err != nil || at.Host == "" || at.User != nil || at.Scheme != "http" && at.Scheme != "https") {
+		return nil, shell.UsageError("--s3-endpoint is not the URL of a service", "write it as https://host:port, without keys: they belong into AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY")
+	}
+	const anyRegion = "us-east-1" // to sign with; services of others take any
+	options := s3.Options{Region: cmp.Or(r.Env("AWS_REGION"), r.Env("AWS_DEFAULT_REGION"), profile.Region, anyRegion)}
+	if endpoint != "" {
+		options.BaseEndpoint, options.UsePathStyle = &endpoint, true
+	}
+	if options.Credentials, err = r.keys(profile); err != nil {
+		return nil, err
+	}
+	return s3.New(options), nil
+}
+
+// profile reads the files of the AWS tools.
+func (r *reconciling) profile(ctx context.Context) (config.SharedConfig, error) {
+	name := r.Env("AWS_PROFILE")
+	profile, err := config.LoadSharedConfigProfile(ctx, cmp.Or(name, "default"), func(o *config.LoadSharedConfigOptions) {
+		if path := r.Env("AWS_SHARED_CREDENTIALS_FILE"); path != "" {
+			o.CredentialsFiles = []string{path}
+		}
+		if path := r.Env("AWS_CONFIG_FILE"); path != "" {
+			o.ConfigFiles = []string{path}
+		}
+	})
+	if _, isAbsent := errors.AsType[config.SharedConfigProfileNotExistError](err); isAbsent && name == "" {
+		return profile, nil
+	}
+	if err != nil { // its text may have lines of the files
+		return profile, &shell.Fault{Code: shell.CodeProject, Text: "the profile of the AWS tools cannot be read", Todo: "check AWS_PROFILE, and the files in ~/.aws", Err: err}
+	}
+	return profile, nil
+}
+
+// keys returns the access keys, or the way to get them.
+func (r *reconciling) keys(profile config.SharedConfig) (aws.CredentialsProvider, error) {
+	id, secret := r.Env("AWS_ACCESS_KEY_ID"), r.Env("AWS_SECRET_ACCESS_KEY")
+	full, relative := r.Env("AWS_CONTAINER_CREDENTIALS_FULL_URI"), r.Env("AWS_CONTAINER_CREDENTIALS_RELATIVE_URI")
+	switch {
+	case id != "" && secret != "":
+		return credentials.NewStaticCredentialsProvider(id, secret, r.Env("AWS_SESSION_TOKEN")), nil
+	case profile.Credentials.HasKeys():
+		return credentials.StaticCredentialsProvider{Value: profile.Credentials}, nil
+	case r.Env("AWS_WEB_IDENTITY_TOKEN_FILE") != "", r.Env("AWS_CONTAINER_AUTHORIZATION_TOKEN_FILE") != "",
+		cmp.Or(profile.RoleARN, profile.SSOSessionName, profile.SSOStartURL, profile.CredentialProcess, profile.LoginSession) != "":
+		return nil, &shell.Fault{
+			Code: shell.CodeProject, Text: "the profile of the AWS tools has no keys: it gets them by a role, a login or a program",
+			Todo: `let the AWS tools get them first: eval "$(aws configure export-credentials --format env)"`,
+		}
+	case full != "" || relative != "":
+		const containers = "http://169.254.170.2"
+		if full == "" {
+			full = containers + relative
+		}
+		return aws.NewCredentialsCache(endpointcreds.New(full, func(o *endpointcreds.Options) {
+			o.AuthorizationToken = r.Env("AWS_CONTAINER_AUTHORIZATION_TOKEN")
+		})), nil
+	}
+	return aws.NewCredentialsCache(ec2rolecreds.New()), nil
 }

@@ -13,13 +13,12 @@ import (
 	"slices"
 	"time"
 
-	pages "github.com/hogapi/hogapi/cmd/internal/page"
-
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
@@ -438,4 +437,14 @@ func colored(l pages.Level) string {
 	case pages.Good, pages.Info:
 	}
 	return l.Word()
+}
+
+func reportAt(path, command string) shell.Output {
+	return shell.PageAt(path, "hogimport", command, map[string]string{"check": "Check", "verify": "Verification"}[command])
+}
+
+func listAt(path string) shell.Output {
+	return shell.Output{Flag: "--left-out", Path: path, Kind: "list of records that are left out", IsOurs: func(begin []byte) bool {
+		return bytes.HasPrefix(begin, []byte(leftOutStart))
+	}}
 }

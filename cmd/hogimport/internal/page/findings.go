@@ -7,9 +7,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/cmd/internal/page"
-
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
+	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -281,4 +281,116 @@ func (i Identity) Text() string {
 		return "Add " + missing + ", or each person appears twice: as a device, and as a user. " + both + "."
 	}
 	return both + " (--links)."
+}
+
+// Persons describes the persons that links make, in a sentence or several.
+func Persons(r formats.LinksReport) string {
+	if r.Persons == 0 {
+		return "No person comes out of more than one id." + left(r)
+	}
+	var largest []string
+	for _, p := range r.Largest {
+		largest = append(largest, fmt.Sprintf("%s %s", page.Shown(p.ID), page.Count(p.IDs)))
+	}
+	most := "The largest, with their numbers of ids: "
+	if len(largest) == 1 {
+		most = "Its id, and its number of ids: "
+	}
+	return fmt.Sprintf("%s out of more than one id: of %s. %s%s.%s", page.Plural(r.Persons, "person comes", "persons come"),
+		page.Plural(r.IDs, "id", "ids"), most, strings.Join(largest, ", "), left(r))
+}
+
+func left(r formats.LinksReport) (text string) {
+	if n := r.Left[formats.SkipSharedDevice]; n > 0 {
+		text += " " + page.Plural(n, "id of a device had", "ids of devices had") + " two users or more: not joined."
+	}
+	if n := r.Left[formats.SkipUserDevice]; n > 0 {
+		text += " " + page.Plural(n, "id of a device is", "ids of devices are") + " also the id of another user: not joined."
+	}
+	return text
+}
+
+// persons returns the findings about the persons of several ids.
+func (c Check) persons() (list []page.Finding) {
+	r := c.Report.Links
+	if r == nil || r.Persons == 0 && len(r.Left) == 0 {
+		return nil
+	}
+	if most := c.MaxIDs; len(r.Largest) > 0 && most > 0 && r.Largest[0].IDs > int64(most) {
+		p := r.Largest[0]
+		var others []string
+		for _, id := range p.Others {
+			others = append(others, page.Shown(id))
+		}
+		list = append(list, page.NewFinding(page.Bad, page.Plural(p.IDs, "id", "ids")+" would become one person", fmt.Sprintf(
+			"It is %s, with %s and others. --links joins at most %s ids, since a merge cannot be undone. If it is one person, "+
+				"give --max-ids %d; if not, import without --links.", page.Shown(p.ID), strings.Join(others, ", "), page.Count(int64(most)), p.IDs), "duplicates"))
+	}
+	title := page.Plural(r.Persons, "person comes", "persons come") + " out of more than one id"
+	if r.Persons == 0 {
+		title = "No ids are joined"
+	}
+	text := Persons(*r)
+	if !c.People.Links {
+		text = "With --links. " + text
+	}
+	return append(list, page.NewFinding(page.Info, title, text, "duplicates"))
+}
+
+// Sessions counts the events of files that are in a session.
+type Sessions struct {
+	Silence string // of --sessions; empty: it was not given
+	HasOwn  bool   // the format has the vendor's sessions
+	IsLines bool   // of any tool: only visits of pages and screens tell that the files are of visitors
+
+	Events int64
+	With   int64 // that have a $session_id
+
+	looked, ofServers, visits int64
+}
+
+// Add counts an event.
+func (s *Sessions) Add(ev *hogapi.Event, hasSession bool) {
+	const enough = 1000 // of which the sides are looked up
+	s.Events++
+	if hasSession {
+		s.With++
+	}
+	if ev.Name == "$pageview" || ev.Name == "$screen" {
+		s.visits++
+	}
+	if s.looked < enough {
+		s.looked++
+		if formats.IsOfServer(*ev) {
+			s.ofServers++
+		}
+	}
+}
+
+// Needed reports whether events of visitors have no session, and --sessions was not given.
+func (s *Sessions) Needed() bool {
+	const few = 100 // a hundredth: an event may have a property of that name
+	return s.Silence == "" && !s.HasOwn && s.Events > 0 && s.With <= s.Events/few && s.ofServers < s.looked && (!s.IsLines || s.visits > 0)
+}
+
+const webAnalytics = "PostHog's web analytics (visitors, views, sessions, bounce rate, entry pages, channels, countries) shows only events with a session"
+
+// finding says what web analytics will show of the files; an empty title says nothing.
+func (s *Sessions) finding(isBegun bool) (title, text string) {
+	switch {
+	case s.Needed():
+		text = webAnalytics + ". Insights, funnels and retention do not need it. "
+		if isBegun {
+			return "The events have no session", text + "An import that has begun continues without sessions."
+		}
+		return "The events have no session", text + "The import below makes them (--sort --sessions 30m): the events of a device, or of a person where no device is named, " +
+			"are one session until 30 minutes of silence, and at most 24 hours. Events of servers get none. Leave it out if the project needs no web analytics."
+	case s.HasOwn && s.Events > 0:
+		return page.Share(s.With, s.Events) + " of the events are in a session of the vendor", webAnalytics + ". The others have no session there: such as events of servers, " +
+			"of imports in bulk, and those that are older than the beginning of their session."
+	case s.Silence != "" && s.Events > 0:
+		return "Sessions are made", "--sessions " + s.Silence + ": the events of a device, or of a person where no device is named, are one session until a silence of more than " +
+			s.Silence + ", and at most 24 hours. The import says how many there are, and how many began so early that they may have begun before these files."
+	}
+	return "", ""
 }
