@@ -413,7 +413,10 @@ func TestRepairOfSeveralExports(t *testing.T) {
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	r = p.ends(t, 4, append(all, "6000")...)
 	says(t, r.stdout, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
-	says(t, r.stderr, "no such bucket", "continue with:", "hogexport repair --apply")
+	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
+	for _, word := range []string{"call Repair", "remove the cause"} {
+		assert.NotContains(t, r.stdout+r.stderr, word, "a word of the package")
+	}
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, append(all, "6000")...)
 	for _, name := range []string{"warehouse", "copy"} {
@@ -438,18 +441,6 @@ func TestGapsThatAreLeftOfSeveralExports(t *testing.T) {
 		})
 	}
 	p.ends(t, 6, "repair", "three", "one", "four").err(t, "2 gaps still not exported: the plan says why")
-}
-
-// A repair that stops at a failed run says how to continue, in words of this program.
-func TestRepairOfARunThatFailsAgain(t *testing.T) {
-	t.Parallel()
-	p := newProgram(t)
-	p.addExport("warehouse", broken)
-	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
-	r := p.ends(t, 4, "repair", "warehouse", "--yes", "--max-rows", "4000")
-	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
-	assert.NotContains(t, r.stdout+r.stderr, "call Repair")
-	assert.NotContains(t, r.stdout+r.stderr, "remove the cause")
 }
 
 // What a plan says about rows that come twice, about its deadline, and about a second prefix.
@@ -689,33 +680,6 @@ func TestMistakes(t *testing.T) {
 		}
 		assert.Empty(t, r.stdout, "%q", c.args)
 	}
-}
-
-// failing is a standard output without room.
-type failing struct{}
-
-func (failing) Write([]byte) (int, error) { return 0, os.ErrClosed }
-
-func TestOutputWithoutRoom(t *testing.T) {
-	t.Parallel()
-	p := newProgram(t)
-	p.addExport("warehouse", good)
-	var said bytes.Buffer
-	code := Run(t.Context(), []string{"list"}, strings.NewReader(""), failing{}, &said, func(name string) string { return p.env[name] })
-	assert.Equal(t, 1, code)
-	says(t, said.String(), "the result cannot be written to the standard output")
-}
-
-// Ctrl-C ends a command with its own exit code.
-func TestInterrupted(t *testing.T) {
-	t.Parallel()
-	p := newProgram(t)
-	ctx, cancel := context.WithCancel(t.Context())
-	cancel()
-	var said bytes.Buffer
-	code := Run(ctx, []string{"list"}, strings.NewReader(""), io.Discard, &said, func(name string) string { return p.env[name] })
-	assert.Equal(t, 4, code)
-	says(t, said.String(), "interrupted")
 }
 
 // The rows of a project are compared with the files of a folder: a missing one is named, and in the report.

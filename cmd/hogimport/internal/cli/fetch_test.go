@@ -239,6 +239,8 @@ func TestFetchInterrupted(t *testing.T) {
 	var isFast atomic.Bool
 	p, requests := exporter(t, func(w http.ResponseWriter, r *http.Request) {
 		if !isFast.Load() && r.URL.Query().Get("from_date") == "2024-03-02" {
+			fmt.Fprintln(w, `{"event":"seen","properties":{}}`) // an answer that has begun
+			_ = http.NewResponseController(w).Flush()
 			<-r.Context().Done()
 			return
 		}
@@ -254,6 +256,7 @@ func TestFetchInterrupted(t *testing.T) {
 	isFast.Store(true)
 	p.Ends(t, 0, args...)
 	assert.Len(t, contents(t, filepath.Join(p.Dir, "export")), 3)
+	assert.EqualValues(t, 4, requests.Load(), "only the day that was under way comes again")
 }
 
 // vendorProgram is a program with the keys of a vendor's server in its environment.

@@ -178,8 +178,7 @@ func TestWholeAnswers(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			_, j, _ := begin(t, mixpanelJob, "1999-12-01", "1999-12-01", answer)
-			sum, err := j.Run(t.Context())
-			require.NoError(t, err)
+			sum := whole(t, j)
 			assert.EqualValues(t, 2, sum.Events)
 			assert.Equal(t, []string{"mixpanel-1999-12-01.json.gz"}, files(t, j.Folder))
 			assert.Equal(t, line1+line2, unpacked(t, filepath.Join(j.Folder, "mixpanel-1999-12-01.json.gz")))
@@ -274,8 +273,7 @@ func TestWaits(t *testing.T) {
 				answerDays(w, r)
 			})
 			begin := time.Now()
-			_, err := j.Run(t.Context())
-			require.NoError(t, err)
+			whole(t, j)
 			require.Equal(t, c.want, time.Since(begin))
 			require.Len(t, shown.waits, c.times)
 			require.Contains(t, shown.waits[0], c.reason)
@@ -309,8 +307,7 @@ func TestMixpanelsLimits(t *testing.T) {
 			shown := &watcher{}
 			j := mixpanelJob(folder, "1999-08-01", to)
 			j.transport, j.Progress = transport, shown
-			_, err := j.Run(t.Context())
-			require.NoError(t, err)
+			whole(t, j)
 			waits = append(waits, shown.waits...)
 		}
 		require.Len(t, s.times, 123)
@@ -342,8 +339,7 @@ func TestNoAnswerInTime(t *testing.T) {
 		}
 		j := amplitudeJob(t.TempDir(), "1999-12-01", "1999-12-01")
 		j.transport = s.serve(t)
-		_, err := j.Run(t.Context())
-		require.NoError(t, err)
+		whole(t, j)
 		require.Equal(t, []string{"19991201T00 to 19991201T23", "19991201T00 to 19991201T11", "19991201T12 to 19991201T23"}, s.requests())
 	})
 }
@@ -358,8 +354,7 @@ func TestSlowAnswer(t *testing.T) {
 				time.Sleep(4 * time.Minute)
 			}
 		})
-		sum, err := j.Run(t.Context())
-		require.NoError(t, err)
+		sum := whole(t, j)
 		require.EqualValues(t, 1, sum.Events)
 		require.Len(t, s.requests(), 1)
 	})

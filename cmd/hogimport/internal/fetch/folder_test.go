@@ -71,8 +71,7 @@ func TestSomebodyElsesFiles(t *testing.T) {
 	require.Empty(t, s.requests())
 
 	require.NoError(t, os.Remove(foreign))
-	_, err = j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	for name, text := range map[string]string{"mixpanel-2024-01-02.json.gz": "mine", "mixpanel-2023-12-31--2024-01-01.json.gz": string(packed(line1))} {
 		path := filepath.Join(j.Folder, name)
 		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
@@ -89,23 +88,20 @@ func TestSomebodyElsesFiles(t *testing.T) {
 // no part twice.
 func TestPartThatIsNotInTheLog(t *testing.T) {
 	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	log := filepath.Join(j.Folder, ownFolder, logName)
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
 	require.Equal(t, 4, strings.Count(string(text), "\n"))
 	short := text[:strings.LastIndex(strings.TrimSpace(string(text)), "\n")+10] // torn in the last line
 	require.NoError(t, os.WriteFile(log, short, 0o600))
-	sum, err := j.Run(t.Context())
-	require.NoError(t, err)
+	sum := whole(t, j)
 	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 	require.EqualValues(t, 3, sum.Events)
 
 	first, _, _ := strings.Cut(string(text), "\n") // torn after the first line
 	require.NoError(t, os.WriteFile(log, []byte(first+"\n"), 0o600))
-	sum, err = j.Run(t.Context())
-	require.NoError(t, err)
+	sum = whole(t, j)
 	require.Equal(t, []int{3, 0, 3}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 
 	j.Folder = t.TempDir() // begun, and torn in the first line
@@ -113,16 +109,14 @@ func TestPartThatIsNotInTheLog(t *testing.T) {
 	log = filepath.Join(j.Folder, ownFolder, logName)
 	require.NoError(t, os.WriteFile(log, text[:30], 0o600))
 	for range 2 {
-		_, err = j.Run(t.Context())
-		require.NoError(t, err)
+		whole(t, j)
 	}
 	require.Len(t, s.requests(), 6)
 }
 
 func TestDamagedLog(t *testing.T) {
 	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	log := filepath.Join(j.Folder, ownFolder, logName)
 	text, err := os.ReadFile(log)
 	require.NoError(t, err)
@@ -135,12 +129,10 @@ func TestDamagedLog(t *testing.T) {
 // A file that was changed or removed is downloaded again, by itself.
 func TestPartsThatAreNotAsTheyWere(t *testing.T) {
 	s, j, shown := begin(t, mixpanelJob, "2024-01-01", "2024-01-04", answerDays)
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	require.NoError(t, os.Remove(filepath.Join(j.Folder, "mixpanel-2024-01-02.json.gz")))
 	require.NoError(t, os.Truncate(filepath.Join(j.Folder, "mixpanel-2024-01-03.json.gz"), 5))
-	sum, err := j.Run(t.Context())
-	require.NoError(t, err)
+	sum := whole(t, j)
 	require.Equal(t, []int{4, 2, 6}, []int{sum.Parts, sum.Fetched, len(s.requests())})
 	require.Len(t, shown.notices, 3, "two files, and how much is there already")
 	for _, name := range files(t, j.Folder) {
@@ -157,8 +149,7 @@ func TestTwoInOneFolder(t *testing.T) {
 		}
 		answerDays(w, r)
 	})
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	requireProblem(t, KindOther, second, "another fetch works in "+j.Folder)
 }
 
@@ -230,8 +221,7 @@ func (f diskFile) Sync() error {
 // A full disk ends a download at any byte. With more room it resumes, and nothing is asked for twice that was whole.
 func TestDiskFull(t *testing.T) {
 	s, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-03", answerDays)
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	want := map[string]string{}
 	for _, name := range files(t, j.Folder) {
 		want[name] = unpacked(t, filepath.Join(j.Folder, name))
@@ -251,8 +241,7 @@ func TestDiskFull(t *testing.T) {
 		}
 		if room%5 == 0 {
 			j.fs = nil
-			again, err := j.Run(t.Context())
-			require.NoError(t, err)
+			again := whole(t, j)
 			require.Len(t, files(t, j.Folder), 3)
 			require.EqualValues(t, 3, again.Events)
 			require.LessOrEqual(t, sum.Parts, len(s.requests()))
@@ -267,8 +256,7 @@ func TestPartsAreDurable(t *testing.T) {
 	_, j, _ := begin(t, mixpanelJob, "2024-01-01", "2024-01-01", answerDays)
 	disk := &disk{room: 1 << 20}
 	j.fs = disk
-	_, err := j.Run(t.Context())
-	require.NoError(t, err)
+	whole(t, j)
 	folder := filepath.Base(j.Folder)
 	part := slices.Index(disk.done, "write "+tempName)
 	require.Positive(t, part)

@@ -67,6 +67,14 @@ func begin(t *testing.T, job func(folder, from, to string) Job, from, to string,
 	return s, j, shown
 }
 
+// whole runs a job to its end, without an error.
+func whole(t *testing.T, j Job) Summary {
+	t.Helper()
+	sum, err := j.Run(t.Context())
+	require.NoError(t, err)
+	return sum
+}
+
 // inBubble runs a test with virtual time.
 func inBubble(t *testing.T, name string, test func(t *testing.T)) {
 	t.Run(name, func(t *testing.T) { synctest.Test(t, test) })

@@ -1,7 +1,6 @@
 package fetch
 
 import (
-	"context"
 	"fmt"
 	"net/http"
 	"os"
@@ -93,8 +92,7 @@ func TestNothingIsAskedForTwice(t *testing.T) {
 				shown := &watcher{}
 				j := c.job(folder, from, to)
 				j.transport, j.Progress = transport, shown
-				sum, err := j.Run(t.Context())
-				require.NoError(t, err)
+				sum := whole(t, j)
 				require.Len(t, shown.notices, begun, "a run says how much is there already")
 				return sum
 			}
@@ -166,8 +164,7 @@ func TestLargeRangesThatBreak(t *testing.T) {
 			answerDays(w, r)
 		})
 		j.Vendor = Mixpanel{Host: testHost, Secret: testSecret, Days: 2}
-		_, err := j.Run(t.Context())
-		require.NoError(t, err)
+		whole(t, j)
 		twice := "1999-12-27 to 1999-12-28"
 		require.Equal(t, []string{twice, twice, "1999-12-27", "1999-12-28"}, s.requests())
 		require.Contains(t, shown.notices[0], "smaller pieces")
@@ -190,8 +187,7 @@ func TestEmptyRanges(t *testing.T) {
 	} {
 		inBubble(t, name, func(t *testing.T) {
 			s, j, _ := begin(t, c.job, "1999-12-01", "1999-12-02", c.handler)
-			sum, err := j.Run(t.Context())
-			require.NoError(t, err)
+			sum := whole(t, j)
 			require.Equal(t, []int{2, 2}, []int{sum.Parts, sum.Empty})
 			require.Zero(t, sum.Events)
 			require.Len(t, files(t, j.Folder), 2)
@@ -263,8 +259,7 @@ func TestAgain(t *testing.T) {
 		run := func(requests, early, events int) {
 			t.Helper()
 			before := len(s.requests())
-			sum, err := j.Run(t.Context())
-			require.NoError(t, err)
+			sum := whole(t, j)
 			require.Equal(t, []int{requests, early, events}, []int{len(s.requests()) - before, len(sum.Early), int(sum.Events)})
 			require.Len(t, files(t, j.Folder), 6)
 		}
@@ -302,37 +297,10 @@ func TestOptionsAreChecked(t *testing.T) {
 	requireProblem(t, KindOptions, err, "the first day is after the last one")
 }
 
-func TestStopped(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		ctx, cancel := context.WithCancel(t.Context())
-		s := &service{}
-		s.handler = func(w http.ResponseWriter, r *http.Request) {
-			if len(s.requests()) == 2 {
-				write(w, []byte(line1))
-				_ = http.NewResponseController(w).Flush()
-				cancel()
-				<-r.Context().Done()
-				return
-			}
-			answerDays(w, r)
-		}
-		j := mixpanelJob(t.TempDir(), "1999-12-01", "1999-12-03")
-		j.transport = s.serve(t)
-		sum, err := j.Run(ctx)
-		requireProblem(t, KindStopped, err, "run the same command again: it downloads what is not there yet")
-		require.Equal(t, 1, sum.Parts)
-		require.Len(t, files(t, j.Folder), 1)
-		_, err = j.Run(t.Context())
-		require.NoError(t, err)
-		require.Equal(t, []string{"1999-12-01", "1999-12-02", "1999-12-02", "1999-12-03"}, s.requests())
-	})
-}
-
 func TestKeysAreNotInTheFolder(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		_, j, _ := begin(t, mixpanelJob, "1999-12-01", "1999-12-03", answerDays)
-		_, err := j.Run(t.Context())
-		require.NoError(t, err)
+		whole(t, j)
 		require.NoError(t, filepath.WalkDir(j.Folder, func(path string, d os.DirEntry, err error) error {
 			require.NoError(t, err)
 			if d.IsDir() {

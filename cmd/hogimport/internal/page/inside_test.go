@@ -144,6 +144,10 @@ func TestReasonsAndWarningsAreSentences(t *testing.T) {
 	assert.Equal(t, "1 request holds events of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.",
 		WarningText(warnings.WideBatch, 1))
 	assert.Equal(t, "26 events are sent without their heatmap data.", WarningText(warnings.HeatmapStrip, 26))
+	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
+		WarningText(warnings.SuspectID, 788))
+	assert.Equal(t, "788 events are stored without a person's profile: their id is a placeholder, or too many events have it.",
+		WarningText("person_processing_disabled", 788))
 	for w := range meanings {
 		assert.NotEmpty(t, w.Advice(), "the library has no warning %s", w)
 	}
@@ -154,12 +158,4 @@ func TestTextsOfTheLibraryArePlain(t *testing.T) {
 	assert.Equal(t, "is invalid; check the key", Plain("is invalid.; check the key"))
 	assert.Equal(t, "since 23 h 45 min, not 24 h", Plain("since 23h45m4.316s, not 24h0m0s"))
 	assert.Equal(t, "3 events of user-42", Plain("3 events of user-42"))
-}
-
-// The warnings about placeholders before and after the import agree.
-func TestPlaceholdersAreCountedAsOnePersonWithoutAProfile(t *testing.T) {
-	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
-		WarningText(warnings.SuspectID, 788))
-	assert.Equal(t, "788 events are stored without a person's profile: their id is a placeholder, or too many events have it.",
-		WarningText("person_processing_disabled", 788))
 }
