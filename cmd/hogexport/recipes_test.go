@@ -93,7 +93,7 @@ func TestRecipe(t *testing.T) {
 // The dashboard is JSON, and it and the rules ask for numbers that watch serves.
 func TestDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("internal/cli/watchnumbers.go")
+	source, err := os.ReadFile("internal/cli/watch.go")
 	require.NoError(t, err)
 	name := regexp.MustCompile(`hogexport_([a-z_]+)`)
 	for _, file := range []string{"dashboard.json", "alerts.yml", "alerts_test.yml"} {

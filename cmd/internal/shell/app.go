@@ -184,6 +184,15 @@ func (a *App) Ask(ctx context.Context, question string) (bool, error) {
 	}
 }
 
+// Consent asks a question, and returns the error no unless the answer is yes.
+func (a *App) Consent(ctx context.Context, question string, no error) error {
+	yes, err := a.Ask(ctx, question)
+	if err == nil && !yes {
+		return no
+	}
+	return err
+}
+
 // Meter returns a meter of progress: a bar on a terminal, otherwise lines.
 func (a *App) Meter() *progress.Meter {
 	form := progress.Lines

@@ -2,6 +2,7 @@ package shell
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -57,6 +58,17 @@ func (o Output) Free(inputs []string) string {
 		o.Path = fmt.Sprintf("%s-%d%s", name, number, end)
 	}
 	return " " + o.Flag + " " + Quoted(o.Path)
+}
+
+// FileName returns a text as a name that every file system takes, or the other name if nothing is left of it.
+func FileName(text string, longest int, other string) string {
+	name := strings.Map(func(r rune) rune {
+		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r) {
+			return r
+		}
+		return '-'
+	}, text)
+	return cmp.Or(strings.Trim(name[:min(len(name), longest)], "-."), other)
 }
 
 func beginOf(path string) ([]byte, error) {

@@ -83,12 +83,10 @@ func (c *create) run(ctx context.Context) error {
 		if !c.CanAnswer() {
 			return shell.UsageError("nobody can answer the question whether to create the export", "give --yes; nothing was changed")
 		}
-		ok, err := c.Ask(ctx, fmt.Sprintf("Create the paused export %s (%s of %s to %s) in project %s?", term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.project()))
-		if err != nil {
+		question := fmt.Sprintf("Create the paused export %s (%s of %s to %s) in project %s?",
+			term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.project())
+		if err := c.Consent(ctx, question, unchanged); err != nil {
 			return err
-		}
-		if !ok {
-			return &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
 		}
 	}
 	made, err := client.BatchExports.Create(ctx, request)

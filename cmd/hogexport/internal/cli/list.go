@@ -151,10 +151,10 @@ func (l *list) table(found []status, now time.Time) {
 
 // isStuck notes a stuck run that is older than the runs in the list of exports.
 func (s *status) isStuck(since time.Time, c *hogapi.Coverage) {
-	s.StuckSince = utc(since)
+	s.StuckSince = new(since.UTC())
 	for _, x := range c.Intervals {
 		if x.State == hogapi.IntervalStuck {
-			s.StuckFrom, s.StuckTo = utc(x.Start), utc(x.End)
+			s.StuckFrom, s.StuckTo = new(x.Start.UTC()), new(x.End.UTC())
 			break
 		}
 	}

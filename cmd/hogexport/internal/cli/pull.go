@@ -146,14 +146,8 @@ func fileName(e *hogapi.BatchExport, all []hogapi.BatchExport) string {
 }
 
 func plainName(name string) string {
-	plain := strings.Map(func(r rune) rune {
-		if 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9' || strings.ContainsRune("-_.", r) {
-			return r
-		}
-		return '-'
-	}, name)
-	const most = 100
-	return cmp.Or(strings.Trim(plain[:min(len(plain), most)], "-."), "export")
+	const longest = 100
+	return shell.FileName(name, longest, "export")
 }
 
 func yamlOf(e *hogapi.BatchExport, integrations map[int64]string) ([]byte, error) {

@@ -132,12 +132,9 @@ func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side r
 	}
 	r.Note(plan.String())
 	if !r.yes && r.CanAnswer() {
-		ok, err := r.Ask(ctx, "Begin?")
-		if err != nil {
+		no := &shell.Fault{Code: shell.CodeStopped, Text: "nothing was compared"}
+		if err := r.Consent(ctx, "Begin?", no); err != nil {
 			return nil, err
-		}
-		if !ok {
-			return nil, &shell.Fault{Code: shell.CodeStopped, Text: "nothing was compared"}
 		}
 	}
 	if err := makeFolder(o.Dir); err != nil {

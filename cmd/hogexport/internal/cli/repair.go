@@ -222,8 +222,7 @@ func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage) {
 	}
 	for i := range plan.Steps {
 		if s := &plan.Steps[i]; s.Estimate == nil && s.Action == hogapi.RepairBackfill && s.Rows != hogapi.RowsByTimestamp {
-			about := (rows*int64(s.Intervals) + intervals - 1) / intervals
-			s.Estimate = &about
+			s.Estimate = new((rows*int64(s.Intervals) + intervals - 1) / intervals)
 		}
 	}
 }
@@ -289,15 +288,11 @@ func (r *repair) agree(ctx context.Context, plans []planned) error {
 	if exports > 1 {
 		what += " for " + plural(exports, "export")
 	}
-	ok, err := r.Ask(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()))
-	if err != nil {
-		return err
-	}
-	if !ok {
-		return &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
-	}
-	return nil
+	return r.Consent(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()), unchanged)
 }
+
+// unchanged is the error of a question that was not answered with yes.
+var unchanged = &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
 
 // bound refuses plans that export more rows than --max-rows.
 func (r *repair) bound(plans ...planned) error {

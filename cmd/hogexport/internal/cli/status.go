@@ -69,10 +69,10 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		case run.Status.IsFailure() && s.LastError == "" && run.LatestError != nil:
 			s.LastError = *run.LatestError
 		case !run.Status.IsTerminal() && now.Sub(run.CreatedAt) > limit:
-			s.StuckSince, s.StuckTo = utc(run.CreatedAt), utc(run.DataIntervalEnd)
+			s.StuckSince, s.StuckTo = new(run.CreatedAt.UTC()), new(run.DataIntervalEnd.UTC())
 			s.StuckFrom = s.StuckTo
 			if run.DataIntervalStart != nil {
-				s.StuckFrom = utc(*run.DataIntervalStart)
+				s.StuckFrom = new(run.DataIntervalStart.UTC())
 			}
 		}
 	}
@@ -80,7 +80,7 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	case e.Paused:
 		s.State = statePaused
 		if e.LastPausedAt != nil {
-			s.PausedSince = utc(*e.LastPausedAt)
+			s.PausedSince = new(e.LastPausedAt.UTC())
 		}
 	case s.StuckSince != nil:
 		s.State = stateStuck
@@ -93,7 +93,7 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 // exportedTo takes the end of an interval that is exported into account.
 func (s *status) exportedTo(end time.Time) {
 	if s.ExportedTo == nil || end.After(*s.ExportedTo) {
-		s.ExportedTo = utc(end)
+		s.ExportedTo = new(end.UTC())
 	}
 }
 
@@ -167,9 +167,4 @@ func stuckAfter(interval string) time.Duration {
 	const least = 3 * time.Hour
 	step, _ := coverage.Step(interval)
 	return max(least, 3*step)
-}
-
-func utc(t time.Time) *time.Time {
-	t = t.UTC()
-	return &t
 }

@@ -55,8 +55,12 @@ func (in *input) differences(other *input) string {
 
 // commandLine returns the files and the flags of an input as they can be typed, without the flags of orderFlags.
 func commandLine(in input) string {
-	words := fileWords(in.Files)
 	in.unorder()
+	return strings.Join(append(fileWords(in.Files), in.typed()...), " ")
+}
+
+// typed returns the flags of an input as they are typed.
+func (in *input) typed() (words []string) {
 	for _, s := range in.settings() {
 		if s.isOn {
 			words = append(words, s.flag)
@@ -65,7 +69,7 @@ func commandLine(in input) string {
 			words = append(words, s.flag, shell.Quoted(value))
 		}
 	}
-	return strings.Join(words, " ")
+	return words
 }
 
 // unorder takes out the flags of orderFlags.
@@ -73,17 +77,9 @@ func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = 
 
 // orderFlags returns the flags that need all events, such as --sort, as they are typed.
 func (in *input) orderFlags() (flags string) {
-	if in.Sort {
-		flags += " --sort"
-	}
-	if in.Links {
-		flags += " --links"
-	}
-	if in.Sessions != "" {
-		flags += " --sessions " + shell.Quoted(in.Sessions)
-	}
-	if in.SessionsAfter != "" {
-		flags += " --sessions-after " + shell.Quoted(in.SessionsAfter)
+	ordered := input{Sort: in.Sort, Links: in.Links, Sessions: in.Sessions, SessionsAfter: in.SessionsAfter}
+	for _, word := range ordered.typed() {
+		flags += " " + word
 	}
 	return flags
 }

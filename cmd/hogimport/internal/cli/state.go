@@ -1,7 +1,6 @@
 package cli
 
 import (
-	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -239,14 +238,8 @@ func stateName(paths []string) string {
 			name = strings.TrimSuffix(name, end)
 		}
 	}
-	name = strings.Map(func(r rune) rune {
-		if r == '.' || r == '-' || r == '_' || '0' <= r && r <= '9' || 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' {
-			return r
-		}
-		return '-'
-	}, name)
 	const longest = 60
-	return cmp.Or(strings.Trim(name[:min(len(name), longest)], ".-"), "import")
+	return shell.FileName(name, longest, "import")
 }
 
 // folderOf returns the state folder of an import of some files. A source that is made of files of another import has a

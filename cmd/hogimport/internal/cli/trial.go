@@ -133,17 +133,15 @@ func (t *trial) otherProject(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if own := t.Env("POSTHOG_PROJECT_API_KEY"); own == "" || own != key || t.isAgreed {
+	if key != t.Env("POSTHOG_PROJECT_API_KEY") || key == "" || t.isAgreed {
 		return nil
 	}
-	const text = "this is the project of the import itself: its key is that of POSTHOG_PROJECT_API_KEY"
-	if t.CanAnswer() {
-		yes, err := t.Ask(ctx, "The trial's events would stay in the project of the import itself. Send them there all the same?")
-		if err != nil || yes {
-			return err
-		}
+	own := shell.UsageError("this is the project of the import itself: its key is that of POSTHOG_PROJECT_API_KEY",
+		"give the key of a test project, or --yes to send the trial's events to this one")
+	if !t.CanAnswer() {
+		return own
 	}
-	return shell.UsageError(text, "give the key of a test project, or --yes to send the trial's events to this one")
+	return t.Consent(ctx, "The trial's events would stay in the project of the import itself. Send them there all the same?", own)
 }
 
 const trialPrefix = "trial-"

@@ -108,7 +108,7 @@ func (u *undo) run(ctx context.Context) error {
 	if d.Events == 0 {
 		return u.nothing(ctx, client, request, d)
 	}
-	if agreed, err := u.agree(ctx, &d); !agreed {
+	if err := u.agree(ctx, &d); err != nil {
 		return err
 	}
 	if d.Request, err = client.DataDeletions.Create(ctx, request); err != nil {
@@ -128,21 +128,17 @@ func (u *undo) preview(d *deletion) {
 	_, _ = u.Out.Write(b.Bytes())
 }
 
-func (u *undo) agree(ctx context.Context, d *deletion) (bool, error) {
+func (u *undo) agree(ctx context.Context, d *deletion) error {
 	if u.isAgreed {
-		return true, nil
+		return nil
 	}
 	if !u.CanAnswer() {
-		return false, &shell.Fault{Code: shell.CodeCannot, Text: "nothing was requested: this was the preview", Todo: "add --yes to ask PostHog to delete these events for good"}
+		return &shell.Fault{Code: shell.CodeCannot, Text: "nothing was requested: this was the preview", Todo: "add --yes to ask PostHog to delete these events for good"}
 	}
-	yes, err := u.Ask(ctx, fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", pages.Count(d.Events), d.ImportID, d.Project))
-	if err != nil {
-		return false, err
-	}
-	if !yes {
-		return false, &shell.Fault{Code: shell.CodeCannot, Text: "cancelled; nothing was requested", Todo: "run the same command again to ask for the deletion"}
-	}
-	return true, nil
+	question := fmt.Sprintf("Ask PostHog to delete the %s events of %s in project %s for good?", pages.Count(d.Events), d.ImportID, d.Project)
+	return u.Consent(ctx, question, &shell.Fault{
+		Code: shell.CodeCannot, Text: "cancelled; nothing was requested", Todo: "run the same command again to ask for the deletion",
+	})
 }
 
 // nothing says that there are no events to delete: there were never any, or they are deleted.

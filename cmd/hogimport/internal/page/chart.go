@@ -211,14 +211,19 @@ func short(n int64) string {
 	return page.Count(n)
 }
 
+// totals adds samples up by their names.
+func totals(samples []sample) map[string]int64 {
+	all := map[string]int64{}
+	for _, s := range samples {
+		all[s.Name] += s.N
+	}
+	return all
+}
+
 // largest returns the series of the most frequent names, and one series of all others.
 func largest(samples []sample) []*series {
-	totals := map[string]int64{}
-	for _, s := range samples {
-		totals[s.Name] += s.N
-	}
 	var all []*series
-	for _, name := range sizes(totals, 0) {
+	for _, name := range sizes(totals(samples), 0) {
 		all = append(all, &series{Name: name.Name, Total: name.N})
 	}
 	if len(all) > mostSeries+1 {

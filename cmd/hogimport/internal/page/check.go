@@ -151,19 +151,15 @@ func (c Check) view() checkView {
 	v.Chart = newChart(samples, v.Names)
 	v.Refusable = r.Good + r.Rejected
 	if rest := v.Names[max(0, len(v.Names)-1):]; len(rest) > 0 && rest[0].IsRest {
-		totals := map[string]int64{}
-		for _, s := range samples {
-			totals[s.Name] += s.N
-		}
-		v.AllNames = sizes(totals, r.Good)
+		v.AllNames = sizes(totals(samples), r.Good)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Reasons)) {
 		f := r.Reasons[name]
-		v.Reasons = append(v.Reasons, reason{string(name), f.Count, c.Advice(name), nil})
+		one := reason{Name: string(name), N: f.Count, Advice: c.Advice(name)}
 		for _, e := range f.Examples {
-			last := &v.Reasons[len(v.Reasons)-1]
-			last.Examples = append(last.Examples, example{Text: Example(name, e)})
+			one.Examples = append(one.Examples, example{Text: Example(name, e)})
 		}
+		v.Reasons = append(v.Reasons, one)
 	}
 	for _, name := range slices.Sorted(maps.Keys(r.Warnings)) {
 		f := r.Warnings[name]

@@ -222,13 +222,18 @@ func (c Check) unsent() (text string) {
 func someNames(paths []string) string {
 	const most = 3
 	var names []string
-	for _, path := range paths[:min(most, len(paths))] {
+	for _, path := range paths {
 		names = append(names, page.Shown(filepath.Base(path)))
 	}
-	if more := int64(len(paths) - most); more > 0 {
-		names = append(names, page.Plural(more, "more", "more"))
+	return few(names, most, ", ")
+}
+
+// few joins the first of some texts, and says how many more there are.
+func few(texts []string, most int, between string) string {
+	if more := int64(len(texts) - most); more > 0 {
+		texts = append(texts[:most], page.Plural(more, "more", "more"))
 	}
-	return strings.Join(names, ", ")
+	return strings.Join(texts, between)
 }
 
 // Identity describes how the events of files name persons before and after the login.

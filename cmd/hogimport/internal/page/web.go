@@ -159,11 +159,8 @@ func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 			names = append(names, page.Shown(x.Name)+" ("+page.Shown(x.Destination)+")")
 		}
 		const most = 5
-		if more := n - most; more > 0 {
-			names = append(names[:most], page.Plural(int64(more), "more", "more"))
-		}
 		add(page.Warn, "web", page.Plural(int64(n), "running batch export sends", "running batch exports send")+" this history too",
-			"Exports choose events by their arrival, so they export the imported events, and bill their rows: "+strings.Join(names, ", ")+
+			"Exports choose events by their arrival, so they export the imported events, and bill their rows: "+few(names, most, ", ")+
 				". Pause them before the import if their destinations should not have it.")
 	}
 	r := c.Report.Web
@@ -196,14 +193,11 @@ func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 	if names := Mixed(r); len(names) > 0 {
 		const most = 3
 		var texts []string
-		for _, name := range names[:min(most, len(names))] {
+		for _, name := range names {
 			texts = append(texts, page.Shown(name)+": "+r.Types[name].String())
 		}
-		if more := len(names) - most; more > 0 {
-			texts = append(texts, page.Plural(int64(more), "more", "more"))
-		}
 		add(page.Info, "web", page.Plural(int64(len(names)), "property has", "properties have")+" values of several types",
-			strings.Join(texts, "; ")+". PostHog gives a property one type, and sums and comparisons leave out the others.")
+			few(texts, most, "; ")+". PostHog gives a property one type, and sums and comparisons leave out the others.")
 	}
 	if n := r.Young + c.Report.Reasons[reasons.TooYoung].Count; n > 0 {
 		add(page.Info, "web", page.Plural(n, "event is", "events are")+" less than 48 hours old", "PostHog bills such events as live ones. An import refuses them until they are older.")
