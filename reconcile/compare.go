@@ -1,7 +1,6 @@
 package reconcile
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -358,8 +357,4 @@ func (p Part) slices() (all []Part) {
 		all = append(all, Part{p.From, p.To, string(digit) + p.Suffix})
 	}
 	return all
-}
-
-func compareParts(a, b Part) int {
-	return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Suffix, b.Suffix))
 }

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -122,7 +123,8 @@ func (c *comparison) compareDigests(ctx context.Context, parts []Part, by Bucket
 		if by == ByDay {
 			c.noteDay(x, isFailed)
 		}
-		if !isFailed && !x.digest[ofService].sameSet(x.digest[ofDestination]) {
+		service, there := x.digest[ofService], x.digest[ofDestination]
+		if !isFailed && (!service.sameIDs(there) || service.Text != there.Text) {
 			differing = append(differing, x)
 		}
 	}
@@ -188,7 +190,9 @@ func cellsOf(parts []Part, digests [2]map[bucketKey]Digest, by Bucket) (cells []
 		}
 		cells = append(cells, x)
 	}
-	slices.SortFunc(cells, func(a, b cell) int { return compareParts(a.Part, b.Part) })
+	slices.SortFunc(cells, func(a, b cell) int {
+		return cmp.Or(a.From.Compare(b.From), a.To.Compare(b.To), cmp.Compare(a.Suffix, b.Suffix))
+	})
 	return cells
 }
 

@@ -1,6 +1,7 @@
 package reconcile
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -323,24 +324,7 @@ func joined(parts []Part) (fewer []Part) {
 
 // UnmarshalJSON reads a row as a list of columns.
 func (r *row) UnmarshalJSON(b []byte) error {
-	var list []json.RawMessage
-	if err := json.Unmarshal(b, &list); err != nil {
-		return err
-	}
-	*r = make(row, len(list))
-	for i, raw := range list {
-		text, isText := string(raw), false
-		if len(raw) > 0 && raw[0] == '"' {
-			isText = true
-			if err := json.Unmarshal(raw, &text); err != nil {
-				return err
-			}
-		}
-		if text == "null" && !isText {
-			(*r)[i] = nil
-			continue
-		}
-		(*r)[i] = text
-	}
-	return nil
+	decoder := json.NewDecoder(bytes.NewReader(b))
+	decoder.UseNumber()
+	return decoder.Decode((*[]any)(r))
 }

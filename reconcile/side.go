@@ -150,12 +150,7 @@ func (d *Digest) plus(more Digest) {
 	d.High, d.Low, d.Text = d.High+more.High, d.Low+more.Low, d.Text+more.Text
 }
 
-// sameSet reports whether two digests stand for the same keys.
-func (d Digest) sameSet(other Digest) bool {
-	return d.sameIDs(other) && d.Text == other.Text
-}
-
-// sameIDs compares without the texts.
+// sameIDs reports whether two digests stand for the same keys but for their texts.
 func (d Digest) sameIDs(other Digest) bool {
 	return d.Keys == other.Keys && d.High == other.High && d.Low == other.Low
 }

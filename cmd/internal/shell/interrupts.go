@@ -5,7 +5,7 @@ import (
 	"errors"
 	"os"
 	"os/signal"
-	"sync"
+	"sync/atomic"
 	"syscall"
 )
 
@@ -19,9 +19,7 @@ type Interrupts struct {
 	signals chan os.Signal
 	done    chan struct{}
 	cancel  context.CancelCauseFunc
-
-	mu     sync.Mutex
-	gently func() // nil: the first one ends the context
+	gently  atomic.Pointer[func()] // nil: the first one ends the context
 }
 
 func watchInterrupts(ctx context.Context) (context.Context, *Interrupts) {
@@ -39,12 +37,8 @@ func (i *Interrupts) watch() {
 			return
 		case <-i.signals:
 		}
-		i.mu.Lock()
-		gently := i.gently
-		i.gently = nil
-		i.mu.Unlock()
-		if gently != nil {
-			gently()
+		if gently := i.gently.Swap(nil); gently != nil {
+			(*gently)()
 			continue
 		}
 		i.cancel(ErrInterrupted)
@@ -55,13 +49,8 @@ func (i *Interrupts) watch() {
 // First makes the first signal call a function instead of ending the context. The returned function undoes
 // this.
 func (i *Interrupts) First(gently func()) (restore func()) {
-	set := func(f func()) {
-		i.mu.Lock()
-		defer i.mu.Unlock()
-		i.gently = f
-	}
-	set(gently)
-	return func() { set(nil) }
+	i.gently.Store(&gently)
+	return func() { i.gently.Store(nil) }
 }
 
 // End stops the watch, and ends the context.

@@ -437,7 +437,7 @@ func newCalendar(c *hogapi.Coverage) *calendar {
 	const hours, days = 24, 31
 	k := &calendar{columns: hours, cells: map[string][]int{}}
 	row, column := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour
-	if !isShort(c.Interval) {
+	if c.Interval == hogapi.IntervalDay || c.Interval == hogapi.IntervalWeek {
 		k.columns, k.first = days, 1
 		row, column = func(t time.Time) string { return t.Format("2006-01") }, func(t time.Time) int { return t.Day() - 1 }
 	}
@@ -496,8 +496,3 @@ func printCalendar(w io.Writer, c *hogapi.Coverage) {
 
 // The cells from firstBad on are gaps, and from firstOdd on no plain success.
 var firstOdd, firstBad = rank(hogapi.IntervalByTimestamp), rank(hogapi.IntervalStuck)
-
-// isShort reports whether an interval is an hour or less.
-func isShort(interval hogapi.Interval) bool {
-	return interval != hogapi.IntervalDay && interval != hogapi.IntervalWeek
-}

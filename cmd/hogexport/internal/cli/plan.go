@@ -101,6 +101,9 @@ func twice(plan *hogapi.RepairPlan) string {
 	var rows, ofSecond int64
 	isKnown := true // ofSecond
 	var partly []string
+	begun := []hogapi.IntervalState{
+		hogapi.IntervalFailed, hogapi.IntervalCancelled, hogapi.IntervalStuck, hogapi.IntervalPartly,
+	}
 	for _, s := range plan.Steps {
 		switch {
 		case s.Action == hogapi.RepairSecondExport && s.State != hogapi.RepairLeft:
@@ -119,7 +122,7 @@ func twice(plan *hogapi.RepairPlan) string {
 				rows += *s.Estimate
 			}
 		}
-		if slices.ContainsFunc(s.Gap, hasBegun) {
+		if slices.ContainsFunc(s.Gap, func(g hogapi.IntervalState) bool { return slices.Contains(begun, g) }) {
 			partly = append(partly, s.Start.Format(clock))
 		}
 	}
@@ -153,10 +156,6 @@ func isObjectStore(plan *hogapi.RepairPlan) bool {
 	_, to, _ := strings.Cut(plan.Schedule, " to ")
 	kind, _, _ := strings.Cut(to, ",")
 	return coverage.IsObjectStore(kind)
-}
-
-func hasBegun(s hogapi.IntervalState) bool {
-	return s == hogapi.IntervalFailed || s == hogapi.IntervalCancelled || s == hogapi.IntervalStuck || s == hogapi.IntervalPartly
 }
 
 // downloads returns the commands that get the rows of the steps that are left.

@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,7 +70,7 @@ func (w *watch) run(ctx context.Context) error {
 		return err
 	}
 	m := &monitor{watched: map[uuid.UUID]*watched{}, known: known, now: time.Now}
-	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnTry: func(context.Context, hogapi.TryInfo) { m.called() }}), hogapi.WithLogger(w.Logger()))
+	client, err := w.client(hogapi.WithHooks(hogapi.Hooks{OnTry: func(context.Context, hogapi.TryInfo) { m.calls.Add(1) }}), hogapi.WithLogger(w.Logger()))
 	if err != nil {
 		return err
 	}
@@ -110,11 +111,11 @@ type monitor struct {
 	store  cache
 	known  []acceptance // gaps that do not count
 	now    func() time.Time
+	calls  atomic.Int64
 
 	mu      sync.Mutex
 	watched map[uuid.UUID]*watched
-	looked  time.Time // the last good look
-	calls   int64
+	looked  time.Time        // the last good look
 	errors  map[string]int64 // by kind
 }
 
@@ -136,12 +137,6 @@ type interval struct {
 	Start time.Time            `json:"start"`
 	End   time.Time            `json:"end"`
 	State hogapi.IntervalState `json:"state"`
-}
-
-func (m *monitor) called() {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.calls++
 }
 
 func (m *monitor) hasLooked() bool {
@@ -386,7 +381,7 @@ func (m *monitor) write(w io.Writer) {
 		age = now.Sub(m.looked).Seconds()
 	}
 	fmt.Fprintf(w, "# HELP hogexport_age_seconds Time since the last look at the service that succeeded; -1: none yet.\n# TYPE hogexport_age_seconds gauge\nhogexport_age_seconds %.0f\n", age)
-	fmt.Fprintf(w, "# HELP hogexport_calls_total Requests to the service, each try.\n# TYPE hogexport_calls_total counter\nhogexport_calls_total %d\n", m.calls)
+	fmt.Fprintf(w, "# HELP hogexport_calls_total Requests to the service, each try.\n# TYPE hogexport_calls_total counter\nhogexport_calls_total %d\n", m.calls.Load())
 	fmt.Fprintf(w, "# HELP hogexport_errors_total Looks that failed.\n# TYPE hogexport_errors_total counter\n")
 	if len(m.errors) == 0 {
 		fmt.Fprintln(w, `hogexport_errors_total{kind="other"} 0`)

@@ -192,7 +192,7 @@ func TestAnImportOfAnotherMapping(t *testing.T) {
 
 	// If nothing was sent, the import begins again, with this mapping.
 	p.Write(t, "hogimport-state/visits/progress.json", `{"ended":"interrupted"}`)
-	require.NoError(t, os.WriteFile(filepath.Join(p.Dir, "hogimport-state", "visits", "checkpoint.json"), nil, 0o600))
+	p.Write(t, "hogimport-state/visits/checkpoint.json", "")
 	p.Ends(t, 0, "run", "--state", "hogimport-state/visits", "--yes", "--rate", "none")
 	assert.Equal(t, 60, server.Ledger().Unique())
 	assert.Contains(t, p.Read(t, "hogimport-state", "visits", "import.json"), fmt.Sprintf(`"mapping": %d`, formats.MappingVersion))

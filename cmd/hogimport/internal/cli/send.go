@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi"
@@ -243,28 +244,21 @@ func (w *watcher) keep(change func(*kept)) {
 type metrics struct {
 	*shell.Metrics
 
-	id string
-
-	mu    sync.Mutex
-	stats hogapi.Stats
+	id    string
+	stats atomic.Pointer[hogapi.Stats]
 }
 
 func serveMetrics(ctx context.Context, address, id string) (m *metrics, err error) {
 	m = &metrics{id: id}
+	m.set(hogapi.Stats{})
 	m.Metrics, err = shell.ServeMetrics(ctx, address, m.write)
 	return m, err
 }
 
-func (m *metrics) set(s hogapi.Stats) {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	m.stats = s
-}
+func (m *metrics) set(s hogapi.Stats) { m.stats.Store(&s) }
 
 func (m *metrics) write(w io.Writer) {
-	m.mu.Lock()
-	s := m.stats
-	m.mu.Unlock()
+	s := m.stats.Load()
 	label := fmt.Sprintf("{import=%q}", m.id)
 	put := func(name, kind, help string, value any) {
 		fmt.Fprintf(w, "# HELP hogimport_%s %s\n# TYPE hogimport_%s %s\nhogimport_%s%s %v\n", name, help, name, kind, name, label, value)

@@ -139,16 +139,13 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	}
 
 	sent := len(server.Calls(ops.Capture))
-	receipt, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
-	require.NoError(t, err)
+	receipt := p.Read(t, "hogimport-state/events/receipt.json")
 	again := p.Ends(t, 7, "verify", "--resend-missing") // they have not been looked for yet
 	clitest.Says(t, again.Stderr, "12 missing events were sent again")
 	assert.Greater(t, len(server.Calls(ops.Capture)), sent)
 	assert.Equal(t, 12, server.Ledger().Duplicates(), "exactly those, with their uuids")
 	assert.Empty(t, server.Ledger().Changed(), "as they were")
-	after, err := os.ReadFile(filepath.Join(folder, "receipt.json"))
-	require.NoError(t, err)
-	assert.Equal(t, string(receipt), string(after), "the receipt of the import stays")
+	assert.Equal(t, receipt, p.Read(t, "hogimport-state/events/receipt.json"), "the receipt of the import stays")
 	p.Ends(t, 0, "verify")
 }
 
@@ -261,9 +258,8 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", "elsewhere:1="+host(moved.URL)).Code)
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", begun).Code)
 	p.Ends(t, 0, "verify", "--moved-host", begun+"="+host(moved.URL))
-	raw, err := os.ReadFile(filepath.Join(folder, "import.json"))
-	require.NoError(t, err)
-	assert.Contains(t, string(raw), `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
+	raw := p.Read(t, "hogimport-state/events/import.json")
+	assert.Contains(t, raw, `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
 	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl"}, {"verify", "--moved-host", begun + "=" + host(moved.URL)}} {
 		p.Ends(t, 0, args...)
 	}
