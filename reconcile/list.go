@@ -17,7 +17,7 @@ import (
 
 // list lists the keys of the buckets that differ, and keeps the rows of each uuid that differs.
 func (c *comparison) list(ctx context.Context, differing []cell) error {
-	groups := c.grouped(differing)
+	groups := grouped(differing, c.listRows, cell.keys)
 	for i, group := range groups {
 		c.step = Progress{Step: "list", Done: i, Total: len(groups)}
 		if len(c.found) >= c.MaxFindings {
@@ -47,17 +47,17 @@ func (c *comparison) list(ctx context.Context, differing []cell) error {
 	return nil
 }
 
-// grouped joins buckets for one list.
-func (c *comparison) grouped(cells []cell) (groups [][]cell) {
+// grouped joins buckets or parts for one list of at most so many rows.
+func grouped[T any](all []T, most int64, rowsOf func(T) int64) (groups [][]T) {
 	var size int64
-	for _, x := range cells {
+	for _, x := range all {
 		last := len(groups) - 1
-		if last >= 0 && size+x.keys() <= c.listRows && len(groups[last]) < mostParts {
+		if last >= 0 && size+rowsOf(x) <= most && len(groups[last]) < mostParts {
 			groups[last] = append(groups[last], x)
-			size += x.keys()
+			size += rowsOf(x)
 			continue
 		}
-		groups, size = append(groups, []cell{x}), x.keys()
+		groups, size = append(groups, []T{x}), rowsOf(x)
 	}
 	return groups
 }
@@ -233,18 +233,11 @@ func (c *comparison) readAgain(ctx context.Context, x cell) error {
 
 // listDoubled lists the further rows of keys in the destination.
 func (c *comparison) listDoubled(ctx context.Context) error {
-	days := slices.SortedFunc(maps.Keys(c.over), time.Time.Compare)
-	var groups [][]Part
-	var size int64
-	for _, day := range days {
-		p := Part{From: later(day, c.From), To: earlier(day.Add(24*time.Hour), c.To)}
-		last := len(groups) - 1
-		if last >= 0 && size+c.over[day] <= c.listRows && len(groups[last]) < mostParts {
-			groups[last], size = append(groups[last], p), size+c.over[day]
-			continue
-		}
-		groups, size = append(groups, []Part{p}), c.over[day]
+	var days []Part
+	for _, day := range slices.SortedFunc(maps.Keys(c.over), time.Time.Compare) {
+		days = append(days, Part{From: later(day, c.From), To: earlier(day.Add(24*time.Hour), c.To)})
 	}
+	groups := grouped(days, c.listRows, func(p Part) int64 { return c.over[dayOf(p.From)] })
 	for i, group := range groups {
 		c.step = Progress{Step: "doubled", Done: i, Total: len(groups)}
 		if err := c.listDoubledOf(ctx, group); err != nil {
