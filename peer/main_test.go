@@ -12,10 +12,15 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
+	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
 )
 
 // python is the system's Python, which has Debian's packages. Another one may come first in PATH.
@@ -142,4 +147,165 @@ func TestMain(m *testing.M) {
 		}
 	}
 	os.Exit(code)
+}
+
+// The keys of the app, with their scopes in service/access.py.
+const (
+	admin  = "phx_peer_admin"
+	member = "phx_peer_member"
+	reader = "phx_peer_reader"
+	writer = "phx_peer_writer"
+	none   = "phx_peer_none"
+)
+
+// plain is the project without feature flags.
+const plain = "3"
+
+// client calls project 1 of the app with a key. It keeps the last answer of the API, to compare.
+type client struct {
+	*hogapi.Client
+	wire *wire
+}
+
+func (s *server) client(t *testing.T, key string, options ...hogapi.Option) client {
+	t.Helper()
+	w := &wire{api: strings.TrimPrefix(s.API, "http://")}
+	c, err := hogapi.NewClient(append([]hogapi.Option{
+		hogapi.WithBaseURL(s.API),
+		hogapi.WithProject("1"),
+		hogapi.WithPersonalAPIKey(key),
+		hogapi.WithHTTPClient(&http.Client{Transport: w}),
+		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}),
+	}, options...)...)
+	require.NoError(t, err)
+	return client{c, w}
+}
+
+// wire is a transport that keeps the last answer of the API and counts the requests to other hosts.
+type wire struct {
+	api string
+
+	mu     sync.Mutex
+	answer []byte
+	header http.Header
+	others int
+}
+
+func (w *wire) RoundTrip(request *http.Request) (*http.Response, error) {
+	answer, err := http.DefaultTransport.RoundTrip(request)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if request.URL.Host != w.api {
+		w.others++
+		return answer, err
+	}
+	if err != nil {
+		return nil, err
+	}
+	body, err := io.ReadAll(answer.Body)
+	if err != nil {
+		return nil, err
+	}
+	w.answer, w.header = body, answer.Header
+	answer.Body = io.NopCloser(bytes.NewReader(body))
+	return answer, nil
+}
+
+// read requires that a value has the content of the API's last answer: every key that is not listed, with the same value, and nothing
+// else.
+func (c client) read(t *testing.T, decoded any, except ...string) {
+	t.Helper()
+	c.wire.mu.Lock()
+	defer c.wire.mu.Unlock()
+	again, err := json.Marshal(decoded)
+	require.NoError(t, err)
+	for _, difference := range differences("", parsed(t, c.wire.answer), parsed(t, again), except) {
+		t.Errorf("%T: %s", decoded, difference)
+	}
+}
+
+func parsed(t *testing.T, data []byte) (value any) {
+	t.Helper()
+	decoder := json.NewDecoder(bytes.NewReader(data))
+	decoder.UseNumber()
+	require.NoError(t, decoder.Decode(&value), "%s", data)
+	return value
+}
+
+func differences(path string, sent, got any, except []string) (all []string) {
+	switch sent := sent.(type) {
+	case map[string]any:
+		got, ok := got.(map[string]any)
+		if !ok {
+			return []string{fmt.Sprintf("%s: sent %v, got %v", path, sent, got)}
+		}
+		for key, value := range sent {
+			if _, has := got[key]; has || value != nil && !slices.Contains(except, key) {
+				all = append(all, differences(path+"."+key, value, got[key], except)...)
+			}
+		}
+		for key, value := range got {
+			if _, has := sent[key]; !has && value != nil && !slices.Contains(except, key) {
+				all = append(all, fmt.Sprintf("%s.%s: not sent, got %v", path, key, value))
+			}
+		}
+	case []any:
+		got, ok := got.([]any)
+		if !ok || len(got) != len(sent) {
+			return []string{fmt.Sprintf("%s: sent %v, got %v", path, sent, got)}
+		}
+		for i, value := range sent {
+			all = append(all, differences(fmt.Sprintf("%s[%d]", path, i), value, got[i], except)...)
+		}
+	default:
+		if sent != got && !isSameTime(sent, got) && !isSameNumber(sent, got) {
+			return []string{fmt.Sprintf("%s: sent %v, got %v", path, sent, got)}
+		}
+	}
+	return all
+}
+
+func isSameNumber(a, b any) bool {
+	number1, ok1 := a.(json.Number)
+	number2, ok2 := b.(json.Number)
+	float1, err1 := number1.Float64()
+	float2, err2 := number2.Float64()
+	isFloat := strings.Contains(string(number1), ".") // other numbers are the same only digit by digit
+	return ok1 && ok2 && isFloat && err1 == nil && err2 == nil && float1 == float2
+}
+
+func isSameTime(a, b any) bool {
+	text1, ok1 := a.(string)
+	text2, ok2 := b.(string)
+	time1, err1 := time.Parse(time.RFC3339, text1)
+	time2, err2 := time.Parse(time.RFC3339, text2)
+	return ok1 && ok2 && err1 == nil && err2 == nil && time1.Equal(time2)
+}
+
+func refusal(t *testing.T, err, sentinel error, status int, detail string) {
+	t.Helper()
+	require.ErrorIs(t, err, sentinel)
+	var answer *hogapi.APIError
+	require.ErrorAs(t, err, &answer)
+	require.Equal(t, status, answer.StatusCode)
+	require.Contains(t, answer.Detail, detail)
+}
+
+func secret(text string) hogapi.Secret { return hogapi.NewSecret(text) }
+
+// refused requires that a call was refused, as refusal does.
+func refused[T any](_ T, err error) func(t *testing.T, sentinel error, status int, detail string) {
+	return func(t *testing.T, sentinel error, status int, detail string) {
+		t.Helper()
+		refusal(t, err, sentinel, status, detail)
+	}
+}
+
+// must requires that a call has succeeded, and returns its result.
+func must[T any](result T, err error) func(*testing.T) T {
+	return func(t *testing.T) T {
+		t.Helper()
+		require.NoError(t, err)
+		return result
+	}
 }
