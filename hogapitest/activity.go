@@ -81,10 +81,8 @@ func (p *Project) EditExport(exportID uuid.UUID, at time.Time, change func(*Expo
 // listActivity answers for the scope of batch exports and one item, which is what the client asks for.
 func (s *Server) listActivity(r *request) answer {
 	var rows []activity
-	for _, e := range r.project.exports {
-		if r.query.Get("scope") == "BatchExport" && e.ID.String() == r.query.Get("item_id") {
-			rows = e.activities
-		}
+	if id, err := uuid.Parse(r.query.Get("item_id")); err == nil && r.query.Get("scope") == "BatchExport" {
+		rows = r.project.find(id).activities
 	}
 	return cursorPage(s, r, rows, true, 1000, func(a activity) uuid.UUID { return a.id }, func(a activity) object {
 		return object{

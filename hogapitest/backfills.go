@@ -233,11 +233,7 @@ func (e *export) day(text string, fail func(string, ...any)) time.Time {
 		fail("Input %s is not a valid date: daily and weekly batch exports take dates as YYYY-MM-DD.", text)
 	}
 	if e.Interval == "week" {
-		weekday := time.Sunday
-		if e.offsetDay != nil {
-			weekday = time.Weekday(*e.offsetDay)
-		}
-		if day.Weekday() != weekday {
+		if weekday := time.Weekday(deref(e.offsetDay)); day.Weekday() != weekday {
 			fail("Input %s is not a %s, the day on which this batch export's weeks begin.", text, weekday)
 		}
 	}
@@ -254,10 +250,7 @@ func (e *export) zone() *time.Location {
 
 // hour is when its days begin.
 func (e *export) hour() time.Duration {
-	if e.offsetHour == nil {
-		return 0
-	}
-	return time.Duration(*e.offsetHour) * time.Hour
+	return time.Duration(deref(e.offsetHour)) * time.Hour
 }
 
 // firstAt is when clocks of a zone show a time first. Where they skip it, it is of the offset before, as in Python.
@@ -287,6 +280,19 @@ func shownBy(at time.Time, zone *time.Location) time.Time {
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
+// length is that of each interval; 0 for days and weeks, whose length the clocks change.
+func (e *export) length() time.Duration {
+	switch e.Interval {
+	case "day", "week":
+		return 0
+	case "every 5 minutes":
+		return 5 * time.Minute
+	case "every 15 minutes":
+		return 15 * time.Minute
+	}
+	return time.Hour
+}
+
 // intervalAfter is the end of an interval that starts at t. Days and weeks keep their hour in the export's zone.
 func (e *export) intervalAfter(t time.Time) time.Time {
 	zone := e.zone()
@@ -299,22 +305,13 @@ func (e *export) intervalAfter(t time.Time) time.Time {
 		return firstAt(shown.AddDate(0, 0, 1), zone)
 	case "week":
 		return firstAt(shown.AddDate(0, 0, 7), zone)
-	case "every 5 minutes":
-		return t.Add(5 * time.Minute)
-	case "every 15 minutes":
-		return t.Add(15 * time.Minute)
-	default:
-		return t.Add(time.Hour)
 	}
+	return t.Add(e.length())
 }
 
 func (s *Server) listBackfills(r *request) answer {
-	var seen []*backfill
-	for _, e := range r.project.exports {
-		if e.ID.String() == r.params["id"] {
-			seen = slices.DeleteFunc(slices.Clone(e.backfills), (*backfill).isLate)
-		}
-	}
+	id, _ := uuid.Parse(r.params["id"])
+	seen := slices.DeleteFunc(slices.Clone(r.project.find(id).backfills), (*backfill).isLate)
 	ordering := r.query.Get("ordering")
 	if strings.TrimPrefix(ordering, "-") == "start_at" {
 		slices.SortStableFunc(seen, func(a, b *backfill) int { return a.Start.Compare(b.Start) })

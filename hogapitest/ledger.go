@@ -193,18 +193,23 @@ func (l *Ledger) Last() iter.Seq[StoredEvent] {
 
 func (l *Ledger) groups() iter.Seq[[]int32] {
 	return func(yield func([]int32) bool) {
-		order := l.byUUID()
-		for from := 0; from < len(order); {
-			to := from + 1
-			for to < len(order) && l.rows[order[to]].uuid == l.rows[order[from]].uuid {
-				to++
-			}
-			if !yield(order[from:to]) {
+		for order := l.byUUID(); len(order) > 0; {
+			group := l.leading(order, l.rows[order[0]].uuid)
+			if !yield(group) {
 				return
 			}
-			from = to
+			order = order[len(group):]
 		}
 	}
+}
+
+// leading returns the rows of a uuid that a list begins with.
+func (l *Ledger) leading(order []int32, id uuid.UUID) []int32 {
+	n := 0
+	for n < len(order) && l.rows[order[n]].uuid == id {
+		n++
+	}
+	return order[:n]
 }
 
 // Find returns the commits of a uuid.
@@ -219,11 +224,7 @@ func (l *Ledger) Find(id uuid.UUID) []StoredEvent {
 func (l *Ledger) commits(id uuid.UUID) []int32 {
 	order := l.byUUID()
 	from, _ := slices.BinarySearchFunc(order, id, func(i int32, id uuid.UUID) int { return slices.Compare(l.rows[i].uuid[:], id[:]) })
-	to := from
-	for to < len(order) && l.rows[order[to]].uuid == id {
-		to++
-	}
-	return order[from:to]
+	return l.leading(order[from:], id)
 }
 
 // Unique returns the number of different uuids.

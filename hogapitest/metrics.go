@@ -13,33 +13,30 @@ import (
 // ignored. Runs that were cancelled, or failed for the plan's limit, are not counted. An id that begins with
 // "hog-" has empty counts; the fake knows no plugin configurations.
 func (s *Server) getAppMetrics(r *request) answer {
-	type day struct{ successes, failures int }
-	days := map[string]*day{}
+	days := map[string]*[2]int{} // successes and failures
 	if !strings.HasPrefix(r.params["id"], "hog-") {
 		for _, run := range r.export().runs {
-			isFailure := run.Status == "Failed" || run.Status == "FailedRetryable"
-			if run.Status != "Completed" && !isFailure {
+			kind, isCounted := map[hogapi.RunStatus]int{"Completed": 0, "Failed": 1, "FailedRetryable": 1}[run.Status]
+			if !isCounted {
 				continue
 			}
 			name := run.updated.UTC().Format(time.DateOnly)
 			if days[name] == nil {
-				days[name] = &day{}
+				days[name] = &[2]int{}
 			}
-			if isFailure {
-				days[name].failures++
-			} else {
-				days[name].successes++
-			}
+			days[name][kind]++
 		}
 	}
-	dates, successes, failures, total := orEmpty(slices.Sorted(maps.Keys(days))), []int{}, []int{}, day{}
+	dates, counts, totals := orEmpty(slices.Sorted(maps.Keys(days))), [2][]int{{}, {}}, [2]int{}
 	for _, name := range dates {
-		successes, failures = append(successes, days[name].successes), append(failures, days[name].failures)
-		total.successes, total.failures = total.successes+days[name].successes, total.failures+days[name].failures
+		for kind, n := range days[name] {
+			counts[kind] = append(counts[kind], n)
+			totals[kind] += n
+		}
 	}
 	return success(object{"errors": nil, "metrics": object{
-		"dates": dates, "successes": successes, "successes_on_retry": make([]int, len(dates)), "failures": failures,
-		"totals": object{"successes": total.successes, "successes_on_retry": 0, "failures": total.failures},
+		"dates": dates, "successes": counts[0], "successes_on_retry": make([]int, len(dates)), "failures": counts[1],
+		"totals": object{"successes": totals[0], "successes_on_retry": 0, "failures": totals[1]},
 	}})
 }
 

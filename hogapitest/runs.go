@@ -181,7 +181,7 @@ func (s *Server) runsOf(r *request) []*run {
 			refuse(invalid("status", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", status)))
 		}
 	}
-	all := r.project.runsOf(id)
+	all := r.project.find(id).runs
 	if !intervals {
 		all = createdWithin(all, from, until)
 		if len(statuses) == 0 {
@@ -203,16 +203,6 @@ func createdWithin(runs []*run, from, until time.Time) []*run {
 	low := sort.Search(len(runs), func(i int) bool { return !runs[i].Created.Before(from) })
 	high := sort.Search(len(runs), func(i int) bool { return runs[i].Created.After(until) })
 	return runs[low:max(low, high)]
-}
-
-// runsOf are all runs of an export, also of a deleted one.
-func (p *Project) runsOf(id uuid.UUID) []*run {
-	for _, e := range p.exports {
-		if e.ID == id {
-			return e.runs
-		}
-	}
-	return nil
 }
 
 func (s *Server) statuses() []string {

@@ -36,14 +36,8 @@ type schedule struct {
 
 // intervalOf returns the start of the interval that contains a time.
 func (e *export) intervalOf(t time.Time) time.Time {
-	switch e.Interval {
-	case "day", "week":
-	case "every 5 minutes":
-		return t.Truncate(5 * time.Minute)
-	case "every 15 minutes":
-		return t.Truncate(15 * time.Minute)
-	default:
-		return t.Truncate(time.Hour)
+	if length := e.length(); length > 0 {
+		return t.Truncate(length)
 	}
 	start := shownBy(t, e.zone()).Truncate(24 * time.Hour).Add(e.hour())
 	for e.Interval == "week" && int(start.Weekday()) != deref(e.offsetDay) || firstAt(start, e.zone()).After(t) {
@@ -55,7 +49,7 @@ func (e *export) intervalOf(t time.Time) time.Time {
 // timesOf returns when the schedule begins the run of an interval: twice or never, where clocks repeat or skip the hour of its
 // end.
 func (e *export) timesOf(end time.Time) []time.Time {
-	if e.Interval != "day" && e.Interval != "week" {
+	if e.length() > 0 {
 		return []time.Time{end}
 	}
 	return timesAt(shownBy(end, e.zone()).Truncate(24*time.Hour).Add(e.hour()), e.zone())

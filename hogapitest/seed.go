@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"maps"
 	"slices"
 	"strconv"
 	"time"
@@ -183,18 +184,26 @@ func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 	return r.ID
 }
 
-func (p *Project) mustFind(id uuid.UUID) *export {
+// find returns an export, also a deleted one. If the project does not have it, it returns an empty one.
+func (p *Project) find(id uuid.UUID) *export {
 	for _, e := range p.exports {
-		if e.ID == id && !e.Deleted {
+		if e.ID == id {
 			return e
 		}
+	}
+	return &export{}
+}
+
+func (p *Project) mustFind(id uuid.UUID) *export {
+	if e := p.find(id); e.project != nil && !e.Deleted {
+		return e
 	}
 	panic("hogapitest: the project has no export " + id.String())
 }
 
 // Runs returns the runs of an export, oldest first. It does not move them on.
 func (p *Project) Runs(exportID uuid.UUID) []Run {
-	return seen(p, func() []*run { return p.runsOf(exportID) }, func(r *run) Run {
+	return seen(p, func() []*run { return p.find(exportID).runs }, func(r *run) Run {
 		x := r.Run
 		x.Records = r.outcome.Records
 		return x
@@ -264,12 +273,9 @@ func (p *Project) AddDashboard(d Dashboard) int {
 func (s *Server) Projects() []*Project {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	var all []*Project
-	for _, p := range s.projects {
-		all = append(all, p)
-	}
-	slices.SortFunc(all, func(a, b *Project) int { return cmp.Or(cmp.Compare(a.team, b.team), cmp.Compare(a.id, b.id)) })
-	return all
+	return slices.SortedFunc(maps.Values(s.projects), func(a, b *Project) int {
+		return cmp.Or(cmp.Compare(a.team, b.team), cmp.Compare(a.id, b.id))
+	})
 }
 
 // Backfill is a backfill or a retry.
@@ -285,13 +291,7 @@ type Backfill struct {
 
 // Backfills returns the backfills and retries of an export, oldest first. It does not move them on.
 func (p *Project) Backfills(exportID uuid.UUID) []Backfill {
-	all := func() []*backfill {
-		if i := slices.IndexFunc(p.exports, func(e *export) bool { return e.ID == exportID }); i >= 0 {
-			return p.exports[i].backfills
-		}
-		return nil
-	}
-	return seen(p, all, func(b *backfill) Backfill {
+	return seen(p, func() []*backfill { return p.find(exportID).backfills }, func(b *backfill) Backfill {
 		x := b.Backfill
 		x.Intervals = len(b.intervals)
 		return x
