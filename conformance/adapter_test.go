@@ -1,14 +1,15 @@
 package main
 
 import (
-	"bytes"
 	"context"
-	"fmt"
 	"io"
 	"net/http"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -33,9 +34,7 @@ func TestResetStopsAtOnce(t *testing.T) {
 				}
 				before, start := len(r.got()), time.Now()
 				r.call("POST /reset", "")
-				if took := time.Since(start); took > 0 {
-					r.Errorf("the reset took %v", took)
-				}
+				assert.Zero(r, time.Since(start), "the reset took time")
 				r.wait(time.Hour)
 				r.wantRequests(before)
 			})
@@ -60,43 +59,32 @@ func TestInitEndsTheOldSession(t *testing.T) {
 func TestHealthDeclaresCapabilities(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		health := r.call("GET /health", "")
-		if got := fmt.Sprint(health["capabilities"]); got != "[capture_v0 encoding_gzip]" {
-			r.Errorf("capabilities %s", got)
-		}
+		assert.Equal(r, []any{"capture_v0", "encoding_gzip"}, health["capabilities"])
 		for _, name := range []string{"sdk_name", "sdk_version", "adapter_version"} {
-			if text, _ := health[name].(string); text == "" {
-				r.Errorf("no %s", name)
-			}
+			text, _ := health[name].(string)
+			assert.NotEmpty(r, text, name)
 		}
 	})
 }
 
 func TestStateTellsWhatHappened(t *testing.T) {
 	inBubble(t, func(r *rig) {
-		if got := r.call("GET /state", ""); got["total_events_captured"] != 0.0 || got["last_error"] != nil {
-			r.Errorf("before init: %v", got)
-		}
+		before := r.call("GET /state", "")
+		assert.Equal(r, 0.0, before["total_events_captured"])
+		assert.Nil(r, before["last_error"])
 		r.answers(503, 200, 400)
 		r.init(`"flush_at":1`)
 		r.events(1)
-		if got := r.flush()["events_flushed"]; got != 1.0 {
-			r.Errorf("events_flushed %v", got)
-		}
+		assert.EqualValues(r, 1, r.flush()["events_flushed"])
 		r.events(1)
 		r.flush()
 		r.wait(time.Second)
 		got := r.call("GET /state", "")
 		for name, want := range map[string]float64{"pending_events": 0, "total_events_captured": 2, "total_events_sent": 1, "total_retries": 1} {
-			if got[name] != want {
-				r.Errorf("%s is %v, want %v", name, got[name], want)
-			}
+			assert.Equal(r, want, got[name], name)
 		}
-		if made, _ := got["requests_made"].([]any); len(made) != 3 {
-			r.Errorf("requests_made: %v", made)
-		}
-		if text, _ := got["last_error"].(string); !strings.Contains(text, "answer_400") {
-			r.Errorf("last_error %q", text)
-		}
+		assert.Len(r, got["requests_made"], 3)
+		assert.Contains(r, got["last_error"], "answer_400")
 	})
 }
 
@@ -116,9 +104,8 @@ func TestRefusals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			inBubble(t, func(r *rig) {
 				status, answer := r.try(call[0], call[1])
-				if text, _ := answer["error"].(string); status != http.StatusBadRequest || text == "" {
-					r.Errorf("status %d, %v", status, answer)
-				}
+				assert.Equal(r, http.StatusBadRequest, status)
+				assert.NotEmpty(r, answer["error"])
 			})
 		})
 	}
@@ -131,9 +118,8 @@ func TestNoLimitOfTriesUnlessAsked(t *testing.T) {
 		r.answers(503, 503, 503, 503, 503, 503, 503, 503, 503, 503)
 		r.init()
 		r.events(1)
-		if flushed := r.flush(); flushed["success"] != true {
-			r.Errorf("flush: %v", flushed)
-		}
+		flushed := r.flush()
+		assert.Equal(r, true, flushed["success"], flushed)
 		r.wantTries(11)
 	})
 }
@@ -142,9 +128,7 @@ func TestPlainWhenCompressionIsOff(t *testing.T) {
 	inBubble(t, func(r *rig) {
 		r.send(1, 0, `"enable_compression":false`)
 		r.wantField("event", "test_event")
-		if got := r.got()[0].Header.Get("Content-Encoding"); got != "" {
-			r.Errorf("Content-Encoding %q", got)
-		}
+		assert.Empty(r, r.got()[0].Header.Get("Content-Encoding"))
 	})
 }
 
@@ -157,31 +141,27 @@ func TestProgram(t *testing.T) {
 	out, ended := line(make(chan string, 1)), make(chan error, 1)
 	go func() { ended <- run(ctx, out, "0", newTestAdapter()) }()
 	url, found := strings.CutPrefix(<-out, "listening on ")
-	if !found || !strings.HasPrefix(url, "http://127.0.0.1:") {
-		t.Fatalf("listens on %q", url)
-	}
+	require.True(t, found)
+	require.Regexp(t, `^http://127\.0\.0\.1:`, url)
 	post := func(path, body string) {
 		t.Helper()
 		resp, err := http.Post(url+path, "application/json", strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer resp.Body.Close()
-		if text, _ := io.ReadAll(resp.Body); resp.StatusCode != http.StatusOK || !bytes.Contains(text, []byte(`"success":true`)) {
-			t.Errorf("%s: status %d, %s", path, resp.StatusCode, text)
-		}
+		text, _ := io.ReadAll(resp.Body)
+		assert.Equal(t, http.StatusOK, resp.StatusCode, path)
+		assert.Contains(t, string(text), `"success":true`, path)
 	}
 	post("/init", `{"api_key":"phc_test_key","host":"`+fake.URL()+`","enable_compression":true}`)
 	post("/capture", `{"distinct_id":"test_user","event":"test_event","properties":null,"timestamp":null}`)
 	post("/flush", "")
 	post("/reset", "")
-	if got := fake.Ledger().Requests(); len(got) != 1 || got[0].Events != 1 || !got[0].Gzip {
-		t.Errorf("the service got %v", got)
-	}
+	got := fake.Ledger().Requests()
+	require.Len(t, got, 1)
+	assert.Equal(t, 1, got[0].Events)
+	assert.True(t, got[0].Gzip)
 	stop()
-	if err := <-ended; err != nil {
-		t.Error(err)
-	}
+	assert.NoError(t, <-ended)
 }
 
 // line passes on the one line that a program writes.

@@ -4,6 +4,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -19,16 +22,13 @@ var contract = map[string]func(*rig){
 	},
 	"format_validation.event_has_uuid": func(r *rig) {
 		r.send(1, 0)
-		if id, _ := r.first()["uuid"].(string); !uuidForm.MatchString(id) {
-			r.Errorf("uuid %q", id)
-		}
+		assert.Regexp(r, uuidForm, r.first()["uuid"])
 	},
 	"format_validation.event_has_lib_properties": func(r *rig) {
 		r.send(1, 0)
 		r.wantProperty("$lib", "hogapi-go")
-		if version, _ := r.property("$lib_version").(string); version == "" {
-			r.Error("no $lib_version")
-		}
+		version, _ := r.property("$lib_version").(string)
+		assert.NotEmpty(r, version)
 	},
 	"format_validation.distinct_id_is_string": func(r *rig) {
 		r.init()
@@ -40,9 +40,7 @@ var contract = map[string]func(*rig){
 	"format_validation.token_is_present": func(r *rig) {
 		r.send(1, 0)
 		r.wantRequests(1)
-		if key := r.got()[0].body["api_key"]; key != "phc_test_key" {
-			r.Errorf("api_key %v", key)
-		}
+		assert.Equal(r, "phc_test_key", r.got()[0].body["api_key"])
 	},
 	"format_validation.custom_properties_preserved": func(r *rig) {
 		r.init()
@@ -55,9 +53,9 @@ var contract = map[string]func(*rig){
 	"format_validation.event_has_timestamp": func(r *rig) {
 		r.send(1, 0)
 		text, _ := r.first()["timestamp"].(string)
-		if at, err := time.Parse(time.RFC3339, text); err != nil || time.Since(at).Abs() > time.Second {
-			r.Errorf("timestamp %q, want now", text)
-		}
+		at, err := time.Parse(time.RFC3339, text)
+		require.NoError(r, err)
+		assert.WithinDuration(r, time.Now(), at, time.Second)
 	},
 	"format_validation.non_utc_event_timestamp_is_converted_to_utc": func(r *rig) {
 		r.init(`"flush_at":1`)
@@ -129,9 +127,7 @@ var contract = map[string]func(*rig){
 	"compression.sends_gzip_when_enabled": func(r *rig) {
 		r.send(1, 0, `"enable_compression":true`)
 		r.wantRequests(1)
-		if got := r.got()[0].Header.Get("Content-Encoding"); got != "gzip" {
-			r.Errorf("Content-Encoding %q", got)
-		}
+		assert.Equal(r, "gzip", r.got()[0].Header.Get("Content-Encoding"))
 		r.wantField("event", "test_event")
 	},
 
@@ -178,15 +174,12 @@ func (r *rig) wantBatch(n int) {
 	r.Helper()
 	r.wantRequests(1)
 	got := r.got()[0]
-	if _, found := got.body["api_key"].(string); !found || len(got.events) != n {
-		r.Errorf("%d events, want %d and an api_key at the root: %v", len(got.events), n, got.body)
-	}
+	assert.Len(r, got.events, n)
+	assert.IsType(r, "", got.body["api_key"], "at the root: %v", got.body)
 }
 
 func TestContract(t *testing.T) {
-	if len(contract) != 30 {
-		t.Errorf("%d tests, the harness has 30", len(contract))
-	}
+	assert.Len(t, contract, 30, "the harness has 30 tests")
 	for name, test := range contract {
 		t.Run(name, func(t *testing.T) { inBubble(t, test) })
 	}

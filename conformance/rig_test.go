@@ -8,11 +8,13 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -74,16 +76,13 @@ func (r *rig) got() (list []request) {
 		raw := call.Body
 		if call.Header.Get("Content-Encoding") == "gzip" {
 			z, err := gzip.NewReader(bytes.NewReader(raw))
-			if err != nil {
-				r.Fatal(err)
-			}
+			require.NoError(r, err)
 			raw, _ = io.ReadAll(z)
 		}
 		got := request{Call: call}
 		var batch struct{ Batch []map[string]any }
-		if json.Unmarshal(raw, &got.body) != nil || json.Unmarshal(raw, &batch) != nil {
-			r.Fatalf("a body that is not JSON: %s", raw)
-		}
+		require.NoError(r, json.Unmarshal(raw, &got.body), "%s", raw)
+		require.NoError(r, json.Unmarshal(raw, &batch), "%s", raw)
 		got.events = batch.Batch
 		list = append(list, got)
 	}
@@ -94,12 +93,9 @@ func (r *rig) got() (list []request) {
 func (r *rig) importersWord() {
 	r.Helper()
 	for _, got := range r.got() {
-		if got.Path != "/batch/" || got.body["historical_migration"] != true {
-			r.Errorf("a request to %s with historical_migration %v", got.Path, got.body["historical_migration"])
-		}
-		if _, found := got.body["sent_at"]; found {
-			r.Error("sent_at: the service would shift the events' times by it")
-		}
+		assert.Equal(r, "/batch/", got.Path)
+		assert.Equal(r, true, got.body["historical_migration"])
+		assert.NotContains(r, got.body, "sent_at", "the service would shift the events' times by it")
 	}
 }
 
@@ -109,12 +105,8 @@ func (r *rig) try(route, body string) (status int, answer map[string]any) {
 	method, path, _ := strings.Cut(route, " ")
 	w := httptest.NewRecorder()
 	r.adapter.ServeHTTP(w, httptest.NewRequest(method, path, strings.NewReader(body)))
-	if kind := w.Header().Get("Content-Type"); kind != "application/json" {
-		r.Fatalf("%s: content type %q: the harness takes application/json only", route, kind)
-	}
-	if err := json.Unmarshal(w.Body.Bytes(), &answer); err != nil {
-		r.Fatalf("%s: %v", route, err)
-	}
+	require.Equal(r, "application/json", w.Header().Get("Content-Type"), "%s: the harness takes no other", route)
+	require.NoError(r, json.Unmarshal(w.Body.Bytes(), &answer), route)
 	return w.Code, answer
 }
 
@@ -122,9 +114,7 @@ func (r *rig) try(route, body string) (status int, answer map[string]any) {
 func (r *rig) call(route, body string) map[string]any {
 	r.Helper()
 	status, answer := r.try(route, body)
-	if status != http.StatusOK {
-		r.Fatalf("%s: status %d, %v", route, status, answer)
-	}
+	require.Equal(r, http.StatusOK, status, "%s: %v", route, answer)
 	return answer
 }
 
@@ -169,26 +159,21 @@ func (r *rig) wait(d time.Duration) {
 
 func (r *rig) wantRequests(n int) {
 	r.Helper()
-	if got := len(r.got()); got != n {
-		r.Fatalf("%d requests, want %d", got, n)
-	}
+	require.Len(r, r.got(), n)
 }
 
 // first returns the first event of the first request.
 func (r *rig) first() map[string]any {
 	r.Helper()
 	got := r.got()
-	if len(got) == 0 || len(got[0].events) == 0 {
-		r.Fatal("no event has arrived")
-	}
+	require.NotEmpty(r, got, "no event has arrived")
+	require.NotEmpty(r, got[0].events, "no event has arrived")
 	return got[0].events[0]
 }
 
 func (r *rig) wantField(field string, want any) {
 	r.Helper()
-	if got := r.first()[field]; got != want {
-		r.Errorf("%s is %#v, want %#v", field, got, want)
-	}
+	assert.Equal(r, want, r.first()[field], field)
 }
 
 func (r *rig) property(name string) any {
@@ -199,9 +184,7 @@ func (r *rig) property(name string) any {
 
 func (r *rig) wantProperty(name string, want any) {
 	r.Helper()
-	if got := r.property(name); got != want {
-		r.Errorf("property %s is %#v, want %#v", name, got, want)
-	}
+	assert.Equal(r, want, r.property(name), "property %s", name)
 }
 
 var uuidForm = regexp.MustCompile(`^[0-9a-f]{8}-[0-9a-f]{4}-[1-8][0-9a-f]{3}-[89ab][0-9a-f]{3}-[0-9a-f]{12}$`)
@@ -212,13 +195,9 @@ func (r *rig) wantTries(n int) {
 	r.wantRequests(n)
 	all := r.got()
 	for i, got := range all {
-		if got.Status == http.StatusOK != (i == n-1) {
-			r.Errorf("request %d was answered %d", i+1, got.Status)
-		}
+		assert.Equal(r, i == n-1, got.Status == http.StatusOK, "request %d was answered %d", i+1, got.Status)
 		for _, field := range []string{"uuid", "timestamp"} {
-			if again, want := r.each(got, field), r.each(all[0], field); !slices.Equal(again, want) {
-				r.Errorf("%s of a repeated request: %v, want %v", field, again, want)
-			}
+			assert.Equal(r, r.each(all[0], field), r.each(got, field), "%s of a repeated request", field)
 		}
 	}
 }
@@ -228,14 +207,10 @@ func (r *rig) each(got request, field string) (values []string) {
 	r.Helper()
 	for _, event := range got.events {
 		text, _ := event[field].(string)
-		if text == "" {
-			r.Fatalf("an event without %s", field)
-		}
+		require.NotEmpty(r, text, "an event without %s", field)
 		values = append(values, text)
 	}
-	if len(values) == 0 {
-		r.Fatal("a request without events")
-	}
+	require.NotEmpty(r, values, "a request without events")
 	return values
 }
 
@@ -243,21 +218,20 @@ func (r *rig) each(got request, field string) (values []string) {
 func (r *rig) wantUniqueUUIDs(n int) {
 	r.Helper()
 	got := r.got()
-	if len(got) == 0 {
-		r.Fatal("no request")
-	}
+	require.NotEmpty(r, got, "no request")
 	ids := r.each(got[0], "uuid")
-	slices.Sort(ids)
-	if unique := slices.Compact(slices.Clone(ids)); len(ids) != n || len(unique) != n {
-		r.Errorf("uuids %v, want %d different ones", ids, n)
+	unique := map[string]bool{}
+	for _, id := range ids {
+		unique[id] = true
 	}
+	assert.Len(r, ids, n)
+	assert.Len(r, unique, n)
 }
 
 // wantDelay requires a wait between the first two requests.
 func (r *rig) wantDelay(least, most time.Duration) {
 	r.Helper()
 	all := r.got()
-	if wait := all[1].At.Sub(all[0].At); wait < least || wait > most {
-		r.Errorf("the second request came after %v, want %v to %v", wait, least, most)
-	}
+	wait := all[1].At.Sub(all[0].At)
+	assert.True(r, least <= wait && wait <= most, "the second request came after %v, want %v to %v", wait, least, most)
 }
