@@ -44,9 +44,7 @@ func sum(data []byte) string {
 }
 
 func TestFileDownload(t *testing.T) {
-	s := start(t)
-	c := s.client(t, writer) // batch_export:write is enough for all calls
-	ctx := t.Context()
+	s, c, ctx := begin(t, writer) // batch_export:write is enough for all calls
 
 	ask := events("$pageview", "purchase")
 	ask.Exclude = []string{"$autocapture"}
@@ -83,9 +81,7 @@ func TestFileDownload(t *testing.T) {
 }
 
 func TestFileDownloadThroughFaults(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	s, c, ctx := begin(t, admin)
 	id := must(c.FileDownloads.Create(ctx, events()))(t)
 	d := must(c.FileDownloads.Wait(ctx, id, fast))(t)
 	want := s.stored(t, id)[0]
@@ -129,9 +125,7 @@ func TestFileDownloadThroughFaults(t *testing.T) {
 }
 
 func TestFileDownloadEnds(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 
 	create := func(include string) uuid.UUID {
 		t.Helper()
@@ -186,9 +180,7 @@ func TestFileDownloadEnds(t *testing.T) {
 }
 
 func TestFileDownloadRequests(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	s, c, ctx := begin(t, admin)
 
 	query := hogapi.FileDownloadRequest{
 		Model: hogapi.ModelHogQL, HogQLQuery: "select event as e from events where timestamp >= {data_interval_start}",

@@ -101,9 +101,7 @@ func export(d hogapi.Destination) hogapi.BatchExportRequest {
 }
 
 func TestBatchExportsToEachDestination(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 	for _, d := range destinations {
 		t.Run(d.name, func(t *testing.T) {
 			target := d.made(t, c)
@@ -140,9 +138,7 @@ func TestBatchExportsToEachDestination(t *testing.T) {
 }
 
 func TestBatchExportIntegrations(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 	s3 := destinations[0].made(t, c)
 	postgres := destinations[3].made(t, c)
 	redshift := destinations[4].made(t, c)
@@ -196,9 +192,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 }
 
 func TestRedshiftCopy(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 	bucket := must(c.Integrations.Create(ctx, kinds[0].request))(t)
 	target := destinations[4].made(t, c)
 	key := destination.AWSCredentials{
@@ -239,9 +233,7 @@ func TestRedshiftCopy(t *testing.T) {
 }
 
 func TestBatchExportFields(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	s, c, ctx := begin(t, admin)
 	target := destinations[0].made(t, c)
 	at := time.Date(2026, 2, 1, 0, 0, 0, 0, time.FixedZone("", 7200))
 
@@ -311,9 +303,7 @@ func TestBatchExportFields(t *testing.T) {
 }
 
 func TestDestinationTests(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	s, c, ctx := begin(t, admin)
 	steps := map[string]int{"AWS S3": 2, "S3 compatible": 1, "Snowflake": 4, "BigQuery": 5, "Databricks": 5, "Azure Blob": 1}
 	for _, d := range destinations {
 		t.Run(d.name, func(t *testing.T) {

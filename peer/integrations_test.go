@@ -173,9 +173,7 @@ func TestIntegrations(t *testing.T) {
 }
 
 func TestIntegrationsThatAreRefused(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 
 	file := integration.BigQuery{
 		ServiceAccountEmail: "a@p.iam.gserviceaccount.com", ProjectID: "p", PrivateKey: secret("the-secret"), PrivateKeyID: secret("the-secret"),

@@ -75,6 +75,13 @@ func start(t *testing.T) *server {
 	return s
 }
 
+// begin returns the app in its initial state, as start does, and a client with a key.
+func begin(t *testing.T, key string) (s *server, c client, ctx context.Context) {
+	t.Helper()
+	s = start(t)
+	return s, s.client(t, key), t.Context()
+}
+
 // readFiles reads files, so that Go's test cache depends on them: it does not see the files that a child process reads.
 func readFiles(t *testing.T, patterns ...string) {
 	t.Helper()

@@ -49,11 +49,7 @@ func TestPrometheusScrapesHogimport(t *testing.T) {
 	p.wait(t, `hogimport_requests_total > 3`)
 	p.checkTypes(t, "hogimport_", "ImportFailing", "ImportRejects")
 
-	text := fetch(t, metrics)
-	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
-	lint.Stdin = bytes.NewReader(text)
-	out, err := lint.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	lint(t, metrics)
 
 	require.NoError(t, ended())
 	require.Equal(t, 3998, service.Ledger().Unique())
@@ -99,14 +95,30 @@ func (s *said) find(t *testing.T, pattern string) string {
 	return compiled.FindStringSubmatch(s.String())[1]
 }
 
-// startImport builds hogimport and starts an import of some events; two of them are bad. It returns the address of its metrics.
-func startImport(t *testing.T, origin string, events int) (metrics string, ended func() error) {
+// built builds a command in a new folder.
+func built(t *testing.T, command string) (dir string) {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/hogimport", "-o", filepath.Join(dir, "hogimport"), ".")
+	dir = t.TempDir()
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/"+command, "-o", filepath.Join(dir, command), ".")
 	build.Env = append(os.Environ(), "GOWORK=")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)
+	return dir
+}
+
+// lint requires that promtool finds no fault in the metrics of a program.
+func lint(t *testing.T, metrics string) {
+	t.Helper()
+	check := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
+	check.Stdin = bytes.NewReader(fetch(t, metrics))
+	out, err := check.CombinedOutput()
+	require.NoError(t, err, "%s", out)
+}
+
+// startImport builds hogimport and starts an import of some events; two of them are bad. It returns the address of its metrics.
+func startImport(t *testing.T, origin string, events int) (metrics string, ended func() error) {
+	t.Helper()
+	dir := built(t, "hogimport")
 	var lines bytes.Buffer
 	for i := range events {
 		person := fmt.Sprintf("p%d", i%17)
@@ -281,20 +293,13 @@ func TestPrometheusScrapesHogexport(t *testing.T) {
 		p.wait(t, condition)
 	}
 	p.checkTypes(t, "hogexport_", "ExportNotWhole", "ExportPaused", "ExportWatchBlind")
-	lint := exec.CommandContext(t.Context(), "promtool", "check", "metrics")
-	lint.Stdin = bytes.NewReader(fetch(t, metrics))
-	out, err = lint.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	lint(t, metrics)
 }
 
 // startWatch builds hogexport and starts a watch. It returns the address of its metrics.
 func startWatch(t *testing.T, service *hogapitest.Server) (metrics string) {
 	t.Helper()
-	dir := t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/hogexport", "-o", filepath.Join(dir, "hogexport"), ".")
-	build.Env = append(os.Environ(), "GOWORK=")
-	out, err := build.CombinedOutput()
-	require.NoError(t, err, "%s", out)
+	dir := built(t, "hogexport")
 	var text said
 	cmd := exec.Command("./hogexport", "watch", "--metrics", ":0", "--cache", filepath.Join(dir, "cache"))
 	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, &text, &text

@@ -13,9 +13,7 @@ import (
 )
 
 func TestDashboards(t *testing.T) {
-	s := start(t)
-	c := s.client(t, reader)
-	ctx := t.Context()
+	s, c, ctx := begin(t, reader)
 
 	page := must(c.Dashboards.List(ctx, nil))(t)
 	c.read(t, page)
@@ -65,9 +63,7 @@ func TestDashboards(t *testing.T) {
 }
 
 func TestIngestionWarnings(t *testing.T) {
-	s := start(t)
-	c := s.client(t, reader)
-	ctx := t.Context()
+	s, c, ctx := begin(t, reader)
 
 	all := must(c.IngestionWarnings.List(ctx, nil))(t)
 	c.read(t, all)

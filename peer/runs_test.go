@@ -16,9 +16,7 @@ import (
 var old = &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
 
 func TestRunsAndBackfills(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 	e := must(c.BatchExports.Create(ctx, export(destinations[0].made(t, c))))(t)
 	require.NoError(t, c.BatchExports.Pause(ctx, e.ID))
 	must(c.BatchExports.Unpause(ctx, e.ID, nil))(t)
@@ -62,9 +60,7 @@ func TestRunsAndBackfills(t *testing.T) {
 }
 
 func TestBackfillsThatEndOtherwise(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	_, c, ctx := begin(t, admin)
 	target := destinations[0].made(t, c)
 
 	daily := export(target)

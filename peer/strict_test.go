@@ -15,9 +15,7 @@ import (
 
 // TestTheAppNotesWhatIsStrange shows that an empty list of notes means something.
 func TestTheAppNotesWhatIsStrange(t *testing.T) {
-	s := start(t)
-	c := s.client(t, admin)
-	ctx := t.Context()
+	s, c, ctx := begin(t, admin)
 	e := must(c.BatchExports.Create(ctx, export(destinations[0].made(t, c))))(t)
 	one := "/batch_exports/" + e.ID.String() + "/"
 	good := `"name":"n","interval":"hour","destination":{"type":"HTTP","config":{"url":"https://us.i.posthog.com/batch/","token":"phc_x"}}`
