@@ -102,14 +102,6 @@ func TestBackfillOneRunAfterAnother(t *testing.T) {
 	assert.Equal(t, []any{nil, nil, "no such bucket"}, pluck(runs, "latest_error"))
 }
 
-func TestBackfillWithNothingToExport(t *testing.T) {
-	w, export := withExport(t)
-	w.project().SetRecords(export, func(time.Time, time.Time) int { return 0 })
-	id := w.hours(export, 0, 3)
-	assert.Equal(t, "Completed", w.get("/batch_exports/%s/backfills/%s/", export, id)["status"])
-	assert.Empty(t, w.project().Runs(export))
-}
-
 func TestBackfillJoinsARunningInterval(t *testing.T) {
 	w, export := withExport(t, hogapitest.WithPolls(1))
 	live := w.project().AddRun(export, hogapitest.Run{Status: "Running", Start: now.Truncate(day), End: now.Truncate(day).Add(time.Hour)})

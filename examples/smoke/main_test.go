@@ -1,13 +1,13 @@
 package main
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -15,29 +15,21 @@ import (
 func TestSmoke(t *testing.T) {
 	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E2, hogapitest.E3, hogapitest.E4} {
 		server := hogapitest.New(hogapitest.WithEra(era))
-		t.Cleanup(server.Close)
 		project := server.Project(hogapitest.DefaultProject)
 		project.RunSchedule(project.AddExport(hogapitest.Export{Name: "mine", DestinationType: "BigQuery", Config: map[string]any{}}), nil)
-		for name, value := range map[string]string{
-			"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY": hogapitest.DefaultPersonalKey,
-			"POSTHOG_PROJECT_API_KEY": hogapitest.DefaultProjectKey, "POSTHOG_REGION": "",
-		} {
-			t.Setenv(name, value)
-		}
 		for _, args := range [][]string{nil, {"-write"}} {
-			var out bytes.Buffer
-			require.NoError(t, run(t.Context(), &out, args), "%s", &out)
-			assert.NotContains(t, out.String(), "FAILED")
-			assert.Contains(t, out.String(), "--- report ---")
+			out := demotest.Run(t, server, run, args...)
+			assert.NotContains(t, out, "FAILED")
+			assert.Contains(t, out, "--- report ---")
 			for _, secret := range []string{hogapitest.DefaultPersonalKey, hogapitest.DefaultProjectKey, server.URL(), "mine"} {
-				assert.NotContains(t, out.String(), secret)
+				assert.NotContains(t, out, secret)
 			}
 			assert.Equal(t, 100*len(args), server.Ledger().Unique())
-			assert.Equal(t, strings.Contains(out.String(), "has left 100 events"), len(args) > 0)
+			assert.Equal(t, strings.Contains(out, "has left 100 events"), len(args) > 0)
 			assert.Len(t, server.Calls("batch_exports.create"), len(server.Calls("batch_exports.delete"))+refused(server))
 		}
 		t.Setenv("POSTHOG_PERSONAL_API_KEY", "phx_wrong")
-		var out bytes.Buffer
+		var out strings.Builder
 		require.Error(t, run(t.Context(), &out, nil))
 		assert.Contains(t, out.String(), "FAILED")
 	}

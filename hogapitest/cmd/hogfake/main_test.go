@@ -56,6 +56,17 @@ func start(t *testing.T, args ...string) (url string, end func() string) {
 	}
 }
 
+// clientOf returns a client of the fake at an address.
+func clientOf(t *testing.T, url string) *hogapi.Client {
+	t.Helper()
+	client, err := hogapi.NewClient(
+		hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject),
+		hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey),
+	)
+	require.NoError(t, err)
+	return client
+}
+
 // call makes a request, with a key unless it is empty.
 func call(t *testing.T, method, url, key, body string) (status int, text string, header http.Header) {
 	t.Helper()
@@ -81,12 +92,7 @@ func get(t *testing.T, url string) string {
 
 func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 	url, end := start(t)
-	client, err := hogapi.NewClient(
-		hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject),
-		hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey),
-	)
-	require.NoError(t, err)
-	ctx := t.Context()
+	client, ctx := clientOf(t, url), t.Context()
 	var lake hogapi.BatchExport
 	for export, err := range client.BatchExports.All(ctx, nil) {
 		require.NoError(t, err)
@@ -95,7 +101,7 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 		}
 	}
 	hour := time.Now().UTC().Truncate(time.Hour)
-	_, err = client.BatchExports.Backfill(ctx, lake.ID, hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)}, nil)
+	_, err := client.BatchExports.Backfill(ctx, lake.ID, hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)}, nil)
 	require.NoError(t, err)
 	hostile := `<script>alert(1)</script>`
 	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
@@ -147,9 +153,7 @@ func TestAgesAndAddresses(t *testing.T) {
 	require.ErrorContains(t, err, "-addr chooses another address")
 	end()
 	url, end = start(t, "-empty", "-deletions")
-	client, err := hogapi.NewClient(hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey))
-	require.NoError(t, err)
-	_, err = client.DataDeletions.Create(t.Context(), hogapi.DataDeletionRequest{ImportID: "mixpanel-2024"})
+	_, err = clientOf(t, url).DataDeletions.Create(t.Context(), hogapi.DataDeletionRequest{ImportID: "mixpanel-2024"})
 	require.NoError(t, err)
 	end()
 	var said strings.Builder
@@ -164,8 +168,7 @@ func TestAgesAndAddresses(t *testing.T) {
 func TestTheBrokenStory(t *testing.T) {
 	url, end := start(t, "-story", "broken")
 	defer end()
-	client, err := hogapi.NewClient(hogapi.WithBaseURL(url), hogapi.WithProject(hogapitest.DefaultProject), hogapi.WithPersonalAPIKey(hogapitest.DefaultPersonalKey))
-	require.NoError(t, err)
+	client := clientOf(t, url)
 	states, actions := map[string]map[hogapi.IntervalState]bool{}, map[string]map[string]bool{}
 	for export, err := range client.BatchExports.All(t.Context(), nil) {
 		require.NoError(t, err)
