@@ -55,8 +55,7 @@ func TestFileDownload(t *testing.T) {
 	page := must(c.FileDownloads.List(ctx, nil))(t)
 	c.read(t, page)
 	require.Equal(t, id, page.Results[0].ID)
-	for page, err := range c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1}) {
-		require.NoError(t, err)
+	for _, page := range all(t, c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1})) {
 		require.Len(t, page.Results, 1)
 	}
 
@@ -129,8 +128,7 @@ func TestFileDownloadEnds(t *testing.T) {
 
 	create := func(include string) uuid.UUID {
 		t.Helper()
-		id := must(c.FileDownloads.Create(ctx, events(include)))(t)
-		return id
+		return must(c.FileDownloads.Create(ctx, events(include)))(t)
 	}
 	failed := create("fail")
 	d, err := c.FileDownloads.Wait(ctx, failed, fast)
@@ -170,12 +168,7 @@ func TestFileDownloadEnds(t *testing.T) {
 	require.ErrorAs(t, err, &answer)
 	require.Contains(t, answer.Detail, "failed to start")
 
-	count := 0
-	for _, err := range c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2}) {
-		require.NoError(t, err)
-		count++
-	}
-	require.Equal(t, 5, count, "the one that could not start is there too")
+	require.Len(t, all(t, c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2})), 5, "the one that could not start is there too")
 	refused(c.FileDownloads.Get(ctx, uuid.New()))(t, hogapi.ErrNotFound, 404, "Not found.")
 }
 

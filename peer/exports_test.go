@@ -179,8 +179,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	require.True(t, p.Destination.Integration.IsNull())
 
 	// An old export with credentials in its config can be changed without them.
-	for old, err := range c.BatchExports.All(ctx, nil) {
-		require.NoError(t, err)
+	for _, old := range all(t, c.BatchExports.All(ctx, nil)) {
 		if old.Name != "old inline Postgres" {
 			continue
 		}

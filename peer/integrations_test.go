@@ -147,19 +147,14 @@ func TestIntegrations(t *testing.T) {
 	c.read(t, page, notOurs...)
 	require.Len(t, page.Results, made[integration.KindRedshift])
 	last := int64(0)
-	for i, err := range c.Integrations.All(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}}) {
-		require.NoError(t, err)
+	for _, i := range all(t, c.Integrations.All(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}})) {
 		require.Greater(t, i.ID, last, "oldest first")
 		last = i.ID
 		delete(ids, i.ID)
 	}
 	require.Empty(t, ids, "all of them were listed")
-	pages := 0
-	for _, err := range c.Integrations.Pages(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 13}}) {
-		require.NoError(t, err)
-		pages++
-	}
-	require.Equal(t, 2, pages)
+	pages := c.Integrations.Pages(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 13}})
+	require.Len(t, all(t, pages), 2)
 
 	refusal(t, m.Integrations.Delete(ctx, last), hogapi.ErrForbidden, 403, "You don't have sufficient permissions in the project.")
 	require.NoError(t, c.Integrations.Delete(ctx, last))

@@ -35,12 +35,8 @@ func TestDashboards(t *testing.T) {
 	require.Len(t, page.Results, 1)
 	assert.Nil(t, page.Results[0].Name)
 
-	all := 0
-	for _, err := range c.Dashboards.All(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}) {
-		require.NoError(t, err)
-		all++
-	}
-	require.Equal(t, 3, all)
+	one := &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}
+	require.Len(t, all(t, c.Dashboards.All(ctx, one)), 3)
 
 	d := must(c.Dashboards.Get(ctx, page.Results[0].ID-1))(t)
 	c.read(t, d, "layout_compact_type")
@@ -116,13 +112,9 @@ func TestAccess(t *testing.T) {
 	require.Contains(t, answer.Alternative, "Runs.Counts")
 
 	old := s.client(t, admin, hogapi.WithAPIPath("/api/environments"))
-	page := must(old.Dashboards.List(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}))(t)
+	one := &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}
+	page := must(old.Dashboards.List(ctx, one))(t)
 	require.Equal(t, `</api/projects/1/dashboards/>; rel="successor-version"`, old.wire.header.Get("Link"))
 	require.Contains(t, *page.Next, "/api/projects/1/")
-	all := 0
-	for _, err := range old.Dashboards.All(ctx, &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}) {
-		require.NoError(t, err)
-		all++
-	}
-	require.Equal(t, 3, all)
+	require.Len(t, all(t, old.Dashboards.All(ctx, one)), 3)
 }
