@@ -1,7 +1,9 @@
 package faults
 
 import (
+	"context"
 	"io"
+	"iter"
 	"log"
 	"math/rand/v2"
 	"net"
@@ -12,7 +14,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 type ending string
@@ -207,4 +214,198 @@ func (r pacedReader) Read(b []byte) (int, error) {
 	n, err := r.Conn.Read(b[:min(len(b), r.bytes)])
 	time.Sleep(r.least + rand.N(r.most-r.least+1))
 	return n, err
+}
+
+// A connection is cut at each byte of a write, including the TLS handshake and the frames of HTTP/2, in every way. No write is carried
+// out twice, each reports its result, and a request that had not begun yet is sent again.
+func TestWritesCutAtEveryByte(t *testing.T) {
+	for protocol, start := range servers {
+		for _, how := range []ending{isClosed, isReset, isSilent} {
+			t.Run(protocol+", "+string(how), func(t *testing.T) {
+				t.Parallel()
+				step := sized(23, 5, 1)
+				if how == isSilent { // each costs the time of a try
+					step = sized(307, 101, 29)
+				}
+				up, down := sizesOfAWrite(t, start)
+				var cuts []cut
+				for k := 0; k <= up; k += step {
+					cuts = append(cuts, cut{up: k, down: -1, ending: how})
+				}
+				for k := 0; k <= down; k += step {
+					cuts = append(cuts, cut{up: -1, down: k, ending: how})
+				}
+				cuts = append(cuts, noCut)
+				service := &writes{}
+				results := make([]error, len(cuts))
+				lines := make(chan *cutLine, 16)
+				for range cap(lines) {
+					lines <- newCutLine(t, service, start)
+				}
+				inParallel(len(cuts), cap(lines), func(i int) {
+					line := <-lines
+					results[i] = line.write(t, i, cuts[i])
+					lines <- line
+				})
+				v := service.requireHonest(t, results)
+				t.Logf("%d cuts: %+v", len(cuts), v)
+				require.Zero(t, v.failed, "there is always a connection to be had")
+				require.Positive(t, v.unknown)
+				require.Positive(t, v.done)
+				if protocol != "HTTP 1" && how != isSilent { // on a busy machine the next try may outlast a short patience
+					require.Greater(t, v.done, v.unknown, "most bytes are of the handshake")
+				}
+			})
+		}
+	}
+}
+
+// Calls over bad lines: no write is carried out twice, and each reports its result.
+func TestCallsOverBadLines(t *testing.T) {
+	n := sized(150, 450, 1500)
+	for name, line := range badLines(1500, 700) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			service := &writes{}
+			cutter := newCutter(t, service, servers["HTTP 1"], line.next())
+			client := callsTo(t, cutter.url(), hogapi.WithTryTimeout(line.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
+			results := make([]error, n)
+			inParallel(n, 8, func(i int) {
+				assert.NoError(t, read(t.Context(), client), "a call that may be repeated survives all this") // and leaves a connection to use again
+				results[i] = write(t.Context(), client, i)
+			})
+			v := service.requireHonest(t, results)
+			require.Zero(t, v.failed, "a connection can always be had, so nothing is provably unsent for long")
+			require.Equal(t, line.breaks, v.unknown > 0, v)
+			t.Logf("%+v", v)
+		})
+	}
+}
+
+// cutLine makes one write after another, each with its first connection cut.
+type cutLine struct {
+	*cutter
+
+	client *hogapi.Client
+	mu     sync.Mutex
+	at     cut
+}
+
+func newCutLine(t *testing.T, service http.Handler, start func(*httptest.Server)) *cutLine {
+	t.Helper()
+	l := &cutLine{at: noCut}
+	l.cutter = newCutter(t, service, start, func() cut {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		at := l.at
+		l.at = noCut
+		return at
+	})
+	l.client = callsTo(t, l.url(), hogapi.WithTryTimeout(time.Second), hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: 100 * time.Millisecond}),
+		hogapi.WithHTTPClient(&http.Client{Transport: l.transport}))
+	return l
+}
+
+func (l *cutLine) write(t *testing.T, n int, at cut) error {
+	l.mu.Lock()
+	l.at = at
+	l.mu.Unlock()
+	defer l.transport.CloseIdleConnections()
+	return write(t.Context(), l.client, n)
+}
+
+func sizesOfAWrite(t *testing.T, start func(*httptest.Server)) (up, down int) {
+	t.Helper()
+	line := newCutLine(t, &writes{}, start)
+	require.NoError(t, line.write(t, 0, noCut))
+	require.Eventually(t, func() bool { return line.up.Load() > 0 && line.down.Load() > 0 }, time.Minute, time.Millisecond)
+	return int(line.up.Load()), int(line.down.Load())
+}
+
+// importOver imports events over the lines of a cutter, and requires that nothing is lost or changed.
+func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events hogapi.Source, tuning hogapi.Tuning, options ...hogapi.Option) hogapi.Receipt {
+	t.Helper()
+	client, err := hogapi.NewClient(append([]hogapi.Option{
+		hogapi.WithCaptureURL(c.url()), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey), hogapi.WithHTTPClient(&http.Client{Transport: c.transport}),
+	}, options...)...)
+	require.NoError(t, err)
+	receipt, err := client.Import(t.Context(), events, &hogapi.ImportOptions{
+		ID: "cut", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: tuning},
+	})
+	require.NoError(t, err)
+	testevents.RequireBalanced(t, receipt)
+	require.Equal(t, receipt.Read, receipt.Acknowledged)
+	testevents.RequireWhole(t, fake, int(receipt.Read))
+	for _, b := range fake.Breaches() {
+		switch b.Duty {
+		case hogapitest.DutyAttempt, hogapitest.DutyTimestamp: // over another connection, a try can overtake the previous one
+		case hogapitest.DutyFinal: // nor does a lost answer bind anybody
+		default:
+			assert.True(t, b.AfterRestart, "%s", b)
+		}
+	}
+	return receipt
+}
+
+// An import over bad lines keeps the order per person, and loses nothing.
+func TestImportOverBadLines(t *testing.T) {
+	n := sized(2000, 10_000, 50_000)
+	for name, line := range badLines(8000, 250) {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			fake := hogapitest.New()
+			cutter := newCutter(t, fake, servers["HTTP 1"], line.next())
+			receipt := importOver(t, fake, cutter, testevents.Source(n), hogapi.Tuning{MaxBatchEvents: 50}, hogapi.WithTryTimeout(line.patience))
+			require.EqualValues(t, n, receipt.Read)
+			connections := cutter.count.Load()
+			if line.breaks {
+				require.GreaterOrEqual(t, connections, int64(6))
+			} else {
+				require.LessOrEqual(t, connections, int64(16), "lanes, and dials that were not needed")
+				require.Zero(t, receipt.Resent)
+			}
+			t.Logf("%d connections, %d events sent again, %d stored twice", connections, receipt.Resent, fake.Ledger().Duplicates())
+		})
+	}
+}
+
+// Every second connection of an import is cut some bytes later than the one before, from the first byte of the handshake to the last of
+// requests and answers: nothing is lost or changed, and the order per person is kept.
+func TestImportCutEverywhere(t *testing.T) {
+	const most = 4000 // bytes of a connection's handshake and first request; the answer is a few hundred
+	for protocol, start := range servers {
+		for _, how := range []ending{isClosed, isReset} {
+			t.Run(protocol+", "+string(how), func(t *testing.T) {
+				t.Parallel()
+				step := sized(401, 101, 29)
+				var cuts []cut
+				for k := 0; k < most; k += step {
+					cuts = append(cuts, cut{up: k, down: -1, ending: how}, cut{up: most * 2, down: -1, ending: how}) // the second one gets a few requests through
+					cuts = append(cuts, cut{up: -1, down: k, ending: how}, cut{up: most * 2, down: -1, ending: how})
+				}
+				var met atomic.Int64
+				fake := hogapitest.New()
+				cutter := newCutter(t, fake, start, func() cut {
+					if i := met.Add(1) - 1; i < int64(len(cuts)) {
+						return cuts[i]
+					}
+					return noCut
+				})
+				n := 0
+				source := hogapi.SourceFunc("numbered", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+					return func(yield func(hogapi.Event, error) bool) {
+						for n = 1; yield(testevents.Event(n), nil); n++ {
+							if n%100 == 0 && met.Load() > int64(len(cuts)) { // a connection was not cut
+								return
+							}
+						}
+					}
+				})
+				receipt := importOver(t, fake, cutter, source, hogapi.Tuning{MaxBatchEvents: 20, MaxInFlight: 400, Linger: time.Millisecond})
+				require.EqualValues(t, n, receipt.Read)
+				assert.Positive(t, receipt.Resent)
+				t.Logf("%d cuts, %d events, %d of them sent again, %d stored twice", len(cuts), n, receipt.Resent, fake.Ledger().Duplicates())
+			})
+		}
+	}
 }

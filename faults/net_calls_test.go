@@ -4,7 +4,6 @@ package faults
 
 import (
 	"net/http"
-	"net/http/httptest"
 	"testing"
 	"time"
 
@@ -17,16 +16,10 @@ import (
 func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Option) (*writes, *hogapi.Client) {
 	t.Helper()
 	service := &writes{}
-	server := httptest.NewUnstartedServer(service)
-	_ = server.Listener.Close()
-	server.Listener = w.server.listen()
+	server := w.server.serve(service)
 	server.Start()
 	transport := &http.Transport{DialContext: w.client.dial, MaxIdleConnsPerHost: 16, DisableKeepAlives: !keepAlive}
-	t.Cleanup(func() {
-		transport.CloseIdleConnections()
-		server.CloseClientConnections()
-		server.Close()
-	})
+	t.Cleanup(transport.CloseIdleConnections)
 	return service, callsTo(t, server.URL, append([]hogapi.Option{hogapi.WithHTTPClient(&http.Client{Transport: transport})}, options...)...)
 }
 

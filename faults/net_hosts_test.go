@@ -7,6 +7,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"runtime"
@@ -69,14 +71,20 @@ func (h *host) run(program string, arguments ...string) {
 	}), "%s %v: %s", program, arguments, out)
 }
 
-func (h *host) listen() net.Listener {
+// serve returns a server on this host, to be started. It ends with the test.
+func (h *host) serve(handler http.Handler) *httptest.Server {
 	h.t.Helper()
-	var l net.Listener
+	server := httptest.NewUnstartedServer(handler)
+	_ = server.Listener.Close()
 	require.NoError(h.t, h.do(func() (err error) {
-		l, err = net.Listen("tcp4", h.ip+":0")
+		server.Listener, err = net.Listen("tcp4", h.ip+":0")
 		return err
 	}))
-	return l
+	h.t.Cleanup(func() {
+		server.CloseClientConnections()
+		server.Close()
+	})
+	return server
 }
 
 // dial is a DialContext for http.Transport. For an address without a name, it works only on the calling thread.

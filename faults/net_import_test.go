@@ -12,7 +12,6 @@ import (
 	"math/big"
 	"net"
 	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -42,21 +41,15 @@ func newDistant(t *testing.T, lines int, http2 bool) *distant {
 	t.Helper()
 	d := &distant{wire: newWire(t), bench: newBench(t, lines, 200)}
 	certificate, file := newCertificate(t, serverIP)
-	server := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	server := d.wire.server.serve(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		d.begun.Add(1)
 		assert.Equal(t, http2, r.ProtoMajor == 2)
 		d.last.Store(time.Now().UnixNano())
 		d.bench.server.ServeHTTP(w, r)
 	}))
-	_ = server.Listener.Close()
-	server.Listener = d.wire.server.listen()
 	server.TLS = &tls.Config{Certificates: []tls.Certificate{certificate}}
 	server.EnableHTTP2 = http2
 	server.StartTLS()
-	t.Cleanup(func() {
-		server.CloseClientConnections()
-		server.Close()
-	})
 	d.URL, d.MaxInFlight, d.MaxBatchEvents, d.Lanes = server.URL, 0, 100, 0
 	d.child = newImportChild(t, d.Task, "SSL_CERT_FILE="+file, "NO_PROXY=*")
 	return d
