@@ -89,11 +89,7 @@ func throttled(retryAfter string) answer {
 	if n, err := strconv.Atoi(retryAfter); err == nil {
 		detail += fmt.Sprintf(" Expected available in %d seconds.", n)
 	}
-	a := failure(http.StatusTooManyRequests, "throttled_error", "throttled", detail, "")
-	if retryAfter != "" {
-		a.header.Set("Retry-After", retryAfter)
-	}
-	return a
+	return failure(http.StatusTooManyRequests, "throttled_error", "throttled", detail, "")
 }
 
 var (

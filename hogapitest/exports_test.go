@@ -3,6 +3,8 @@ package hogapitest_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
+	"slices"
 	"testing"
 	"time"
 
@@ -98,11 +100,7 @@ func TestShapeOfAnExport(t *testing.T) {
 	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: spec, hogapitest.E3: append(newest, spec...)} {
 		w := inProcess(t, hogapitest.WithEra(era))
 		id := w.project().AddExport(hogapitest.Export{})
-		var keys []string
-		for key := range w.get("/batch_exports/%s/", id) {
-			keys = append(keys, key)
-		}
-		assert.ElementsMatch(t, want, keys, era)
+		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(w.get("/batch_exports/%s/", id))), era)
 	}
 }
 

@@ -103,10 +103,10 @@ func (f Fault) WithHeader(name, value string) Fault {
 func RateLimit(retryAfter string) Fault {
 	f := fault(fmt.Sprintf("RateLimit(%s)", retryAfter))
 	f.instead = func(p protocol) answer {
-		if p == noProtocol {
-			return throttled(retryAfter)
-		}
 		a := usual(http.StatusTooManyRequests, p)
+		if p == noProtocol {
+			a = throttled(retryAfter)
+		}
 		if retryAfter != "" {
 			a.header.Set("Retry-After", retryAfter)
 		}

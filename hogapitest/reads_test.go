@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -67,8 +68,8 @@ func TestRunsWriteLogs(t *testing.T) {
 
 func TestAppMetricsOfAnExport(t *testing.T) {
 	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
-	for i, status := range []string{"Failed", "Completed", "Completed", "Cancelled", "FailedBilling"} {
-		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Created: now.Add(-time.Duration(i) * day)})
+	for i, status := range []hogapi.RunStatus{"Failed", "Completed", "Completed", "Cancelled", "FailedBilling"} {
+		w.project().AddRun(export, hogapitest.Run{Status: status, Created: now.Add(-time.Duration(i) * day)})
 	}
 	got := w.get("/app_metrics/%s/", export)
 	metrics := got["metrics"].(map[string]any)
@@ -82,8 +83,8 @@ func TestAppMetricsOfAnExport(t *testing.T) {
 func TestAppMetricsInQueries(t *testing.T) {
 	w, export := withExport(t)
 	run := w.project().AddRun(export, hogapitest.Run{Records: 412, Created: now.Add(-day)})
-	for _, status := range []string{"Failed", "FailedBilling", "Cancelled", "Terminated"} {
-		w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Records: 7, Created: now.Add(-2 * day)})
+	for _, status := range []hogapi.RunStatus{"Failed", "FailedBilling", "Cancelled", "Terminated"} {
+		w.project().AddRun(export, hogapitest.Run{Status: status, Records: 7, Created: now.Add(-2 * day)})
 	}
 	w.project().AddRun(export, hogapitest.Run{Status: "Running", Created: now})
 	values := map[string]any{"export": export.String()}

@@ -1,7 +1,9 @@
 package hogapitest_test
 
 import (
+	"maps"
 	"net/url"
+	"slices"
 	"testing"
 	"time"
 
@@ -55,8 +57,8 @@ func TestHiddenWindow(t *testing.T) {
 func TestStatusFilter(t *testing.T) {
 	for era, want := range map[hogapitest.Era]int{hogapitest.E2: 3, hogapitest.E3: 2} {
 		w, export := withExport(t, hogapitest.WithEra(era))
-		for _, status := range []string{"Failed", "Completed", "FailedBilling"} {
-			w.project().AddRun(export, hogapitest.Run{Status: hogapiStatus(status), Error: "e"})
+		for _, status := range []hogapi.RunStatus{"Failed", "Completed", "FailedBilling"} {
+			w.project().AddRun(export, hogapitest.Run{Status: status, Error: "e"})
 		}
 		assert.Len(t, results(w.get("/batch_exports/%s/runs/?status=Failed&status=FailedBilling", export)), want, era)
 		if era == hogapitest.E3 {
@@ -83,11 +85,7 @@ func TestShapeOfARun(t *testing.T) {
 		w, export := withExport(t, hogapitest.WithEra(era))
 		run := w.project().AddRun(export, hogapitest.Run{FromStart: true, Extra: map[string]any{"cursor": "c"}})
 		got := w.get("/batch_exports/%s/runs/%s/", export, run)
-		var keys []string
-		for key := range got {
-			keys = append(keys, key)
-		}
-		assert.ElementsMatch(t, want, keys, era)
+		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(got)), era)
 		assert.Nil(t, got["data_interval_start"])
 		assert.Equal(t, "c", got["cursor"])
 		assert.Equal(t, "2026-03-04T12:01:00Z", got["finished_at"])
@@ -109,7 +107,7 @@ func TestEachReadMovesALiveRun(t *testing.T) {
 		}
 		assert.Equal(t, []any{"Running", "Running", "Running", "Completed"}, statuses)
 		assert.Equal(t, []any{nil, 50.0, 75.0, 100.0}, counts)
-		assert.Equal(t, hogapiStatus("Starting"), p.Runs(export)[0].Status, "looking from outside moves nothing")
+		assert.Equal(t, hogapi.RunStatusStarting, p.Runs(export)[0].Status, "looking from outside moves nothing")
 
 		got := w.get("/batch_exports/%s/runs/%s/", export, failing)
 		assert.Equal(t, "Starting", got["status"])

@@ -21,8 +21,8 @@ func (s *smoke) reads() []check {
 	c := s.client
 	return []check{
 		{"batch exports: a walk has as many as the service counts", s.walk},
-		{"batch export: one of the list is the same on its own", s.one},
-		{"runs: the newest, and one on its own", s.runs},
+		{"batch export: one of the list is the same on its own", s.ofExport(s.one)},
+		{"runs: the newest, and one on its own", s.ofExport(s.runs)},
 		{"backfills: the first page", s.ofExport(func(ctx context.Context, id uuid.UUID) (string, error) {
 			page, err := c.Backfills.List(ctx, id, nil)
 			if err != nil {
@@ -111,43 +111,39 @@ func (s *smoke) ofExport(run func(context.Context, uuid.UUID) (string, error)) f
 	}
 }
 
-func (s *smoke) one(ctx context.Context) (string, error) {
-	return s.ofExport(func(ctx context.Context, id uuid.UUID) (string, error) {
-		export, err := s.client.BatchExports.Get(ctx, id)
-		switch {
-		case err != nil:
-			return "", err
-		case export.Name != s.export.Name || export.Interval != s.export.Interval,
-			export.Destination.Type != s.export.Destination.Type:
-			return "", errors.New("name, interval or destination differ")
-		}
-		return fmt.Sprintf("%s of %s to %s", export.Interval, export.Model, export.Destination.Type), nil
-	})(ctx)
+func (s *smoke) one(ctx context.Context, id uuid.UUID) (string, error) {
+	export, err := s.client.BatchExports.Get(ctx, id)
+	switch {
+	case err != nil:
+		return "", err
+	case export.Name != s.export.Name || export.Interval != s.export.Interval,
+		export.Destination.Type != s.export.Destination.Type:
+		return "", errors.New("name, interval or destination differ")
+	}
+	return fmt.Sprintf("%s of %s to %s", export.Interval, export.Model, export.Destination.Type), nil
 }
 
-func (s *smoke) runs(ctx context.Context) (string, error) {
-	return s.ofExport(func(ctx context.Context, id uuid.UUID) (string, error) {
-		const enough = 5
-		n := 0
-		for run, err := range s.client.Runs.All(ctx, id, nil) {
+func (s *smoke) runs(ctx context.Context, id uuid.UUID) (string, error) {
+	const enough = 5
+	n := 0
+	for run, err := range s.client.Runs.All(ctx, id, nil) {
+		if err != nil {
+			return "", err
+		}
+		if n++; n == 1 {
+			same, err := s.client.Runs.Get(ctx, id, run.ID)
 			if err != nil {
 				return "", err
 			}
-			if n++; n == 1 {
-				same, err := s.client.Runs.Get(ctx, id, run.ID)
-				if err != nil {
-					return "", err
-				}
-				if same.ID != run.ID || !same.DataIntervalEnd.Equal(run.DataIntervalEnd) {
-					return "", errors.New("a run on its own has another id or interval than in the list")
-				}
-			}
-			if n == enough {
-				break
+			if same.ID != run.ID || !same.DataIntervalEnd.Equal(run.DataIntervalEnd) {
+				return "", errors.New("a run on its own has another id or interval than in the list")
 			}
 		}
-		return fmt.Sprint(n, " read"), nil
-	})(ctx)
+		if n == enough {
+			break
+		}
+	}
+	return fmt.Sprint(n, " read"), nil
 }
 
 // query asks what a receipt of an import of nothing would ask.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -89,13 +90,8 @@ func (t *transfer) count(ctx context.Context, client *hogapi.Client) (map[cell]i
 
 // differences returns a line for each cell in which the projects differ.
 func differences(from, to map[cell]int64) (list []string) {
-	cells := map[cell]bool{}
-	for c := range from {
-		cells[c] = true
-	}
-	for c := range to {
-		cells[c] = true
-	}
+	cells := maps.Clone(from)
+	maps.Copy(cells, to)
 	for c := range cells {
 		if from[c] != to[c] {
 			name := strings.ToValidUTF8(c.name, "?")
