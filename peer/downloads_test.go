@@ -168,7 +168,8 @@ func TestFileDownloadEnds(t *testing.T) {
 	require.ErrorAs(t, err, &answer)
 	require.Contains(t, answer.Detail, "failed to start")
 
-	require.Len(t, all(t, c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2})), 5, "the one that could not start is there too")
+	listed := all(t, c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2}))
+	require.Len(t, listed, 5, "the one that could not start is there too")
 	refused(c.FileDownloads.Get(ctx, uuid.New()))(t, hogapi.ErrNotFound, 404, "Not found.")
 }
 

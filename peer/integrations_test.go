@@ -147,7 +147,8 @@ func TestIntegrations(t *testing.T) {
 	c.read(t, page, notOurs...)
 	require.Len(t, page.Results, made[integration.KindRedshift])
 	last := int64(0)
-	for _, i := range all(t, c.Integrations.All(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}})) {
+	fours := &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}}
+	for _, i := range all(t, c.Integrations.All(ctx, fours)) {
 		require.Greater(t, i.ID, last, "oldest first")
 		last = i.ID
 		delete(ids, i.ID)

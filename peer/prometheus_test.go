@@ -99,7 +99,8 @@ func (s *said) find(t *testing.T, pattern string) string {
 func built(t *testing.T, command string) (dir string) {
 	t.Helper()
 	dir = t.TempDir()
-	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/"+command, "-o", filepath.Join(dir, command), ".")
+	program := filepath.Join(dir, command)
+	build := exec.CommandContext(t.Context(), "go", "build", "-C", "../cmd/"+command, "-o", program, ".")
 	build.Env = append(os.Environ(), "GOWORK=")
 	out, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", out)

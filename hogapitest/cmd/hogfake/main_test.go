@@ -101,7 +101,8 @@ func TestThePageShowsWhatTheFakeHolds(t *testing.T) {
 		}
 	}
 	hour := time.Now().UTC().Truncate(time.Hour)
-	_, err := client.BatchExports.Backfill(ctx, lake.ID, hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)}, nil)
+	hours := hogapi.BackfillRange{Start: hogapi.At(hour.Add(-2 * time.Hour)), End: hogapi.At(hour)}
+	_, err := client.BatchExports.Backfill(ctx, lake.ID, hours, nil)
 	require.NoError(t, err)
 	hostile := `<script>alert(1)</script>`
 	record := fmt.Sprintf(`{"event":%q,"distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`, hostile) + "\n"
