@@ -3,7 +3,6 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
 	"fmt"
 	"io/fs"
 	"iter"
@@ -145,12 +144,7 @@ func RecordSource(name string, format Format, read func(ctx context.Context, aft
 }
 
 func (r *Record) line() lines.Line {
-	l := lines.Line{Text: r.Raw, Length: int64(len(r.Raw)), Number: r.Position.Offset, End: r.Position.Offset, Fault: r.Err}
-	if l.Long = len(r.Raw) > longestRecord; len(r.Raw) > lines.Keep {
-		sum := sha256.Sum256(r.Raw)
-		l.Text, l.Cut = beginning(l), &lines.Cut{Bytes: l.Length, SHA256: sum[:]}
-	}
-	return l
+	return lines.Record(r.Raw, r.Position.Offset, longestRecord, r.Err)
 }
 
 type formatWalk struct {
@@ -193,7 +187,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	w.equals.Pass(at)
 	var origin Position
 	if !isSkipped {
-		digest := w.digests.Of(beginning(l))
+		digest := w.digests.Of(l.Beginning())
 		origin.Key = digest.String()
 		if made[0].UUID == uuid.Nil { // else equal records are one event
 			origin.Offset = w.equals.Before(digest)

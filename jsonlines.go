@@ -150,18 +150,8 @@ func (p *lineParser) event(l lines.Line) Event {
 		return p.eventOf(l.Text)
 	}
 	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-	ev.UUID, ev.from.Cut = wire.SalvageUUID(beginning(l)), l.Cut
+	ev.UUID, ev.from.Cut = wire.SalvageUUID(l.Beginning()), l.Cut
 	return ev
-}
-
-// beginning returns the part of a record that its uuid is derived from: all of it, unless the record is too
-// long.
-func beginning(l lines.Line) []byte {
-	const most = 4 << 10
-	if !l.Long {
-		return l.Text
-	}
-	return l.Text[:min(len(l.Text), most)]
 }
 
 // eventOf returns the event of a record, or a bad one. It is valid until the next call.

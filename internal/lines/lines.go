@@ -76,6 +76,24 @@ func (k *keeper) line() Line {
 	return l
 }
 
+// Record returns a record of a text that is not read here. Its position is a number instead of an offset.
+func Record(text []byte, number int64, longest int, fault error) Line {
+	l := Line{Text: text, Length: int64(len(text)), Number: number, End: number, Long: len(text) > longest, Fault: fault}
+	if len(text) > Keep {
+		sum := sha256.Sum256(text)
+		l.Text, l.Cut = l.Beginning(), &Cut{Bytes: l.Length, SHA256: sum[:]}
+	}
+	return l
+}
+
+// Beginning returns the part of a record that its uuid is derived from: all of it, unless the record is too long.
+func (l Line) Beginning() []byte {
+	if !l.Long {
+		return l.Text
+	}
+	return l.Text[:min(len(l.Text), beginning)]
+}
+
 // NewReader reads lines of at most longest bytes from a text that begins at offset.
 func NewReader(source io.Reader, offset int64, longest int) *Reader {
 	return &Reader{text: newWindow(source, offset, longest), longest: longest}
