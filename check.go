@@ -91,8 +91,11 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 	if err := errors.Join(checkContext(ctx, ops.Import), o.check(source), o.Gate.check(ops.Import)); err != nil {
 		return CheckReport{}, err
 	}
-	c := newChecker(source, o)
-	c.watch = survey.Watcher(ctx)
+	seed := maphash.MakeSeed()
+	c := &checker{
+		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
+		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, source, seed), good: survey.New(seed), watch: survey.Watcher(ctx), seed: seed,
+	}
 	ctx = readOnly(ctx, func(w Warning, text string) { note(c.report.Warnings, w, Position{}, text) })
 	for ev, err := range source.Events(ctx, Position{}) {
 		if ctx.Err() != nil {
@@ -123,16 +126,6 @@ type checker struct {
 	good    *survey.Survey
 	watch   func(event any, isCopy bool)
 	seed    maphash.Seed
-}
-
-func newChecker(source Source, o ImportOptions) *checker {
-	seed := maphash.MakeSeed()
-	return &checker{
-		report: CheckReport{Reasons: map[Reason]CheckFinding{}, Skips: map[string]int64{}, Warnings: map[Warning]CheckFinding{}},
-		events: newRehearsal(o.ID, o.Gate, o.Delivery.Protocol, source, seed),
-		good:   survey.New(seed),
-		seed:   seed,
-	}
 }
 
 // judge applies the limits of rejects as the import does at its end.

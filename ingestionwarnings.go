@@ -116,15 +116,9 @@ func (o IngestionWarningListOptions) query(now time.Time) url.Values {
 	outgoing.SetText(q, "severity", string(o.Severity))
 	outgoing.SetText(q, "q", o.Search)
 	outgoing.SetText(q, "order_by", string(o.Ordering))
-	end := now
-	if !o.Until.IsZero() {
-		end = o.Until
-	}
-	outgoing.SetTime(q, "since", cmp.Or(o.Since, end.Add(-warningsKept)))
+	outgoing.SetTime(q, "since", cmp.Or(o.Since, cmp.Or(o.Until, now).Add(-warningsKept)))
 	outgoing.SetTime(q, "until", o.Until)
-	if o.Samples > 0 {
-		q.Set("samples", strconv.Itoa(o.Samples))
-	}
+	outgoing.SetNumber(q, "samples", o.Samples)
 	return q
 }
 

@@ -8,7 +8,6 @@ import (
 	"iter"
 	"maps"
 	"net/url"
-	"strconv"
 	"strings"
 	"time"
 
@@ -111,9 +110,7 @@ func (o LogOptions) check() *outgoing.Refusal {
 }
 
 func (o LogOptions) set(q url.Values) {
-	if o.Limit > 0 {
-		q.Set("limit", strconv.Itoa(o.Limit))
-	}
+	outgoing.SetNumber(q, "limit", o.Limit)
 	outgoing.SetTime(q, "after", o.After)
 	outgoing.SetTime(q, "before", o.Before)
 	outgoing.SetList(q, "level", o.Levels)

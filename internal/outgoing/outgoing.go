@@ -131,6 +131,13 @@ func SetText(q url.Values, name, value string) {
 	}
 }
 
+// SetNumber sets a query parameter unless the number is 0 or less.
+func SetNumber(q url.Values, name string, n int) {
+	if n > 0 {
+		q.Set(name, strconv.Itoa(n))
+	}
+}
+
 // SetList sets a query parameter to comma-separated values, unless the list is empty.
 func SetList[T ~string](q url.Values, name string, values []T) {
 	var texts []string
