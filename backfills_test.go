@@ -275,33 +275,6 @@ func TestTimestampUnset(t *testing.T) {
 	assert.Equal(t, `{}`, string(b))
 }
 
-func TestBackfillRangeCheck(t *testing.T) {
-	day, hour := Date(2024, 3, 1), At(time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC))
-	later := At(hour.Time().Add(time.Hour))
-	for _, tc := range []struct {
-		name  string
-		r     BackfillRange
-		field string // empty: good
-	}{
-		{"dates", BackfillRange{day, Date(2024, 3, 2)}, ""},
-		{"instants", BackfillRange{hour, later}, ""},
-		{"from the beginning", BackfillRange{Beginning(), day}, ""},
-		{"mixed", BackfillRange{Date(2024, 2, 1), hour}, "End"},
-		{"a start that no calendar has", BackfillRange{Date(2025, 13, 45), day}, "Start"},
-		{"an end that no calendar has", BackfillRange{day, Date(2025, time.February, 30)}, "End"},
-	} {
-		t.Run(tc.name, func(t *testing.T) {
-			err := refused(ops.BackfillsCreate, tc.r.check())
-			if tc.field == "" {
-				require.NoError(t, err)
-				return
-			}
-			input := as[*InputError](t, err)
-			assert.Equal(t, tc.field, input.Field)
-		})
-	}
-}
-
 func TestBackfillRangeOfAnExport(t *testing.T) {
 	berlin, err := time.LoadLocation("Europe/Berlin")
 	require.NoError(t, err)

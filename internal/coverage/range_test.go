@@ -42,12 +42,13 @@ func TestRangesThatMeanNothing(t *testing.T) {
 	day := Date(time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC))
 	next := Date(day.Time().AddDate(0, 0, 1))
 	at := Instant(day.Time().Add(time.Hour))
+	noDay := CalendarDate(2025, time.February, 30)
 	for _, r := range []Range{{day, next}, {Beginning(), day}, {Beginning(), at}, {Instant(day.Time()), at}} {
 		assert.Nil(t, r.Check(), "%v", r)
 	}
 	for field, ranges := range map[string][]Range{
-		"Start": {{}, {End: day}},
-		"End":   {{Start: day}, {day, Beginning()}, {day, at}, {at, next}, {day, day}, {next, day}},
+		"Start": {{}, {End: day}, {noDay, day}, {CalendarDate(2025, 13, 45), day}},
+		"End":   {{Start: day}, {day, Beginning()}, {day, at}, {at, next}, {day, day}, {next, day}, {day, noDay}},
 	} {
 		for _, r := range ranges {
 			refusal := r.Check()
