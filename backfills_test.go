@@ -12,8 +12,6 @@ import (
 	"github.com/jarcoal/httpmock"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
-
-	"github.com/hogapi/hogapi/ops"
 )
 
 const (

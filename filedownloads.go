@@ -255,11 +255,7 @@ func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *Watch
 // running and WatchOptions.Until accepts that. Any other end is a [*RunError], which matches [ErrRunFailed] or
 // [ErrRunCancelled]. Wait returns the last state with every error; it is nil if no state was read.
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
-	download, err := watch.Last(s.watch(ctx, id, o, options))
-	if err == nil {
-		err = download.run().judge()
-	}
-	return download, err
+	return watch.Ended(s.watch(ctx, id, o, options), func(d *FileDownload) error { return d.run().judge() })
 }
 
 func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*FileDownload, error] {

@@ -168,11 +168,7 @@ func (s *RunsService) Watch(ctx context.Context, exportID, runID uuid.UUID, o *W
 // completed but some of its records failed ([ErrRecordsFailed]). Wait returns the last state of the run with
 // every error; the state is nil if it was never read.
 func (s *RunsService) Wait(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options ...CallOption) (*Run, error) {
-	run, err := watch.Last(s.watch(ctx, exportID, runID, o, options))
-	if err == nil {
-		err = run.judge()
-	}
-	return run, err
+	return watch.Ended(s.watch(ctx, exportID, runID, o, options), (*Run).judge)
 }
 
 // judge returns the error of a run that is over and has not exported everything.

@@ -77,10 +77,13 @@ func Changes[S any](ctx context.Context, p Pace, what string, get func(context.C
 	})
 }
 
-// Last returns the last state and the error of a walk.
-func Last[S any](states iter.Seq2[*S, error]) (last *S, err error) {
+// Ended returns the last state of a walk, and the error of the walk or of its end.
+func Ended[S any](states iter.Seq2[*S, error], judge func(*S) error) (last *S, err error) {
 	for state, failed := range states {
 		last, err = state, failed
+	}
+	if err == nil {
+		err = judge(last)
 	}
 	return last, err
 }
