@@ -1,0 +1,115 @@
+package cli
+
+import (
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+)
+
+// letters are the cells of the calendar, from good to bad. A cell of several intervals has the worst one.
+var letters = []struct {
+	letter byte
+	words  string
+	states []hogapi.IntervalState
+}{
+	{' ', "", []hogapi.IntervalState{hogapi.IntervalBeforeStart, hogapi.IntervalAfterEnd}},
+	{'.', "exported", []hogapi.IntervalState{hogapi.IntervalCompleted}},
+	{'w', "not yet due", []hogapi.IntervalState{hogapi.IntervalNotDue}},
+	{'r', "running", []hogapi.IntervalState{hogapi.IntervalRunning}},
+	{'t', "exported by timestamp", []hogapi.IntervalState{hogapi.IntervalByTimestamp}},
+	{'?', "cannot tell", []hogapi.IntervalState{hogapi.IntervalUnknown}},
+	{'S', "stuck", []hogapi.IntervalState{hogapi.IntervalStuck}},
+	{'P', "paused", []hogapi.IntervalState{hogapi.IntervalPaused}},
+	{'-', "partly covered", []hogapi.IntervalState{hogapi.IntervalPartly}},
+	{'C', "cancelled", []hogapi.IntervalState{hogapi.IntervalCancelled}},
+	{'N', "never scheduled (no run began)", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
+	{'B', "failed billing (the limit of the PostHog plan)", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
+	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed}},
+}
+
+// rank returns the number of the cell of a state.
+func rank(state hogapi.IntervalState) int {
+	for i, l := range letters {
+		if slices.Contains(l.states, state) {
+			return i
+		}
+	}
+	return len(letters) - 1
+}
+
+// calendar has a row for each day, with a cell for each hour; or, of daily and weekly exports, a row for each month,
+// with a cell for each day. A cell has the worst interval that ends in it.
+type calendar struct {
+	columns, first int // the number of the first column
+	rows           []string
+	cells          map[string][]int // by row
+}
+
+func newCalendar(c *hogapi.Coverage) *calendar {
+	const hours, days = 24, 31
+	k := &calendar{columns: hours, cells: map[string][]int{}}
+	row, column := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour
+	if c.Interval == hogapi.IntervalDay || c.Interval == hogapi.IntervalWeek {
+		k.columns, k.first = days, 1
+		row, column = func(t time.Time) string { return t.Format("2006-01") }, func(t time.Time) int { return t.Day() - 1 }
+	}
+	for _, x := range c.Intervals {
+		last := x.End.Add(-1).UTC() // an interval is in the cell of its last moment
+		name := row(last)
+		if k.cells[name] == nil {
+			k.cells[name] = make([]int, k.columns)
+			k.rows = append(k.rows, name)
+		}
+		k.cells[name][column(last)] = max(k.cells[name][column(last)], rank(x.State))
+	}
+	return k
+}
+
+// legend explains the letters that are used.
+func (k *calendar) legend() string {
+	var words []string
+	for i, l := range letters {
+		isUsed := slices.ContainsFunc(k.rows, func(name string) bool { return slices.Contains(k.cells[name], i) })
+		if isUsed && l.words != "" {
+			words = append(words, string(l.letter)+" "+l.words)
+		}
+	}
+	return strings.Join(words, ", ")
+}
+
+// printCalendar writes the calendar of a coverage.
+func printCalendar(w io.Writer, c *hogapi.Coverage) {
+	k := newCalendar(c)
+	if len(k.rows) == 0 {
+		fmt.Fprintln(w, "no interval of the schedule is in this time")
+		return
+	}
+	if k.first == 0 {
+		fmt.Fprintln(w, "            0     6     12    18")
+	} else {
+		fmt.Fprintln(w, "            1    6    11   16   21   26")
+	}
+	for _, name := range k.rows {
+		var b strings.Builder
+		for _, r := range k.cells[name] {
+			cell := string(letters[r].letter)
+			switch {
+			case r >= firstBad:
+				cell = term.Problem(cell)
+			case r >= firstOdd:
+				cell = term.Warning(cell)
+			}
+			b.WriteString(cell)
+		}
+		fmt.Fprintf(w, "%-10s  %s\n", name, strings.TrimRight(b.String(), " "))
+	}
+	fmt.Fprintln(w, term.Flow(k.legend()))
+}
+
+// The cells from firstBad on are gaps, and from firstOdd on no plain success.
+var firstOdd, firstBad = rank(hogapi.IntervalByTimestamp), rank(hogapi.IntervalStuck)
