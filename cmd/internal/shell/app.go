@@ -64,7 +64,7 @@ func (a *App) Root(short, long, example string) *cobra.Command {
 func (a *App) begin(cmd *cobra.Command) error {
 	var err error
 	cmd.Flags().VisitAll(func(f *pflag.Flag) {
-		value := a.Env(a.variable(f))
+		value := a.Env(variable(a.Name, f))
 		if f.Changed || value == "" || err != nil || !hasVariable(f) {
 			return
 		}
@@ -77,7 +77,7 @@ func (a *App) begin(cmd *cobra.Command) error {
 			if bad == nil {
 				continue
 			}
-			err = UsageError(fmt.Sprintf("%s: %v", a.variable(f), bad), "see "+cmd.CommandPath()+" --help")
+			err = UsageError(fmt.Sprintf("%s: %v", variable(a.Name, f), bad), "see "+cmd.CommandPath()+" --help")
 		}
 	})
 	if err != nil {

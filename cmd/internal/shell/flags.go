@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
@@ -26,8 +27,8 @@ func Complete(root *cobra.Command, values map[string][]string) {
 }
 
 // variable returns the environment variable of a flag.
-func (a *App) variable(f *pflag.Flag) string {
-	return strings.ToUpper(a.Name) + "_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
+func variable(app string, f *pflag.Flag) string {
+	return strings.ToUpper(app) + "_" + strings.ToUpper(strings.ReplaceAll(f.Name, "-", "_"))
 }
 
 // hasVariable reports whether a flag takes its value from the environment too. Cobra's own flags do not.
@@ -72,11 +73,8 @@ func Given(flags *pflag.FlagSet, names ...string) string {
 
 // setHelp makes the help of all commands list the flags in 80 columns, with their variables.
 func (a *App) setHelp(root *cobra.Command) {
-	cobra.AddTemplateFunc("flagList", a.flagList)
-	root.SetUsageTemplate(strings.NewReplacer(
-		".LocalFlags.FlagUsages | trimTrailingWhitespaces", ".LocalFlags | flagList",
-		".InheritedFlags.FlagUsages | trimTrailingWhitespaces", ".InheritedFlags | flagList",
-	).Replace(root.UsageTemplate()))
+	addFlagList()
+	root.SetUsageTemplate(strings.ReplaceAll(root.UsageTemplate(), "Flags.FlagUsages | trimTrailingWhitespaces", fmt.Sprintf("Flags | flagList %q", a.Name)))
 	help := root.HelpFunc()
 	root.SetHelpFunc(func(cmd *cobra.Command, args []string) {
 		out := cmd.OutOrStdout()
@@ -94,8 +92,11 @@ func (a *App) setHelp(root *cobra.Command) {
 	})
 }
 
-// flagList returns the help of flags: for each, a line with the name and the variable, then the usage.
-func (a *App) flagList(flags *pflag.FlagSet) string {
+// addFlagList makes flagList known to templates, once: cobra keeps its functions in a map without a lock.
+var addFlagList = sync.OnceFunc(func() { cobra.AddTemplateFunc("flagList", flagList) })
+
+// flagList returns the help of the flags of an app: for each, a line with the name and the variable, then the usage.
+func flagList(app string, flags *pflag.FlagSet) string {
 	var b strings.Builder
 	flags.VisitAll(func(f *pflag.Flag) {
 		if f.Hidden {
@@ -114,7 +115,7 @@ func (a *App) flagList(flags *pflag.FlagSet) string {
 		if !hasVariable(f) {
 			fmt.Fprintf(&b, "%s\n", name)
 		} else {
-			fmt.Fprintf(&b, "%s%*s\n", name, term.DefaultWidth-len([]rune(name)), "$"+a.variable(f))
+			fmt.Fprintf(&b, "%s%*s\n", name, term.DefaultWidth-len([]rune(name)), "$"+variable(app, f))
 		}
 		if f.DefValue != "" && f.DefValue != "false" && f.DefValue != "[]" && f.DefValue != "0" && f.DefValue != "0s" {
 			what += " (default " + f.DefValue + ")"
