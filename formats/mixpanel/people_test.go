@@ -8,8 +8,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
+	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
 func TestPeople(t *testing.T) {
