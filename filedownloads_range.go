@@ -50,7 +50,7 @@ type RangeFile struct {
 // Range downloads the data of a range of any length into a folder. It splits the range into intervals of at most 7 days,
 // makes one file download for each, one after another, and yields the files in the order of time. The rows of events
 // are chosen by their arrival, as the schedule of a batch export does: so Range also gets rows of old intervals that a
-// backfill would leave out. PostHog bills the rows like those of an export.
+// backfill would leave out. PostHog bills the rows like exported rows.
 //
 // The name of a file is its interval and its number, such as 2026-11-01T000000Z-2026-11-08T000000Z-1.parquet. Next to
 // them, a file that ends in .range says which file download the interval has, and which files are whole. So after an

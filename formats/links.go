@@ -27,7 +27,7 @@ type SharedDevices string
 
 // Shared devices.
 const (
-	// SharedDevicesAlone leaves the anonymous id to itself: its visits are those of a further person. It is the
+	// SharedDevicesAlone leaves the anonymous id to itself: its visits belong to a further person. It is the
 	// default.
 	SharedDevicesAlone SharedDevices = "alone"
 	// SharedDevicesFirstUser gives the anonymous id to the first person that used it, as live PostHog does. This

@@ -280,7 +280,7 @@ func shownBy(at time.Time, zone *time.Location) time.Time {
 	return at.UTC().Add(time.Duration(offset) * time.Second)
 }
 
-// length is that of each interval; 0 for days and weeks, whose length the clocks change.
+// length returns the length of each interval; 0 for days and weeks, which changes of the clock make longer or shorter.
 func (e *export) length() time.Duration {
 	switch e.Interval {
 	case "day", "week":

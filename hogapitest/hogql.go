@@ -370,7 +370,7 @@ func (s *Server) query(r *request) answer {
 	return success(s.runQuery(r, &body))
 }
 
-// refuseHog is deferred: it refuses the request whose query is refused.
+// refuseHog is deferred: it refuses the request if its query is refused.
 func refuseHog(with func(*hogError) answer) {
 	switch e := recover().(type) {
 	case nil:

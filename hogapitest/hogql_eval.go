@@ -23,7 +23,7 @@ type hogFunction struct {
 	least, most int
 	apply       func(hogArgs) any
 	fold        func(rows iter.Seq[hogKey]) any // of an aggregate, in place of apply: the arguments of each row
-	level       int                             // of an operator: those with a higher level bind first
+	level       int                             // of an operator: a higher level binds first
 }
 
 // hogKey holds the values of some expressions.

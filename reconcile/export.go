@@ -120,7 +120,7 @@ func backfillsOf(c *hogapi.Coverage, since time.Time) []Span {
 	return joinSpans(spans)
 }
 
-// joinSpans sorts times, and joins those that touch.
+// joinSpans sorts times, and joins times that touch.
 func joinSpans(spans []Span) (all []Span) {
 	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
 	for _, s := range spans {

@@ -77,7 +77,7 @@ func TestFilesOfJSONLines(t *testing.T) {
 	}
 }
 
-// refusing is a file system whose files and lists are refused.
+// refusing is a file system that refuses its files and lists.
 type refusing struct{ fstest.MapFS }
 
 func (refusing) Open(name string) (fs.File, error) {

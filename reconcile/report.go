@@ -60,7 +60,7 @@ type Day struct {
 	unasked   int64 // rows that no export sends, but that are in the destination or altered there
 }
 
-// Unknown is a part of the time whose rows could not be compared.
+// Unknown is a part of the time with rows that could not be compared.
 type Unknown struct {
 	Part
 

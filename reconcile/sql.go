@@ -41,7 +41,7 @@ type Dialect struct {
 	Time string
 	// Dedupe is a statement that removes the further rows of each key and day, with %[1]s for the table, %[2]s for the
 	// digits of the uuid, %[3]s to %[5]s for the columns of the event, the distinct id and the timestamp, and %[6]s for the
-	// condition of rows to look at: those of the project with a whole key. Empty: not known.
+	// condition of the rows to look at: rows of the project with a whole key. Empty: not known.
 	Dedupe string
 	// Untried says that no test has run the dialect.
 	Untried bool
@@ -211,7 +211,7 @@ func (s *SQLSide) keys() string {
 	return s.digits() + " AS u, " + s.table.Event + " AS e, " + s.table.DistinctID + " AS d"
 }
 
-// where is the condition of a selection. It has no text of a user but those of the Table.
+// where is the condition of a selection. The Table has the only texts of a user.
 func (s *SQLSide) where(selected Selection) string {
 	var either []string
 	for _, p := range joined(selected.Parts) {

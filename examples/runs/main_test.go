@@ -22,7 +22,7 @@ func TestWithoutKeys(t *testing.T) {
 	assert.Regexp(t, `(?m)^1 step: 0 planned, 1 done or covered, 0 failed, 0 left to you$`, out)
 }
 
-// failing has an export whose only due run failed.
+// failing has an export with a single due run, which failed.
 func failing() *hogapitest.Server {
 	server := hogapitest.New(hogapitest.WithPolls(1))
 	project := server.Project(hogapitest.DefaultProject)

@@ -69,7 +69,7 @@ func (s *converter) Events() ([]hogapi.Event, error) {
 	return append([]hogapi.Event{ev}, generated...), nil
 }
 
-// ids are those of the user and of the device.
+// ids returns the ids of the user and of the device.
 func (s *converter) ids() (user, device string, err error) {
 	if user, err = record.ShortID("user_id", s.row.Get("user_id")); err == nil {
 		device, err = record.ShortID("device_id", s.row.Get("device_id"))

@@ -18,7 +18,7 @@ import (
 	"github.com/hogapi/hogapi/formats/amplitude"
 )
 
-// properties are those of the event of a record.
+// properties returns the properties of the event of a record.
 func properties(t *testing.T, options *amplitude.Options, members string) (p map[string]any) {
 	t.Helper()
 	record := fmt.Sprintf(`{"event_type":"e","user_id":"u","device_id":"d","event_time":"2024-07-01 07:18:37.000000",%s}`, members)

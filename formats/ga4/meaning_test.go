@@ -14,7 +14,7 @@ import (
 
 type values = map[string]any
 
-// properties are those of a page view with more members.
+// properties returns the properties of a page view with more members.
 func properties(t *testing.T, options *ga4.Options, members string) (p values) {
 	t.Helper()
 	events, err := ga4.Format(options).Convert([]byte(`{"event_name":"page_view","event_timestamp":1719818317123456,` + members + `}`))

@@ -60,7 +60,7 @@ func (p *Properties) Finish(vendor string) []byte {
 	return p.WithPerson()
 }
 
-// WithPerson returns the properties of the event, with those of its person.
+// WithPerson returns the properties of the event and of its person.
 func (p *Properties) WithPerson() []byte {
 	raw := make([]byte, 0, p.Size()+p.set.Size()+p.once.Size()+len(`,"$set":,"$set_once":`))
 	raw = p.Append(raw)

@@ -362,7 +362,7 @@ func TestAFixDoesNotAdviseToSort(t *testing.T) {
 	p.Ends(t, 0, "fix", "--yes", "--rate", "none", "--map", "time=at").Out(t, "40 events acknowledged").Never(t, "--sort")
 }
 
-// liveEvents are records of Mixpanel whose times no zone fits.
+// liveEvents are records of Mixpanel with times that fit no zone.
 func liveEvents() string {
 	var live strings.Builder
 	for i := range 12 {
