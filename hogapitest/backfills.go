@@ -289,8 +289,9 @@ func (e *export) length() time.Duration {
 		return 5 * time.Minute
 	case "every 15 minutes":
 		return 15 * time.Minute
+	default:
+		return time.Hour
 	}
-	return time.Hour
 }
 
 // intervalAfter is the end of an interval that starts at t. Days and weeks keep their hour in the export's zone.
@@ -305,8 +306,9 @@ func (e *export) intervalAfter(t time.Time) time.Time {
 		return firstAt(shown.AddDate(0, 0, 1), zone)
 	case "week":
 		return firstAt(shown.AddDate(0, 0, 7), zone)
+	default:
+		return t.Add(e.length())
 	}
-	return t.Add(e.length())
 }
 
 func (s *Server) listBackfills(r *request) answer {

@@ -3,7 +3,6 @@ package mixpanel
 import (
 	"bytes"
 	"cmp"
-	"errors"
 	"fmt"
 	"time"
 
@@ -70,8 +69,8 @@ func Format(options *Options) hogapi.Format {
 // fault is the error of the options, with which no record is converted.
 func (o Options) fault() error {
 	if o.Zone == time.Local {
-		return errors.New("Zone: want the project's time zone by its name, not time.Local, " +
-			"which is another one on every machine")
+		return fmt.Errorf("%s: want the project's time zone by its name, not time.Local, "+
+			"which is another one on every machine", "Zone")
 	}
 	return o.PersonProperties.Check()
 }
