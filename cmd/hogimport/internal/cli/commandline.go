@@ -75,13 +75,10 @@ func (in *input) typed() (words []string) {
 // unorder takes out the flags of orderFlags.
 func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = false, false, "", "" }
 
-// orderFlags returns the flags that need all events, such as --sort, as they are typed.
-func (in *input) orderFlags() (flags string) {
+// orderFlags returns the flags that need all events, such as --sort, as they are typed, each after a blank.
+func (in *input) orderFlags() string {
 	ordered := input{Sort: in.Sort, Links: in.Links, Sessions: in.Sessions, SessionsAfter: in.SessionsAfter}
-	for _, word := range ordered.typed() {
-		flags += " " + word
-	}
-	return flags
+	return strings.Join(append([]string{""}, ordered.typed()...), " ")
 }
 
 func joinedColumns(columns []string) string {
