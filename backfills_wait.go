@@ -147,7 +147,7 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 	}
 	t := *ticket
 	return watch.Follow(ctx, w.Pace, t.name(), func() watch.Look[BackfillState] {
-		return t.look(newFollower(s.client, t, w, options), w.until)
+		return newFollower(s.client, t, w, options).look
 	})
 }
 
@@ -227,8 +227,15 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 	return e
 }
 
-// newFollower follows the work of one ticket.
-func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *coverage.Follower[Backfill, Run] {
+// follower follows the work of one ticket.
+type follower struct {
+	*coverage.Follower[Backfill, Run]
+
+	exportID uuid.UUID
+	until    func(Run) bool
+}
+
+func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *follower {
 	before := coverage.Baseline{Since: t.RequestedAt}
 	if t.Baseline != nil {
 		before = coverage.Baseline(*t.Baseline)
@@ -239,7 +246,7 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *co
 	all := func(ctx context.Context, list RunListOptions) iter.Seq2[Run, error] {
 		return c.Runs.All(ctx, t.ExportID, &list, options...)
 	}
-	return coverage.NewFollower(coverage.Service[Backfill, Run]{
+	return &follower{coverage.NewFollower(coverage.Service[Backfill, Run]{
 		Record: func(ctx context.Context, id uuid.UUID) (*Backfill, error) {
 			return c.Backfills.Get(ctx, t.ExportID, id, options...)
 		},
@@ -261,24 +268,21 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *co
 			isServer, notFound := errors.Is(err, ErrServer), errors.Is(err, ErrNotFound)
 			return coverage.Fault{NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: notFound, IsServer: isServer}
 		},
-	}, runs, o.Settle)
+	}, runs, o.Settle), t.ExportID, o.until}
 }
 
-func (t BackfillTicket) look(f *coverage.Follower[Backfill, Run], until func(Run) bool) watch.Look[BackfillState] {
-	return func(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
-		done, err := f.Look(ctx)
-		if errors.Is(err, coverage.ErrFull) {
-			const text = "hogapi: backfill of export %s has more than %d intervals: start and follow it in parts"
-			err = fmt.Errorf(text, t.ExportID, f.Runs.Most)
-		}
-		if err != nil {
-			return seen, err
-		}
-		state := stateOf(f, until, done)
-		seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: f.Runs.Changed, Done: done}
-		f.Runs.Changed = false
-		return seen, nil
+func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], err error) {
+	done, err := f.Look(ctx)
+	if errors.Is(err, coverage.ErrFull) {
+		err = fmt.Errorf("hogapi: backfill of export %s has more than %d intervals: start and follow it in parts", f.exportID, f.Runs.Most)
 	}
+	if err != nil {
+		return seen, err
+	}
+	state := f.state(done)
+	seen = watch.Sight[BackfillState]{State: state, Text: state.String(), Changed: f.Runs.Changed, Done: done}
+	f.Runs.Changed = false
+	return seen, nil
 }
 
 // facts returns the values of a record that a follower needs.
@@ -323,12 +327,12 @@ func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOpt
 	return days.Span(BackfillRange{t.StartAt, t.EndAt}.bounds()), running, nil
 }
 
-// stateOf returns a snapshot that the reader may keep.
-func stateOf(f *coverage.Follower[Backfill, Run], until func(Run) bool, done bool) *BackfillState {
+// state returns a snapshot that the reader may keep.
+func (f *follower) state(done bool) *BackfillState {
 	s := &BackfillState{Backfill: f.Record, Runs: f.Runs.Sorted(), Progress: f.Runs.Progress(), Done: done}
 	for _, run := range s.Runs {
 		switch {
-		case run.endedBadly() && (run.Status.IsTerminal() || until(run)):
+		case run.endedBadly() && (run.Status.IsTerminal() || f.until(run)):
 			s.Failed++
 		case run.Status == RunStatusCompleted:
 			s.Completed++
