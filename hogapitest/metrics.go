@@ -13,30 +13,33 @@ import (
 // ignored. Runs that were cancelled, or failed for the plan's limit, are not counted. An id that begins with
 // "hog-" has empty counts; the fake knows no plugin configurations.
 func (s *Server) getAppMetrics(r *request) answer {
-	days := map[string]*[2]int{} // successes and failures
+	type day struct{ successes, failures int }
+	days := map[string]*day{}
 	if !strings.HasPrefix(r.params["id"], "hog-") {
 		for _, run := range r.export().runs {
-			kind, isCounted := map[hogapi.RunStatus]int{"Completed": 0, "Failed": 1, "FailedRetryable": 1}[run.Status]
-			if !isCounted {
+			isFailure := run.Status == "Failed" || run.Status == "FailedRetryable"
+			if run.Status != "Completed" && !isFailure {
 				continue
 			}
 			name := run.updated.UTC().Format(time.DateOnly)
 			if days[name] == nil {
-				days[name] = &[2]int{}
+				days[name] = &day{}
 			}
-			days[name][kind]++
+			if isFailure {
+				days[name].failures++
+			} else {
+				days[name].successes++
+			}
 		}
 	}
-	dates, counts, totals := orEmpty(slices.Sorted(maps.Keys(days))), [2][]int{{}, {}}, [2]int{}
+	dates, successes, failures, total := orEmpty(slices.Sorted(maps.Keys(days))), []int{}, []int{}, day{}
 	for _, name := range dates {
-		for kind, n := range days[name] {
-			counts[kind] = append(counts[kind], n)
-			totals[kind] += n
-		}
+		successes, failures = append(successes, days[name].successes), append(failures, days[name].failures)
+		total.successes, total.failures = total.successes+days[name].successes, total.failures+days[name].failures
 	}
 	return success(object{"errors": nil, "metrics": object{
-		"dates": dates, "successes": counts[0], "successes_on_retry": make([]int, len(dates)), "failures": counts[1],
-		"totals": object{"successes": totals[0], "successes_on_retry": 0, "failures": totals[1]},
+		"dates": dates, "successes": successes, "successes_on_retry": make([]int, len(dates)), "failures": failures,
+		"totals": object{"successes": total.successes, "successes_on_retry": 0, "failures": total.failures},
 	}})
 }
 
