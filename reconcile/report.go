@@ -155,7 +155,7 @@ func (r *Report) String() string {
 		for _, class := range columns {
 			cells = append(cells, pad(number(span.counts[class]), class))
 		}
-		b.AddLine("%-24s  %s", span.Name, strings.Join(cells, "  "))
+		b.AddLine("%-24s  %s", span.Name(), strings.Join(cells, "  "))
 	}
 	const mostUnknown = 20
 	for i, u := range r.Unknown {
@@ -184,9 +184,17 @@ func (r *Report) columns() (columns []Class) {
 
 // spanOfDays is a day, or several quiet ones.
 type spanOfDays struct {
-	Name   string
-	Quiet  bool
-	counts map[Class]int64
+	first, last string
+	Quiet       bool
+	counts      map[Class]int64
+}
+
+// Name is the day, or the first and the last one.
+func (s spanOfDays) Name() string {
+	if s.first == s.last {
+		return s.first
+	}
+	return s.first + " … " + s.last
 }
 
 // spans joins neighbours whose rows are all delivered, or left out on purpose. Another day is alone.
@@ -194,10 +202,9 @@ func (r *Report) spans() (all []spanOfDays) {
 	for i, d := range r.Days {
 		last := len(all) - 1
 		if isJoined := i > 0 && d.isQuiet() && all[last].Quiet; isJoined {
-			first, _, _ := strings.Cut(all[last].Name, " ")
-			all[last].Name = first + " … " + d.Day
+			all[last].last = d.Day
 		} else {
-			all, last = append(all, spanOfDays{d.Day, d.isQuiet(), map[Class]int64{}}), last+1
+			all, last = append(all, spanOfDays{d.Day, d.Day, d.isQuiet(), map[Class]int64{}}), last+1
 		}
 		for class, n := range d.Counts {
 			all[last].counts[class] += n
