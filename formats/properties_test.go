@@ -138,7 +138,14 @@ func TestPropertiesOfLiveEvents(t *testing.T) {
 		}
 		table.WriteString("\n")
 	}
-	const path, begin, end = "../docs/formats.md", "<!-- live -->\n", "<!-- end -->"
+	keepSection(t, "live", "end", "\n"+table.String())
+}
+
+// keepSection compares the text between two comments of docs/formats.md with a text, or writes it there.
+func keepSection(t *testing.T, begin, end, text string) {
+	t.Helper()
+	const path = "../docs/formats.md"
+	begin, end = "<!-- "+begin+" -->\n", "\n<!-- "+end+" -->"
 	page, err := os.ReadFile(path)
 	require.NoError(t, err)
 	before, rest, ok := strings.Cut(string(page), begin)
@@ -146,10 +153,10 @@ func TestPropertiesOfLiveEvents(t *testing.T) {
 	was, after, ok := strings.Cut(rest, end)
 	require.True(t, ok)
 	if *updateDocs {
-		require.NoError(t, os.WriteFile(path, []byte(before+begin+"\n"+table.String()+"\n"+end+after), 0o600))
+		require.NoError(t, os.WriteFile(path, []byte(before+begin+text+end+after), 0o600))
 		return
 	}
-	assert.Equal(t, table.String(), strings.Trim(was, "\n")+"\n", "go test ./formats -run LiveEvents -update-docs writes it")
+	assert.Equal(t, text, was, "go test ./formats -run %s -update-docs writes it", t.Name())
 }
 
 // fieldTables are the packages with a table of fields in their documentation, which the tests of the packages compare
@@ -199,16 +206,5 @@ func TestTablesOfFields(t *testing.T) {
 		assert.Greater(t, strings.Count(table, "\n"), 5, "%s has no table", of.vendor)
 		tables.WriteString("\n### " + of.vendor + "\n\nPackage `formats/" + of.folder + "`.\n\n```text\n" + table + "```\n")
 	}
-	const path, begin, end = "../docs/formats.md", "<!-- tables -->\n", "<!-- end of tables -->"
-	page, err := os.ReadFile(path)
-	require.NoError(t, err)
-	before, rest, ok := strings.Cut(string(page), begin)
-	require.True(t, ok)
-	was, after, ok := strings.Cut(rest, end)
-	require.True(t, ok)
-	if *updateDocs {
-		require.NoError(t, os.WriteFile(path, []byte(before+begin+tables.String()+"\n"+end+after), 0o600))
-		return
-	}
-	assert.Equal(t, tables.String(), strings.TrimSuffix(was, "\n"), "go test ./formats -run TablesOfFields -update-docs writes it")
+	keepSection(t, "tables", "end of tables", tables.String())
 }
