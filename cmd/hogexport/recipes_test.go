@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/cmd/hogexport/internal/cli"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -93,16 +94,23 @@ func TestRecipe(t *testing.T) {
 // The dashboard is JSON, and it and the rules ask for numbers that watch serves.
 func TestDashboardAndAlerts(t *testing.T) {
 	t.Parallel()
-	source, err := os.ReadFile("internal/cli/watch.go")
-	require.NoError(t, err)
-	name := regexp.MustCompile(`hogexport_([a-z_]+)`)
+	server := hogapitest.New()
+	t.Cleanup(server.Close)
+	env := map[string]string{
+		"POSTHOG_HOST": server.URL(), "POSTHOG_PROJECT_ID": hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY": hogapitest.DefaultPersonalKey,
+		"HOME": t.TempDir(),
+	}
+	var served, errs strings.Builder
+	code := cli.Run(t.Context(), []string{"watch", "--once"}, strings.NewReader(""), &served, &errs, func(name string) string { return env[name] })
+	require.Zero(t, code, errs.String())
 	for _, file := range []string{"dashboard.json", "alerts.yml", "alerts_test.yml"} {
 		text, err := os.ReadFile(file)
 		require.NoError(t, err)
 		assert.Equal(t, strings.HasSuffix(file, ".json"), json.Valid(text), file)
-		for _, found := range name.FindAllStringSubmatch(string(text), -1) {
-			isServed := strings.Contains(string(source), `{"`+found[1]+`",`) || strings.Contains(string(source), "hogexport_"+found[1]+" ")
-			assert.True(t, isServed, "%s: %s", file, found[0])
+		names := regexp.MustCompile(`hogexport_[a-z_]+`).FindAllString(string(text), -1)
+		assert.NotEmpty(t, names, file)
+		for _, name := range names {
+			assert.Contains(t, served.String(), "# TYPE "+name+" ", file)
 		}
 	}
 }
