@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -90,6 +91,14 @@ func says(t *testing.T, text string, parts ...string) {
 	}
 }
 
+// read is the text of a file.
+func read(t *testing.T, path string) string {
+	t.Helper()
+	text, err := os.ReadFile(path)
+	require.NoError(t, err)
+	return string(text)
+}
+
 // addExport adds an hourly export with two days of runs, except that outcome says so.
 func (p *program) addExport(name string, outcome func(hoursAgo int) (hogapitest.Outcome, bool)) uuid.UUID {
 	project, now := p.server.Project(hogapitest.DefaultProject), time.Now().UTC()
@@ -122,17 +131,16 @@ func TestList(t *testing.T) {
 	p.run(t, "list").out(t, "the project has no batch exports")
 	p.addExport("lake", good)
 	p.addExport("warehouse \x1b[31m", broken)
-	r := p.ends(t, 0, "list")
-	says(t, r.stdout, "EXPORT", "STATE", "EXPORTED UP TO", "FAILURES LEFT", `warehouse \u001b[31m BigQuery hour active`, "≤ 2", "lake BigQuery hour active", "≤ 3")
+	p.ends(t, 0, "list").out(t, "EXPORT", "STATE", "EXPORTED UP TO", "FAILURES LEFT", `warehouse \u001b[31m BigQuery hour active`, "≤ 2", "lake BigQuery hour active", "≤ 3")
 
-	r = p.ends(t, 6, "list", "--gaps", "--since", "2d").out(t, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0")
-	says(t, r.stderr, "1 export with intervals that are not exported", "hogexport gaps EXPORT")
+	p.ends(t, 6, "list", "--gaps", "--since", "2d").out(t, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0").
+		err(t, "1 export with intervals that are not exported", "hogexport gaps EXPORT")
 	before := len(p.server.Calls())
 	p.ends(t, 6, "list", "--gaps", "--since", "2d")
 	assert.LessOrEqual(t, len(p.server.Calls())-before, 1+2*4, "from the cache")
 
 	var found []status
-	r = p.ends(t, 0, "list", "--json", "--gaps") // a program reads the numbers
+	r := p.ends(t, 0, "list", "--json", "--gaps") // a program reads the numbers
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &found))
 	require.Len(t, found, 2)
 	assert.Equal(t, 4, *found[0].Uncovered)
@@ -235,8 +243,7 @@ func TestGaps(t *testing.T) {
 	day := func(d time.Duration) string { return time.Now().UTC().Add(d).Format(time.RFC3339) }
 	lines := fmt.Sprintf("# before the move\nwarehouse\t%s\t%s\tthe outage\n%s\t%s\t%s\tthe failure\n", day(-14*time.Hour), day(-9*time.Hour), id, day(-7*time.Hour), day(-4*time.Hour))
 	require.NoError(t, os.WriteFile(file, []byte(lines), 0o600))
-	r = p.ends(t, 0, "gaps", "warehouse", "--accept", file)
-	says(t, r.stdout, "known: the outage", "known: the failure", "every other interval is exported")
+	p.ends(t, 0, "gaps", "warehouse", "--accept", file).out(t, "known: the outage", "known: the failure", "every other interval is exported")
 	require.NoError(t, os.WriteFile(file, []byte("warehouse\tyesterday\ttoday\tx\n"), 0o600))
 	p.ends(t, 2, "gaps", "warehouse", "--accept", file).err(t, "line 1: want the export, two times and the reason")
 
@@ -255,10 +262,9 @@ func TestGapsPage(t *testing.T) {
 	for range 2 {
 		p.ends(t, 6, "gaps", "--report", path)
 	}
-	text, err := os.ReadFile(path)
-	require.NoError(t, err)
-	says(t, string(text), "<title>Gaps: 4 intervals not exported – hogexport</title>", "warehouse &lt;b&gt;", `class="bad" title=`, "never scheduled", "hogexport repair EXPORT --plan plan.json")
-	assert.NotContains(t, string(text), "<script")
+	text := read(t, path)
+	says(t, text, "<title>Gaps: 4 intervals not exported – hogexport</title>", "warehouse &lt;b&gt;", `class="bad" title=`, "never scheduled", "hogexport repair EXPORT --plan plan.json")
+	assert.NotContains(t, text, "<script")
 	require.NoError(t, os.WriteFile(path, []byte("my notes"), 0o600))
 	p.ends(t, 2, "gaps", "--report", path)
 }
@@ -269,44 +275,36 @@ func TestGapsThatNobodyCanTell(t *testing.T) {
 	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "batch_export:read"))
 	id := p.addExport("warehouse", broken)
 	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "renamed" })
-	r := p.run(t, "gaps", "renamed").out(t, "? cannot tell")
-	assert.Equal(t, 6, r.code, "the failure is known: %s", r.stdout)
+	p.ends(t, 6, "gaps", "renamed").out(t, "? cannot tell") // the failure is known
 
 	id = p.addExport("quiet", outage)
 	p.server.Project(hogapitest.DefaultProject).EditExport(id, time.Now(), func(x *hogapitest.Export) { x.Name = "never told" })
-	r = p.run(t, "gaps", "never told").out(t, "? cannot tell")
-	assert.Equal(t, 7, r.code, "%s%s", r.stdout, r.stderr)
+	p.ends(t, 7, "gaps", "never told").out(t, "? cannot tell")
 }
 
 func TestRepair(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.addExport("warehouse", broken)
-	r := p.ends(t, 2, "repair", "warehouse").out(t, "2 steps: 2 planned")
-	says(t, r.stderr, "nobody can answer the question", "nothing was changed")
+	p.ends(t, 2, "repair", "warehouse").out(t, "2 steps: 2 planned").err(t, "nobody can answer the question", "nothing was changed")
 	p.ends(t, 2, "repair", "warehouse", "--yes").err(t, "--yes without --max-rows")
-	r = p.ends(t, 3, "repair", "warehouse", "--yes", "--max-rows", "3999")
-	says(t, r.stderr, "the plan exports 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
+	p.ends(t, 3, "repair", "warehouse", "--yes", "--max-rows", "3999").
+		err(t, "the plan exports 4,000 rows again, more than --max-rows 3,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 
 	file := filepath.Join(t.TempDir(), "plan.json")
-	r = p.ends(t, 0, "repair", "warehouse", "--plan", file)
-	says(t, r.stdout, "2 planned", "Nothing was changed", "hogexport repair --apply")
+	p.ends(t, 0, "repair", "warehouse", "--plan", file).out(t, "2 planned", "Nothing was changed", "hogexport repair --apply")
 	p.ends(t, 0, "repair", "warehouse", "--plan", file) // an earlier plan is replaced
 	other := filepath.Join(t.TempDir(), "notes.json")
 	require.NoError(t, os.WriteFile(other, []byte(`{"mine":true}`), 0o600))
 	p.ends(t, 2, "repair", "warehouse", "--plan", other)
 	p.ends(t, 2, "repair", "--apply", other)
 	p.ends(t, 2, "repair", "warehouse", "--apply", file)
-	r = p.run(t, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other) // a file
-	assert.Equal(t, 4, r.code)
-	says(t, r.stderr, "the plan cannot be written")
+	r := p.ends(t, 4, "repair", "warehouse", "--yes", "--max-rows", "4000", "--cache", other).err(t, "the plan cannot be written") // a file
 	assert.NotContains(t, r.stderr, "--apply", "there is no plan to continue with")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 
-	r = p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "4000")
-	says(t, r.stdout, "2 done or covered", "every interval is exported")
-	says(t, r.stderr, "repair: ")
+	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "4000").out(t, "2 done or covered", "every interval is exported").err(t, "repair: ")
 	assert.NoFileExists(t, file+".lock")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 	p.ends(t, 0, "gaps", "warehouse")
@@ -326,14 +324,9 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 		p.ends(t, 0, "repair", "warehouse", "--plan", file)
 	}
 	kept := func(says string, export string) {
-		before, err := os.ReadFile(file)
-		require.NoError(t, err)
-		r := p.run(t, "repair", export, "--plan", file)
-		after, err := os.ReadFile(file)
-		require.NoError(t, err)
-		assert.Equal(t, string(before), string(after))
-		assert.Equal(t, 2, r.code)
-		assert.Contains(t, strings.Join(strings.Fields(r.stderr), " "), says)
+		before := read(t, file)
+		p.ends(t, 2, "repair", export, "--plan", file).err(t, says)
+		assert.Equal(t, before, read(t, file))
 	}
 	kept("has the plan of another export: warehouse", "copy")
 
@@ -351,9 +344,8 @@ func TestAPlanThatIsNotReplaced(t *testing.T) {
 		assert.NotZero(t, info.Mode()&os.ModeSymlink, "the plan is in its file")
 	}
 
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	require.NoError(t, os.WriteFile(file, bytes.Replace(text, []byte("{"), []byte(`{"of_a_later_version": 1,`), 1), 0o600))
+	later := strings.Replace(read(t, file), "{", `{"of_a_later_version": 1,`, 1)
+	require.NoError(t, os.WriteFile(file, []byte(later), 0o600))
 	kept("this is no plan of hogexport repair", "warehouse")
 	for _, text := range []string{"{}", `{"steps":[]}`} {
 		require.NoError(t, os.WriteFile(file, []byte(text), 0o600))
@@ -371,9 +363,7 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	plan := planned{&hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file, []byte("shown")}
 	_, err := r.hold(plan)
 	assert.ErrorContains(t, err, "has changed since the plan was shown")
-	text, err := os.ReadFile(file)
-	require.NoError(t, err)
-	assert.Equal(t, "newer", string(text))
+	assert.Equal(t, "newer", read(t, file))
 }
 
 // A plan that the cache keeps and that does not fit any more does not end each later repair too.
@@ -387,13 +377,11 @@ func TestAKeptPlanThatDoesNotFit(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(p.env["HOGEXPORT_CACHE"], "*", "*.plan.json"))
 	require.NoError(t, err)
 	require.Len(t, files, 1)
-	text, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAll(text, []byte(`"age_line": 3600000000000`))
+	text := read(t, files[0])
+	changed := regexp.MustCompile(`"age_line": \d+`).ReplaceAllString(text, `"age_line": 3600000000000`)
 	require.NotEqual(t, text, changed)
-	require.NoError(t, os.WriteFile(files[0], changed, 0o600))
-	r := p.ends(t, 4, args...)
-	says(t, r.stderr, "plan again", "the plan was removed: run the same command again, which makes another")
+	require.NoError(t, os.WriteFile(files[0], []byte(changed), 0o600))
+	p.ends(t, 4, args...).err(t, "plan again", "the plan was removed: run the same command again, which makes another")
 	p.ends(t, 0, args...)
 }
 
@@ -405,14 +393,12 @@ func TestRepairOfSeveralExports(t *testing.T) {
 	p.addExport("whole", good)
 	p.addExport("copy", outage)
 	all := []string{"repair", "warehouse", "whole", "copy", "warehouse", "--yes", "--max-rows"}
-	r := p.ends(t, 3, append(all, "5999")...)
-	says(t, r.stderr, "the plans export 6,000 rows again, more than --max-rows 5,999", "nothing was changed")
+	p.ends(t, 3, append(all, "5999")...).err(t, "the plans export 6,000 rows again, more than --max-rows 5,999", "nothing was changed")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 	p.ends(t, 2, "repair", "warehouse", "absent")
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
-	r = p.ends(t, 4, append(all, "6000")...)
-	says(t, r.stdout, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
+	r := p.ends(t, 4, append(all, "6000")...).out(t, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
 	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
 	for _, word := range []string{"call Repair", "remove the cause"} {
 		assert.NotContains(t, r.stdout+r.stderr, word, "a word of the package")
@@ -492,16 +478,15 @@ func TestRepairContinues(t *testing.T) {
 	}()
 	require.Eventually(t, func() bool { return len(p.server.Calls("backfills.create")) == 1 }, time.Minute, time.Millisecond)
 	for _, second := range [][]string{{"repair", "warehouse"}, {"repair", "--apply", other}} {
-		r := p.ends(t, 4, append(second, "--yes", "--max-rows", "10000")...)
-		says(t, r.stderr, "another hogexport repairs warehouse", "run the same command again when it has ended; nothing of this export was changed")
+		p.ends(t, 4, append(second, "--yes", "--max-rows", "10000")...).
+			err(t, "another hogexport repairs warehouse", "run the same command again when it has ended; nothing of this export was changed")
 	}
 	interrupt()
 	assert.Equal(t, 4, <-ended)
 	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
 	assert.NotContains(t, said.String(), "the same command", "one advice")
 
-	r := p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000")
-	says(t, r.stderr, "continue the repair that was planned at")
+	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000").err(t, "continue the repair that was planned at")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 	p.ends(t, 0, "gaps", "warehouse")
 }
@@ -517,19 +502,15 @@ func TestPullAndCreate(t *testing.T) {
 	files, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	require.NoError(t, err)
 	require.Len(t, files, 2)
-	text, err := os.ReadFile(files[0])
-	require.NoError(t, err)
-	says(t, string(text), "interval: hour", "type: BigQuery", "integration: ", "table_id: events")
+	says(t, read(t, files[0]), "interval: hour", "type: BigQuery", "integration: ", "table_id: events")
 
-	r := p.ends(t, 2, "create", "--from", files[0], "--yes")
-	says(t, r.stderr, "already, which create does not change", "--name NAME")
-	r = p.ends(t, 0, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes")
-	says(t, r.stdout, "created ", ", paused: copy")
+	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "already, which create does not change", "--name NAME")
+	p.ends(t, 0, "create", "--from", files[0], "--name", "copy", "--integration", "2", "--yes").out(t, "created ", ", paused: copy")
 
 	other := p.server.Project("777")
 	p.env["POSTHOG_PROJECT_ID"] = "777"
-	r = p.ends(t, 2, "create", "--from", files[0], "--yes")
-	says(t, r.stderr, "integration", "give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
+	p.ends(t, 2, "create", "--from", files[0], "--yes").
+		err(t, "integration", "give --integration NUMBER, or make one in PostHog: credentials do not travel with the file")
 	number := strconv.Itoa(other.AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"}))
 	p.ends(t, 0, "create", "--from", files[0], "--integration", number, "--yes")
 	if all := other.Exports(); assert.Len(t, all, 1) {
@@ -555,11 +536,10 @@ destination:
   config: {host: db.example, port: 5432, user: posthog, database: events, schema: public, table_name: events}
   credentials: {password: WAREHOUSE_PASSWORD}
 `), 0o600))
-	r := p.ends(t, 2, "create", "--from", file, "--yes")
-	says(t, r.stderr, "the variable WAREHOUSE_PASSWORD for destination.credentials.password is not set")
+	p.ends(t, 2, "create", "--from", file, "--yes").err(t, "the variable WAREHOUSE_PASSWORD for destination.credentials.password is not set")
 	p.env["WAREHOUSE_PASSWORD"] = "s3cret-s3cret"
 	for _, args := range [][]string{{"create", "--from", file, "--yes", "--json"}, {"pull", t.TempDir()}, {"list", "--json"}} {
-		r = p.ends(t, 0, args...)
+		r := p.ends(t, 0, args...)
 		assert.NotContains(t, r.stdout+r.stderr, "s3cret")
 	}
 }
@@ -587,8 +567,7 @@ func TestDownloadWithTheVariableOfReconcile(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@db/posthog"
-	r := p.ends(t, 2, "download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01")
-	says(t, r.stderr, "want --from and --to")
+	r := p.ends(t, 2, "download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01").err(t, "want --from and --to")
 	assert.NotContains(t, r.stdout+r.stderr, "s3cret")
 	assert.NotContains(t, p.run(t, "download", "--help").stdout, "HOGEXPORT_TO")
 	p.run(t, "reconcile", "--help").out(t, "--to PLACE", "$HOGEXPORT_TO")
@@ -605,7 +584,7 @@ func TestDownloadCountsBefore(t *testing.T) {
 		project.AddEvent(hogapitest.StoredEvent{Event: []string{"paid", "seen", "seen"}[i%3], DistinctID: "ada", Time: at})
 	}
 	with := func(args ...string) result {
-		return p.run(t, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
+		return p.ends(t, 0, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
 	}
 	says(t, with().stderr, "about 1,440 rows: so many events have a timestamp in this time")
 	says(t, with("--include", "paid").stderr, "about 480 rows")
@@ -623,9 +602,7 @@ func TestDownloadCountsBefore(t *testing.T) {
 	assert.Len(t, p.server.Calls("query.run"), counts, "it continues")
 
 	p.env["POSTHOG_PERSONAL_API_KEY"] = limited
-	r = with()
-	assert.Equal(t, 0, r.code, r.stderr)
-	says(t, r.stderr, "how many rows come is not known before:", "query:read")
+	says(t, with().stderr, "how many rows come is not known before:", "query:read")
 }
 
 // Each mistake has an exit code and an advice.
@@ -687,35 +664,22 @@ func TestReconcile(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t)
 	p.addExport("lake", good)
-	project, folder := p.server.Project(hogapitest.DefaultProject), t.TempDir()
-	begin := time.Now().UTC().Truncate(time.Hour).Add(-30 * time.Hour)
-	var files strings.Builder
-	for i := range 100 {
-		at := begin.Add(time.Duration(i) * time.Minute)
-		id := uuid.NewSHA1(uuid.NameSpaceOID, fmt.Append(nil, i))
-		project.AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: at, CreatedAt: at})
-		if i != 17 {
-			fmt.Fprintf(&files, `{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n", id, at.Format(time.RFC3339))
-		}
+	rows, folder := p.addRows(100), t.TempDir()
+	write := func(rows []row) {
+		require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl"), asLines(t, rows, ""), 0o600))
 	}
-	write := func(text string) {
-		require.NoError(t, os.WriteFile(filepath.Join(folder, "events.jsonl"), []byte(text), 0o600))
-	}
-	write(files.String())
+	write(slices.Concat(rows[:17], rows[18:]))
 	report := filepath.Join(t.TempDir(), "result")
 	r := p.ends(t, 6, "reconcile", "lake", "--to", folder, "--since", "40h", "--report", report)
 	says(t, r.stdout, "1 missing", "with hogexport download", "missing.uuids")
 	for _, word := range []string{"PlanRepair", "FileDownloads", "Mark"} {
 		assert.NotContains(t, r.stdout, word, "a word of the package")
 	}
-	missing, err := os.ReadFile(filepath.Join(report, "missing.uuids"))
-	require.NoError(t, err)
-	assert.Equal(t, uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")).String(), strings.TrimSpace(string(missing)))
+	assert.Equal(t, rows[17].UUID, strings.TrimSpace(read(t, filepath.Join(report, "missing.uuids"))))
 	assert.FileExists(t, filepath.Join(report, "report.html"))
 
-	write(files.String() + fmt.Sprintf(`{"uuid":%q,"event":"paid","distinct_id":"ada","timestamp":%q}`+"\n",
-		uuid.NewSHA1(uuid.NameSpaceOID, []byte("17")), begin.Add(17*time.Minute).Format(time.RFC3339)))
-	r = p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h")
+	write(rows)
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h")
 	for _, c := range []struct {
 		to, says string
 		code     int
@@ -723,9 +687,7 @@ func TestReconcile(t *testing.T) {
 		{"", "set HOGEXPORT_TO", 2}, {"nowhere", "there is no such folder", 2}, {t.TempDir(), "it has no files", 2}, {"mysql://db/x", "are not known", 2},
 		{"postgres://reader:s3cret@127.0.0.1:1/x", "a password is among the arguments", 2},
 	} {
-		r := p.run(t, "reconcile", "lake", "--to", c.to)
-		assert.Equal(t, c.code, r.code, "%s: %s", c.to, r.stderr)
-		says(t, r.stderr, c.says)
+		p.ends(t, c.code, "reconcile", "lake", "--to", c.to).err(t, c.says)
 	}
 	p.env["HOGEXPORT_TO"] = "postgres://reader:s3cret@127.0.0.1:1/x"
 	r = p.ends(t, 5, "reconcile", "lake").err(t, "the database does not answer")

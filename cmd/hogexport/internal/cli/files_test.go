@@ -5,6 +5,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -60,11 +61,11 @@ func asParquet(t *testing.T, rows []row) []byte {
 
 func asLines(t *testing.T, rows []row, ending string) []byte {
 	t.Helper()
-	var b bytes.Buffer
-	var w interface {
-		Write(p []byte) (int, error)
-		Close() error
+	var text, b bytes.Buffer
+	for _, r := range rows {
+		require.NoError(t, json.NewEncoder(&text).Encode(r))
 	}
+	var w io.WriteCloser
 	switch ending {
 	case ".gz":
 		w = gzip.NewWriter(&b)
@@ -74,20 +75,12 @@ func asLines(t *testing.T, rows []row, ending string) []byte {
 		packer, err := zstd.NewWriter(&b)
 		require.NoError(t, err)
 		w = packer
+	default:
+		return text.Bytes()
 	}
-	for _, r := range rows {
-		line, err := json.Marshal(r)
-		require.NoError(t, err)
-		if line = append(line, '\n'); w == nil {
-			b.Write(line)
-			continue
-		}
-		_, err = w.Write(line)
-		require.NoError(t, err)
-	}
-	if w != nil {
-		require.NoError(t, w.Close())
-	}
+	_, err := text.WriteTo(w)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -108,13 +101,11 @@ func TestReconcileFolder(t *testing.T) {
 	write("2026/d.jsonl.zst", asLines(t, rows[60:80], ".zst"))
 	write("e.jsonl", asLines(t, rows[81:], ""))
 	write("notes.txt", []byte("not a row"))
-	reconcile := func() result { return p.run(t, "reconcile", "lake", "--to", folder, "--since", "40h") }
-	r := reconcile()
-	assert.Equal(t, 6, r.code, r.stderr)
-	says(t, r.stdout, "note: 4 files of JSON lines and 1 file of Parquet were read", "note: 1 file not read, since no export gives them such names: notes.txt", "99 rows delivered, 1 missing")
+	reconcile := []string{"reconcile", "lake", "--to", folder, "--since", "40h"}
+	p.ends(t, 6, reconcile...).out(t, "note: 4 files of JSON lines and 1 file of Parquet were read", "note: 1 file not read, since no export gives them such names: notes.txt", "99 rows delivered, 1 missing")
 
 	write("f.jsonl", asLines(t, rows[80:81], ""))
-	require.Equal(t, 0, reconcile().code)
+	p.ends(t, 0, reconcile...)
 
 	packed := asLines(t, rows[40:60], ".br")
 	for name, content := range map[string][]byte{
@@ -122,21 +113,18 @@ func TestReconcileFolder(t *testing.T) {
 		"2026/a.parquet.zst": asParquet(t, rows[:20])[:300],
 		"e.jsonl":            asLines(t, rows[81:], "")[:150],
 	} {
-		good, err := os.ReadFile(filepath.Join(folder, name))
-		require.NoError(t, err)
+		good := read(t, filepath.Join(folder, name))
 		write(name, content)
-		r := reconcile()
+		r := p.run(t, reconcile...)
 		assert.Contains(t, []int{1, 7}, r.code, "%s%s", r.stdout, r.stderr)
 		says(t, r.stdout+r.stderr, filepath.Base(name))
 		assert.NotContains(t, r.stdout, "COMPLETE:")
-		write(name, good)
+		write(name, []byte(good))
 	}
 	require.NoError(t, os.RemoveAll(filepath.Join(folder, "2026")))
 	require.NoError(t, os.Remove(filepath.Join(folder, "e.jsonl")))
 	require.NoError(t, os.Remove(filepath.Join(folder, "f.jsonl")))
-	r = reconcile()
-	assert.Equal(t, 2, r.code)
-	says(t, r.stderr, "it has no files of a batch export, but others, such as notes.txt")
+	p.ends(t, 2, reconcile...).err(t, "it has no files of a batch export, but others, such as notes.txt")
 }
 
 // aBucket is a service that speaks S3, and refuses what a test says.
@@ -202,16 +190,14 @@ func TestReconcileBucket(t *testing.T) {
 	}
 	p.env["AWS_ACCESS_KEY_ID"], p.env["AWS_SECRET_ACCESS_KEY"] = "AKIACANARY", "s3cret"
 	p.env["AWS_SHARED_CREDENTIALS_FILE"], p.env["AWS_CONFIG_FILE"] = filepath.Join(t.TempDir(), "none"), filepath.Join(t.TempDir(), "none")
-	reconcile := func(to string, more ...string) result {
-		r := p.run(t, append([]string{"reconcile", "lake", "--to", to, "--s3-endpoint", b.url, "--since", "40h"}, more...)...)
+	reconcile := func(code int, to string) result {
+		r := p.ends(t, code, "reconcile", "lake", "--to", to, "--s3-endpoint", b.url, "--since", "40h")
 		for _, secret := range []string{"s3cret", "AKIACANARY", "127.0.0.1"} {
 			assert.NotContains(t, r.stdout+r.stderr, secret)
 		}
 		return r
 	}
-	r := reconcile("s3://lake/events")
-	require.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
-	says(t, r.stdout, "note: objects: the rows of 2 of 2 intervals agree with the runs", "COMPLETE: 120 rows delivered")
+	reconcile(0, "s3://lake/events").out(t, "note: objects: the rows of 2 of 2 intervals agree with the runs", "COMPLETE: 120 rows delivered")
 
 	denied := func(r *http.Request) string {
 		if r.URL.Query().Has("list-type") {
@@ -220,39 +206,27 @@ func TestReconcileBucket(t *testing.T) {
 		return ""
 	}
 	b.refuses = denied
-	r = reconcile("s3://lake/")
-	require.Equal(t, 0, r.code, "%s%s", r.stdout, r.stderr)
-	says(t, r.stdout, "note: objects: the rows of 2 of 2", "note: the bucket may not be listed", "COMPLETE: 120 rows delivered")
+	reconcile(0, "s3://lake/").out(t, "note: objects: the rows of 2 of 2", "note: the bucket may not be listed", "COMPLETE: 120 rows delivered")
 	b.refuses = func(r *http.Request) string {
 		if strings.Contains(r.URL.Path, objectName(hour)) {
 			return "AccessDenied"
 		}
 		return denied(r)
 	}
-	r = reconcile("s3://lake/events")
-	assert.Equal(t, 7, r.code, "a file that is refused is not one that lacks rows: %s%s", r.stdout, r.stderr)
-	says(t, r.stdout, objectName(hour), "access is denied", "CANNOT TELL")
-	assert.NotContains(t, r.stdout, "1 missing")
+	r := reconcile(7, "s3://lake/events").out(t, objectName(hour), "access is denied", "CANNOT TELL")
+	assert.NotContains(t, r.stdout, "1 missing", "a file that is refused is not one that lacks rows")
 	b.refuses = denied
 	b.run(t, http.MethodDelete, "events/"+objectName(hour), nil)
-	r = reconcile("s3://lake/events")
-	assert.Equal(t, 7, r.code, "%s%s", r.stdout, r.stderr)
-	says(t, r.stderr, "which is not there under this name", "allow s3:ListBucket")
-	r = reconcile("s3://lake/others")
-	assert.Equal(t, 7, r.code, r.stderr)
-	says(t, r.stderr, "not below the prefix", "allow s3:ListBucket")
+	reconcile(7, "s3://lake/events").err(t, "which is not there under this name", "allow s3:ListBucket")
+	reconcile(7, "s3://lake/others").err(t, "not below the prefix", "allow s3:ListBucket")
 
 	b.refuses = func(*http.Request) string { return "" }
 	b.put(t, "events/"+objectName(hour), asParquet(t, rows[1:60]))
-	r = reconcile("s3://lake/events")
-	assert.Equal(t, 6, r.code, r.stderr)
-	says(t, r.stdout, "1 of 2 intervals agree", "59 rows in the objects, and the run says 60", "119 rows delivered, 1 missing")
+	reconcile(6, "s3://lake/events").out(t, "1 of 2 intervals agree", "59 rows in the objects, and the run says 60", "119 rows delivered, 1 missing")
 
 	for code, want := range map[string]string{"InvalidAccessKeyId": "does not know the access key", "SignatureDoesNotMatch": "the secret key is wrong", "ExpiredToken": "have expired"} {
 		b.refuses = func(*http.Request) string { return code }
-		r := reconcile("s3://lake/events")
-		assert.Equal(t, 5, r.code)
-		says(t, r.stderr, want, "check AWS_ACCESS_KEY_ID")
+		reconcile(5, "s3://lake/events").err(t, want, "check AWS_ACCESS_KEY_ID")
 	}
 	b.refuses = func(*http.Request) string { return "" }
 	for _, c := range []struct {
@@ -263,9 +237,7 @@ func TestReconcileBucket(t *testing.T) {
 		{"s3://", b.url, "does not name a bucket", 2}, {"s3://lake/events", "127.0.0.1:9000", "is not the URL of a service", 2},
 		{"s3://lake/events", "http://127.0.0.1:1", "did not answer", 5},
 	} {
-		r := p.run(t, "reconcile", "lake", "--to", c.to, "--s3-endpoint", c.endpoint, "--since", "40h")
-		assert.Equal(t, c.code, r.code, r.stderr)
-		says(t, r.stderr, c.says)
+		p.ends(t, c.code, "reconcile", "lake", "--to", c.to, "--s3-endpoint", c.endpoint, "--since", "40h").err(t, c.says)
 	}
 }
 
@@ -297,8 +269,7 @@ func TestReconcileProfile(t *testing.T) {
 	delete(p.env, "AWS_ACCESS_KEY_ID")
 	for profile, says := range map[string]string{"role": "has no keys: it gets them by a role", "gone": "the profile of the AWS tools cannot be read"} {
 		p.env["AWS_PROFILE"] = profile
-		r := p.ends(t, 5, "reconcile", "lake", "--to", "s3://lake", "--since", "40h")
-		assert.Contains(t, strings.Join(strings.Fields(r.stderr), " "), says)
+		r := p.ends(t, 5, "reconcile", "lake", "--to", "s3://lake", "--since", "40h").err(t, says)
 		assert.NotContains(t, r.stderr, "s3cret")
 	}
 }
