@@ -58,13 +58,9 @@ func (c cache) load(e *hogapi.BatchExport) *hogapi.Coverage {
 
 func (c cache) save(e *hogapi.BatchExport, found *hogapi.Coverage) {
 	text, err := json.Marshal(kept{settingsOf(e), found})
-	if err != nil || c.folder == "" {
-		return
+	if err == nil && c.folder != "" && makeFolder(c.folder) == nil {
+		_ = durable.Replace(durable.OS{}, c.path(e), text)
 	}
-	if makeFolder(c.folder) != nil {
-		return
-	}
-	_ = durable.Replace(durable.OS{}, c.path(e), text)
 }
 
 // coverage reads the coverage of an export since a time, from the cache as far as it goes.

@@ -54,7 +54,11 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 			until.Format(clock), gap.Format(clock), span(plan.AgeLine))))
 	}
 	if len(plan.Steps) > 0 {
-		fmt.Fprintln(w, summary(plan))
+		var states []hogapi.RepairState
+		for _, s := range plan.Steps {
+			states = append(states, s.State)
+		}
+		fmt.Fprintln(w, coverage.PlanSummary(states))
 	}
 }
 
@@ -184,15 +188,6 @@ func deadline(plan *hogapi.RepairPlan) (begin, first time.Time) {
 	return begin, first
 }
 
-// summary counts the steps by their states.
-func summary(plan *hogapi.RepairPlan) string {
-	states := make([]hogapi.RepairState, len(plan.Steps))
-	for i := range plan.Steps {
-		states[i] = plan.Steps[i].State
-	}
-	return coverage.PlanSummary(states)
-}
-
 // planned is the plan of an export, and the file that keeps it.
 type planned struct {
 	*hogapi.RepairPlan
@@ -254,10 +249,6 @@ func readPlan(path string) (*hogapi.RepairPlan, []byte, error) {
 		return nil, text, shell.UsageError(path+": this is no plan of hogexport repair", "give a file that hogexport repair --plan has written")
 	}
 	return plan, text, nil
-}
-
-func isBegun(plan *hogapi.RepairPlan) bool {
-	return count(plan, hogapi.RepairBegun, hogapi.RepairFailed) > 0
 }
 
 // checkReplaced refuses to replace the plan in a file by the plan of another export, and a plan that is under way: the

@@ -179,7 +179,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	store := r.cacheOf(r.cache)
 	p.file = filepath.Join(store.folder, export.ID.String()+".plan.json")
 	plan, text, err := readPlan(p.file)
-	if p.text = text; err == nil && isBegun(plan) && r.plan == "" {
+	if p.text = text; err == nil && count(plan, hogapi.RepairBegun, hogapi.RepairFailed) > 0 && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
 		p.RepairPlan = plan
 		return p, nil
@@ -307,19 +307,16 @@ func (r *repair) bound(plans ...planned) error {
 		}
 	}
 	if rows > r.maxRows {
+		what := "the plan exports"
+		if len(plans) > 1 {
+			what = "the plans export"
+		}
 		return &shell.Fault{
-			Code: shell.CodeRejects, Text: fmt.Sprintf("%s %s rows again, more than --max-rows %s", exporting(plans), progress.Number(rows), progress.Number(r.maxRows)),
+			Code: shell.CodeRejects, Text: fmt.Sprintf("%s %s rows again, more than --max-rows %s", what, progress.Number(rows), progress.Number(r.maxRows)),
 			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
 		}
 	}
 	return nil
-}
-
-func exporting(plans []planned) string {
-	if len(plans) == 1 {
-		return "the plan exports"
-	}
-	return "the plans export"
 }
 
 // rowsOf returns about how many rows the steps export again.

@@ -90,7 +90,7 @@ func (w *watch) run(ctx context.Context) error {
 		if err := m.look(ctx); err != nil && ctx.Err() == nil {
 			f := explain(err)
 			w.Warn(f.Text)
-			if f.Code == shell.CodeProject && !m.hasLooked() {
+			if f.Code == shell.CodeProject && m.looked.IsZero() {
 				return err // it never worked: a wrong key or project needs a person
 			}
 		}
@@ -134,12 +134,6 @@ type interval struct {
 	Start time.Time            `json:"start"`
 	End   time.Time            `json:"end"`
 	State hogapi.IntervalState `json:"state"`
-}
-
-func (m *monitor) hasLooked() bool {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return !m.looked.IsZero()
 }
 
 // look reads the list of exports, and the runs of exports of which the list does not tell enough.

@@ -19,11 +19,7 @@ func (m *monitor) write(w io.Writer) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	now := m.now()
-	ids := make([]uuid.UUID, 0, len(m.watched))
-	for id := range m.watched {
-		ids = append(ids, id)
-	}
-	slices.SortFunc(ids, func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
+	ids := slices.SortedFunc(maps.Keys(m.watched), func(a, b uuid.UUID) int { return slices.Compare(a[:], b[:]) })
 	for _, n := range numbers {
 		fmt.Fprintf(w, "# HELP hogexport_%s %s\n# TYPE hogexport_%s gauge\n", n.name, n.help, n.name)
 		for _, id := range ids {
