@@ -101,7 +101,6 @@ func (b *beats) send(ctx context.Context) error {
 	defer cancel()
 	began := b.now()
 	err := b.client.RecordActivityHeartbeat(ctx, b.token, beat)
-	var gone *serviceerror.NotFound
 	switch {
 	case err == nil:
 		b.lease.renew(began)
@@ -109,7 +108,7 @@ func (b *beats) send(ctx context.Context) error {
 	case temporal.IsCanceledError(err), errors.Is(err, activity.ErrActivityPaused), errors.Is(err, activity.ErrActivityReset):
 		b.stop(errCanceled)
 		return nil
-	case errors.As(err, &gone):
+	case errors.As(err, new(*serviceerror.NotFound)):
 		b.lease.stop(errGone)
 		return errGone
 	}

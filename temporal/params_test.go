@@ -3,8 +3,6 @@ package hogtemporal
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -15,13 +13,6 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
-
-func writeFile(t *testing.T, dir, name, text string) string {
-	t.Helper()
-	path := filepath.Join(dir, name)
-	require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	return path
-}
 
 func TestParamsThatAreRefused(t *testing.T) {
 	good := func() ImportParams { return ImportParams{ID: "i", Shards: []Shard{{Path: "/a/1"}, {Path: "/a/2"}}} }

@@ -3,6 +3,8 @@ package hogtemporal
 import (
 	"context"
 	"fmt"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -33,7 +35,8 @@ func TestReceiptsAddUp(t *testing.T) {
 			}
 			b.WriteString(line(300*s+i, fmt.Sprint("kind ", i%3), person) + "\n")
 		}
-		paths = append(paths, writeFile(t, dir, fmt.Sprintf("%d.jsonl", s), b.String()))
+		paths = append(paths, filepath.Join(dir, fmt.Sprintf("%d.jsonl", s)))
+		require.NoError(t, os.WriteFile(paths[s], []byte(b.String()), 0o600))
 	}
 	run := func(paths ...string) hogapi.Receipt {
 		ignore := hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })

@@ -1,6 +1,7 @@
 package proof
 
 import (
+	"math"
 	"path/filepath"
 	"syscall"
 	"testing"
@@ -61,18 +62,13 @@ func TestCost(t *testing.T) {
 	}
 	// Other programs use this machine too. The test compares the best times of three runs in turns, with a bar that a busy machine keeps;
 	// its log has the ratios, which are below 1.1 on a quiet one.
-	var one, many cost
-	least := func(a, b time.Duration) time.Duration {
-		if a == 0 {
-			return b
-		}
-		return min(a, b)
-	}
+	one := cost{math.MaxInt64, math.MaxInt64, 0}
+	many := one
 	tooMuch := func(many, one time.Duration) bool { return many*2 > one*3 }
 	for i := range 3 {
 		p, d := plain(), durable(string(rune('a'+i)))
-		one = cost{least(one.wall, p.wall), least(one.cpu, p.cpu), 0}
-		many = cost{least(many.wall, d.wall), least(many.cpu, d.cpu), max(many.peak, d.peak)}
+		one = cost{min(one.wall, p.wall), min(one.cpu, p.cpu), 0}
+		many = cost{min(many.wall, d.wall), min(many.cpu, d.cpu), max(many.peak, d.peak)}
 	}
 	history := s.history("a")
 	t.Logf("%d events: Import took %v and %v of CPU, %v an event; a worker %v and %v (%.2f and %.2f times as much), at most %d MiB; %d history events for 2 shards",
