@@ -21,6 +21,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/cmd/internal/peak"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -178,22 +179,9 @@ func TestMemoryOfAHundredExports(t *testing.T) {
 		var out bytes.Buffer
 		cmd.Stdout, cmd.Stderr = &out, &out
 		require.NoError(t, cmd.Start())
-		ended := make(chan error)
-		go func() { ended <- cmd.Wait() }()
-		most, err := 0, error(nil)
-		for isRunning := true; isRunning; {
-			select {
-			case err = <-ended:
-				isRunning = false
-			case <-time.After(2 * time.Millisecond):
-				status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", cmd.Process.Pid)) // it may just have ended
-				_, rest, _ := strings.Cut(string(status), "VmHWM:")
-				kib := 0
-				_, _ = fmt.Sscan(rest, &kib)
-				most = max(most, kib)
-			}
-		}
-		require.NoError(t, err, "%s", out.String())
+		end := peak.Watch(cmd.Process.Pid)
+		require.NoError(t, cmd.Wait(), "%s", &out)
+		most := end()
 		assert.Positive(t, most)
 		assert.Less(t, most, 80_000_000/1024, "KiB of hogexport %s", args)
 		t.Log(args, most>>10, "MiB")

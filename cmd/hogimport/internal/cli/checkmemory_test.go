@@ -7,15 +7,13 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
-	"strconv"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/cmd/internal/peak"
 )
 
 // The memory of a check does not grow with its files: 1 GiB at night, with more ids than are remembered.
@@ -47,35 +45,12 @@ func TestCheckMemory(t *testing.T) {
 	require.NoError(t, f.Close())
 	cmd := p.Command(t.Context(), t, "check", "big.jsonl", "--format", "mixpanel", "--report", "report.html", "--left-out", "left-out.txt")
 	finish := clitest.Start(t, cmd)
-	done, highest := make(chan struct{}), make(chan int64, 1)
-	go func() { highest <- residentOf(cmd.Process.Pid, done) }()
+	end := peak.Watch(cmd.Process.Pid)
 	r := finish()
-	close(done)
-	resident := <-highest
+	resident := end()
 	require.Equal(t, 0, r.Code, r.Stderr)
 	require.NotZero(t, resident)
 	t.Logf("%d MiB of files: %d KiB resident", written>>20, resident)
-	assert.Less(t, resident, int64(64<<10), "KiB")
+	assert.Less(t, resident, 64<<10, "KiB")
 	assert.FileExists(t, filepath.Join(p.Dir, "left-out.txt"))
-}
-
-// residentOf is the most memory that a process has had resident since it was started, in KiB, read
-// until it ends. The number that the system gives after its end includes the memory of its parent:
-// this test, with the race detector.
-func residentOf(pid int, done <-chan struct{}) (most int64) {
-	highWater := regexp.MustCompile(`VmHWM:\s*(\d+) kB`)
-	tick := time.NewTicker(2 * time.Millisecond)
-	defer tick.Stop()
-	for {
-		select {
-		case <-done:
-			return most
-		case <-tick.C:
-		}
-		text, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid))
-		if found := highWater.FindSubmatch(text); found != nil {
-			n, _ := strconv.ParseInt(string(found[1]), 10, 64)
-			most = max(most, n)
-		}
-	}
 }
