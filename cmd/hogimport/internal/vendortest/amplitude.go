@@ -6,9 +6,12 @@ import (
 	"cmp"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 const (
@@ -71,7 +74,7 @@ func (a *Amplitude) give(w http.ResponseWriter, _ *http.Request, asked *Request)
 		number += 1 + (rows*7)%13
 		name := fmt.Sprintf("%d/%d_%s_%d#%d.json.gz", app, app, hour.Format(time.DateOnly), hour.Hour(), number)
 		member, _ := archive.CreateHeader(&zip.FileHeader{Name: name, Method: zip.Store, Modified: hour})
-		writeGzip(member, part)
+		_, _ = io.WriteString(member, testevents.Gzip(string(part)))
 		part, rows = nil, 0
 	}
 	for _, e := range a.events {

@@ -8,6 +8,8 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // Mixpanel is the raw export API, GET /api/2.0/export, of one project.
@@ -94,9 +96,7 @@ func (m *Mixpanel) give(w http.ResponseWriter, r *http.Request, asked *Request) 
 		return text, nil
 	}
 	w.Header().Set("Content-Encoding", "gzip")
-	var packed bytes.Buffer
-	writeGzip(&packed, text)
-	return packed.Bytes(), nil
+	return []byte(testevents.Gzip(string(text))), nil
 }
 
 // lines returns the requested records, in another order each time.

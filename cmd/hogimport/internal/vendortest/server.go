@@ -10,9 +10,7 @@
 package vendortest
 
 import (
-	"compress/gzip"
 	"fmt"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
@@ -141,10 +139,4 @@ func write(w http.ResponseWriter, r *http.Request, body []byte, pause time.Durat
 		_ = http.NewResponseController(w).Flush()
 	}
 	return true
-}
-
-func writeGzip(w io.Writer, data []byte) {
-	z := gzip.NewWriter(w)
-	_, _ = z.Write(data)
-	_ = z.Close()
 }
