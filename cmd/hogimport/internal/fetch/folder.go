@@ -304,12 +304,6 @@ func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	return f.enter(s, size, events, time.Now())
 }
 
-// drop removes the temporary file. It closes the file before, since not all systems remove open files.
-func (f *folder) drop(file durable.File) {
-	_ = file.Close()
-	_ = f.fs.Remove(f.own(tempName))
-}
-
 func (f *folder) close() error {
 	var err error
 	if f.log != nil {

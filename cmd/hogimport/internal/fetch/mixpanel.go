@@ -121,17 +121,12 @@ func receiveLines(w io.Writer, answer *http.Response) error {
 	default:
 		return notWhole("it is packed in a way that was not asked for")
 	}
-	if !hasEnd(answer) {
+	if answer.ContentLength < 0 && len(answer.TransferEncoding) == 0 && answer.ProtoMajor < 2 { // it may be cut off without an error
 		return notWhole("nothing says where it ends")
 	}
 	packed := gzip.NewWriter(w)
 	_, err := io.Copy(packed, answer.Body)
 	return errors.Join(err, packed.Close())
-}
-
-// hasEnd reports whether a body that was cut off is an error to read.
-func hasEnd(answer *http.Response) bool {
-	return answer.ContentLength >= 0 || len(answer.TransferEncoding) > 0 || answer.ProtoMajor > 1
 }
 
 func checkLinesFile(ctx context.Context, path string, lines *lineCheck) error {

@@ -76,8 +76,8 @@ func (r *run) turn(ctx context.Context) error {
 	now := time.Now()
 	at, by := r.pace.next(now)
 	why := ""
-	if by.window > time.Second {
-		why = fmt.Sprintf("%s takes %s", r.export.vendor, by.text())
+	if by.window > time.Second { // shorter waits are not shown
+		why = fmt.Sprintf("%s takes %d requests an hour", r.export.vendor, by.requests)
 	}
 	return r.wait(ctx, why, at)
 }
@@ -101,15 +101,13 @@ func (r *run) stopped(ctx context.Context) error {
 // judge decides whether another try follows a failed one. It returns the time and the reason, or the error that
 // ends the download.
 func (r *run) judge(err error, s span, canCut bool, p *patience) (wait time.Duration, why string, end error) {
-	var (
-		refused *refusal
-		nobody  *unreachable
-	)
 	p.tries++
+	refused, isRefused := errors.AsType[*refusal](err)
+	nobody, isUnreachable := errors.AsType[*unreachable](err)
 	switch {
-	case errors.As(err, &refused):
+	case isRefused:
 		return r.judgeStatus(refused, s, canCut, p)
-	case errors.As(err, &nobody):
+	case isUnreachable:
 		if nobody.late && canCut {
 			return 0, "", &tooLarge{"took the service too long"}
 		}
@@ -192,16 +190,13 @@ func (r *run) judgeBusy(asked time.Duration, p *patience) (time.Duration, string
 		end := &Problem{Kind: KindStopped, Text: why + ", and still refuses more",
 			Todo: "end what else uses its limit, and run the same command again later"}
 		if wait > busy {
-			end.Text, end.Todo = fmt.Sprintf("%s, and asks to wait until %s", why, later(now, wait)), "run the same command again then"
+			const most = 366 * 24 * time.Hour
+			until := now.Add(min(wait, most)).UTC().Format("2006-01-02 15:04 UTC")
+			end.Text, end.Todo = why+", and asks to wait until "+until, "run the same command again then"
 		}
 		return 0, "", end
 	}
 	return wait, why, nil
-}
-
-func later(now time.Time, wait time.Duration) string {
-	const most = 366 * 24 * time.Hour
-	return now.Add(min(wait, most)).UTC().Format("2006-01-02 15:04 UTC")
 }
 
 // backoff returns the wait after a number of tries, which doubles each time up to a limit.
@@ -255,9 +250,6 @@ type limit struct {
 	window   time.Duration
 }
 
-// text describes a limit of an hour. Waits for shorter limits are not shown.
-func (l limit) text() string { return fmt.Sprintf("%d requests an hour", l.requests) }
-
 // pace obeys limits. It is not safe for concurrent use.
 type pace struct {
 	limits []limit
@@ -285,7 +277,5 @@ func (p *pace) made(now time.Time) {
 	for _, l := range p.limits {
 		most = max(most, l.requests)
 	}
-	if len(p.past) > most {
-		p.past = p.past[len(p.past)-most:]
-	}
+	p.past = p.past[max(0, len(p.past)-most):]
 }

@@ -32,31 +32,23 @@ type unreachable struct {
 func (u *unreachable) Error() string { return reason(u.err) }
 
 func unanswered(err error) error {
-	var (
-		operation *net.OpError
-		timeout   net.Error
-	)
-	isDial := errors.As(err, &operation) && operation.Op == "dial"
-	return &unreachable{httptry.NoURL(err), !isDial && errors.As(err, &timeout) && timeout.Timeout()}
+	operation, _ := errors.AsType[*net.OpError](err)
+	isDial := operation != nil && operation.Op == "dial"
+	return &unreachable{httptry.NoURL(err), !isDial && isTimeout(err)}
 }
 
 // reason says why a request had no answer, in words of our own if possible: errors of a transport can quote a
 // proxy's address and its password.
 func reason(err error) string {
-	var (
-		dns         *net.DNSError
-		certificate *tls.CertificateVerificationError
-		operation   *net.OpError
-		timeout     net.Error
-	)
+	var operation *net.OpError
 	switch {
 	case errors.Is(err, errIdle):
 		return errIdle.Error()
-	case errors.As(err, &dns):
+	case errors.As(err, new(*net.DNSError)):
 		return "no address is known for its name"
-	case errors.As(err, &certificate):
+	case errors.As(err, new(*tls.CertificateVerificationError)):
 		return "its certificate cannot be verified"
-	case errors.As(err, &timeout) && timeout.Timeout():
+	case isTimeout(err):
 		return "no answer in time"
 	case errors.As(err, &operation):
 		return operation.Op + ": " + operation.Err.Error()
@@ -64,6 +56,11 @@ func reason(err error) string {
 		return "the connection ended"
 	}
 	return "the request failed"
+}
+
+func isTimeout(err error) bool {
+	timeout, ok := errors.AsType[net.Error](err)
+	return ok && timeout.Timeout()
 }
 
 // diskError marks a failed write, as opposed to a failed read.
@@ -162,7 +159,8 @@ func (r *run) try(ctx context.Context, s span) error {
 		err = notWhole("it was cut off: " + reason(httptry.NoURL(err)))
 	}
 	if err != nil {
-		r.folder.drop(file)
+		_ = file.Close() // since not all systems remove open files
+		_ = r.folder.fs.Remove(r.folder.own(tempName))
 	}
 	return err
 }
