@@ -140,15 +140,9 @@ func rank(l page.Level) int {
 
 func (c Check) verdict(findings []page.Finding) page.Verdict {
 	r := c.Report
-	bad, warn := 0, 0
+	number := map[page.Level]int64{}
 	for _, f := range findings {
-		switch f.Level {
-		case page.Bad:
-			bad++
-		case page.Warn:
-			warn++
-		case page.Good, page.Info:
-		}
+		number[f.Level]++
 	}
 	so := c.sofar()
 	switch {
@@ -160,7 +154,7 @@ func (c Check) verdict(findings []page.Finding) page.Verdict {
 			why = "Are --map and --zone right? "
 		}
 		return page.NewVerdict(page.Bad, "No event can be imported", "Every record is rejected or left out. "+why+so)
-	case bad > 0:
+	case number[page.Bad] > 0:
 		return page.NewVerdict(page.Bad, "Not ready to import", "Correct what is marked as a problem, then check again. "+so)
 	}
 	title, alone, text := "Ready", "Ready to import", page.Plural(r.Good, "event", "events")+" would be sent. "+so
@@ -170,8 +164,8 @@ func (c Check) verdict(findings []page.Finding) page.Verdict {
 	case len(c.Begun) > 0:
 		text = page.Plural(r.Good, "event is", "events are") + " in these files. " + so
 	}
-	if warn > 0 {
-		return page.NewVerdict(page.Warn, title+", with "+page.Plural(int64(warn), "warning", "warnings"), text)
+	if warn := number[page.Warn]; warn > 0 {
+		return page.NewVerdict(page.Warn, title+", with "+page.Plural(warn, "warning", "warnings"), text)
 	}
 	return page.NewVerdict(page.Good, alone, text)
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
@@ -85,6 +86,14 @@ func html(t *testing.T, p interface{ Write(w io.Writer) error }) string {
 	return b.String()
 }
 
+// lacks requires that a page has none of these texts.
+func lacks(t *testing.T, page string, texts ...string) {
+	t.Helper()
+	for _, text := range texts {
+		assert.NotContains(t, page, text)
+	}
+}
+
 var tag = regexp.MustCompile(`<(/?)([a-zA-Z!][a-zA-Z0-9!-]*)([^>]*)>`)
 
 func TestTextsOfACustomerStayTexts(t *testing.T) {
@@ -99,16 +108,9 @@ func TestTextsOfACustomerStayTexts(t *testing.T) {
 			if name == "verify" {
 				assert.NotContains(t, html, strings.Repeat("long ", 100))
 			}
-			assert.NotContains(t, html, "phc_01234567", "no key")
-			assert.NotContains(t, html, "\u202e", "nothing turns the order of characters round")
-			assert.NotContains(t, html, "\u200b", "nothing is invisible")
-			assert.NotContains(t, html, "\x00")
-			assert.NotContains(t, html, "\x1b")
-			assert.NotContains(t, html, strings.Repeat("long ", 900), "what is too long for a line is cut")
-			assert.Contains(t, html, "&lt;script&gt;alert(1)&lt;/script&gt;")
-			assert.Contains(t, html, "phc_…")
-			assert.Contains(t, html, `\u202e`)
-			assert.NotContains(t, html, "ZgotmplZ", "no value is where it cannot be")
+			lacks(t, html, "phc_01234567", "\u202e", "\u200b", "\x00", "\x1b", strings.Repeat("long ", 900))
+			lacks(t, html, "ZgotmplZ") // a value where it cannot be
+			clitest.Says(t, html, "&lt;script&gt;alert(1)&lt;/script&gt;", "phc_…", `\u202e`)
 		})
 	}
 }
@@ -116,8 +118,7 @@ func TestTextsOfACustomerStayTexts(t *testing.T) {
 func TestAPageLoadsNothing(t *testing.T) {
 	html := html(t, badCheck())
 	assert.Regexp(t, `<meta http-equiv="Content-Security-Policy" content="default-src &#39;none&#39;; style-src &#39;sha256-[^"]+&#39;; base-uri &#39;none&#39;; form-action &#39;none&#39;">`, html)
-	assert.NotContains(t, html, "<script")
-	assert.NotContains(t, html, "<link")
+	lacks(t, html, "<script", "<link")
 	assert.NotRegexp(t, `<style>[^<]*(url\(|@import)`, html)
 	assert.Less(t, strings.Index(html, "Content-Security-Policy"), strings.Index(html, "<style>"), "the policy comes first")
 }
@@ -194,17 +195,14 @@ func TestWebAnalyticsOnThePage(t *testing.T) {
 		{Month: "2024-01", Visitors: 3, Views: 1500, Sessions: 4, Bounces: 1, AverageSeconds: 75.4}, {Month: "2024-03", Visitors: 1, Views: 2, Sessions: 1},
 	}, Total: formats.WebMonth{Sessions: 5, Channels: map[string]int64{"Organic Search": 4, "Direct": 1}, Countries: map[string]int64{"DE": 5}, Entries: map[string]int64{"/pricing": 5}}}
 	text := html(t, check)
-	for _, want := range []string{
+	clitest.Says(t, text,
 		"95.0 % of the events are in a session", "2024-01 · views: 1,500", "2024-02 · sessions: 0", "2024-03 · visitors: 1", "1 min 15 s", "25.0 %", "Organic Search", "80.0 %", "/pricing", "DE",
-	} {
-		assert.Contains(t, text, want)
-	}
-	assert.Contains(t, text, `d="M166.7 0.0L500.0 1000.0L833.3 998.7"`, "the line of views")
+		`d="M166.7 0.0L500.0 1000.0L833.3 998.7"`) // the line of views
 	check.Report.Web = &formats.WebReport{Events: 20}
-	assert.Contains(t, html(t, check), "Insights and funnels do not need it.")
-	assert.NotContains(t, html(t, check), "Sessions by channel")
+	clitest.Says(t, html(t, check), "Insights and funnels do not need it.")
+	lacks(t, html(t, check), "Sessions by channel")
 	check.Report.Web = nil
-	assert.NotContains(t, html(t, check), "web analytics")
+	lacks(t, html(t, check), "web analytics")
 }
 
 func TestWhatAVerificationSaysFirst(t *testing.T) {
@@ -240,10 +238,7 @@ func TestOverlapOfATableThatWasRolledUp(t *testing.T) {
 		check.Project = "1"
 		check.Report.Days = []hogapi.CheckCount{{Day: c.day, Event: "a", Events: 77}}
 		check.Report.Held = []formats.HeldDay{{Day: "2024-03-01", Project: 3}}
-		said := html(t, check)
-		assert.Contains(t, said, c.title)
-		assert.Contains(t, said, c.row)
-		assert.Contains(t, said, `<td class="num">3</td><td class="num">77</td>`)
+		clitest.Says(t, html(t, check), c.title, c.row, `<td class="num">3</td><td class="num">77</td>`)
 	}
 }
 
@@ -260,10 +255,8 @@ func TestAVerificationOfEventsWithOneUUID(t *testing.T) {
 	assert.Equal(t, "Complete: 49,432 different events", p.Verdict().Title)
 	assert.Equal(t, "230 of the 49,662 sent have the uuid of another one and are stored once.", p.Verdict().Text)
 	said := html(t, p)
-	assert.NotContains(t, said, "Not there yet")
-	assert.NotContains(t, said, "not found yet</bdi>")
-	assert.Contains(t, said, `>Stored once</th>`)
-	assert.Contains(t, said, "<dt>Stored once</dt>")
+	lacks(t, said, "Not there yet", "not found yet</bdi>")
+	clitest.Says(t, said, ">Stored once</th>", "<dt>Stored once</dt>")
 	v.State, v.Seen, v.Cells[1].Seen, v.Cells[1].State = hogapi.VerificationInProgress, 49_430, 660, hogapi.VerificationInProgress
 	assert.Equal(t, "Still arriving: 2 events are not there yet", p.Verdict().Title)
 }
@@ -283,8 +276,7 @@ func TestEqualReasonsAreSaidOnce(t *testing.T) {
 	assert.Equal(t, 1, strings.Count(said, "Events are not there, and they are unconfirmed ones."))
 	v.Cells[1].Reason = "2 looks in 24h0m0s have seen so many: it takes 3 looks over 1h0m0s, with Wait or the same Dir"
 	said = html(t, page.Verify{Verification: v})
-	assert.Contains(t, said, "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.")
-	assert.Contains(t, said, "199 days and names: sent 1,990, found 1,791")
+	clitest.Says(t, said, "2 checks in 24 h have found the same number: it takes 3 checks over 1 h.", "199 days and names: sent 1,990, found 1,791")
 	assert.Equal(t, 200, strings.Count(said, `class="cell"`), "of many the first ones")
 }
 
@@ -293,22 +285,19 @@ func TestNumbersOfAVerificationAreExplained(t *testing.T) {
 	v := &hogapi.Verification{State: hogapi.VerificationComplete, Acknowledged: 49_137, Seen: 48_904, Copies: 49_626}
 	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
 	said := html(t, page.Verify{Verification: v})
-	assert.Contains(t, said, "49,626 copies")
-	assert.Contains(t, said, "722 surplus copies are stored for now")
-	assert.Contains(t, said, "They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
-		"PostHog merges copies in the background; until then a query of its events may count them.")
-	assert.NotContains(t, said, "can no longer arrive", "of none")
+	clitest.Says(t, said, "49,626 copies", "722 surplus copies are stored for now",
+		"They come from 233 events that the files have twice, and from events sent again after a stop or a failed request. "+
+			"PostHog merges copies in the background; until then a query of its events may count them.")
+	lacks(t, said, "can no longer arrive") // of none
 	v.State, v.MissingEvents, v.Copies = hogapi.VerificationMissing, 2, 48_904
 	said = html(t, page.Verify{Verification: v})
-	assert.Contains(t, said, "can no longer arrive")
-	assert.NotContains(t, said, "surplus copies")
+	clitest.Says(t, said, "can no longer arrive")
+	lacks(t, said, "surplus copies")
 	v.State, v.MissingEvents, v.Copies, v.Seen = hogapi.VerificationComplete, 0, 49_140, 49_137
 	v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 0
-	said = html(t, page.Verify{Verification: v})
-	assert.Contains(t, said, "They come from events sent again after a stop or a failed request. PostHog merges")
+	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request. PostHog merges")
 	v.State, v.Seen = hogapi.VerificationInProgress, 49_130 // which of them share a uuid was not compared
-	said = html(t, page.Verify{Verification: v})
-	assert.Contains(t, said, "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
+	clitest.Says(t, html(t, page.Verify{Verification: v}), "They come from events sent again after a stop or a failed request, or that the files have twice. PostHog merges")
 }
 
 // Links are sent and counted like events of the files: the page and the table say so.
@@ -317,22 +306,17 @@ func TestLinksOfPersonsAreNamed(t *testing.T) {
 	v.Cells = []hogapi.VerificationCell{{Day: "2024-05-01", Event: "a", Acknowledged: 49_137, Seen: 48_904, Doubled: 233, State: hogapi.VerificationComplete}}
 	p := page.Verify{Verification: v, Receipt: hogapi.Receipt{Read: 50_610}, HasLinks: true, LinksRead: 900, Links: 900}
 	assert.Equal(t, "Complete: 48,904 different events, 48,004 of the files and 900 links of persons", p.Verdict().Title)
-	shown := html(t, p)
-	assert.Contains(t, shown, "<td>50,610: 49,710 records and 900 links of persons</td>")
-	said := "They are $identify events, and in the counts of their days. That they are found proves that the project has " +
+	const said = "They are $identify events, and in the counts of their days. That they are found proves that the project has " +
 		"these events; PostHog joins the persons while it processes them, so look at one such person there."
-	assert.Contains(t, shown, said)
+	clitest.Says(t, html(t, p), "<td>50,610: 49,710 records and 900 links of persons</td>", said)
 
 	v.Seen, v.Cells[0].Seen, v.Cells[0].Doubled = 49_137, 49_137, 0
 	assert.Equal(t, "Complete: all 49,137 events are in the project, 48,237 of the files and 900 links of persons", p.Verdict().Title)
 	p.LinksRead, p.Links = 0, 0 // it is not known how many there are
-	shown = html(t, p)
 	assert.Equal(t, "Complete: all 49,137 events are in the project", p.Verdict().Title)
-	assert.Contains(t, shown, said)
-	assert.Contains(t, shown, "<td>50,610</td>")
+	clitest.Says(t, html(t, p), said, "<td>50,610</td>")
 	p.HasLinks = false
-	shown = html(t, p)
-	assert.NotContains(t, shown, "$identify")
+	lacks(t, html(t, p), "$identify")
 }
 
 // An event that comes twice is stored once: the page says how many events there will be, and how
@@ -342,18 +326,15 @@ func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
 	c.Report.DoubleUUIDs.Count = 234
 	c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}}
 	_, findings := c.Summary()
-	text := fmt.Sprint(findings)
-	assert.Contains(t, text, "233 surplus copies of events")
-	assert.Contains(t, text, "the project will hold 1,234,334 different events of these files.")
+	clitest.Says(t, fmt.Sprint(findings), "233 surplus copies of events", "the project will hold 1,234,334 different events of these files.")
 	c.Report.UUIDsPartial = true
 	_, findings = c.Summary()
-	assert.Contains(t, fmt.Sprint(findings), "the project will hold at most 1,234,334 different events of these files.")
+	clitest.Says(t, fmt.Sprint(findings), "the project will hold at most 1,234,334 different events of these files.")
 }
 
 // The table of the test of the time zone says which events it is about.
 func TestTheZoneTestSaysWhatItCounts(t *testing.T) {
 	c := good()
 	c.Zone = &mixpanel.ZoneTest{Records: 500, Live: 400, Offsets: map[time.Duration]int64{0: 400}}
-	said := html(t, c)
-	assert.Contains(t, said, "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
+	clitest.Says(t, html(t, c), "Of the 400 live events among 500 records: those that reached Mixpanel within a minute, and were not imported there.")
 }
