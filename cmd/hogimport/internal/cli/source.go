@@ -185,22 +185,19 @@ func (in *input) checkFormat(ctx context.Context) error {
 		}
 		return shell.UsageError(text, in.looksLike(ctx)+"Give --format with one of "+strings.Join(slices.Sorted(maps.Keys(vendors)), ", ")+"; see hogimport formats")
 	}
-	if _, ok := personPolicies[in.SetPolicy]; !ok {
+	_, isPolicy := personPolicies[in.SetPolicy]
+	switch {
+	case !isPolicy:
 		return shell.UsageError(fmt.Sprintf("--set-policy %q is not known", in.SetPolicy), "give keep, set-once or strip")
-	}
-	if len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json") {
+	case len(in.Header) > 0 && (!isMapped(in.Format) || in.Format == "json"):
 		return shell.UsageError("--header is for the tables of the formats csv, tsv and generic, not for "+in.Format, "leave it out, or give --format csv")
-	}
-	if in.Table != "" && in.Format != "heap" && in.Format != segmentWarehouse {
+	case in.Table != "" && in.Format != "heap" && in.Format != segmentWarehouse:
 		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
-	}
-	if len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse") {
+	case len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse"):
 		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
-	}
-	if len(in.Map) > 0 && !isMapped(in.Format) {
+	case len(in.Map) > 0 && !isMapped(in.Format):
 		return shell.UsageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
-	}
-	if in.Links && in.Format == "jsonl" {
+	case in.Links && in.Format == "jsonl":
 		return shell.UsageError("--links is not for jsonl: each line has one id", "leave it out, or give the --format of the files")
 	}
 	if err := in.checkPersons(); err != nil {

@@ -86,11 +86,7 @@ func shares(counts map[int64]int64, total, most int64) map[int64]share {
 		result[oddDay] = share{min(take, odd), odd}
 		most, total = most-result[oddDay].take, total-odd
 	}
-	days := make([]int64, 0, len(counts))
-	for day := range counts {
-		days = append(days, day)
-	}
-	slices.Sort(days)
+	days := slices.Sorted(maps.Keys(counts))
 	if n := int64(len(days)); n > most { // one event of each of some days
 		some := make([]int64, most)
 		for i := range most {

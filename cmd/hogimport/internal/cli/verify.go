@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"maps"
 	"os"
 	"slices"
 	"strings"
@@ -379,7 +380,6 @@ func whyOpen(w io.Writer, v *hogapi.Verification) {
 // openDays writes the days that are not complete, with all names of a day together.
 func openDays(w io.Writer, v *hogapi.Verification) {
 	type day struct {
-		name                 string
 		sent, found, missing int64
 		state                hogapi.VerificationState
 	}
@@ -387,29 +387,24 @@ func openDays(w io.Writer, v *hogapi.Verification) {
 	for _, c := range slices.Concat(v.Cells, v.Outside) {
 		d := days[c.Day]
 		if d == nil {
-			d = &day{name: c.Day, state: hogapi.VerificationComplete}
+			d = &day{state: hogapi.VerificationComplete}
 			days[c.Day] = d
 		}
 		d.sent, d.found, d.missing = d.sent+c.Acknowledged, d.found+c.Seen, d.missing+c.Missing
 		d.state = page.Worse(d.state, c.State)
 	}
-	var open []*day
-	for _, d := range days {
-		if d.state != hogapi.VerificationComplete {
-			open = append(open, d)
-		}
-	}
-	if len(open) == 0 {
+	maps.DeleteFunc(days, func(_ string, d *day) bool { return d.state == hogapi.VerificationComplete })
+	if len(days) == 0 {
 		return
 	}
-	slices.SortFunc(open, func(a, b *day) int { return cmp.Compare(a.name, b.name) })
 	fmt.Fprintf(w, "\n%-10s  %13s  %13s  %13s  %s\n", "day (UTC)", "sent", "found", "missing", "state")
-	for i, d := range open {
+	for i, name := range slices.Sorted(maps.Keys(days)) {
 		const most = 30
 		if i == most {
-			fmt.Fprintf(w, "and %s more days\n", pages.Count(int64(len(open)-most)))
+			fmt.Fprintf(w, "and %s more days\n", pages.Count(int64(len(days)-most)))
 			break
 		}
-		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(d.name, "all days"), pages.Count(d.sent), pages.Count(d.found), pages.Count(d.missing), d.state)
+		d := days[name]
+		fmt.Fprintf(w, "%-10s  %13s  %13s  %13s  %s\n", cmp.Or(name, "all days"), pages.Count(d.sent), pages.Count(d.found), pages.Count(d.missing), d.state)
 	}
 }
