@@ -98,9 +98,8 @@ func TestAWrongMappingIsCorrectedInTheSameFolder(t *testing.T) {
 	actions(t, p, 3000, func(int) bool { return true })
 	p.Ends(t, 3, runActions()...)
 	p.Ends(t, 0, runActions("--max-rejects", "none")...).Out(t, "Rejected: 3,000;")
-	r := p.Ends(t, 0, slices.Concat([]string{"run", "actions.csv"}, readOdd, ofActions)...)
+	p.Ends(t, 0, slices.Concat([]string{"run", "actions.csv"}, readOdd, ofActions)...).Never(t, "Rejected")
 	assert.Equal(t, 3000, server.Ledger().Unique())
-	assert.NotContains(t, r.Stdout, "Rejected")
 	assert.Empty(t, p.Read(t, "hogimport-state/actions/rejects.jsonl"), "the rejects of the wrong mapping are gone with it")
 }
 
@@ -110,9 +109,9 @@ func TestAMappingWithAMistake(t *testing.T) {
 	actions(t, p, 10, func(int) bool { return false })
 	r := p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "time=when|unx", "--yes")
 	assert.Contains(t, r.Stderr, "  time=when|unx\n            ^ want unix, unixms, unixus, unixns, layout:… or zone:…\n")
-	r = p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes")
-	clitest.Says(t, r.Stderr, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
-		"the table has action, user, when add --map event=COLUMN --map time=COLUMN with the names of the columns")
+	p.Ends(t, 2, "run", "actions.csv", "--format", "csv", "--map", "person=usr", "--yes").
+		Err(t, "the table has no column for 'person=usr'; nothing says which columns are the event, the time: name them with --map; "+
+			"the table has action, user, when add --map event=COLUMN --map time=COLUMN with the names of the columns")
 	p.Env = append(p.Env, "HOGIMPORT_MAP=event=action\nperson=user\ntime=when", "HOGIMPORT_RATE=none", "HOGIMPORT_YES=true")
 	p.Ends(t, 0, "run", "actions.csv", "--format", "csv")
 }

@@ -32,29 +32,24 @@ func TestAnExportThatGrowsByAFileAMonth(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	run := []string{"run", "x/2024-*.jsonl", "--yes", "--rate", "none"}
-	check := func() string {
-		r := p.Ends(t, 0, "check", "x/2024-*.jsonl")
-		return r.Stdout
-	}
-	status := func() string { return p.Run(t, "status").Stdout }
+	check := func() clitest.Result { return p.Ends(t, 0, "check", "x/2024-*.jsonl") }
+	status := func() clitest.Result { return p.Run(t, "status") }
 	for i, name := range []string{"x/2024-01.jsonl", "x/2024-02.jsonl", "x/2024-09.jsonl", "x/2024-10.jsonl"} {
 		month(t, p, name, 100)
 		if i > 0 {
-			said := check()
-			clitest.Says(t, said, "Not imported: 1 file, "+filepath.Base(name)+".")
-			assert.NotContains(t, said, "is complete")
-			clitest.Says(t, said, "Import what is new. run knows what is imported and leaves it out. hogimport run ")
+			check().Never(t, "is complete").Out(t, "Not imported: 1 file, "+filepath.Base(name)+".",
+				"Import what is new. run knows what is imported and leaves it out. hogimport run ")
 		}
 		p.Ends(t, 0, run...).Out(t, fmt.Sprintf("Complete: %d events acknowledged", 100*(i+1)))
 		assert.Equal(t, 100*(i+1), server.Ledger().Len(), "each is sent once")
-		clitest.Says(t, check(), "An import of these files is complete")
-		assert.Contains(t, status(), "verify")
+		check().Out(t, "An import of these files is complete")
+		status().Out(t, "verify")
 		p.Ends(t, 0, "verify")
-		assert.NotContains(t, status(), "Next", "verified, until it grows")
+		status().Never(t, "Next") // it is verified, until it grows
 		p.Ends(t, 0, run...)
-		assert.NotContains(t, status(), "Next", "a run that sends nothing changes nothing")
+		status().Never(t, "Next") // a run that sends nothing changes nothing
 	}
-	assert.Regexp(t, `complete +400 +0 +0 +0 +400\n`, status())
+	assert.Regexp(t, `complete +400 +0 +0 +0 +400\n`, status().Stdout)
 }
 
 // Files that an import cannot continue in are another import, under another name. No event is sent twice.
@@ -77,8 +72,7 @@ func TestNewFilesThatAreAnotherImport(t *testing.T) {
 			run := append([]string{"run", "[xy]/20*.jsonl", "--yes", "--rate", "none"}, c.args...)
 			p.Ends(t, 0, run...)
 			month(t, p, c.more, 60)
-			r := p.Ends(t, 0, run...)
-			clitest.Says(t, r.Stderr, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
+			p.Ends(t, 0, run...).Err(t, "Already imported: 2 of these files, by hogimport-state/x. The rest, "+c.more+", becomes another import: "+c.why)
 			assert.Equal(t, 160, server.Ledger().Len())
 			ids := map[string]int{}
 			for e := range server.Ledger().Events() {
@@ -183,8 +177,7 @@ func TestAnImportOfAnotherMapping(t *testing.T) {
 		{"run", "visits.jsonl", "--format", "mixpanel", "--zone", "UTC", "--yes"},
 		{"run", "--state", "hogimport-state/visits", "--yes"},
 	} {
-		r := p.Ends(t, 2, args...)
-		r.Err(t, "was begun by another release, with version 1 of its mapping", fmt.Sprintf("this release has version %d, so the rest of it would have other properties", formats.MappingVersion),
+		p.Ends(t, 2, args...).Err(t, "was begun by another release, with version 1 of its mapping", fmt.Sprintf("this release has version %d, so the rest of it would have other properties", formats.MappingVersion),
 			"Nothing was sent", "use the release of hogimport that began it", "hogimport undo --state hogimport-state/visits").Narrow(t)
 	}
 	assert.Zero(t, server.Ledger().Len())

@@ -29,19 +29,6 @@ func calls(t *testing.T, p *clitest.Program) {
 	})
 }
 
-// merges are the pairs that the events of a project join.
-func merges(t *testing.T, events func(func(name, id string, properties json.RawMessage))) (pairs []string) {
-	t.Helper()
-	events(func(name, id string, raw json.RawMessage) {
-		var properties map[string]any
-		require.NoError(t, json.Unmarshal(raw, &properties))
-		if other := properties["$anon_distinct_id"]; name == "$identify" && other != nil {
-			pairs = append(pairs, fmt.Sprint(id, "<", other))
-		}
-	})
-	return pairs
-}
-
 // Identify calls join no two users of one device, unless that is asked for, and the persons of several ids are named first.
 func TestTwoUsersOfADeviceStayTwo(t *testing.T) {
 	t.Parallel()
@@ -57,12 +44,15 @@ func TestTwoUsersOfADeviceStayTwo(t *testing.T) {
 			args = append(args, flags)
 		}
 		r := p.Ends(t, 0, args...)
-		got := merges(t, func(each func(name, id string, properties json.RawMessage)) {
-			for e := range server.Ledger().Events() {
-				each(e.Event, e.DistinctID, e.Properties)
+		var pairs []string
+		for e := range server.Ledger().Events() {
+			var properties map[string]any
+			require.NoError(t, json.Unmarshal(e.Properties, &properties))
+			if other := properties["$anon_distinct_id"]; e.Event == "$identify" && other != nil {
+				pairs = append(pairs, fmt.Sprint(e.DistinctID, "<", other))
 			}
-		})
-		assert.ElementsMatch(t, want, got, flags)
+		}
+		assert.ElementsMatch(t, want, pairs, flags)
 		if flags != "--links=false" {
 			clitest.Says(t, r.Stderr, "out of more than one id: of ")
 		}
@@ -76,19 +66,18 @@ func TestAPersonOfTooManyIDs(t *testing.T) {
 	p.Lines(t, "calls.jsonl", 5, func(i int) string {
 		return fmt.Sprintf(`{"type":"track","event":"e","messageId":"m%d","timestamp":"2024-05-01T12:00:%02dZ","userId":"everybody","anonymousId":"a%[1]d"}`, i, i)
 	})
-	checked := p.Ends(t, 3, "check", "--format", "segment", "calls.jsonl", "--max-ids", "4")
-	clitest.Says(t, checked.Stdout, "6 ids would become one person", "It is everybody, with a", "give --max-ids 6")
-	r := p.Run(t, "run", "--format", "segment", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "4")
+	check := []string{"check", "calls.jsonl", "--format", "segment"}
+	p.Ends(t, 3, append(check, "--max-ids", "4")...).Out(t, "6 ids would become one person", "It is everybody, with a", "give --max-ids 6")
+	r := p.Run(t, "run", "--format", "segment", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "4").Err(t, "everybody", "6")
 	assert.NotZero(t, r.Code)
-	clitest.Says(t, r.Stderr, "everybody", "6")
 	assert.Zero(t, server.Ledger().Unique())
-	clitest.Says(t, p.Ends(t, 0, "check", "--format", "segment", "calls.jsonl").Stdout, "1 person comes out of more than one id", "everybody 6")
-	p.Ends(t, 2, "check", "--format", "segment", "calls.jsonl", "--max-ids", "many")
-	p.Ends(t, 2, "check", "--format", "segment", "calls.jsonl", "--shared-devices", "none")
-	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--group", "a=b")
-	p.Ends(t, 2, "check", "--format", "mixpanel", "calls.jsonl", "--group", "a")
-	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--look-up-ip")
-	p.Ends(t, 2, "check", "--format", "ga4", "calls.jsonl", "--no-visitor-profiles")
+	p.Ends(t, 0, check...).Out(t, "1 person comes out of more than one id", "everybody 6")
+	for _, flags := range [][]string{
+		{"--max-ids", "many"}, {"--shared-devices", "none"}, {"--format", "ga4", "--group", "a=b"}, {"--format", "mixpanel", "--group", "a"},
+		{"--format", "ga4", "--look-up-ip"}, {"--format", "ga4", "--no-visitor-profiles"},
+	} {
+		p.Ends(t, 2, append(check, flags...)...)
+	}
 }
 
 // The properties of today's persons stay with --leave-persons, and links still join ids.
@@ -131,9 +120,8 @@ func TestTheNewestStateOfEachUser(t *testing.T) {
 		return fmt.Sprintf(`{"event_type":"e","event_time":"2024-05-%02d 12:00:00","user_id":"u%d","user_properties":{"plan":"p%d"}}`, 1+i*7%20, i%4, i*7%20)
 	})
 	args := []string{"export.jsonl", "--format", "amplitude-people"}
-	checked := p.Ends(t, 0, append([]string{"check"}, args...)...).Narrow(t)
-	clitest.Says(t, checked.Stdout, "Only the newest event of each person is sent", "Import the events of these files before, with --set-policy strip")
-	checked.Never(t, "--sort", "--sessions")
+	p.Ends(t, 0, append([]string{"check"}, args...)...).Narrow(t).Never(t, "--sort", "--sessions").
+		Out(t, "Only the newest event of each person is sent", "Import the events of these files before, with --set-policy strip")
 	p.Ends(t, 0, "run", "export.jsonl", "--format", "amplitude", "--set-policy", "strip", "--yes", "--rate", "none")
 	clitest.Says(t, p.Ends(t, 0, append([]string{"check"}, args...)...).Stdout, "Nothing has been sent so far", "verify --state hogimport-state/export-people")
 	p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none"}, args...)...).Out(t, "36 of 40 records left out")
@@ -200,8 +188,7 @@ func TestSessions(t *testing.T) {
 	server, p := clitest.Serve(t)
 	visits(t, p, "visits.jsonl", 0, n)
 	args := []string{"run", "visits.jsonl", "--format", "mixpanel", "--zone", "UTC", "--sort", "--sessions", "30m", "--yes", "--rate", "none"}
-	r := p.Ends(t, 0, args...).Err(t, "700 sessions made, of 3,500 events.", "7 sessions began within 30m of the first event")
-	r.Narrow(t)
+	p.Ends(t, 0, args...).Err(t, "700 sessions made, of 3,500 events.", "7 sessions began within 30m of the first event").Narrow(t)
 	want := sessionsOf(t, server)
 	require.Len(t, want, n)
 	require.Equal(t, 700, different(want))

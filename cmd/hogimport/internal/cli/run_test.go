@@ -55,8 +55,8 @@ func TestRecordsThatAreLeftOutAreNoRejects(t *testing.T) {
 	t.Parallel()
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 100, func(i int) bool { return i == 7 })
-	r := p.Ends(t, 0, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2")
-	clitest.Says(t, r.Stdout, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
+	r := p.Ends(t, 0, "run", "e.jsonl", "--yes", "--until", "2024-01-01T00:50:00Z", "--max-rejects", "2").
+		Out(t, "Complete: 49 events acknowledged; of 100 records 50 left out, 1 rejected.")
 	lines := strings.Split(strings.TrimSpace(r.Stdout), "\n")
 	for i, line := range lines {
 		lines[i] = clitest.Words(line)
@@ -137,12 +137,10 @@ func TestTooManyRejectsOnTheWay(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 12_000, func(i int) bool { return i > 6000 && i%4 == 0 })
-	r := p.Ends(t, 3, "run", "events.jsonl", "--yes", "--rate", "none")
-	clitest.Says(t, r.Stderr, "1499 of 12000 records were rejected, more than --max-rejects (1%)",
+	p.Ends(t, 3, "run", "events.jsonl", "--yes", "--rate", "none").Err(t, "1499 of 12000 records were rejected, more than --max-rejects (1%)",
 		"The rejects are in hogimport-state/events/rejects.jsonl", "hogimport fix --state hogimport-state/events")
-	r = p.Ends(t, 0, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%")
+	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none", "--max-rejects", "20%").Out(t, "Rejected: 1,499;")
 	clitest.RequireWhole(t, server, ids)
-	clitest.Says(t, r.Stdout, "Rejected: 1,499;")
 }
 
 // Lines without uuids get them from the import's id: the advice for other flags keeps it, and another id is a warning.
@@ -213,9 +211,7 @@ func TestACompleteImportIsWhole(t *testing.T) {
 		lines := strings.Split(strings.TrimSpace(r.Stderr), "\n")
 		assert.Contains(t, lines[len(lines)-1], "  100%, 6,000 acknowledged", "%v", args)
 	}
-	raw := p.Read(t, "hogimport-state", "e", "import.json")
-	assert.Contains(t, raw, `"total": 6000`)
-	assert.Contains(t, raw, `"exact": true`)
+	clitest.Says(t, p.Read(t, "hogimport-state", "e", "import.json"), `"total": 6000`, `"exact": true`)
 }
 
 func TestAServerThatIsNotThere(t *testing.T) {
@@ -223,11 +219,11 @@ func TestAServerThatIsNotThere(t *testing.T) {
 	server, p := clitest.Serve(t)
 	p.Events(t, "e.jsonl", 100, nil)
 	server.Close()
-	r := p.Ends(t, 1, "run", "e.jsonl", "--yes", "--max-outage", "1s")
-	clitest.Says(t, r.Stderr, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server")
+	r := p.Ends(t, 1, "run", "e.jsonl", "--yes", "--max-outage", "1s").
+		Err(t, "the service cannot be reached; nothing was sent by this run", "check --host, the network and the name server")
 	assert.Regexp(t, `0 acknowledged, waiting for \ds, since [0-9:]{8} UTC: connection refused \(127\.0\.0\.1:`, r.Stderr)
-	clitest.Says(t, p.Ends(t, 0, "status").Stdout, "check --host, then: hogimport run --state hogimport-state/e")
-	clitest.Says(t, p.Ends(t, 7, "verify").Stderr, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
+	p.Ends(t, 0, "status").Out(t, "check --host, then: hogimport run --state hogimport-state/e")
+	p.Ends(t, 7, "verify").Err(t, "has sent nothing, so there is nothing to verify Check --host, and run it first. hogimport run --state hogimport-state/e")
 }
 
 func TestMetricsAreServedWhileItRuns(t *testing.T) {
@@ -314,10 +310,9 @@ func TestInterruptedItFinishesWhatIsUnderWay(t *testing.T) {
 	ids := p.Events(t, "events.jsonl", 8000, nil)
 	r := p.Until(t, func() bool { return server.Ledger().Len() > 1000 }, os.Interrupt, "run", "events.jsonl", "--yes", "--rate", "2000")
 	require.Equal(t, 4, r.Code, r.Stderr)
-	said := clitest.Words(r.Stderr)
-	assert.Contains(t, said, "Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.")
-	assert.Regexp(t, `of about 8,\d+ records are processed; the position is in hogimport-state/events`, said)
-	assert.Contains(t, said, "run the same command again: it continues where it stopped")
+	r.Err(t, "Finishing what is under way. Press Ctrl-C again to stop immediately; either way you can resume.",
+		"run the same command again: it continues where it stopped")
+	assert.Regexp(t, `of about 8,\d+ records are processed; the position is in hogimport-state/events`, clitest.Words(r.Stderr))
 	assert.Less(t, server.Ledger().Unique(), 8000)
 	p.Ends(t, 0, "run", "events.jsonl", "--rate", "none")
 	clitest.RequireWhole(t, server, ids)

@@ -32,8 +32,7 @@ func TestTrial(t *testing.T) {
 	p := tried(t, server)
 	export(t, p, "export.jsonl", 2500, 0, time.UTC) // two years, without a few hours
 	args := []string{"trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key", "--wait", "1s"}
-	r := p.Ends(t, 0, args...).Narrow(t)
-	clitest.Says(t, r.Stdout, "sent 1,000 found by uuid 1,000 rejected 0", `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`,
+	r := p.Ends(t, 0, args...).Narrow(t).Out(t, "sent 1,000 found by uuid 1,000 rejected 0", `stored 2023-01-01 00:00:00 UTC · Sign up · user-0`,
 		`record {"event":"Sign up","properties":{"time":1672531200`)
 	assert.Contains(t, r.Stdout, "\n1. export.jsonl:1\n", "the place of a record is its line")
 	assert.Equal(t, 1000, server.Ledger().Unique())
@@ -65,10 +64,7 @@ func TestTrialThatCannotBeSeenYet(t *testing.T) {
 	p.Ends(t, 0, args...)
 	assert.Equal(t, 100, server.Ledger().Len())
 
-	without := *p
-	without.Env = append(append([]string{}, p.Env...), "POSTHOG_PERSONAL_API_KEY=")
-	r := without.Ends(t, 7, args...)
-	clitest.Says(t, r.Stderr, "100 events were sent; it was not checked whether they arrived give --project-id of the test project")
+	p.With("POSTHOG_PERSONAL_API_KEY=").Ends(t, 7, args...).Err(t, "100 events were sent; it was not checked whether they arrived give --project-id of the test project")
 }
 
 func TestTrialShowsWhatTheProjectHasChanged(t *testing.T) {
@@ -105,8 +101,7 @@ func TestTrialOfNothingGood(t *testing.T) {
 	t.Parallel()
 	p := tried(t, hogapitest.New())
 	export(t, p, "export.jsonl", 10, 1, time.UTC) // the records have no time
-	r := p.Ends(t, 3, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key")
-	clitest.Says(t, r.Stderr, "the files have no event with a time")
+	p.Ends(t, 3, "trial", "export.jsonl", "--format", "mixpanel", "--project-key", "@test.key").Err(t, "the files have no event with a time")
 }
 
 func TestTrialTakesEventsOfAllHours(t *testing.T) {
@@ -137,9 +132,7 @@ func TestTrialOfEventsInTheFuture(t *testing.T) {
 	})
 	r := p.Ends(t, 0, "trial", "events.jsonl", "--project-key", "@test.key", "--wait", "1s", "--events", "100")
 	assert.Equal(t, 98, server.Ledger().Unique(), r.Stdout)
-	clitest.Says(t, r.Stdout, "rejected 2")
-	assert.NotContains(t, r.Stdout, "not there yet")
-	clitest.Says(t, r.Stdout, " ! rejected future")
+	r.Out(t, "rejected 2", " ! rejected future").Never(t, "not there yet")
 	assert.Regexp(t, `OK: all 98 events are there as they were sent. Rejected: 2 of the sample, with their reasons in hogimport-state/trial-\S+/rejects.jsonl$`,
 		clitest.Words(r.Stdout))
 

@@ -35,12 +35,7 @@ type terminal struct {
 	done chan struct{}
 }
 
-func startOnTerminal(t *testing.T, p *clitest.Program, args ...string) *terminal {
-	t.Helper()
-	return startOnTerminalOf(t, 80, p, args...)
-}
-
-func startOnTerminalOf(t *testing.T, columns uint16, p *clitest.Program, args ...string) *terminal {
+func startOnTerminal(t *testing.T, columns uint16, p *clitest.Program, args ...string) *terminal {
 	t.Helper()
 	cmd := p.Command(t.Context(), t, args...)
 	cmd.Env = append(cmd.Env, "TERM=xterm")
@@ -76,7 +71,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	ids := p.Events(t, "events.jsonl", 9000, nil)
-	s := startOnTerminal(t, p, "run", "events.jsonl", "--rate", "1500")
+	s := startOnTerminal(t, 80, p, "run", "events.jsonl", "--rate", "1500")
 	s.until(t, "[y/N]")
 	assert.Zero(t, server.Ledger().Len(), "nothing is sent before the answer")
 	assert.Contains(t, s.String(), "Checked the first 5,000 records: 5,000 good, 0 rejected")
@@ -88,7 +83,7 @@ func TestOnATerminalItAsksOnceAndShowsABar(t *testing.T) {
 	s.until(t, "Finishing what is under way")
 	require.Equal(t, 4, s.exit(), s.String())
 
-	s = startOnTerminal(t, p, "run", "events.jsonl", "--rate", "none")
+	s = startOnTerminal(t, 80, p, "run", "events.jsonl", "--rate", "none")
 	require.Equal(t, 0, s.exit(), s.String())
 	assert.NotContains(t, s.String(), "[y/N]", "it asks once")
 	assert.Contains(t, s.String(), "Continuing the import")
@@ -100,7 +95,7 @@ func TestOnATerminalAnythingButYesIsNo(t *testing.T) {
 	for keys, code := range map[string]int{"\n": 1, "no\n": 1, "x\n": 1, "\x04": 1, "\x03": 4} {
 		server, p := clitest.Serve(t)
 		p.Events(t, "events.jsonl", 100, nil)
-		s := startOnTerminal(t, p, "run", "events.jsonl")
+		s := startOnTerminal(t, 80, p, "run", "events.jsonl")
 		s.until(t, "[y/N]")
 		s.keys(t, keys)
 		assert.Equal(t, code, s.exit(), "%q: %s", keys, s.String())
@@ -114,10 +109,9 @@ func TestOnATerminalTheQuestionNamesLocalTimes(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
 	export(t, p, "e.json", 300, 0, pacific(t))
-	s := startOnTerminal(t, p, "run", "e.json", "--format", "mixpanel")
+	s := startOnTerminal(t, 80, p, "run", "e.json", "--format", "mixpanel")
 	s.until(t, "[y/N]")
-	said := clitest.Words(s.String())
-	assert.Regexp(t, `The times are local, not UTC.* give --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, said)
+	assert.Regexp(t, `The times are local, not UTC.* give --zone America/Los_Angeles.*Send 300 records .* all the same\?.*\[y/N\]`, clitest.Words(s.String()))
 	s.keys(t, "\n")
 	assert.Equal(t, 1, s.exit())
 	assert.Zero(t, server.Ledger().Len())
@@ -146,7 +140,7 @@ func TestNarrowTerminals(t *testing.T) {
 		for _, args := range [][]string{
 			{"check", "an export with a long name.jsonl"}, {"status"}, {"verify"}, {"formats"}, {"run", "--help"}, {"run", "--zoen", "x"}, {"verify", "--host", "nowhere at all, which is a long text"},
 		} {
-			s := startOnTerminalOf(t, columns, p, args...)
+			s := startOnTerminal(t, columns, p, args...)
 			code := s.exit()
 			said := s.String()
 			assert.Equal(t, args[0] == "check" || code != 0, color.MatchString(said), "%v", args)
@@ -159,7 +153,7 @@ func TestNarrowTerminals(t *testing.T) {
 		}
 	}
 	p.Env = append(p.Env, "NO_COLOR=1")
-	s := startOnTerminal(t, p, "check", "an export with a long name.jsonl")
+	s := startOnTerminal(t, 80, p, "check", "an export with a long name.jsonl")
 	s.exit()
 	assert.Contains(t, s.String(), "Warning")
 	assert.NotRegexp(t, color, s.String())
@@ -254,11 +248,11 @@ func TestCheckSuggestsCommandsThatWork(t *testing.T) {
 	})
 	p.Write(t, "test-project.key", hogapitest.DefaultProjectKey)
 
-	unknown := p.Run(t, "check", "my events.jsonl", "--max-rejects", "5%")
-	clitest.Says(t, unknown.Stdout, "into the variable TEST_PROJECT_ID, and us, eu or a URL into POSTHOG_HOST.")
-	r := p.Ends(t, 0, "check", "my events.jsonl", "--host", host, "--project-id", hogapitest.DefaultProject, "--rate", "none", "--max-rejects", "5%")
-	clitest.Says(t, r.Stdout, "1. Optional, and only with a test project: send 1,000 events there, and compare them. First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID.",
-		"3. Verify that all events have arrived: right after the import, and again in a few hours if it says that events are still arriving.")
+	p.Run(t, "check", "my events.jsonl", "--max-rejects", "5%").
+		Out(t, "into the variable TEST_PROJECT_ID, and us, eu or a URL into POSTHOG_HOST.")
+	r := p.Ends(t, 0, "check", "my events.jsonl", "--host", host, "--project-id", hogapitest.DefaultProject, "--rate", "none", "--max-rejects", "5%").
+		Out(t, "1. Optional, and only with a test project: send 1,000 events there, and compare them. First put its key into the file test-project.key, and its number into the variable TEST_PROJECT_ID.",
+			"3. Verify that all events have arrived: right after the import, and again in a few hours if it says that events are still arriving.")
 	commands := suggested(t, r.Stdout)
 	for i, env := range [][]string{
 		{"POSTHOG_PROJECT_API_KEY=phc_ofTheImport00000000000000000000000000000000", "TEST_PROJECT_ID=" + hogapitest.DefaultProject}, nil, nil,
@@ -278,7 +272,7 @@ func TestCheckOnATerminalSuggestsARunThatAsks(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	p.Events(t, "e.jsonl", 20, nil)
 	assert.Contains(t, p.Run(t, "check", "e.jsonl").Stdout, "hogimport run e.jsonl --format jsonl --yes\n")
-	s := startOnTerminal(t, p, "check", "e.jsonl")
+	s := startOnTerminal(t, 80, p, "check", "e.jsonl")
 	require.Equal(t, 0, s.exit(), s.String())
 	assert.Contains(t, s.String(), "hogimport run e.jsonl --format jsonl\r\n")
 }
@@ -388,9 +382,7 @@ func TestAllRecordsThatAreLeftOutAreListed(t *testing.T) {
 	done := p.Ends(t, 0, append([]string{"run", "--yes", "--rate", "none", "--sort", "--links"}, files...)...)
 	assert.Contains(t, done.Stdout, fmt.Sprintf("Left out: %d,", len(places)))
 	for _, text := range []string{r.Stdout, done.Stdout} {
-		said := p.Shell(t, 0, shown(t, text))
-		clitest.Says(t, said.Stdout, fmt.Sprintf("All %d records that are left out are in left-out.txt.", len(places)))
-		assert.NotContains(t, said.Stdout, "--left-out", "the list is there")
+		p.Shell(t, 0, shown(t, text)).Out(t, fmt.Sprintf("All %d records that are left out are in left-out.txt.", len(places))).Never(t, "--left-out")
 		lines := listed(t, filepath.Join(p.Dir, "left-out.txt"))
 		require.Len(t, lines, len(places))
 		for i, line := range lines {
@@ -436,8 +428,7 @@ func TestAListOverwritesNothingElse(t *testing.T) {
 		a + " is one of the files that are read":                                {"--left-out", a, a},
 	} {
 		p.Ends(t, 2, append([]string{"check", "--format", "mixpanel"}, args...)...).Err(t, want)
-		kept := p.Read(t, a)
-		require.Equal(t, whole, kept, want)
+		require.Equal(t, whole, p.Read(t, a), want)
 	}
 	list := filepath.Join(p.Dir, "list")
 	p.Ends(t, 0, "check", b, "--format", "mixpanel", "--left-out", "list")

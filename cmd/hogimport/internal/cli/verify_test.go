@@ -24,12 +24,12 @@ import (
 )
 
 // imported is a program that has imported 300 events, one of which was rejected, and the folder of its state.
-func imported(t *testing.T, server *hogapitest.Server) (p *clitest.Program, folder string, ids []uuid.UUID) {
+func imported(t *testing.T, server *hogapitest.Server) (p *clitest.Program, folder string) {
 	t.Helper()
 	p = clitest.New(t, server)
-	ids = p.Events(t, "events.jsonl", 300, func(i int) bool { return i == 7 })
+	p.Events(t, "events.jsonl", 300, func(i int) bool { return i == 7 })
 	p.Ends(t, 0, "run", "events.jsonl", "--yes", "--rate", "none")
-	return p, filepath.Join(p.Dir, "hogimport-state", "events"), ids
+	return p, filepath.Join(p.Dir, "hogimport-state", "events")
 }
 
 var timesInJSON = regexp.MustCompile(`"20\d\d-\d\d-\d\dT[^"]+"`)
@@ -67,10 +67,9 @@ func lookTwice(t *testing.T, p *clitest.Program, folder string) {
 
 func TestVerifyOfAWholeImport(t *testing.T) {
 	t.Parallel()
-	p, _, _ := imported(t, hogapitest.New())
+	p, _ := imported(t, hogapitest.New())
 	p.Ends(t, 0, "verify", "--report", "verify.html").Narrow(t).Out(t, "Complete: all 299 events are in the project")
-	page := p.Read(t, "verify.html")
-	assert.Contains(t, page, "Complete: all 299 events are in the project")
+	clitest.Says(t, p.Read(t, "verify.html"), "Complete: all 299 events are in the project")
 
 	asJSON := p.Run(t, "verify", "--json")
 	var v hogapi.Verification
@@ -94,10 +93,9 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
 	server.HoldEvents()
-	p, folder, _ := imported(t, server)
-	r := p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t)
-	clitest.Says(t, r.Stdout, "Still arriving: 299 events are not there yet")
-	clitest.Says(t, r.Stderr, "not complete: Still arriving: 299 events are not there yet Check again in an hour or more. hogimport verify --state hogimport-state/events")
+	p, folder := imported(t, server)
+	p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t).Out(t, "Still arriving: 299 events are not there yet").
+		Err(t, "not complete: Still arriving: 299 events are not there yet Check again in an hour or more. hogimport verify --state hogimport-state/events")
 	page := p.Read(t, "verify.html")
 	assert.Contains(t, page, "Still arriving")
 	assert.NotContains(t, page, `class="num bad"`, "nothing is called missing that can still arrive")
@@ -110,7 +108,7 @@ func TestVerifyWhileEventsArrive(t *testing.T) {
 // A receipt of an older release has no digests. Its counts are no proof; the uuids of its files are.
 func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	t.Parallel()
-	p, folder, _ := imported(t, hogapitest.New())
+	p, folder := imported(t, hogapitest.New())
 	path, events := filepath.Join(folder, "receipt.json"), filepath.Join(p.Dir, "events.jsonl")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
@@ -118,9 +116,8 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	require.NotEqual(t, raw, older)
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))
-	r := p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t)
-	clitest.Says(t, r.Stdout, "It is not proved that they are the same ones")
-	clitest.Says(t, r.Stderr, "not complete: As many events are there as were sent: 299.")
+	p.Ends(t, 7, "verify", "--report", "verify.html").Narrow(t).Out(t, "It is not proved that they are the same ones").
+		Err(t, "not complete: As many events are there as were sent: 299.")
 
 	require.NoError(t, os.Rename(events+".away", events))
 	p.Ends(t, 0, "verify").Out(t, "Complete: all 299 events are in the project")
@@ -129,19 +126,17 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	lost := server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 12)
 	lookTwice(t, p, folder)
 	p.Ends(t, 6, "verify", "--report", "verify.html").Narrow(t).Out(t, "12 events are missing").Err(t, "--resend-missing")
-	page := p.Read(t, "verify.html")
 	for _, id := range lost {
-		assert.Contains(t, page, id.String())
+		clitest.Says(t, p.Read(t, "verify.html"), id.String())
 	}
 
 	sent := len(server.Calls(ops.Capture))
 	receipt := p.Read(t, "hogimport-state/events/receipt.json")
-	again := p.Ends(t, 7, "verify", "--resend-missing") // they have not been looked for yet
-	clitest.Says(t, again.Stderr, "12 missing events were sent again")
+	p.Ends(t, 7, "verify", "--resend-missing").Err(t, "12 missing events were sent again") // they have not been looked for yet
 	assert.Greater(t, len(server.Calls(ops.Capture)), sent)
 	assert.Equal(t, 12, server.Ledger().Duplicates(), "exactly those, with their uuids")
 	assert.Empty(t, server.Ledger().Changed(), "as they were")
@@ -153,7 +148,7 @@ func TestVerifyFindsAndSendsWhatIsMissing(t *testing.T) {
 func TestVerifyWithoutPatience(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
 	for range 3 {
 		p.Ends(t, 7, "verify")
@@ -175,10 +170,9 @@ func idOf(t *testing.T, folder string) string {
 func TestVerifyWithoutTheFiles(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	require.NoError(t, os.Rename(filepath.Join(p.Dir, "events.jsonl"), filepath.Join(p.Dir, "moved.jsonl")))
-	r := p.Ends(t, 0, "verify") // counts are enough where all is there
-	clitest.Says(t, r.Stderr, "warning: the files of the import cannot be read")
+	p.Ends(t, 0, "verify").Err(t, "warning: the files of the import cannot be read") // counts are enough where all is there
 
 	server.Project(hogapitest.DefaultProject).LoseEvents(idOf(t, folder), 3)
 	lookTwice(t, p, folder)
@@ -193,7 +187,7 @@ func TestVerifyWithoutTheFiles(t *testing.T) {
 func TestVerifyWithoutAResult(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	same := func(*testing.T) *clitest.Program { return p }
 	requireWrong(t, same, []string{"verify"}, map[string]wrong{
 		"no personal key": {nil, []string{"POSTHOG_PERSONAL_API_KEY="}, 2, "personal API key is missing", ""},
@@ -205,10 +199,8 @@ func TestVerifyWithoutAResult(t *testing.T) {
 	p.Ends(t, 7, "verify")
 	server.ClearScript(ops.Query)
 	require.NoError(t, os.Remove(filepath.Join(folder, "receipt.json")))
-	killed := p.Ends(t, 7, "verify").Err(t, "has no result yet")
-	empty := clitest.New(t, nil)
-	assert.Equal(t, 2, empty.Run(t, "verify").Code)
-	assert.NotEmpty(t, strings.TrimSpace(killed.Stderr))
+	p.Ends(t, 7, "verify").Err(t, "has no result yet")
+	clitest.New(t, nil).Ends(t, 2, "verify")
 }
 
 // An import belongs to a project on a server. Another one, which would say that its events are still arriving, is refused,
@@ -216,7 +208,7 @@ func TestVerifyWithoutAResult(t *testing.T) {
 func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New()
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	host := func(address string) string { return strings.TrimPrefix(address, "http://") }
 	begun := host(server.URL())
 	env := p.Env
@@ -238,13 +230,11 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	server.Project("777")
 	at(server.URL(), "777")
 	for _, command := range []string{"verify", "undo"} {
-		r := p.Ends(t, 5, command)
-		clitest.Says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
+		p.Ends(t, 5, command).Err(t, "is of project "+hogapitest.DefaultProject+", and this is project 777, which has none of its events give --project-id "+hogapitest.DefaultProject)
 	}
 	at(server.URL(), "99")
 	for _, command := range []string{"verify", "undo"} {
-		r := p.Ends(t, 5, command)
-		clitest.Says(t, r.Stderr, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ",
+		p.Ends(t, 5, command).Err(t, "is of project "+hogapitest.DefaultProject+", and this is project 99, which cannot be asked: ",
 			"give --project-id "+hogapitest.DefaultProject, "404")
 	}
 	assert.NoDirExists(t, filepath.Join(folder, "verify"), "none of this was a look")
@@ -258,8 +248,7 @@ func TestAnImportHasOneServerAndOneProject(t *testing.T) {
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", "elsewhere:1="+host(moved.URL)).Code)
 	assert.Equal(t, 2, p.Run(t, "verify", "--moved-host", begun).Code)
 	p.Ends(t, 0, "verify", "--moved-host", begun+"="+host(moved.URL))
-	raw := p.Read(t, "hogimport-state/events/import.json")
-	assert.Contains(t, raw, `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
+	assert.Contains(t, p.Read(t, "hogimport-state/events/import.json"), `"`+begun+"="+host(moved.URL)+`"`, "the state has it")
 	for _, args := range [][]string{{"verify"}, {"run", "events.jsonl"}, {"verify", "--moved-host", begun + "=" + host(moved.URL)}} {
 		p.Ends(t, 0, args...)
 	}
@@ -273,11 +262,10 @@ func TestUndo(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	project := server.Project(hogapitest.DefaultProject)
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 
-	preview := p.Ends(t, 7, "undo").Narrow(t)
-	clitest.Says(t, preview.Stdout, "import "+idOf(t, folder), "events there now 299", "2024-01-01 299")
-	clitest.Says(t, preview.Stderr, "nothing was requested: this was the preview add --yes")
+	p.Ends(t, 7, "undo").Narrow(t).Out(t, "import "+idOf(t, folder), "events there now 299", "2024-01-01 299").
+		Err(t, "nothing was requested: this was the preview add --yes")
 	assert.Empty(t, project.DataDeletions())
 
 	for range 2 { // the same request is one deletion
@@ -303,7 +291,7 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	project := server.Project(hogapitest.DefaultProject)
-	p, folder, _ := imported(t, server)
+	p, folder := imported(t, server)
 	p.Ends(t, 0, "undo", "--yes")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "approved")
 	project.SetDataDeletion(project.DataDeletions()[0].ID, "completed")
@@ -316,17 +304,16 @@ func TestUndoOfWhatCameLater(t *testing.T) {
 func TestUndoThatIsNotPossible(t *testing.T) {
 	t.Parallel()
 	server := hogapitest.New() // where deletions are not enabled
-	p, _, _ := imported(t, server)
-	r := p.Ends(t, 5, "undo", "--yes")
-	clitest.Says(t, r.Stderr, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
-	r.Narrow(t)
+	p, _ := imported(t, server)
+	p.Ends(t, 5, "undo", "--yes").Narrow(t).
+		Err(t, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
 
 	old := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
-	p, _, _ = imported(t, old)
+	p, _ = imported(t, old)
 	assert.Equal(t, 7, p.Run(t, "undo", "--yes").Code)
 
 	empty := hogapitest.New(hogapitest.WithDataDeletions())
-	p, _, _ = imported(t, empty)
+	p, _ = imported(t, empty)
 	p.Ends(t, 7, "undo", "--yes", "--import-id", "never-was").Err(t, "the project has no events of the import never-was")
 	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
