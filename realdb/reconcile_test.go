@@ -2,6 +2,7 @@ package realdb
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -123,18 +124,6 @@ func newHogQL(t *testing.T, e *engine, name string) (*hogql, *reconcile.PostHogS
 	return h, reconcile.PostHog(client, nil)
 }
 
-// reconciledRows is the number of rows, by the form of the tests.
-func reconciledRows() int {
-	switch os.Getenv("HOGAPI_TEST") {
-	case "deep":
-		return 10_000_000
-	case "nightly":
-		return 1_000_000
-	default:
-		return 100_000
-	}
-}
-
 func (p *postgres) open(t *testing.T) *sql.DB {
 	t.Helper()
 	db, err := sql.Open("pgx", "host="+p.dir+" user=postgres dbname=postgres sslmode=disable")
@@ -169,10 +158,8 @@ func TestReconcileFindsTheOneRow(t *testing.T) {
 	e := newEngine(t)
 	db := startPostgres(t)
 	pool := db.open(t)
-	seeds, n := uint64(3), reconciledRows()
-	if os.Getenv("HOGAPI_TEST") == "deep" {
-		seeds = 10
-	}
+	level := os.Getenv("HOGAPI_TEST")
+	seeds, n := cmp.Or(map[string]uint64{"deep": 10}[level], 3), cmp.Or(map[string]int{"nightly": 1_000_000, "deep": 10_000_000}[level], 100_000)
 	requireParser(t)
 	const name = "year_of_events"
 	h, service := newHogQL(t, e, name)

@@ -298,13 +298,7 @@ var uncoveredStates = []State{
 
 // histories returns how many random histories are tested.
 func histories() int {
-	switch os.Getenv("HOGAPI_TEST") {
-	case "deep":
-		return 10_000
-	case "nightly":
-		return 2000
-	}
-	return 100
+	return cmp.Or(map[string]int{"nightly": 2000, "deep": 10_000}[os.Getenv("HOGAPI_TEST")], 100)
 }
 
 func TestCoverageOfRandomHistories(t *testing.T) {

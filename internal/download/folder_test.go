@@ -1,6 +1,7 @@
 package download
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"io"
@@ -207,14 +208,7 @@ func TestAFolderHasOneOwner(t *testing.T) {
 // After a crash or a disk failure at any time, a file under its own name is whole, and later calls
 // complete the rest.
 func TestAFolderSurvivesCrashes(t *testing.T) {
-	seeds := uint64(500)
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		seeds = 3000
-	case "deep":
-		seeds = 20_000
-	}
-	for seed := range seeds {
+	for seed := range cmp.Or(map[string]uint64{"nightly": 3000, "deep": 20_000}[os.Getenv("HOGAPI_TEST")], 500) {
 		if err := crash(t, seed); err != nil {
 			t.Fatalf("seed %d: %v", seed, err)
 		}

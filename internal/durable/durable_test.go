@@ -2,6 +2,7 @@ package durable_test
 
 import (
 	"bytes"
+	"cmp"
 	"errors"
 	"fmt"
 	"math/rand/v2"
@@ -174,13 +175,7 @@ func power(seed uint64, sabotage func(*simdisk.Disk)) error {
 
 func TestPowerLoss(t *testing.T) {
 	t.Parallel()
-	seeds := uint64(10_000) // three crashes each
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		seeds = 30_000
-	case "deep":
-		seeds = 100_000
-	}
+	seeds := cmp.Or(map[string]uint64{"nightly": 30_000, "deep": 100_000}[os.Getenv("HOGAPI_TEST")], 10_000) // three crashes each
 	for seed := range seeds {
 		require.NoError(t, power(seed, func(*simdisk.Disk) {}), "seed %d", seed)
 	}
