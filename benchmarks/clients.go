@@ -104,7 +104,7 @@ func measure(c client, j job) (m measurement, err error) {
 		}
 		defer pprof.StopCPUProfile()
 	}
-	m.Base, _ = residentMemory()
+	m.Base = residentMemory("VmRSS")
 	before := usageNow()
 	if m.Digest, err = start(); err != nil {
 		return m, err
@@ -112,6 +112,6 @@ func measure(c client, j job) (m measurement, err error) {
 	after := usageNow()
 	m.Wall, m.CPU = after.at.Sub(before.at), after.cpu-before.cpu
 	m.Allocs, m.Bytes = after.allocs-before.allocs, after.bytes-before.bytes
-	_, m.Peak = residentMemory()
+	m.Peak = residentMemory("VmHWM")
 	return m, nil
 }

@@ -56,18 +56,14 @@ func prepareImport(protocol hogapi.Protocol) prepare {
 		if err != nil {
 			return nil, err
 		}
-		return importing(client, protocol, j), nil
-	}
-}
-
-func importing(client *hogapi.Client, protocol hogapi.Protocol, j job) func() (string, error) {
-	return func() (string, error) {
-		receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), &hogapi.ImportOptions{
-			ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
-			Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
-			Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
-		})
-		return receipt.Digest, err
+		return func() (string, error) {
+			receipt, err := client.Import(context.Background(), hogapi.JSONLinesFile(j.File), &hogapi.ImportOptions{
+				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
+				Checkpoint: hogapi.FileCheckpoint(filepath.Join(j.Folder, "checkpoint.json")),
+				Rejects:    hogapi.RejectFile(filepath.Join(j.Folder, "rejects.jsonl")),
+			})
+			return receipt.Digest, err
+		}, nil
 	}
 }
 

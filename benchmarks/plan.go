@@ -47,9 +47,6 @@ func (p plan) run(out io.Writer) error {
 		return err
 	}
 	defer sink.stop()
-	if err := sink.get("/latency/"+p.latency.String(), nil); err != nil {
-		return err
-	}
 	fmt.Fprintf(out, "%s, %d CPUs; %d events a run, %d rounds, sink answers after %v; load at the start %s\n",
 		runtime.Version(), runtime.NumCPU(), p.events, p.rounds, p.latency, load())
 	want := digestOf(p.events)
@@ -93,7 +90,7 @@ func (p plan) one(sink *sinkProcess, c client, j job, want string) (r result, er
 	if p.profiles != "" {
 		j.Profile = filepath.Join(p.profiles, c.name+".pprof")
 	}
-	if err := sink.get("/forget", nil); err != nil {
+	if err := sink.get("/forget/"+p.latency.String(), nil); err != nil {
 		return r, err
 	}
 	if err := runJob(j, &r.measurement); err != nil {

@@ -16,7 +16,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 )
 
-// tally counts the requests of the sink since the last call of tell.
+// tally counts the requests of the sink since the last call of forget.
 type tally struct {
 	Events   int
 	Digest   string // of the uuids
@@ -71,8 +71,7 @@ func serveSink() error {
 	mux := http.NewServeMux()
 	mux.HandleFunc("POST /", s.take)
 	mux.HandleFunc("GET /tally", s.tell)
-	mux.HandleFunc("GET /forget", s.forget)
-	mux.HandleFunc("GET /latency/{duration}", s.setLatency)
+	mux.HandleFunc("GET /forget/{latency}", s.forget)
 	server := &http.Server{Handler: mux, ReadHeaderTimeout: time.Minute, ConnState: func(_ net.Conn, state http.ConnState) {
 		if state == http.StateNew {
 			s.conns.Add(1)
@@ -163,31 +162,22 @@ func (s *sink) tell(w http.ResponseWriter, _ *http.Request) {
 		s.count(k)
 	}
 	s.got.Digest = s.sum.String()
-	s.got.Conns = int(s.conns.Swap(0)) - 1 // one was for this call
+	s.got.Conns = int(s.conns.Load()) - 1 // one was for this call
 	if err := json.NewEncoder(w).Encode(s.got); err != nil {
 		fmt.Fprintln(os.Stderr, "sink:", err)
 	}
-	s.restart()
 }
 
-func (s *sink) forget(http.ResponseWriter, *http.Request) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.conns.Store(0)
-	s.restart()
-}
-
-// restart resets the counters. No request is under way: the clients of a round have ended.
-func (s *sink) restart() {
-	s.got, s.sum, s.kept, s.used = tally{}, digest{}, s.kept[:0], 0
-	s.cpu = processorTime()
-}
-
-func (s *sink) setLatency(w http.ResponseWriter, r *http.Request) {
-	d, err := time.ParseDuration(r.PathValue("duration"))
+// forget sets the latency and resets the counters. No request is under way: the clients of a round have ended.
+func (s *sink) forget(w http.ResponseWriter, r *http.Request) {
+	d, err := time.ParseDuration(r.PathValue("latency"))
 	if err != nil {
 		http.Error(w, "no duration", http.StatusBadRequest)
 		return
 	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
 	s.latency.Store(int64(d))
+	s.conns.Store(0)
+	s.got, s.sum, s.kept, s.used, s.cpu = tally{}, digest{}, s.kept[:0], 0, processorTime()
 }

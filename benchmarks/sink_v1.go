@@ -3,21 +3,18 @@ package main
 import (
 	"bytes"
 	"io"
+	"iter"
 	"net/http"
 )
 
-func uuids(text []byte) func(func([]byte) bool) {
-	mark := []byte(`"uuid":"`)
+func uuids(text []byte) iter.Seq[[]byte] {
 	return func(yield func([]byte) bool) {
 		for {
-			i := bytes.Index(text, mark)
-			if i < 0 || i+len(mark)+36 > len(text) {
+			_, rest, _ := bytes.Cut(text, []byte(`"uuid":"`))
+			if len(rest) < 36 || !yield(rest[:36]) {
 				return
 			}
-			text = text[i+len(mark):]
-			if !yield(text[:36]) {
-				return
-			}
+			text = rest
 		}
 	}
 }

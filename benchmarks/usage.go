@@ -1,10 +1,9 @@
 package main
 
 import (
-	"bufio"
+	"fmt"
 	"os"
 	"runtime"
-	"strconv"
 	"strings"
 	"syscall"
 	"time"
@@ -31,25 +30,13 @@ func processorTime() time.Duration {
 	return time.Duration(r.Utime.Nano() + r.Stime.Nano())
 }
 
-// residentMemory returns the process's resident size now and at its peak, 0 if the system does not tell. The figures of rusage include
-// the parent process.
-func residentMemory() (now, peak int64) {
-	file, err := os.Open("/proc/self/status")
-	if err != nil {
-		return 0, 0
-	}
-	defer file.Close()
-	for lines := bufio.NewScanner(file); lines.Scan(); {
-		key, value, _ := strings.Cut(lines.Text(), ":")
-		n, _ := strconv.ParseInt(strings.TrimSuffix(strings.TrimSpace(value), " kB"), 10, 64)
-		switch key {
-		case "VmRSS":
-			now = n << 10
-		case "VmHWM":
-			peak = n << 10
-		}
-	}
-	return now, peak
+// residentMemory returns the process's resident size in bytes, now (VmRSS) or at its peak (VmHWM), 0 if the system does not tell. The
+// figures of rusage include the parent process.
+func residentMemory(what string) (size int64) {
+	status, _ := os.ReadFile("/proc/self/status")
+	_, rest, _ := strings.Cut(string(status), what+":")
+	_, _ = fmt.Sscan(rest, &size)
+	return size << 10
 }
 
 // load returns the machine's load over the last minute, "?" if the system does not tell.
