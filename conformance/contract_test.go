@@ -70,8 +70,8 @@ var contract = map[string]func(*rig){
 		r.send(1, 5*time.Second)
 		r.wantTries(3)
 	},
-	"retry_behavior.does_not_retry_on_400": wantOneTry(400),
-	"retry_behavior.does_not_retry_on_401": wantOneTry(401),
+	"retry_behavior.does_not_retry_on_400": after(400, oneTry),
+	"retry_behavior.does_not_retry_on_401": after(401, oneTry),
 	"retry_behavior.respects_retry_after_header": func(r *rig) {
 		r.fake.Script(ops.Capture, hogapitest.RateLimit("3"))
 		r.send(1, 5*time.Second)
@@ -84,9 +84,9 @@ var contract = map[string]func(*rig){
 		r.wantTries(4)
 		r.wantDelay(100*time.Millisecond, time.Second)
 	},
-	"retry_behavior.retries_on_500": wantSecondTry(500),
-	"retry_behavior.retries_on_502": wantSecondTry(502),
-	"retry_behavior.retries_on_504": wantSecondTry(504),
+	"retry_behavior.retries_on_500": after(500, secondTry),
+	"retry_behavior.retries_on_502": after(502, secondTry),
+	"retry_behavior.retries_on_504": after(504, secondTry),
 	"retry_behavior.max_retries_respected": func(r *rig) {
 		r.answers(503, 503, 503, 503, 503)
 		r.send(1, 15*time.Second, `"max_retries":3`)
@@ -98,7 +98,7 @@ var contract = map[string]func(*rig){
 		r.wantRequests(1)
 		r.wantUniqueUUIDs(5)
 	},
-	"deduplication.preserves_uuid_on_retry": wantSecondTry(503),
+	"deduplication.preserves_uuid_on_retry": after(503, secondTry),
 	"deduplication.preserves_uuid_and_timestamp_on_retry": func(r *rig) {
 		r.answers(503, 503)
 		r.send(1, 10*time.Second)
@@ -146,28 +146,22 @@ var contract = map[string]func(*rig){
 		r.wantBatch(5)
 	},
 
-	"error_handling.does_not_retry_on_403": wantOneTry(403),
-	"error_handling.does_not_retry_on_413": wantOneTry(413),
-	"error_handling.retries_on_408":        wantSecondTry(408),
+	"error_handling.does_not_retry_on_403": after(403, oneTry),
+	"error_handling.does_not_retry_on_413": after(413, oneTry),
+	"error_handling.retries_on_408":        after(408, secondTry),
 }
 
-// wantOneTry sends an event; no second try may follow the answer's status.
-func wantOneTry(status int) func(*rig) {
-	return func(r *rig) {
-		r.answers(status)
-		r.send(1, 2*time.Second)
-		r.wantRequests(1)
-	}
-}
-
-// wantSecondTry sends an event; the same event must follow the first answer's status.
-func wantSecondTry(status int) func(*rig) {
+// after sends an event, and looks at the tries that follow the first answer's status.
+func after(status int, want func(*rig)) func(*rig) {
 	return func(r *rig) {
 		r.answers(status)
 		r.send(1, 5*time.Second)
-		r.wantTries(2)
+		want(r)
 	}
 }
+
+func oneTry(r *rig)    { r.wantRequests(1) }
+func secondTry(r *rig) { r.wantTries(2) } // with the same event
 
 // wantBatch requires one request of n events with the key at the root.
 func (r *rig) wantBatch(n int) {

@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -219,13 +220,9 @@ func (r *rig) wantUniqueUUIDs(n int) {
 	r.Helper()
 	got := r.got()
 	require.NotEmpty(r, got, "no request")
-	ids := r.each(got[0], "uuid")
-	unique := map[string]bool{}
-	for _, id := range ids {
-		unique[id] = true
-	}
+	ids := slices.Sorted(slices.Values(r.each(got[0], "uuid")))
 	assert.Len(r, ids, n)
-	assert.Len(r, unique, n)
+	assert.Len(r, slices.Compact(ids), n)
 }
 
 // wantDelay requires a wait between the first two requests.

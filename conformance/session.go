@@ -5,15 +5,14 @@ import (
 	"crypto/rand"
 	"encoding/json"
 	"errors"
-	"net"
 	"net/http"
 	"net/url"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // initRequest is the configuration of an SDK. Fields that a test does not set are null or absent; the package's defaults apply.
@@ -31,7 +30,7 @@ type initRequest struct {
 // check refuses settings that would put live events into a real project, and settings that an import does not have.
 func (r initRequest) check() error {
 	u, err := url.Parse(r.Host)
-	if err != nil || !isLoopback(u.Hostname()) {
+	if err != nil || !outgoing.IsLoopback(u.Hostname()) {
 		return errors.New("host: want a server on this machine: the adapter sends live events as historical ones")
 	}
 	if isFalse(r.HistoricalMigration) {
@@ -44,11 +43,6 @@ func (r initRequest) check() error {
 }
 
 func isFalse(b *bool) bool { return b != nil && !*b }
-
-func isLoopback(host string) bool {
-	ip := net.ParseIP(host)
-	return strings.EqualFold(host, "localhost") || ip != nil && ip.IsLoopback()
-}
 
 func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{

@@ -29,7 +29,7 @@ func Origin(text string, insecure bool) (origin *url.URL, want string) {
 		return nil, "a URL without query and fragment"
 	case u.RawPath != "" || strings.Contains(u.Path+"/", "/../") || strings.Contains(u.Path+"/", "/./"):
 		return nil, "a URL whose path needs no escaping and has no dots"
-	case u.Scheme == "http" && !insecure && !isLoopback(u.Hostname()):
+	case u.Scheme == "http" && !insecure && !IsLoopback(u.Hostname()):
 		return nil, "https, since keys are sent there; http only on loopback or with WithInsecureHTTP"
 	case u.Scheme != "http" && u.Scheme != "https":
 		return nil, "https"
@@ -42,10 +42,7 @@ func Origin(text string, insecure bool) (origin *url.URL, want string) {
 	return u, ""
 }
 
-func isLoopback(host string) bool {
-	if strings.EqualFold(host, "localhost") {
-		return true
-	}
-	ip := net.ParseIP(host)
-	return ip != nil && ip.IsLoopback()
+// IsLoopback reports whether a host, by name or address, is this machine.
+func IsLoopback(host string) bool {
+	return strings.EqualFold(host, "localhost") || net.ParseIP(host).IsLoopback()
 }
