@@ -196,6 +196,9 @@ func TestWhatARequestIsMadeOf(t *testing.T) {
 	}, h)
 	prefix, suffix := batch{who}.Around(now)
 	assert.JSONEq(t, `{"api_key":"phc_x","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
+	prefix, suffix = v1{who}.Around(now.Add(5 * time.Millisecond))
+	assert.JSONEq(t, `{"created_at":"2026-11-23T11:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
 	assert.EqualValues(t, 64<<10, batch{}.MostBytes(1000))
-	assert.Greater(t, v1{}.MostBytes(1000), batch{}.MostBytes(1000))
+	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
+	assert.Greater(t, v1{}.MostBytes(10_000), int64(10_000*len(longest)), "an answer with many results fits")
 }

@@ -4,7 +4,6 @@ import (
 	"fmt"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -88,11 +87,6 @@ func TestAllOK(t *testing.T) {
 	assert.False(t, allOK([]byte(all+" x"), ids))
 }
 
-func TestAnswerWithManyResultsFits(t *testing.T) {
-	const longest = `"0191c0de-0000-5000-8000-000000000000":{"result":"warning","details":"person_processing_disabled"},`
-	assert.Greater(t, v1{}.MostBytes(10_000), int64(10_000*len(longest)))
-}
-
 func TestV1Errors(t *testing.T) {
 	assert.True(t, parseV1Error([]byte(`{"error":"empty_batch","error_description":"…"}`)).isEmptyBatch())
 	assert.False(t, parseV1Error([]byte(`{"error":"duplicate_event_uuid"}`)).isAboutRequest())
@@ -101,9 +95,4 @@ func TestV1Errors(t *testing.T) {
 	for _, other := range []string{``, `<html>`, `[]`, `{"error":1}`, `{"type":"x"}`} {
 		assert.Zero(t, parseV1Error([]byte(other)), other)
 	}
-}
-
-func TestAroundV1(t *testing.T) {
-	prefix, suffix := v1{}.Around(time.Date(2026, 11, 22, 15, 0, 0, 5e6, time.FixedZone("", 7200)))
-	assert.JSONEq(t, `{"created_at":"2026-11-22T13:00:00.005Z","historical_migration":true,"batch":[]}`, string(prefix)+string(suffix))
 }
