@@ -192,6 +192,25 @@ func TestErrorText(t *testing.T) {
 	assert.Equal(t, "kind 99", jsonb.Kind(99).String())
 }
 
+func properties() map[string]any {
+	return map[string]any{
+		"$browser": "Firefox", "$browser_version": 128, "$current_url": "https://example.org/pricing?plan=team&utm_source=letter",
+		"plan": "team", "seats": int64(25), "price": 349.5, "trial": false, "score": 0.8472394872,
+		"referrer": "Привет \"друг\"", "$groups": map[string]any{"company": "id:5"}, "tags": []any{"a", "b"},
+	}
+}
+
+func line(space string) []byte {
+	var e jsonb.Encoder
+	m := properties()
+	m["note"] = "a longer text, as titles and descriptions are, without anything special in it"
+	p, _ := e.AppendValue(nil, m)
+	p = bytes.ReplaceAll(p, []byte(`,"`), []byte(`,`+space+`"`))
+	p = bytes.ReplaceAll(p, []byte(`":`), []byte(`":`+space))
+	return fmt.Appendf(nil, `{"event":%[2]s"commit authored",%[2]s"distinct_id":%[2]s"author-814d053c97f32907",%[2]s"timestamp":`+
+		`%[2]s"2012-08-15T05:55:00-07:00",%[2]s"uuid":%[2]s"461fc531-6209-5996-b1b1-a8aa997a6516",%[2]s"properties":%[2]s%[1]s}`, p, space)
+}
+
 func TestScannerAllocates(t *testing.T) {
 	raw, n := line(""), 0
 	assert.Zero(t, testing.AllocsPerRun(10, func() {
