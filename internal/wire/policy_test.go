@@ -2,6 +2,7 @@ package wire_test
 
 import (
 	"encoding/json"
+	"maps"
 	"testing"
 
 	"github.com/stretchr/testify/assert"
@@ -11,99 +12,55 @@ import (
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
 
-// personForms are the places for $set and $set_once in an event. Each has both, with one common
-// key.
-var personForms = map[string]func(*wire.Fields){
-	"in the fields": func(e *wire.Fields) {
-		e.Set, e.SetOnce = map[string]any{"plan": "pro", "n": 1}, map[string]any{"plan": "free", "first": true}
-	},
-	"in the properties": func(e *wire.Fields) {
-		e.Properties = map[string]any{"a": `q"q`, "$set": map[string]any{"plan": "pro", "n": 1}, "$set_once": map[string]any{"plan": "free", "first": true}}
-	},
-	"in raw properties": wiretest.Having(`{"a" : "q\"q", "$set_once":{"plan":"free","first":true}, "$set" : {"plan":"pro","n":1} , "z":1 }`),
-	"$set in the field": func(e *wire.Fields) {
-		e.Set = map[string]any{"plan": "pro", "n": 1}
-		e.Properties = map[string]any{"a": `q"q`, "$set_once": map[string]any{"plan": "free", "first": true}}
-	},
-	"$set_once in the field": func(e *wire.Fields) {
-		e.SetOnce = map[string]any{"plan": "free", "first": true}
-		e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":"q\"q","$set":{"plan":"pro","n":1}}`)
-	},
-}
-
-// personProperties returns $set and $set_once of the encoded event, and its other values of "a".
-func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (set, once, a any) {
+// personProperties returns $set and $set_once of the encoded event, and its property "a".
+func personProperties(t *testing.T, policy wire.PersonPolicy, f wire.Fields) (person [2]any, a any) {
 	t.Helper()
 	out, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
 	require.Nil(t, refusal)
 	require.True(t, json.Valid(out.Wire), "%s", out.Wire)
 	var sent struct{ Properties map[string]any }
 	require.NoError(t, json.Unmarshal(out.Wire, &sent))
-	return sent.Properties["$set"], sent.Properties["$set_once"], sent.Properties["a"]
+	return [2]any{sent.Properties["$set"], sent.Properties["$set_once"]}, sent.Properties["a"]
 }
 
-// An event may have $set and $set_once, in any place. PersonPolicySetOnce merges both into one
-// $set_once, in which $set wins.
-func TestSetPolicyOfBoth(t *testing.T) {
-	for name, form := range personForms {
-		t.Run(name, func(t *testing.T) {
-			event := func() wire.Fields {
-				f := wiretest.Event()
-				f.Properties = map[string]any{"a": `q"q`}
-				form(&f)
-				return f
-			}
-			set, once, a := personProperties(t, wire.PersonPolicyKeep, event())
-			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0}, set)
-			assert.Equal(t, map[string]any{"plan": "free", "first": true}, once)
-			assert.Equal(t, `q"q`, a)
-			set, once, a = personProperties(t, wire.PersonPolicySetOnce, event())
-			assert.Nil(t, set)
-			assert.Equal(t, map[string]any{"plan": "pro", "n": 1.0, "first": true}, once)
-			assert.Equal(t, `q"q`, a)
-			set, once, a = personProperties(t, wire.PersonPolicyStrip, event())
-			assert.Nil(t, set)
-			assert.Nil(t, once)
-			assert.Equal(t, `q"q`, a)
-		})
+// An event may have $set, $set_once or both, in any place. PersonPolicySetOnce merges both into one $set_once, in which $set wins.
+// Identity events keep their properties.
+func TestSetPolicy(t *testing.T) {
+	const pro, free = `{"plan":"pro","n":1}`, `{"plan":"free","first":true}`
+	set, once := map[string]any{"plan": "pro", "n": 1.0}, map[string]any{"plan": "free", "first": true}
+	merged := map[string]any{"plan": "pro", "n": 1.0, "first": true}
+	with := func(properties map[string]any) func(*wire.Fields) {
+		return func(f *wire.Fields) { maps.Copy(f.Properties, properties) }
 	}
-}
-
-// A lone $set or $set_once is treated like both together, and identity events keep their
-// properties.
-func TestSetPolicyOfOne(t *testing.T) {
-	value := map[string]any{"plan": "pro"}
-	for name, form := range map[string]func(e *wire.Fields, key string){
-		"field": func(e *wire.Fields, key string) {
-			if key == "$set" {
-				e.Set = value
-			} else {
-				e.SetOnce = value
-			}
-		},
-		"property": func(e *wire.Fields, key string) { e.Properties = map[string]any{"a": 1, key: value} },
-		"raw property": func(e *wire.Fields, key string) {
-			e.Properties, e.RawProperties = nil, json.RawMessage(`{"a":1,"`+key+`":{"plan":"pro"}}`)
-		},
+	for name, tt := range map[string]struct {
+		change            func(*wire.Fields)
+		set, once, merged any
+	}{
+		"both in the fields":           {func(f *wire.Fields) { f.Set, f.SetOnce = set, once }, set, once, merged},
+		"both in the properties":       {with(map[string]any{"$set": set, "$set_once": once}), set, once, merged},
+		"both in raw properties":       {wiretest.Having(`{"a" : "q\"q", "$set_once":` + free + `, "$set" : ` + pro + ` , "z":1 }`), set, once, merged},
+		"$set in the field":            {func(f *wire.Fields) { f.Set, f.Properties["$set_once"] = set, once }, set, once, merged},
+		"$set_once in the field":       {func(f *wire.Fields) { f.SetOnce = once; wiretest.Having(`{"a":"q\"q","$set":` + pro + `}`)(f) }, set, once, merged},
+		"$set alone in the field":      {func(f *wire.Fields) { f.Set = set }, set, nil, set},
+		"$set_once alone in the field": {func(f *wire.Fields) { f.SetOnce = once }, nil, once, once},
+		"$set as a property":           {with(map[string]any{"$set": set}), set, nil, set},
+		"$set_once as a property":      {with(map[string]any{"$set_once": once}), nil, once, once},
+		"$set as a raw property":       {wiretest.Having(`{"a":"q\"q","$set":` + pro + `}`), set, nil, set},
+		"$set_once as a raw property":  {wiretest.Having(`{"a":"q\"q","$set_once":` + free + `}`), nil, once, once},
 	} {
-		for _, key := range []string{"$set", "$set_once"} {
-			t.Run(name+" "+key, func(t *testing.T) {
-				f := wiretest.Event()
-				form(&f, key)
-				set, once, _ := personProperties(t, wire.PersonPolicyKeep, f)
-				assert.Equal(t, any(value), map[string]any{"$set": set, "$set_once": once}[key])
-				set, once, _ = personProperties(t, wire.PersonPolicySetOnce, f)
-				assert.Nil(t, set)
-				assert.Equal(t, value, once)
-				set, once, _ = personProperties(t, wire.PersonPolicyStrip, f)
-				assert.Nil(t, set)
-				assert.Nil(t, once)
-				f.Name = "$identify"
-				set, once, _ = personProperties(t, wire.PersonPolicyStrip, f)
-				assert.Equal(t, key == "$set", set != nil)
-				assert.Equal(t, key == "$set_once", once != nil)
-			})
-		}
+		t.Run(name, func(t *testing.T) {
+			f := wiretest.Event(func(f *wire.Fields) { f.Properties = map[string]any{"a": `q"q`} }, tt.change)
+			for policy, want := range map[wire.PersonPolicy][2]any{
+				wire.PersonPolicyKeep: {tt.set, tt.once}, wire.PersonPolicySetOnce: {nil, tt.merged}, wire.PersonPolicyStrip: {nil, nil},
+			} {
+				person, a := personProperties(t, policy, f)
+				assert.Equal(t, want, person, policy)
+				assert.Equal(t, `q"q`, a)
+			}
+			f.Name = "$identify"
+			person, _ := personProperties(t, wire.PersonPolicyStrip, f)
+			assert.Equal(t, [2]any{tt.set, tt.once}, person)
+		})
 	}
 }
 
