@@ -7,6 +7,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,18 +62,14 @@ func diffTo(header, line string) string {
 func repository(t *testing.T, patches map[string]string) string {
 	t.Helper()
 	root := t.TempDir()
-	files := map[string]string{
-		"go.mod": "module example.test/a\n\ngo 1.26.0\n", "a.go": guarded, "a_test.go": guardedTest,
-		".gitignore": "ignored\n", "ignored": "x", "sub/note.txt": "new, not yet committed",
+	files := fstest.MapFS{
+		"go.mod": {Data: []byte("module example.test/a\n\ngo 1.26.0\n")}, "a.go": {Data: []byte(guarded)}, "a_test.go": {Data: []byte(guardedTest)},
+		".gitignore": {Data: []byte("ignored\n")}, "ignored": {Data: []byte("x")}, "sub/note.txt": {Data: []byte("new, not yet committed")},
 	}
 	for name, text := range patches {
-		files["internal/sabotage/"+name+".patch"] = text
+		files["internal/sabotage/"+name+".patch"] = &fstest.MapFile{Data: []byte(text)}
 	}
-	for name, text := range files {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	require.NoError(t, os.CopyFS(root, files))
 	for _, args := range [][]string{{"init", "-q"}, {"add", "a.go", "a_test.go", "go.mod"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = root

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 )
 
@@ -91,11 +92,7 @@ func choose(all []patch, names []string, gate bool) ([]patch, error) {
 			chosen = append(chosen, p)
 		}
 	case gate:
-		for _, p := range all {
-			if p.Gate {
-				chosen = append(chosen, p)
-			}
-		}
+		chosen = slices.DeleteFunc(slices.Clone(all), func(p patch) bool { return !p.Gate })
 		if len(all) > 0 && len(chosen) == 0 {
 			return nil, errors.New("no patch is marked \"# Gate: yes\"")
 		}

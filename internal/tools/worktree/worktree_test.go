@@ -5,6 +5,7 @@ import (
 	"os/exec"
 	"path/filepath"
 	"testing"
+	"testing/fstest"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -12,11 +13,9 @@ import (
 
 func TestFiles(t *testing.T) {
 	root := t.TempDir()
-	for name, text := range map[string]string{".gitignore": "ignored\n", "ignored": "", "sub/new": "", "kept": "", "deleted": "", "with blank": ""} {
-		path := filepath.Join(root, name)
-		require.NoError(t, os.MkdirAll(filepath.Dir(path), 0o700))
-		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
-	}
+	require.NoError(t, os.CopyFS(root, fstest.MapFS{
+		".gitignore": {Data: []byte("ignored\n")}, "ignored": {}, "sub/new": {}, "kept": {}, "deleted": {}, "with blank": {},
+	}))
 	for _, args := range [][]string{{"init", "-q"}, {"add", "kept", "deleted"}} {
 		cmd := exec.Command("git", args...)
 		cmd.Dir = root
