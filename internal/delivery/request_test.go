@@ -82,6 +82,15 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 			return nil
 		}
 	}
+	each := func(of map[uint64]int) func([]uint64) {
+		return func(seqs []uint64) {
+			l.mu.Lock()
+			defer l.mu.Unlock()
+			for _, seq := range seqs {
+				of[seq]++
+			}
+		}
+	}
 	limits.GiveUpAfter, limits.BatchBytes, limits.LeastBatchBytes = time.Hour, 1<<20, 100
 	return Config{
 		Limits: limits, Budget: NewBudget(Held{1 << 20, 1 << 20}), Around: around("[", "]"), Ready: closed(), Stop: func(error) {}, Encode: newGzip, Remark: func(uint64, string) {},
@@ -90,25 +99,11 @@ func (l *ledger) config(limits Limits, post func(*Request) Answer) Config {
 			l.note(r)
 			return post(r)
 		},
-		Wide: func() {}, Rejected: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
-		Sent: func(seqs []uint64) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, seq := range seqs {
-				l.maySend[seq]++
-			}
-		},
+		Wide: func() {}, Sent: each(l.maySend), Settled: each(l.settled), Rejected: turn(l.refused), Unconfirmed: turn(l.unconfirmed),
 		Tried: func(tr Try) {
 			l.mu.Lock()
 			defer l.mu.Unlock()
 			l.tries = append(l.tries, tr)
-		},
-		Settled: func(seqs []uint64) {
-			l.mu.Lock()
-			defer l.mu.Unlock()
-			for _, seq := range seqs {
-				l.settled[seq]++
-			}
 		},
 	}
 }
