@@ -87,12 +87,10 @@ func begin(t *testing.T, key string) (s *server, c client, ctx context.Context) 
 func readFiles(t *testing.T, patterns ...string) {
 	t.Helper()
 	for _, pattern := range patterns {
-		files, err := filepath.Glob(pattern)
-		require.NoError(t, err)
+		files := must(filepath.Glob(pattern))(t)
 		require.NotEmpty(t, files)
 		for _, file := range files {
-			_, err := os.ReadFile(file)
-			require.NoError(t, err)
+			must(os.ReadFile(file))(t)
 		}
 	}
 }
@@ -128,16 +126,12 @@ func (s *server) faults(t *testing.T, counts map[string]int) {
 
 func control[T any](t *testing.T, s *server, method, path string, body any) T {
 	t.Helper()
-	data, err := json.Marshal(body)
-	require.NoError(t, err)
 	ctx := context.WithoutCancel(t.Context()) // for cleanups
-	request, err := http.NewRequestWithContext(ctx, method, s.API+path, bytes.NewReader(data))
-	require.NoError(t, err)
+	request := must(http.NewRequestWithContext(ctx, method, s.API+path, bytes.NewReader(must(json.Marshal(body))(t))))(t)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
-	data, err = io.ReadAll(answer.Body)
-	require.NoError(t, err)
+	data := must(io.ReadAll(answer.Body))(t)
 	require.Less(t, answer.StatusCode, 300, fmt.Sprintf("%s %s: %s", method, path, data))
 	var out T
 	if len(data) > 0 {
@@ -178,14 +172,13 @@ type client struct {
 func (s *server) client(t *testing.T, key string, options ...hogapi.Option) client {
 	t.Helper()
 	w := &wire{api: strings.TrimPrefix(s.API, "http://")}
-	c, err := hogapi.NewClient(append([]hogapi.Option{
+	c := must(hogapi.NewClient(append([]hogapi.Option{
 		hogapi.WithBaseURL(s.API),
 		hogapi.WithProject("1"),
 		hogapi.WithPersonalAPIKey(key),
 		hogapi.WithHTTPClient(&http.Client{Transport: w}),
 		hogapi.WithRetryPolicy(hogapi.RetryPolicy{BaseDelay: time.Millisecond, MaxDelay: time.Millisecond}),
-	}, options...)...)
-	require.NoError(t, err)
+	}, options...)...))(t)
 	return client{c, w}
 }
 
@@ -225,8 +218,7 @@ func (c client) read(t *testing.T, decoded any, except ...string) {
 	t.Helper()
 	c.wire.mu.Lock()
 	defer c.wire.mu.Unlock()
-	again, err := json.Marshal(decoded)
-	require.NoError(t, err)
+	again := must(json.Marshal(decoded))(t)
 	for _, difference := range differences("", parsed(t, c.wire.answer), parsed(t, again), except) {
 		t.Errorf("%T: %s", decoded, difference)
 	}

@@ -69,8 +69,7 @@ func needPrometheus(t *testing.T) {
 // outage returns a proxy to the service. It answers every batch with 503 until heal is called.
 func outage(t *testing.T, service *hogapitest.Server) (origin string, heal func()) {
 	t.Helper()
-	target, err := url.Parse(service.URL())
-	require.NoError(t, err)
+	target := must(url.Parse(service.URL()))(t)
 	var isUp atomic.Bool
 	way := httputil.NewSingleHostReverseProxy(target)
 	proxy := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -140,8 +139,7 @@ func startImport(t *testing.T, origin string, events int) (metrics string, ended
 
 func alerts(t *testing.T) []byte {
 	t.Helper()
-	page, err := os.ReadFile("../docs/recipes/server.md")
-	require.NoError(t, err)
+	page := must(os.ReadFile("../docs/recipes/server.md"))(t)
 	_, rest, ok := strings.Cut(string(page), "```yaml\n")
 	require.True(t, ok)
 	rules, _, ok := strings.Cut(rest, "```")
@@ -154,8 +152,7 @@ type prometheus struct{ api string }
 // startPrometheus starts a Prometheus that scrapes a program, with rules.
 func startPrometheus(t *testing.T, metrics, rules string) *prometheus {
 	t.Helper()
-	target, err := url.Parse(metrics)
-	require.NoError(t, err)
+	target := must(url.Parse(metrics))(t)
 	dir := t.TempDir()
 	config := fmt.Sprintf(`
 global: {scrape_interval: 200ms, evaluation_interval: 200ms}
@@ -183,14 +180,11 @@ scrape_configs:
 
 func fetch(t *testing.T, address string) []byte {
 	t.Helper()
-	request, err := http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, address, nil)
-	require.NoError(t, err)
+	request := must(http.NewRequestWithContext(context.WithoutCancel(t.Context()), http.MethodGet, address, nil))(t)
 	answer, err := http.DefaultClient.Do(request)
 	require.NoError(t, err)
 	defer answer.Body.Close()
-	body, err := io.ReadAll(answer.Body)
-	require.NoError(t, err)
-	return body
+	return must(io.ReadAll(answer.Body))(t)
 }
 
 // query returns the number of series of a query, and the value of the first one.
@@ -283,9 +277,7 @@ func TestPrometheusScrapesHogexport(t *testing.T) {
 		return hogapitest.Outcome{}, true
 	})
 	metrics := startWatch(t, service)
-	rules, err := filepath.Abs("../cmd/hogexport/alerts.yml")
-	require.NoError(t, err)
-	p := startPrometheus(t, metrics, rules)
+	p := startPrometheus(t, metrics, must(filepath.Abs("../cmd/hogexport/alerts.yml"))(t))
 	for _, condition := range []string{
 		`hogexport_uncovered_intervals{export="lake"} == 4`, `hogexport_failed_billing == 2`, `hogexport_failures_left == 2`, `hogexport_stuck_seconds > 3 * 3600`,
 		`hogexport_freshness_seconds < 2 * 3600`, `hogexport_age_seconds >= 0`, `hogexport_calls_total > 1`,
