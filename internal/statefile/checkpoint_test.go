@@ -15,6 +15,15 @@ import (
 	"github.com/hogapi/hogapi/internal/statefile"
 )
 
+// opened opens a checkpoint, which holds a state or nothing yet.
+func opened(t *testing.T, disk durable.FS, path string) (c *statefile.Checkpoint, state string) {
+	t.Helper()
+	c = statefile.NewCheckpoint(disk, path)
+	raw, err := c.Open()
+	require.NoError(t, err)
+	return c, string(raw)
+}
+
 // A link to the file is the file: it has the same owner, and the newest state is found under both
 // names.
 func TestCheckpointByALink(t *testing.T) {
@@ -24,12 +33,10 @@ func TestCheckpointByALink(t *testing.T) {
 	require.NoError(t, os.Symlink(filepath.Join("there", "import.ckpt"), link))
 	names := []string{link, path, link} // the file is not there yet when it is first opened
 	for i, name := range names {
-		c := statefile.NewCheckpoint(durable.OS{}, name)
-		state, err := c.Open()
-		require.NoError(t, err)
-		assert.Equal(t, strings.Repeat("x", i), string(state))
+		c, state := opened(t, durable.OS{}, name)
+		assert.Equal(t, strings.Repeat("x", i), state)
 		for _, other := range names {
-			_, err = statefile.NewCheckpoint(durable.OS{}, other).Open()
+			_, err := statefile.NewCheckpoint(durable.OS{}, other).Open()
 			require.ErrorIs(t, err, durable.ErrLocked)
 		}
 		require.NoError(t, c.Save([]byte(strings.Repeat("x", i+1))))
@@ -44,9 +51,7 @@ func TestCheckpointByALink(t *testing.T) {
 func TestCheckpointRefusesWhatItDidNotWrite(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "import.ckpt")
-	c := statefile.NewCheckpoint(durable.OS{}, path)
-	_, err := c.Open()
-	require.NoError(t, err)
+	c, _ := opened(t, durable.OS{}, path)
 	require.NoError(t, c.Save([]byte(`{"place":"somewhere"}`)))
 	require.NoError(t, c.Close())
 	good, err := os.ReadFile(path)
@@ -86,9 +91,7 @@ func TestCheckpointSavesNothingAfterAFailure(t *testing.T) {
 	saves := 0
 	for n := 1; n < 20; n++ {
 		d := new(simdisk.Disk)
-		c := statefile.NewCheckpoint(d, "folder/ckpt")
-		_, err := c.Open()
-		require.NoError(t, err)
+		c, _ := opened(t, d, "folder/ckpt")
 		require.NoError(t, c.Save([]byte("old")))
 		d.FailAt(n, broken)
 		if err := c.Save([]byte("new")); err == nil {
@@ -96,10 +99,8 @@ func TestCheckpointSavesNothingAfterAFailure(t *testing.T) {
 		}
 		saves++
 		require.ErrorIs(t, c.Save([]byte("newer")), broken)
-		after := statefile.NewCheckpoint(d.Crashed(uint64(n)), "folder/ckpt")
-		state, err := after.Open()
-		require.NoError(t, err)
-		assert.Contains(t, []string{"old", "new"}, string(state))
+		_, state := opened(t, d.Crashed(uint64(n)), "folder/ckpt")
+		assert.Contains(t, []string{"old", "new"}, state)
 	}
 	assert.Equal(t, 5, saves, "create, write, sync, rename, sync of the folder")
 }

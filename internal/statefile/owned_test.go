@@ -53,18 +53,16 @@ func TestHardLinkToACheckpoint(t *testing.T) {
 	t.Parallel()
 	path := filepath.Join(t.TempDir(), "ckpt")
 	link := path + ".link"
-	owner := statefile.NewCheckpoint(durable.OS{}, path)
-	_, err := owner.Open()
-	require.NoError(t, err)
+	owner, _ := opened(t, durable.OS{}, path)
 	require.NoError(t, owner.Save([]byte("{}")))
 	require.NoError(t, owner.Close())
 	require.NoError(t, os.Link(path, link))
 	for _, name := range []string{path, link} {
-		_, err = statefile.NewCheckpoint(durable.OS{}, name).Open()
+		_, err := statefile.NewCheckpoint(durable.OS{}, name).Open()
 		require.ErrorAs(t, err, new(*statefile.UnfitError))
 	}
 	require.NoError(t, os.Remove(link))
-	_, err = owner.Open()
+	_, err := owner.Open()
 	require.NoError(t, err)
 	require.NoError(t, owner.Close())
 }
@@ -77,16 +75,12 @@ func TestCheckpointWithoutItsLock(t *testing.T) {
 		"replaced": func(lock string) error { return errors.Join(os.Remove(lock), os.WriteFile(lock, nil, 0o600)) },
 	} {
 		path := filepath.Join(t.TempDir(), "ckpt")
-		owner := statefile.NewCheckpoint(durable.OS{}, path)
-		_, err := owner.Open()
-		require.NoError(t, err)
+		owner, _ := opened(t, durable.OS{}, path)
 		require.NoError(t, owner.Save([]byte("old")))
 		require.NoError(t, lose(path+".lock"))
 		require.ErrorIs(t, owner.Save([]byte("new")), durable.ErrLockLost, name)
-		second := statefile.NewCheckpoint(durable.OS{}, path)
-		state, err := second.Open()
-		require.NoError(t, err, "the second owner")
-		assert.Equal(t, "old", string(state), "as it was before the lock was lost")
+		second, state := opened(t, durable.OS{}, path)
+		assert.Equal(t, "old", state, "as it was before the lock was lost")
 		require.NoError(t, second.Close())
 	}
 }
