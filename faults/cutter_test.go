@@ -223,9 +223,9 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 		for _, how := range []ending{isClosed, isReset, isSilent} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
-				step := sized(23, 5, 1)
+				step := testevents.Sized(23, 5, 1)
 				if how == isSilent { // each costs the time of a try
-					step = sized(307, 101, 29)
+					step = testevents.Sized(307, 101, 29)
 				}
 				up, down := sizesOfAWrite(t, start)
 				var cuts []cut
@@ -262,7 +262,7 @@ func TestWritesCutAtEveryByte(t *testing.T) {
 
 // Calls over bad lines: no write is carried out twice, and each reports its result.
 func TestCallsOverBadLines(t *testing.T) {
-	n := sized(150, 450, 1500)
+	n := testevents.Sized(150, 450, 1500)
 	for name, line := range badLines(1500, 700) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -349,7 +349,7 @@ func importOver(t *testing.T, fake *hogapitest.Server, c *cutter, events hogapi.
 
 // An import over bad lines keeps the order per person, and loses nothing.
 func TestImportOverBadLines(t *testing.T) {
-	n := sized(2000, 10_000, 50_000)
+	n := testevents.Sized(2000, 10_000, 50_000)
 	for name, line := range badLines(8000, 250) {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -377,7 +377,7 @@ func TestImportCutEverywhere(t *testing.T) {
 		for _, how := range []ending{isClosed, isReset} {
 			t.Run(protocol+", "+string(how), func(t *testing.T) {
 				t.Parallel()
-				step := sized(401, 101, 29)
+				step := testevents.Sized(401, 101, 29)
 				var cuts []cut
 				for k := 0; k < most; k += step {
 					cuts = append(cuts, cut{up: k, down: -1, ending: how}, cut{up: most * 2, down: -1, ending: how}) // the second one gets a few requests through

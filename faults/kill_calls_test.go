@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/faults/diskcalls"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // smallImport saves a little more than ten checkpoints.
@@ -42,7 +43,7 @@ func places(t *testing.T, short int) (places []place) {
 	b.requireExact(t, *report)
 	require.GreaterOrEqual(t, calls["renameat"], 11, "ten checkpoints and the start")
 	for _, name := range slices.Sorted(maps.Keys(calls)) {
-		step := sized(max(calls[name]/short, 1), max(calls[name]/short/4, 1), 1)
+		step := testevents.Sized(max(calls[name]/short, 1), max(calls[name]/short/4, 1), 1)
 		for n := 1; n <= calls[name]; n += step {
 			places = append(places, place{name, n})
 		}

@@ -11,6 +11,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 func distantWrites(t *testing.T, w wire, keepAlive bool, options ...hogapi.Option) (*writes, *hogapi.Client) {
@@ -52,7 +53,7 @@ func TestCallsOverBrokenNetworks(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			n := sized(200, 600, 3000)
+			n := testevents.Sized(200, 600, 3000)
 			w := newWire(t)
 			service, client := distantWrites(t, w, tt.keepAlive, hogapi.WithTryTimeout(tt.patience), hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 30, MaxDelay: time.Second}))
 			for host, rule := range map[*host][]string{w.server: tt.server, w.client: tt.client} {

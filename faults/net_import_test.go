@@ -15,13 +15,14 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // distant is a bench with the importer on another host than the service. They use TLS, as users do: the package's own transport, with
@@ -70,14 +71,8 @@ func (d *distant) finish(t *testing.T) {
 	t.Logf("%d requests, %d events sent again, %d stored twice", d.begun.Load(), report.Receipt.Resent, d.bench.server.Ledger().Duplicates())
 }
 
-func (d *distant) resident(t *testing.T) float64 {
-	t.Helper()
-	raw, err := os.ReadFile("/proc/" + strconv.Itoa(d.child.Process.Pid) + "/status")
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(raw), "VmRSS:")
-	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	require.NoError(t, err)
-	return kib * 1024
+func (d *distant) resident() int64 {
+	return testevents.Resident(strconv.Itoa(d.child.Process.Pid), "VmRSS")
 }
 
 // One packet in ten is lost, each way.
@@ -85,7 +80,7 @@ func TestImportOverALossyNetwork(t *testing.T) {
 	for name, http2 := range protocols {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			d := newDistant(t, sized(2000, 5000, 20_000), http2)
+			d := newDistant(t, testevents.Sized(2000, 5000, 20_000), http2)
 			d.lose(0.1)
 			d.start(t)
 			d.finish(t)
@@ -98,25 +93,25 @@ func TestImportOverALossyNetwork(t *testing.T) {
 // a request in flight is dead, so there the import waits for the time limit of that try, a minute.
 func TestImportOverAPartition(t *testing.T) {
 	for name, lengths := range map[string][]time.Duration{
-		"HTTP 1": sized([]time.Duration{3 * time.Second}, []time.Duration{3 * time.Second, 60 * time.Second, 75 * time.Second}),
-		"HTTP 2": sized([]time.Duration{3 * time.Second, 16 * time.Second}, []time.Duration{3 * time.Second, 16 * time.Second, 60 * time.Second, 75 * time.Second}),
+		"HTTP 1": testevents.Sized([]time.Duration{3 * time.Second}, []time.Duration{3 * time.Second, 60 * time.Second, 75 * time.Second}),
+		"HTTP 2": testevents.Sized([]time.Duration{3 * time.Second, 16 * time.Second}, []time.Duration{3 * time.Second, 16 * time.Second, 60 * time.Second, 75 * time.Second}),
 	} {
 		for _, length := range lengths {
 			t.Run(name+", "+length.String(), func(t *testing.T) {
 				t.Parallel()
-				d := newDistant(t, sized(4000, 8000, 30_000), protocols[name])
+				d := newDistant(t, testevents.Sized(4000, 8000, 30_000), protocols[name])
 				d.Rate = 1000
 				d.start(t)
-				require.Eventually(t, func() bool { return d.begun.Load() > sized[int64](10, 100) }, time.Minute, 10*time.Millisecond)
-				before := d.resident(t)
+				require.Eventually(t, func() bool { return d.begun.Load() > testevents.Sized[int64](10, 100) }, time.Minute, 10*time.Millisecond)
+				before := d.resident()
 				d.cut()
 				<-time.After(length)
-				during := d.resident(t)
+				during := d.resident()
 				d.heal()
 				healed := time.Now()
 				require.Eventually(t, func() bool { return d.last.Load() > healed.UnixNano() }, 2*time.Minute, 10*time.Millisecond)
 				resumed := time.Unix(0, d.last.Load()).Sub(healed)
-				t.Logf("resumed after %v; resident %.1f MiB before, %.1f MiB in the end of the silence", resumed, before/(1<<20), during/(1<<20))
+				t.Logf("resumed after %v; resident %.1f MiB before, %.1f MiB in the end of the silence", resumed, float64(before)/(1<<20), float64(during)/(1<<20))
 				assert.Less(t, resumed, 5*time.Second)
 				assert.Less(t, during, before+8<<20, "memory: as much as before, or what a busy machine has not reached then")
 				d.finish(t)

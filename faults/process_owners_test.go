@@ -66,7 +66,7 @@ func TestTwoOwners(t *testing.T) {
 func TestLargeFileInLittleMemory(t *testing.T) {
 	t.Parallel()
 	const limit = 64 << 20
-	size := sized(int64(64<<20), 512<<20, 10<<30)
+	size := testevents.Sized(int64(64<<20), 512<<20, 10<<30)
 	for _, zip := range []bool{false, true} {
 		t.Run(fmt.Sprintf("zipped %t", zip), func(t *testing.T) {
 			t.Parallel()

@@ -24,7 +24,7 @@ import (
 // Three of ten answers fail, in every way: nothing is lost, no person's events change their order, and the receipt is exact.
 func TestThirtyPercentFaults(t *testing.T) {
 	t.Parallel()
-	n := sized(50_000, 200_000, 1_000_000)
+	n := testevents.Sized(50_000, 200_000, 1_000_000)
 	if raceDetector {
 		n = 5000
 	}
@@ -61,7 +61,7 @@ func TestThirtyPercentFaults(t *testing.T) {
 // no more requests than it must.
 func TestPoisonAgreesAtEveryCheckpoint(t *testing.T) {
 	t.Parallel()
-	n, batch := sized(20_000, 200_000, 1_000_000), 1000
+	n, batch := testevents.Sized(20_000, 200_000, 1_000_000), 1000
 	if raceDetector {
 		n = 5000
 	}

@@ -60,13 +60,8 @@ type childReport struct {
 	Found    *hogapi.Verification
 }
 
+// childTasks are the children's tasks. Files for Linux only add theirs.
 var childTasks = map[string]func(task) childReport{"import": importFile}
-
-// addTask registers a child's task. Package variables call it, so that it runs before TestMain.
-func addTask(name string, do func(task) childReport) bool {
-	childTasks[name] = do
-	return true
-}
 
 // TestMain runs a child's task, or else the tests.
 func TestMain(m *testing.M) {
@@ -279,20 +274,6 @@ func measuresMemory(t *testing.T) {
 
 // raceDetector reports that the tests take about ten times as long and several times the memory.
 var raceDetector bool
-
-// level returns how much the tests do: gate, nightly or deep.
-func level() string { return cmp.Or(os.Getenv("HOGAPI_TEST"), "gate") }
-
-// sized returns the figure for the gate or for the nightly run. The deep run uses its own figure if there is one.
-func sized[V any](short, long V, deep ...V) V {
-	switch level := level(); {
-	case level == "deep" && len(deep) > 0:
-		return deep[0]
-	case level == "gate":
-		return short
-	}
-	return long
-}
 
 func serve(t *testing.T, h http.Handler) string {
 	t.Helper()

@@ -81,11 +81,11 @@ var rowFiles = map[string]func(t *testing.T, rows [][4]string) (name, content st
 // events as after an undisturbed import: no event is lost or changed.
 func TestKilledInOtherFiles(t *testing.T) {
 	t.Parallel()
-	kills := sized(20, 40, 100)
+	kills := testevents.Sized(20, 40, 100)
 	for kind, write := range rowFiles {
 		t.Run(kind, func(t *testing.T) {
 			t.Parallel()
-			rows := someRows(sized(3000, 10_000, 20_000))
+			rows := someRows(testevents.Sized(3000, 10_000, 20_000))
 			name, content := write(t, rows)
 			whole, bench := hogapitest.New(), &killBench{server: hogapitest.New()}
 			bench.open(t, "", 0)
@@ -147,8 +147,8 @@ func linkedRows(n int) string {
 func TestKilledWhileSorting(t *testing.T) {
 	t.Parallel()
 	const rounds = 2
-	kills := sized(20, 40, 100) / rounds
-	content := linkedRows(sized(12_000, 25_000, 50_000))
+	kills := testevents.Sized(20, 40, 100) / rounds
+	content := linkedRows(testevents.Sized(12_000, 25_000, 50_000))
 	whole := hogapitest.New()
 	undisturbed := task{
 		Do: "import", Kind: "sorted", URL: serve(t, whole), File: writeFile(t, "rows.jsonl", content), State: t.TempDir(),

@@ -134,8 +134,8 @@ func (b *killBench) requireExact(t *testing.T, r hogapi.Receipt) {
 // K1. The import is killed again and again, at random moments all over it. Every run resumes where the one before ended.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	kills := sized(12, 200, 5000)
-	bench := newKillBench(t, sized(3000, 20_000, 100_000))
+	kills := testevents.Sized(12, 200, 5000)
+	bench := newKillBench(t, testevents.Sized(3000, 20_000, 100_000))
 	between, most := bench.killAll(t, kills)
 	require.LessOrEqual(t, most, bench.Delivery.MaxInFlight, "resent after a kill")
 	bench.requireExact(t, bench.end(t))
@@ -147,7 +147,7 @@ func TestKilledAtRandom(t *testing.T) {
 func TestKilledInALongImport(t *testing.T) {
 	t.Parallel()
 	const window, kills = 2000, 6
-	n := sized(30_000, 200_000, 1_000_000)
+	n := testevents.Sized(30_000, 200_000, 1_000_000)
 	bench := &killBench{server: hogapitest.New(hogapitest.WithCompactLedger()), good: testevents.IDs(n)}
 	bench.open(t, goodLines(n), n)
 	bench.Rate = 10_000_000 // a pace that slows nothing down
@@ -184,8 +184,8 @@ func goodLines(n int) string {
 // The import is killed while the service also fails: nothing is lost either.
 func TestKilledDuringFaults(t *testing.T) {
 	t.Parallel()
-	kills := sized(3, 15, 50)
-	bench := newKillBench(t, sized(400, 2000, 10_000))
+	kills := testevents.Sized(3, 15, 50)
+	bench := newKillBench(t, testevents.Sized(400, 2000, 10_000))
 	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
 	bench.killAll(t, kills)
 	bench.requireExact(t, bench.end(t))
@@ -200,7 +200,7 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 	bench.Delivery = hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 4000, MaxBatchEvents: 250, Lanes: 16}} // each batch waits a second for its rest
 	mixed := &mixedAnswers{visited: map[uuid.UUID]bool{}}
 	bench.server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(mixed.of)))
-	bench.killAll(t, sized(20, 60, 200))
+	bench.killAll(t, testevents.Sized(20, 60, 200))
 	requireMixed(t, bench.server, bench.end(t), bench.task.rejects(), n)
 	for _, b := range bench.server.Breaches() {
 		require.NotEqual(t, hogapitest.DutyProtocol, b.Duty, strings.TrimSpace(b.String()))
@@ -212,7 +212,7 @@ func TestKilledDuringMixedAnswers(t *testing.T) {
 func TestInterruptedAndResumed(t *testing.T) {
 	t.Parallel()
 	for _, form := range []string{"plain", "zipped", "without uuids"} {
-		bench := newKillBench(t, sized(1500, 5000))
+		bench := newKillBench(t, testevents.Sized(1500, 5000))
 		switch content := readFile(t, bench.File); form {
 		case "zipped":
 			bench.File = writeFile(t, "e.jsonl.gz", testevents.Gzip(content))
@@ -260,8 +260,8 @@ func TestInterruptedAndResumed(t *testing.T) {
 // failures may last: a failure after the thaw counts as the first one. The import continues with nothing lost, and does not spin.
 func TestFrozenAndThawed(t *testing.T) {
 	t.Parallel()
-	frozen := sized(2*time.Second, 5*time.Second)
-	bench := newKillBench(t, sized(1500, 5000))
+	frozen := testevents.Sized(2*time.Second, 5*time.Second)
+	bench := newKillBench(t, testevents.Sized(1500, 5000))
 	bench.TryTimeout, bench.Delivery.GiveUpAfter = frozen/2, frozen*9/10
 	bench.slow.keeps.Store(int64(frozen / 4))
 	bench.slow.delay.Store(int64(2 * time.Millisecond))

@@ -16,7 +16,6 @@ import (
 	"path/filepath"
 	"runtime"
 	"strconv"
-	"strings"
 	"sync"
 	"syscall"
 	"testing"
@@ -43,7 +42,9 @@ func assertResident(t *testing.T, most int, got float64) {
 	}
 }
 
-var _ = addTask("hostile", importHostile) && addTask("feed", feedSlowSink) && addTask("large file", importLargeFile)
+func init() {
+	childTasks["hostile"], childTasks["feed"], childTasks["large file"] = importHostile, feedSlowSink, importLargeFile
+}
 
 type swallow struct {
 	delay time.Duration
@@ -67,20 +68,8 @@ func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 	return recorder.Result(), r.Body.Close()
 }
 
-// resident returns this process's resident size in bytes: now (VmRSS) or at its peak (VmHWM). The rusage of a child is useless, because
-// it begins with the parent's own size.
-func resident(what string) float64 {
-	raw, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		panic(err)
-	}
-	_, rest, _ := strings.Cut(string(raw), what+":")
-	kib, err := strconv.ParseFloat(strings.Fields(rest)[0], 64)
-	if err != nil {
-		panic(err)
-	}
-	return kib * 1024
-}
+// resident returns this process's resident size: the rusage of a child is useless, because it begins with the parent's own size.
+func resident(what string) float64 { return float64(testevents.Resident("self", what)) }
 
 // A service that takes two seconds for each answer gets events as fast as it takes them, with each setting that makes requests or their
 // number large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.
@@ -104,10 +93,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			"wide", 0, 3 * mostResident,
 		},
 	}
-	wait := sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for that long
+	wait := testevents.Sized(3*time.Second, 10*time.Second, 30*time.Second) // until Enqueue has blocked for that long
 	start := func(name string) *child {
 		test := tests[name]
-		return startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: sized(0, test.least/4, test.least), Delivery: test.delivery})
+		return startChild(t, task{Do: "feed", Kind: test.kind, For: wait, N: testevents.Sized(0, test.least/4, test.least), Delivery: test.delivery})
 	}
 	children := map[string]*child{}
 	for name := range tests { // they mostly wait, so all at a time
@@ -129,7 +118,7 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 			assert.LessOrEqual(t, r.Values["request"], float64(cmp.Or(test.delivery.MaxBatchBytes, 4*mib)))
 			assertResident(t, test.resident, r.Values["growth"])
 			assert.GreaterOrEqual(t, r.Values["blocked"], wait.Seconds(), "Enqueue has blocked")
-			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(sized(0, test.least/4, test.least)))
+			assert.GreaterOrEqual(t, r.Receipt.Acknowledged, int64(testevents.Sized(0, test.least/4, test.least)))
 			t.Logf("%d events, at most %.1f MiB of them held, requests of up to %.1f MiB, %.1f MiB over the start",
 				r.Receipt.Acknowledged, r.Values["held"]/mib, r.Values["request"]/mib, r.Values["growth"]/mib)
 		})
@@ -212,7 +201,7 @@ func wideEvent(i int) hogapi.Event {
 // One GiB of lines, or of rows, comes through a pipe, plain and gzipped, with checkpoints: the process stays small.
 func TestMemoryOfALargeFile(t *testing.T) {
 	t.Parallel()
-	size := sized(int64(64<<20), 256<<20, 1<<30)
+	size := testevents.Sized(int64(64<<20), 256<<20, 1<<30)
 	if raceDetector {
 		size = 8 << 20
 	}
@@ -248,7 +237,7 @@ func TestMemoryOfALargeFile(t *testing.T) {
 func TestMemoryOfSorting(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
-	n := sized(100_000, 1_000_000, 10_000_000)
+	n := testevents.Sized(100_000, 1_000_000, 10_000_000)
 	path := filepath.Join(t.TempDir(), "e.jsonl")
 	f, err := os.Create(path)
 	require.NoError(t, err)
@@ -284,21 +273,21 @@ var hostile = map[string]struct {
 	n      int
 	change func(i int, ev *hogapi.Event)
 }{
-	"huge events":              {sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 700_000) }},
-	"bad events of 1 MB":       {sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 1_000_000) }},
-	"huge names of bad events": {sized(100, 400, 2000), func(i int, ev *hogapi.Event) { ev.Name = noise(i, 500_000) }},
-	"names":                    {sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) { ev.Name = "event " + strconv.Itoa(i) }},
+	"huge events":              {testevents.Sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 700_000) }},
+	"bad events of 1 MB":       {testevents.Sized(80, 400, 2000), func(i int, ev *hogapi.Event) { ev.Properties["text"] = noise(i, 1_000_000) }},
+	"huge names of bad events": {testevents.Sized(100, 400, 2000), func(i int, ev *hogapi.Event) { ev.Name = noise(i, 500_000) }},
+	"names":                    {testevents.Sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) { ev.Name = "event " + strconv.Itoa(i) }},
 	"persons":                  {100_000, func(i int, ev *hogapi.Event) { ev.DistinctID = "person-" + strconv.Itoa(i) }},
-	"bad records of 1 MB": {sized(100, 400, 2000), func(i int, ev *hogapi.Event) {
+	"bad records of 1 MB": {testevents.Sized(100, 400, 2000), func(i int, ev *hogapi.Event) {
 		*ev = hogapi.BadEvent(ev.Position, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
 	}},
-	"one position": {sized(5000, 10_000, 20_000), func(i int, ev *hogapi.Event) {
+	"one position": {testevents.Sized(5000, 10_000, 20_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Offset: int64(1 + i/5000)}
 	}},
-	"long positions": {sized(5000, 20_000, 100_000), func(i int, ev *hogapi.Event) {
+	"long positions": {testevents.Sized(5000, 20_000, 100_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: noise(i, 10_000)}
 	}},
-	"days": {sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) {
+	"days": {testevents.Sized(60_000, 120_000, 300_000), func(i int, ev *hogapi.Event) {
 		const days = 37_500 // a century
 		ev.Name, ev.Timestamp = "event "+strconv.Itoa(i/days), time.Date(1900, 1, 1+i%days, 0, 0, 0, 0, time.UTC)
 	}},

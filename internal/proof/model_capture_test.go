@@ -23,7 +23,7 @@ import (
 // enqueues uncommitted events again: nothing is lost, changed or hidden.
 func TestModelOfCapture(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, sized(300, 3000, 300_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, testevents.Sized(300, 3000, 300_000), func(t *testing.T, random *rand.Rand) {
 		w := &captureWorld{t: t, random: random, model: newModel(random, random.IntN(200), true), server: modelServer(random)}
 		var err error
 		w.client, err = hogapi.NewClient(w.server.ClientOptions("1")...)

@@ -29,7 +29,7 @@ import (
 // loses, changes nor hides anything, and sends at most the events again that were in flight.
 func TestModelOfImport(t *testing.T) {
 	t.Parallel()
-	eachSeed(t, sized(250, 2000, 200_000), func(t *testing.T, random *rand.Rand) {
+	eachSeed(t, testevents.Sized(250, 2000, 200_000), func(t *testing.T, random *rand.Rand) {
 		w := &importWorld{
 			t: t, random: random, model: newModel(random, random.IntN(250), false), server: modelServer(random),
 			disk: new(simdisk.Disk), stored: map[uuid.UUID]int{},

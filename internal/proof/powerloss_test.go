@@ -24,11 +24,13 @@ func TestImportSurvivesPowerLoss(t *testing.T) {
 	for shard := range uint64(shards) {
 		t.Run(strconv.FormatUint(shard, 10), func(t *testing.T) {
 			t.Parallel()
-			least := sized(1000, 10_000, 100_000) / shards
+			least := testevents.Sized(1000, 10_000, 100_000) / shards
 			if raceDetector {
 				least /= 5
 			}
-			bench := newPowerBench(t)
+			const lines = 100
+			content, good, rejects := testevents.MixedLines(lines, "")
+			bench := &powerBench{writeFile(t, "e.jsonl", content), lines, good, rejects}
 			cuts, imports := 0, 0
 			for ; cuts < least; imports++ {
 				seed := uint64(imports)*shards + shard
@@ -45,13 +47,6 @@ type powerBench struct {
 	lines   int
 	good    []uuid.UUID
 	rejects int
-}
-
-func newPowerBench(t *testing.T) *powerBench {
-	t.Helper()
-	const lines = 100
-	content, good, rejects := testevents.MixedLines(lines, "")
-	return &powerBench{writeFile(t, "e.jsonl", content), lines, good, rejects}
 }
 
 func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {

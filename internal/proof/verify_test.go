@@ -25,7 +25,7 @@ import (
 
 // Verify reports the fate of an import, in little memory, under every fault of the service and every kill of the process.
 
-var _ = addTask("verify", verifyFile) && addTask("send missing", sendMissing)
+func init() { childTasks["verify"], childTasks["send missing"] = verifyFile, sendMissing }
 
 type importedFile struct {
 	Receipt hogapi.Receipt
@@ -107,7 +107,7 @@ func sortedUUIDs(ids []uuid.UUID) []uuid.UUID {
 // foreign ones, in little memory, through refusals and kills. The lost events are then sent again, and nothing is missing.
 func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	t.Parallel()
-	n := sized(20_000, 200_000, 1_000_000)
+	n := testevents.Sized(20_000, 200_000, 1_000_000)
 	if raceDetector {
 		n = 5000
 	}
@@ -150,9 +150,9 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 
 	work := b.task
 	work.Do, work.For = "verify", 26*time.Hour+time.Minute
-	for kills, random := sized(4, 10, 20), randomMoments(t); kills > 0; kills-- {
+	for kills, random := testevents.Sized(4, 10, 20), randomMoments(t); kills > 0; kills-- {
 		c := startVictim(t, work)
-		time.Sleep(time.Duration(random.IntN(sized(400, 4000))) * time.Millisecond)
+		time.Sleep(time.Duration(random.IntN(testevents.Sized(400, 4000))) * time.Millisecond)
 		c.kill(t)
 	}
 	v = b.verify(t, 26*time.Hour+time.Minute)
