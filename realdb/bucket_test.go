@@ -147,13 +147,7 @@ func TestReconcileBucket(t *testing.T) {
 	fsys = l.files(accessKey, secretKey)
 	r, err = l.compare(service, fsys, nil)
 	require.NoError(t, err)
-	want := map[string]reconcile.Class{missing: reconcile.Missing, doubled: reconcile.Doubled, altered: reconcile.Altered, foreign: reconcile.OnlyThere}
-	got := map[string]reconcile.Class{}
-	for _, f := range r.Findings {
-		got[f.UUID.String()] = f.Class
-	}
-	assert.Equal(t, want, got)
-	assert.Equal(t, reconcile.Incomplete, r.Verdict)
+	assertFound(t, r, missing, doubled, altered, foreign)
 	objects = reconcile.CheckObjects(fsys, l.names, parquet.CountRows, l.coverage)
 	assert.Equal(t, []string{
 		"2026-11-25 00:00 to 2026-11-25 01:00: 5,999 rows in the objects, and the run says 6,000",

@@ -28,6 +28,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -177,6 +178,17 @@ func TestReconcileFindsTheOneRow(t *testing.T) {
 	db.run("DROP TABLE " + name)
 }
 
+// assertFound compares the findings of a report with one row of each class.
+func assertFound(t *testing.T, r *reconcile.Report, missing, doubled, altered, foreign string) {
+	t.Helper()
+	got := map[string]reconcile.Class{}
+	for _, f := range r.Findings {
+		got[f.UUID.String()] = f.Class
+	}
+	assert.Equal(t, map[string]reconcile.Class{missing: reconcile.Missing, doubled: reconcile.Doubled, altered: reconcile.Altered, foreign: reconcile.OnlyThere}, got)
+	assert.Equal(t, reconcile.Incomplete, r.Verdict)
+}
+
 func findTheOneRow(t *testing.T, db *postgres, pool *sql.DB, service *reconcile.PostHogSide, name string, n int, seed uint64) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(seed, 1))
@@ -206,30 +218,12 @@ func findTheOneRow(t *testing.T, db *postgres, pool *sql.DB, service *reconcile.
 	r, err := reconcile.Compare(t.Context(), service, reconcile.SQL(pool, reconcile.Postgres, reconcile.Table{Name: name, TeamID: 1}),
 		&reconcile.Options{From: year, To: year.AddDate(1, 0, 0)})
 	require.NoError(t, err)
-	want := map[string]reconcile.Class{missing: reconcile.Missing, doubled: reconcile.Doubled, altered: reconcile.Altered, foreign: reconcile.OnlyThere}
-	got := map[string]reconcile.Class{}
-	for _, f := range r.Findings {
-		got[f.UUID.String()] = f.Class
-	}
-	assert.Equal(t, want, got)
-	assert.Equal(t, reconcile.Incomplete, r.Verdict)
+	assertFound(t, r, missing, doubled, altered, foreign)
 	assert.EqualValues(t, n-2, r.Counts[reconcile.Delivered])
 	assert.LessOrEqual(t, max(r.Queries[0], r.Queries[1]), 10)
-	resident := residentBytes(t)
+	resident := testevents.Resident("self", "VmHWM")
 	assert.LessOrEqual(t, resident, int64(128<<20))
 	t.Logf("%d rows: %v, %d and %d questions, %d MiB resident; %s", n, time.Since(begin).Round(time.Millisecond), r.Queries[0], r.Queries[1], resident>>20, r.Summary())
-}
-
-// residentBytes is the greatest memory that this process has had.
-func residentBytes(t *testing.T) int64 {
-	t.Helper()
-	text, err := os.ReadFile("/proc/self/status")
-	require.NoError(t, err)
-	_, rest, _ := strings.Cut(string(text), "VmHWM:")
-	var kib int64
-	_, err = fmt.Sscan(rest, &kib)
-	require.NoError(t, err)
-	return kib << 10
 }
 
 // The three engines agree on digests and lists: rows with odd texts, uuids of each form, copies, and rows without a uuid.

@@ -135,31 +135,25 @@ func generated(seed uint64, most int) (events []happened, broken map[string]int6
 			}
 		}
 		last := &visit[len(visit)-1]
+		inSession := func(id string) {
+			for i := range visit {
+				visit[i].session = id
+			}
+		}
 		switch n := r.IntN(200); {
 		case n < 6:
-			for i := range visit {
-				visit[i].session = ""
-			}
+			inSession("")
 		case n < 8:
-			bad := []string{"session-1", "0193b0a5-6f6c-4000-8000-000000000001", "{" + session + "}", session + " "}[r.IntN(4)]
-			for i := range visit {
-				visit[i].session = bad
-			}
+			inSession([]string{"session-1", "0193b0a5-6f6c-4000-8000-000000000001", "{" + session + "}", session + " "}[r.IntN(4)])
 			broken[formats.OutsideNotV7] += int64(len(visit))
 		case n < 9:
-			late := v7(r, begin.Add(time.Millisecond))
-			for i := range visit {
-				visit[i].session = late
-			}
+			inSession(v7(r, begin.Add(time.Millisecond)))
 			broken[formats.OutsideEarly]++
 		case n < 10 && len(visit) > 1:
 			last.at = begin.Add(24*time.Hour + time.Duration(r.IntN(5))*time.Hour)
 			broken[formats.OutsideLate]++
 		case n < 11:
-			hidden := v7(r, begin.AddDate(0, 2, 0))
-			for i := range visit {
-				visit[i].session = hidden
-			}
+			inSession(v7(r, begin.AddDate(0, 2, 0)))
 			broken[formats.OutsideEarly] += int64(len(visit))
 		case n < 14: // the same id in other forms
 			visit[0].session = strings.ToUpper(session)
