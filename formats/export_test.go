@@ -9,6 +9,3 @@ func NewWebAnalyticsOf(sessions int) *WebAnalytics {
 	w.fold.most = sessions
 	return w
 }
-
-// EachMember is for the tests.
-var EachMember = eachMember

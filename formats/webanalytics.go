@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -136,10 +137,7 @@ func (w *WebAnalytics) Add(ev *hogapi.Event) {
 	}
 	var p webProperties
 	w.propertiesOf(ev, &p)
-	person := ev.DistinctID
-	if person == "" {
-		person = p[fieldPerson].value()
-	}
+	person := cmp.Or(ev.DistinctID, p[fieldPerson].value())
 	mark := webMark(person)
 	w.busy.add(person, mark, ev.Timestamp)
 	w.report.Events++
@@ -251,7 +249,7 @@ func (w *WebAnalytics) addSession(s *webSession) {
 		return
 	}
 	const longEnough = 10 // seconds
-	seconds := wholeSeconds(s.Last) - wholeSeconds(s.First)
+	seconds := time.UnixMicro(s.Last).Unix() - time.UnixMicro(s.First).Unix()
 	isBounce := s.Pageviews+s.Screens+s.Autocaptures == 1 && seconds < longEnough
 	for _, m := range []*webMonth{w.month(start), &w.total} {
 		m.Sessions++
@@ -303,16 +301,6 @@ func (m *webMonth) finished() WebMonth {
 		m.AverageSeconds = float64(m.Seconds) / float64(m.Sessions)
 	}
 	return m.WebMonth
-}
-
-// wholeSeconds rounds microseconds down to seconds.
-func wholeSeconds(micros int64) int64 {
-	const second = 1_000_000
-	seconds := micros / second
-	if micros%second < 0 {
-		seconds-- // before 1970
-	}
-	return seconds
 }
 
 // sessionID returns a session id as PostHog reads it, and whether it is a UUID of version 7.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/channel"
+	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
 // PropertyTypes counts the values of a property by their type in JSON. PostHog gives a property one type, so values of
@@ -141,7 +142,7 @@ func (w *WebAnalytics) propertiesOf(ev *hogapi.Event, p *webProperties) {
 		return
 	}
 	n := 0
-	eachMember(ev.RawProperties, func(key, value []byte) {
+	_ = jsonb.Object(ev.RawProperties, func(key, value []byte) { // of damaged ones, those before the fault
 		// Most events of a file have the same keys in the same order.
 		if n == len(w.lately) {
 			w.lately = append(w.lately, w.property(string(key)))
