@@ -142,19 +142,35 @@ func (p *parser) mapping() (*use, error) {
 	return u, nil
 }
 
-// path reads names with dots between, up to a bar or the end.
-func (p *parser) path() (path []string, err error) {
+// path reads names with dots between.
+func (p *parser) path() ([]string, error) { return p.list(".", "a name") }
+
+// list reads names with a mark between, up to a bar or the end.
+func (p *parser) list(mark, what string) (names []string, err error) {
 	for {
-		name, err := p.name(".|", "a name")
+		name, err := p.name(mark+"|", what)
 		if err != nil {
 			return nil, err
 		}
-		path = append(path, name)
-		if p.at == len(p.text) || p.text[p.at] == '|' {
-			return path, nil
+		names = append(names, name)
+		if p.isDone() {
+			return names, nil
 		}
-		p.at++ // the dot
+		p.at++ // the mark
 	}
+}
+
+// isDone reports whether a step, or the whole entry, ends here.
+func (p *parser) isDone() bool { return p.at == len(p.text) || p.text[p.at] == '|' }
+
+// until reads a text up to one of the marks or the end.
+func (p *parser) until(marks string) string {
+	text := p.text[p.at:]
+	if end := strings.IndexAny(text, marks); end >= 0 {
+		text = text[:end]
+	}
+	p.at += len(text)
+	return text
 }
 
 // target reads up to the equals sign.
@@ -218,18 +234,13 @@ func (p *parser) word(marks, what string) (text string, isQuoted bool, err error
 		}
 		return text, true, nil
 	}
-	end := strings.IndexAny(p.text[start:], marks)
-	if end < 0 {
-		end = len(p.text) - start
-	}
-	text = p.text[start : start+end]
+	text = p.until(marks)
 	switch at := strings.IndexByte(text, '"'); {
 	case at >= 0:
 		return "", false, p.fail(start+at, "a quote belongs around a whole name")
 	case !utf8.ValidString(text):
 		return "", false, p.fail(start, "the name is not UTF-8")
 	}
-	p.at = start + end
 	return text, false, nil
 }
 

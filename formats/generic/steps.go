@@ -1,9 +1,6 @@
 package generic
 
-import (
-	"slices"
-	"strings"
-)
+import "slices"
 
 type conversion string
 
@@ -58,14 +55,9 @@ func (u *use) wantStep() string {
 // step reads the text after a bar.
 func (p *parser) step(u *use) error {
 	start := p.at
-	end := strings.IndexAny(p.text[start:], "|:.")
-	if end < 0 {
-		end = len(p.text) - start
-	}
-	name := p.text[start : start+end]
-	p.at += end
+	name := p.until("|:.")
 	mark := byte(0)
-	if p.at < len(p.text) && p.text[p.at] != '|' {
+	if !p.isDone() {
 		mark = p.text[p.at]
 	}
 	isKnown := name == stepTable || name == stepZone || slices.Contains(slices.Concat(timeKinds, propertyKinds, conditions), conversion(name))
@@ -153,37 +145,17 @@ func (p *parser) argument(u *use, name string, mark byte) (err error) {
 		return nil
 	case kind == asNumber && mark == ':':
 		u.conversion = kind
-		end := strings.IndexByte(p.text[start:], '|')
-		if end < 0 {
-			end = len(p.text) - start
-		}
-		p.at += end
-		if u.form = formOf(p.text[start:p.at]); u.form == nil {
+		if u.form = formOf(p.until("|")); u.form == nil {
 			return p.fail(start, "want the number 1234.5 as it is written here, such as 1234,5 or 1.234,5")
 		}
 		return nil
 	case kind == whenIs || kind == whenNot:
 		u.conversion = kind
-		u.values, err = p.values()
+		u.values, err = p.list(",", "a text")
 		return err
 	default:
 		u.conversion = kind
 		return nil
-	}
-}
-
-// values reads texts with commas between.
-func (p *parser) values() (values []string, err error) {
-	for {
-		value, err := p.name(",|", "a text")
-		if err != nil {
-			return nil, err
-		}
-		values = append(values, value)
-		if p.at == len(p.text) || p.text[p.at] == '|' {
-			return values, nil
-		}
-		p.at++ // the comma
 	}
 }
 
@@ -219,7 +191,7 @@ func (p *parser) table() (*table, error) {
 		default:
 			t.to[from] = e
 		}
-		if p.at == len(p.text) || p.text[p.at] == '|' {
+		if p.isDone() {
 			return t, nil
 		}
 		p.at++ // the comma
