@@ -1,6 +1,10 @@
 package record
 
-import "strings"
+import (
+	"regexp"
+	"slices"
+	"strings"
+)
 
 // systems are the names of operating systems in small letters, and the live values of PostHog. Where one name begins
 // with another, it comes first.
@@ -122,15 +126,10 @@ var androidTablets = []string{
 }
 
 func androidDevice(model string) string {
-	if model == "" {
+	switch {
+	case model == "":
 		return ""
-	}
-	for _, part := range androidTablets {
-		if strings.Contains(model, part) {
-			return "Tablet"
-		}
-	}
-	if strings.HasPrefix(model, "kf") {
+	case strings.HasPrefix(model, "kf"), slices.ContainsFunc(androidTablets, func(part string) bool { return strings.Contains(model, part) }):
 		return "Tablet"
 	}
 	return "Mobile"
@@ -191,18 +190,14 @@ func Version(raw []byte) (number []byte, isWhole bool) {
 // Language is the value of $browser_language for a code in small letters: en-GB of en-gb, as browsers have it. Others stay as
 // they are.
 func Language(code string) string {
-	language, region, _ := strings.Cut(code, "-")
-	const regionSize = 2
-	if len(region) != regionSize || !isLetter(region[0]) || !isLetter(region[1]) {
+	if !isRegional.MatchString(code) {
 		return code
 	}
-	for i := range language {
-		if !isLetter(language[i]) {
-			return code
-		}
-	}
+	language, region, _ := strings.Cut(code, "-")
 	return language + "-" + strings.ToUpper(region)
 }
+
+var isRegional = regexp.MustCompile(`^[a-zA-Z]*-[a-zA-Z]{2}$`)
 
 // Decimal is the decimal number that a text begins with, in the form of JSON, with at most nine digits in each part, or "".
 func Decimal(text string) string {
@@ -226,9 +221,6 @@ func Decimal(text string) string {
 
 // Digits are the digits that a text begins with, and the rest of the text.
 func Digits(text string) (number, rest string) {
-	i := 0
-	for i < len(text) && isDigit(text[i]) {
-		i++
-	}
-	return text[:i], text[i:]
+	rest = strings.TrimLeft(text, "0123456789")
+	return text[:len(text)-len(rest)], rest
 }

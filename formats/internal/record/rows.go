@@ -196,12 +196,8 @@ func Size(raw []byte) (width, height []byte) {
 
 func isDigits(text string) bool {
 	const longest = 6
-	for i := range len(text) {
-		if !isDigit(text[i]) {
-			return false
-		}
-	}
-	return text != "" && len(text) <= longest && text[0] != '0'
+	digits, rest := Digits(text)
+	return digits != "" && rest == "" && len(digits) <= longest && digits[0] != '0'
 }
 
 // TableTime is Time for the ways in which warehouses write times: the zone may follow a blank, and is UTC, GMT, Z, or
