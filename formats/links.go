@@ -141,8 +141,7 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 		if n++; n <= after.Offset {
 			return true
 		}
-		if ctx.Err() != nil {
-			damaged = context.Cause(ctx)
+		if damaged = context.Cause(ctx); damaged != nil {
 			return false
 		}
 		var p pair

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -89,10 +90,7 @@ func (n newest) events(ctx context.Context, after hogapi.Position, yield func(ho
 		if damaged = ev.UnmarshalBinary(item[newestKeySize:]); damaged != nil {
 			return false
 		}
-		if ev.Origin.IsZero() {
-			ev.Origin = ev.Position
-		}
-		ev.Position = at
+		ev.Origin, ev.Position = cmp.Or(ev.Origin, ev.Position), at
 		return yield(ev)
 	})
 	return errors.Join(err, damaged)

@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/binary"
@@ -107,18 +108,14 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 	}
 	damaged := error(nil)
 	err = sorter.Read(after.Offset, func(item []byte, end int64) bool {
-		if ctx.Err() != nil {
-			damaged = context.Cause(ctx)
+		if damaged = context.Cause(ctx); damaged != nil {
 			return false
 		}
 		var ev hogapi.Event
 		if damaged = ev.UnmarshalBinary(item[timeKey:]); damaged != nil {
 			return false
 		}
-		if ev.Origin.IsZero() {
-			ev.Origin = ev.Position
-		}
-		ev.Position = hogapi.Position{Key: key, Offset: end}
+		ev.Origin, ev.Position = cmp.Or(ev.Origin, ev.Position), hogapi.Position{Key: key, Offset: end}
 		return yield(ev)
 	})
 	if err != nil {

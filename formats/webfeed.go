@@ -12,7 +12,7 @@ type webFeed struct {
 	to          *WebAnalytics
 	batch       *webBatch
 	full, empty chan *webBatch
-	done        chan struct{}
+	running     sync.WaitGroup
 }
 
 // webBatch has copies of events: the source may use the room of their properties again.
@@ -29,16 +29,15 @@ const (
 )
 
 func newWebFeed(to *WebAnalytics) *webFeed {
-	f := &webFeed{to: to, batch: &webBatch{}, full: make(chan *webBatch, webBatches), empty: make(chan *webBatch, webBatches), done: make(chan struct{})}
+	f := &webFeed{to: to, batch: &webBatch{}, full: make(chan *webBatch, webBatches), empty: make(chan *webBatch, webBatches)}
 	for range webBatches - 1 {
 		f.empty <- &webBatch{}
 	}
-	go f.run()
+	f.running.Go(f.run)
 	return f
 }
 
 func (f *webFeed) run() {
-	defer close(f.done)
 	for b := range f.full {
 		begin := 0
 		f.mu.Lock()
@@ -77,5 +76,5 @@ func (f *webFeed) add(ev *hogapi.Event) {
 func (f *webFeed) end() {
 	f.full <- f.batch
 	close(f.full)
-	<-f.done
+	f.running.Wait()
 }

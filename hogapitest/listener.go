@@ -17,7 +17,7 @@ type listener struct {
 	mu     sync.Mutex
 	addr   string       // once there is one
 	server *http.Server // nil while nothing listens
-	done   chan struct{}
+	serves sync.WaitGroup
 }
 
 // URL returns the origin of the server on a loopback socket. The first call opens the socket, and
@@ -40,19 +40,14 @@ func (l *listener) open(h http.Handler, addr string) {
 	}
 	l.addr = socket.Addr().String()
 	l.server = &http.Server{Handler: h, ReadHeaderTimeout: time.Minute}
-	done := make(chan struct{})
-	l.done = done
 	server := l.server
-	go func() {
-		defer close(done)
-		_ = server.Serve(socket)
-	}()
+	l.serves.Go(func() { _ = server.Serve(socket) })
 }
 
 func (l *listener) stop() {
 	if l.server != nil {
 		_ = l.server.Close()
-		<-l.done
+		l.serves.Wait()
 		l.server = nil
 	}
 }

@@ -80,14 +80,9 @@ func New(options ...Option) *Server {
 	for _, option := range options {
 		option(s)
 	}
-	if s.project == "" {
-		s.project = DefaultProject
-	}
+	s.project, s.projectKey = or(s.project, DefaultProject), or(s.projectKey, DefaultProjectKey)
 	if s.personalKey == "" {
 		WithPersonalKey(DefaultPersonalKey)(s)
-	}
-	if s.projectKey == "" {
-		s.projectKey = DefaultProjectKey
 	}
 	s.Project(s.project)
 	return s

@@ -105,11 +105,8 @@ func unanswered(err error) error {
 }
 
 func innermost(err error) error {
-	for {
-		next := errors.Unwrap(err)
-		if next == nil {
-			return err
-		}
+	for next := err; next != nil; next = errors.Unwrap(next) {
 		err = next
 	}
+	return err
 }

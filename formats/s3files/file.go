@@ -143,12 +143,10 @@ func (f *file) fetch(offset int64) error {
 }
 
 func (f *file) wait(d time.Duration) error {
-	t := time.NewTimer(d)
-	defer t.Stop()
 	select {
 	case <-f.ctx.Done():
 		return f.ended()
-	case <-t.C:
+	case <-time.After(d):
 		return nil
 	}
 }

@@ -51,15 +51,8 @@ func (f *FS) Glob(pattern string) (names []string, err error) {
 
 // cutTo is the first n elements of a name, and whether there are more.
 func cutTo(name string, n int) (first string, more bool) {
-	for i := range len(name) {
-		if name[i] != '/' {
-			continue
-		}
-		if n--; n == 0 {
-			return name[:i], true
-		}
-	}
-	return name, false
+	parts := strings.SplitN(name, "/", n+1)
+	return strings.Join(parts[:min(n, len(parts))], "/"), len(parts) > n
 }
 
 // ReadDir implements [fs.ReadDirFS].
