@@ -93,8 +93,7 @@ func TestErasOfTheEndpoints(t *testing.T) {
 		{hogapitest.E4, 404, 201, 201, 200, 500},
 	} {
 		t.Run(test.era.String(), func(t *testing.T) {
-			w := inProcess(t, hogapitest.WithEra(test.era))
-			id := w.project().AddExport(hogapitest.Export{})
+			w, id := withExport(t, hogapitest.WithEra(test.era))
 			run := w.project().AddRun(id, hogapitest.Run{Created: now})
 			export := "/batch_exports/" + id.String()
 
@@ -119,8 +118,7 @@ func TestErasOfTheEndpoints(t *testing.T) {
 }
 
 func TestEmptyBodies(t *testing.T) {
-	w := inProcess(t, hogapitest.WithOldService(), hogapitest.WithEmptyBodies(), hogapitest.WithWorkingLogs())
-	id := w.project().AddExport(hogapitest.Export{})
+	w, id := withExport(t, hogapitest.WithOldService(), hogapitest.WithEmptyBodies(), hogapitest.WithWorkingLogs())
 	live := w.project().AddRun(id, hogapitest.Run{Status: "Running", Created: now})
 	export := w.prefix + "/batch_exports/" + id.String()
 	for _, call := range [][2]string{

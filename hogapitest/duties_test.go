@@ -113,11 +113,7 @@ func TestDutiesOfABatch(t *testing.T) {
 
 // One import comes on one protocol.
 func TestDutyOfTheProtocol(t *testing.T) {
-	for _, compact := range []bool{false, true} {
-		var options []hogapitest.Option
-		if compact {
-			options = append(options, hogapitest.WithCompactLedger())
-		}
+	for _, options := range [][]hogapitest.Option{nil, {hogapitest.WithCompactLedger()}} {
 		w := inProcess(t, options...)
 		job := func(e, id string) string { return strings.Replace(e, `{"n":`, `{"$import_job_id":"`+id+`","n":`, 1) }
 		require.Equal(t, 200, w.batch(historical(job(event(1), "a"))).StatusCode)

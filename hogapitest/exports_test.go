@@ -98,8 +98,7 @@ func TestShapeOfAnExport(t *testing.T) {
 	spec := []string{"created_at", "destination", "end_at", "filters", "id", "interval", "last_paused_at", "last_updated_at", "latest_runs", "model", "name", "paused", "schema", "start_at", "team_id"}
 	newest := []string{"hogql_modifiers", "hogql_query", "incremental_mode", "offset_day", "offset_hour", "primary_key", "timezone", "version_key"}
 	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: spec, hogapitest.E3: append(newest, spec...)} {
-		w := inProcess(t, hogapitest.WithEra(era))
-		id := w.project().AddExport(hogapitest.Export{})
+		w, id := withExport(t, hogapitest.WithEra(era))
 		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(w.get("/batch_exports/%s/", id))), era)
 	}
 }
@@ -152,8 +151,7 @@ func TestPatch(t *testing.T) {
 }
 
 func TestPauseAndUnpause(t *testing.T) {
-	w := inProcess(t)
-	id := w.project().AddExport(hogapitest.Export{})
+	w, id := withExport(t)
 	path := "/batch_exports/" + id.String()
 	_, body := w.call("POST", path+"/unpause/", `{"backfill":true}`)
 	assert.Equal(t, map[string]any{"paused": false}, body)

@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"encoding/base64"
+	"maps"
 	"net/url"
 	"strconv"
 	"strings"
@@ -88,12 +89,7 @@ func readCursor(s string) (key uuid.UUID, ok bool) {
 func (s *Server) link(r *request, change url.Values) string {
 	u := *r.url
 	query := u.Query()
-	for name, values := range change {
-		delete(query, name)
-		if len(values) > 0 {
-			query[name] = values
-		}
-	}
+	maps.Copy(query, change)
 	u.RawQuery = query.Encode()
 	if s.era >= E3 {
 		u.Path = strings.Replace(u.Path, "/api/environments/", "/api/projects/", 1)

@@ -182,9 +182,8 @@ func TestCursorPages(t *testing.T) {
 }
 
 func TestLinksOfOlderEras(t *testing.T) {
-	w := inProcess(t, hogapitest.WithEra(hogapitest.E2))
+	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
 	w.prefix = "/api/environments/" + hogapitest.DefaultProject
-	export := w.project().AddExport(hogapitest.Export{})
 	for range 301 {
 		w.project().AddRun(export, hogapitest.Run{})
 	}
