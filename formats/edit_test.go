@@ -235,12 +235,10 @@ func TestAnImportWithEdits(t *testing.T) {
 			t.Parallel()
 			uuids := func(options *formats.EditOptions) (ids []uuid.UUID) {
 				server := hogapitest.New()
-				client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-				require.NoError(t, err)
 				source, err := of(options, one, two)
 				require.NoError(t, err)
 				ignore := hogapi.RejectFunc(func(context.Context, hogapi.Reject) error { return nil })
-				_, err = client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "i", MaxRejectShare: -1, Rejects: ignore})
+				_, err = server.Client(t).Import(t.Context(), source, &hogapi.ImportOptions{ID: "i", MaxRejectShare: -1, Rejects: ignore})
 				require.NoError(t, err)
 				for ev := range server.Ledger().Events() {
 					ids = append(ids, ev.UUID)
@@ -250,8 +248,7 @@ func TestAnImportWithEdits(t *testing.T) {
 			assert.Subset(t, uuids(nil), uuids(edits))
 
 			server, work := hogapitest.New(), t.TempDir()
-			client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-			require.NoError(t, err)
+			client := server.Client(t)
 			rejects := filepath.Join(work, "rejects.jsonl")
 			run := func(options *formats.EditOptions, paths ...string) (hogapi.Receipt, error) {
 				source, err := of(options, paths...)

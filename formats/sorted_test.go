@@ -18,6 +18,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -76,12 +77,7 @@ func someOrders(n int) string {
 	return b.String()
 }
 
-func write(t testing.TB, name, content string) string {
-	t.Helper()
-	path := filepath.Join(t.TempDir(), name)
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
-	return path
-}
+var write = formattest.File
 
 // stored imports a source and returns the events that the service has.
 func stored(t *testing.T, source hogapi.Source, rejects string) (events map[uuid.UUID]string, receipt hogapi.Receipt) {

@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -259,8 +258,7 @@ func BenchmarkCheckWithWebAnalytics(b *testing.B) {
 			`"$browser":"Chrome","$os":"Mac OS X","$device_type":"Desktop","$referring_domain":"www.google.com","plan":"professional","value":%d.5,"items":%d,"$lib":"web","$geoip_country_code":"DE"}}`+"\n",
 			i%997, begin.Add(time.Duration(i%5)*time.Second).Format(time.RFC3339), sessionAt(begin, byte(i/5)), i%90, i%90, i%7)
 	}
-	path := filepath.Join(b.TempDir(), "events.jsonl")
-	require.NoError(b, os.WriteFile(path, []byte(lines.String()), 0o600))
+	path := write(b, "events.jsonl", lines.String())
 	format, err := generic.Format(nil)
 	require.NoError(b, err)
 	for name, source := range map[string]hogapi.Source{"lines": hogapi.JSONLinesFile(path), "records": hogapi.FileSource(format, path)} {

@@ -2,8 +2,6 @@ package generic_test
 
 import (
 	"encoding/json"
-	"os"
-	"path/filepath"
 	"testing"
 	"time"
 
@@ -50,8 +48,7 @@ func TestOtherTables(t *testing.T) {
 		Zone: time.UTC,
 	}
 	read := func(options *generic.Options, content string) (hogapi.CheckReport, error) {
-		path := filepath.Join(t.TempDir(), "table.csv")
-		require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+		path := formattest.File(t, "table.csv", content)
 		format, err := generic.Format(options)
 		require.NoError(t, err)
 		return hogapi.Check(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t", MaxRejectShare: -1})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/generic"
+	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -105,13 +106,12 @@ func TestListsOfOtherForms(t *testing.T) {
 // whole, and its events are the same ones once the map is corrected.
 func TestAnImportOfLists(t *testing.T) {
 	t.Parallel()
-	dir := t.TempDir()
-	path, rejects := filepath.Join(dir, "visits.jsonl"), filepath.Join(dir, "rejects.jsonl")
+	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
 	const content = `{"id":1,"user":"ann","hits":[{"e":"a","at":1714564800000001},{"e":"test","at":1714564800000002},{"e":"b","at":1714564800000003}]}
 {"id":2,"user":"ben","hits":[{"e":"a","at":1714564800000004},{"e":"b","at":1714564800000005,"n":"1,5"}]}
 {"id":3,"user":"ben","hits":[]}
 `
-	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+	path := formattest.File(t, "visits.jsonl", content)
 	formatWith := func(more ...string) hogapi.Format {
 		format, err := generic.Format(&generic.Options{Map: append([]string{
 			"[]=hits", "event=hits.e", "person=user", "time=hits.at|unixus", "skip=hits.e|is:test", "*=hits",
@@ -120,8 +120,7 @@ func TestAnImportOfLists(t *testing.T) {
 		return format
 	}
 	server := hogapitest.New()
-	client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-	require.NoError(t, err)
+	client := server.Client(t)
 	send := func(id string, source hogapi.Source, handler hogapi.RejectHandler) hogapi.Receipt {
 		receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: id, Rejects: handler, MaxRejectShare: -1})
 		require.NoError(t, err)
@@ -153,16 +152,13 @@ func TestStepsInTablesWithoutAHeader(t *testing.T) {
 			if asLayout == hogapi.LayoutAny && layout == hogapi.LayoutTSV {
 				continue // tabs are said by the layout alone
 			}
-			path := filepath.Join(t.TempDir(), "table")
-			require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
+			path := formattest.File(t, "table", content)
 			format, err := generic.Format(&generic.Options{Layout: asLayout, Header: []string{"event", "who", "when", "tz", "sum", "data", "note"}, Map: []string{
 				"person=who", "time=when|zone:tz", "sum=sum|number:1.234,5", "plan=data|json.plan", "skip=event|is:test", "drop=*|empty", "drop=tz",
 			}})
 			require.NoError(t, err)
 			server := hogapitest.New()
-			client, err := hogapi.NewClient(server.ClientOptions(hogapitest.DefaultProject)...)
-			require.NoError(t, err)
-			receipt, err := client.Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t"})
+			receipt, err := server.Client(t).Import(t.Context(), hogapi.FileSource(format, path), &hogapi.ImportOptions{ID: "t"})
 			require.NoError(t, err)
 			assert.Equal(t, map[string]int64{"skip=event|is:test": 1}, receipt.Skips)
 			for ev := range server.Ledger().Events() {

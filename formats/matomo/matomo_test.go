@@ -3,8 +3,6 @@ package matomo_test
 import (
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
@@ -13,7 +11,6 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/matomo"
 )
@@ -110,11 +107,7 @@ func TestSession(t *testing.T) {
 // A table has no actions.
 func TestATable(t *testing.T) {
 	t.Parallel()
-	path := filepath.Join(t.TempDir(), "visits.csv")
-	require.NoError(t, os.WriteFile(path, []byte("idSite,idVisit\n1,2\n"), 0o600))
-	for _, err := range hogapi.FileSource(matomo.Format(nil), path).Events(t.Context(), hogapi.Position{}) {
-		require.ErrorContains(t, err, "Live.getLastVisitsDetails, format=JSON")
-	}
+	formattest.Refusals(t, matomo.Format(nil), map[string]string{"idSite,idVisit": "Live.getLastVisitsDetails, format=JSON"})
 }
 
 func FuzzConvert(f *testing.F) {

@@ -20,10 +20,7 @@ func TestGolden(t *testing.T) {
 }
 
 // The table in the documentation is the one that the code runs.
-func TestTable(t *testing.T) {
-	t.Parallel()
-	formattest.Doc(t, mixpanel.Table)
-}
+func TestDoc(t *testing.T) { formattest.Doc(t, mixpanel.Table) }
 
 // convert makes the one event of a record.
 func convert(t *testing.T, options *mixpanel.Options, record string) hogapi.Event {
@@ -220,10 +217,8 @@ func TestProperties(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	zone, err := time.LoadLocation("America/New_York")
-	require.NoError(f, err)
 	plain, full := mixpanel.Format(nil), mixpanel.Format(&mixpanel.Options{
-		Zone: zone, DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
+		Zone: loadZone(f, "America/New_York"), DevicePrefix: true, PersonProperties: formats.PersonSet, KeepDeleted: true, KeepAll: true,
 	})
 	tested := plain
 	tested.Convert = func(record []byte) ([]hogapi.Event, error) {

@@ -11,7 +11,6 @@ import (
 	_ "time/tzdata"
 
 	"github.com/stretchr/testify/assert"
-	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
@@ -187,8 +186,7 @@ func (g *generator) bookkeeping(p map[string]any) {
 func TestGenerated(t *testing.T) {
 	t.Parallel()
 	for name, n := range map[string]int{"UTC": formattest.Size() / 5, "America/New_York": formattest.Size()} {
-		zone, err := time.LoadLocation(name)
-		require.NoError(t, err)
+		zone := loadZone(t, name)
 		g := generator{Generator: formattest.NewGenerator(1), zone: zone}
 		for len(g.Records) < n {
 			g.record()

@@ -13,7 +13,7 @@ import (
 	"github.com/hogapi/hogapi/formats/mixpanel"
 )
 
-func loadZone(t *testing.T, name string) *time.Location {
+func loadZone(t testing.TB, name string) *time.Location {
 	t.Helper()
 	zone, err := time.LoadLocation(name)
 	require.NoError(t, err)

@@ -1,6 +1,7 @@
 package parquet_test
 
 import (
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"os"
@@ -33,9 +34,7 @@ type countingFile struct {
 }
 
 func (f countingFile) ReadAt(p []byte, offset int64) (int, error) {
-	n, err := f.File.(interface {
-		ReadAt(p []byte, offset int64) (int, error)
-	}).ReadAt(p, offset)
+	n, err := f.File.(io.ReaderAt).ReadAt(p, offset)
 	*f.of.read += n
 	*f.of.reads++
 	return n, err

@@ -2,6 +2,7 @@ package parquet_test
 
 import (
 	"context"
+	"io"
 	"io/fs"
 	"os"
 	"path/filepath"
@@ -194,7 +195,5 @@ func (f dyingFile) ReadAt(p []byte, offset int64) (int, error) {
 	if offset > 4 && offset < 2000 {
 		return 0, &fs.PathError{Op: "read", Path: "bad.parquet", Err: context.DeadlineExceeded}
 	}
-	return f.File.(interface {
-		ReadAt(p []byte, offset int64) (int, error)
-	}).ReadAt(p, offset)
+	return f.File.(io.ReaderAt).ReadAt(p, offset)
 }

@@ -20,10 +20,7 @@ func TestGolden(t *testing.T) {
 }
 
 // The table in the documentation is the one that the code runs.
-func TestTable(t *testing.T) {
-	t.Parallel()
-	formattest.Doc(t, segment.Table)
-}
+func TestDoc(t *testing.T) { formattest.Doc(t, segment.Table) }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()

@@ -2,7 +2,6 @@ package warehouse_test
 
 import (
 	"bytes"
-	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -115,8 +114,7 @@ func TestOtherColumns(t *testing.T) {
 		"EVENT_TYPE,USER_ID,EVENT_TIME":  "",
 		"date,sessions,active_users,b,c": "it has no column name",
 	} {
-		path := filepath.Join(t.TempDir(), "table.csv")
-		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
+		path := formattest.File(t, "table.csv", columns+"\n")
 		fits := 0
 		var texts strings.Builder
 		for _, format := range []hogapi.Format{warehouse.Segment(nil, nil), warehouse.Amplitude(nil, nil), warehouse.GA4(nil, nil)} {

@@ -65,8 +65,14 @@ func Benchmark(b *testing.B, format hogapi.Format, records [][]byte) {
 // Write writes records to a file of JSON lines.
 func Write(t testing.TB, records [][]byte) (path string) {
 	t.Helper()
-	path = filepath.Join(t.TempDir(), "export.jsonl")
-	require.NoError(t, os.WriteFile(path, append(bytes.Join(records, []byte("\n")), '\n'), 0o600))
+	return File(t, "export.jsonl", string(bytes.Join(records, []byte("\n")))+"\n")
+}
+
+// File writes a file into a folder of its own.
+func File(t testing.TB, name, content string) (path string) {
+	t.Helper()
+	path = filepath.Join(t.TempDir(), name)
+	require.NoError(t, os.WriteFile(path, []byte(content), 0o600))
 	return path
 }
 

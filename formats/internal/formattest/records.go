@@ -153,10 +153,8 @@ func Pure(tb testing.TB, format hogapi.Format, record []byte) {
 func Refusals(t *testing.T, format hogapi.Format, byColumns map[string]string) {
 	t.Helper()
 	for columns, want := range byColumns {
-		path := filepath.Join(t.TempDir(), "table.csv")
-		require.NoError(t, os.WriteFile(path, []byte(columns+"\n"), 0o600))
 		text := ""
-		for _, err := range hogapi.FileSource(format, path).Events(t.Context(), hogapi.Position{}) {
+		for _, err := range hogapi.FileSource(format, File(t, "table.csv", columns+"\n")).Events(t.Context(), hogapi.Position{}) {
 			text = err.Error()
 		}
 		if want == "" {
