@@ -1,6 +1,7 @@
 package amplitude
 
 import (
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/formats/internal/record"
@@ -60,21 +61,20 @@ func (s *converter) webSystem(browser, device, model string) string {
 // isAndroid reports whether the name of a browser or of a device says that the system is Android.
 func isAndroid(browser, device string) bool {
 	browser, device = strings.ToLower(browser), strings.ToLower(device)
-	for _, name := range [...]string{"android", "samsung", "chrome mobile"} {
-		if strings.HasPrefix(browser, name) && !strings.HasSuffix(browser, " ios") {
-			return true
-		}
+	begins := func(name string, with []string) bool {
+		return slices.ContainsFunc(with, func(text string) bool { return strings.HasPrefix(name, text) })
 	}
-	for _, brand := range [...]string{
+	return begins(browser, androidBrowsers) && !strings.HasSuffix(browser, " ios") || begins(device, androidBrands)
+}
+
+// The beginnings of the names of browsers and devices with Android, in small letters.
+var (
+	androidBrowsers = []string{"android", "samsung", "chrome mobile"}
+	androidBrands   = []string{
 		"android", "samsung ", "google pixel", "pixel ", "xiaomi ", "redmi ", "huawei ", "honor ", "oneplus ", "oppo ", "vivo ", "realme ",
 		"motorola ", "moto ", "lg ", "htc ", "sony ", "nexus ", "asus ", "zte ", "tecno ", "infinix ",
-	} {
-		if strings.HasPrefix(device, brand) {
-			return true
-		}
 	}
-	return false
-}
+)
 
 func (s *converter) browser(name, system string) {
 	raw := s.row.Get("os_name")

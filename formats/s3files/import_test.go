@@ -3,7 +3,6 @@ package s3files_test
 import (
 	"archive/zip"
 	"bytes"
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // orders is a format without ids, so that uuids are derived from records.
@@ -47,15 +47,7 @@ func lines(from, to int) []byte {
 	return b.Bytes()
 }
 
-func zipped(t *testing.T, content []byte) []byte {
-	t.Helper()
-	var b bytes.Buffer
-	w := gzip.NewWriter(&b)
-	_, err := w.Write(content)
-	require.NoError(t, err)
-	require.NoError(t, w.Close())
-	return b.Bytes()
-}
+func zipped(content []byte) []byte { return []byte(testevents.Gzip(string(content))) }
 
 func archived(t *testing.T, content []byte) []byte {
 	t.Helper()
@@ -63,7 +55,7 @@ func archived(t *testing.T, content []byte) []byte {
 	z := zip.NewWriter(&b)
 	w, err := z.Create("part.json.gz")
 	require.NoError(t, err)
-	_, err = w.Write(zipped(t, content))
+	_, err = w.Write(zipped(content))
 	require.NoError(t, err)
 	require.NoError(t, z.Close())
 	return b.Bytes()
@@ -118,7 +110,7 @@ func TestImportIsThatOfFiles(t *testing.T) {
 	s, folder := newStorage(t), t.TempDir()
 	const n = 1500
 	content := map[string][]byte{
-		"1.json": lines(0, n), "2.json.gz": zipped(t, lines(n, 2*n)), "3.zip": archived(t, lines(2*n, 3*n)), "10.json": lines(3*n, 4*n),
+		"1.json": lines(0, n), "2.json.gz": zipped(lines(n, 2*n)), "3.zip": archived(t, lines(2*n, 3*n)), "10.json": lines(3*n, 4*n),
 	}
 	for name, text := range content {
 		s.put("exports/2024/"+name, text)

@@ -1,6 +1,7 @@
 package useragent
 
 import (
+	"slices"
 	"strings"
 
 	library "github.com/mileusna/useragent"
@@ -51,12 +52,7 @@ func (a agent) has(texts ...string) bool { return containsAny(a.text, texts) }
 func (a agent) hasFold(texts ...string) bool { return containsAny(a.lower, texts) }
 
 func containsAny(text string, parts []string) bool {
-	for _, part := range parts {
-		if strings.Contains(text, part) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(parts, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // bots are parts of the names of programs without a person that the library takes for browsers.
