@@ -1,7 +1,6 @@
 package formats
 
 import (
-	"cmp"
 	"context"
 	"encoding/binary"
 	"errors"
@@ -137,7 +136,10 @@ func (w *WebAnalytics) Add(ev *hogapi.Event) {
 	}
 	var p webProperties
 	w.propertiesOf(ev, &p)
-	person := cmp.Or(ev.DistinctID, p[fieldPerson].value())
+	person := ev.DistinctID
+	if person == "" {
+		person = p[fieldPerson].value()
+	}
 	mark := webMark(person)
 	w.busy.add(person, mark, ev.Timestamp)
 	w.report.Events++

@@ -2,7 +2,6 @@ package mixpanel
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -105,7 +104,17 @@ func idsOf(raw []byte) (ids []string) {
 // isAnonymous reports whether a distinct_id is absent or is that of a device: with a prefix, or of
 // capitals, digits and hyphens with at least one letter.
 func isAnonymous(id string) bool {
-	return id == "" || strings.HasPrefix(id, devicePrefix) || ofCapitals.MatchString(id)
+	if id == "" || strings.HasPrefix(id, devicePrefix) {
+		return true
+	}
+	hasLetter := false
+	for i := range len(id) {
+		switch c := id[i]; {
+		case c >= 'A' && c <= 'Z':
+			hasLetter = true
+		case c != '-' && (c < '0' || c > '9'):
+			return false
+		}
+	}
+	return hasLetter
 }
-
-var ofCapitals = regexp.MustCompile(`^[0-9-]*[A-Z][A-Z0-9-]*$`)

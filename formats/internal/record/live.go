@@ -1,7 +1,6 @@
 package record
 
 import (
-	"regexp"
 	"slices"
 	"strings"
 )
@@ -190,14 +189,18 @@ func Version(raw []byte) (number []byte, isWhole bool) {
 // Language is the value of $browser_language for a code in small letters: en-GB of en-gb, as browsers have it. Others stay as
 // they are.
 func Language(code string) string {
-	if !isRegional.MatchString(code) {
+	language, region, _ := strings.Cut(code, "-")
+	const regionSize = 2
+	if len(region) != regionSize || !isLetter(region[0]) || !isLetter(region[1]) {
 		return code
 	}
-	language, region, _ := strings.Cut(code, "-")
+	for i := range language {
+		if !isLetter(language[i]) {
+			return code
+		}
+	}
 	return language + "-" + strings.ToUpper(region)
 }
-
-var isRegional = regexp.MustCompile(`^[a-zA-Z]*-[a-zA-Z]{2}$`)
 
 // Decimal is the decimal number that a text begins with, in the form of JSON, with at most nine digits in each part, or "".
 func Decimal(text string) string {
