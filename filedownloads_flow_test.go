@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 func aDownload() hogapi.FileDownloadRequest {
@@ -58,7 +59,7 @@ func TestAFileDownloadToALocalFile(t *testing.T) {
 		for _, call := range server.Calls(hogapitest.OpStorage) {
 			assert.Empty(t, call.Header.Get("Authorization"))
 		}
-		assert.Equal(t, []hogapi.FileDownload{{ID: id, Status: "Completed"}}, walked(t, client.FileDownloads.All(ctx, nil)))
+		assert.Equal(t, []hogapi.FileDownload{{ID: id, Status: "Completed"}}, testevents.Walked(t, client.FileDownloads.All(ctx, nil)))
 	})
 }
 

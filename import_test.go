@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"iter"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -112,16 +111,6 @@ func as[T error](t *testing.T, err error) (found T) {
 	t.Helper()
 	require.ErrorAs(t, err, &found)
 	return found
-}
-
-// walked is all that a walk gives, which must not fail.
-func walked[T any](t *testing.T, seq iter.Seq2[T, error]) (all []T) {
-	t.Helper()
-	for item, err := range seq {
-		require.NoError(t, err)
-		all = append(all, item)
-	}
-	return all
 }
 
 // stopOf is why an import has stopped.

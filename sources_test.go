@@ -180,7 +180,7 @@ func TestRecordSource(t *testing.T) {
 	requireBalanced(t, receipt)
 	assert.Equal(t, stored(t, want), stored(t, got))
 
-	all := walked(t, source.Events(t.Context(), hogapi.Position{}))
+	all := testevents.Walked(t, source.Events(t.Context(), hogapi.Position{}))
 	for _, i := range []int{0, 5, 900, 3000, 5990, len(all) - 2} {
 		next := i + 1
 		for next < len(all) && all[next].Position == all[i].Position {

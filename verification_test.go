@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -301,7 +302,7 @@ func TestDataDeletionFlow(t *testing.T) {
 	assert.Equal(t, hogapi.DataDeletionStatusApproved, got.Status)
 	assert.EqualValues(t, 20, *got.Count)
 	project.SetDataDeletion(first.ID, "completed")
-	all := walked(t, client.DataDeletions.All(ctx, nil))
+	all := testevents.Walked(t, client.DataDeletions.All(ctx, nil))
 	require.Len(t, all, 1)
 	assert.Equal(t, hogapi.DataDeletionStatusCompleted, all[0].Status)
 	count, err = client.DataDeletions.Preview(ctx, request)

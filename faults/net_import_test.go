@@ -71,8 +71,11 @@ func (d *distant) finish(t *testing.T) {
 	t.Logf("%d requests, %d events sent again, %d stored twice", d.begun.Load(), report.Receipt.Resent, d.bench.server.Ledger().Duplicates())
 }
 
-func (d *distant) resident() int64 {
-	return testevents.Resident(strconv.Itoa(d.child.Process.Pid), "VmRSS")
+func (d *distant) resident(t *testing.T) int64 {
+	t.Helper()
+	size, err := testevents.Resident(strconv.Itoa(d.child.Process.Pid), "VmRSS")
+	require.NoError(t, err)
+	return size
 }
 
 // One packet in ten is lost, each way.
@@ -103,10 +106,10 @@ func TestImportOverAPartition(t *testing.T) {
 				d.Rate = 1000
 				d.start(t)
 				require.Eventually(t, func() bool { return d.begun.Load() > testevents.Sized[int64](10, 100) }, time.Minute, 10*time.Millisecond)
-				before := d.resident()
+				before := d.resident(t)
 				d.cut()
 				<-time.After(length)
-				during := d.resident()
+				during := d.resident(t)
 				d.heal()
 				healed := time.Now()
 				require.Eventually(t, func() bool { return d.last.Load() > healed.UnixNano() }, 2*time.Minute, 10*time.Millisecond)

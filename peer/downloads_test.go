@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 var (
@@ -55,7 +56,7 @@ func TestFileDownload(t *testing.T) {
 	page := must(c.FileDownloads.List(ctx, nil))(t)
 	c.read(t, page)
 	require.Equal(t, id, page.Results[0].ID)
-	for _, page := range all(t, c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1})) {
+	for _, page := range testevents.Walked(t, c.FileDownloads.Pages(ctx, &hogapi.ListOptions{Limit: 1})) {
 		require.Len(t, page.Results, 1)
 	}
 
@@ -168,7 +169,7 @@ func TestFileDownloadEnds(t *testing.T) {
 	require.ErrorAs(t, err, &answer)
 	require.Contains(t, answer.Detail, "failed to start")
 
-	listed := all(t, c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2}))
+	listed := testevents.Walked(t, c.FileDownloads.All(ctx, &hogapi.ListOptions{Limit: 2}))
 	require.Len(t, listed, 5, "the one that could not start is there too")
 	refused(c.FileDownloads.Get(ctx, uuid.New()))(t, hogapi.ErrNotFound, 404, "Not found.")
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/integration"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 func str(s string) hogapi.Opt[string] { return hogapi.Set(s) }
@@ -179,7 +180,7 @@ func TestBatchExportIntegrations(t *testing.T) {
 	require.True(t, p.Destination.Integration.IsNull())
 
 	// An old export with credentials in its config can be changed without them.
-	for _, old := range all(t, c.BatchExports.All(ctx, nil)) {
+	for _, old := range testevents.Walked(t, c.BatchExports.All(ctx, nil)) {
 		if old.Name != "old inline Postgres" {
 			continue
 		}

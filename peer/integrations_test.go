@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/integration"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 const role = "arn:aws:iam::123456789012:role/exports"
@@ -148,14 +149,14 @@ func TestIntegrations(t *testing.T) {
 	require.Len(t, page.Results, made[integration.KindRedshift])
 	last := int64(0)
 	fours := &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 4}}
-	for _, i := range all(t, c.Integrations.All(ctx, fours)) {
+	for _, i := range testevents.Walked(t, c.Integrations.All(ctx, fours)) {
 		require.Greater(t, i.ID, last, "oldest first")
 		last = i.ID
 		delete(ids, i.ID)
 	}
 	require.Empty(t, ids, "all of them were listed")
 	pages := c.Integrations.Pages(ctx, &hogapi.IntegrationListOptions{ListOptions: hogapi.ListOptions{Limit: 13}})
-	require.Len(t, all(t, pages), 2)
+	require.Len(t, testevents.Walked(t, pages), 2)
 
 	refusal(t, m.Integrations.Delete(ctx, last), hogapi.ErrForbidden, 403, "You don't have sufficient permissions in the project.")
 	require.NoError(t, c.Integrations.Delete(ctx, last))

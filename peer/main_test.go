@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"iter"
 	"net/http"
 	"os"
 	"os/exec"
@@ -299,16 +298,6 @@ func refused[T any](_ T, err error) func(t *testing.T, sentinel error, status in
 		t.Helper()
 		refusal(t, err, sentinel, status, detail)
 	}
-}
-
-// all returns the items of a walk that must not fail.
-func all[T any](t *testing.T, walk iter.Seq2[T, error]) (items []T) {
-	t.Helper()
-	for item, err := range walk {
-		require.NoError(t, err)
-		items = append(items, item)
-	}
-	return items
 }
 
 // must requires that a call has succeeded, and returns its result.

@@ -10,6 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 func TestDashboards(t *testing.T) {
@@ -36,7 +37,7 @@ func TestDashboards(t *testing.T) {
 	assert.Nil(t, page.Results[0].Name)
 
 	one := &hogapi.DashboardListOptions{ListOptions: hogapi.ListOptions{Limit: 1}}
-	require.Len(t, all(t, c.Dashboards.All(ctx, one)), 3)
+	require.Len(t, testevents.Walked(t, c.Dashboards.All(ctx, one)), 3)
 
 	d := must(c.Dashboards.Get(ctx, page.Results[0].ID-1))(t)
 	c.read(t, d, "layout_compact_type")
@@ -116,5 +117,5 @@ func TestAccess(t *testing.T) {
 	page := must(old.Dashboards.List(ctx, one))(t)
 	require.Equal(t, `</api/projects/1/dashboards/>; rel="successor-version"`, old.wire.header.Get("Link"))
 	require.Contains(t, *page.Next, "/api/projects/1/")
-	require.Len(t, all(t, old.Dashboards.All(ctx, one)), 3)
+	require.Len(t, testevents.Walked(t, old.Dashboards.All(ctx, one)), 3)
 }

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // old accepts the effects of backfills on old intervals.
@@ -84,7 +85,7 @@ func TestBackfillsThatEndOtherwise(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrRunFailed)
 	require.Equal(t, 2, state.Failed)
 	require.Contains(t, *state.Runs[0].LatestError, "NoSuchBucket")
-	failed := all(t, c.Runs.LatestFailed(ctx, e.ID, nil))
+	failed := testevents.Walked(t, c.Runs.LatestFailed(ctx, e.ID, nil))
 	require.Len(t, failed, 2)
 	for _, run := range failed {
 		require.Equal(t, hogapi.RunStatusFailed, run.Status)

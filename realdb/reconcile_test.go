@@ -221,7 +221,8 @@ func findTheOneRow(t *testing.T, db *postgres, pool *sql.DB, service *reconcile.
 	assertFound(t, r, missing, doubled, altered, foreign)
 	assert.EqualValues(t, n-2, r.Counts[reconcile.Delivered])
 	assert.LessOrEqual(t, max(r.Queries[0], r.Queries[1]), 10)
-	resident := testevents.Resident("self", "VmHWM")
+	resident, err := testevents.Resident("self", "VmHWM")
+	require.NoError(t, err)
 	assert.LessOrEqual(t, resident, int64(128<<20))
 	t.Logf("%d rows: %v, %d and %d questions, %d MiB resident; %s", n, time.Since(begin).Round(time.Millisecond), r.Queries[0], r.Queries[1], resident>>20, r.Summary())
 }

@@ -14,7 +14,6 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -76,13 +75,7 @@ func settledIn(t *testing.T, folder string) int {
 // An import that is killed again and again, at random moments, loses and changes nothing.
 func TestKilledAtRandom(t *testing.T) {
 	t.Parallel()
-	kills, n := 20, 6000
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		kills, n = 40, 10_000
-	case "deep":
-		kills, n = 100, 20_000
-	}
+	kills, n := testevents.Sized(20, 40, 100), testevents.Sized(6000, 10_000, 20_000)
 	server, want := hogapitest.New(), hogapitest.New()
 	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		time.Sleep(time.Millisecond)
@@ -157,26 +150,15 @@ func importAlone(path string) error {
 	if err != nil {
 		return err
 	}
-	raw, err := os.ReadFile("/proc/self/status")
-	if err != nil {
-		return err
-	}
-	_, rest, _ := strings.Cut(string(raw), "VmHWM:")
-	kib, err := strconv.Atoi(strings.Fields(rest)[0])
-	fmt.Println(kib<<10, receipt.Acknowledged)
+	peak, err := testevents.Resident("self", "VmHWM")
+	fmt.Println(peak, receipt.Acknowledged)
 	return err
 }
 
 // A file of 1 GiB in one row group takes less than 256 MiB.
 func TestMemory(t *testing.T) {
 	t.Parallel()
-	rows := 100_000 // 100 MiB
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		rows *= 3
-	case "deep":
-		rows *= 10
-	}
+	rows := testevents.Sized(100_000, 300_000, 1_000_000) // 1 KiB each
 	path := filepath.Join(t.TempDir(), "large.parquet")
 	file, err := os.Create(path)
 	require.NoError(t, err)

@@ -69,7 +69,13 @@ func (s swallow) RoundTrip(r *http.Request) (*http.Response, error) {
 }
 
 // resident returns this process's resident size: the rusage of a child is useless, because it begins with the parent's own size.
-func resident(what string) float64 { return float64(testevents.Resident("self", what)) }
+func resident(what string) float64 {
+	size, err := testevents.Resident("self", what)
+	if err != nil {
+		panic(err)
+	}
+	return float64(size)
+}
 
 // A service that takes two seconds for each answer gets events as fast as it takes them, with each setting that makes requests or their
 // number large: memory reaches a plateau that MaxBytes sets, and Enqueue blocks.

@@ -155,6 +155,16 @@ type T interface {
 	Helper()
 }
 
+// Walked returns all items of a walk, which must not fail.
+func Walked[Item any](t T, walk iter.Seq2[Item, error]) (all []Item) {
+	t.Helper()
+	for item, err := range walk {
+		require.NoError(t, err)
+		all = append(all, item)
+	}
+	return all
+}
+
 // RequireWhole demands that the service holds exactly the n numbered events.
 func RequireWhole(t T, server *hogapitest.Server, n int) {
 	t.Helper()

@@ -2,18 +2,18 @@
 package peak
 
 import (
-	"fmt"
-	"os"
-	"strings"
+	"strconv"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
-// Watch reads the most memory that a process has had resident, in KiB, until the caller calls end. The number that the
+// Watch reads the most memory that a process has had resident, in bytes, until the caller calls end. The number that the
 // system gives after the end of the process includes the memory of its parent: the test, with the race detector.
-func Watch(pid int) (end func() int) {
-	done, most := make(chan struct{}), make(chan int)
+func Watch(pid int) (end func() int64) {
+	done, most := make(chan struct{}), make(chan int64)
 	go func() {
-		highest := 0
+		highest := int64(0)
 		for {
 			select {
 			case <-done:
@@ -21,12 +21,9 @@ func Watch(pid int) (end func() int) {
 				return
 			case <-time.After(2 * time.Millisecond):
 			}
-			status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", pid)) // it may just have ended
-			_, rest, _ := strings.Cut(string(status), "VmHWM:")
-			kib := 0
-			_, _ = fmt.Sscan(rest, &kib)
-			highest = max(highest, kib)
+			size, _ := testevents.Resident(strconv.Itoa(pid), "VmHWM") // it may just have ended
+			highest = max(highest, size)
 		}
 	}()
-	return func() int { close(done); return <-most }
+	return func() int64 { close(done); return <-most }
 }

@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"testing"
 	"time"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // Counts are what a generator of records notes and what a check of them finds.
@@ -150,15 +150,7 @@ func IDsOf(ev hogapi.Event, kind func(id string) string) []string {
 }
 
 // Size is the number of records of a generator.
-func Size() int {
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		return 30_000
-	case "deep":
-		return 100_000
-	}
-	return 10_000
-}
+func Size() int { return testevents.Sized(10_000, 30_000, 100_000) }
 
 // Dice make the same choices in every run.
 type Dice struct{ *rand.Rand }

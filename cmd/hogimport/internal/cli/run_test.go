@@ -262,13 +262,7 @@ func TestMetricsAreServedWhileItRuns(t *testing.T) {
 func TestKilledTwentyTimes(t *testing.T) {
 	t.Parallel()
 	const kills = 20
-	events := 30_000
-	switch os.Getenv("HOGAPI_TEST") {
-	case "nightly":
-		events = 100_000
-	case "deep":
-		events = 400_000
-	}
+	events := testevents.Sized(30_000, 100_000, 400_000)
 	isBad := func(i int) bool { return i%211 == 5 }
 	for name, flags := range map[string][]string{"files": nil, "sorted": {"--sort"}} {
 		t.Run(name, func(t *testing.T) {
