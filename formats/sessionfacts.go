@@ -2,7 +2,6 @@ package formats
 
 import (
 	"bytes"
-	"cmp"
 	"maps"
 	"strings"
 	"unicode"
@@ -128,8 +127,11 @@ func (f *sessionFacts) identify(ev *hogapi.Event) {
 	if ev.Name == "$groupidentify" || ev.Name == "$create_alias" || ev.Name == "$merge_dangerously" {
 		return
 	}
-	anonymous := bareDevice(ev.AnonymousID)
-	person := bareDevice(cmp.Or(ev.DistinctID, idOf(f.raw[propertyPerson])))
+	person, anonymous := ev.DistinctID, bareDevice(ev.AnonymousID)
+	if person == "" {
+		person = idOf(f.raw[propertyPerson])
+	}
+	person = bareDevice(person)
 	for _, id := range [...]string{idOf(f.raw[propertyDevice]), idOf(f.raw[propertyOtherDevice]), anonymous, person} {
 		if f.device = bareDevice(id); f.device != "" {
 			break
