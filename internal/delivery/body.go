@@ -101,8 +101,6 @@ const (
 	Zstd = "zstd"
 )
 
-const gzipLevel = 2 // of klauspost/compress: as fast as 1, and smaller
-
 // NewEncoder returns an encoder for a Content-Encoding.
 func NewEncoder(encoding string) Encoder {
 	if encoding == Zstd {
@@ -110,7 +108,7 @@ func NewEncoder(encoding string) Encoder {
 			zstd.WithWindowSize(1<<20), zstd.WithLowerEncoderMem(true)) // the options are valid
 		return w
 	}
-	w, _ := gzip.NewWriterLevel(nil, gzipLevel) // the level is valid
+	w, _ := gzip.NewWriterLevel(nil, gzip.BestSpeed) // the level is valid
 	return w
 }
 
