@@ -2,7 +2,6 @@ package realdb
 
 import (
 	"bytes"
-	"cmp"
 	"context"
 	"database/sql"
 	"database/sql/driver"
@@ -159,8 +158,7 @@ func TestReconcileFindsTheOneRow(t *testing.T) {
 	e := newEngine(t)
 	db := startPostgres(t)
 	pool := db.open(t)
-	level := os.Getenv("HOGAPI_TEST")
-	seeds, n := cmp.Or(map[string]uint64{"deep": 10}[level], 3), cmp.Or(map[string]int{"nightly": 1_000_000, "deep": 10_000_000}[level], 100_000)
+	seeds, n := testevents.Sized[uint64](3, 3, 10), testevents.Sized(100_000, 1_000_000, 10_000_000)
 	requireParser(t)
 	const name = "year_of_events"
 	h, service := newHogQL(t, e, name)

@@ -25,6 +25,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/channel"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // origin is a way by which sessions come, with the channel that PostHog's documentation gives it.
@@ -365,8 +366,7 @@ func numberOf(t *testing.T, v any) int64 {
 // What check predicts is what a real ClickHouse makes of the imported events, and what a simple model says.
 func TestWebAnalyticsIsPredicted(t *testing.T) {
 	newEngine(t)
-	histories := map[string]uint64{"nightly": 2, "deep": 10}[os.Getenv("HOGAPI_TEST")]
-	for seed := range max(histories, 1) {
+	for seed := range testevents.Sized[uint64](1, 2, 10) {
 		t.Run(fmt.Sprint(seed), func(t *testing.T) { predictedRightly(t, seed, 100_000) })
 	}
 }

@@ -23,6 +23,7 @@ import (
 
 	"github.com/hogapi/hogapi/cmd/internal/peak"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // environment returns what the program needs to reach a server, with its cache in a folder.
@@ -50,10 +51,7 @@ const gapsToRepair = 5
 // A repair that is killed at any request, before it arrives or before its answer does, is finished by the same command and
 // begins no backfill twice. Many wait at once: after a request that may have arrived, a repair looks for two minutes.
 func TestRepairKilledAtAnyRequest(t *testing.T) {
-	program, step := filepath.Join(build(t), "hogexport"), 11
-	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
-		step = 1
-	}
+	program, step := filepath.Join(build(t), "hogexport"), testevents.Sized(11, 1)
 	whole := killing{program: program}
 	require.False(t, whole.repair(t))
 	var all sync.WaitGroup

@@ -13,13 +13,14 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
 // TestCost compares an import by a worker, unpaced, with Import of the same files in one process. In the long form the shards have 100
 // MB.
 func TestCost(t *testing.T) {
-	n, long := level(40_000, 520_000), level(false, true)
+	n, long := testevents.Sized(40_000, 520_000), testevents.Sized(false, true)
 	s := newSite(t)
 	s.args = []string{"--store", s.store()}
 	all := writeEvents(t, filepath.Join(s.dir, "events"), n, 2)

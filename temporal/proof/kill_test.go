@@ -14,6 +14,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	hogtemporal "github.com/hogapi/hogapi/temporal"
 )
 
@@ -25,7 +26,7 @@ func TestKilledAtRandom(t *testing.T) {
 	long := form{1_000_000, 40, 100, 5, 5, 3000}
 	for name, withStore := range map[string]bool{"folder": true, "temporal": false} {
 		t.Run(name, func(t *testing.T) {
-			testKilled(t, level(small, long), withStore)
+			testKilled(t, testevents.Sized(small, long), withStore)
 		})
 	}
 }
@@ -128,7 +129,7 @@ func testKilled(t *testing.T, f struct{ events, shards, kills, restarts, freezes
 
 func (s *site) wait(id string) *hogtemporal.Outcome {
 	s.t.Helper()
-	ctx, cancel := context.WithTimeout(s.t.Context(), level(3*time.Minute, time.Hour))
+	ctx, cancel := context.WithTimeout(s.t.Context(), testevents.Sized(3*time.Minute, time.Hour))
 	defer cancel()
 	out, err := hogtemporal.Wait(ctx, s.client, id)
 	if err != nil {

@@ -39,11 +39,3 @@ func run(m *testing.M) int {
 	}
 	return m.Run()
 }
-
-// level chooses between the short form of a test and the one of the nightly run.
-func level[T any](gate, nightly T) T {
-	if os.Getenv("HOGAPI_TEST") == "gate" || os.Getenv("HOGAPI_TEST") == "" {
-		return gate
-	}
-	return nightly
-}

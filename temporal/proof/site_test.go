@@ -19,6 +19,7 @@ import (
 	"go.temporal.io/sdk/log"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/temporal/proof/internal/engine"
 )
 
@@ -93,16 +94,8 @@ func (p *process) end(sig syscall.Signal) {
 }
 
 func (p *process) look() {
-	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
-	if err != nil {
-		return
-	}
-	for line := range strings.Lines(string(text)) {
-		if rest, ok := strings.CutPrefix(line, "VmHWM:"); ok {
-			kib, _ := strconv.ParseInt(strings.Fields(rest)[0], 10, 64)
-			p.peak = max(p.peak, kib<<10)
-		}
-	}
+	peak, _ := testevents.Resident(strconv.Itoa(p.cmd.Process.Pid), "VmHWM") // 0 after its end
+	p.peak = max(p.peak, peak)
 }
 
 // cpu returns the CPU time that the process has used.

@@ -31,10 +31,7 @@ import (
 func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer
-	lines := 20_000
-	if level := os.Getenv("HOGAPI_TEST"); level != "" && level != "gate" {
-		lines = 200_000 // more than is read for the estimate
-	}
+	lines := testevents.Sized(20_000, 200_000) // the second is more than is read for the estimate
 	for i := range lines {
 		fmt.Fprintf(&text, `{"event":"visit","distinct_id":"%d","n":%d}`+"\n", i*7919%1013, i)
 	}
