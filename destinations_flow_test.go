@@ -4,6 +4,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -102,6 +103,48 @@ func TestDestinationStopsAtTheFirstFailure(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, []hogapi.DestinationTestStatus{hogapi.DestinationTestStatusSkipped, hogapi.DestinationTestStatusPassed}, statuses(test))
 	assert.True(t, test.Passed(), "what is skipped was not needed")
+}
+
+// The test of an export that exists sends no config: the service puts the stored one under it, secrets too.
+func TestDestinationOfAnExport(t *testing.T) {
+	server := hogapitest.New()
+	client, ctx, project := server.Client(t), t.Context(), defaultProject(server)
+	lake := project.AddExport(hogapitest.Export{
+		Model: hogapi.ModelHogQL, Interval: hogapi.IntervalEvery5Minutes, Extra: map[string]any{"hogql_query": "SELECT 1"},
+		Integration: project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "n", "aws_role_arn": "arn:r"}}),
+	})
+	test, err := client.BatchExports.TestDestinationOf(ctx, lake)
+	require.NoError(t, err, "neither the model nor the interval is tested")
+	assert.True(t, test.Passed())
+	calls := server.Calls(ops.BatchExportsRunTestStepOf)
+	require.Len(t, calls, 2)
+	assert.Contains(t, string(calls[1].Body), `"config":{},"integration":`)
+
+	project.FailTestStep("Assume role", "PostHog may not assume the role")
+	test, err = client.BatchExports.TestDestinationOf(ctx, lake)
+	require.NoError(t, err)
+	assert.Equal(t, []hogapi.DestinationTestStatus{hogapi.DestinationTestStatusFailed, ""}, statuses(test))
+	server.Script(ops.BatchExportsRunTestStepOf, hogapitest.CutAfter())
+	_, err = client.BatchExports.TestDestinationOf(ctx, lake)
+	require.ErrorIs(t, err, hogapi.ErrOutcomeUnknown, "a step can make a table")
+
+	tables := project.AddExport(hogapitest.Export{
+		DestinationType: "BigQuery", Config: map[string]any{"dataset_id": "d"},
+		Integration: project.AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"}),
+	})
+	_, err = client.BatchExports.TestDestinationOf(ctx, tables)
+	require.NoError(t, err)
+	assert.Contains(t, string(server.Calls(ops.BatchExportsRunTestStepOf)[5].Body), `{"table_id":"events"}`, "the default of exports, which the test does not know")
+
+	old := project.AddExport(hogapitest.Export{DestinationType: "S3"})
+	_, err = client.BatchExports.TestDestinationOf(ctx, old)
+	require.ErrorIs(t, err, hogapi.ErrNoDestinationTest)
+	inline := project.AddExport(hogapitest.Export{DestinationType: "BigQuery", Config: map[string]any{"dataset_id": "d", "private_key": "p"}})
+	_, err = client.BatchExports.TestDestinationOf(ctx, inline)
+	require.ErrorIs(t, err, hogapi.ErrInvalid)
+	require.ErrorContains(t, err, "Integration is required")
+	_, err = client.BatchExports.TestDestinationOf(ctx, uuid.New())
+	require.ErrorIs(t, err, hogapi.ErrNotFound)
 }
 
 // Servers differ in which types they test; the oldest take "test" for an export's id.

@@ -84,23 +84,48 @@ func (s *Server) listTestSteps(r *request) answer {
 	return success(object{"steps": shown(steps, func(t testStep) object { return t.json(nil) })})
 }
 
-// runTestStep checks the body as that of a new export, then runs one step. A step that fails is a 200.
+// runTestStep checks the body as that of a new export, then runs one step.
 func (s *Server) runTestStep(r *request) answer {
-	e, n := s.newExport(r), 0
+	e := s.newExport(r)
+	return s.runStep(r, e.kind, e.integration)
+}
+
+// runTestStepOf checks the stored config with the sent one over it as that of a new export, and takes the credentials of the integration
+// that is sent.
+func (s *Server) runTestStepOf(r *request) answer {
+	stored, c := r.export(), readFields(r.body)
+	raw, sent := c.fields["destination"]
+	if !sent || lacksTypeOrConfig(raw) {
+		return serverError() // the service looks both up before it checks them
+	}
+	e := r.project.newExport(r.now)
+	e.destination = stored.destination
+	s.fill(c, e)
+	if of := (checker{prefix: "destination__"}); json.Unmarshal(raw, &of.fields) != nil || absent(of.fields["integration"]) && absent(of.fields["integration_id"]) {
+		e.integration = 0
+	}
+	return s.runStep(r, e.kind, e.integration)
+}
+
+// runStep runs one step. A step that fails is a 200.
+func (s *Server) runStep(r *request, kind string, id int) answer {
+	n := 0
 	if raw, ok := readFields(r.body).fields["step"]; ok && json.Unmarshal(raw, &n) != nil {
 		return serverError()
 	}
-	steps := s.stepsOf(e.kind)
+	steps := s.stepsOf(kind)
 	if n < 0 {
 		n += len(steps)
 	}
 	if n < 0 || n >= len(steps) {
 		return serverError()
 	}
-	step := steps[n]
+	step, with := steps[n], r.project.integration(id)
 	result := object{"status": "Passed", "message": nil}
 	switch message := r.project.failing[step.name]; {
-	case step.skip != nil && step.skip(r.project.integration(e.integration)):
+	case with == nil && s.era >= E4:
+		result = object{"status": "Failed", "message": "The test step cannot run as it's not configured."}
+	case step.skip != nil && step.skip(with):
 		result = object{"status": "Skipped", "message": "Not needed with these credentials."}
 	case message != "":
 		result = object{"status": "Failed", "message": message}

@@ -111,14 +111,19 @@ func (s *Server) createExport(r *request) answer {
 }
 
 func (s *Server) newExport(r *request) *export {
-	e, c := r.project.newExport(r.now), readFields(r.body)
+	e := r.project.newExport(r.now)
+	s.fill(readFields(r.body), e)
+	return e
+}
+
+// fill checks the fields of a new export and sets them.
+func (s *Server) fill(c checker, e *export) {
 	c.require("name", "destination", "interval")
 	choice(c, "model", &e.Model, s.models()...)
 	s.write(c, e)
 	if s.era >= E4 {
 		s.writeNewestFields(c, e, true)
 	}
-	return e
 }
 
 func (s *Server) patchExport(r *request) answer {

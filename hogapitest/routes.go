@@ -31,6 +31,7 @@ var routes = []route{
 
 	{op: ops.BatchExportsTest, method: "GET", pattern: split("/batch_exports/test"), scope: "batch_export:read", since: E2, serve: (*Server).listTestSteps},
 	{op: ops.BatchExportsRunTestStep, method: "POST", pattern: split("/batch_exports/run_test_step_new"), scope: "batch_export:write", since: E2, serve: (*Server).runTestStep},
+	{op: ops.BatchExportsRunTestStepOf, method: "POST", pattern: split("/batch_exports/{id}/run_test_step"), scope: "batch_export:write", since: E4, serve: (*Server).runTestStepOf},
 
 	{op: ops.BatchExportsList, method: "GET", pattern: split("/batch_exports"), scope: "batch_export:read", serve: (*Server).listExports},
 	{op: ops.BatchExportsCreate, method: "POST", pattern: split("/batch_exports"), scope: "batch_export:write", serve: (*Server).createExport},

@@ -33,8 +33,9 @@ const (
 	AppMetricsHistoricalExports Op = "app_metrics.historical_exports"
 	AppMetricsHistoricalExport  Op = "app_metrics.historical_export"
 
-	BatchExportsTest        Op = "batch_exports.test"
-	BatchExportsRunTestStep Op = "batch_exports.run_test_step"
+	BatchExportsTest          Op = "batch_exports.test"
+	BatchExportsRunTestStep   Op = "batch_exports.run_test_step"
+	BatchExportsRunTestStepOf Op = "batch_exports.run_test_step_of" // of an export that exists
 
 	IntegrationsList   Op = "integrations.list"
 	IntegrationsCreate Op = "integrations.create"

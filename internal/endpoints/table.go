@@ -60,6 +60,7 @@ var rows = table(
 
 	Row{ops.BatchExportsTest, http.MethodGet, "/batch_exports/test/", "batch_export:read", Safe},
 	Row{ops.BatchExportsRunTestStep, http.MethodPost, "/batch_exports/run_test_step_new/", "batch_export:write", Never},
+	Row{ops.BatchExportsRunTestStepOf, http.MethodPost, "/batch_exports/{id}/run_test_step/", "batch_export:write", Never},
 
 	Row{ops.IntegrationsList, http.MethodGet, "/integrations/", "integration:read", Safe},
 	Row{ops.IntegrationsCreate, http.MethodPost, "/integrations/", "integration:write", Never},
