@@ -68,9 +68,9 @@ type BackfillListOptions struct {
 	Ordering BackfillOrdering // default: newest first
 }
 
-// Backfill exports a range, even if it was exported before. It calls the endpoint of PostHog's API reference and, if
-// the server does not have it, the newer endpoint of [BackfillsService.Create]. The runs begin one after another;
-// follow them with [BackfillsService.Wait].
+// Backfill exports a range, even if it was exported before. It calls the endpoint of [BackfillsService.Create] and, if
+// the server does not have that, the older one below. The runs begin one after another; follow them with
+// [BackfillsService.Wait].
 //
 // To repair an export, call [BatchExportsService.Coverage] and [BatchExportsService.PlanRepair] instead: they know
 // which ranges do no harm.
@@ -87,7 +87,8 @@ type BackfillListOptions struct {
 // [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other
 // backfills must end first.
 //
-// POST /batch_exports/{id}/backfill/, scope batch_export:write.
+// POST /batch_exports/{batch_export_id}/backfills/ or, on older servers, /batch_exports/{id}/backfill/, scope
+// batch_export:write.
 func (s *BatchExportsService) Backfill(ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options ...CallOption) (*BackfillTicket, error) {
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BatchExportsBackfill, ops.BackfillsCreate)
 }
@@ -147,7 +148,7 @@ func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid
 	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
 }
 
-// backfill starts a backfill with the first of the endpoints that the service has. Just before, it gives store, if that
+// backfill starts a backfill for the operation in[0], with the newest of the operations that the service has. Just before, it gives store, if that
 // is not nil, the ticket of a backfill that may never begin.
 func (c *Client) backfill(
 	ctx context.Context, exportID uuid.UUID, r BackfillRange, o *BackfillOptions, options []CallOption, store func(BackfillTicket) error, in ...Op,
@@ -168,7 +169,7 @@ func (c *Client) backfill(
 	if err != nil {
 		return nil, err
 	}
-	for _, op := range in {
+	for _, op := range c.newestFirst(in) {
 		req := endpointByID(op, exportID)
 		req.body = r
 		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {

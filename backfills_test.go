@@ -43,14 +43,14 @@ func answering(status int, body string, bodies *[]string) httpmock.Responder {
 	}
 }
 
-func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
+func TestBackfillUsesTheOlderEndpointOnlyWhereTheNewerIsMissing(t *testing.T) {
 	for name, c := range map[string]struct {
-		older    httpmock.Responder
+		newer    httpmock.Responder
 		fallback bool
 		err      error
 	}{
-		"older server":      {httpmock.NewStringResponder(200, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`), false, nil},
-		"newer server":      {httpmock.NewStringResponder(404, noSuchEndpoint), true, nil},
+		"newer server":      {httpmock.NewStringResponder(201, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`), false, nil},
+		"older server":      {httpmock.NewStringResponder(404, noSuchEndpoint), true, nil},
 		"unknown export":    {httpmock.NewStringResponder(404, noSuchObject), false, ErrNotFound},
 		"a proxy's 404":     {httpmock.NewStringResponder(404, "<html>"), false, nil},
 		"refused":           {httpmock.NewStringResponder(400, `{"detail": "end_at is too far away"}`), false, ErrInvalid},
@@ -64,15 +64,15 @@ func TestBackfillUsesTheNewerEndpointOnlyWhereTheOlderIsGone(t *testing.T) {
 			client, mock := newTestClient(t)
 			mock.RegisterResponder("GET", backfillsPath, answering(200, noRows, new([]string)))
 			var bodies []string
-			mock.RegisterResponder("POST", backfillPath, c.older)
-			mock.RegisterResponder("POST", backfillsPath, answering(201, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`, &bodies))
+			mock.RegisterResponder("POST", backfillsPath, c.newer)
+			mock.RegisterResponder("POST", backfillPath, answering(200, `{"backfill_id": "0190f3c0-0000-7000-8000-0000000000b2"}`, &bodies))
 			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 			info := mock.GetCallCountInfo()
-			require.Equal(t, 1, info["POST "+backfillPath])
+			require.Equal(t, 1, info["POST "+backfillsPath])
 			require.Equal(t, 1, info["GET "+backfillsPath], "one read before, whichever endpoint it is")
-			require.Len(t, bodies, info["POST "+backfillsPath])
+			require.Len(t, bodies, info["POST "+backfillPath])
 			require.Equal(t, c.fallback, len(bodies) == 1)
-			if c.fallback || name == "older server" {
+			if c.fallback || name == "newer server" {
 				require.NoError(t, err)
 				require.Equal(t, runB.String(), ticket.BackfillID)
 				return
@@ -105,7 +105,7 @@ func TestBackfillSendsItsRange(t *testing.T) {
 			var reply Reply
 			ticket, err := client.BatchExports.Backfill(t.Context(), exportA, c.r, anyAge, WithReply(&reply))
 			require.NoError(t, err)
-			require.Equal(t, 200, reply.StatusCode, "the caller's Reply is filled too")
+			require.Equal(t, 201, reply.StatusCode, "the caller's Reply is filled too")
 			_, err = client.Backfills.Create(t.Context(), exportA, c.r, anyAge)
 			require.NoError(t, err)
 			require.Len(t, bodies, 2)
@@ -127,12 +127,12 @@ func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 	noon := time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC)
 	client, mock := newTestClient(t, WithClock(func() time.Time { return noon }))
 	mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
-	mock.RegisterResponder("POST", backfillPath, httpmock.NewStringResponder(200, ""))
+	mock.RegisterResponder("POST", backfillsPath, httpmock.NewStringResponder(200, ""))
 	ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 	require.NoError(t, err, "PostHog's API reference knows no body")
 	require.Equal(t, &BackfillTicket{ExportID: exportA, StartAt: january.Start, EndAt: january.End, RequestedAt: noon, Baseline: &BackfillBaseline{}}, ticket)
 
-	mock.RegisterResponder("POST", backfillPath, httpmock.NewErrorResponder(errors.New("reset")))
+	mock.RegisterResponder("POST", backfillsPath, httpmock.NewErrorResponder(errors.New("reset")))
 	ticket, err = client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
 	require.ErrorIs(t, err, ErrOutcomeUnknown)
 	require.True(t, ticket.OutcomeUnknown)

@@ -178,8 +178,12 @@ func (c *Client) call(ctx context.Context, r request, out any, options ...CallOp
 }
 
 // carryOut makes one call below a path of the API. Newer servers lack /environments: a read that does not find
-// its endpoint there is repeated below /projects.
+// its endpoint there is repeated below /projects, where the following calls of that endpoint go at once.
 func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPath string, out any) error {
+	above, isOlder := strings.CutSuffix(apiPath, "/environments")
+	if isOlder && c.core.absent.Has(apiPath+r.op.Path) {
+		apiPath, isOlder = above+"/projects", false
+	}
 	x, err := c.prepare(ctx, r, cfg, apiPath)
 	if err != nil {
 		return err
@@ -189,8 +193,11 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	}
 	x.Result = x.Send(ctx)
 	err = x.finish(ctx, out)
-	above, isOlder := strings.CutSuffix(apiPath, "/environments")
-	isOlder = isOlder && isUnknownEndpoint(err)
+	isUnknown := isUnknownEndpoint(err)
+	if r.op.Name != ops.Do && (isUnknown || err == nil) { // the paths of Do have no bound
+		c.core.absent.Note(apiPath+r.op.Path, isUnknown)
+	}
+	isOlder = isOlder && isUnknown
 	if isOlder && r.op.Method != http.MethodGet {
 		nameProjects(err, above)
 	}
@@ -202,6 +209,20 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 		return c.carryOut(ctx, r, cfg, above+"/projects", out)
 	}
 	return err
+}
+
+// newestFirst returns operations that do the same, given oldest first, in the order to try them: newest first, and
+// at the end those that the server was found not to have.
+func (c *Client) newestFirst(oldestFirst []Op) []Op {
+	var absent, others []Op
+	for _, op := range slices.Backward(oldestFirst) {
+		if c.core.absent.Has(c.core.APIPath + endpoints.Of(op).Path) {
+			absent = append(absent, op)
+		} else {
+			others = append(others, op)
+		}
+	}
+	return append(others, absent...)
 }
 
 // nameProjects adds the path that every server has to the error of a call that is not sent twice.

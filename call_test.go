@@ -250,6 +250,16 @@ func TestEnvironmentsThatAreGone(t *testing.T) {
 	mock.RegisterNoResponder(httpmock.NewStringResponder(404, noEndpointBody))
 	require.ErrorIs(t, client.Do(t.Context(), Request{Method: "GET", Path: "/things/"}, nil), ErrUnsupported)
 	require.Equal(t, 2, mock.GetTotalCallCount(), "both lack it")
+
+	const integrations = `=~^https://us.posthog.com/api/projects/12345/integrations/1/$`
+	mock.RegisterResponder("GET", integrations, httpmock.NewStringResponder(200, `{"id":1,"kind":"aws-s3"}`))
+	mock.RegisterResponder("DELETE", integrations, httpmock.NewStringResponder(204, ""))
+	mock.ZeroCallCounters()
+	for range 3 {
+		require.NoError(t, failed(client.Integrations.Get(t.Context(), 1)))
+	}
+	require.NoError(t, client.ForProject("12345").Integrations.Delete(t.Context(), 1))
+	require.Equal(t, 1+3+1, mock.GetTotalCallCount(), "the client remembers what the server lacks, for writes too")
 }
 
 // The client does not repeat a write below /api/environments at another path; its error names the API path to use.

@@ -46,7 +46,8 @@ type core struct {
 	clients      httptry.Clients
 	timeouts     httptry.Timeouts
 	tokens       *httptry.Tokens
-	project      string // of the project API key, as far as it is known
+	absent       endpoints.Absent // routes that the server does not have
+	project      string           // of the project API key, as far as it is known
 }
 
 // service is the underlying type of all services.

@@ -158,12 +158,8 @@ func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
 func (x *exchange) observeResult(ctx context.Context, err error) {
 	c, info := x.core, x.info(x.Tries)
 	took := time.Since(x.started)
-	level := slog.LevelError
-	if x.Last.Canceled && errors.Is(ctx.Err(), context.Canceled) {
-		level = slog.LevelDebug // the caller's wish, as when a walk with prefetch is broken off
-	}
-	if err != nil {
-		c.log(ctx, level, "hogapi: failed", info, err, slog.Int("status", x.Last.Status), slog.Duration("duration", took))
+	if err != nil { // the caller gets the error and decides: another endpoint may follow, or another look
+		c.log(ctx, slog.LevelDebug, "hogapi: failed", info, err, slog.Int("status", x.Last.Status), slog.Duration("duration", took))
 	}
 	c.hook(ctx, c.hooks.OnResult != nil, func() {
 		c.hooks.OnResult(ctx, ResultInfo{CallInfo: info, StatusCode: x.Last.Status, Err: err, Duration: took})

@@ -75,8 +75,8 @@ func WithBaseURL(u string) Option { return func(c *config) { c.BaseURL = u } }
 func WithCaptureURL(u string) Option { return func(c *config) { c.CaptureURL = u } }
 
 // WithAPIPath replaces [DefaultAPIPath], for example by "/api/environments", which the service has deprecated.
-// If the server does not have that path, a GET is tried once below [DefaultAPIPath]. Other calls are not: their
-// [ErrUnsupported] names this option as the remedy.
+// If the server does not have that path, a GET is tried once below [DefaultAPIPath], where the next calls of the same
+// endpoint then go at once. Other calls are not tried twice: their [ErrUnsupported] names this option as the remedy.
 func WithAPIPath(path string) Option { return func(c *config) { c.APIPath = path } }
 
 // WithProject sets the project's id, a number, or "@current".
@@ -147,8 +147,8 @@ func WithPace(perSecond float64, burst int) Option {
 	}
 }
 
-// WithLogger sets the logger. The client logs each try at level debug, retries at warn and failures at error.
-// It never logs keys, bodies or URLs. By default, it logs nothing.
+// WithLogger sets the logger. The client logs each try and each failed call at level debug, since the caller gets the
+// error, and retries at warn. It never logs keys, bodies or URLs. By default, it logs nothing.
 func WithLogger(l *slog.Logger) Option {
 	return func(c *config) {
 		c.need(l != nil, "logger", "", "a logger, not nil; leave WithLogger out for silence")
