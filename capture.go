@@ -67,13 +67,14 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 // it returns, so later changes of their maps have no effect. It waits while the buffer is full.
 //
 // The events share one Position; some may leave it empty. OnSettled receives it once all events of the record
-// are settled. An event without a UUID gets one that is derived from the Position and the event's number among
-// the events of that Position. If several goroutines enqueue records with the same Position, or if other
-// records come between them, give their events UUIDs of their own.
+// are settled. An event without a UUID gets one that is derived from the Position and the event's number in the
+// record. So a record that is enqueued again, as an at-least-once queue delivers it, has the same events. A
+// record without events is a [SkippedEvent], or else OnSettled is not called for it.
 //
 // An event that the gate refuses goes to CaptureOptions.Rejects. Without that handler, Enqueue returns the
-// [*EventError]. Other errors are an [*InputError] if the events have different Positions, the *StopError of a
-// Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
+// [*EventError]. An [*InputError] means that the events have different Positions, or that the Position had other
+// events before: give all events of a record to one call, or a UUID to each. Other errors are the *StopError of
+// a Capture that has stopped, [ErrClosed], and the cause if ctx has ended.
 func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
@@ -154,6 +155,10 @@ func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
 var pipelineErrors = pipeline.Errors{
 	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
 	Rejected: func(r *statefile.Reject) error { return rejectError(r) },
+	Split: func(of wire.Position, number int) error {
+		return &InputError{Op: opCapture, Field: "events", Value: Position(of).String(), Want: fmt.Sprintf("all events of a record in one call, "+
+			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", number)}
+	},
 	IsFinal: func(err error) bool {
 		_, isStop := errors.AsType[*StopError](err)
 		return isStop || errors.Is(err, ErrInvalid)

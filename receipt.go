@@ -22,7 +22,7 @@ type Stats struct {
 	Rejected     int64 // refused by the gate or the service, and handed to the reject handler
 	Unconfirmed  int64 // sent, but their fate is unknown; handed to the reject handler
 	Skipped      int64 // left out on purpose
-	Refused      int64 // records that Enqueue refused, without a reject handler; not taken
+	Refused      int64 // records that Enqueue refused; not taken
 	Pending      int64 // not settled yet
 	Resent       int64 // events that were sent again, because an earlier try may have sent them
 	Total        int64 // ImportOptions.Total; 0 if unknown

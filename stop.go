@@ -108,6 +108,7 @@ type UnsettledError struct {
 type UnsettledEvent struct {
 	UUID     uuid.UUID
 	Position Position
+	Number   int  // in its record, from 0: to put it back from a Capture alone, enqueue this event with the UUID
 	Sent     bool // the service may have it; if false, it does not
 }
 
@@ -117,7 +118,7 @@ func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Value
 func newUnsettledError(open []ledger.Unsettled[wire.Position], why error) error {
 	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
 	for i, u := range open {
-		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Position), Sent: u.Sent}
+		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Position), Number: u.Number, Sent: u.Sent}
 		if !u.Sent {
 			e.NeverSent++
 		}
@@ -145,7 +146,7 @@ func (e *UnsettledError) Error() string {
 	b.AddIf(sent > 0 && e.NeverSent == 0, "; all were sent and the answer is unknown")
 	b.AddIf(sent > 0 && e.NeverSent > 0, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
 	b.AddIf(e.Err != nil, ": %v", bare(e.Err))
-	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue them again"
+	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue their records again"
 }
 
 // Unwrap returns the reason.

@@ -18,8 +18,8 @@ type Ledger[P comparable, R any] struct {
 	window   window[event[P]]
 	details  map[uint64]*detail[R] // of the events that have one
 	books    *books[P]
-	recent   recent // uuids of committed events
-	position P      // of the newest committed record with a position
+	recent   Recent[Word] // uuids of committed events
+	position P            // of the newest committed record with a position
 
 	read, acknowledged int64 // live, over all runs
 	pending            int   // events not settled
@@ -309,7 +309,7 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 // compare compares an event with the first event of its uuid.
 func (l *Ledger[P, R]) compare(e *event[P]) {
 	if e.word != 0 {
-		e.isConflict, e.isReuse = e.word.Compare(l.recent.first(e.id, e.word))
+		e.isConflict, e.isReuse = e.word.Compare(l.recent.First(e.id, e.word))
 	}
 }
 
@@ -382,6 +382,7 @@ func (l *Ledger[P, R]) Live() Live {
 type Unsettled[P comparable] struct {
 	ID       [16]byte
 	Position P
+	Number   int  // in its record, from 0
 	Sent     bool // the service may have it
 }
 
@@ -391,8 +392,10 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	var open []Unsettled[P]
+	number := 0
 	for seq := l.window.first; seq < l.window.next; seq++ {
-		switch e := l.window.at(seq); e.state {
+		e := l.window.at(seq)
+		switch e.state {
 		case acknowledged, skipped:
 			var reason string
 			if a := l.details[seq]; a != nil {
@@ -401,7 +404,10 @@ func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 			l.compare(e)
 			l.books.count(e, reason)
 		default:
-			open = append(open, Unsettled[P]{e.id, e.position, e.sent})
+			open = append(open, Unsettled[P]{e.id, e.position, number, e.sent})
+		}
+		if number++; e.ends {
+			number = 0
 		}
 	}
 	return l.books.state(l.position), open

@@ -23,27 +23,36 @@ func MarkOf(id [16]byte) uint64 {
 	return binary.BigEndian.Uint64(id[:8])*mixFactor ^ binary.BigEndian.Uint64(id[8:])
 }
 
-// recent remembers the last mostRecent to 2*mostRecent uuids, each with the word of its first event.
-type recent struct{ now, before estimate.Marks[uint32] }
+// Recent remembers the last mostRecent to 2*mostRecent uuids, each with the word of its first event.
+type Recent[W any] struct{ now, before estimate.Marks[W] }
 
 const mostRecent = 100_000
 
-// first returns the word of the first event with a uuid, or notes the word of this event.
-func (r *recent) first(id [16]byte, word Word) Word {
+// Find returns the word of the first event with a uuid.
+func (r *Recent[W]) Find(id [16]byte) (word W, known bool) {
+	mark := MarkOf(id)
+	if word, known = r.before.Word(mark); known {
+		return word, true
+	}
+	return r.now.Word(mark)
+}
+
+// First returns the word of the first event with a uuid, or notes the word of this event.
+func (r *Recent[W]) First(id [16]byte, word W) W {
 	mark := MarkOf(id)
 	if was, known := r.before.Word(mark); known {
-		return Word(was)
+		return was
 	}
 	r.now.Most = mostRecent
-	was, known, kept := r.now.Add(mark, uint32(word))
+	was, known, kept := r.now.Add(mark, word)
 	if !kept {
 		r.before, r.now = r.now, r.before
 		r.now.Clear()
 		r.now.Most = mostRecent
-		r.now.Add(mark, uint32(word))
+		r.now.Add(mark, word)
 	}
 	if known {
-		return Word(was)
+		return was
 	}
 	return word
 }

@@ -10,9 +10,9 @@ import (
 // content, as long as one of them is remembered.
 func TestRecent(t *testing.T) {
 	t.Parallel()
-	var r recent
+	var r Recent[Word]
 	add := func(id [16]byte, word Word) (found [2]bool) {
-		found[0], found[1] = word.Compare(r.first(id, word))
+		found[0], found[1] = word.Compare(r.First(id, word))
 		return found
 	}
 	one := [16]byte{15: 1}

@@ -22,8 +22,9 @@ import (
 type admission struct {
 	sync.Mutex
 
-	identity *wire.Identity // Check and At need no lock
-	numbers  wire.Numbering
+	identity *wire.Identity        // Check and At need no lock
+	numbers  wire.Numbering        // of the events of an import: consecutive ones may be one record
+	contents ledger.Recent[uint64] // of events of a Capture with derived uuids
 }
 
 // Record is a group of events that are admitted together or not at all.
@@ -74,12 +75,15 @@ func (r *Record) Add(ctx context.Context) error {
 		own.Wire = slices.Clone(own.Wire)
 		ev.encoded = &own
 	}
+	if ev.encoded != nil && ev.UUID == uuid.Nil {
+		ev.content = ev.encoded.Content(p.Seed)
+	}
 	r.held.Events++
 	r.held.Bytes += ev.size
 	return nil
 }
 
-// Admit admits the record.
+// Admit admits the record. A record of the same events as an earlier one has the same uuids.
 func (r *Record) Admit(ctx context.Context) error {
 	p, all := r.p, r.all()
 	if len(all) == 0 {
@@ -90,8 +94,9 @@ func (r *Record) Admit(ctx context.Context) error {
 	}
 	p.admission.Lock()
 	defer p.admission.Unlock()
+	var numbers wire.Numbering
 	for i := range all {
-		if reject := p.identify(&all[i]); reject != nil {
+		if reject := p.identify(&all[i], &numbers); reject != nil {
 			p.budget.Release(r.held)
 			return p.notTaken(reject)
 		}
@@ -100,10 +105,33 @@ func (r *Record) Admit(ctx context.Context) error {
 		p.budget.Release(r.held)
 		return err
 	}
+	if i := p.admission.firstSplit(all); i >= 0 {
+		p.budget.Release(r.held)
+		p.meter.change(func(m *Meter) { m.NotTaken++ })
+		return p.Errors.Split(all[i].Position, i)
+	}
 	for i := range all {
 		p.admit(&all[i], i == 0, i == len(all)-1)
 	}
 	return nil
+}
+
+// firstSplit returns the index of the first event with the derived uuid of an event with other content, or -1,
+// and then remembers the contents: such a record is split over calls. The caller holds the lock.
+func (a *admission) firstSplit(record []Event) int {
+	for i := range record {
+		if ev := &record[i]; ev.isDerived() {
+			if was, known := a.contents.Find(ev.encoded.UUID); known && was != ev.content {
+				return i
+			}
+		}
+	}
+	for i := range record {
+		if ev := &record[i]; ev.isDerived() && a.contents.First(ev.encoded.UUID, ev.content) != ev.content {
+			return i
+		}
+	}
+	return -1
 }
 
 // End returns the encoder of the record to the pool.
@@ -131,7 +159,7 @@ func (p *Pipeline) takeOne(ctx context.Context, ev *Event, r *openRecord, begins
 		p.budget.Release(more)
 		return err
 	}
-	if reject := p.identify(ev); reject != nil {
+	if reject := p.identify(ev, &p.admission.numbers); reject != nil {
 		p.budget.Release(more)
 		return p.stopAt(reject)
 	}
@@ -174,9 +202,9 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
 // returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
-func (p *Pipeline) identify(ev *Event) *statefile.Reject {
+func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) *statefile.Reject {
 	out, origin := ev.encoded, ev.from()
-	n := p.admission.numbers.Next(ev.Position, origin, ev.Number)
+	n := numbers.Next(ev.Position, origin, ev.Number)
 	switch {
 	case ev.Skip != "":
 		return nil

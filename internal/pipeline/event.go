@@ -3,6 +3,8 @@ package pipeline
 import (
 	"slices"
 
+	"github.com/google/uuid"
+
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -28,6 +30,7 @@ type Event struct {
 	reject  *statefile.Reject // nil: it is sent or skipped
 	size    int               // bytes that it holds
 	word    ledger.Word       // of an event that brings its uuid
+	content uint64            // of an event of a Capture without one
 }
 
 // Provenance describes the record that an event is made of.
@@ -60,6 +63,11 @@ func (ev *Event) from() wire.Position {
 		return ev.Position
 	}
 	return ev.Origin
+}
+
+// isDerived reports whether the event is sent with a uuid that is derived from its position.
+func (ev *Event) isDerived() bool {
+	return ev.encoded != nil && ev.reject == nil && ev.UUID == uuid.Nil && !ev.from().IsZero()
 }
 
 // isReadable reports whether there is an event that can be encoded.

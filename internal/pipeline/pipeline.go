@@ -62,9 +62,10 @@ type Errors struct {
 	Stop      func(Stop) error
 	Unsettled func(open []ledger.Unsettled[wire.Position], why error) error
 	Rejected  func(*statefile.Reject) error
-	IsFinal   func(error) bool // a source's error that is passed on as it is
-	Full      error            // there is no room
-	NotReady  error            // it is not known how events are sent
+	Split     func(of wire.Position, number int) error // a record of a Capture, of which the event has other content than before
+	IsFinal   func(error) bool                         // a source's error that is passed on as it is
+	Full      error                                    // there is no room
+	NotReady  error                                    // it is not known how events are sent
 	Closed    error
 }
 
