@@ -40,7 +40,7 @@ func (p Policy) WithDefaults(problem func(field, value, want string)) Policy {
 	return p
 }
 
-// MinDelay is the floor of every wait.
+// MinDelay is the floor of a wait, unless the policy asks for shorter ones.
 const MinDelay = 100 * time.Millisecond
 
 // Outcome is the result of one try: all that the decision needs, and no I/O.
@@ -143,14 +143,14 @@ func (p Policy) delay(o Outcome) time.Duration {
 	return Jitter(p.BaseDelay, p.MaxDelay, o.Try, o.Random)
 }
 
-// Jitter spreads the n-th wait evenly between the floor and base doubled n-1 times, at most limit.
+// Jitter spreads the n-th wait evenly below base doubled n-1 times, at most limit, and above the floor.
 func Jitter(base, limit time.Duration, n int, random float64) time.Duration {
 	step := limit
 	if shift := n - 1; shift < 62 && base <= limit>>shift {
 		step = base << shift
 	}
-	step = max(step, MinDelay)
-	return MinDelay + time.Duration(random*float64(step-MinDelay))
+	floor := min(MinDelay, step/2)
+	return floor + time.Duration(random*float64(step-floor))
 }
 
 // Random returns a new value for [Outcome.Random].

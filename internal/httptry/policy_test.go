@@ -97,7 +97,10 @@ func TestWaitsStayBetweenFloorAndCap(t *testing.T) {
 		}
 	}
 	for _, random := range []float64{0, 0.5, math.Nextafter(1, 0)} {
-		require.Equal(t, MinDelay, Jitter(time.Millisecond, time.Millisecond, 1, random), "the floor is above the cap")
+		for _, longest := range []time.Duration{1, time.Millisecond, MinDelay, 150 * time.Millisecond} {
+			require.LessOrEqual(t, Jitter(longest, longest, 3, random), longest, "the policy is obeyed")
+			require.LessOrEqual(t, Jitter(longest, time.Second, 1, random), longest, "the first wait")
+		}
 	}
 }
 
