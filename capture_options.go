@@ -134,14 +134,11 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	l = delivery.Limits{
 		Lanes: cmp.Or(d.Lanes, 8), BatchItems: cmp.Or(d.MaxBatchEvents, defaultBatchEvents),
 		BatchBytes: cmp.Or(d.MaxBatchBytes, 4<<20), LeastBatchBytes: wire.MaxEventBytes, BatchSpan: d.MaxBatchSpan,
-		Linger: cmp.Or(d.Linger, 250*time.Millisecond), GiveUpAfter: cmp.Or(d.GiveUpAfter, 15*time.Minute),
-		UnreachableAfter: cmp.Or(d.UnreachableAfter, 30*time.Second), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
+		Linger: cmp.Or(d.Linger, 250*time.Millisecond), GiveUpAfter: max(0, cmp.Or(d.GiveUpAfter, 15*time.Minute)),
+		UnreachableAfter: max(0, cmp.Or(d.UnreachableAfter, 30*time.Second)), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
 	}
-	if d.GiveUpAfter < 0 {
-		l.GiveUpAfter = delivery.Never
-	}
-	if d.UnreachableAfter < 0 || d.GiveUpAfter < 0 && d.UnreachableAfter == 0 {
-		l.UnreachableAfter = l.GiveUpAfter
+	if d.GiveUpAfter < 0 && d.UnreachableAfter == 0 {
+		l.UnreachableAfter = 0
 	}
 	room.Bytes = cmp.Or(d.MaxBytes, 10<<20)
 	if o.Rate == Unpaced {
@@ -149,7 +146,7 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, unpacedBatch)
 	} else {
 		l.Rate = cmp.Or(o.Rate, defaultRate)
-		room.Events = cmp.Or(d.MaxInFlight, min(max(2*l.Rate, 10), unpacedInFlight))
+		room.Events = cmp.Or(d.MaxInFlight, max(2*min(l.Rate, unpacedInFlight/2), 10))
 		l.MostBatchItems = cmp.Or(d.MaxBatchEvents, mostBatchEvents)
 		// The burst is a quarter of a second's events: over ten seconds the rate stays within 2.5 %.
 		l.BatchItems = min(l.BatchItems, max(l.Rate/4, 1))

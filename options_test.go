@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"math"
 	"net/http"
 	"net/url"
 	"os"
@@ -264,4 +265,15 @@ func TestDurationsNeedAUnit(t *testing.T) {
 	require.ErrorContains(t, err, `WatchOptions.Interval "5ns": want a unit`)
 	_, err = client.Verify(t.Context(), Receipt{ID: "x"}, &VerifyOptions{Patience: 24})
 	require.ErrorContains(t, err, "VerifyOptions.Patience")
+}
+
+// Figures that mean nearly no limit do not overflow into a small one.
+func TestLimitsOfALargeRate(t *testing.T) {
+	for _, rate := range []int{20_000, math.MaxInt/2 + 1, math.MaxInt, Unpaced} {
+		limits, room := CaptureOptions{Rate: rate}.limits()
+		require.Equal(t, unpacedInFlight, room.Events, rate)
+		require.Equal(t, defaultBatchEvents, limits.BatchItems, rate)
+	}
+	limits, _ := CaptureOptions{Delivery: DeliveryOptions{GiveUpAfter: -1}}.limits()
+	require.Zero(t, limits.GiveUpAfter+limits.UnreachableAfter, "no limit is not a number")
 }

@@ -7,7 +7,6 @@ package delivery
 
 import (
 	"io"
-	"math"
 	"time"
 )
 
@@ -30,14 +29,11 @@ type Limits struct {
 	BatchSpan        time.Duration // span of the items' times in a batch; 0: any
 	Linger           time.Duration // how long an item waits for others
 	Rate             int           // items a second; 0: as fast as the answers come
-	GiveUpAfter      time.Duration // how long failures may last, or Never
-	UnreachableAfter time.Duration // how long the host may be unreachable before its first answer
+	GiveUpAfter      time.Duration // how long failures may last; 0: any time
+	UnreachableAfter time.Duration // how long the host may be unreachable before its first answer; 0: as GiveUpAfter
 	MaxTries         int           // of one request; 0: any number
 	NoCompression    bool
 }
-
-// Never as GiveUpAfter retries without a time limit.
-const Never = math.MaxInt64
 
 // Config configures a Sender. All functions must be safe for concurrent use.
 type Config struct {

@@ -228,11 +228,8 @@ func (s *Sender) nextTry(a Answer, try int) (wait time.Duration, err error) {
 	if a.Verdict == Wait && s.ctx.Err() != nil {
 		return 0, context.Cause(s.ctx)
 	}
-	if s.cfg.GiveUpAfter == Never {
-		a.RetryAfter = min(a.RetryAfter, mostWish)
-	}
 	if wait, err = s.throttle.after(a, try); a.Verdict == Each {
-		wait = max(jitter(try), min(a.RetryAfter, s.cfg.GiveUpAfter))
+		wait = max(jitter(try), min(a.RetryAfter, cmp.Or(s.cfg.GiveUpAfter, maxWish)))
 	}
 	return wait, err
 }

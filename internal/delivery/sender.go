@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"sync"
+	"time"
 )
 
 // Sender sends items over its lanes. It is safe for concurrent use.
@@ -90,7 +91,7 @@ func (s *Sender) Close() {
 func (s *Sender) Failing(err error) {
 	s.throttle.mu.Lock()
 	defer s.throttle.mu.Unlock()
-	s.throttle.note(err)
+	s.throttle.note(time.Now(), err)
 }
 
 // Ask makes one request without items and retries it like the others. An error means that the

@@ -50,7 +50,7 @@ const (
 	minWait       = 100 * time.Millisecond // least wait
 	baseWait      = 250 * time.Millisecond
 	mostWait      = 5 * time.Second // between two probes of an outage
-	mostWish      = time.Hour       // longest Retry-After that a sender with Never obeys
+	maxWish       = time.Hour       // longest Retry-After that a sender without GiveUpAfter obeys
 	outageAfter   = 3               // consecutive failures
 	slowAnswer    = 0.010           // seconds: with faster answers, more than two senders gain nothing
 	paceHolds     = time.Second     // how long a lane may wait for its permit after the pace let it through
@@ -167,16 +167,7 @@ func (t *throttle) keepPace(ctx context.Context, items int) error {
 	if t.pace == nil {
 		return nil
 	}
-	now := time.Now()
-	var reserved []*rate.Reservation
-	var wait time.Duration
-	for left := items; left > 0; {
-		n := min(left, t.pace.Burst())
-		r := t.pace.ReserveN(now, n)
-		reserved = append(reserved, r)
-		wait = r.DelayFrom(now)
-		left -= n
-	}
+	reserved, wait := t.reserve(time.Now(), items)
 	if wait <= 0 {
 		return nil
 	}
@@ -187,6 +178,21 @@ func (t *throttle) keepPace(ctx context.Context, items int) error {
 		}
 	}
 	return err
+}
+
+// reserve takes this many items from the pace. The burst stays as it is meanwhile: the pace never grants more than a
+// burst at once.
+func (t *throttle) reserve(now time.Time, items int) (reserved []*rate.Reservation, wait time.Duration) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for left := items; left > 0; {
+		n := min(left, t.pace.Burst())
+		r := t.pace.ReserveN(now, n)
+		reserved = append(reserved, r)
+		wait = r.DelayFrom(now)
+		left -= n
+	}
+	return reserved, wait
 }
 
 // after returns the permit and learns from the answer. After a failure that may pass, it returns
@@ -218,8 +224,8 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 // rather than this machine is slow. A fast service needs few. Batches grow with the latency too.
 func (t *throttle) grow() {
 	if t.pace != nil {
-		needed := int(headroom * t.latency * float64(t.limits.Rate))
-		t.resize(min(max(needed, t.limits.BatchItems), t.limits.MostBatchItems))
+		needed := min(headroom*t.latency*float64(t.limits.Rate), float64(t.limits.MostBatchItems))
+		t.resize(max(int(needed), t.limits.BatchItems))
 	}
 	t.clean++
 	if t.clean < int(t.permits) {
@@ -267,12 +273,15 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	if t.pace != nil {
 		t.resize(t.limits.BatchItems)
 	}
-	t.note(a.Err)
+	t.note(now, a.Err)
 	limit := t.limits.GiveUpAfter
-	if a.Unreached {
-		limit = min(limit, t.limits.UnreachableAfter)
+	if first := t.limits.UnreachableAfter; a.Unreached && first > 0 && (limit == 0 || first < limit) {
+		limit = first
 	}
 	left := limit - now.Sub(t.failure.Since)
+	if limit == 0 {
+		left, a.RetryAfter = maxWish, min(a.RetryAfter, maxWish)
+	}
 	if left <= 0 || a.RetryAfter > left || t.limits.MaxTries > 0 && try >= t.limits.MaxTries {
 		return 0, t.gaveUp(a, t.failure.Since)
 	}
@@ -294,9 +303,9 @@ func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 }
 
 // note records the failure. The caller holds the lock.
-func (t *throttle) note(err error) {
+func (t *throttle) note(now time.Time, err error) {
 	if t.failure.Since.IsZero() {
-		t.failure.Since = time.Now()
+		t.failure.Since = now
 	}
 	t.failure.Err = err
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"os"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -221,6 +222,36 @@ func TestPaceAfterAnOutage(t *testing.T) {
 		assert.LessOrEqual(t, sent.Load(), int64(16_000), "15 seconds, and a batch at once")
 		assert.Greater(t, sent.Load(), int64(9_000))
 	})
+}
+
+// A burst that shrinks while lanes keep the pace holds none of them up: one that asked for more than a burst at once
+// would wait for 292 years.
+func TestPaceWhileTheBurstShrinks(t *testing.T) {
+	t.Parallel()
+	last := 300 * time.Millisecond
+	if level := os.Getenv("HOGAPI_TEST"); level == "nightly" || level == "deep" {
+		last = time.Minute
+	}
+	f := testThrottle(Limits{Rate: 1_000_000_000})
+	ctx, cancel := context.WithTimeout(t.Context(), last+time.Minute)
+	defer cancel()
+	var lanes sync.WaitGroup
+	begin := time.Now()
+	for range 8 {
+		lanes.Go(func() {
+			for time.Since(begin) < last {
+				if !assert.NoError(t, f.keepPace(ctx, 5000), "a lane still waits") {
+					return
+				}
+			}
+		})
+	}
+	for n := 1; time.Since(begin) < last; n++ {
+		f.mu.Lock()
+		f.resize([]int{5000, 1000}[n%2])
+		f.mu.Unlock()
+	}
+	lanes.Wait()
 }
 
 // A single lane keeps the pace with slow answers, because its batches grow.
