@@ -19,6 +19,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -158,8 +159,8 @@ type CoverageGap struct {
 // Coverage knows intervals, not rows. Rows that reached the service's database late, rows that filters leave out, and
 // rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that.
 //
-// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest 1,000
-// entries of the activity log (one call). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
+// It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest
+// entries of the activity log (1,000 a call, 100 on older servers; 10 calls). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
 //
 // GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope
 // activity_log:read. [ErrNotFound] for an unknown export.
@@ -249,7 +250,11 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	return c, nil
 }
 
-const mostEntries = 1000 // of the activity log, in an answer
+// The activity log is read up to 10 pages. Servers before August 2026 have 100 entries on a page at most.
+const (
+	maxLogPages = 10
+	maxLogPage  = 1000
+)
 
 // withoutLog are the statuses of the service where a key, a plan or a server has no activity log.
 var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
@@ -257,16 +262,22 @@ var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.St
 // history returns the settings of the past, as far as the activity log has them, and why it was not read.
 func (r *coverageReader) history(ctx context.Context) (h coverage.History, why string, err error) {
 	e := r.export
-	log, err := fetchRows[coverage.Entry](ctx, r.client, endpoint(ops.ActivityLog).with(url.Values{
-		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {strconv.Itoa(mostEntries)},
-	}), r.options, "results")
-	if api, ok := errors.AsType[*APIError](err); ok && slices.Contains(withoutLog, api.StatusCode) {
-		why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
-	} else if err != nil {
-		return h, "", err
-	}
-	if len(log) >= mostEntries {
-		why = " (only the newest 1,000 entries of the activity log are read)"
+	list := endpoint(ops.ActivityLog).with(url.Values{
+		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {strconv.Itoa(maxLogPage)},
+	})
+	var log []coverage.Entry
+	for entry, err := range walkByCursor[coverage.Entry](r.client, list, CursorOptions{MaxPages: maxLogPages}, r.options).All(ctx) {
+		api, isAnswer := errors.AsType[*APIError](err)
+		switch {
+		case err == nil:
+			log = append(log, entry)
+		case errors.Is(err, pages.ErrPageLimit):
+			why = fmt.Sprintf(" (only the newest %d entries of the activity log are read)", len(log))
+		case isAnswer && slices.Contains(withoutLog, api.StatusCode):
+			why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
+		default:
+			return h, "", fromTheStart(err)
+		}
 	}
 	now := coverage.Settings{
 		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),

@@ -236,22 +236,40 @@ func TestCoverageWithoutTheActivityLog(t *testing.T) {
 	assert.Contains(t, c.Notes[0], "The settings before 2026-11-26T08:50:00Z are not known (the activity log cannot be read: status 403; it needs the scope activity_log:read")
 }
 
-// A retry of an old interval chooses events by their timestamp, a retry of a young one as the schedule does.
-// The log is read up to 1,000 entries. A time before them is not guessed.
+// The log is read page by page. A time before the entries that were read is not guessed.
 func TestCoverageWithALongActivityLog(t *testing.T) {
-	server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
-	project := server.Project(hogapitest.DefaultProject)
-	id := exportOf(project, 50, hogapitest.Export{}, map[int]hogapi.RunStatus{40: "", 10: ""})
-	for i := range 1000 {
-		at := coverageNow.Add(-20*time.Hour + time.Duration(i)*time.Second)
-		project.EditExport(id, at, func(x *hogapitest.Export) { x.Name = fmt.Sprint("renamed ", i) })
+	for name, tt := range map[string]struct {
+		era           hogapitest.Era
+		entries, read int
+		want          []string
+		note          string
+	}{
+		"big pages":             {hogapitest.E4, 2500, 3, []string{"40 never scheduled", "10 never scheduled"}, ""},
+		"pages of older server": {hogapitest.E3, 500, 6, []string{"40 never scheduled", "10 never scheduled"}, ""},
+		"more than ten pages":   {hogapitest.E3, 1000, 10, []string{"40 cannot tell", "10 never scheduled"}, "1000"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithEra(tt.era))
+			project := server.Project(hogapitest.DefaultProject)
+			id := exportOf(project, 50, hogapitest.Export{}, map[int]hogapi.RunStatus{40: "", 10: ""})
+			for i := range tt.entries {
+				at := coverageNow.Add(-20*time.Hour + time.Duration(i)*time.Second)
+				project.EditExport(id, at, func(x *hogapitest.Export) { x.Name = fmt.Sprint("renamed ", i) })
+			}
+			c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+			require.NoError(t, err)
+			assert.Equal(t, tt.want, exceptCompleted(states(c)))
+			assert.Len(t, server.Calls(ops.ActivityLog), tt.read)
+			if notes := strings.Join(c.Notes, "\n"); tt.note != "" {
+				assert.Contains(t, notes, "not known (only the newest "+tt.note+" entries of the activity log are read): a time without a run")
+			} else {
+				assert.NotContains(t, notes, "entries of the activity log")
+			}
+		})
 	}
-	c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
-	require.NoError(t, err)
-	assert.Equal(t, []string{"40 cannot tell", "10 never scheduled"}, exceptCompleted(states(c)))
-	assert.Contains(t, c.Notes[0], "not known (only the newest 1,000 entries of the activity log are read): a time without a run")
 }
 
+// A retry of an old interval chooses events by their timestamp, a retry of a young one as the schedule does.
 func TestCoverageTellsHowRowsWereChosen(t *testing.T) {
 	for name, tt := range map[string]struct {
 		era   hogapitest.Era

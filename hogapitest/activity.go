@@ -78,16 +78,25 @@ func (p *Project) EditExport(exportID uuid.UUID, at time.Time, change func(*Expo
 	e.logEdit(before, at)
 }
 
-// listActivity answers for the scope of batch exports and one item, which is what the client asks for.
+// listActivity answers for the scope of batch exports and one item, which is what the client asks for. Before the newest era, a size of
+// pages counts only with a number of the page.
 func (s *Server) listActivity(r *request) answer {
+	size := 100
+	if s.era >= E4 {
+		r.number("page_size", &size, 1000)
+	}
 	var rows []activity
 	if id, err := uuid.Parse(r.query.Get("item_id")); err == nil && r.query.Get("scope") == "BatchExport" {
 		rows = r.project.find(id).activities
 	}
-	return cursorPage(s, r, rows, true, 1000, func(a activity) uuid.UUID { return a.id }, func(a activity) object {
+	return cursorPage(s, r, rows, true, size, func(a activity) uuid.UUID { return a.id }, func(a activity) object {
 		return object{
 			"id": a.id, "activity": a.name, "scope": "BatchExport", "item_id": r.query.Get("item_id"), "created_at": stamp(a.at),
+			"user": defaultUser(), "unread": false, "team_id": r.project.team, "organization_id": organizationID, "was_impersonated": false,
+			"is_system": false, "client": nil, "ip_address": nil,
 			"detail": object{"changes": a.changes, "name": nil, "trigger": nil, "type": nil},
 		}
 	})
 }
+
+const organizationID = "0190e0a2-0000-7000-8000-00000000000a"
