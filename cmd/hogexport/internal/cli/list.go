@@ -104,7 +104,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 			gaps, intervals = gaps+1, intervals+gap.Intervals
 		}
 		found[i].Gaps, found[i].Uncovered = &gaps, &intervals
-		if since := stuckSince(c); !since.IsZero() && found[i].StuckSince == nil {
+		if since := underWaySince(c, hogapi.IntervalStuck); !since.IsZero() && found[i].StuckSince == nil {
 			found[i].isStuck(since, c)
 		}
 	}

@@ -120,13 +120,13 @@ type monitor struct {
 type watched struct {
 	Status   status      `json:"status"`
 	Settings string      `json:"settings"`
-	Covered  time.Time   `json:"covered"`  // up to where each interval was looked at
-	Stuck    time.Time   `json:"stuck"`    // since when the oldest run has been under way that should be over
-	Exported time.Time   `json:"exported"` // the end of the newest interval that is exported
-	Open     []interval  `json:"open"`     // intervals before Covered that are not exported
-	Failed   time.Time   `json:"failed"`   // the newest change of a failed run that was counted
-	ReadAt   time.Time   `json:"read_at"`  // when the runs were read
-	Failures []time.Time `json:"failures"` // of the runs that count towards a pause, when they were read
+	Covered  time.Time   `json:"looked_to"` // up to where each interval was looked at, or its run is under way
+	UnderWay time.Time   `json:"under_way"` // since when the oldest run has been under way
+	Exported time.Time   `json:"exported"`  // the end of the newest interval that is exported
+	Open     []interval  `json:"open"`      // intervals before Covered that are not exported
+	Failed   time.Time   `json:"failed"`    // the newest change of a failed run that was counted
+	ReadAt   time.Time   `json:"read_at"`   // when the runs were read
+	Failures []time.Time `json:"failures"`  // of the runs that count towards a pause, when they were read
 }
 
 // interval is an interval with its state.
@@ -187,9 +187,6 @@ func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
 		*next = *x
 	}
 	next.Status = statusOf(e, e.LatestRuns, now)
-	if since := next.Status.StuckSince; since != nil {
-		next.Stuck = *since // newer runs will push it out of the list
-	}
 	if !next.extend(e, now) {
 		if err := m.read(ctx, e, next); err != nil {
 			return err
@@ -229,11 +226,39 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 	const dueEvery, openEvery = 15 * time.Minute, 6 * time.Hour // a repair shows among the newest runs
 	isDue := !e.Paused && now.After(x.Covered.Add(patience(string(e.Interval))))
 	hasOpen := len(x.Open) > 0 || e.Paused
-	isStuck := !x.Stuck.IsZero() && x.Status.StuckSince == nil // among older runs than the list has
-	if (isDue || isStuck) && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
+	isOlder := !x.followList(e.LatestRuns)
+	stuckAt := x.UnderWay.Add(stuckAfter(string(e.Interval)))
+	if isOlder && now.After(stuckAt) && !x.ReadAt.After(stuckAt) {
+		return false // it may have ended since
+	}
+	if (isDue || isOlder) && now.Sub(x.ReadAt) > dueEvery || hasOpen && now.Sub(x.ReadAt) > openEvery {
 		return false
 	}
 	return isTold
+}
+
+// followList finds the oldest run under way among the newest runs. It reports false if newer runs have pushed the one
+// that was the oldest out of the list, which then cannot tell how it goes on.
+func (x *watched) followList(newest []hogapi.Run) bool {
+	if len(newest) == 0 {
+		return x.UnderWay.IsZero()
+	}
+	first := slices.MinFunc(newest, func(a, b hogapi.Run) int { return a.CreatedAt.Compare(b.CreatedAt) }).CreatedAt
+	if !x.UnderWay.IsZero() && x.UnderWay.Before(first) {
+		return false
+	}
+	x.UnderWay = time.Time{}
+	for i := range newest {
+		if run := &newest[i]; !run.Status.IsTerminal() && (x.UnderWay.IsZero() || run.CreatedAt.Before(x.UnderWay)) {
+			x.UnderWay = run.CreatedAt.UTC()
+		}
+	}
+	return true
+}
+
+// stuckSince returns since when the oldest run has been under way, if it should be over.
+func (x *watched) stuckSince(now time.Time) (since time.Time, isStuck bool) {
+	return x.UnderWay, !x.UnderWay.IsZero() && now.Sub(x.UnderWay) > stuckAfter(x.Status.Interval)
 }
 
 // isBad reports whether a run with this status is over and has not exported its interval.
@@ -258,7 +283,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		return err
 	}
 	x.ReadAt, x.Open, x.Covered, x.Failures = now, nil, c.From, nil
-	x.Stuck = stuckSince(c)
+	x.UnderWay = underWaySince(c, hogapi.IntervalRunning, hogapi.IntervalStuck)
 	for _, i := range c.Intervals {
 		switch {
 		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
@@ -310,15 +335,15 @@ func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
 	return n
 }
 
-// stuckSince returns since when the oldest run of the stuck intervals has been under way.
-func stuckSince(c *hogapi.Coverage) (since time.Time) {
+// underWaySince returns since when the oldest run of the intervals in some states has been under way.
+func underWaySince(c *hogapi.Coverage, states ...hogapi.IntervalState) (since time.Time) {
 	for _, i := range c.Intervals {
-		if i.State != hogapi.IntervalStuck {
+		if !slices.Contains(states, i.State) {
 			continue
 		}
 		for _, run := range i.Runs {
 			if !run.Status.IsTerminal() && (since.IsZero() || run.CreatedAt.Before(since)) {
-				since = run.CreatedAt
+				since = run.CreatedAt.UTC()
 			}
 		}
 	}

@@ -147,6 +147,92 @@ func TestWatchShowsWhatGoesWrong(t *testing.T) {
 	}
 }
 
+// Newer runs push a run that is under way out of the list of exports: after 50 minutes if they come every 5 minutes.
+// Whether it is stuck or was cancelled still shows at the first look after it.
+func TestWatchFollowsRunsThatTheListNoLongerHas(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)
+	for interval, step := range map[hogapi.Interval]time.Duration{
+		hogapi.IntervalEvery5Minutes: 5 * time.Minute, hogapi.IntervalEvery15Minutes: 15 * time.Minute, hogapi.IntervalHour: time.Hour,
+	} {
+		w := newWatching(t, start)
+		odd := start.Truncate(time.Hour).Add(time.Hour) // the end of the interval with the run that does not end
+		ids := map[string]uuid.UUID{}
+		for _, name := range []string{"stuck", "cancelled", "slow", "good"} {
+			ids[name] = w.export(name, interval, "UTC", func(_, end time.Time) (hogapitest.Outcome, bool) {
+				if !end.Equal(odd) {
+					return hogapitest.Outcome{}, true
+				}
+				const ends = 12 // looks, while the list has it
+				return hogapitest.Outcome{Polls: map[string]int{"stuck": 1 << 30, "cancelled": 1 << 30, "slow": ends}[name]}, true
+			})
+		}
+		project := w.server.Project(hogapitest.DefaultProject)
+		begun := map[string]time.Time{}
+		first := map[string]time.Duration{} // from when it is so
+		note := func(name string, is bool, since time.Time) {
+			if _, isKnown := first[name]; is && !isKnown {
+				first[name] = w.clock.time().Sub(since)
+			}
+		}
+		cancelled := odd.Add(2*time.Hour + 50*time.Minute)
+		for now := start; now.Before(odd.Add(5 * time.Hour)); now = w.clock.time() {
+			require.NoError(t, w.look(t.Context()))
+			for name, id := range ids {
+				for _, run := range project.Runs(id) {
+					if run.End.Equal(odd) {
+						begun[name] = run.Created
+						if name == "cancelled" && now.Equal(cancelled) {
+							require.NoError(t, w.client.Runs.Cancel(t.Context(), id, run.ID))
+						}
+					}
+				}
+			}
+			limit := max(3*time.Hour, 3*step)
+			isStuck := w.value(t, "stuck_seconds", "stuck") != "0"
+			note("stuck", isStuck, begun["stuck"].Add(limit))
+			assert.Equal(t, isStuck, !begun["stuck"].IsZero() && now.After(begun["stuck"].Add(limit)), "%s: %s", interval, now)
+			note("cancelled", w.value(t, "uncovered_intervals", "cancelled") == "1", cancelled)
+			for _, name := range []string{"cancelled", "slow", "good"} {
+				assert.Equal(t, "0", w.value(t, "stuck_seconds", name), "%s, %s: %s", interval, name, now)
+			}
+			for _, name := range []string{"slow", "good"} {
+				assert.Equal(t, "0", w.value(t, "uncovered_intervals", name), "%s, %s: %s", interval, name, now)
+			}
+			w.clock.add(5 * time.Minute)
+		}
+		assert.Equal(t, "1", w.value(t, "uncovered_intervals", "cancelled"), interval)
+		assert.LessOrEqual(t, first["cancelled"], 16*time.Minute, interval)
+		require.Contains(t, first, "stuck", interval)
+	}
+}
+
+// So it is by the clock of this machine: a run becomes stuck while watch looks.
+func TestWatchSeesARunBecomeStuck(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	t.Cleanup(server.Close)
+	p, now := server.Project(hogapitest.DefaultProject), time.Now().UTC()
+	id := p.AddExport(hogapitest.Export{Name: "lake", Interval: hogapi.IntervalEvery5Minutes, Created: now.Add(-4 * time.Hour)})
+	const soon = 500 * time.Millisecond
+	end := now.Add(-3 * time.Hour).Truncate(5 * time.Minute)
+	p.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
+	p.AddRun(id, hogapitest.Run{Status: hogapi.RunStatusRunning, Start: end.Add(-5 * time.Minute), End: end, Created: now.Add(-3*time.Hour + soon)})
+	for end = end.Add(5 * time.Minute); end.Before(now); end = end.Add(5 * time.Minute) {
+		p.AddRun(id, hogapitest.Run{Start: end.Add(-5 * time.Minute), End: end, Created: end})
+	}
+	w := &watching{&monitor{client: server.Client(t), store: cache{t.TempDir()}, now: time.Now, watched: map[uuid.UUID]*watched{}}, nil, server}
+	isStuck := func() bool {
+		assert.NoError(t, w.look(t.Context()))
+		return w.value(t, "stuck_seconds", "lake") != "0"
+	}
+	if first := isStuck(); time.Since(now) < soon {
+		assert.False(t, first)
+	}
+	require.Eventually(t, isStuck, 10*time.Second, 20*time.Millisecond)
+	assert.Greater(t, time.Since(now), soon)
+}
+
 // There is no alarm on days on which clocks change, unless they skip the hour of a run: nothing exports its interval.
 func TestWatchOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()

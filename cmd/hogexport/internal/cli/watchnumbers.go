@@ -69,14 +69,10 @@ var numbers = []struct {
 		return int64(now.Sub(x.Open[0].Start).Seconds()), true
 	}},
 	{"stuck_seconds", "How long a run has been under way that should be over; 0: no run is.", func(x *watched, now time.Time) (any, bool) {
-		since := x.Stuck
-		if s := x.Status.StuckSince; s != nil && (since.IsZero() || s.Before(since)) {
-			since = *s
+		if since, isStuck := x.stuckSince(now); isStuck {
+			return int64(now.Sub(since).Seconds()), true
 		}
-		if since.IsZero() {
-			return 0, true
-		}
-		return int64(now.Sub(since).Seconds()), true
+		return 0, true
 	}},
 	{"failures", "Failed runs among the runs that count towards a pause by the service.", func(x *watched, _ time.Time) (any, bool) { return x.Status.Failures, true }},
 	{"failures_left", "Failures until the service pauses the export.", func(x *watched, _ time.Time) (any, bool) { return x.Status.FailuresLeft, true }},
