@@ -297,6 +297,26 @@ func TestLongWaits(t *testing.T) {
 	}
 }
 
+// The time for which a service refuses more requests does not count as one in which it is out of order, and the other way round.
+func TestWaitsForTooManyRequestsAreNoOutage(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		const minutes = 50 // in all, longer than an outage, and than 3 hours of too many requests
+		statuses := []int{503, 429, 429, 503, 429, 429, 503, 429, 503}
+		s, j, _ := begin(t, mixpanelJob, "1999-12-01", "1999-12-01", nil)
+		s.handler = func(w http.ResponseWriter, r *http.Request) {
+			if n := len(s.requests()); n <= len(statuses) {
+				w.Header().Set("Retry-After", strconv.Itoa(minutes*60))
+				w.WriteHeader(statuses[n-1])
+				return
+			}
+			answerDays(w, r)
+		}
+		begin := time.Now()
+		whole(t, j)
+		require.Equal(t, time.Duration(len(statuses))*minutes*time.Minute, time.Since(begin))
+	})
+}
+
 // 60 requests an hour and 3 a second are not exceeded: not within a run, nor by runs that follow each other.
 func TestMixpanelsLimits(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

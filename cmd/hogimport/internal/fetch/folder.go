@@ -244,18 +244,19 @@ func (f *folder) adopt(ctx context.Context) error {
 		if err != nil {
 			return f.problem("be read", err)
 		}
-		if err := f.enter(s, info.Size(), events, info.ModTime()); err != nil {
+		asked := info.ModTime() // which keep has set
+		if err := f.enter(s, info.Size(), events, asked, asked); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// enter adds a part that is in its place to the log.
-func (f *folder) enter(s span, size, events int64, at time.Time) error {
+// enter adds a part that is in its place to the log. Events that arrived after it was requested may not be in it.
+func (f *folder) enter(s span, size, events int64, asked, at time.Time) error {
 	p := Part{
 		First: f.export.text(s.first), Last: f.export.text(s.last), File: f.export.fileName(s),
-		Bytes: size, Events: events, At: at.UTC().Truncate(time.Second), Early: at.Before(f.export.late(s.last)),
+		Bytes: size, Events: events, At: at.UTC().Truncate(time.Second), Early: asked.Before(f.export.late(s.last)),
 	}
 	if err := f.append(p); err != nil {
 		return err
@@ -279,8 +280,9 @@ func (f *folder) temp() (durable.File, error) {
 	return f.fs.OpenFile(f.own(tempName), os.O_RDWR|os.O_CREATE|os.O_EXCL, 0o600)
 }
 
-// keep reads the temporary file to its end, and gives it its name if it is whole.
-func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
+// keep reads the temporary file to its end, and gives it its name if it is whole. Until the log has it, the time of its
+// last change says when it was requested.
+func (f *folder) keep(ctx context.Context, s span, file durable.File, asked time.Time) error {
 	size, err := file.Seek(0, io.SeekEnd)
 	if err != nil {
 		return f.problem("be written", err)
@@ -292,7 +294,7 @@ func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	case err != nil:
 		return f.problem("be read", err)
 	}
-	if err = errors.Join(file.Sync(), file.Close()); err == nil { // closed, since not all systems rename open files
+	if err = errors.Join(os.Chtimes(f.own(tempName), asked, asked), file.Sync(), file.Close()); err == nil { // closed, since not all systems rename open files
 		err = f.fs.Rename(f.own(tempName), filepath.Join(f.path, f.export.fileName(s)))
 	}
 	if err == nil {
@@ -301,7 +303,7 @@ func (f *folder) keep(ctx context.Context, s span, file durable.File) error {
 	if err != nil {
 		return f.problem("be written", err)
 	}
-	return f.enter(s, size, events, time.Now())
+	return f.enter(s, size, events, asked, time.Now())
 }
 
 func (f *folder) close() error {

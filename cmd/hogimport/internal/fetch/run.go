@@ -249,7 +249,7 @@ type Part struct {
 	Bytes  int64     `json:"bytes"`
 	Events int64     `json:"events"`
 	At     time.Time `json:"at"`              // of the download
-	Early  bool      `json:"early,omitempty"` // late events may still be added to it
+	Early  bool      `json:"early,omitempty"` // events that arrived after it was requested may not be in it
 }
 
 // Summary counts the parts of the range that the folder has.

@@ -276,6 +276,43 @@ func TestAgain(t *testing.T) {
 	})
 }
 
+// A part is early if it was requested early, however long its answer takes: what arrives in between is not in it. So
+// it is after a crash before the log had it.
+func TestAPartIsEarlyIfItWasRequestedEarly(t *testing.T) {
+	for name, tear := range map[string]bool{"in the log": false, "adopted": true} {
+		inBubble(t, name, func(t *testing.T) {
+			late := ""
+			s, j, _ := begin(t, mixpanelJob, "1999-12-30", "1999-12-30", func(w http.ResponseWriter, r *http.Request) {
+				text := late
+				time.Sleep(10 * time.Minute)
+				answerDays(w, r)
+				write(w, []byte(text))
+			})
+			e, err := j.Vendor.plan()
+			require.NoError(t, err)
+			time.Sleep(time.Until(e.late(e.unitOf(j.To)).Add(-5 * time.Minute)))
+			whole(t, j)
+			late = mixpanelLine("late")
+			if tear {
+				log := filepath.Join(j.Folder, ownFolder, logName)
+				text, err := os.ReadFile(log)
+				require.NoError(t, err)
+				first, _, _ := strings.Cut(string(text), "\n")
+				require.NoError(t, os.WriteFile(log, []byte(first+"\n"), 0o600))
+			}
+			sum := whole(t, j)
+			require.Len(t, sum.Early, 1)
+			require.Len(t, s.requests(), 1)
+			j.Again = true
+			sum = whole(t, j)
+			require.EqualValues(t, 2, sum.Events)
+			require.Empty(t, sum.Early)
+			whole(t, j)
+			require.Len(t, s.requests(), 2)
+		})
+	}
+}
+
 func TestOptionsAreChecked(t *testing.T) {
 	for text, vendor := range map[string]Vendor{
 		"a secret of Mixpanel is missing: set MIXPANEL_SERVICE_ACCOUNT": Mixpanel{},

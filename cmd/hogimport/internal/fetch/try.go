@@ -118,6 +118,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	if err != nil {
 		return optionsProblem(r.export.vendor+": no request can be made of these options", "check "+r.export.where+" and the keys")
 	}
+	asked := time.Now()
 	answer, err := r.client.Do(request)
 	r.pace.made(time.Now()) // when it has certainly reached the service, which counts from there
 	if err != nil {
@@ -146,7 +147,7 @@ func (r *run) try(ctx context.Context, s span) error {
 	var disk *diskError
 	switch isOfDisk := errors.As(err, &disk); {
 	case err == nil:
-		err = r.folder.keep(ctx, s, file)
+		err = r.folder.keep(ctx, s, file, asked)
 	case isOfDisk && errors.Is(disk.err, durable.ErrLimit):
 		err = &Problem{Text: fmt.Sprintf("%s sends %s of one run", r.export.vendor, disk.Error()), Cause: err,
 			Todo: "run the same command again to get the rest, or allow more with --max-gib"}

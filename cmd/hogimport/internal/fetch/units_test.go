@@ -227,7 +227,7 @@ func TestAFileOfSeveralDaysIsEarlyUntilItsLastDayIsNot(t *testing.T) {
 	s := span{e.unitOf(day("2024-01-01")), e.unitOf(day("2024-01-02"))}
 	late := e.late(s.last)
 	for at, want := range map[time.Time]bool{e.late(s.first): true, late.Add(-time.Second): true, late: false} {
-		require.NoError(t, f.enter(s, 1, 1, at))
+		require.NoError(t, f.enter(s, 1, 1, at, late.Add(time.Hour)))
 		require.Equal(t, want, f.parts[s].Early, at)
 	}
 }
