@@ -150,15 +150,17 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 		return nil, err
 	}
 	line := cmp.Or(selected.AgeLine, defaultAge)
-	if _, err := s.client.Backfills.List(ctx, c.ExportID, nil, options...); hasNoRecords(err) {
+	empty, err := s.client.emptyBackfills(ctx, c, options)
+	if hasNoRecords(err) {
 		line = 0
 	} else if err != nil {
-		return nil, err
+		return nil, fromTheStart(err)
 	}
 	plan := &RepairPlan{
 		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []RepairStep{}, Notes: []string{},
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
+	target.Empty = empty.spans()
 	verdicts := make([]coverage.Verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
 		span := coverage.NewSpan(x.Start, x.End)
@@ -241,7 +243,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	if gap.IsOld && coverage.IsObjectStore(string(e.Destination.Type)) {
 		step.Export = fmt.Sprintf("%s (repair of %s)", e.Name, outgoing.Time(gap.Start))
 		step.Prefix = path.Join(configs.Prefix(e.Destination.Config), "repair-"+gap.Start.Format("2006-01-02T150405Z")) + "/"
-		if step.Action == RepairDownload { // RepairOptions has no credentials
+		if step.Action == RepairDownload && gap.Why == "" { // RepairOptions has no credentials
 			second, _ := e.second(step, destination.Raw(`{"aws_access_key_id": "", "aws_secret_access_key": ""}`))
 			request, _ := json.Marshal(second) //nolint:errchkjson // was JSON
 			step.Request = bytes.ReplaceAll(request, []byte(`"[redacted]"`), []byte(`""`))
@@ -251,7 +253,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	case RepairSecondExport:
 		step.Note = "a backfill would replace objects by rows by timestamp, so a second, paused export writes the rows by timestamp to " + step.Prefix + ", once; this export's gap stays listed"
 	case RepairDownload:
-		step.State, step.Note = RepairLeft, "FileDownloads.Range gets these rows as the schedule would have chosen them"
+		step.State, step.Note = RepairLeft, cmp.Or(gap.Why, "FileDownloads.Range gets these rows as the schedule would have chosen them")
 	case RepairByHand:
 		step.State, step.Note = RepairLeft, gap.Why
 	default:

@@ -134,25 +134,6 @@ func (r *repairer) run(ctx context.Context) (err error) {
 	return nil
 }
 
-// testDestination tests the destination, where the service can test it without credentials of the caller.
-func (r *repairer) testDestination(ctx context.Context) error {
-	e := r.export
-	if _, ok := e.Destination.Integration.Get(); !ok {
-		return nil
-	}
-	test, err := r.client.BatchExports.TestDestination(ctx, BatchExportRequest{
-		Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination, Interval: e.Interval,
-	}, r.options...)
-	result := orDefault(test)
-	switch failed := result.Failed(); {
-	case errors.Is(err, ErrNoDestinationTest) || errors.Is(err, ErrUnsupported):
-		return nil
-	case err == nil && failed != nil:
-		return errtext.Errorf("the destination does not pass its test %q: %s", failed.Name, orDefault(failed.Result.Message))
-	}
-	return err
-}
-
 // save notes the state of a step and stores the plan.
 func (r *repairer) save(step *RepairStep, state RepairState, result string) error {
 	step.State, step.Result = state, result
@@ -183,14 +164,20 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 	if err != nil {
 		return err
 	}
-	var next coverage.Span
+	var next again
 	end, result, at := RepairCovered, "covered since the plan was made", step.Start
+	if step.Ticket != nil {
+		next.part = target.asked(step.Ticket)
+	}
 	for isBegun := step.Ticket != nil; ; isBegun = false {
 		if !isBegun {
 			if next, err = r.beginNext(ctx, target, step, at); err != nil {
 				return err
 			}
-			if next.End.IsZero() {
+			if next.isEmpty {
+				end, result = RepairLeft, target.model().WhyEmpty()
+			}
+			if next.part.End.IsZero() {
 				return r.save(step, end, result)
 			}
 		}
@@ -199,9 +186,9 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 		_, isOver := errors.AsType[*BackfillError](err)
 		switch {
 		case err == nil:
-			at, end, result = next.End, RepairDone, state.String()
+			at, end, result = next.part.End, RepairDone, state.String()
 		case errors.Is(err, ErrNoRuns):
-			at, end, result = next.End, RepairLeft, "no run began, since no row has a timestamp in this time: only FileDownloads.Range gets rows that arrived in it"
+			at, end, result = next.part.End, RepairLeft, target.model().WhyEmpty()
 		case isUnknown && step.Ticket.OutcomeUnknown: // begin it once more
 		case ctx.Err() != nil:
 			return err
@@ -217,15 +204,16 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 
 // beginNext requests the backfill of the next part without cover, from a time on. The part is empty if every part has cover.
 // While the service has too many backfills under way, beginNext waits.
-func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next coverage.Span, err error) {
+func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
 	for {
-		rest, err := r.lookAgain(ctx, target, step)
+		rest, isEmpty, err := r.lookAgain(ctx, target, step)
 		rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
-		if err != nil || len(rest) == 0 {
+		if next.isEmpty = isEmpty; err != nil || len(rest) == 0 {
 			return next, err
 		}
 		if err = r.request(ctx, target.ID, step, rest[0]); !errors.Is(err, ErrTooManyBackfills) {
-			return rest[0], err
+			next.part = rest[0]
+			return next, err
 		}
 		if !watch.Sleep(ctx, r.pace.MaxInterval) {
 			return next, context.Cause(ctx)
@@ -248,19 +236,22 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 }
 
 // lookAgain waits until no backfill or run of the step's time is under way, and returns the parts that no completed run
-// covers by then. It refuses the step if its events have become too old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest []coverage.Span, err error) {
+// covers by then. It leaves out those in which a backfill ran nothing: isEmpty. It refuses the step if its events have
+// become too old, or if one more failure would pause the export.
+func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest []coverage.Span, isEmpty bool, err error) {
 	gap := step.span()
-	if err := r.waitForBackfills(ctx, target.ID, gap); err != nil {
-		return nil, err
+	var empty emptyBackfills
+	if err := r.waitForBackfills(ctx, target.ID, gap, &empty); err != nil {
+		return nil, false, err
 	}
 	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
 	var completed []coverage.Span
 	for isWaiting := true; isWaiting; {
 		runs, err := reader.runs(ctx, step.Start, Coverage{})
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
+		empty.without(runs)
 		completed, isWaiting = nil, false
 		for _, run := range runs {
 			x := coverage.NewSpan(run.Start, run.End)
@@ -269,35 +260,40 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			case run.Status == RunStatusCompleted:
 				completed = append(completed, x)
 			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
-				return nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+				return nil, false, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
 				isWaiting = true
 				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
 				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
-					return nil, err
+					return nil, false, err
 				}
 			}
 		}
 	}
-	if rest = gap.Without(completed); len(rest) == 0 {
-		return nil, nil
+	open := gap.Without(completed)
+	if rest = coverage.Without(open, empty.spans()); len(rest) == 0 {
+		return nil, len(open) > 0, nil
 	}
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
 	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
-		return nil, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+		return nil, false, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
-	return rest, r.checkFailures(ctx, target)
+	return rest, !slices.Equal(rest, open), r.checkFailures(ctx, target)
 }
 
 // waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since
-// another operator may have waited for the same one, and looks again.
-func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span) error {
+// another operator may have waited for the same one, and looks again. It collects those that ran nothing.
+func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap coverage.Span, empty *emptyBackfills) error {
+	*empty = nil
 	for b, err := range r.client.Backfills.All(ctx, exportID, nil, r.options...) {
 		switch {
 		case hasNoRecords(err):
 			return nil
 		case err != nil:
 			return fromTheStart(err)
+		case b.Status == RunStatusCompleted:
+			empty.add(&b)
+			continue
 		case !b.Status.goesOn() || !gap.Overlaps(coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))):
 			continue
 		}
@@ -312,7 +308,7 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		if !watch.Sleep(ctx, httptry.Jitter(r.pace.MaxInterval, r.pace.MaxInterval, 1, httptry.Random())) {
 			return context.Cause(ctx)
 		}
-		return r.waitForBackfills(ctx, exportID, gap)
+		return r.waitForBackfills(ctx, exportID, gap, empty)
 	}
 	return nil
 }

@@ -573,6 +573,50 @@ func TestRepairOfAnObjectStoreThatDiesAtAnyRequest(t *testing.T) {
 	}
 }
 
+// A backfill of a time without rows ends without a run, so only its record shows that it was there. Where the service keeps
+// no records, the saved plan knows it, unless the answer to the request was lost too.
+func TestRepairOfAGapWithoutRowsThatDiesAtAnyRequest(t *testing.T) {
+	for name, tt := range map[string]struct {
+		export hogapitest.Export
+		era    hogapitest.Era
+		plans  []bool // whether the plan was saved
+		want   string
+	}{
+		"events":           {hogapitest.Export{}, hogapitest.E4, []bool{true, false}, "only FileDownloads.Range gets rows that arrived in it"},
+		"days of a zone":   {hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: "Asia/Tokyo"}, hogapitest.E4, []bool{true, false}, "FileDownloads.Range"},
+		"persons":          {hogapitest.Export{Model: hogapi.ModelPersons}, hogapitest.E4, []bool{true, false}, "the service found no rows in this time"},
+		"without a record": {hogapitest.Export{Model: hogapi.ModelPersons}, hogapitest.E1, []bool{true}, "the service found no rows in this time"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			lost := 0
+			for n, survived := 1, false; !survived; n++ {
+				for _, isSaved := range tt.plans {
+					synctest.Test(t, func(t *testing.T) {
+						options := []hogapitest.Option{hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1), hogapitest.WithEra(tt.era)}
+						b := newBroken(t, 40, tt.export, map[int]hogapi.RunStatus{12: ""}, options...)
+						if tt.export.Interval == hogapi.IntervalDay {
+							b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalDay, Timezone: tt.export.Timezone, Created: coverageNow.AddDate(0, 0, -5), DestinationType: "BigQuery"})
+							b.project.RunSchedule(b.export, func(_, end time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, end.Day() != 24 })
+						}
+						b.project.SetRecords(b.export, func(time.Time, time.Time) int { return 0 })
+						if survived = b.killed(t, n, n%2 == 0 && tt.era == hogapitest.E4, isSaved, &lost); survived {
+							assert.Greater(t, n, 9)
+							return
+						}
+						require.Len(t, b.project.Backfills(b.export), 1, "killed at request %d (saved %v)", n, isSaved)
+						if tt.era == hogapitest.E4 {
+							plan := b.plan(t, nil)
+							require.Len(t, plan.Steps, 1)
+							assert.Equal(t, hogapi.RepairLeft, plan.Steps[0].State)
+							assert.Contains(t, plan.String(), tt.want)
+						}
+					})
+				}
+			}
+		})
+	}
+}
+
 func repairKilled(t *testing.T, at int, after, isSaved bool, lost *int) (survived bool) {
 	b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{30: "", 29: "", 12: ""}, hogapitest.WithRunDelay(time.Minute), hogapitest.WithLateRows(1))
 	if survived = b.killed(t, at, after, isSaved, lost); !survived {

@@ -73,3 +73,11 @@ func ModelOf(model, destination, query string) Model {
 	}
 	return m
 }
+
+// WhyEmpty says why a backfill of a time ran nothing, and what gets its rows.
+func (m Model) WhyEmpty() string {
+	if m.Choosing == ByAge {
+		return "no run began, since no row has a timestamp in this time: only FileDownloads.Range gets rows that arrived in it"
+	}
+	return "no run began, since the service found no rows in this time"
+}

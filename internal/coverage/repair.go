@@ -29,13 +29,14 @@ type Target struct {
 	HasElsewhere bool // a second export can be made
 	Line         AgeLine
 	Now          time.Time
+	Empty        []Span // times in which a backfill ran nothing
 }
 
 // RepairStep is a gap, or a part of it, that is exported again in one way.
 type RepairStep struct {
 	Span
 	Way       Way
-	Why       string // of WayByHand
+	Why       string // of WayByHand, and of a WayDownload where a backfill ran nothing
 	IsOld     bool   // past the age line: events are chosen by timestamp
 	Intervals int
 	States    []State
@@ -56,11 +57,11 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 			}
 			planned = append(planned, step.Span)
 		}
-		for _, x := range without(v.Rest, planned) {
+		for _, x := range Without(v.Rest, planned) {
 			next := RepairStep{Span: x, IsOld: t.Model.Choosing == ByAge && t.Line.IsPast(x, t.Now)}
 			next.Way, next.Why = t.way(x, next.IsOld)
 			last := len(steps) - 1
-			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].IsOld != next.IsOld {
+			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].Why != next.Why || steps[last].IsOld != next.IsOld {
 				steps = append(steps, next)
 				last++
 			}
@@ -75,7 +76,8 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 	return steps
 }
 
-func without(spans, others []Span) (rest []Span) {
+// Without returns the parts of spans that no other span covers.
+func Without(spans, others []Span) (rest []Span) {
 	for _, x := range spans {
 		rest = append(rest, x.Without(others)...)
 	}
@@ -84,6 +86,7 @@ func without(spans, others []Span) (rest []Span) {
 
 func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	_, refusal := t.Schedule.Range(x.Start, x.End)
+	isEmpty := slices.ContainsFunc(t.Empty, func(y Span) bool { return y.Holds(x) })
 	switch {
 	case t.Model.Acts:
 		return WayByHand, "the destination acts on each row, which cannot be undone"
@@ -91,6 +94,10 @@ func (t Target) way(x Span, isOld bool) (way Way, why string) {
 		return WayByHand, "each run exports all rows, so the next run covers the gap"
 	case refusal != nil && t.Model.NoDownload:
 		return WayByHand, "the schedule was changed, and no backfill has these bounds"
+	case isEmpty && t.Model.Choosing == ByAge:
+		return WayDownload, t.Model.WhyEmpty()
+	case isEmpty:
+		return WayByHand, t.Model.WhyEmpty()
 	case refusal != nil: // not between bounds of today's schedule
 		return WayDownload, ""
 	case isOld && t.ObjectStore && t.HasElsewhere:
