@@ -348,6 +348,13 @@ func TestCoverageOfAnExportThatNeverRan(t *testing.T) {
 		"and renamed": func(p *hogapitest.Project, id uuid.UUID) {
 			p.EditExport(id, coverageNow.Add(-time.Hour), func(x *hogapitest.Export) { x.Name = "b" })
 		},
+		"unpaused": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-30*time.Minute), func(x *hogapitest.Export) { x.Paused = false })
+		},
+		"unpaused, and paused again": func(p *hogapitest.Project, id uuid.UUID) {
+			p.EditExport(id, coverageNow.Add(-30*time.Minute), func(x *hogapitest.Export) { x.Paused = false })
+			p.EditExport(id, coverageNow.Add(-time.Minute), func(x *hogapitest.Export) { x.Paused = true })
+		},
 		"paused by a person": func(p *hogapitest.Project, id uuid.UUID) {
 			p.EditExport(id, coverageNow.Add(-9*time.Hour), func(x *hogapitest.Export) { x.Paused = false })
 			p.EditExport(id, coverageNow.Add(-8*time.Hour), func(x *hogapitest.Export) { x.Paused = true })

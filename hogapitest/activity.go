@@ -16,14 +16,15 @@ type activity struct {
 	changes []object
 }
 
-// settings are the fields of an export that the activity log compares.
+// settings are the fields of an export that the activity log compares, by the names that it shows: a pause is "enabled", with
+// the values of paused.
 func (e *export) settings() object {
 	offset := any(nil)
 	if e.offsetDay != nil || e.offsetHour != nil {
 		offset = 3600 * (24*deref(e.offsetDay) + deref(e.offsetHour))
 	}
 	return object{
-		"name": e.Name, "interval": e.Interval, "timezone": e.Timezone, "interval_offset": offset, "paused": e.Paused,
+		"name": e.Name, "interval": e.Interval, "timezone": e.Timezone, "interval_offset": offset, "enabled": e.Paused,
 		"start_at": stampOrNil(e.StartAt), "end_at": stampOrNil(e.EndAt),
 	}
 }

@@ -151,6 +151,7 @@ func TestHistoryFromTheLog(t *testing.T) {
 		"created only":             {hourly, 9, []Entry{created}, History{Phases: []Phase{{From: at(0), Settings: hourly}}, IsWhole: true}},
 		"a pause":                  {hourly, 5, []Entry{created, change(3, "paused", "false", "true"), change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(0), Settings: hourly}, {From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}, IsWhole: true}},
 		"another field":            {hourly, 5, []Entry{change(5, "name", `"a"`, `"b"`)}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
+		"a pause as of 2025":       {hourly, 5, []Entry{created, change(3, "enabled", "false", "true"), change(5, "enabled", "true", "false")}, History{Phases: []Phase{{From: at(0), Settings: hourly}, {From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}, IsWhole: true}},
 		"a part of the log":        {hourly, 5, []Entry{change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},
 		"an entry that cannot be":  {hourly, 5, []Entry{created, change(3, "paused", "true", "false"), change(5, "paused", "true", "false")}, History{Phases: []Phase{{From: at(3), Settings: paused}, {From: at(5), Settings: hourly}}}},
 		"an entry of another kind": {hourly, 5, []Entry{created, change(5, "paused", "7", "false")}, History{Phases: []Phase{{From: at(5), Settings: hourly}}}},

@@ -121,7 +121,8 @@ func (s Settings) with(field string, value json.RawMessage) (Settings, bool) {
 		start, until *time.Time // null: no bound
 	)
 	target := map[string]any{
-		"interval": &s.Interval, "timezone": &s.Timezone, "paused": &s.Paused, "interval_offset": &offset, "start_at": &start, "end_at": &until,
+		"interval": &s.Interval, "timezone": &s.Timezone, "interval_offset": &offset, "start_at": &start, "end_at": &until,
+		"enabled": &s.Paused, "paused": &s.Paused, // enabled since 2025; the values are those of paused
 	}[field]
 	if target == nil {
 		return s, true
@@ -284,7 +285,8 @@ func (h History) absence(i int, x Span) Absence {
 // begun. A second export of a repair is so.
 func (h History) isUnstarted(i int) bool {
 	isRunning := func(p Phase) bool { return !p.Paused }
-	return h.IsWhole && h.Paused.IsZero() && !slices.ContainsFunc(h.Phases[:i+1], isRunning)
+	isLater := i+1 < len(h.Phases) && !h.Paused.Before(h.Phases[i+1].From) // the last pause
+	return h.IsWhole && (h.Paused.IsZero() || isLater) && !slices.ContainsFunc(h.Phases[:i+1], isRunning)
 }
 
 // seen returns the intervals of runs before the known history.
