@@ -64,7 +64,8 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 }
 
 // Enqueue takes all events of one record, or takes no event and returns an error. It encodes the events before
-// it returns, so later changes of their maps have no effect. It waits while the buffer is full.
+// it returns, so later changes of their maps have no effect. It waits while the buffer is full. It also waits
+// for the first answer of the server, if that decides whether it takes the event: see [ErrNotReady].
 //
 // The events share one Position; some may leave it empty. OnSettled receives it once all events of the record
 // are settled. An event without a UUID gets one that is derived from the Position and the event's number in the
@@ -86,8 +87,7 @@ func (c *Capture) Enqueue(ctx context.Context, events ...Event) error {
 }
 
 // TryEnqueue is [Capture.Enqueue] without waiting. It returns [ErrFull] if there is no room for the record, and
-// [ErrNotReady] until the server has answered which protocol it has. The first call asks the server, so it
-// returns ErrNotReady unless DeliveryOptions.Protocol is set.
+// [ErrNotReady] where Enqueue would wait for the first answer of the server.
 func (c *Capture) TryEnqueue(events ...Event) error {
 	return c.enqueue(context.Background(), events, false)
 }

@@ -3,6 +3,8 @@ package hogapi_test
 import (
 	"context"
 	"fmt"
+	"net"
+	"net/http"
 	"slices"
 	"testing"
 	"testing/synctest"
@@ -16,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/warnings"
 )
 
 // messageOf is the record of a message: two events, one, or none, without uuids.
@@ -173,4 +176,58 @@ func TestSplitRecordsAreRefused(t *testing.T) {
 		assert.Equal(t, 4, server.Ledger().Unique())
 		requireBalanced(t, receipt)
 	})
+}
+
+// With a real clock and socket: a Capture takes events before its host answers for the first time. Each is sent as it would
+// have been sent later, and a record that is delivered again after the answer is the same.
+func TestEventsAreTakenBeforeTheHostAnswers(t *testing.T) {
+	const messages = 40
+	for name, options := range map[string][]hogapitest.Option{"batch": {hogapitest.WithoutV1()}, "v1": nil} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			address := deadPort(t)
+			server := hogapitest.New(options...)
+			client, err := hogapi.NewClient(hogapi.WithCaptureURL("http://"+address), hogapi.WithProjectAPIKey(hogapitest.DefaultProjectKey))
+			require.NoError(t, err)
+			capture := newCapture(t, client, hogapi.CaptureOptions{ID: "x", Delivery: hogapi.DeliveryOptions{GiveUpAfter: -1, Tuning: hogapi.Tuning{MaxInFlight: 300}}})
+			push := func(i int) error {
+				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+				defer cancel()
+				record := messageOf(i)
+				record[0].Properties = map[string]any{
+					"$session_id": "0190a5c2-0000-7000-8000-000000000000", "$lib": "own", "$process_person_profile": false, "n": i,
+				}
+				if i%5 == 0 {
+					record[0].UUID = testevents.ID(i)
+				}
+				return capture.Enqueue(ctx, record...)
+			}
+			taken := 0
+			for i := range messages {
+				if push(i) == nil {
+					taken++
+				}
+			}
+			require.Equal(t, messages, taken, "not one call waited")
+			assert.Empty(t, capture.Stats().Requests)
+			listener, err := net.Listen("tcp", address)
+			require.NoError(t, err)
+			host := &http.Server{Handler: server, ReadHeaderTimeout: time.Minute}
+			go func() { _ = host.Serve(listener) }()
+			t.Cleanup(func() { _ = host.Close() })
+			require.NoError(t, capture.Flush(t.Context()))
+			first := server.Ledger().Len()
+			for i := range messages {
+				require.NoError(t, push(i))
+			}
+			receipt := closed(t, capture)
+			ledger := server.Ledger()
+			assert.Equal(t, name, string(receipt.Protocol))
+			assert.Equal(t, first, ledger.Unique())
+			assert.Equal(t, 2*first, ledger.Len())
+			assert.Empty(t, ledger.Changed())
+			assert.NotContains(t, receipt.Warnings, warnings.UUIDReuse)
+			assert.NotContains(t, receipt.Warnings, warnings.UUIDConflict)
+		})
+	}
 }

@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
 	"github.com/hogapi/hogapi/warnings"
 )
 
@@ -242,16 +243,19 @@ func TestImportKeepsItsProtocol(t *testing.T) {
 	assert.Empty(t, append(old.Calls(ops.Protocol), newer.Calls(ops.Protocol)...), "the checkpoint says it")
 }
 
-// A TryEnqueue that would have to wait for the answer takes nothing.
+// A TryEnqueue that would have to wait for the answer takes nothing: only one of the protocols takes a name of 300 bytes.
 func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
 		server.Script(ops.Protocol, hogapitest.SlowAnswer(time.Second))
 		capture := newCapture(t, client, hogapi.CaptureOptions{})
-		require.ErrorIs(t, capture.TryEnqueue(numberedEvent(1)), hogapi.ErrNotReady)
-		time.Sleep(2 * time.Second) // virtual
+		long := numberedEvent(2)
+		long.Name = strings.Repeat("ä", 150)
+		require.ErrorIs(t, capture.TryEnqueue(long), hogapi.ErrNotReady)
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
+		time.Sleep(2 * time.Second) // virtual
+		assert.Equal(t, reasons.TooLong, as[*hogapi.EventError](t, capture.TryEnqueue(long)).Reason)
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Acknowledged)
 	})

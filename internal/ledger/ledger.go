@@ -147,6 +147,13 @@ func (l *Ledger[P, R]) Warn(seq uint64, warnings uint32) {
 	l.window.at(seq).warnings |= warnings
 }
 
+// Reword replaces the word of an event that is not settled yet.
+func (l *Ledger[P, R]) Reword(seq uint64, word Word) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.window.at(seq).word = word
+}
+
 // Count adds to a warning that is not about a single event.
 func (l *Ledger[P, R]) Count(warning string, n int64) {
 	l.mu.Lock()

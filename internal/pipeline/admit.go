@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"slices"
 	"strings"
 	"sync"
 
@@ -25,6 +24,7 @@ type admission struct {
 	identity *wire.Identity        // Check and At need no lock
 	numbers  wire.Numbering        // of the events of an import: consecutive ones may be one record
 	contents ledger.Recent[uint64] // of events of a Capture with derived uuids
+	waiting  []waiting             // for the protocol
 }
 
 // Record is a group of events that are admitted together or not at all.
@@ -64,19 +64,17 @@ func (r *Record) Next() *Event {
 // Add encodes the event that Next has returned.
 func (r *Record) Add(ctx context.Context) error {
 	p, ev := r.p, &r.all()[r.n-1]
-	if err := p.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
-		return err
-	}
-	if ev.reject != nil && p.Reject == nil {
-		return p.notTaken(ev.reject)
-	}
-	if r.several != nil && ev.encoded != nil {
-		own := *ev.encoded
-		own.Wire = slices.Clone(own.Wire)
-		ev.encoded = &own
-	}
-	if ev.encoded != nil && ev.UUID == uuid.Nil {
-		ev.content = ev.encoded.Content(p.Seed)
+	if !p.prepareForAll(ev) {
+		ev.other = form{}
+		if err := p.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
+			return err
+		}
+		if ev.reject != nil && p.Reject == nil {
+			return p.notTaken(ev.reject)
+		}
+		if ev.encoded != nil {
+			ev.own(p.Seed, r.several != nil)
+		}
 	}
 	r.held.Events++
 	r.held.Bytes += ev.size
@@ -95,7 +93,15 @@ func (r *Record) Admit(ctx context.Context) error {
 	p.admission.Lock()
 	defer p.admission.Unlock()
 	var numbers wire.Numbering
+	isDecided := p.isDecided()
 	for i := range all {
+		if ev := &all[i]; isDecided && ev.other.encoded != nil { // meanwhile
+			unused := 0
+			ev.form, unused = p.choose([2]form{ev.form, ev.other})
+			ev.other, ev.size = form{}, ev.size-unused
+			p.budget.Release(delivery.Held{Bytes: unused})
+			r.held.Bytes -= unused
+		}
 		if reject := p.identify(&all[i], &numbers); reject != nil {
 			p.budget.Release(r.held)
 			return p.notTaken(reject)
@@ -137,7 +143,7 @@ func (a *admission) firstSplit(record []Event) int {
 // End returns the encoder of the record to the pool.
 func (r *Record) End() {
 	if r.encoder != nil {
-		r.p.encoders.Put(r.encoder)
+		r.p.encoders().Put(r.encoder)
 	}
 }
 
@@ -177,27 +183,36 @@ func (p *Pipeline) prepare(ctx context.Context, enc **wire.Encoder, ev *Event, w
 			return err
 		}
 	}
-	ev.encoded, ev.reject, ev.size, ev.word = nil, nil, len(ev.Position.Key), 0
-	if ev.Skip != "" {
+	if refusal != nil {
+		ev.form = form{}
+		ev.turnDown(newReject(ev, refusal))
 		return nil
 	}
-	if refusal == nil {
-		ev.encoded, refusal = ev.encode(*enc)
+	p.prepareBy(*enc, ev)
+	return nil
+}
+
+// prepareBy encodes an event by an encoder, or rejects it. The encoder may be nil for an event that is not to be
+// encoded.
+func (p *Pipeline) prepareBy(enc *wire.Encoder, ev *Event) {
+	ev.form, ev.reject, ev.size = form{}, nil, len(ev.Position.Key)
+	if ev.Skip != "" {
+		return
 	}
-	if refusal == nil {
+	var refusal *wire.Refusal
+	if ev.encoded, refusal = ev.encode(enc); refusal == nil {
 		refusal = p.admission.identity.Check(ev.UUID, ev.from())
 	}
 	if refusal != nil {
 		ev.turnDown(newReject(ev, refusal))
-		return nil
+		return
 	}
-	ev.size += len(ev.encoded.Wire)
+	out := ev.encoded
+	ev.size += len(out.Wire)
 	if ev.UUID != uuid.Nil { // a derived one belongs to this event alone
-		out := ev.encoded
 		same := survey.Event{Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(p.Seed)}
 		ev.word = same.Word(p.Seed)
 	}
-	return nil
 }
 
 // identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
@@ -217,6 +232,9 @@ func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) *statefile.Rejec
 	}
 	refusal := p.admission.identity.Assign(out, origin, n)
 	if refusal == nil {
+		if ev.other.encoded != nil {
+			ev.other.encoded.SetUUID(out.UUID)
+		}
 		return nil
 	}
 	encoded := ev.size
@@ -244,19 +262,27 @@ func (p *Pipeline) admit(ev *Event, begins, ends bool) (held int) {
 		out := ev.encoded
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)
 		e.Word = ev.word
-		p.checking.Do(func() { go p.preflight() })
-		seq := p.ledger.Take(e)
-		item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
-		if p.protocol.Name() == ingest.NameV1 {
-			item.ID = out.UUID // capture v1 refuses a request with an id twice
-		}
-		if p.sender.Add(item) {
-			p.ledger.Warn(seq, uint32(wire.Backwards))
+		if seq := p.ledger.Take(e); ev.other.encoded != nil {
+			p.admission.waiting = append(p.admission.waiting, waiting{seq, [2]form{ev.form, ev.other}})
+		} else {
+			p.toLane(seq, out)
 		}
 		return e.Held
 	}
 	p.committer.Signal()
 	return e.Held
+}
+
+// toLane gives an event to its lane. The first one starts the preflight. The caller holds the admission lock.
+func (p *Pipeline) toLane(seq uint64, out *wire.Encoded) {
+	p.checking.Do(func() { go p.preflight() })
+	item := delivery.Item{Seq: seq, Wire: out.Wire, Time: out.Time, Key: out.Person}
+	if p.protocol.Name() == ingest.NameV1 {
+		item.ID = out.UUID // capture v1 refuses a request with an id twice
+	}
+	if p.sender.Add(item) {
+		p.ledger.Warn(seq, uint32(wire.Backwards))
+	}
 }
 
 // rowName returns the name of a rejected event for the receipt's table: cut to a length, and as valid

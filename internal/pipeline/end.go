@@ -44,7 +44,14 @@ func (p *Pipeline) Close(ctx context.Context) (Result, error) {
 func (p *Pipeline) end() (r Result, err error) {
 	p.admission.Lock()
 	p.closeDoor(p.Errors.Closed)
+	isWaiting := len(p.admission.waiting) > 0
 	p.admission.Unlock()
+	if isWaiting {
+		select {
+		case <-p.decided:
+		case <-p.sending.Done():
+		}
+	}
 	p.sender.Close()
 	p.committer.Close()
 	stopped := context.Cause(p.sending)

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"hash/maphash"
 	"slices"
 
 	"github.com/google/uuid"
@@ -26,11 +27,17 @@ type Event struct {
 	IsBad bool // the record made no event
 
 	// Set by Pipeline.prepare.
-	encoded *wire.Encoded     // set unless it is rejected or skipped; valid until the encoder is used again
-	reject  *statefile.Reject // nil: it is sent or skipped
-	size    int               // bytes that it holds
-	word    ledger.Word       // of an event that brings its uuid
-	content uint64            // of an event of a Capture without one
+	form
+	other  form              // while the protocol is not known: form is of capture v1, and this is of /batch/
+	reject *statefile.Reject // nil: it is sent or skipped
+	size   int               // bytes that it holds
+}
+
+// form is an event in the form of a protocol.
+type form struct {
+	encoded *wire.Encoded // nil if it is rejected or skipped; valid until the encoder is used again
+	word    ledger.Word   // of an event that brings its uuid
+	content uint64        // of an event of a Capture without one
 }
 
 // Provenance describes the record that an event is made of.
@@ -63,6 +70,18 @@ func (ev *Event) from() wire.Position {
 		return ev.Position
 	}
 	return ev.Origin
+}
+
+// own notes the content of an event of a Capture, and may copy it from the memory of its encoder.
+func (ev *Event) own(seed maphash.Seed, copies bool) {
+	if ev.UUID == uuid.Nil {
+		ev.content = ev.encoded.Content(seed)
+	}
+	if copies {
+		own := *ev.encoded
+		own.Wire = slices.Clone(own.Wire)
+		ev.encoded = &own
+	}
 }
 
 // isDerived reports whether the event is sent with a uuid that is derived from its position.

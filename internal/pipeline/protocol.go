@@ -11,6 +11,7 @@ import (
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
+	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/warnings"
 )
@@ -22,14 +23,13 @@ type agreement struct {
 	protocol    ingest.Protocol // nil until decided
 	compression Compression
 	decided     chan struct{} // closed when the protocol is known
-	encoders    sync.Pool     // with the rules of the protocol
-	judges      sync.Pool     // encoders with the rules of every protocol
+	v1, batch   sync.Pool     // encoders with the rules and the form of each protocol
 	asking      sync.Once     // negotiate, before the first event is encoded
 }
 
 func newAgreement(c Config) *agreement {
 	a := &agreement{config: c, decided: make(chan struct{})}
-	a.judges.New = a.encodersBy(wire.ProtocolUnknown)
+	a.v1.New, a.batch.New = a.encodersBy(wire.ProtocolV1), a.encodersBy(wire.ProtocolBatch)
 	return a
 }
 
@@ -44,8 +44,15 @@ func (a *agreement) isDecided() bool {
 
 func (a *agreement) decide(how ingest.Protocol) {
 	a.protocol, a.compression = how, a.config.Compression[how.Name()]
-	a.encoders.New = a.encodersBy(how.Rules())
 	close(a.decided)
+}
+
+// encoders returns the encoders of the protocol, which is decided.
+func (a *agreement) encoders() *sync.Pool {
+	if a.protocol.Rules() == wire.ProtocolV1 {
+		return &a.v1
+	}
+	return &a.batch
 }
 
 // encodersBy makes encoders with the gate's rules for a protocol.
@@ -56,16 +63,79 @@ func (a *agreement) encodersBy(rules wire.Protocol) func() any {
 	return func() any { return wire.NewEncoder(gate, a.config.Stamps, a.config.Seed) }
 }
 
-// early returns a refusal by the rules of every protocol while the protocol is not known, so that such an
-// event does not wait for it.
+// early returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
+// does not wait for it. The rules of /batch/ are part of those of capture v1.
 func (a *agreement) early(ev *Event) *wire.Refusal {
 	if a.isDecided() || !ev.isReadable() {
 		return nil
 	}
-	judge, _ := a.judges.Get().(*wire.Encoder)
-	defer a.judges.Put(judge)
-	_, refusal := judge.Encode(&ev.Fields)
+	encoder, _ := a.batch.Get().(*wire.Encoder)
+	defer a.batch.Put(encoder)
+	_, refusal := encoder.Encode(&ev.Fields)
 	return refusal
+}
+
+// prepareForAll encodes an event of a Capture in the form of each protocol, while the protocol is not known. It
+// reports whether it has: not for an event that only one protocol takes, nor for one with a uuid of its encoded
+// content.
+func (p *Pipeline) prepareForAll(ev *Event) bool {
+	if p.isDecided() || !ev.isReadable() || ev.UUID == uuid.Nil && ev.from().IsZero() {
+		return false
+	}
+	v1, _ := p.v1.Get().(*wire.Encoder)
+	defer p.v1.Put(v1)
+	batch, _ := p.batch.Get().(*wire.Encoder)
+	defer p.batch.Put(batch)
+	if p.prepareBy(v1, ev); ev.reject != nil {
+		return false
+	}
+	size := ev.size
+	ev.own(p.Seed, true)
+	ev.other = ev.form
+	if p.prepareBy(batch, ev); ev.reject != nil {
+		return false
+	}
+	ev.own(p.Seed, true)
+	ev.form, ev.other = ev.other, ev.form
+	ev.size += size - len(ev.Position.Key)
+	p.asking.Do(func() { go p.negotiate() })
+	return true
+}
+
+// choose returns the form of an event that is sent, and how many bytes the other one has. The protocol is
+// decided.
+func (a *agreement) choose(forms [2]form) (chosen form, unused int) {
+	if forms[1].encoded == nil {
+		return forms[0], 0
+	}
+	if a.protocol.Rules() == wire.ProtocolBatch {
+		return forms[1], len(forms[0].encoded.Wire)
+	}
+	return forms[0], len(forms[1].encoded.Wire)
+}
+
+// waiting is an event of a Capture that was taken while the protocol was not known.
+type waiting struct {
+	seq   uint64
+	forms [2]form
+}
+
+// release gives the events that wait for the protocol to their lanes.
+func (p *Pipeline) release(how ingest.Protocol) {
+	p.admission.Lock()
+	defer p.admission.Unlock()
+	p.decide(how)
+	p.admission.contents = ledger.Recent[uint64]{} // their forms have changed
+	for _, w := range p.admission.waiting {
+		f, unused := p.choose(w.forms)
+		if f.content != 0 {
+			p.admission.contents.First(f.encoded.UUID, f.content)
+		}
+		p.ledger.Reword(w.seq, f.word)
+		p.budget.Release(delivery.Held{Bytes: unused})
+		p.toLane(w.seq, f.encoded)
+	}
+	p.admission.waiting = nil
 }
 
 // encoder returns an encoder once the protocol is known. The first call starts the negotiation.
@@ -86,7 +156,7 @@ func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error
 			return nil, NotTaken(ctx)
 		}
 	}
-	enc, _ := p.encoders.Get().(*wire.Encoder)
+	enc, _ := p.encoders().Get().(*wire.Encoder)
 	return enc, nil
 }
 
@@ -110,7 +180,7 @@ func (p *Pipeline) negotiate() {
 		p.stop(err)
 		return
 	}
-	p.decide(how)
+	p.release(how)
 }
 
 // ask sends a request without events and reads the protocol from the answer: see [ingest.Offer].

@@ -234,15 +234,15 @@ func TestRoomIsWaitedFor(t *testing.T) {
 	}
 }
 
-// A bad event is refused at once, also while the protocol is not known. A pipeline is finished
-// when all of its events are settled.
+// While the protocol is not known, a bad event is refused, a good one is taken, and one that only one protocol takes
+// is not. A pipeline is finished when all of its events are settled.
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld().asks(slowly(byKind(200, 404, 200)))
 		w.Reject, w.Errors.NotReady = nil, errors.New("not ready")
 		p, err := New(w.Config)
 		require.NoError(t, err)
-		require.ErrorIs(t, enqueue(p, false, past("a", 1)), w.Errors.NotReady)
+		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), w.Errors.NotReady)
 		refused := new(rejected)
 		require.ErrorAs(t, enqueue(p, false, past("", 1)), &refused)
 		require.NoError(t, enqueue(p, true, past("a", 1)))
@@ -250,5 +250,6 @@ func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 		require.NoError(t, err)
 		assert.True(t, r.Finished)
 		assert.Equal(t, []string{"a"}, w.sent)
+		assert.Equal(t, delivery.Held{}, p.budget.Held(), "also what the other form needed")
 	})
 }

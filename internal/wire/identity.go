@@ -79,6 +79,12 @@ func (d *Identity) Assign(out *Encoded, at Position, n uint64) *Refusal {
 	return nil
 }
 
+// SetUUID sets the derived uuid of an event that has none.
+func (e *Encoded) SetUUID(id uuid.UUID) {
+	e.UUID = id
+	putUUID(e.Wire, id)
+}
+
 // Numbering numbers the events of one record, which are consecutive and have the same origin. It
 // must see every event.
 type Numbering struct {
