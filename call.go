@@ -211,6 +211,13 @@ func (c *Client) carryOut(ctx context.Context, r request, cfg callConfig, apiPat
 	return err
 }
 
+// blockingRefreshes are the values of the parameter refresh for which the service computes the results of a dashboard or an
+// insight before it answers (posthog/hogql_queries/query_runner.py, BLOCKING_EXECUTION_MODES).
+var blockingRefreshes = []string{"blocking", "force_blocking", "async_except_on_cache_miss", "true"}
+
+// refreshTry is the least time limit of such a call's only try.
+const refreshTry = 2 * time.Minute
+
 // newestFirst returns operations that do the same, given oldest first, in the order to try them: newest first, and
 // at the end those that the server was found not to have.
 func (c *Client) newestFirst(oldestFirst []Op) []Op {
@@ -268,6 +275,9 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	body, refusal := outgoing.Body(r.body)
 	if refusal != nil {
 		return nil, refused(r.op.Name, refusal)
+	}
+	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
+		r.leastTry, r.tooMuchIsFinal = max(r.leastTry, refreshTry), true
 	}
 	x := newExchange(c.core, r, target)
 	if ctx.Err() != nil {

@@ -210,7 +210,8 @@ type DashboardTileError struct {
 
 // Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the
 // dashboard's last access. Get takes no options of List such as CreationMode: in its query they would hide the
-// dashboard.
+// dashboard. If [WithQuery] asks for refresh=blocking, the service computes the tiles first: the call is then one try of
+// up to two minutes.
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {

@@ -37,7 +37,7 @@ type WatchOptions struct {
 	// MaxInterval is the longest interval. The default is 30 s.
 	MaxInterval time.Duration
 	// MaxFailures is the number of failed looks in a row, each after its own retries, that ends the watch. The
-	// default is 5.
+	// default is 20, an outage of some nine minutes at the default intervals.
 	MaxFailures int
 
 	// Until reports whether a run is over. The default is [RunStatus.IsTerminal], for which a run with an unknown
@@ -90,7 +90,10 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 // judgeLook classifies the error of a look.
 func judgeLook(err error) watch.Failure {
 	if api, ok := errors.AsType[*APIError](err); ok {
-		return watch.Failure{Answered: true, CanPass: httptry.IsTransientStatus(api.StatusCode), Wait: api.RetryAfter}
+		return watch.Failure{Answered: true, CanPass: httptry.IsTransientStatus(api.StatusCode), IsStrange: api.isForeign, Wait: api.RetryAfter}
+	}
+	if errors.As(err, new(*DecodeError)) {
+		return watch.Failure{Answered: true, IsStrange: true}
 	}
 	transport, ok := errors.AsType[*TransportError](err)
 	return watch.Failure{CanPass: ok && !httptry.IsPermanent(transport.Err)}

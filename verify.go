@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -231,9 +232,6 @@ func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
 	return a.Decode(ctx, body)
 }
 
-// statusTooSlow is the status with which the service refuses a query that it expects to take too long.
-const statusTooSlow = 512
-
 func (queries) Fault(err error) verify.Fault {
 	isInput := errors.As(err, new(*InputError))
 	f := verify.Fault{
@@ -242,7 +240,7 @@ func (queries) Fault(err error) verify.Fault {
 		IsRefused: errors.Is(err, ErrInvalid) && !isInput,
 	}
 	if api, ok := errors.AsType[*APIError](err); ok {
-		f.IsTooMuch = api.StatusCode == http.StatusGatewayTimeout || api.StatusCode == statusTooSlow
+		f.IsTooMuch = httptry.TookTooLong(api.StatusCode)
 		f.IsBusy = api.StatusCode == http.StatusTooManyRequests || api.StatusCode == http.StatusServiceUnavailable
 		f.RetryAfter = api.RetryAfter
 	}

@@ -195,14 +195,12 @@ func busy(err error) (after time.Duration, isBusy bool) {
 
 // asSideError says how a comparison continues after an error.
 func asSideError(ctx context.Context, err error) error {
-	const statusTooSlow = 512
 	api, isAPI := errors.AsType[*hogapi.APIError](err)
 	_, isDecoding := errors.AsType[*hogapi.DecodeError](err)
 	switch {
 	case ctx.Err() != nil:
 		return err
-	case isAPI && (api.StatusCode == http.StatusGatewayTimeout || api.StatusCode == statusTooSlow),
-		isAPI && (api.Code == "too_many_bytes" || strings.Contains(strings.ToLower(api.Detail), "memory")),
+	case isAPI && httptry.TookTooLong(api.StatusCode), isAPI && (api.Code == "too_many_bytes" || strings.Contains(strings.ToLower(api.Detail), "memory")),
 		errors.Is(err, httptry.ErrTooBig), errors.Is(err, httptry.ErrTimeout):
 		return fmt.Errorf("%w: %w", ErrTooMuch, err)
 	case isDecoding, isAPI && api.StatusCode >= http.StatusInternalServerError:

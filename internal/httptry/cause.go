@@ -22,16 +22,17 @@ var (
 	errNotFinal = errors.New("the answer has a status below 200, which is not final")
 )
 
-// IsPermanent reports transport errors that a repetition does not change.
+// IsPermanent reports transport errors that a repetition does not change. A name that was found before may only be lost
+// for a moment.
 func IsPermanent(err error) bool {
 	var (
-		unknownHost *net.DNSError
-		badCert     *tls.CertificateVerificationError
-		badName     x509.HostnameError
-		badIssuer   x509.UnknownAuthorityError
+		lost      lostName
+		badCert   *tls.CertificateVerificationError
+		badName   x509.HostnameError
+		badIssuer x509.UnknownAuthorityError
 	)
 	return errors.Is(err, ErrForeignOrigin) || errors.Is(err, ErrTooBig) || errors.Is(err, errPace) ||
-		errors.As(err, &unknownHost) && unknownHost.IsNotFound ||
+		isUnknownHost(err) && !errors.As(err, &lost) ||
 		errors.As(err, &badCert) || errors.As(err, &badName) || errors.As(err, &badIssuer)
 }
 
@@ -54,6 +55,16 @@ func (timeoutError) Error() string   { return ErrTimeout.Error() }
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 func (timeoutError) Unwrap() error   { return ErrTimeout }
+
+func isUnknownHost(err error) bool {
+	name, ok := errors.AsType[*net.DNSError](err)
+	return ok && name.IsNotFound
+}
+
+// lostName is the error of an unknown host that has answered before.
+type lostName struct{ error }
+
+func (e lostName) Unwrap() error { return e.error }
 
 // paceError turns the limiter's refusal of a wait beyond the deadline into a deadline error.
 func paceError(ctx context.Context) error {

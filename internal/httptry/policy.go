@@ -125,14 +125,26 @@ func (o Outcome) isTransient() bool {
 	return IsTransientStatus(o.Status) && !IsFull(o.Code)
 }
 
-// IsTransientStatus reports whether the same call may get another status later.
+// IsTransientStatus reports whether the same call may get another status later. Proxies have statuses of their own above
+// 511, such as Cloudflare's 520 to 530.
 func IsTransientStatus(status int) bool {
 	switch status {
-	case http.StatusRequestTimeout, http.StatusTooManyRequests, http.StatusInternalServerError,
-		http.StatusBadGateway, http.StatusServiceUnavailable, http.StatusGatewayTimeout:
+	case http.StatusRequestTimeout, http.StatusTooEarly, http.StatusTooManyRequests:
 		return true
 	}
-	return false
+	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
+}
+
+// Statuses of calls that took too long: PostHog refuses a query with 512 that it expects to be slow, and Cloudflare answers
+// 524 in place of a service that is.
+const (
+	statusTooSlow = 512
+	statusNoReply = 524
+)
+
+// TookTooLong reports whether a status says that the call takes too much time.
+func TookTooLong(status int) bool {
+	return status == http.StatusGatewayTimeout || status == statusTooSlow || status == statusNoReply
 }
 
 // delay is the wait before the next try: the service's Retry-After, or else full jitter above the floor.

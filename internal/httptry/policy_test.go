@@ -44,6 +44,8 @@ func TestDecide(t *testing.T) {
 		"invalid":                     {Outcome{Status: 400, IsOwn: true}, want{}},
 		"not found":                   {Outcome{Status: 404}, want{}},
 		"request timeout":             {Outcome{Status: 408}, want{retry: true, mayHave: true}},
+		"too early":                   {Outcome{Status: 425}, want{retry: true}},
+		"Cloudflare":                  {Outcome{Status: 520}, want{retry: true, mayHave: true}},
 		"failed":                      {Outcome{Status: 500}, want{retry: true, mayHave: true}},
 		"not implemented":             {Outcome{Status: 501}, want{mayHave: true}},
 		"unavailable":                 {Outcome{Status: 503, RetryAfter: time.Minute}, want{retry: true, mayHave: true}},
@@ -79,10 +81,10 @@ func TestDecide(t *testing.T) {
 
 // Which statuses are worth another try.
 func TestStatusesThatAreTriedAgain(t *testing.T) {
-	again := []int{408, 429, 500, 502, 503, 504}
+	again := []int{408, 425, 429}
 	for status := 300; status < 600; status++ {
 		v := defaults.Decide(Outcome{Status: status, Try: 1, TimeLeft: math.MaxInt64})
-		require.Equal(t, slices.Contains(again, status), v.Retry, status)
+		require.Equal(t, slices.Contains(again, status) || status >= 500 && status != 501 && status != 505, v.Retry, status)
 	}
 }
 

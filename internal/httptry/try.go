@@ -65,6 +65,7 @@ type transport struct {
 	base     http.RoundTripper
 	pace     *rate.Limiter
 	dropKept func() // closes the connections that are kept
+	answered atomic.Bool
 }
 
 func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
@@ -98,11 +99,15 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	start := time.Now()
 	resp, err := t.base.RoundTrip(watch.once(req.WithContext(ctx)))
-	if err == nil && resp == nil {
+	switch {
+	case err == nil && resp == nil:
 		err = ErrNoAnswer
+	case isUnknownHost(err) && t.answered.Load():
+		err = lostName{err}
 	}
 	answered := 0
 	if err == nil {
+		t.answered.Store(true)
 		dropBadLocation(resp, req.URL)
 		answered, err = readAnswer(cancel, resp, plan.MostBytes)
 	}

@@ -35,7 +35,7 @@ func (p Pace) WithDefaults() (Pace, *outgoing.Refusal) {
 	p.MaxInterval = max(p.Interval, cmp.Or(p.MaxInterval, 30*time.Second))
 	p.Settle = cmp.Or(p.Settle, 2*time.Minute)
 	refusal := outgoing.Negative(map[string]int{"WatchOptions.MaxFailures": p.MaxFailures})
-	p.MaxFailures = cmp.Or(p.MaxFailures, 5)
+	p.MaxFailures = cmp.Or(p.MaxFailures, 20)
 	return p, refusal
 }
 
@@ -57,22 +57,24 @@ func (p Pace) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
 
 // Failure classifies the error of a look.
 type Failure struct {
-	Answered bool          // the service answered
-	CanPass  bool          // the same look may succeed later
-	Wait     time.Duration // requested by the service
+	Answered  bool          // the service answered
+	CanPass   bool          // the same look may succeed later
+	IsStrange bool          // the service cannot have written the answer; can pass if an earlier look succeeded
+	Wait      time.Duration // requested by the service
 }
 
 type pacer struct {
 	Pace
 	interval time.Duration
 	failures int
+	hasSeen  bool // a look has succeeded
 }
 
 // bears reports whether to look again after a failed look.
 func (p *pacer) bears(err error) bool {
 	p.failures++
 	failure := p.Judge(err)
-	return failure.CanPass && p.failures < p.MaxFailures && failure.Wait <= longestWait
+	return (failure.CanPass || failure.IsStrange && p.hasSeen) && p.failures < p.MaxFailures && failure.Wait <= longestWait
 }
 
 // next returns the wait before the next look, at least as long as the service asks for.
@@ -88,7 +90,7 @@ func (p *pacer) next(changed bool, err error) time.Duration {
 	if err != nil {
 		return max(p.interval, p.Judge(err).Wait)
 	}
-	p.failures = 0
+	p.failures, p.hasSeen = 0, true
 	return p.interval
 }
 

@@ -12,7 +12,7 @@ func TestPaceHasDefaults(t *testing.T) {
 	t.Parallel()
 	p, refusal := Pace{}.WithDefaults()
 	require.Nil(t, refusal)
-	assert.Equal(t, Pace{Interval: 5 * time.Second, MaxInterval: 30 * time.Second, MaxFailures: 5, Settle: 2 * time.Minute}, p)
+	assert.Equal(t, Pace{Interval: 5 * time.Second, MaxInterval: 30 * time.Second, MaxFailures: 20, Settle: 2 * time.Minute}, p)
 	p, refusal = Pace{Interval: time.Hour, MaxInterval: time.Minute}.WithDefaults()
 	require.Nil(t, refusal)
 	assert.Equal(t, time.Hour, p.MaxInterval, "never below the first interval")
