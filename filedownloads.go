@@ -245,6 +245,18 @@ func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsReq
 	return orDefault(orDefault(n).Count), err
 }
 
+// Logs returns one page of the log of a file download, newest entry first.
+//
+// GET /file_download_batch_exports/{id}/logs/, scope batch_export:read.
+func (s *FileDownloadsService) Logs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) (*LogPage, error) {
+	return s.client.logs(ctx, endpointByID(ops.FileDownloadsLogs, id), o, options...)
+}
+
+// AllLogs yields the log of a file download as [BatchExportsService.AllLogs] does.
+func (s *FileDownloadsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
+	return s.client.allLogs(ctx, endpointByID(ops.FileDownloadsLogs, id), o, options...)
+}
+
 // Watch yields a file download at once and then on each change, until it is over. It works as
 // [RunsService.Watch]; WatchOptions.Until receives the id, status, records and error of the download's run.
 func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[FileDownload, error] {

@@ -17,7 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/pages"
 )
 
-// LogEntry is one line of the log of an export or a run.
+// LogEntry is one line of the log of an export, a run or a file download.
 type LogEntry struct {
 	Timestamp   time.Time `json:"timestamp"` // UTC, to the microsecond
 	Level       LogLevel  `json:"level"`
@@ -47,7 +47,7 @@ func (e *LogEntry) complete() error { return httptry.Has("time", e.Timestamp) }
 // LogLevel is the severity of a log entry.
 type LogLevel string
 
-// The known log levels.
+// The known log levels. The service takes other words too, such as the WARN of its documentation.
 const (
 	LogLevelDebug   LogLevel = "DEBUG"
 	LogLevelLog     LogLevel = "LOG"
@@ -85,7 +85,7 @@ func (p *LogPage) UnmarshalJSON(b []byte) error {
 // LogOptions selects log entries.
 type LogOptions struct {
 	Limit      int        // entries a page, 1 to 500; 0 is the service's default of 50, and 500 for AllLogs
-	After      time.Time  // only entries later than this; zero for all
+	After      time.Time  // only entries later than this; zero for all that the service keeps, of 90 days
 	Before     time.Time  // only entries earlier than this; zero for all
 	Levels     []LogLevel // only these; empty for all
 	Search     string     // only messages that contain this, in any case
@@ -111,12 +111,16 @@ func (o LogOptions) check() *outgoing.Refusal {
 
 func (o LogOptions) set(q url.Values) {
 	outgoing.SetNumber(q, "limit", o.Limit)
+	q.Set("after", farPast) // without it, servers since August 2026 look back 7 days only
 	outgoing.SetTime(q, "after", o.After)
 	outgoing.SetTime(q, "before", o.Before)
 	outgoing.SetList(q, "level", o.Levels)
-	outgoing.SetText(q, "search", o.Search)
+	outgoing.SetText(q, "search", unlikely.Replace(o.Search))
 	outgoing.SetText(q, "instance_id", o.InstanceID)
 }
+
+// unlikely escapes the wildcards of LIKE, which the service knows in a search.
+var unlikely = strings.NewReplacer(`\`, `\\`, `%`, `\%`, `_`, `\_`)
 
 // logs fetches one page of a log. It adds the options to the query of r, the endpoint.
 func (c *Client) logs(ctx context.Context, r request, o *LogOptions, options ...CallOption) (*LogPage, error) {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"net/url"
 	"slices"
 	"strconv"
 	"testing"
@@ -40,7 +41,12 @@ func TestLogsSendTheirOptions(t *testing.T) {
 
 	_, err = client.BatchExports.Logs(t.Context(), testExportID, nil)
 	require.NoError(t, err)
-	assert.Empty(t, query)
+	assert.Equal(t, "after=1970-01-01T00%3A00%3A00Z", query, "newer servers would look back 7 days")
+	_, err = client.BatchExports.Logs(t.Context(), testExportID, &LogOptions{Search: `100%, a_b \`})
+	require.NoError(t, err)
+	q, err := url.ParseQuery(query)
+	require.NoError(t, err)
+	assert.Equal(t, `100\%, a\_b \\`, q.Get("search"), "the service searches by ILIKE")
 }
 
 func TestLogsReadEveryBody(t *testing.T) {

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -143,8 +144,23 @@ func stampOrNil(t time.Time) any {
 	return stamp(t)
 }
 
-// time reads a time of the query, if it is there.
+var relative = regexp.MustCompile(`^-(\d{1,4})([hdwmy])$`)
+
+// time reads a time of the query, if it is there: as it is, or relative to now, such as -7d.
 func (r *request) time(name string, to *time.Time) {
+	if m := relative.FindStringSubmatch(r.query.Get(name)); m != nil {
+		n, _ := strconv.Atoi(m[1])
+		*to = map[string]time.Time{
+			"h": r.now.Add(-time.Duration(n) * time.Hour), "d": r.now.AddDate(0, 0, -n), "w": r.now.AddDate(0, 0, -7*n),
+			"m": r.now.AddDate(0, -n, 0), "y": r.now.AddDate(-n, 0, 0),
+		}[m[2]]
+		return
+	}
+	r.instant(name, to)
+}
+
+// instant reads a time of the query that must not be relative, if it is there.
+func (r *request) instant(name string, to *time.Time) {
 	if text := r.query.Get(name); text != "" {
 		at, ok := readISO(text)
 		if !ok {

@@ -43,6 +43,7 @@ type fileDownload struct {
 
 	outcome Outcome
 	step    int
+	logs    []LogEntry
 }
 
 func (d *fileDownload) live() bool { return isLive(d.Status) }

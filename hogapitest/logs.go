@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -8,7 +9,7 @@ import (
 	"github.com/google/uuid"
 )
 
-// LogEntry is one line of an export's log. Level is upper case: DEBUG, LOG, INFO, WARNING or ERROR. RunID names
+// LogEntry is one line of the log of an export or a file download. Level is upper case: DEBUG, INFO, WARNING or ERROR. RunID names
 // the run of the line, if there is one.
 type LogEntry struct {
 	Time    time.Time // now, where it is zero
@@ -19,10 +20,14 @@ type LogEntry struct {
 	instance uuid.UUID
 }
 
-var levels = []string{"DEBUG", "LOG", "INFO", "WARNING", "ERROR"}
-
 func (s *Server) listExportLogs(r *request) answer {
-	return r.export().logsFor(r, func(LogEntry) bool { return true })
+	e := r.export()
+	return s.showLogs(r, e.logs, e.ID)
+}
+
+func (s *Server) listDownloadLogs(r *request) answer {
+	d := r.fileDownload()
+	return s.showLogs(r, d.logs, d.ID)
 }
 
 // listRunLogs fails in the newest era, as the service does there: see [WithWorkingLogs].
@@ -31,34 +36,52 @@ func (s *Server) listRunLogs(r *request) answer {
 		return serverError()
 	}
 	run := s.run(r)
-	return run.export.logsFor(r, func(l LogEntry) bool { return l.RunID == run.ID })
+	mine := slices.DeleteFunc(slices.Clone(run.export.logs), func(l LogEntry) bool { return l.RunID != run.ID })
+	return s.showLogs(r, mine, run.export.ID)
 }
 
-// logsFor are the newest lines that fit a query. The count is of the lines in this answer, and there is no next link.
-func (e *export) logsFor(r *request, mine func(LogEntry) bool) answer {
+// logDays is how far logs without a lower bound go back in the newest era.
+const logDays = 7
+
+// showLogs shows the newest lines that fit a query. The count is of the lines in this answer, and there is no next link.
+func (s *Server) showLogs(r *request, lines []LogEntry, source uuid.UUID) answer {
 	limit := 50
 	r.number("limit", &limit, 500)
-	var wanted []string
-	if r.query.Has("level") {
-		wanted = strings.Split(strings.ToUpper(strings.ReplaceAll(strings.Join(r.query["level"], ","), " ", "")), ",")
-	}
-	for _, level := range wanted {
-		if !slices.Contains(levels, level) {
-			refuse(invalid("level", "invalid_choice", "\""+level+"\" is not a valid choice."))
-		}
-	}
+	wanted := strings.FieldsFunc(strings.ToUpper(strings.Join(r.query["level"], ",")), func(c rune) bool { return c == ',' || c == ' ' })
 	var after, before time.Time
-	r.time("after", &after)
-	r.time("before", &before)
-	search, instance := strings.ToLower(r.query.Get("search")), r.query.Get("instance_id")
-	found := slices.DeleteFunc(slices.Clone(e.logs), func(l LogEntry) bool {
-		return !mine(l) || wanted != nil && !slices.Contains(wanted, l.Level) ||
+	if s.era >= E4 {
+		after = r.now.AddDate(0, 0, -logDays)
+	}
+	r.instant("after", &after)
+	r.instant("before", &before)
+	fits, instance := like(r.query.Get("search")), r.query.Get("instance_id")
+	found := slices.DeleteFunc(slices.Clone(lines), func(l LogEntry) bool {
+		return len(wanted) > 0 && !slices.Contains(wanted, l.Level) ||
 			!l.Time.After(after) || !before.IsZero() && !l.Time.Before(before) ||
-			!strings.Contains(strings.ToLower(l.Message), search) || instance != "" && instance != l.instance.String()
+			!fits.MatchString(l.Message) || instance != "" && instance != l.instance.String()
 	})
 	slices.SortStableFunc(found, func(a, b LogEntry) int { return b.Time.Compare(a.Time) })
 	results := shown(found[:min(limit, len(found))], func(l LogEntry) object {
-		return object{"log_source_id": e.ID, "instance_id": l.instance, "timestamp": stamp(l.Time), "level": l.Level, "message": l.Message}
+		return object{"log_source_id": source, "instance_id": l.instance, "timestamp": stamp(l.Time), "level": l.Level, "message": l.Message}
 	})
 	return success(object{"count": len(results), "next": nil, "previous": nil, "results": results})
+}
+
+// like is a search as ILIKE does it: % and _ are wildcards, unless a backslash is before them.
+func like(search string) *regexp.Regexp {
+	var pattern strings.Builder
+	for i := 0; i < len(search); i++ {
+		switch c := search[i]; {
+		case c == '%':
+			pattern.WriteString(".*")
+		case c == '_':
+			pattern.WriteString(".")
+		case c == '\\' && i+1 < len(search):
+			i++
+			fallthrough
+		default:
+			pattern.WriteString(regexp.QuoteMeta(search[i : i+1]))
+		}
+	}
+	return regexp.MustCompile("(?is)" + pattern.String())
 }

@@ -44,9 +44,16 @@ func TestLogs(t *testing.T) {
 		assert.Equal(t, 1, count("search=broke"))
 		assert.Equal(t, 5, count("after=2026-03-04T11:55:00Z"), "exclusive")
 		assert.Equal(t, 1, count("limit=500&before=2026-03-04T11:01:00Z"), "exclusive")
-		for _, query := range []string{"limit=0", "limit=501", "limit=x", "level=LOUD", "after=yesterday"} {
-			w.refused(400, map[bool]string{true: "invalid_choice", false: "invalid_input"}[query == "level=LOUD"], "GET", path+"?"+query, "")
+		for _, query := range []string{"limit=0", "limit=501", "limit=x", "after=yesterday", "after=-7d"} {
+			w.refused(400, "invalid_input", "GET", path+"?"+query, "")
 		}
+		for query, want := range map[string]int{"level=WARN": 0, "search=%25BR_KE": 1, `search=BR\_KE`: 0, `search=Line+1%25`: 11, `search=Line+1\%25`: 0} {
+			assert.Equal(t, want, count(query), query)
+		}
+		p.AddLog(export, hogapitest.LogEntry{Time: now.AddDate(0, 0, -8)})
+		assert.Equal(t, 61, count("limit=500"), "the last 7 days")
+		assert.Equal(t, 62, count("limit=500&after=1970-01-01T00:00:00Z"))
+		assert.Empty(t, results(w.get("%s?before=2026-02-25T12:00:00Z", path)), "not the lines before, either")
 		of := results(w.get("/batch_exports/%s/runs/%s/logs/", export, run))
 		require.Len(t, of, 1)
 		assert.Equal(t, "It BROKE", of[0]["message"])

@@ -67,6 +67,7 @@ var routes = []route{
 	{op: ops.FileDownloadsCountRows, method: "POST", pattern: split("/file_download_batch_exports/count_rows"), scope: "batch_export:write", since: E4, serve: (*Server).countRows},
 	{op: ops.FileDownloadsGet, method: "GET", pattern: split("/file_download_batch_exports/{id}"), scope: "batch_export:read", since: E4, serve: (*Server).getFileDownload},
 	{op: ops.FileDownloadsCancel, method: "POST", pattern: split("/file_download_batch_exports/{id}/cancel"), scope: "batch_export:write", since: E4, serve: (*Server).cancelFileDownload},
+	{op: ops.FileDownloadsLogs, method: "GET", pattern: split("/file_download_batch_exports/{id}/logs"), scope: "batch_export:read", since: E4, serve: (*Server).listDownloadLogs},
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.FileDownloadsDownload, method: "GET", pattern: split("/file_download_batch_exports/{id}/download/{part}"), scope: "batch_export:read", since: E4, serve: (*Server).downloadFile},
 	{op: ops.IngestionWarningsList, method: "GET", pattern: split("/ingestion_warnings_v2"), scope: "ingestion_warning:read", since: E4, serve: (*Server).listWarnings},

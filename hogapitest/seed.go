@@ -244,12 +244,16 @@ func (p *Project) SetRecords(exportID uuid.UUID, records func(start, end time.Ti
 	p.mustFind(exportID).records = records
 }
 
-// AddLog adds a line to an export's log.
-func (p *Project) AddLog(exportID uuid.UUID, l LogEntry) {
+// AddLog adds a line to the log of an export or a file download.
+func (p *Project) AddLog(id uuid.UUID, l LogEntry) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
-	e := p.mustFind(exportID)
 	l.Time, l.Level = or(l.Time, p.server.now()), or(l.Level, "INFO")
+	if i := slices.IndexFunc(p.downloads, func(d *fileDownload) bool { return d.ID == id }); i >= 0 {
+		p.downloads[i].logs = append(p.downloads[i].logs, l)
+		return
+	}
+	e := p.mustFind(id)
 	l.instance = l.RunID
 	for _, r := range e.runs {
 		if r.ID == l.RunID {

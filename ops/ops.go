@@ -50,6 +50,7 @@ const (
 	FileDownloadsGet       Op = "file_downloads.get"
 	FileDownloadsCancel    Op = "file_downloads.cancel"
 	FileDownloadsDownload  Op = "file_downloads.download"
+	FileDownloadsLogs      Op = "file_downloads.logs"
 	FileDownloadsCountRows Op = "file_downloads.count_rows"
 
 	IngestionWarningsList Op = "ingestion_warnings.list"

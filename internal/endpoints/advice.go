@@ -40,6 +40,7 @@ var alternatives = map[ops.Op]string{
 	ops.FileDownloadsCreate:    onlyScheduled,
 	ops.FileDownloadsGet:       onlyScheduled,
 	ops.FileDownloadsCancel:    onlyScheduled,
+	ops.FileDownloadsLogs:      onlyScheduled,
 	ops.FileDownloadsDownload:  onlyScheduled,
 	ops.FileDownloadsCountRows: "POST /query/ with a SELECT count() through Client.Do",
 	ops.DataDeletionsList:      askSupport,

@@ -46,6 +46,7 @@ var rows = table(
 	Row{ops.FileDownloadsGet, http.MethodGet, "/file_download_batch_exports/{id}/", "batch_export:read", Safe},
 	Row{ops.FileDownloadsCancel, http.MethodPost, "/file_download_batch_exports/{id}/cancel/", "batch_export:write", Never},
 	Row{ops.FileDownloadsDownload, http.MethodGet, "/file_download_batch_exports/{id}/download/{part}/", "batch_export:read", Safe},
+	Row{ops.FileDownloadsLogs, http.MethodGet, "/file_download_batch_exports/{id}/logs/", "batch_export:read", Safe},
 	Row{ops.FileDownloadsCountRows, http.MethodPost, "/file_download_batch_exports/count_rows/", "batch_export:write", Safe},
 	Row{ops.ActivityLog, http.MethodGet, "/activity_log/", "activity_log:read", Safe},
 	Row{ops.IngestionWarningsList, http.MethodGet, "/ingestion_warnings_v2/", "ingestion_warning:read", Safe},
