@@ -54,6 +54,7 @@ type comparison struct {
 	service Service
 	sides   [2]Side
 	journal *journal
+	paces   [2]*pace
 	report  *Report
 	queries [2]int
 	days    map[time.Time]*Day
@@ -98,8 +99,17 @@ func newComparison(service Service, destination Side, o *Options) (*comparison, 
 		err := errors.New("reconcile: Options.From is not before the newest time that can be compared: give an earlier one")
 		return nil, errors.Join(err, j.close())
 	}
+	sides := [2]Side{service, destination}
+	var paces [2]*pace
+	for i, side := range sides {
+		paces[i] = &pace{}
+		if project, ok := side.(*PostHogSide); ok {
+			paces[i] = &project.pace
+		}
+		paces[i].add(j.asked[i])
+	}
 	return &comparison{
-		Options: options, service: service, sides: [2]Side{service, destination}, journal: j,
+		Options: options, service: service, sides: sides, journal: j, paces: paces,
 		days: map[time.Time]*Day{}, bad: map[time.Time]int64{}, over: map[time.Time]int64{},
 		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{},
 		report: &Report{
@@ -166,8 +176,12 @@ func ask[T any](
 			p.Side, p.Queries = c.sides[side].Name(), c.queries[side]
 			c.OnProgress(p)
 		}
-		if err := c.journal.pace(ctx, side, perHour, c.now); err != nil {
-			return answer, err
+		at, stopped := c.paces[side].wait(ctx, perHour, c.now())
+		if stopped != nil {
+			return answer, stopped
+		}
+		if err := c.journal.ask(side, at); err != nil {
+			return answer, fmt.Errorf("reconcile: the folder: %w", err)
 		}
 		c.queries[side]++
 		answer, err = f(c.sides[side])
@@ -183,7 +197,7 @@ func ask[T any](
 	}
 	switch {
 	case err == nil, errors.Is(err, ErrTooMuch) && ctx.Err() == nil:
-		if failed := c.journal.keep(name, side, c.now().UTC(), err != nil, answer); failed != nil {
+		if failed := c.journal.keep(name, err != nil, answer); failed != nil {
 			return answer, fmt.Errorf("reconcile: the folder: %w", failed)
 		}
 		return answer, err

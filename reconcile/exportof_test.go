@@ -60,13 +60,17 @@ func TestExportOf(t *testing.T) {
 	run := func(from, to int, rows hogapi.RowChoice, status hogapi.RunStatus) hogapi.CoverageRun {
 		return hogapi.CoverageRun{Start: at(from), End: at(to), Rows: rows, Status: status}
 	}
+	part := func(hour int, from, to time.Duration) hogapi.CoverageRun {
+		return hogapi.CoverageRun{Start: at(hour).Add(from), End: at(hour).Add(to), Rows: hogapi.RowsByTimestamp, Status: hogapi.RunStatusCompleted}
+	}
 	past := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{
 		Start: at(-9), End: at(-8), State: hogapi.IntervalByTimestamp, Runs: []hogapi.CoverageRun{
 			run(-9, -8, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted), run(-8, -7, hogapi.RowsByTimestamp, hogapi.RunStatusCompleted),
 			run(-5, -4, hogapi.RowsByTimestamp, hogapi.RunStatusFailed), run(-3, -2, hogapi.RowsAsScheduled, hogapi.RunStatusCompleted),
+			part(-20, 20*time.Minute, 160*time.Minute), part(-16, 20*time.Minute, 50*time.Minute), part(-14, 0, 40*time.Minute),
 		},
 	}}}
-	assert.Equal(t, []Span{{at(-9), at(-7)}}, ExportOf(e, past).Backfills)
+	assert.Equal(t, []Span{{at(-19), at(-18)}, {at(-9), at(-7)}}, ExportOf(e, past).Backfills, "an hour of which a part was sent does not count")
 }
 
 // Where it is not known which rows an export sent, an absent row is neither missing nor filtered, and the report is not

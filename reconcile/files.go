@@ -3,10 +3,7 @@ package reconcile
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
 	"errors"
-	"fmt"
-	"io/fs"
 	"path/filepath"
 	"slices"
 	"time"
@@ -14,8 +11,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/extsort"
-	"github.com/hogapi/hogapi/internal/lines"
-	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // RowReader reads the rows of files, in any order: the columns that are compared, and no others. [JSONLines] is one, and
@@ -78,7 +73,7 @@ func (s *FileSide) Close() error {
 	return errors.Join(err, extsort.Remove(s.dir))
 }
 
-// An item on disk: the day since 1970, the uuid, the hour of the day, the length of the event, the event, the distinct id.
+// An item on disk: the number of the day, the uuid, the hour of the day, the length of the event, the event, the distinct id.
 const (
 	atUUID   = 4
 	atHour   = atUUID + 16
@@ -141,8 +136,7 @@ func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
 	}
 	day, hour := uint32(noDay), 0
 	if !r.Timestamp.IsZero() {
-		const secondsOfADay = 24 * 60 * 60
-		day, hour = uint32(r.Timestamp.Unix()/secondsOfADay), r.Timestamp.UTC().Hour()
+		day, hour = dayNumber(r.Timestamp), r.Timestamp.UTC().Hour()
 	}
 	s.counts.add(day, hour)
 	id, err := uuid.Parse(r.UUID)
@@ -166,7 +160,15 @@ func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
 	return nil
 }
 
-func dayStart(day uint32) time.Time { return time.Unix(int64(day)*24*60*60, 0).UTC() }
+// day1970 is the number of the first day of 1970: earlier days have smaller numbers.
+const day1970 = 1 << 31
+
+func dayNumber(at time.Time) uint32 {
+	const secondsOfADay = 24 * 60 * 60
+	return uint32(day1970 + dayOf(at).Unix()/secondsOfADay)
+}
+
+func dayStart(day uint32) time.Time { return time.Unix((int64(day)-day1970)*24*60*60, 0).UTC() }
 
 // Count implements [Side].
 func (s *FileSide) Count(ctx context.Context, selected Selection) (days []DayCount, err error) {
@@ -319,84 +321,4 @@ func rowOfItem(item []byte, day uint32) (r Row) {
 	n := atEvent + int(binary.BigEndian.Uint32(item[atLength:]))
 	r.Event, r.DistinctID, r.Rows = string(item[atEvent:n]), string(item[n:]), 1
 	return r
-}
-
-// JSONLines reads files of JSON lines as a batch export writes them, plain or packed with gzip or zstd. The paths may be
-// patterns, such as exports/*.jsonl.gz, below fsys: a folder by [os.DirFS], or a bucket by the file system of the module
-// formats/s3files. Without the permission to list a bucket, name each object: a file that is refused, or a list that is,
-// makes all rows [CannotTell]; [NamedObjects] knows the names. Unpack files that are packed with brotli. A second run of
-// an export can leave parts of the first one behind: such a part is one of the files, and its rows are doubled or, where
-// they are gone from the project, only there. [CheckObjects] finds such parts.
-func JSONLines(fsys fs.FS, paths ...string) (RowReader, error) {
-	found, err := lines.Find(fsys, paths)
-	if errors.Is(err, fs.ErrPermission) {
-		return &jsonLines{files: lines.NewFilesOf(fsys, paths), refused: err}, nil
-	}
-	if err != nil {
-		return nil, fmt.Errorf("reconcile: the files: %w", err)
-	}
-	if len(found) == 0 {
-		return nil, errors.New("reconcile: no file has such a name: give paths or patterns below the folder")
-	}
-	return &jsonLines{files: lines.NewFilesOf(fsys, found)}, nil
-}
-
-type jsonLines struct {
-	files   *lines.Files
-	refused error // the list of the files
-}
-
-func (j *jsonLines) Name() string { return "files " + mask.OneLine(j.files.Name()) }
-
-// Rows implements [RowReader]. A line that is not a row ends it: what the file lacks is not known then.
-func (j *jsonLines) Rows(ctx context.Context, yield func(FileRow) error) error {
-	if j.refused != nil {
-		return fmt.Errorf("%w: the files could not be listed: %w", ErrCannotTell, j.refused)
-	}
-	var failed error
-	const longest = 64 << 20
-	options := lines.Options{Layout: lines.Lines, Longest: longest}
-	err := j.files.Read(ctx, "", 0, lines.Walk{Options: options, Take: func(f *lines.File, l lines.Line) bool {
-		var row struct {
-			UUID       string  `json:"uuid"`
-			Event      *string `json:"event"`
-			DistinctID string  `json:"distinct_id"`
-			Timestamp  string  `json:"timestamp"`
-			TeamID     int64   `json:"team_id"`
-		}
-		if err := json.Unmarshal(l.Text, &row); err != nil || l.Long {
-			failed = fmt.Errorf("%w: %s, line %d: it is not a row of JSON: read the file again, it may be cut", ErrCannotTell, f.Name(), l.Number)
-			return false
-		}
-		if row.Event == nil {
-			failed = fmt.Errorf("%w: %s, line %d: it has no event: give the files of an export of events", ErrCannotTell, f.Name(), l.Number)
-			return false
-		}
-		at, err := parseTimestamp(row.Timestamp)
-		if err != nil {
-			failed = fmt.Errorf("%w: %s, line %d: %w", ErrCannotTell, f.Name(), l.Number, err)
-			return false
-		}
-		failed = yield(FileRow{UUID: row.UUID, Event: *row.Event, DistinctID: row.DistinctID, Timestamp: at, TeamID: row.TeamID})
-		return failed == nil
-	}})
-	if errors.Is(err, fs.ErrPermission) {
-		err = fmt.Errorf("%w: %w", ErrCannotTell, err)
-	}
-	return errors.Join(failed, err)
-}
-
-// parseTimestamp reads a time as exports write it. One without a zone is UTC.
-func parseTimestamp(text string) (time.Time, error) {
-	if text == "" {
-		return time.Time{}, nil
-	}
-	for _, layout := range []string{
-		time.RFC3339Nano, "2006-01-02 15:04:05.999999999Z07:00", "2006-01-02T15:04:05.999999999", "2006-01-02 15:04:05.999999999",
-	} {
-		if at, err := time.Parse(layout, text); err == nil {
-			return at.UTC(), nil
-		}
-	}
-	return time.Time{}, fmt.Errorf("its timestamp is not a time: %s", mask.OneLine(text))
 }

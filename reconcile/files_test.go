@@ -77,6 +77,33 @@ func TestFilesOfJSONLines(t *testing.T) {
 	}
 }
 
+// Days before 1970 are days like others.
+func TestFilesWithDaysBefore1970(t *testing.T) {
+	t.Parallel()
+	w := newWorld(1)
+	midnight := time.Date(1970, 1, 1, 0, 0, 0, 0, time.UTC)
+	o := &Options{From: midnight.AddDate(0, 0, -3), To: midnight.AddDate(0, 0, 2), listDays: 2, listHours: 1}
+	w.service.rows, w.there.rows, w.service.most = nil, nil, 0
+	want := map[string]int64{}
+	for at := o.From.Add(30 * time.Minute); at.Before(o.To); at = at.Add(8 * time.Hour) {
+		r := stored{w.id(), "e", "ada", at, at}
+		w.service.rows = append(w.service.rows, r)
+		w.there.rows = append(w.there.rows, r)
+		want[day(r)]++
+	}
+	missing := stored{w.id(), "e", "ada", midnight.Add(-time.Minute), midnight}
+	w.service.rows = append(w.service.rows, missing)
+	reader, err := JSONLines(fstest.MapFS{"1.jsonl": {Data: fileOf(t, w.there.rows)}}, "1.jsonl")
+	require.NoError(t, err)
+	side := Files(reader, 1, t.TempDir())
+	r := compare(t, w.service, side, o)
+	require.NoError(t, side.Close())
+	assert.Empty(t, r.Unknown)
+	require.Len(t, r.Findings, 1)
+	assert.Equal(t, missing.id, r.Findings[0].UUID)
+	assert.Equal(t, want, byDay(r, Delivered))
+}
+
 // refusing is a file system that refuses its files and lists.
 type refusing struct{ fstest.MapFS }
 

@@ -2,7 +2,6 @@ package reconcile
 
 import (
 	"bufio"
-	"context"
 	"crypto/sha256"
 	"encoding/hex"
 	"encoding/json"
@@ -15,7 +14,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/durable"
-	"github.com/hogapi/hogapi/internal/watch"
 )
 
 // journal keeps the answers of the sides in a file, one line each. The same comparison asks the same questions, so after a
@@ -27,7 +25,7 @@ type journal struct {
 	file  *os.File
 	size  int64
 	where map[string]line // by question
-	times [2][]time.Time  // of the questions to each side
+	asked [2][]time.Time  // when each side was asked, before this comparison
 	begun time.Time
 	to    time.Time
 }
@@ -38,9 +36,10 @@ type line struct{ offset, length int64 }
 type entry struct {
 	Of      string          `json:"of,omitempty"` // the comparison, in the first line
 	To      time.Time       `json:"to,omitzero"`
+	Asked   [2][]time.Time  `json:"asked,omitzero"` // in the first line: the questions of an earlier comparison
 	Ask     string          `json:"ask,omitempty"`
 	Side    int             `json:"side,omitempty"`
-	At      time.Time       `json:"at,omitzero"`
+	At      time.Time       `json:"at,omitzero"` // in the first line: of the beginning; else of a question to Side
 	TooMuch bool            `json:"too_much,omitempty"`
 	Answer  json.RawMessage `json:"answer,omitempty"`
 	Done    bool            `json:"done,omitempty"`
@@ -49,6 +48,7 @@ type entry struct {
 const (
 	journalName = "reconcile.jsonl"
 	freshFor    = 24 * time.Hour
+	clocksApart = time.Minute
 )
 
 // openJournal opens the journal of a comparison, or begins one. Without a folder, nothing is kept.
@@ -78,10 +78,14 @@ func (j *journal) open(of string, now time.Time) error {
 	if err != nil {
 		return err
 	}
+	for side := range j.asked {
+		j.asked[side] = lastHour(j.asked[side], now)
+	}
 	disk := durable.OS{}
-	switch isOld := first.Done || now.Sub(first.At) >= freshFor || first.At.IsZero(); {
+	age := now.Sub(first.At) // below 0: a clock was set back, and nothing tells how old the answers are
+	switch isOld := first.Done || age >= freshFor || age < -clocksApart || first.At.IsZero(); {
 	case isOld:
-		j.where, j.times = map[string]line{}, [2][]time.Time{}
+		j.where = map[string]line{}
 		if err := disk.Remove(j.path); err != nil && !errors.Is(err, fs.ErrNotExist) {
 			return err
 		}
@@ -102,7 +106,17 @@ func (j *journal) open(of string, now time.Time) error {
 	if j.size, err = file.Seek(0, io.SeekEnd); err != nil || j.size > 0 {
 		return err
 	}
-	return j.append(entry{Of: of, At: now, To: j.to})
+	return j.append(entry{Of: of, At: now, To: j.to, Asked: j.asked})
+}
+
+// lastHour returns the times of the hour before now. A time after it is of a clock that was ahead, and counts as now.
+func lastHour(times []time.Time, now time.Time) (last []time.Time) {
+	for _, at := range times {
+		if at = earlier(at, now); now.Sub(at) < time.Hour {
+			last = append(last, at)
+		}
+	}
+	return last
 }
 
 // read reads what an earlier process wrote. A line that a kill has torn is left out.
@@ -139,7 +153,12 @@ func (j *journal) read() (first entry, err error) {
 func (j *journal) note(e entry, at line) {
 	if e.Ask != "" {
 		j.where[e.Ask] = at
-		j.times[e.Side] = append(j.times[e.Side], e.At)
+	}
+	if e.Of == "" && !e.At.IsZero() {
+		j.asked[e.Side] = append(j.asked[e.Side], e.At)
+	}
+	for side := range e.Asked {
+		j.asked[side] = append(j.asked[side], e.Asked[side]...)
 	}
 }
 
@@ -156,7 +175,7 @@ func (j *journal) append(e entry) error {
 	if e.Ask != "" {
 		j.where[e.Ask] = at
 	}
-	return j.log.Sync()
+	return nil
 }
 
 // recall returns an earlier answer.
@@ -179,12 +198,20 @@ func (j *journal) recall(ask string, into any) (tooMuch, known bool, err error) 
 	return false, true, json.Unmarshal(e.Answer, into)
 }
 
-// keep keeps an answer.
-func (j *journal) keep(ask string, side int, at time.Time, tooMuch bool, answer any) error {
+// ask notes a question that is about to be asked: a kill does not make it free.
+func (j *journal) ask(side int, at time.Time) error {
 	if j.log == nil {
 		return nil
 	}
-	e := entry{Ask: ask, Side: side, At: at, TooMuch: tooMuch}
+	return j.append(entry{Side: side, At: at.UTC()})
+}
+
+// keep keeps an answer.
+func (j *journal) keep(ask string, tooMuch bool, answer any) error {
+	if j.log == nil {
+		return nil
+	}
+	e := entry{Ask: ask, TooMuch: tooMuch}
 	if !tooMuch {
 		text, err := json.Marshal(answer)
 		if err != nil {
@@ -192,7 +219,7 @@ func (j *journal) keep(ask string, side int, at time.Time, tooMuch bool, answer 
 		}
 		e.Answer = text
 	}
-	return j.append(e)
+	return errors.Join(j.append(e), j.log.Sync())
 }
 
 // finish marks the comparison as done.
@@ -200,7 +227,7 @@ func (j *journal) finish() error {
 	if j.log == nil {
 		return nil
 	}
-	return j.append(entry{Done: true})
+	return errors.Join(j.append(entry{Done: true}), j.log.Sync())
 }
 
 func (j *journal) close() (err error) {
@@ -211,21 +238,6 @@ func (j *journal) close() (err error) {
 		err = errors.Join(err, j.lock.Close())
 	}
 	return err
-}
-
-// pace waits until a side may be asked again: at most so often in any hour.
-func (j *journal) pace(ctx context.Context, side, perHour int, now func() time.Time) error {
-	if perHour <= 0 {
-		j.times[side] = append(j.times[side], now())
-		return nil
-	}
-	if n := len(j.times[side]); n >= perHour {
-		if wait := j.times[side][n-perHour].Add(time.Hour).Sub(now()); wait > 0 && !watch.Sleep(ctx, wait) {
-			return context.Cause(ctx)
-		}
-	}
-	j.times[side] = append(j.times[side], now())
-	return nil
 }
 
 // hash names a question or a comparison.

@@ -2,17 +2,20 @@ package reconcile
 
 import (
 	"bufio"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"runtime"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -148,6 +151,79 @@ func TestFolders(t *testing.T) {
 	other.now = func() time.Time { return modelEnd.Add(freshFor) }
 	w.there.lie = nil
 	compare(t, w.service, w.there, &other)
+}
+
+// No hour has more questions to a side than it allows: not over errors and kills, and not over comparisons that follow
+// each other in one folder or with one project. A clock that was set back costs no more than an hour.
+func TestPace(t *testing.T) {
+	t.Parallel()
+	stop := errors.New("a wrong password")
+	for name, tt := range map[string]struct {
+		second    func(times []time.Time, o *Options) error // what the second comparison meets at each question
+		setBack   time.Duration
+		isProject bool
+		perHour   int
+	}{
+		"one after the other": {},
+		"several in an hour":  {perHour: 130},
+		"of one project":      {isProject: true},
+		"errors and answers of no": {second: func(times []time.Time, _ *Options) error {
+			switch {
+			case len(times)%50 == 0:
+				return stop // as a kill, it ends the comparison
+			case len(times)%3 == 0:
+				return ErrCannotTell
+			}
+			return nil
+		}},
+		"a clock set back": {setBack: 24 * time.Hour},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			synctest.Test(t, func(t *testing.T) {
+				w, o := killedWorld()
+				start, perHour := time.Now(), cmp.Or(tt.perHour, 30)
+				clock := func(ahead time.Duration) func() time.Time {
+					return func() time.Time { return modelEnd.Add(ahead + time.Since(start)) }
+				}
+				o.Dir, o.now = t.TempDir(), clock(0)
+				var times []time.Time
+				ask := func(string) error {
+					times = append(times, time.Now())
+					if tt.second != nil {
+						return tt.second(times, o)
+					}
+					return nil
+				}
+				w.service.perHour, w.service.lie = perHour, ask
+				var service Service = w.service
+				if tt.isProject {
+					o.Dir = ""
+					side := project(t, w.service.rows, func(next http.RoundTripper) http.RoundTripper {
+						return transport(func(r *http.Request) (*http.Response, error) {
+							_ = ask("")
+							return next.RoundTrip(r)
+						})
+					})
+					side.perHour = perHour
+					service = side
+				}
+				for i := range 4 {
+					o.now = clock(-time.Duration(i) * tt.setBack)
+					before, begin := len(times), time.Now()
+					_, err := Compare(t.Context(), service, w.there, o)
+					if tt.second == nil {
+						require.NoError(t, err)
+						require.Greater(t, 3*(len(times)-before), perHour, "there are enough questions")
+						require.Less(t, time.Since(begin), time.Duration(2+(len(times)-before)/perHour)*time.Hour)
+					}
+				}
+				for i := perHour; i < len(times); i++ {
+					require.GreaterOrEqual(t, times[i].Sub(times[i-perHour]), time.Hour, i)
+				}
+			})
+		})
+	}
 }
 
 // What ends a comparison: its context, and input that cannot be compared.

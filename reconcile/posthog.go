@@ -55,7 +55,8 @@ const mostRows = 50_000
 // PostHogOptions are the options of [PostHog].
 type PostHogOptions struct {
 	// QueriesPerHour bounds the queries in any hour. The service's limit for a project is 2,400. The default is 1,200,
-	// so that people keep half. A query that the client repeats, since its answer did not come, counts once.
+	// so that people keep half. All comparisons of this side, and those before in the same Options.Dir, count together. A
+	// query that the client repeats, since its answer did not come, counts once.
 	QueriesPerHour int
 }
 
@@ -63,6 +64,7 @@ type PostHogOptions struct {
 type PostHogSide struct {
 	client  *hogapi.Client
 	perHour int
+	pace    pace
 }
 
 // PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between

@@ -307,19 +307,3 @@ func TestProjectsThatAreSlow(t *testing.T) {
 		})
 	}
 }
-
-// No more than 1,200 questions go to a project in any hour, also over kills.
-func TestPace(t *testing.T) {
-	t.Parallel()
-	synctest.Test(t, func(t *testing.T) {
-		j, err := openJournal("", "x", modelEnd, time.Now())
-		require.NoError(t, err)
-		begin := time.Now()
-		for range 1_200 {
-			require.NoError(t, j.pace(t.Context(), ofService, 1_200, time.Now))
-		}
-		assert.Equal(t, begin, time.Now())
-		require.NoError(t, j.pace(t.Context(), ofService, 1_200, time.Now))
-		assert.Equal(t, time.Hour, time.Since(begin))
-	})
-}

@@ -238,7 +238,7 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 }
 
 // followList finds the oldest run under way among the newest runs. It reports false if newer runs have pushed the one
-// that was the oldest out of the list, which then cannot tell how it goes on.
+// that was the oldest out of the list, whose state the list then cannot tell.
 func (x *watched) followList(newest []hogapi.Run) bool {
 	if len(newest) == 0 {
 		return x.UnderWay.IsZero()
