@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"slices"
 	"time"
 
 	"github.com/google/uuid"
@@ -69,65 +68,15 @@ func (t *BackfillTicket) name() string {
 	return fmt.Sprintf("the backfill of export %s from %s to %s", t.ExportID, t.StartAt, t.EndAt)
 }
 
-// BackfillState is the progress of a backfill or a retry.
-type BackfillState struct {
-	Backfill  *Backfill // the service's own record; nil if it keeps no records, or has not written it yet
-	Runs      []Run     // the newest run of each interval, in the order of the intervals
-	Completed int       // of Runs: completed with all of their records
-	Failed    int       // of Runs: ended in any other way
-	Progress  float64   // 0 to 1: the part of the range that ended runs cover; only Done says that the backfill is over
-	Done      bool      // nothing more is expected
-
-	open coverage.Gap // see coverage.Follower
-}
-
-// String describes the state in a few words.
-func (s *BackfillState) String() string {
-	return fmt.Sprintf("%.0f %%, %d runs completed, %d failed", 100*s.Progress, s.Completed, s.Failed)
-}
-
-// BackfillError is the error of a backfill or a retry that is over and has not exported its whole range. It wraps a
-// [*RunError] for each run that did not complete. It matches [ErrRunFailed] if a run or the backfill itself failed,
-// [ErrRunCancelled] if a run or the backfill was cancelled, [ErrRecordsFailed] if a run completed with failed
-// records, [ErrNoRuns] if no run began, and [ErrOutcomeUnknown] if nothing shows that the backfill began. It can
-// match several of them.
-type BackfillError struct {
-	ExportID uuid.UUID
-	State    *BackfillState
-
-	of     string // the retry; empty for a backfill
-	reason string
-	err    error // a sentinel, if the reason is not a run
-}
-
-// Error names the backfill or the retry, and the reason.
-func (e *BackfillError) Error() string {
-	return fmt.Sprintf("hogapi: %s: %s", cmp.Or(e.of, "backfill of export "+e.ExportID.String()), e.reason)
-}
-
-// Unwrap returns the sentinel, or an error for each run that did not complete.
-func (e *BackfillError) Unwrap() []error {
-	if e.err != nil {
-		return []error{e.err}
-	}
-	var runs []error
-	for i := range e.State.Runs {
-		if run := &e.State.Runs[i]; run.endedBadly() {
-			runs = append(runs, &RunError{Run: run})
-		}
-	}
-	return runs
-}
-
 // Watch follows a backfill or a retry. It yields the state at once, and then after each change until the backfill is
 // over. The last state says how the backfill ended; [BackfillsService.Wait] returns an error for it. An error of
 // Watch comes once, last, with the last state.
 //
 // If the service keeps records of backfills, the record says when the backfill is over, and the runs that name the
 // record belong to the backfill. The status of each run says how the run ended, since a record says Completed even if
-// runs failed. If the record counts more runs than the service lists, Watch reads the list again for the time
-// WatchOptions.Settle. If the ticket does not name its record, Watch uses the first record of the same range that did
-// not exist before the request.
+// runs failed. What is exported is the union of the runs, whatever the record counts. If a part of the range has no
+// run then, Watch reads the list again for the time WatchOptions.Settle. If the ticket does not name its record, Watch
+// uses the first record of the same range that did not exist before the request.
 //
 // Servers as old as PostHog's API reference keep no records, and their runs do not name a backfill. On these servers,
 // Watch counts the newest run of each interval of the range, if the run did not exist before the request. If somebody
@@ -135,8 +84,8 @@ func (e *BackfillError) Unwrap() []error {
 // backfill is over when ended runs cover the range, or when nothing has changed for WatchOptions.Settle.
 //
 // For an interval that is being exported at the time of the request, the service makes no further run, so Watch
-// counts the running one. On servers without records, Watch finds that run only among the 100 newest. If the range is
-// not a whole number of intervals, the service does not export the rest.
+// counts the running one, for the time that this run covers. On servers without records, Watch finds that run only
+// among the 100 newest.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
 	w, err := o.withDefaults(ops.BackfillsGet)
 	if err == nil {
@@ -151,15 +100,14 @@ func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o 
 	})
 }
 
-// Wait waits until a backfill or a retry is over, as [BackfillsService.Watch] describes. The error is nil only
-// if all of its runs completed with all of their records. Otherwise, if the backfill is over, the error is a
+// Wait waits until a backfill or a retry is over, as [BackfillsService.Watch] describes. The error is nil only if
+// completed runs cover the whole range with all of their records. Otherwise, if the backfill is over, the error is a
 // [*BackfillError]. Wait returns the last state with every error.
 //
-// [ErrNoRuns] means that no run began: the range has no data to export or, on servers without records of
-// backfills, no run was seen for the time WatchOptions.Settle. If the record counts more runs than the service
-// lists, the error names the part of the range without a run. [ErrOutcomeUnknown] means that nothing shows that
-// the backfill began. If the outcome of the request was unknown, the request most likely had no effect. After
-// any other request, wait for the ticket again later.
+// [ErrLeftOut] means that a part may lack rows: the service begins a backfill of events at the interval of the earliest
+// timestamp, also where it chooses rows by arrival. FileDownloads.Range gets these rows. [ErrNoRuns] means that no run
+// began. [ErrOutcomeUnknown] means that nothing shows that the backfill began. If the outcome of the request was
+// unknown, the request most likely had no effect. After any other request, wait for the ticket again later.
 func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) (*BackfillState, error) {
 	return watch.Ended(s.Watch(ctx, ticket, o, options...), func(s *BackfillState) error { return s.judge(ticket) })
 }
@@ -192,41 +140,6 @@ func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicke
 	return states, errors.Join(errs...)
 }
 
-// judge returns the error of a state that is done, or nil.
-func (s *BackfillState) judge(t *BackfillTicket) error {
-	e := &BackfillError{ExportID: t.ExportID, State: s}
-	if t.RetriedRun != uuid.Nil {
-		e.of = t.name()
-	}
-	row := s.Backfill
-	switch {
-	case s.Failed > 0:
-		first := &s.Runs[slices.IndexFunc(s.Runs, func(r Run) bool { return r.endedBadly() })]
-		e.reason = fmt.Sprintf("%d of %d runs did not complete with all records; the first: %s", s.Failed, len(s.Runs), first.ending())
-	case row != nil && row.Status != RunStatusCompleted:
-		e.reason, e.err = "it ended as "+mask.Clean(string(row.Status)), row.Status.sentinel()
-	case len(s.Runs) > 0 && row == nil && s.Progress < 1:
-		e.reason = fmt.Sprintf("%d runs completed, but a part of the range has no run and no further run began: "+
-			"the backfill was stopped or is slow; follow the same ticket again", len(s.Runs))
-	case row != nil && s.open.Size > 0:
-		e.reason = fmt.Sprintf("its record counts %d runs, but %d are listed, and no run is shown from %s to %s: "+
-			"follow the same ticket again, and backfill that part if it stays so",
-			*row.Progress.TotalRuns, len(s.Runs), s.open.Hull.StartText(), outgoing.Time(s.open.Hull.End))
-	case len(s.Runs) > 0:
-		return nil
-	case row != nil:
-		e.reason, e.err = "nothing ran: the range held no records to export", ErrNoRuns
-	case t.OutcomeUnknown:
-		e.reason, e.err = "nothing shows that it began: most likely the request had no effect", ErrOutcomeUnknown
-	case t.Baseline != nil && !t.Baseline.OfRuns:
-		e.reason, e.err = "the service accepted it, but shows no record of it: follow the same ticket again later", ErrOutcomeUnknown
-	default:
-		e.reason, e.err = "no run began: the range held no records or no whole interval, or the service is slow; "+
-			"follow the same ticket again if it should hold some", ErrNoRuns
-	}
-	return e
-}
-
 // follower follows the work of one ticket.
 type follower struct {
 	*coverage.Follower[Backfill, Run]
@@ -242,6 +155,9 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 	}
 	runs := coverage.NewRuns(before, t.RequestedAt, runFacts, o.until)
 	runs.OpenEnd = t.Unpaused
+	if t.RetriedRun == uuid.Nil && !t.EndAt.IsDate() {
+		runs.Whole = new(coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()))
+	}
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name
 	all := func(ctx context.Context, list RunListOptions) iter.Seq2[Run, error] {
 		return c.Runs.All(ctx, t.ExportID, &list, options...)
@@ -264,6 +180,13 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 			return all(ctx, RunListOptions{Ordering: RunsByInterval, Start: of.Start, End: of.End})
 		},
 		Locate: func(ctx context.Context) (coverage.Span, uuid.UUID, error) { return c.locate(ctx, t, options) },
+		Export: func(ctx context.Context) (facts coverage.ExportFacts, err error) {
+			export, err := c.BatchExports.Get(ctx, t.ExportID, options...)
+			if err == nil {
+				facts = coverage.ExportFacts{Schedule: export.schedule(), ByArrival: export.model().Choosing == coverage.ByAge}
+			}
+			return facts, err
+		},
 		Fault: func(err error) coverage.Fault {
 			isServer, notFound := errors.Is(err, ErrServer), errors.Is(err, ErrNotFound)
 			return coverage.Fault{NoEndpoint: isUnknownEndpoint(err), NoRecords: hasNoRecords(err), NotFound: notFound, IsServer: isServer}
@@ -287,12 +210,9 @@ func (f *follower) look(ctx context.Context) (seen watch.Sight[BackfillState], e
 
 // facts returns the values of a record that a follower needs.
 func (b *Backfill) facts() coverage.RecordFacts {
-	total, p := 0, orDefault(b.Progress)
-	if b.Status == RunStatusCompleted {
-		total = int(orDefault(p.TotalRuns))
-	}
+	p := orDefault(b.Progress)
 	return coverage.RecordFacts{
-		Runs: total, IsEmpty: orDefault(b.TotalRecordsCount) == 0, ID: b.ID,
+		IsStopped: b.Status.IsTerminal() && b.Status != RunStatusCompleted, IsEmpty: b.TotalRecordsCount != nil && *b.TotalRecordsCount == 0, ID: b.ID,
 		Created: b.CreatedAt, Ended: cmp.Or(orDefault(b.FinishedAt), b.LastUpdatedAt),
 		Whole: coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt)), DataStart: orDefault(b.AdjustedStartAt), IsOver: b.Status.IsTerminal(),
 		Mark: watch.NewMark(b.Status, b.TotalRecordsCount, p.TotalRuns, p.FinishedRuns),
@@ -302,8 +222,7 @@ func (b *Backfill) facts() coverage.RecordFacts {
 // locate returns the span to cover and, for a retry of a run that is still under way, the run's id. For dates it reads
 // the export, which has the zone and the hour in which its days begin.
 func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOption) (whole coverage.Span, running uuid.UUID, err error) {
-	switch {
-	case t.RetriedRun != uuid.Nil:
+	if t.RetriedRun != uuid.Nil {
 		run, err := c.Runs.Get(ctx, t.ExportID, t.RetriedRun, options...)
 		if err != nil {
 			return whole, running, err
@@ -312,8 +231,6 @@ func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOpt
 			running = run.ID
 		}
 		return run.span(), running, nil
-	case !t.EndAt.IsDate():
-		return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()), running, nil
 	}
 	export, err := c.BatchExports.Get(ctx, t.ExportID, options...)
 	if err != nil {
@@ -329,21 +246,16 @@ func (c *Client) locate(ctx context.Context, t BackfillTicket, options []CallOpt
 
 // state returns a snapshot that the reader may keep.
 func (f *follower) state(done bool) *BackfillState {
-	s := &BackfillState{Backfill: f.Record, Runs: f.Runs.Sorted(), Progress: f.Runs.Progress(), Done: done}
+	s := &BackfillState{Backfill: f.Record, Runs: f.Runs.Sorted(), Progress: f.Progress(), Done: done}
+	for _, part := range f.Open {
+		s.NotExported = append(s.NotExported, BackfillPart{part.Start, part.End, BackfillReason(part.Why)})
+	}
 	for _, run := range s.Runs {
 		switch {
 		case run.endedBadly() && (run.Status.IsTerminal() || f.until(run)):
 			s.Failed++
 		case run.Status == RunStatusCompleted:
 			s.Completed++
-		}
-	}
-	if row := f.Record; row != nil {
-		if s.open = f.Open; s.open.Size == 0 {
-			s.Progress = max(s.Progress, orDefault(orDefault(row.Progress).Progress))
-		}
-		if s.open.Size == 0 && row.Status == RunStatusCompleted {
-			s.Progress = 1
 		}
 	}
 	return s

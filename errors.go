@@ -64,7 +64,10 @@ var (
 	// ErrListCut is returned with a list that has no pages and may be incomplete.
 	ErrListCut = errors.New("hogapi: the list may be cut")
 	// ErrNoRuns is returned by Backfills.Wait if nothing ran.
-	ErrNoRuns = errors.New("hogapi: nothing ran: the range held no records to export")
+	ErrNoRuns = errors.New("hogapi: no run of the backfill began")
+	// ErrLeftOut is returned by Backfills.Wait if the service began a backfill of events later than asked, and rows that
+	// arrived before may be missing.
+	ErrLeftOut = errors.New("hogapi: the backfill left out a part of its range")
 )
 
 // APIError is an answer of the service that is not a success. Match its kind with errors.Is and the sentinels

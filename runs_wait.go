@@ -200,7 +200,7 @@ func (r *Run) mark() watch.Mark {
 func runFacts(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
-		Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
+		Complete: r.Status == RunStatusCompleted && !r.endedBadly(), Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
 	}
 }
 

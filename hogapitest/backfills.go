@@ -3,6 +3,7 @@ package hogapitest
 import (
 	"encoding/json"
 	"fmt"
+	"math"
 	"net/http"
 	"regexp"
 	"slices"
@@ -10,6 +11,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi"
 )
 
 // backfill makes runs for the intervals of a range, one after another. It ends as Completed even if its runs failed.
@@ -22,7 +25,8 @@ type backfill struct {
 	finished time.Time
 	noEnd    bool // of a run without an end
 	late     int  // reads that do not find the row yet
-	records  int  // an estimate; at the end, the sum of its runs
+	records  *int // an estimate; at the end, the sum of its runs that completed
+	adjusted time.Time
 
 	intervals []span
 	due       time.Time // when the next interval begins; zero while one runs
@@ -37,23 +41,76 @@ func (b *backfill) live() bool { return isLive(b.Status) }
 func (x span) equal(y span) bool { return x.start.Equal(y.start) && x.end.Equal(y.end) }
 
 // startBackfill covers a span with whole intervals; the rest is dropped. Where there is nothing to export, no run is made.
+// The newest servers move the start to the begin of the interval of the earliest data by timestamp.
 func (s *Server) startBackfill(e *export, over span, now time.Time) *backfill {
 	b := s.newBackfill(e, over, now)
-	if over.start.IsZero() {
+	if e.Deleted { // its schedule is gone
+		b.end("Failed", now)
+		return b
+	}
+	start := over.start
+	if s.era >= E3 && !start.IsZero() {
+		start = b.narrow()
+	}
+	if start.IsZero() {
 		b.intervals = []span{over}
 	} else {
-		for from, to := over.start, e.intervalAfter(over.start); !to.After(over.end); from, to = to, e.intervalAfter(to) {
-			b.intervals = append(b.intervals, span{from, to})
+		b.intervals = e.intervals(start, over.end)
+	}
+	if e.Model == "hogql" && s.era >= E3 {
+		b.records = nil
+	} else {
+		b.records = new(0)
+		for _, x := range b.intervals {
+			*b.records += e.estimate(x)
 		}
-	}
-	for _, x := range b.intervals {
-		b.records += e.estimate(x)
-	}
-	if b.records == 0 {
-		b.intervals = nil
+		if *b.records == 0 {
+			b.intervals = nil
+		}
 	}
 	b.proceed(now)
 	return b
+}
+
+// intervals are the whole intervals from a start on.
+func (e *export) intervals(start, end time.Time) (all []span) {
+	for from, to := start, e.intervalAfter(start); !to.After(end); from, to = to, e.intervalAfter(to) {
+		all = append(all, span{from, to})
+	}
+	return all
+}
+
+// narrow sets where a backfill with a start begins: at the interval of the earliest data by timestamp, which may be before
+// the start. A backfill without data, or of a query, keeps its start.
+func (b *backfill) narrow() time.Time {
+	e := b.export
+	b.adjusted = b.Start
+	if e.Model == "hogql" {
+		return b.adjusted
+	}
+	earliest := e.earliest(span{b.Start, b.End})
+	if !earliest.IsZero() {
+		b.adjusted = e.intervalOf(earliest)
+	}
+	return b.adjusted
+}
+
+// earliest is the earliest data in a time, or zero. Data that is made up begins with its interval.
+func (e *export) earliest(x span) (at time.Time) {
+	if e.exportsEvents() {
+		for _, i := range e.project.rows(x, true, e.names("include_events"), e.names("exclude_events")) {
+			if row := e.project.server.table.rows[i]; at.IsZero() || row.at.Before(at) {
+				at = row.at
+			}
+		}
+		return at
+	}
+	for from := e.intervalOf(x.start); from.Before(x.end); from = e.intervalAfter(from) {
+		if e.records(from, e.intervalAfter(from)) > 0 {
+			return from
+		}
+	}
+	return at
 }
 
 func (s *Server) newBackfill(e *export, over span, now time.Time) *backfill {
@@ -72,16 +129,11 @@ func (s *Server) newBackfill(e *export, over span, now time.Time) *backfill {
 
 // proceed begins the next interval when the current one is over, or ends the backfill.
 func (b *backfill) proceed(now time.Time) {
-	if !b.live() || b.current != nil && b.current.live() {
+	if !b.live() || b.current != nil && b.current.isWorking() {
 		return
 	}
 	if b.Begun == len(b.intervals) {
-		b.Status, b.finished, b.updated, b.current, b.records = "Completed", now, now, nil, 0
-		for _, r := range b.export.runs {
-			if r.BackfillID == b.ID && r.completed != nil {
-				b.records += *r.completed
-			}
-		}
+		b.end("Completed", now)
 		return
 	}
 	s := b.export.project.server
@@ -101,6 +153,20 @@ func (b *backfill) proceed(now time.Time) {
 	b.current.NoEnd = b.noEnd
 }
 
+// end counts the records of the runs that have completed. Without one, the estimate stays.
+func (b *backfill) end(status hogapi.RunStatus, now time.Time) {
+	b.Status, b.finished, b.updated, b.current = status, now, now, nil
+	var sum *int
+	for _, r := range b.export.runs {
+		if r.BackfillID == b.ID && r.completed != nil && r.Status == "Completed" {
+			sum = new(deref(sum) + *r.completed)
+		}
+	}
+	if sum != nil {
+		b.records = sum
+	}
+}
+
 func (e *export) proceed(now time.Time) {
 	e.catchUp(now)
 	for _, b := range e.backfills {
@@ -108,9 +174,10 @@ func (e *export) proceed(now time.Time) {
 	}
 }
 
+// running is a workflow that goes on: its id is that of the export and the end of the interval.
 func (e *export) running(x span) *run {
 	for _, r := range e.runs {
-		if r.live() && x.equal(span{r.Start, r.End}) {
+		if r.isWorking() && x.end.Equal(r.End) {
 			return r
 		}
 	}
@@ -121,27 +188,29 @@ func (b *backfill) cancel(now time.Time) {
 	if !b.live() {
 		return
 	}
-	b.Status, b.finished, b.updated = "Cancelled", now, now
-	if b.current != nil && b.current.BackfillID == b.ID {
-		b.current.cancel(now)
+	own := b.current
+	if b.end("Cancelled", now); own != nil && own.BackfillID == b.ID {
+		own.cancel(now)
+	}
+}
+
+// cancelRunning leaves a backfill that is Starting.
+func (b *backfill) cancelRunning(now time.Time) {
+	if b.Status == "Running" {
+		b.cancel(now)
 	}
 }
 
 // json is the backfill as the service shows it. Being shown moves it on: from Starting to Running, then its run one step.
 func (b *backfill) json(s *Server) object {
-	finished := b.Begun
-	if b.current != nil && b.current.live() {
-		finished--
-	}
-	progress := object{"total_runs": len(b.intervals), "finished_runs": finished, "progress": 1.0}
-	if len(b.intervals) > 0 {
-		progress["progress"] = float64(finished) / float64(len(b.intervals))
-	}
 	o := object{
 		"id": b.ID, "team": b.export.project.team, "batch_export": b.export.ID, "status": b.Status,
 		"start_at": stampOrNil(b.Start), "end_at": stamp(b.End), "created_at": stamp(b.Created),
 		"finished_at": stampOrNil(b.finished), "last_updated_at": stamp(b.updated),
-		"total_records_count": b.records, "adjusted_start_at": nil, "progress": progress,
+		"total_records_count": b.records, "adjusted_start_at": stampOrNil(b.adjusted), "progress": b.progress(),
+	}
+	if b.Status == "Starting" {
+		o["adjusted_start_at"], o["total_records_count"] = nil, nil
 	}
 	if b.noEnd {
 		o["end_at"] = nil
@@ -153,6 +222,22 @@ func (b *backfill) json(s *Server) object {
 		b.current.advance(s)
 	}
 	return o
+}
+
+// progress is null before a run is counted, after another end than Completed, and from the beginning of time.
+func (b *backfill) progress() any {
+	total := len(b.intervals)
+	switch {
+	case b.Status == "Completed":
+		return object{"total_runs": total, "finished_runs": total, "progress": 1.0}
+	case !b.live() || total == 0 || b.Start.IsZero():
+		return nil
+	}
+	finished := b.Begun
+	if b.current != nil && b.current.isWorking() {
+		finished--
+	}
+	return object{"total_runs": total, "finished_runs": finished, "progress": math.Round(10*float64(finished)/float64(total)) / 10}
 }
 
 // backfillAction is the endpoint of PostHog's API reference, gone in the newest era.
@@ -169,15 +254,10 @@ func (s *Server) createBackfill(r *request) answer {
 }
 
 func (s *Server) backfill(r *request) *backfill {
-	e := r.export()
+	e := r.anyExport()
 	c := readFields(r.body)
-	for _, name := range []string{"start_at", "end_at"} {
-		if !c.has(name) {
-			c.fail(name, "required", "Both 'start_at' and 'end_at' must be specified")
-		}
-	}
 	start := s.bound(e, c, "start_at")
-	if isNull(c.fields["end_at"]) && e.kind != "HTTP" {
+	if absent(c.fields["end_at"]) && e.kind != "HTTP" {
 		refuse(serverError())
 	}
 	end := or(s.bound(e, c, "end_at"), r.now)
@@ -186,10 +266,10 @@ func (s *Server) backfill(r *request) *backfill {
 		limit = e.intervalAfter(r.now)
 	}
 	if end.After(limit) {
-		c.fail("end_at", "invalid_input", fmt.Sprintf("The provided 'end_at' (%s) is too far into the future", stamp(end)))
+		c.fail("", "invalid_input", fmt.Sprintf("The provided 'end_at' (%s) is in the future", stamp(end)))
 	}
 	if !start.Before(end) {
-		c.fail("start_at", "invalid_input", "The initial backfill datetime 'start_at' happens after 'end_at'")
+		c.fail("", "invalid_input", "The initial backfill datetime 'start_at' must be before 'end_at'")
 	}
 	return s.startBackfill(e, span{start, end}, r.now)
 }
@@ -200,10 +280,10 @@ var (
 )
 
 // bound reads one end of a range: a date-time with an offset, or in the newest era a plain date for daily and weekly exports.
-// Null is the zero time.
+// Null and an absent one are the zero time.
 func (s *Server) bound(e *export, c checker, name string) time.Time {
-	fail := func(format string, args ...any) { c.fail(name, "invalid_input", fmt.Sprintf(format, args...)) }
-	if isNull(c.fields[name]) {
+	fail := func(format string, args ...any) { c.fail("", "invalid_input", fmt.Sprintf(format, args...)) }
+	if absent(c.fields[name]) {
 		if name == "start_at" && s.era >= E3 {
 			fail("Backfilling from the beginning of time is not enabled for this team.")
 		}
@@ -240,77 +320,6 @@ func (e *export) day(text string, fail func(string, ...any)) time.Time {
 	return firstAt(day.Add(e.hour()), e.zone())
 }
 
-func (e *export) zone() *time.Location {
-	zone, err := time.LoadLocation(e.Timezone)
-	if err != nil {
-		return time.UTC
-	}
-	return zone
-}
-
-// hour is when its days begin.
-func (e *export) hour() time.Duration {
-	return time.Duration(deref(e.offsetHour)) * time.Hour
-}
-
-// firstAt is when clocks of a zone show a time first. Where they skip it, it is of the offset before, as in Python.
-func firstAt(shown time.Time, zone *time.Location) time.Time {
-	if all := timesAt(shown, zone); len(all) > 0 {
-		return all[0]
-	}
-	_, offset := shown.Add(-24 * time.Hour).In(zone).Zone()
-	return shown.Add(-time.Duration(offset) * time.Second)
-}
-
-// timesAt are the times at which clocks of a zone show a time: two or none, where they repeat or skip it.
-func timesAt(shown time.Time, zone *time.Location) (all []time.Time) {
-	for _, near := range []time.Duration{-24 * time.Hour, 24 * time.Hour} {
-		_, offset := shown.Add(near).In(zone).Zone()
-		at := shown.Add(-time.Duration(offset) * time.Second)
-		if shownBy(at, zone).Equal(shown) && !slices.ContainsFunc(all, at.Equal) {
-			all = append(all, at)
-		}
-	}
-	return all
-}
-
-// shownBy is the wall clock of a zone, as if it were UTC.
-func shownBy(at time.Time, zone *time.Location) time.Time {
-	_, offset := at.In(zone).Zone()
-	return at.UTC().Add(time.Duration(offset) * time.Second)
-}
-
-// length returns the length of each interval; 0 for days and weeks, which changes of the clock make longer or shorter.
-func (e *export) length() time.Duration {
-	switch e.Interval {
-	case "day", "week":
-		return 0
-	case "every 5 minutes":
-		return 5 * time.Minute
-	case "every 15 minutes":
-		return 15 * time.Minute
-	default:
-		return time.Hour
-	}
-}
-
-// intervalAfter is the end of an interval that starts at t. Days and weeks keep their hour in the export's zone.
-func (e *export) intervalAfter(t time.Time) time.Time {
-	zone := e.zone()
-	shown := shownBy(t, zone)
-	if begin := shown.Truncate(24 * time.Hour).Add(e.hour()); firstAt(begin, zone).Equal(t) {
-		shown = begin // which the clocks may have skipped
-	}
-	switch e.Interval {
-	case "day":
-		return firstAt(shown.AddDate(0, 0, 1), zone)
-	case "week":
-		return firstAt(shown.AddDate(0, 0, 7), zone)
-	default:
-		return t.Add(e.length())
-	}
-}
-
 func (s *Server) listBackfills(r *request) answer {
 	id, _ := uuid.Parse(r.params["id"])
 	seen := slices.DeleteFunc(slices.Clone(r.project.find(id).backfills), (*backfill).isLate)
@@ -324,7 +333,7 @@ func (s *Server) listBackfills(r *request) answer {
 
 // row finds the backfill of the path, once the service has written it.
 func (r *request) row() *backfill {
-	b := one(r.export().backfills, r.params["backfill"], func(b *backfill) uuid.UUID { return b.ID })
+	b := one(r.anyExport().backfills, r.params["backfill"], func(b *backfill) uuid.UUID { return b.ID })
 	if b.isLate() {
 		refuse(notFound("Not found."))
 	}

@@ -83,11 +83,16 @@ func one[T any](list []*T, id string, of func(*T) uuid.UUID) *T {
 }
 
 func (r *request) export() *export {
-	e := one(r.project.exports, r.params["id"], func(e *export) uuid.UUID { return e.ID })
+	e := r.anyExport()
 	if e.Deleted {
 		refuse(notFound("Not found."))
 	}
 	return e
+}
+
+// anyExport also finds a deleted one.
+func (r *request) anyExport() *export {
+	return one(r.project.exports, r.params["id"], func(e *export) uuid.UUID { return e.ID })
 }
 
 func (s *Server) listExports(r *request) answer {
@@ -223,10 +228,12 @@ func (s *Server) deleteExport(r *request) answer {
 	e := r.export()
 	e.Deleted = true
 	for _, b := range e.backfills {
-		b.cancel(r.now)
+		b.cancelRunning(r.now)
 	}
 	for _, run := range e.runs {
-		run.cancel(r.now)
+		if run.Status == "Running" { // one that is Starting goes on
+			run.cancel(r.now)
+		}
 	}
 	return noContent
 }
@@ -248,8 +255,8 @@ func (s *Server) unpauseExport(r *request) answer {
 		before := e.settings()
 		e.Paused, e.updated = false, r.now
 		e.logEdit(before, r.now)
-		if backfill && !e.LastPaused.IsZero() {
-			s.startBackfill(e, span{e.LastPaused, r.now}, r.now)
+		if backfill { // from the beginning of time, if there is no last pause
+			s.startBackfill(e, span{e.LastPaused, e.updated}, r.now)
 		}
 	}
 	return success(object{"paused": false})

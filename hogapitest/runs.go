@@ -27,14 +27,18 @@ type run struct {
 	total     *int
 	bytes     *int64
 
-	outcome Outcome
-	step    int
-	events  []uuid.UUID // that it writes when it completes
+	outcome   Outcome
+	step      int
+	cancelled bool        // its workflow has not ended since
+	events    []uuid.UUID // that it writes when it completes
 }
 
 func isLive(status hogapi.RunStatus) bool { return status == "Starting" || status == "Running" }
 
 func (r *run) live() bool { return isLive(r.Status) }
+
+// isWorking reports whether the workflow of the run goes on, also after a cancel.
+func (r *run) isWorking() bool { return r.live() || r.cancelled }
 
 // nextOutcome takes the outcome of a run that comes to life.
 func (p *Project) nextOutcome(records int) Outcome {
@@ -48,7 +52,7 @@ func (p *Project) nextOutcome(records int) Outcome {
 // newRun makes a run of an interval of a backfill that is about to start.
 func (s *Server) newRun(b *backfill, x span, now time.Time) *run {
 	e := b.export
-	return e.begin(Run{Start: x.start, End: x.end, Created: now, BackfillID: b.ID, backfill: b.Start}, e.project.nextOutcome(0))
+	return e.begin(Run{Start: x.start, End: x.end, Created: now, BackfillID: b.ID, backfill: or(b.adjusted, b.Start)}, e.project.nextOutcome(0))
 }
 
 // begin makes a run, with the outcome that it will have.
@@ -92,13 +96,17 @@ func (e *export) add(r *run) {
 
 // advance moves a live run one step.
 func (r *run) advance(s *Server) {
-	if !r.live() {
+	switch {
+	case r.cancelled:
+		r.endCancelled(s.now())
+		return
+	case !r.live() || r.outcome.OnCancel == CancelHasNoEffect && r.step >= r.outcome.Polls-1 && r.Status == "Running":
 		return
 	}
 	r.step++
 	r.updated = s.now()
 	r.total = new(r.outcome.Records)
-	if r.step < r.outcome.Polls {
+	if r.step < r.outcome.Polls || r.outcome.OnCancel == CancelHasNoEffect {
 		r.Status = "Running"
 		r.completed = new(r.outcome.Records * r.step / r.outcome.Polls)
 		return
@@ -111,10 +119,14 @@ func (r *run) end(now time.Time) {
 	r.Status, r.Finished, r.updated = r.outcome.Status, now, now
 	r.total = new(r.outcome.Records)
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", *r.total)
-	if r.Status == "Completed" {
+	switch r.Status {
+	case "Completed":
 		r.export.write(r)
 		r.completed, r.failed, r.bytes = new(*r.total-r.outcome.FailedRecords), new(r.outcome.FailedRecords), new(int64(*r.total)*512)
-	} else {
+	case "FailedBilling":
+		r.Finished = time.Time{} // neither an end nor an error, ever
+		level, message = "ERROR", "Batch export run FailedBilling"
+	default:
 		r.Error = r.outcome.Error
 		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.Status, r.Error)
 	}
@@ -125,11 +137,20 @@ func (r *run) end(now time.Time) {
 	r.export.proceed(r.updated)
 }
 
-// cancel ends a live run.
+// cancel writes Cancelled at once. The workflow ends later, when the run is shown, and writes its own end.
 func (r *run) cancel(now time.Time) {
-	if r.live() {
-		r.Status, r.Finished, r.updated = "Cancelled", now, now
+	if r.live() && r.outcome.OnCancel != CancelHasNoEffect {
+		r.Status, r.updated, r.cancelled = "Cancelled", now, true
 	}
+}
+
+func (r *run) endCancelled(now time.Time) {
+	if r.cancelled = false; r.outcome.OnCancel == CancelIsTooLate {
+		r.end(now)
+		return
+	}
+	r.Finished, r.updated = now, now
+	r.export.proceed(now)
 }
 
 // json is the run as the service shows it; being shown moves it on.
@@ -263,18 +284,24 @@ func (s *Server) cancelRun(r *request) answer {
 	return success(object{"cancelled": true})
 }
 
-// retryRun is a backfill of the run's own interval. A run with any status can be retried.
+// retryRun is a backfill between the bounds of the run, by today's schedule. A run with any status can be retried.
 func (s *Server) retryRun(r *request) answer {
 	old := s.run(r)
 	interval := span{old.Start, old.End}
 	for _, b := range old.export.backfills {
-		if b.Retry && b.live() && b.intervals[0].equal(interval) {
+		if b.Retry && b.live() && interval.equal(span{b.Start, b.End}) {
 			return serverError() // the workflow is already started
 		}
 	}
-	b := s.newBackfill(old.export, interval, r.now)
-	b.Retry, b.noEnd, b.intervals = true, old.NoEnd, []span{interval}
-	b.proceed(r.now)
+	var b *backfill
+	if s.era >= E3 && !old.NoEnd {
+		b = s.startBackfill(old.export, interval, r.now)
+	} else {
+		b = s.newBackfill(old.export, interval, r.now)
+		b.noEnd, b.intervals, b.records = old.NoEnd, []span{interval}, new(old.export.estimate(interval))
+		b.proceed(r.now)
+	}
+	b.Retry = true
 	status := http.StatusOK
 	if s.era >= E3 {
 		status = http.StatusCreated

@@ -34,18 +34,6 @@ type schedule struct {
 	outcome func(start, end time.Time) (Outcome, bool)
 }
 
-// intervalOf returns the start of the interval that contains a time.
-func (e *export) intervalOf(t time.Time) time.Time {
-	if length := e.length(); length > 0 {
-		return t.Truncate(length)
-	}
-	start := shownBy(t, e.zone()).Truncate(24 * time.Hour).Add(e.hour())
-	for e.Interval == "week" && int(start.Weekday()) != deref(e.offsetDay) || firstAt(start, e.zone()).After(t) {
-		start = start.AddDate(0, 0, -1)
-	}
-	return firstAt(start, e.zone())
-}
-
 // timesOf returns when the schedule begins the run of an interval: twice or never, where clocks repeat or skip the hour of its
 // end.
 func (e *export) timesOf(end time.Time) []time.Time {
@@ -112,9 +100,10 @@ func (e *export) pauseWindow() (runs, most int) {
 	return map[hogapi.Interval]int{"day": 7, "week": 4, "every 5 minutes": 12, "every 15 minutes": 4, "hour": 24}[e.Interval], 3
 }
 
-// failed pauses an export whose schedule runs, if too many of its newest runs have failed.
+// failed pauses an export whose schedule runs, if too many of its newest runs have failed, and cancels its running
+// backfills, also those of an export that is paused already.
 func (e *export) failed(now time.Time) {
-	if e.schedule == nil || e.Paused {
+	if e.schedule == nil {
 		return
 	}
 	newest := slices.Clone(e.runs)
@@ -129,10 +118,11 @@ func (e *export) failed(now time.Time) {
 	if n < most {
 		return
 	}
-	before := e.settings()
-	e.Paused, e.LastPaused, e.updated = true, now, now
-	e.logEdit(before, now)
+	if before := e.settings(); !e.Paused {
+		e.Paused, e.LastPaused, e.updated = true, now, now
+		e.logEdit(before, now)
+	}
 	for _, b := range e.backfills {
-		b.cancel(now)
+		b.cancelRunning(now)
 	}
 }

@@ -218,10 +218,23 @@ type Outcome struct {
 	Polls         int
 	Records       int
 	FailedRecords int // of Records; only the newest era shows them
+	OnCancel      CancelEffect
 }
 
+// CancelEffect is what a cancel does to a run that is under way. The service shows Cancelled at once, without a
+// finished_at. Its workflow ends when the run is read next.
+type CancelEffect string
+
+// The effects of a cancel.
+const (
+	CancelEnds        CancelEffect = ""          // the run stays Cancelled and gets its finished_at
+	CancelIsTooLate   CancelEffect = "too late"  // the run ends with its own outcome
+	CancelHasNoEffect CancelEffect = "no effect" // the answer is a success, and the run stays Running for good
+)
+
 func (o Outcome) or(usual Outcome) Outcome {
-	return Outcome{or(o.Status, usual.Status), o.Error, or(o.Polls, usual.Polls), or(o.Records, usual.Records), o.FailedRecords}
+	o.Status, o.Polls, o.Records = or(o.Status, usual.Status), or(o.Polls, usual.Polls), or(o.Records, usual.Records)
+	return o
 }
 
 // NextRuns sets the outcomes of the next runs of the project that begin, in order. Later runs end as usual.

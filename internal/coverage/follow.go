@@ -19,7 +19,14 @@ type Service[B, R any] struct {
 	Runs       func(ctx context.Context) iter.Seq2[R, error]                        // newest first
 	RunsWithin func(ctx context.Context, of Span) iter.Seq2[R, error]               // in order of their intervals
 	Locate     func(ctx context.Context) (whole Span, running uuid.UUID, err error) // the span to cover; a run of it under way, or nil
+	Export     func(ctx context.Context) (ExportFacts, error)                       // as it is now
 	Fault      func(err error) Fault
+}
+
+// ExportFacts are the relevant facts of an export.
+type ExportFacts struct {
+	Schedule  Schedule
+	ByArrival bool // the service chooses the rows of a young backfill by arrival
 }
 
 // RecordFacts are the relevant facts of a record.
@@ -29,8 +36,8 @@ type RecordFacts struct {
 	Whole          Span
 	DataStart      time.Time // start of the data; zero: not known
 	IsOver         bool
-	Runs           int  // number of runs, if known and all have ended
-	IsEmpty        bool // apparently there was nothing to export, so nothing ran
+	IsStopped      bool // over, and further runs never began
+	IsEmpty        bool // there was nothing to export by timestamp, so nothing ran
 	Mark           any  // changes with the record; comparable
 }
 
@@ -48,11 +55,12 @@ var ErrFull = errors.New("more intervals than can be followed")
 // Follower polls a backfill or a retry. Only one goroutine may use it.
 type Follower[B, R any] struct {
 	Runs   *Runs[R]
-	Record *B  // the service's record, once found
-	Open   Gap // of a record that is over and counts more runs than are listed: the part without a run
+	Record *B     // the service's record, once found
+	Open   []Part // what is not exported, see Asked.Cover
 
 	service   Service[B, R]
 	settle    time.Duration
+	export    *ExportFacts
 	joined    []uuid.UUID // runs of others that are not over
 	changedAt time.Time
 }
@@ -76,8 +84,62 @@ func (f *Follower[B, R]) Look(ctx context.Context) (done bool, err error) {
 	if f.Runs.Changed {
 		f.changedAt = time.Now()
 	}
+	if err := f.cover(ctx); err != nil {
+		return false, err
+	}
 	return f.isDone(ctx)
 }
+
+// Progress returns the fraction of the range for which nothing more has to run.
+func (f *Follower[B, R]) Progress() float64 { return f.asked().Progress(f.Open) }
+
+// cover finds out what is not exported. It reads the export once, where its model or its schedule decides.
+func (f *Follower[B, R]) cover(ctx context.Context) error {
+	f.Open = f.asked().Cover(f.Runs.ran())
+	decides := slices.ContainsFunc(f.Open, func(p Part) bool { return p.Why != WhyRunning && p.Why != WhyIncomplete })
+	isSettled := f.Record != nil && (f.service.Facts(f.Record).IsOver || f.isNarrowed())
+	if f.export != nil || !decides || !isSettled && !f.Runs.OpenEnd {
+		return nil
+	}
+	export, err := f.service.Export(ctx)
+	if err != nil && !f.service.Fault(err).NotFound {
+		return err
+	}
+	if err != nil {
+		export = ExportFacts{ByArrival: true} // deleted since
+	}
+	f.export = &export
+	f.Open = f.asked().Cover(f.Runs.ran())
+	return nil
+}
+
+// asked returns the range to cover, as far as it is known.
+func (f *Follower[B, R]) asked() Asked {
+	a := Asked{Span: *f.Runs.Whole, OfPause: f.Runs.OpenEnd, DataStart: f.dataStart(), ByArrival: true}
+	if f.export != nil {
+		a.Schedule, a.ByArrival = f.export.Schedule, f.export.ByArrival
+	}
+	if f.Record == nil {
+		return a
+	}
+	created := f.service.Facts(f.Record).Created
+	a.ByArrival = a.ByArrival && !f.chosenFrom().Before(created.Add(-longestByArrival))
+	return a
+}
+
+// longestByArrival is the greatest age up to which a server chooses the rows of a backfill by arrival.
+const longestByArrival = 8 * day
+
+// chosenFrom returns the start of the backfill that decides how its rows are chosen.
+func (f *Follower[B, R]) chosenFrom() time.Time {
+	if start := f.service.Facts(f.Record).DataStart; !start.IsZero() {
+		return start
+	}
+	return f.Runs.Whole.Start
+}
+
+// isNarrowed reports whether the record says that the data begins later than the range.
+func (f *Follower[B, R]) isNarrowed() bool { return f.dataStart().After(f.Runs.Whole.Start) }
 
 // readRecord reads the service's record by id. The service writes it shortly after the request.
 func (f *Follower[B, R]) readRecord(ctx context.Context) error {
@@ -197,51 +259,59 @@ func (f *Follower[B, R]) isDone(ctx context.Context) (bool, error) {
 	case f.Runs.AnyUnderWay():
 		return false, nil
 	case f.Record == nil:
-		return f.Runs.Gap(f.Runs.Whole.Start).Size == 0 || time.Since(f.changedAt) >= f.settle, nil
+		return !f.hasOpen() || time.Since(f.changedAt) >= f.settle, nil
 	case !f.service.Facts(f.Record).IsOver:
 		return false, nil
 	}
 	if err := f.joinGaps(ctx); err != nil || f.Runs.AnyUnderWay() {
 		return false, err
 	}
-	if f.Open = f.open(); f.Open.Size == 0 {
-		return true, nil
+	if err := f.cover(ctx); err != nil || !f.hasOpen() || f.service.Facts(f.Record).IsStopped {
+		return err == nil, err
 	}
 	f.Runs.ReadAll() // they may be listed late
 	return time.Since(f.changedAt) >= f.settle, nil
 }
 
-// open returns the part of the range with runs that the record counts but the service does not
-// list. The count alone proves nothing: it includes a run for a rest shorter than an interval.
-func (f *Follower[B, R]) open() Gap {
-	facts, listed := f.service.Facts(f.Record), len(f.Runs.newest)
-	if facts.Runs <= listed || facts.IsEmpty && listed == 0 {
-		return Gap{}
-	}
-	return gapOf(Span{f.dataStart(), f.Runs.Whole.End}, f.Runs.intervals(func(R) bool { return true }))
+// hasOpen reports whether a part of the range has no run, and may still get one.
+func (f *Follower[B, R]) hasOpen() bool {
+	return slices.ContainsFunc(f.Open, func(p Part) bool { return p.Why == WhyNoRun })
 }
 
+// dataStart returns where the data begins as the record says, and the end of the range if nothing ran.
 func (f *Follower[B, R]) dataStart() time.Time {
-	if adjusted := f.service.Facts(f.Record).DataStart; adjusted.After(f.Runs.Whole.Start) {
-		return adjusted.UTC()
+	if f.Record == nil {
+		return time.Time{}
 	}
-	return f.Runs.Whole.Start
+	facts := f.service.Facts(f.Record)
+	if facts.IsEmpty && facts.IsOver && len(f.Runs.newest) == 0 {
+		return f.Runs.Whole.End
+	}
+	return facts.DataStart.UTC()
 }
 
 // joinGaps finds runs of others that the backfill joined: their intervals got no run of its own,
 // and they were under way at the same time.
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
-	gap := f.Runs.Gap(f.dataStart())
-	if gap.Size == 0 {
+	whole := Span{later(f.Runs.Whole.Start, f.service.Facts(f.Record).DataStart.UTC()), f.Runs.Whole.End}
+	gaps, _ := cut([]Span{whole}, f.Runs.own())
+	if whole.End.IsZero() {
+		if slices.Contains(f.Runs.own(), whole) {
+			return nil
+		}
+		gaps = []Span{whole}
+	}
+	if len(gaps) == 0 {
 		return nil
 	}
-	if gap.Hull.Start.IsZero() || gap.Hull.End.IsZero() {
-		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // the order by interval omits runs without a start
+	hull := Span{gaps[0].Start, gaps[len(gaps)-1].End}
+	if hull.Start.IsZero() || hull.End.IsZero() {
+		return f.joinAmong(f.service.Runs(ctx), hull) // the order by interval omits runs without a start
 	}
-	within := Span{gap.Hull.Start.Add(-ZonesApart), gap.Hull.End.Add(ZonesApart)}
-	err := f.joinAmong(f.service.RunsWithin(ctx, within), gap.Hull)
+	within := Span{hull.Start.Add(-longestInterval), hull.End.Add(ZonesApart)} // a joined run may begin earlier
+	err := f.joinAmong(f.service.RunsWithin(ctx, within), hull)
 	if err != nil && f.service.Fault(err).IsServer {
-		return f.joinAmong(f.service.Runs(ctx), gap.Hull) // some servers fail in that order if a run has no start
+		return f.joinAmong(f.service.Runs(ctx), hull) // some servers fail in that order if a run has no start
 	}
 	return err
 }

@@ -43,7 +43,7 @@ type shown struct {
 	records   []aRecord
 	runs      []aRun
 	noRecords bool
-	counts    int   // number of runs in a record that is over
+	isEmpty   bool  // says the record
 	byTime    error // error of a list in the order of intervals
 }
 
@@ -72,7 +72,7 @@ func (s *shown) Records(context.Context) iter.Seq2[aRecord, error] {
 }
 
 func (s *shown) RecordFacts(r *aRecord) RecordFacts {
-	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over, Runs: s.counts}
+	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over, IsEmpty: s.isEmpty}
 }
 
 func (s *shown) Run(_ context.Context, id uuid.UUID) (*aRun, error) {
@@ -103,6 +103,8 @@ func (s *shown) RunsWithin(ctx context.Context, _ Span) iter.Seq2[aRun, error] {
 
 func (s *shown) Locate(context.Context) (Span, uuid.UUID, error) { return threeHour, uuid.Nil, nil }
 
+func (s *shown) Export(context.Context) (ExportFacts, error) { return ExportFacts{}, errGone }
+
 func (s *shown) Fault(err error) Fault {
 	missing := errors.Is(err, errNoResource)
 	return Fault{NoEndpoint: missing, NoRecords: missing, NotFound: missing || errors.Is(err, errGone), IsServer: errors.Is(err, errBroken)}
@@ -122,12 +124,12 @@ func (s *shown) follow(id uuid.UUID) *Follower[aRecord, aRun] {
 	facts := func(r aRun) Facts {
 		return Facts{
 			ID: uuid.UUID{15: r.id}, Backfill: r.of, Interval: Span{hour(r.hour), hour(r.hour + 1)}, Created: r.created, Ended: r.created,
-			Mark: watch.NewMark(map[bool]string{true: "over"}[r.over]),
+			Mark: watch.NewMark(map[bool]string{true: "over"}[r.over]), Complete: true,
 		}
 	}
 	runs := NewRuns(Baseline{Since: s.requested}, s.requested, facts, func(r aRun) bool { return r.over })
 	runs.Backfill = id
-	return NewFollower(Service[aRecord, aRun]{s.Record, s.Records, s.RecordFacts, s.Run, s.Runs, s.RunsWithin, s.Locate, s.Fault}, runs, time.Minute)
+	return NewFollower(Service[aRecord, aRun]{s.Record, s.Records, s.RecordFacts, s.Run, s.Runs, s.RunsWithin, s.Locate, s.Export, s.Fault}, runs, time.Minute)
 }
 
 func look(t *testing.T, f *Follower[aRecord, aRun]) (done bool) {
@@ -181,7 +183,7 @@ func TestFollowRuns(t *testing.T) {
 			assert.True(t, look(t, f))
 			s.add(2, nil, true)
 			assert.True(t, look(t, f))
-			assert.InDelta(t, 1, f.Runs.Progress(), 0)
+			assert.InDelta(t, 1, f.Progress(), 0)
 		})
 	}
 }
@@ -208,29 +210,32 @@ func TestFollowJoinsTheRunsOfOthers(t *testing.T) {
 	require.ErrorIs(t, err, errGone)
 }
 
-// If the record counts runs that are not listed, the follower looks for them until nothing changes.
-// A count too large for the range proves nothing.
-func TestFollowARecordThatCountsMore(t *testing.T) {
+// If a part of the range has no run, the follower looks for runs until nothing changes.
+func TestFollowRunsThatAreListedLate(t *testing.T) {
 	t.Parallel()
 	for name, tt := range map[string]struct {
-		counts, listed int
-		done           bool
-	}{"all": {3, 3, true}, "a rest": {4, 3, true}, "unknown": {0, 2, true}, "one more": {3, 2, false}, "all more": {3, 0, false}} {
+		listed  int
+		isEmpty bool
+		open    []Part
+	}{
+		"all": {3, false, nil}, "one less": {2, false, []Part{{Span{hour(2), hour(3)}, WhyNoRun}}}, "none": {0, false, []Part{{threeHour, WhyNoRun}}},
+		"none, and it held nothing": {0, true, []Part{{threeHour, WhyLeftOut}}}, "one, and the others held nothing": {1, true, []Part{{Span{hour(1), hour(3)}, WhyNoRun}}},
+	} {
 		synctest.Test(t, func(t *testing.T) {
-			s := &shown{requested: time.Now(), counts: tt.counts, records: []aRecord{{created: time.Now(), over: true}}}
+			s := &shown{requested: time.Now(), isEmpty: tt.isEmpty, records: []aRecord{{created: hour(12), over: true}}}
 			for i := range tt.listed {
 				s.add(i, &recordID, true)
 			}
 			f := s.follow(recordID)
-			assert.Equal(t, tt.done, look(t, f), name)
+			assert.Equal(t, tt.open == nil || tt.open[0].Why != WhyNoRun, look(t, f), name)
 			f.Runs.Changed = false
 			time.Sleep(time.Minute)
 			assert.True(t, look(t, f), name)
-			assert.Equal(t, tt.done, f.Open.Size == 0, name)
+			assert.Equal(t, tt.open, f.Open, name)
 			s.add(2, &recordID, true)
 			s.runs[len(s.runs)-1].created = s.requested
 			look(t, f)
-			assert.Equal(t, tt.listed >= 2 || tt.done, f.Open.Size == 0, "%s: one that was created before the others", name)
+			assert.Equal(t, tt.listed >= 2, len(f.Open) == 0, "%s: one that was created before the others", name)
 		})
 	}
 }

@@ -20,6 +20,7 @@ type Facts struct {
 	Interval Span
 	Created  time.Time
 	Ended    time.Time // or the last change, if it has not ended
+	Complete bool      // with all of its rows
 	Mark     watch.Mark
 }
 
@@ -57,7 +58,10 @@ func (s *Runs[R]) IsRecord(id uuid.UUID, created time.Time, whole Span) bool {
 
 // Found takes data from the service's record of the backfill.
 func (s *Runs[R]) Found(id uuid.UUID, created time.Time, whole Span) {
-	s.Backfill, s.Whole = id, &whole
+	s.Backfill = id
+	if s.Whole == nil || s.OpenEnd { // else the record may have been narrowed
+		s.Whole = &whole
+	}
 	s.readFrom(created.Add(-ClocksApart))
 }
 
@@ -119,12 +123,13 @@ func (s *Runs[R]) Join(run R) bool {
 	return !s.isOver(run)
 }
 
-// Fill takes a run of others that was joined, in a gap between own runs: it was under way at some
-// time between began and ended. It reports whether the run must be read again.
+// Fill takes a run of others that was joined in place of an own run: it ends in a part without own runs, wherever it
+// starts, and was under way at some time between began and ended. It reports whether the run must be read again.
 func (s *Runs[R]) Fill(run R, opening Span, began, ended time.Time) bool {
 	f := s.facts(run)
 	old, known := s.newest[f.Interval]
-	if known && s.isOwn(s.facts(old)) || !opening.Holds(f.Interval) || f.Created.After(ended) {
+	endsWithin := f.Interval == opening || f.Interval.End.After(opening.Start) && !f.Interval.End.After(opening.End)
+	if known && s.isOwn(s.facts(old)) || !endsWithin || f.Created.After(ended) {
 		return false
 	}
 	if isOver := s.isOver(run); !isOver || f.Ended.After(began) {
@@ -163,14 +168,18 @@ func (s *Runs[R]) AnyUnderWay() bool {
 	return false
 }
 
-// Gap returns the parts of the range, from a start on, without an own run.
-func (s *Runs[R]) Gap(start time.Time) Gap {
-	return gapOf(Span{start, s.Whole.End}, s.intervals(func(run R) bool { return s.isOwn(s.facts(run)) }))
+// own returns the intervals with a run of the backfill itself.
+func (s *Runs[R]) own() []Span {
+	return s.intervals(func(run R) bool { return s.isOwn(s.facts(run)) })
 }
 
-// Progress returns the part of the range with finished runs, from 0 to 1.
-func (s *Runs[R]) Progress() float64 {
-	return s.Whole.part(gapOf(*s.Whole, s.intervals(s.isOver)).Size)
+// ran returns the newest run of each interval.
+func (s *Runs[R]) ran() []Ran {
+	runs := make([]Ran, 0, len(s.newest))
+	for x, run := range s.newest {
+		runs = append(runs, Ran{x, s.isOver(run), s.facts(run).Complete})
+	}
+	return runs
 }
 
 // Sorted returns the newest run of each interval, in the order of the intervals.

@@ -57,9 +57,7 @@ func TestRunsOfARecord(t *testing.T) {
 		require.True(t, s.Read(r))
 	}
 	assert.Equal(t, "ac", names(s), "only those that name it count")
-	assert.Equal(t, Gap{time.Hour, hours(1, 2)}, s.Gap(s.Whole.Start))
-	assert.Zero(t, s.Gap(noon.Add(2*time.Hour)), "from where the data begins")
-	assert.InDelta(t, 2./3, s.Progress(), 1e-9)
+	assert.Equal(t, []Span{hours(0, 1), hours(2, 3)}, s.own())
 }
 
 func TestRunsWithoutARecord(t *testing.T) {
@@ -71,7 +69,6 @@ func TestRunsWithoutARecord(t *testing.T) {
 	require.False(t, s.Read(run{'o', 2, nil, -6, 1}), "older than what was there before")
 	assert.Equal(t, "ab", names(s), "every new run of the range counts")
 	assert.True(t, s.AnyUnderWay())
-	assert.InDelta(t, 1./3, s.Progress(), 1e-9)
 }
 
 func TestTheNewestRunOfAnIntervalCounts(t *testing.T) {
@@ -118,7 +115,7 @@ func TestRunsOfOthersThatWereJoined(t *testing.T) {
 	assert.False(t, s.Join(run{'f', 7, nil, -9, 0}), "of no part of the range")
 	s.Found(mine, noon, hours(0, 3))
 	s.Read(run{'b', 1, &mine, 1, 2})
-	opening, ended := s.Gap(noon).Hull, minute(30)
+	opening, ended := hours(0, 3), minute(30)
 	for _, r := range []run{
 		{'b', 1, nil, 5, 6},   // has a run of its own
 		{'e', 2, nil, -20, 0}, // still under way

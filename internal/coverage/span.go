@@ -73,62 +73,6 @@ func (x Span) length() time.Duration {
 	return x.End.Sub(x.Start)
 }
 
-// part returns the fraction of the span outside a gap, from 0 to 1.
-func (x Span) part(gap time.Duration) float64 {
-	if gap == 0 {
-		return 1
-	}
-	return 1 - float64(gap)/float64(x.length())
-}
-
-// Gap describes the parts of a range without runs.
-type Gap struct {
-	Size time.Duration
-	Hull Span // from the start of the first such part to the end of the last
-}
-
-func (g *Gap) add(x Span) {
-	if g.Size == 0 {
-		g.Hull.Start = x.Start
-	}
-	g.Hull.End = x.End
-	g.Size = max(g.Size, g.Size+x.length()) // centuries may overflow the sum
-}
-
-// gapOf finds the parts without an interval; the intervals are in order. It ignores parts shorter
-// than one interval, since the service exports whole intervals only.
-func gapOf(whole Span, intervals []Span) Gap {
-	var (
-		g        Gap
-		shortest time.Duration
-		at       = whole.Start
-	)
-	if whole.End.IsZero() {
-		if !slices.Contains(intervals, whole) {
-			g.add(whole)
-		}
-		return g
-	}
-	for _, x := range intervals {
-		if x.Start.After(at) {
-			g.add(Span{at, x.Start})
-		}
-		if x.End.After(at) {
-			at = x.End
-		}
-		if length := x.length(); !x.Start.IsZero() && (shortest == 0 || length < shortest) {
-			shortest = length
-		}
-	}
-	if whole.End.After(at) {
-		g.add(Span{at, whole.End})
-	}
-	if g.Size < shortest {
-		return Gap{}
-	}
-	return g
-}
-
 // Seen is a set of intervals, about 40 bytes each.
 type Seen map[[2]int64]struct{}
 
