@@ -36,7 +36,7 @@ type openSession struct {
 }
 
 func newSessionState(o *SessionOptions, after *sessionTail) *sessionState {
-	s := &sessionState{options: o, facts: newSessionFacts(o), open: map[sessionKey]openSession{}, sweepAt: min(leastSweep, o.MaxOpen+1)}
+	s := &sessionState{options: o, facts: newSessionFacts(o), open: map[sessionKey]openSession{}, sweepAt: min(leastSweep-1, o.MaxOpen) + 1}
 	if after != nil {
 		s.until = after.until
 		maps.Copy(s.open, after.open)
@@ -184,7 +184,8 @@ func (s *sessionState) sweep(at int64) error {
 		return fmt.Errorf("more than %d sessions are open at %s: give a larger SessionOptions.MaxOpen; each takes about 100 bytes of memory",
 			s.options.MaxOpen, inUTC(s.now))
 	}
-	s.sweepAt = min(max(leastSweep, 2*len(s.open)), s.options.MaxOpen+max(1, s.options.MaxOpen/2))
+	over := max(1, s.options.MaxOpen/2)
+	s.sweepAt = min(max(leastSweep, 2*len(s.open))-over, s.options.MaxOpen) + over // not MaxOpen + over, which may not fit an int
 	return nil
 }
 

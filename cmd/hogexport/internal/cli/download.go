@@ -79,13 +79,17 @@ func (d *download) run(ctx context.Context, folder string) error {
 	if formats[d.format] == "" {
 		return shell.UsageError(fmt.Sprintf("--format %q is not known", d.format), "give parquet or jsonl")
 	}
+	if !(d.maxGiB > 0) { // also what is not a number
+		return shell.UsageError(fmt.Sprintf("--max-gib %v is not above 0", d.maxGiB), "give a number such as 100 or 0.5")
+	}
 	client, err := d.client()
 	if err != nil {
 		return err
 	}
+	const unbounded = 1 << 30 // GiB
 	o := &hogapi.RangeOptions{
 		Folder: folder, Model: hogapi.Model(d.model), File: hogapi.FileOptions{Format: formats[d.format]}, Include: d.include, Exclude: d.exclude,
-		MaxBytes: int64(d.maxGiB * (1 << 30)),
+		MaxBytes: max(1, int64(min(d.maxGiB, unbounded)*(1<<30))),
 	}
 	if err := d.like(ctx, client, o); err != nil {
 		return err

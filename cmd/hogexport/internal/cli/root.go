@@ -200,7 +200,8 @@ const clock = "2006-01-02 15:04"
 // parseTime reads a time that a person gives: a day of UTC, a time, or how long ago it is, such as 36h or 30d.
 func parseTime(flag, text string, now time.Time) (time.Time, error) {
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		if n, err := strconv.Atoi(days); err == nil && n >= 0 {
+		const century = 36525
+		if n, err := strconv.Atoi(days); err == nil && n >= 0 && n <= century {
 			return now.AddDate(0, 0, -n), nil
 		}
 	}
