@@ -96,7 +96,7 @@ func (s *formatSource) Events(ctx context.Context, after Position) iter.Seq2[Eve
 	return func(yield func(Event, error) bool) {
 		walk := &formatWalk{format: s.format}
 		w := lines.Walk{Lead: &lines.Lead{Begin: walk.begin, Passed: walk.passed}}
-		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, Longest: longestRecord}
+		w.Options = lines.Options{Layout: lines.Layout(s.format.Layout), Columns: s.format.Columns, CheckColumns: s.format.CheckColumns, KeepNulls: s.format.KeepNulls, Longest: longestRecord}
 		s.walkAs(ctx, after, w, walk.events, yield)
 	}
 }
@@ -311,6 +311,9 @@ type Format struct {
 	// the file is not of this format, and stops the import. The error should name the missing columns. By default,
 	// no columns are checked.
 	CheckColumns func(columns []string) error
+	// KeepNulls reads the words for NULL in tables as texts. By default, a column with NULL, null, [NULL], (null) or
+	// \N is absent from the record; in quotes, only \N is. The uuid is derived from the row with its words.
+	KeepNulls bool
 
 	// Convert returns the events of a record. It is required. To leave a record out on purpose, it returns no
 	// events or, with a reason, the error of [Skip]. Any other error makes the record a reject. The record is a

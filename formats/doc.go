@@ -43,14 +43,15 @@ func (p PersonProperties) Check() error {
 	return errors.New("PersonProperties: want PersonSetOnce, PersonSet or PersonNone")
 }
 
-// MappingVersion is the version of the way in which the formats of vendors make events of records. It is in the
-// options of these formats, so it is in the checkpoint of an import. A release with another version refuses to
-// continue the import, since half of its history would have other properties: finish it with the release that
-// began it. Events have the same uuids in all versions, so a finished import can still be verified. JSON lines,
-// [generic] and posthogexport have no version, since they keep events as they are.
+// The versions of the way in which the formats of vendors make events of records. The version is in the options of
+// these formats, so it is in the checkpoint of an import. An import continues with the version that it began with,
+// which the field Mapping of a format's options names; otherwise half of its history would have other properties.
+// JSON lines and posthogexport have no version, since they keep events as they are; [generic] has one since 4.
 //
-// Version 1 had neither sessions nor the properties of PostHog's web analytics. Version 2 had no "$direct" in the page
-// views of Mixpanel and Segment, and other spellings of languages, hosts and versions of browsers.
+// Version 3 read NULL, \N and the like in tables as texts. Versions 1 and 2 are of earlier releases.
 //
 // [generic]: https://pkg.go.dev/github.com/hogapi/hogapi/formats/generic
-const MappingVersion = 3
+const (
+	MappingVersion = 4 // the newest
+	OldestMapping  = 3 // that this release has too
+)

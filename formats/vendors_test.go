@@ -300,7 +300,7 @@ func TestACheckpointOfAnotherMapping(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrInvalid, name)
 		require.ErrorContains(t, err, "begun with the mapping", name)
 		require.ErrorContains(t, err, fmt.Sprintf("want the mapping %d of this release", formats.MappingVersion), name)
-		require.ErrorContains(t, err, "Finish the import with the release that began it", name)
+		require.ErrorContains(t, err, "finish the import with the release that began it", name)
 	}
 	assert.Zero(t, server.Ledger().Len())
 	_, err := server.Client(t).Import(t.Context(), hogapi.FileSource(mixpanel.Format(nil), write(t, "other.jsonl", text.String())),

@@ -34,6 +34,9 @@ type Options struct {
 	// LookUpIP sends $geoip_disable false with the events that have an ip_address, so that PostHog looks the address up.
 	// It replaces Amplitude's places by today's. By default nothing is looked up.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Why records are skipped.
@@ -48,11 +51,12 @@ const (
 // Format reads the rows of Amplitude's export.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	text := record.OptionsText(", ", record.PersonText(o.PersonProperties), record.Flag("keep sessions", o.KeepSessions),
 		record.Flag("groups", o.Groups), record.Flag("keep all", o.KeepAll), record.Flag("no visitor profiles", o.NoVisitorProfiles),
 		record.Flag("look up ip", o.LookUpIP))
-	return record.Format("amplitude", text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
+	return record.Format("amplitude", o.Mapping, text, o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
 // namespace is that of all uuids that are derived here.

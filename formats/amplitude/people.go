@@ -18,6 +18,9 @@ type PeopleOptions struct {
 	// fills in what a person of today lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
 	// Properties of visitors are always sent with $set_once.
 	PersonProperties formats.PersonProperties
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // SkipNoProperties is the reason why a row is skipped by PeopleFormat.
@@ -36,13 +39,16 @@ const SkipNoProperties = "no user_properties"
 // (SkipNoProperties).
 func PeopleFormat(options *PeopleOptions) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	fault := o.PersonProperties.Check()
 	if o.PersonProperties == formats.PersonNone {
 		fault = errors.New("PersonProperties: want PersonSetOnce or PersonSet: a state of a user has nothing else")
 	}
-	return record.Format("amplitude people", record.PersonText(o.PersonProperties), fault,
-		func() *people { return &people{newConverter(Options{PersonProperties: o.PersonProperties})} })
+	return record.Format("amplitude people", o.Mapping, record.PersonText(o.PersonProperties), fault,
+		func() *people {
+			return &people{newConverter(Options{PersonProperties: o.PersonProperties, Mapping: o.Mapping})}
+		})
 }
 
 // people makes the event $set of a row.

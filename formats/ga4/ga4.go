@@ -31,15 +31,19 @@ type Options struct {
 	// NoVisitorProfiles sends $process_person_profile false with the events that have no user_id, and no person
 	// properties: these visitors get no person profile. By default each visitor gets one.
 	NoVisitorProfiles bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads rows of the tables events_… of GA4's export to BigQuery, as JSON objects in any of
 // their forms.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.Skip = slices.Clone(o.Skip)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	return record.Format("ga4", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
+	return record.Format("ga4", o.Mapping, o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
 // text names the options that differ from the defaults.

@@ -20,10 +20,10 @@ func TestGolden(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "mapping 3", ga4.Format(nil).Options)
-	assert.Equal(t, "mapping 3", ga4.Format(&ga4.Options{}).Options)
+	assert.Equal(t, "mapping 4", ga4.Format(nil).Options)
+	assert.Equal(t, "mapping 4", ga4.Format(&ga4.Options{}).Options)
 	all := &ga4.Options{Personless: true, PersonProperties: formats.PersonSet, NoVisitorProfiles: true, Skip: []string{"scroll", "click", "scroll"}}
-	assert.Equal(t, `mapping 3; personless,person=set,no visitor profiles,skip="click",skip="scroll"`, ga4.Format(all).Options)
+	assert.Equal(t, `mapping 4; personless,person=set,no visitor profiles,skip="click",skip="scroll"`, ga4.Format(all).Options)
 }
 
 // The three forms of a row are one event.

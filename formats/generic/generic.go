@@ -97,6 +97,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/internal/record"
+	"github.com/hogapi/hogapi/internal/resume"
 )
 
 // Options map the columns. The zero value reads tables and JSON with the columns event, distinct_id, timestamp,
@@ -107,12 +108,18 @@ type Options struct {
 	Header []string       // the columns of tables without a header
 	Map    []string       // of columns and members, TARGET=SOURCE each
 	Zone   *time.Location // of times without an offset; nil: these are refused
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
-// Format returns the format of the options; nil stands for the defaults. The error is a [*MapError].
+// Format returns the format of the options; nil stands for the defaults. The error of a map is a [*MapError].
 func Format(options *Options) (hogapi.Format, error) {
 	o := record.Options(options)
-	o.Name = cmp.Or(o.Name, "generic")
+	o.Name, o.Mapping = cmp.Or(o.Name, "generic"), record.Mapping(o.Mapping)
+	if err := record.CheckMapping(o.Mapping); err != nil {
+		return hogapi.Format{}, fmt.Errorf("%s: options: %w", o.Name, err)
+	}
 	c := &converter{zone: o.Zone, space: uuid.NewSHA1(namespace, []byte(o.Name)), fields: map[string][]*use{}, props: map[string][]*use{}}
 	for _, mapping := range o.Map {
 		u, err := parse(mapping)
@@ -130,6 +137,7 @@ func Format(options *Options) (hogapi.Format, error) {
 	c.finish()
 	return hogapi.Format{
 		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.idOf,
+		KeepNulls: record.KeepNulls(o.Mapping),
 	}, nil
 }
 
@@ -146,7 +154,11 @@ func (o Options) text() string {
 	if len(o.Header) > 0 {
 		parts = append(parts, fmt.Sprintf("header %q", o.Header))
 	}
-	return strings.Join(parts, ", ")
+	text := strings.Join(parts, ", ")
+	if record.KeepNulls(o.Mapping) { // there was no version then
+		return text
+	}
+	return resume.WithMapping(text, o.Mapping)
 }
 
 // ColumnsError is the error of a table that does not fit the map.

@@ -342,8 +342,14 @@ func TestTheNameOfTheSourceHasTheMapping(t *testing.T) {
 		o.Map = []string{"time=a"}
 		f, err := Format(&o)
 		require.NoError(t, err)
-		assert.Equal(t, want, f.Options)
+		assert.Equal(t, "mapping 4; "+want, f.Options)
+		o.Mapping = 3
+		f, err = Format(&o)
+		require.NoError(t, err)
+		assert.Equal(t, want, f.Options, "the mapping of earlier releases")
 	}
+	_, err := Format(&Options{Mapping: 2})
+	require.ErrorContains(t, err, "Mapping: want a version from 3 to 4, not 2")
 }
 
 // Any mapping is understood, or refused with a place in it. Any record makes an event of JSON

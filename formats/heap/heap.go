@@ -34,16 +34,20 @@ type Options struct {
 	// LookUpIP sends events with an address and without a country with $geoip_disable: false, so that PostHog looks
 	// up where the address is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads rows of the tables of Heap Connect: pageviews, the tables of single events, all_events, users and
 // user_migrations.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	text := record.OptionsText(", ", record.Flag("event="+strconv.QuoteToASCII(o.Event), o.Event != ""),
 		record.PersonText(o.PersonProperties), record.Flag("look up ip", o.LookUpIP))
-	f := record.Format("heap", text, o.PersonProperties.Check(), func() *converter {
+	f := record.Format("heap", o.Mapping, text, o.PersonProperties.Check(), func() *converter {
 		c := &converter{options: o, row: record.NewRows(table, prefix)}
 		c.row.Out.Policy = o.PersonProperties
 		return c

@@ -29,7 +29,7 @@ func TestName(t *testing.T) {
 	require.Len(t, r.Events, 1)
 	assert.Equal(t, "Buy - Click", r.Events[0].Event)
 	assert.Contains(t, string(r.Events[0].Properties), `"$event_type":"click"`)
-	assert.Equal(t, `mapping 3; event="Buy - Click", person=set`, heap.Format(&heap.Options{Event: "Buy - Click", PersonProperties: formats.PersonSet}).Options)
+	assert.Equal(t, `mapping 4; event="Buy - Click", person=set`, heap.Format(&heap.Options{Event: "Buy - Click", PersonProperties: formats.PersonSet}).Options)
 }
 
 // Tables without events are refused before their first row.

@@ -30,18 +30,22 @@ type Options struct {
 	// LookUpIP sends events with an address and without a country with $geoip_disable: false, so that PostHog looks
 	// up where the address is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads visits of Matomo's method Live.getLastVisitsDetails as JSON. A visit becomes an event for each action.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	zone := ""
 	if o.Zone != nil {
 		zone = o.Zone.String()
 	}
 	text := record.OptionsText(", ", record.Flag("zone="+zone, zone != ""), record.Flag("goals", o.Goals),
 		record.Flag("personless", o.Personless), record.Flag("look up ip", o.LookUpIP))
-	f := record.Format("matomo", text, nil, func() *converter { return newConverter(o) })
+	f := record.Format("matomo", o.Mapping, text, nil, func() *converter { return newConverter(o) })
 	f.Layout = hogapi.LayoutAny
 	f.CheckColumns = func([]string) error {
 		return errors.New("a table of Matomo has visits without their actions, or totals, and so no events: " +

@@ -51,6 +51,9 @@ type Options struct {
 	// LookUpIP sends events with an $ip and without a country with $geoip_disable: false, so that PostHog looks up where
 	// the address is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Why records are skipped.
@@ -62,8 +65,9 @@ const (
 // Format reads the lines of Mixpanel's raw export.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	return record.Format("mixpanel", o.text(), o.fault(), func() *converter { return newConverter(o) })
+	return record.Format("mixpanel", o.Mapping, o.text(), o.fault(), func() *converter { return newConverter(o) })
 }
 
 // fault is the error of the options, with which no record is converted.

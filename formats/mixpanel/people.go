@@ -24,6 +24,9 @@ type PeopleOptions struct {
 	// PersonProperties says how the properties are sent. The default is formats.PersonSetOnce, which only fills in what
 	// a person of today lacks; formats.PersonSet replaces it. formats.PersonNone is an error here.
 	PersonProperties formats.PersonProperties
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // SkipNoLastSeen is the reason why a profile is skipped: see PeopleOptions.At.
@@ -55,6 +58,7 @@ var people = record.Table{
 // event, and the same export is not.
 func PeopleFormat(options *PeopleOptions) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
 	fault := o.PersonProperties.Check()
 	if o.PersonProperties == formats.PersonNone {
@@ -68,7 +72,7 @@ func PeopleFormat(options *PeopleOptions) hogapi.Format {
 	if o.Zone != nil && o.Zone != time.UTC {
 		zone = "zone=" + o.Zone.String()
 	}
-	return record.Format("mixpanel people", record.OptionsText(", ", at, zone, record.PersonText(o.PersonProperties)), fault,
+	return record.Format("mixpanel people", o.Mapping, record.OptionsText(", ", at, zone, record.PersonText(o.PersonProperties)), fault,
 		func() *profiles { return &profiles{options: o} })
 }
 

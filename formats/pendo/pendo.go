@@ -27,15 +27,19 @@ type Options struct {
 	// LookUpIP sends events with an address and without a country with $geoip_disable: false, so that PostHog looks
 	// up where the address is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads single events of Pendo: events of guides and polls from its API or a loader, and events of Data Sync.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.GroupType = cmp.Or(o.GroupType, "account")
 	text := record.OptionsText(", ", record.Flag("group="+strconv.QuoteToASCII(o.GroupType), o.GroupType != "account"),
 		record.Flag("user agent", o.UserAgent != nil), record.Flag("look up ip", o.LookUpIP))
-	f := record.Format("pendo", text, nil, func() *converter {
+	f := record.Format("pendo", o.Mapping, text, nil, func() *converter {
 		return &converter{options: o, row: record.NewRows(table, prefix)}
 	})
 	f.Layout, f.CheckColumns = hogapi.LayoutAny, checkColumns

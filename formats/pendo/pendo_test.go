@@ -34,9 +34,9 @@ func TestTotals(t *testing.T) {
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "mapping 3", pendo.Format(&pendo.Options{GroupType: "account"}).Options)
+	assert.Equal(t, "mapping 4", pendo.Format(&pendo.Options{GroupType: "account"}).Options)
 	f := pendo.Format(&pendo.Options{GroupType: "company"})
-	assert.Equal(t, `mapping 3; group="company"`, f.Options)
+	assert.Equal(t, `mapping 4; group="company"`, f.Options)
 	r := formattest.Convert(t, f, []byte(`{"visitorId":"u","accountId":7,"type":"guideSeen","timestamp":1709251200000}`))
 	assert.Contains(t, string(r.Events[0].Properties), `"$groups":{"company":"7"}`)
 }

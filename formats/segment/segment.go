@@ -37,14 +37,18 @@ type Options struct {
 	// LookUpIP sends events with context.ip with $geoip_disable: false, so that PostHog looks up where the address
 	// is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads the calls that Segment and RudderStack write to files: track, page, screen,
 // identify, group and alias, one JSON object each.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	o.PersonProperties = cmp.Or(o.PersonProperties, formats.PersonSetOnce)
-	return record.Format("segment", o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
+	return record.Format("segment", o.Mapping, o.text(), o.PersonProperties.Check(), func() *converter { return newConverter(o) })
 }
 
 // text names the options that differ from the defaults.

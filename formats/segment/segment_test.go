@@ -24,9 +24,9 @@ func TestDoc(t *testing.T) { formattest.Doc(t, segment.Table) }
 
 func TestOptions(t *testing.T) {
 	t.Parallel()
-	assert.Equal(t, "mapping 3", segment.Format(nil).Options)
-	assert.Equal(t, "mapping 3", segment.Format(&segment.Options{}).Options)
-	assert.Equal(t, `mapping 3; group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
+	assert.Equal(t, "mapping 4", segment.Format(nil).Options)
+	assert.Equal(t, "mapping 4", segment.Format(&segment.Options{}).Options)
+	assert.Equal(t, `mapping 4; group="company",groups=off,person=set`, segment.Format(&segment.Options{GroupType: "company", NoGroups: true, PersonProperties: formats.PersonSet}).Options)
 	assert.Equal(t, `segment`, segment.Format(nil).Name)
 	skipped := formattest.Convert(t, segment.Format(&segment.Options{NoGroups: true}), []byte(`{"type":"group","groupId":"g"}`))
 	assert.Equal(t, segment.SkipGroup, skipped.Skip)

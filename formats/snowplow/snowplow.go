@@ -35,14 +35,18 @@ type Options struct {
 	// LookUpIP sends events with an address and without a country with $geoip_disable: false, so that PostHog looks
 	// up where the address is today. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads enriched events of Snowplow.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
+	o.Mapping = record.Mapping(o.Mapping)
 	text := record.OptionsText(", ", record.Flag("names", o.HasNames), record.Flag("page pings", o.KeepPagePings),
 		record.Flag("fingerprints", o.Fingerprints), record.Flag("user agent", o.UserAgent != nil), record.Flag("look up ip", o.LookUpIP))
-	f := record.Format("snowplow", text, nil, func() *converter { return newConverter(o) })
+	f := record.Format("snowplow", o.Mapping, text, nil, func() *converter { return newConverter(o) })
 	f.Layout = hogapi.LayoutAny
 	if !o.HasNames {
 		f.Layout, f.Columns = hogapi.LayoutTSV, slices.Clone(columns)

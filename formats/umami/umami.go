@@ -21,12 +21,16 @@ type Options struct {
 	// LookUpIP sends events with an address and without a country with $geoip_disable: false, so that PostHog looks
 	// up where the address is today. Only own queries have a column ip. By default, an import turns this off.
 	LookUpIP bool
+	// Mapping is the version of the mapping, as in an import that an earlier release began: see formats.MappingVersion.
+	// The default is the newest.
+	Mapping int
 }
 
 // Format reads rows of Umami's table website_event, with the columns of its sessions.
 func Format(options *Options) hogapi.Format {
 	o := record.Options(options)
-	f := record.Format("umami", record.Flag("look up ip", o.LookUpIP), nil, func() *converter {
+	o.Mapping = record.Mapping(o.Mapping)
+	f := record.Format("umami", o.Mapping, record.Flag("look up ip", o.LookUpIP), nil, func() *converter {
 		return &converter{options: o, row: record.NewRows(table, prefix)}
 	})
 	f.Layout, f.CheckColumns = hogapi.LayoutAny, checkColumns

@@ -63,7 +63,7 @@ func format(name string, vendor hogapi.Format, o Options, t table) hogapi.Format
 	}
 	pool := sync.Pool{New: func() any { return &builder{names: map[string]string{}} }}
 	return hogapi.Format{
-		Name: name, Options: options, Layout: hogapi.LayoutAny,
+		Name: name, Options: options, Layout: hogapi.LayoutAny, KeepNulls: vendor.KeepNulls,
 		CheckColumns: func(columns []string) error {
 			for _, n := range t.needs() {
 				isOf := func(column string) bool {

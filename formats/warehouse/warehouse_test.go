@@ -97,8 +97,8 @@ func TestTables(t *testing.T) {
 	assert.Equal(t, "$screen", kind(&warehouse.Options{Table: "screens"}))
 	assert.Equal(t, "$identify", kind(&warehouse.Options{Table: "identifies"}))
 	assert.Contains(t, kind(&warehouse.Options{Table: "screen"}), `Options.Table "screen": want tracks,`)
-	assert.Equal(t, `mapping 3; table=screens, numbers="a,b"`, warehouse.Segment(nil, &warehouse.Options{Table: "screens", Numbers: []string{"b", "a", "b"}}).Options)
-	assert.Equal(t, "mapping 3", warehouse.GA4(nil, nil).Options)
+	assert.Equal(t, `mapping 4; table=screens, numbers="a,b"`, warehouse.Segment(nil, &warehouse.Options{Table: "screens", Numbers: []string{"b", "a", "b"}}).Options)
+	assert.Equal(t, "mapping 4", warehouse.GA4(nil, nil).Options)
 }
 
 // A file of another table is refused before its first row.

@@ -21,6 +21,7 @@ type Options struct {
 	Columns []string // for a table without a header
 
 	CheckColumns func(columns []string) error // refuses a table with wrong columns; may be nil
+	KeepNulls    bool                         // in a table, NULL and the like are texts
 
 	Longest int         // limit for the bytes of a record
 	Verify  int64       // size limit for packed files that are read to their end before the first record; below 0: never

@@ -36,6 +36,8 @@ type Line struct {
 	Open   bool   // the text ends without a newline
 	Fault  error  // why this is no valid record, such as a row with too few fields
 	Cut    *Cut   // if Text is only the beginning
+
+	given []byte // a row with the words for its NULLs, if it has any
 }
 
 const (
@@ -86,9 +88,13 @@ func Record(text []byte, number int64, longest int, fault error) Line {
 	return l
 }
 
-// Beginning returns the part of a record that its uuid is derived from: all of it, unless the record is too long.
+// Beginning returns the part of a record that its uuid is derived from: all of it, with the words for NULLs, unless the
+// record is too long.
 func (l Line) Beginning() []byte {
 	if !l.Long {
+		if l.given != nil {
+			return l.given
+		}
 		return l.Text
 	}
 	return l.Text[:min(len(l.Text), beginning)]

@@ -75,40 +75,36 @@ func (f *File) beginAt(offset int64) (err error) {
 
 func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, error) {
 	longest := f.options.Longest
-	var table func(text io.Reader, offset int64) (divide, func() int64)
+	var table func(text io.Reader, offset int64) divider
 	switch f.layout {
 	case jsonArrays, jsonValues:
 		return newValues(text, offset, longest, f.layout == jsonArrays, offset > f.begin), nil
 	case TSV:
-		table = func(text io.Reader, offset int64) (divide, func() int64) {
-			r := f.lines(text, offset)
-			return tabs(r), r.Number
-		}
+		table = func(text io.Reader, offset int64) divider { return tabs{f.lines(text, offset)} }
 	case CSV, semicolons:
 		comma := ','
 		if f.layout == semicolons {
 			comma = ';'
 		}
-		table = func(text io.Reader, offset int64) (divide, func() int64) {
-			q := newQuoted(text, offset, longest, comma)
-			return q.divide, q.number
-		}
+		table = func(text io.Reader, offset int64) divider { return newQuoted(text, offset, longest, comma) }
 	default:
 		return f.lines(text, offset), nil
 	}
 	if len(columns) == 0 && offset > f.begin { // the header's columns
 		text := f.disk.from(f.begin)
-		divide, number := table(text, f.begin)
-		header, err := newRows(divide, number, nil)
+		header, err := newRows(table(text, f.begin), nil)
 		if err != nil {
 			return nil, err
 		}
 		columns = header.columns
 	}
-	divide, number := table(text, offset)
-	r, err := newRows(divide, number, columns)
-	if err != nil || f.options.CheckColumns == nil || len(r.columns) == 0 {
-		return r, err
+	r, err := newRows(table(text, offset), columns)
+	if err != nil {
+		return nil, err
+	}
+	r.keepNulls = f.options.KeepNulls
+	if f.options.CheckColumns == nil || len(r.columns) == 0 {
+		return r, nil
 	}
 	if err := f.options.CheckColumns(slices.Clone(r.columns)); err != nil {
 		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(r.columns))

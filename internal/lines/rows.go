@@ -13,25 +13,30 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// rows converts the rows of a table to JSON objects by column; all values are strings. It is not
-// safe for concurrent use.
+// rows converts the rows of a table to JSON objects by column. All values are strings; a NULL is absent.
+// It is not safe for concurrent use.
 type rows struct {
-	divide  divide
-	number  func() int64
-	columns []string
-	keys    [][]byte // of the columns, as JSON, with the preceding punctuation
-	object  []byte
+	divider
+
+	columns   []string
+	keys      [][]byte // of the columns, as JSON, with the colon
+	keepNulls bool     // the words for NULL are strings too
+	object    []byte
+	given     []byte // object with the words for NULL
 }
 
-// divide returns the fields of the next row, with the line of its text.
-type divide func() ([]string, Line, error)
+// divider divides a text into rows.
+type divider interface {
+	divide() ([]string, Line, error) // the fields of the next row, with the line of its text
+	isQuoted(field int) bool         // of that row
+	number() int64                   // of the last line
+}
 
-// newRows reads rows with the given columns, or else with the names in the first row. number
-// returns the number of the last line.
-func newRows(divide divide, number func() int64, columns []string) (*rows, error) {
-	r := &rows{divide: divide, number: number, columns: slices.Clone(columns)}
+// newRows reads rows with the given columns, or else with the names in the first row.
+func newRows(d divider, columns []string) (*rows, error) {
+	r := &rows{divider: d, columns: slices.Clone(columns)}
 	if len(columns) == 0 {
-		fields, l, err := divide()
+		fields, l, err := d.divide()
 		if errors.Is(err, io.EOF) {
 			return r, nil
 		}
@@ -56,11 +61,7 @@ func newRows(divide divide, number func() int64, columns []string) (*rows, error
 		}
 		taken[name]++
 		r.columns[i] = name
-		key := []byte{','}
-		if i == 0 {
-			key = []byte{'{'}
-		}
-		key, err := jsonb.AppendString(key, name)
+		key, err := jsonb.AppendString(nil, name)
 		if err != nil {
 			return nil, fmt.Errorf("the header: column %d: %w: convert the file to UTF-8", i+1, err)
 		}
@@ -106,39 +107,81 @@ func (r *rows) Next() (Line, error) {
 		}
 		return l, nil
 	}
-	object := r.object[:0]
+	object, given, hasNulls := append(r.object[:0], '{'), append(r.given[:0], '{'), false
 	for i, field := range fields {
-		object = append(object, r.keys[i]...)
-		if object, err = jsonb.AppendString(object, field); err != nil {
+		start := len(object)
+		if object, err = r.append(object, i, field); err != nil {
 			l.Fault = fmt.Errorf("column %s: %w", r.columns[i], err)
 			return l, nil
 		}
+		if r.isNull(i, field) {
+			if !hasNulls {
+				hasNulls, given = true, append(given[:0], object[:start]...)
+			}
+			object = object[:start]
+		}
+		if hasNulls {
+			given, _ = r.append(given, i, field)
+		}
 	}
-	r.object = append(object, '}')
+	r.object, r.given = append(object, '}'), append(given, '}')
 	l.Text = r.object
+	if hasNulls {
+		l.given = r.given
+	}
 	return l, nil
 }
 
-func tabs(text *Reader) divide {
-	return func() ([]string, Line, error) {
-		for {
-			l, err := text.Next()
-			if err != nil || l.Long {
-				return nil, l, err
-			}
-			if l.Text = bytes.TrimSuffix(l.Text, []byte{'\r'}); len(l.Text) > 0 {
-				return strings.Split(string(l.Text), "\t"), l, nil
-			}
+// append adds a field to an object.
+func (r *rows) append(object []byte, i int, field string) ([]byte, error) {
+	if len(object) > 1 {
+		object = append(object, ',')
+	}
+	return jsonb.AppendString(append(object, r.keys[i]...), field)
+}
+
+// isNull reports whether a field is the NULL of a database. \N is that of the CSV of Snowflake, ClickHouse, MySQL and
+// Postgres, some of which quote it. The other words are of editors and drivers; quoted they are texts.
+func (r *rows) isNull(i int, field string) bool {
+	if r.keepNulls {
+		return false
+	}
+	switch field {
+	case `\N`:
+		return true
+	case "NULL", "null", "[NULL]", "(null)":
+		return !r.isQuoted(i)
+	}
+	return false
+}
+
+// tabs divides lines at tabs.
+type tabs struct{ text *Reader }
+
+func (t tabs) divide() ([]string, Line, error) {
+	for {
+		l, err := t.text.Next()
+		if err != nil || l.Long {
+			return nil, l, err
+		}
+		if l.Text = bytes.TrimSuffix(l.Text, []byte{'\r'}); len(l.Text) > 0 {
+			return strings.Split(string(l.Text), "\t"), l, nil
 		}
 	}
 }
+
+func (t tabs) isQuoted(int) bool { return false }
+
+func (t tabs) number() int64 { return t.text.Number() }
 
 type quoted struct {
 	tap   *tap
 	csv   *csv.Reader
-	begin int64 // offset at which csv began
-	line  int64 // of the last row
-	lines int64 // newlines in the text read so far
+	begin int64  // offset at which csv began
+	line  int64  // of the last row
+	lines int64  // newlines in the text read so far
+	text  []byte // of the last row, with the blank lines before it
+	first int64  // line of that text
 }
 
 // A row beyond one of these limits is taken for one with an unclosed quote.
@@ -181,6 +224,7 @@ func (q *quoted) divide() ([]string, Line, error) {
 		return nil, Line{}, err
 	}
 	text := q.tap.take(to - from)
+	q.text, q.first = text, q.lines+1
 	l := Line{Text: text, Length: int64(len(text)), Number: line, End: q.begin + to}
 	l.Open = len(text) == 0 || text[len(text)-1] != '\n'
 	if hasHole(text) {
@@ -245,6 +289,15 @@ func openQuote(text []byte, comma byte) (breaks int64, isOpen bool) {
 }
 
 func (q *quoted) number() int64 { return q.line }
+
+func (q *quoted) isQuoted(field int) bool {
+	line, column := q.csv.FieldPos(field)
+	text := q.text
+	for range int64(line) - q.first {
+		_, text, _ = bytes.Cut(text, []byte{'\n'})
+	}
+	return column <= len(text) && text[column-1] == '"'
+}
 
 // tap keeps the text of the current row, and cuts off an endless row.
 type tap struct {

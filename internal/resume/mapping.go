@@ -8,7 +8,7 @@ import (
 )
 
 // WithMapping adds the version of a vendor's mapping to the options of its format. They are part of the source's
-// name, so an import resumes only with the mapping that it began with. Version 1 had no such text.
+// name, so an import resumes only with the mapping that it began with. Version 1 had no such text, and some formats have it since version 4.
 func WithMapping(options string, version int) string {
 	text := "mapping " + strconv.Itoa(version)
 	if options == "" {
@@ -59,5 +59,5 @@ func (o Of) otherMapping(name string) error {
 		return nil
 	}
 	return Unfit("begun with the mapping", was, fmt.Sprintf("the mapping %s of this release: the releases make other properties of the same records. "+
-		"Finish the import with the release that began it; or remove its events from the project, and import with another ID and another checkpoint", now))
+		"Give the version as Mapping in the options of the format, or finish the import with the release that began it; or remove its events from the project, and import with another ID and another checkpoint", now))
 }

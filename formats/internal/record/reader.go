@@ -1,6 +1,7 @@
 package record
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
@@ -23,9 +24,25 @@ type Converter interface {
 
 // Format is the format of a vendor. It uses each converter for many records. With a fault of the
 // options it refuses every record. The version of the mapping is among the options.
-func Format[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {
-	return AsIs(name, resume.WithMapping(options, formats.MappingVersion), fault, newConverter)
+func Format[C Converter](name string, mapping int, options string, fault error, newConverter func() C) hogapi.Format {
+	f := AsIs(name, resume.WithMapping(options, mapping), cmp.Or(fault, CheckMapping(mapping)), newConverter)
+	f.KeepNulls = KeepNulls(mapping)
+	return f
 }
+
+// Mapping returns the version of the mapping that an option asks for.
+func Mapping(asked int) int { return cmp.Or(asked, formats.MappingVersion) }
+
+// CheckMapping refuses a version that this release does not have.
+func CheckMapping(mapping int) error {
+	if mapping < formats.OldestMapping || mapping > formats.MappingVersion {
+		return fmt.Errorf("Mapping: want a version from %d to %d, not %d", formats.OldestMapping, formats.MappingVersion, mapping)
+	}
+	return nil
+}
+
+// KeepNulls reports whether the words for NULL in tables are texts in a version.
+func KeepNulls(mapping int) bool { return mapping < 4 }
 
 // AsIs is Format for records that need no mapping to be PostHog's.
 func AsIs[C Converter](name, options string, fault error, newConverter func() C) hogapi.Format {

@@ -1,10 +1,12 @@
 package cli_test
 
 import (
+	"crypto/sha256"
 	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 	"time"
@@ -152,13 +154,13 @@ func TestARenamedFileIsNamed(t *testing.T) {
 	assert.NotContains(t, p.Ends(t, 0, "run", "other.jsonl", "--yes").Stderr, "has the content")
 }
 
-// withOldState is a program with a state folder that the release before versions of mappings has written.
+// withOldState is a program with a state folder that an earlier release has written.
 func withOldState(t *testing.T, name, folder string) (*hogapitest.Server, *clitest.Program) {
 	t.Helper()
 	server := hogapitest.New(hogapitest.WithDataDeletions())
 	p := clitest.New(t, server)
 	dir := filepath.Join(p.Dir, "hogimport-state", folder)
-	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", "mapping1", name))))
+	require.NoError(t, os.CopyFS(dir, os.DirFS(filepath.Join("testdata", name))))
 	text := p.Read(t, "hogimport-state", folder, "import.json")
 	text = strings.NewReplacer("DIR", strings.ReplaceAll(p.Dir, `\`, `\\`), "HOST", strings.TrimPrefix(server.URL(), "http://")).Replace(text)
 	p.Write(t, filepath.Join("hogimport-state", folder, "import.json"), text)
@@ -168,7 +170,7 @@ func withOldState(t *testing.T, name, folder string) (*hogapitest.Server, *clite
 // An import that the release before has begun, and that was killed, is refused with the reason, and nothing is sent.
 func TestAnImportOfAnotherMapping(t *testing.T) {
 	t.Parallel()
-	server, p := withOldState(t, "killed", "visits")
+	server, p := withOldState(t, "mapping1/killed", "visits")
 	p.Lines(t, "visits.jsonl", 60, func(i int) string {
 		return fmt.Sprintf(`{"event":"visit","properties":{"time":%d,"distinct_id":"user-%d","$insert_id":"%016x","$current_url":"https://shop.example/%d"}}`, 1709251200+i*60, i%3, i, i)
 	})
@@ -177,7 +179,7 @@ func TestAnImportOfAnotherMapping(t *testing.T) {
 		{"run", "visits.jsonl", "--format", "mixpanel", "--zone", "UTC", "--yes"},
 		{"run", "--state", "hogimport-state/visits", "--yes"},
 	} {
-		p.Ends(t, 2, args...).Err(t, "was begun by another release, with version 1 of its mapping", fmt.Sprintf("this release has version %d, so the rest of it would have other properties", formats.MappingVersion),
+		p.Ends(t, 2, args...).Err(t, "was begun by another release, with version 1 of its mapping", fmt.Sprintf("this release has versions %d and %d, so the rest of it would have other properties", formats.OldestMapping, formats.MappingVersion),
 			"Nothing was sent", "use the release of hogimport that began it", "hogimport undo --state hogimport-state/visits").Narrow(t)
 	}
 	assert.Zero(t, server.Ledger().Len())
@@ -196,7 +198,7 @@ func TestAnImportOfAnotherMapping(t *testing.T) {
 // uuids. Its rejects and further files are not sent with other properties.
 func TestACompleteImportOfAnotherMapping(t *testing.T) {
 	t.Parallel()
-	server, p := withOldState(t, "complete", "rows")
+	server, p := withOldState(t, "mapping1/complete", "rows")
 	row := func(i int) string {
 		at := fmt.Sprintf("2024-03-01 00:%02d:00.000000", (i*7)%60)
 		if i == 5 {
@@ -222,4 +224,64 @@ func TestACompleteImportOfAnotherMapping(t *testing.T) {
 		Err(t, "becomes another import: another release began it, which makes other properties")
 	assert.Equal(t, sent+1, server.Ledger().Len())
 	p.Ends(t, 0, "undo", "--state", state, "--yes")
+}
+
+// readdress gives a checkpoint the address of the server, as an import there would have written it.
+func readdress(t *testing.T, p *clitest.Program, name string) {
+	t.Helper()
+	target := regexp.MustCompile(`"target":"[0-9a-f]+"`)
+	p.Events(t, "one.jsonl", 1, nil)
+	p.Ends(t, 0, "run", "one.jsonl", "--yes", "--state", "one")
+	_, text, _ := strings.Cut(strings.TrimSuffix(p.Read(t, name), "\n"), "\n")
+	text = target.ReplaceAllString(text, target.FindString(p.Read(t, "one", "checkpoint.json")))
+	p.Write(t, name, fmt.Sprintf("hogapi checkpoint, sha256 %x\n%s\n", sha256.Sum256([]byte(text)), text))
+}
+
+// A table whose NULLs were texts when its import began keeps them: the rest of it, its rejects and the proof are those of the
+// release that began it. Another import of the table has NULLs.
+func TestAnImportKeepsItsMapping(t *testing.T) {
+	t.Parallel()
+	table, err := os.ReadFile("testdata/mapping3/rows.csv")
+	require.NoError(t, err)
+	plans := func(server *hogapitest.Server) (texts, nulls int) {
+		for ev := range server.Ledger().Events() {
+			if ev.Event == "visit" && strings.Contains(string(ev.Properties), `"plan":`) {
+				texts++
+			} else if ev.Event == "visit" {
+				nulls++
+			}
+		}
+		return texts, nulls
+	}
+
+	t.Run("killed", func(t *testing.T) {
+		t.Parallel()
+		server, p := withOldState(t, "mapping3/killed", "rows")
+		p.Write(t, "rows.csv", string(table))
+		readdress(t, p, "hogimport-state/rows/checkpoint.json")
+		p.Ends(t, 0, "run", "--state", "hogimport-state/rows", "--yes", "--rate", "none", "--max-rejects", "none")
+		texts, nulls := plans(server)
+		assert.Equal(t, []int{10, 0}, []int{texts, nulls}, "30 rows were sent before")
+		assert.NotContains(t, p.Read(t, "hogimport-state/rows/import.json"), `"mapping"`)
+	})
+	t.Run("complete", func(t *testing.T) {
+		t.Parallel()
+		server, p := withOldState(t, "mapping3/complete", "rows")
+		p.Write(t, "rows.csv", string(table))
+		readdress(t, p, "hogimport-state/rows/checkpoint.json")
+		flags := []string{"--format", "csv", "--map", "person=person", "--map", "anonymous=device", "--map", "time=time", "--zone", "UTC", "--yes", "--rate", "none", "--max-rejects", "none"}
+		p.Ends(t, 0, append([]string{"run", "rows.csv", "--state", "hogimport-state/rows"}, flags...)...)
+		texts, _ := plans(server)
+		assert.Zero(t, texts, "it is complete")
+
+		p.Ends(t, 0, append([]string{"run", "rows.csv", "--state", "other", "--import-id", "done"}, flags...)...)
+		texts, nulls := plans(server)
+		assert.Equal(t, []int{19, 20}, []int{texts, nulls}, "another import has NULLs, under the same uuids")
+		p.Ends(t, 0, "verify", "--state", "hogimport-state/rows", "--every-uuid")
+		const rejects = "hogimport-state/rows/rejects.jsonl"
+		p.Write(t, rejects, strings.ReplaceAll(p.Read(t, rejects), `\"never\"`, `\"2024-03-01T00:00:00Z\"`))
+		p.Ends(t, 0, "fix", "--state", "hogimport-state/rows", "--yes")
+		now, _ := plans(server)
+		assert.Equal(t, texts+1, now, "the reject is sent with its text NULL")
+	})
 }

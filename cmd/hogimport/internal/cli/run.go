@@ -325,7 +325,7 @@ func (a *app) confirm(ctx context.Context, r *runFlags, s *state, client *hogapi
 		return s.grow(found)
 	}
 	s.kept.Skipped = found.places()
-	s.kept.Links, s.kept.IsExact, s.kept.Mapping = 0, found.isAll, s.kept.Input.mapping()
+	s.kept.Links, s.kept.IsExact, s.kept.Mapping = 0, found.isAll, s.kept.Input.version()
 	s.kept.Total, s.kept.target, s.kept.Begun, s.kept.Files = found.total, to, time.Now().UTC(), nil
 	kept, err := s.reset()
 	if err != nil {

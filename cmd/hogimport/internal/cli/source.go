@@ -44,9 +44,12 @@ type input struct {
 	NoVisitor      bool     `json:"no_visitor_profiles,omitempty"`
 	LookUpIP       bool     `json:"look_up_ip,omitempty"`
 	Leave          bool     `json:"leave_persons,omitempty"`
+	KeepNulls      bool     `json:"keep_nulls,omitempty"`
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
+
+	mapping int // its version, of an import that has begun; 0: the newest
 }
 
 func (in *input) bind(cmd *cobra.Command) {
@@ -63,6 +66,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
 	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
 	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
+	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
 
@@ -251,6 +255,9 @@ func (in *input) newFormat() (hogapi.Format, error) {
 	}
 	if !isMapped(in.Format) {
 		format = worded(format)
+	}
+	if in.KeepNulls {
+		format = formats.KeepNulls(format)
 	}
 	return in.edited(format)
 }

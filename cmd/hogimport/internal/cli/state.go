@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"crypto/sha256"
 	"encoding/json"
@@ -55,6 +56,29 @@ type kept struct {
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`
 	RejectsSize int64  `json:"rejects_size,omitempty"`
+}
+
+// UnmarshalJSON reads the content of import.json. The files are read with the mapping that the import began with.
+func (k *kept) UnmarshalJSON(text []byte) error {
+	type plain kept
+	if err := json.Unmarshal(text, (*plain)(k)); err != nil {
+		return err
+	}
+	if was := k.mapping(); was >= formats.OldestMapping && was <= formats.MappingVersion {
+		k.Input.mapping = was
+	}
+	return nil
+}
+
+// mapping is the version of the mapping that the import began with.
+func (k *kept) mapping() int {
+	switch {
+	case k.Mapping != 0:
+		return k.Mapping
+	case isMapped(k.Input.Format): // which have a version since 4
+		return formats.OldestMapping
+	}
+	return 1 // of the releases that kept none
 }
 
 // total is about how much there is in all, with the links where they are known; 0: not known.
@@ -298,22 +322,20 @@ func absolute(path string) string {
 	return path
 }
 
-// mapping returns the version of the mapping of a vendor's format, or 0 for formats that keep events as they are.
+// version returns the version of the mapping of a vendor's format, or 0 for formats that have none.
 // The input must have passed check or checkFormat.
-func (in *input) mapping() int {
+func (in *input) version() int {
 	if strings.HasPrefix(in.format().Options, "mapping ") {
-		return formats.MappingVersion
+		return cmp.Or(in.mapping, formats.MappingVersion)
 	}
 	return 0
 }
 
-// hasOtherMapping reports whether another release has begun the import, which makes other properties of the same
-// records. It returns the version of that release.
+// hasOtherMapping reports whether the import was begun with a mapping that this release does not have, which makes
+// other properties of the same records. It returns its version.
 func (s *state) hasOtherMapping() (was int, yes bool) {
-	const first = 1 // releases that kept no version
-	now := s.kept.Input.mapping()
-	was = max(s.kept.Mapping, first)
-	return was, now != 0 && was != now
+	was = s.kept.mapping()
+	return was, s.kept.Input.version() != 0 && (was < formats.OldestMapping || was > formats.MappingVersion)
 }
 
 const theRest = "the rest of it"
@@ -325,8 +347,8 @@ func (s *state) checkMapping(what string) error {
 		return nil
 	}
 	f := mappingFault(s.dir, was)
-	f.Text = fmt.Sprintf("the import in %s was begun by another release, with version %d of its mapping; this release has version %d, "+
-		"so %s would have other properties than the events before. Nothing was sent", s.dir, was, s.kept.Input.mapping(), what)
+	f.Text = fmt.Sprintf("the import in %s was begun by another release, with version %d of its mapping; this release has versions %d and %d, "+
+		"so %s would have other properties than the events before. Nothing was sent", s.dir, was, formats.OldestMapping, formats.MappingVersion, what)
 	if p, _, _ := s.progress(); p.Ended == isComplete {
 		f.Lines = append(f.Lines, "It is complete: hogimport verify and hogimport undo do their work as before.")
 	}

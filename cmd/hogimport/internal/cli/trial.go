@@ -153,7 +153,7 @@ func (t *trial) openState() (*state, error) {
 		t.in.Files[i] = absolute(path)
 	}
 	text, _ := json.Marshal(t.in) //nolint:errchkjson // it has texts only
-	if version := t.in.mapping(); version != 0 {
+	if version := t.in.version(); version != 0 {
 		text = fmt.Append(text, "mapping ", version)
 	}
 	name := fmt.Sprintf(trialPrefix+"%s-%x", importID(paths), sha256.Sum256(fmt.Append(text, t.events)))
