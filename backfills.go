@@ -273,7 +273,7 @@ func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request
 	}
 	if export.Paused && !accepts {
 		first := export.schedule().First(coverage.Range{Start: t.StartAt.bound})
-		if refusal := export.refuseOld(s.client.ageLine(t), first, t); refusal != nil {
+		if refusal := export.refuseOld(s.client.ageLine(t.hasRecords()), first, t); refusal != nil {
 			return nil, refused(r.op.Name, refusal)
 		}
 	}

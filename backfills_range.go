@@ -105,7 +105,7 @@ func (c *Client) checkAge(
 	if orDefault(o).AcceptRowsByTimestamp {
 		return nil
 	}
-	line := c.ageLine(t)
+	line := c.ageLine(t.hasRecords())
 	span, err := first(&BatchExport{})
 	if err == nil && !line.IsPast(span, t.RequestedAt) {
 		return nil
@@ -123,9 +123,13 @@ func (c *Client) checkAge(
 	return refused(op, export.refuseOld(line, span, t))
 }
 
-func (c *Client) ageLine(t BackfillTicket) coverage.AgeLine {
+func (t *BackfillTicket) hasRecords() bool { return t.Baseline == nil || !t.Baseline.OfRuns }
+
+// ageLine returns the line of a server, by its age and its host. It is the one for backfills, retries, unpauses, Coverage and
+// PlanRepair.
+func (c *Client) ageLine(hasRecords bool) coverage.AgeLine {
 	switch {
-	case t.Baseline != nil && t.Baseline.OfRuns:
+	case !hasRecords:
 		return coverage.AgeLineNone
 	case c.core.api != nil && outgoing.RegionOf(c.core.api.String()) != "":
 		return coverage.AgeLineOfCloud

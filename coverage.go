@@ -3,12 +3,8 @@ package hogapi
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
-	"net/http"
-	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -19,7 +15,6 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -122,7 +117,7 @@ const (
 // CoverageOptions are the options of [BatchExportsService.Coverage].
 type CoverageOptions struct {
 	// From and To bound the ends of the intervals: later than From, up to To, and not later than now. The default is the
-	// last 30 days, or the time since the export was created, until now.
+	// last 30 days, or the time since the export was created, until now. From must lie in the past.
 	From, To time.Time
 	// Since is an earlier coverage of the same export, to be continued: only runs that are new since then are read.
 	// From must be zero then, and To at least the To of the earlier coverage. The range grows: at times, begin without it.
@@ -134,7 +129,8 @@ type CoverageOptions struct {
 	// whichever is longer.
 	StuckAfter time.Duration
 	// AgeLine is the age of the events up to which a backfill or a retry chooses them as the schedule does. The default
-	// is 5 days. On servers without records of backfills, every backfill chooses by timestamp.
+	// is 7 days on PostHog Cloud and 5 days elsewhere, as for [BackfillOptions]. On servers without records of backfills,
+	// every backfill chooses by timestamp.
 	AgeLine time.Duration
 }
 
@@ -177,11 +173,16 @@ func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, 
 	return r.read(ctx)
 }
 
-// getAt returns an export, and the time by the service's clock.
+// getAt returns an export, and the time by the service's clock. Its Date has whole seconds, so an export that was changed a
+// moment ago may show a later time.
 func (s *BatchExportsService) getAt(ctx context.Context, id uuid.UUID, options []CallOption) (*BatchExport, time.Time, error) {
 	var reply Reply
 	export, err := s.Get(ctx, id, append(slices.Clip(options), WithReply(&reply))...)
-	return export, httptry.DateOr(reply.Header, s.client.core.now()), err
+	now := httptry.DateOr(reply.Header, s.client.core.now())
+	if changed := orDefault(export).LastUpdatedAt; err == nil && changed.After(now) && changed.Before(now.Add(coverage.ClocksApart)) {
+		now = changed.UTC()
+	}
+	return export, now, err
 }
 
 func (o CoverageOptions) check(exportID uuid.UUID) *outgoing.Refusal {
@@ -197,226 +198,34 @@ func (o CoverageOptions) check(exportID uuid.UUID) *outgoing.Refusal {
 	)
 }
 
+// checkRange refuses a range that has no time, for which every answer would look good.
+func (o CoverageOptions) checkRange(from, to time.Time) *outgoing.Refusal {
+	isEmpty := !from.Before(to)
+	return cmp.Or(
+		outgoing.If(isEmpty && !o.From.IsZero(), "CoverageOptions.From", outgoing.Time(from), "a time in the past: it is "+outgoing.Time(to)+" by the service's clock"),
+		outgoing.If(isEmpty && !o.To.IsZero() && o.Since == nil, "CoverageOptions.To", outgoing.Time(to), "From too: without it, the coverage begins at "+outgoing.Time(from)),
+	)
+}
+
 // Defaults of CoverageOptions.
 const (
 	coverageDays = 30 * 24 * time.Hour
 	defaultGrace = time.Hour
-	defaultAge   = 5 * 24 * time.Hour
 )
 
-// coverageReader reads what the coverage of an export is made of.
-type coverageReader struct {
-	client   *Client
-	options  []CallOption
-	export   *BatchExport
-	selected CoverageOptions
-	now      time.Time
-}
-
-func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
-	e, now := r.export, r.now
-	c := &Coverage{
-		ExportID: e.ID, Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination.Type, Interval: e.Interval,
-		From: r.selected.From.UTC(), To: earliest(cmp.Or(r.selected.To.UTC(), now), now), CheckedAt: now, Intervals: []CoverageInterval{},
-	}
-	since := orDefault(r.selected.Since)
-	c.From = cmp.Or(c.From, since.From, slices.MaxFunc([]time.Time{now.Add(-coverageDays), e.CreatedAt.UTC()}, time.Time.Compare))
-	history, why, err := r.history(ctx)
-	if err != nil {
-		return nil, err
-	}
-	runs, err := r.runs(ctx, c.From, since)
-	if err != nil {
-		return nil, err
-	}
-	rules := coverage.Rules{
-		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, coverage.StuckAfter(string(e.Interval))),
-		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.model().AllRows,
-	}
-	facts := make([]coverage.Export, len(runs))
-	for i := range runs {
-		facts[i] = runs[i].facts(r.delay())
-	}
-	verdicts := rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts)
-	for _, v := range verdicts {
-		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
-		for _, n := range v.Runs {
-			x.Runs = append(x.Runs, runs[n])
-		}
-		x.count()
-		c.Intervals = append(c.Intervals, x)
-	}
-	c.Notes = history.Notes(verdicts, why, c.Model == ModelEvents)
-	return c, nil
-}
-
-// The activity log is read up to 10 pages. Servers before August 2026 have 100 entries on a page at most.
-const (
-	maxLogPages = 10
-	maxLogPage  = 1000
-)
-
-// withoutLog are the statuses of the service where a key, a plan or a server has no activity log.
-var withoutLog = []int{http.StatusPaymentRequired, http.StatusForbidden, http.StatusNotFound, http.StatusMethodNotAllowed}
-
-// history returns the settings of the past, as far as the activity log has them, and why it was not read.
-func (r *coverageReader) history(ctx context.Context) (h coverage.History, why string, err error) {
-	e := r.export
-	list := endpoint(ops.ActivityLog).with(url.Values{
-		"scope": {"BatchExport"}, "item_id": {e.ID.String()}, "page_size": {strconv.Itoa(maxLogPage)},
-	})
-	var log []coverage.Entry
-	for entry, err := range walkByCursor[coverage.Entry](r.client, list, CursorOptions{MaxPages: maxLogPages}, r.options).All(ctx) {
-		api, isAnswer := errors.AsType[*APIError](err)
-		switch {
-		case err == nil:
-			log = append(log, entry)
-		case errors.Is(err, pages.ErrPageLimit):
-			why = fmt.Sprintf(" (only the newest %d entries of the activity log are read)", len(log))
-		case isAnswer && slices.Contains(withoutLog, api.StatusCode):
-			why = fmt.Sprintf(" (the activity log cannot be read: status %d; it needs the scope activity_log:read and, on PostHog Cloud, a plan with it)", api.StatusCode)
-		default:
-			return h, "", fromTheStart(err)
-		}
-	}
-	now := coverage.Settings{
-		Schedule: e.schedule(), Paused: e.Paused, Start: orDefault(e.StartAt).UTC(), Until: orDefault(e.EndAt).UTC(),
-	}
-	h = coverage.NewHistory(now, e.CreatedAt.UTC(), e.LastUpdatedAt.UTC(), log)
-	h.Paused = orDefault(e.LastPausedAt).UTC()
-	return h, why, nil
-}
-
-// runs returns the runs that were created since a time, and of the coverage to be continued the others.
-func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverage) (all []CoverageRun, err error) {
-	known := map[uuid.UUID]CoverageRun{}
-	for _, x := range since.Intervals {
-		for _, run := range x.Runs {
-			known[run.ID] = run
-		}
-	}
-	if r.selected.Since != nil {
-		from = earliest(since.CheckedAt, since.To).Add(-coverage.ClocksApart)
-		for _, run := range known {
-			if !run.Status.IsTerminal() && run.CreatedAt.Before(from) {
-				from = run.CreatedAt
-			}
-		}
-	}
-	list := RunListOptions{After: from, Ordering: RunsNewestFirst}.inAnyZone()
-	for run, err := range r.client.Runs.All(ctx, r.export.ID, &list, r.options...) {
-		if err != nil {
-			return nil, fromTheStart(err)
-		}
-		if r.selected.Since == nil && run.CreatedAt.Before(from.Add(-coverage.ClocksApart)) { // so are the others; with Since, a day is read again
-			break
-		}
-		if run.BatchExportOnDemand == nil {
-			known[run.ID] = CoverageRun{
-				ID: run.ID, Status: run.Status, Start: orDefault(run.DataIntervalStart).UTC(), End: run.DataIntervalEnd.UTC(), CreatedAt: run.CreatedAt.UTC(),
-				Backfill: run.Backfill, Records: run.RecordsCompleted, Bytes: run.BytesExported, Rows: known[run.ID].Rows,
-			}
-		}
-	}
-	for _, run := range known {
-		all = append(all, run)
-	}
-	slices.SortFunc(all, func(a, b CoverageRun) int {
-		return cmp.Or(b.CreatedAt.Compare(a.CreatedAt), slices.Compare(a.ID[:], b.ID[:]))
-	})
-	return all, r.chooseRows(ctx, all)
-}
-
-// chooseRows finds out how the service chose the rows of each run. Runs of backfills of events depend on the start of
-// the backfill.
-func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) error {
-	open := map[uuid.UUID][]*CoverageRun{} // by backfill; uuid.Nil for late or second runs that name no backfill
-	seen, choosing := coverage.Seen{}, r.export.model().Choosing
-	for i := len(runs) - 1; i >= 0; i-- { // the oldest first: the schedule runs an interval once
-		run := &runs[i]
-		isFirst := seen.First(coverage.NewSpan(run.Start, run.End))
-		isOfSchedule := run.Backfill == nil && isFirst && !run.isLate(r.delay())
-		switch {
-		case run.Rows != "":
-		case isOfSchedule || choosing == coverage.LikeTheSchedule:
-			run.Rows = RowsAsScheduled
-		case choosing == coverage.ByTheServer:
-			run.Rows = RowsUnknown
-		default:
-			open[orDefault(run.Backfill)] = append(open[orDefault(run.Backfill)], run)
-		}
-	}
-	if len(open) == 0 {
-		return nil
-	}
-	choose := func(id uuid.UUID, choice func(*CoverageRun) RowChoice) {
-		for _, run := range open[id] {
-			run.Rows = choice(run)
-		}
-		delete(open, id)
-	}
-	for b, err := range r.client.Backfills.All(ctx, r.export.ID, nil, r.options...) {
-		if hasNoRecords(err) {
-			choose(uuid.Nil, func(*CoverageRun) RowChoice { return RowsByTimestamp })
-			break
-		}
-		if err != nil {
-			return fromTheStart(err)
-		}
-		choose(b.ID, func(run *CoverageRun) RowChoice { return r.rowsSince(orDefault(b.StartAt), run) })
-		if len(open) == 0 || len(open) == 1 && open[uuid.Nil] != nil {
-			break
-		}
-	}
-	choose(uuid.Nil, func(*CoverageRun) RowChoice { return RowsAsScheduled }) // the service keeps records: the schedule was late
-	for id := range open {
-		choose(id, func(run *CoverageRun) RowChoice { return r.rowsSince(run.Start, run) })
-	}
-	return nil
-}
-
-// rowsSince returns how the service chose the rows of a run of a backfill with this start.
-func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
-	line := coverage.AgeLine(cmp.Or(r.selected.AgeLine, defaultAge))
-	if line.IsPast(coverage.NewSpan(start, run.End).First(string(r.export.Interval)), run.CreatedAt) {
-		return RowsByTimestamp
-	}
-	return RowsAsScheduled
-}
-
-// isLate reports whether the schedule has hardly begun the run, so long after the end of its interval.
-func (run *CoverageRun) isLate(delay time.Duration) bool {
-	return run.CreatedAt.After(run.End.Add(delay))
-}
-
-func (run *CoverageRun) facts(delay time.Duration) coverage.Export {
-	return coverage.Export{
-		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: coverage.ChoiceOf(string(run.Rows)),
-		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: coverage.Outcomes[string(run.Status)],
-	}
-}
-
-// count adds up the records and bytes of the newest completed run of each interval.
-func (x *CoverageInterval) count() {
-	seen := coverage.Seen{}
-	for _, run := range x.Runs {
-		span := coverage.NewSpan(run.Start, run.End)
-		if run.Status == RunStatusCompleted && coverage.NewSpan(x.Start, x.End).Holds(span) && seen.First(span) {
-			x.Records, x.Bytes = coverage.Sum(x.Records, run.Records), coverage.Sum(x.Bytes, run.Bytes)
-		}
-	}
-}
-
-// IsExported reports whether the service has exported every interval that is due, with the rows that the schedule
-// would choose. It is true if no interval is due.
+// IsExported reports whether the service has exported every interval that is due, and at least one, with the rows that the
+// schedule would choose. It stays false while a run is under way, and where an interval is [IntervalByTimestamp], which no
+// repair changes. A job asks Gaps: it is empty when nothing is left to repair.
 func (c *Coverage) IsExported() bool {
-	return !slices.ContainsFunc(c.Intervals, func(x CoverageInterval) bool {
+	isCompleted := func(x CoverageInterval) bool { return x.State == IntervalCompleted }
+	return slices.ContainsFunc(c.Intervals, isCompleted) && !slices.ContainsFunc(c.Intervals, func(x CoverageInterval) bool {
 		return x.State.IsGap() || x.State == IntervalByTimestamp || x.State == IntervalRunning
 	})
 }
 
-// Gaps returns the times that are not exported, and that nobody will export: see IntervalState.IsGap. Neighbouring intervals are one gap, and an interval of which a part is
-// exported counts as a whole.
+// Gaps returns the times that are not exported, and that nobody will export: see [IntervalState.IsGap]. It is the answer for
+// a job: without a gap, nothing has to be repaired. Neighbouring intervals are one gap, and an interval that is exported in
+// part counts as a whole.
 func (c *Coverage) Gaps() (gaps []CoverageGap) {
 	for _, g := range coverage.Gaps(c.rows()) {
 		gaps = append(gaps, CoverageGap{g.Start, g.End, g.Intervals, coverage.As[IntervalState](g.States)})
@@ -443,10 +252,3 @@ func (e *BatchExport) model() coverage.Model {
 }
 
 func earliest(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }
-
-// delay returns the longest time after the end of an interval at which the schedule begins its run.
-func (r *coverageReader) delay() time.Duration {
-	return coverage.LongestDelay(string(r.export.Interval)) + r.grace()
-}
-
-func (r *coverageReader) grace() time.Duration { return cmp.Or(r.selected.Grace, defaultGrace) }

@@ -155,6 +155,21 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 	assert.Equal(t, coverageNow, c.To)
 	assert.Empty(t, c.Gaps(), c)
 
+	for field, o := range map[string]*hogapi.CoverageOptions{
+		"CoverageOptions.From \"2026-12-03T12:20:00Z\": want a time in the past: it is 2026-11-26T12:20:00Z": {From: coverageNow.AddDate(0, 0, 7)},
+		"CoverageOptions.From": {From: coverageNow},
+		"CoverageOptions.To \"2026-10-17T12:20:00Z\": want From too: without it, the coverage begins at 2026-11-18T04:20:00Z": {To: coverageNow.AddDate(0, 0, -40)},
+	} {
+		c, err = client.BatchExports.Coverage(t.Context(), id, o)
+		require.ErrorIs(t, err, hogapi.ErrInvalid, field)
+		require.ErrorContains(t, err, field)
+		assert.Nil(t, c)
+	}
+	c, err = client.BatchExports.Coverage(t.Context(), id, &hogapi.CoverageOptions{From: coverageNow.Add(-time.Minute)})
+	require.NoError(t, err)
+	assert.Empty(t, c.Gaps())
+	assert.False(t, c.IsExported(), "no interval ended in the last minute")
+
 	const nothing = "\nno interval exported, and none missing"
 	for want, x := range map[string]hogapitest.Export{
 		nothing: {StartAt: coverageNow.Add(time.Hour), Created: coverageNow.Add(-48 * time.Hour)}, nothing + "; 1 not over yet": {Created: coverageNow.Add(-30 * time.Minute)},
@@ -162,6 +177,26 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 		c, err = client.BatchExports.Coverage(t.Context(), p.AddExport(x), nil)
 		require.NoError(t, err)
 		assert.True(t, strings.HasSuffix(c.String(), want), c)
+		assert.False(t, c.IsExported())
+	}
+}
+
+// The service's Date has whole seconds, and the time of the last change has not.
+func TestCoverageOfAMomentAgo(t *testing.T) {
+	for name, change := range map[string]hogapi.BatchExportUpdateRequest{"name": {Name: hogapi.Set("b")}, "schedule": {Interval: hogapi.Set(hogapi.IntervalEvery15Minutes)}} {
+		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow.Add(time.Second / 2) }),
+			hogapitest.WithPersonalKey("phx_few", "batch_export:read", "batch_export:write"))
+		id := exportOf(server.Project(hogapitest.DefaultProject), 20, hogapitest.Export{Name: "a"}, nil)
+		client := server.Client(t)
+		_, err := client.BatchExports.Update(t.Context(), id, change)
+		require.NoError(t, err)
+		c, err := client.BatchExports.Coverage(t.Context(), id, nil)
+		require.NoError(t, err)
+		require.Contains(t, c.Notes[0], "The settings before 2026-11-26T12:20:00.5Z are not known")
+		assert.Equal(t, name == "name", len(c.Gaps()) == 0, c)
+		plan, err := client.BatchExports.PlanRepair(t.Context(), c, nil)
+		require.NoError(t, err)
+		assert.Empty(t, plan.Steps)
 	}
 }
 

@@ -97,8 +97,8 @@ func ExampleBatchExportsService_Repair() {
 	if err != nil {
 		log.Fatal(err)
 	}
-	fmt.Println(report.Plan.Steps[0].State, report.After.IsExported())
-	// Output: done true
+	fmt.Println(report.Plan.Steps[0].State, len(report.After.Gaps()))
+	// Output: done 0
 }
 
 // A nightly job that is killed in the middle of a repair continues with the saved plan in the next night, and deletes the

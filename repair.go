@@ -96,9 +96,9 @@ type RepairPlan struct {
 
 // RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
 type RepairOptions struct {
-	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 5 days.
-	// A daily or weekly export on a server before September 2026 has no time to spare then: set 4 days. On servers
-	// without records of backfills it is 0.
+	// AgeLine is the age of an interval up to which a backfill chooses events as the schedule does. The default is 7 days on
+	// PostHog Cloud and 5 days elsewhere. A daily or weekly export on a server before September 2026 has no time to spare
+	// then: set 4 days. On servers without records of backfills it is 0. Repair goes by the line of the plan.
 	AgeLine time.Duration
 	// IncludeUnknown also plans to export intervals with the state [IntervalUnknown] again. The default is false.
 	IncludeUnknown bool
@@ -149,12 +149,14 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	if err != nil {
 		return nil, err
 	}
-	line := cmp.Or(selected.AgeLine, defaultAge)
 	empty, err := s.client.emptyBackfills(ctx, c, options)
-	if hasNoRecords(err) {
-		line = 0
-	} else if err != nil {
+	hasRecords := !hasNoRecords(err)
+	if err != nil && hasRecords {
 		return nil, fromTheStart(err)
+	}
+	line := time.Duration(s.client.ageLine(hasRecords))
+	if hasRecords {
+		line = cmp.Or(selected.AgeLine, line)
 	}
 	plan := &RepairPlan{
 		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []RepairStep{}, Notes: []string{},

@@ -343,7 +343,7 @@ func (r *repairer) request(ctx context.Context, exportID uuid.UUID, step *Repair
 		step.Ticket, step.BegunAt = &t, r.now()
 		return r.save(step, RepairBegun, "")
 	}
-	o := &BackfillOptions{AcceptRowsByTimestamp: step.Rows != RowsAsScheduled}
+	o := &BackfillOptions{AcceptRowsByTimestamp: true} // lookAgain has measured the age by the line of the plan
 	step.Ticket, err = r.client.backfill(ctx, exportID, bounds, o, r.options, store, ops.BatchExportsBackfill, ops.BackfillsCreate)
 	if step.Ticket != nil {
 		return r.save(step, RepairBegun, "")

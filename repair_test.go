@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"net/http"
 	"os"
@@ -92,6 +93,40 @@ func TestRepairOfADayAtTheAgeLine(t *testing.T) {
 			assert.Contains(t, []hogapi.IntervalState{hogapi.IntervalCompleted, hogapi.IntervalNotDue}, x.State, report.After)
 		}
 	})
+}
+
+// Backfill, PlanRepair, Repair and Coverage measure an age by one line: of the host, or of the plan, which keeps its own.
+func TestOneAgeLineForARepair(t *testing.T) {
+	cloud := []hogapi.Option{hogapi.WithBaseURL("https://eu.posthog.com")}
+	for name, tt := range map[string]struct {
+		options []hogapi.Option
+		line    time.Duration // of RepairOptions
+		rows    hogapi.RowChoice
+		after   []string
+	}{
+		"cloud":       {cloud, 0, hogapi.RowsAsScheduled, nil},
+		"self-hosted": {nil, 0, hogapi.RowsByTimestamp, []string{"150 completed by timestamp"}},
+		"its own":     {nil, 7 * 24 * time.Hour, hogapi.RowsAsScheduled, nil},
+		"no line":     {nil, math.MaxInt64, hogapi.RowsAsScheduled, nil},
+		"a short one": {cloud, 4 * 24 * time.Hour, hogapi.RowsByTimestamp, []string{"150 completed by timestamp"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 200, hogapitest.Export{}, map[int]hogapi.RunStatus{150: ""})
+				b.client = b.server.Client(t, tt.options...)
+				b.addEvent(150, "e")
+				plan := b.plan(t, &hogapi.RepairOptions{AgeLine: tt.line})
+				assert.Equal(t, []string{"backfill " + string(tt.rows) + " 1 planned"}, brief(plan))
+				stored, err := json.Marshal(plan)
+				require.NoError(t, err)
+				require.NoError(t, json.Unmarshal(stored, plan))
+				report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+				require.NoError(t, err)
+				assert.Empty(t, report.After.Gaps())
+				assert.Equal(t, tt.after, exceptCompleted(states(report.After)))
+			})
+		})
+	}
 }
 
 func TestRepairPlansByAgeAndDestination(t *testing.T) {

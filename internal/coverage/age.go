@@ -30,7 +30,7 @@ func (l AgeLine) IsPast(first Span, now time.Time) bool {
 
 // Until returns the time from which on a backfill that begins with this interval is past the line.
 func (l AgeLine) Until(first Span) time.Time {
-	return first.Start.Add(min(first.length(), day) + time.Duration(l))
+	return first.Start.Add(min(first.length(), day)).Add(time.Duration(l)) // the sum of the two may overflow
 }
 
 // Before returns the time of the line.

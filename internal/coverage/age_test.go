@@ -1,6 +1,7 @@
 package coverage
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -29,6 +30,7 @@ func TestAgeLines(t *testing.T) {
 		"an older week of the cloud": {AgeLineOfCloud, ended(1.1, 7*day), true},
 		"the beginning of time":      {AgeLineOfCloud, Span{End: now}, true},
 		"a length that is not known": {AgeLineAnywhere, ended(4.9, 0), false},
+		"no line at all":             {math.MaxInt64, ended(9000, time.Hour), false},
 		"a server without a line":    {AgeLineNone, ended(0.01, time.Hour), true},
 	} {
 		assert.Equal(t, tt.want, tt.line.IsPast(tt.of, now), name)

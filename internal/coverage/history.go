@@ -320,7 +320,7 @@ func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []D
 		at = due.End
 	}
 	if end := whole.End; !h.IsWhole { // no interval since the settings are known
-		if known.Before(end) {
+		if len(h.Phases) > 0 && !known.After(end) {
 			end = h.begun(end)
 		}
 		gap(earlier(known, end))

@@ -168,6 +168,8 @@ func (j *judged) verdict() string {
 		return "every interval is exported"
 	case len(j.Accepted) > 0:
 		return "every other interval is exported, or its run is under way"
+	case !slices.ContainsFunc(j.Intervals, func(x hogapi.CoverageInterval) bool { return len(x.Runs) > 0 }):
+		return "no interval was due: none is exported, and none missing"
 	}
 	return "no gap; but some intervals are exported by timestamp, or their runs are under way"
 }
