@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/url"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/uuid"
 
@@ -90,7 +91,7 @@ type User struct {
 	Email           string          `json:"email"`
 	IsEmailVerified *bool           `json:"is_email_verified"`
 	HedgehogConfig  json.RawMessage `json:"hedgehog_config,omitzero"` // object or null
-	// RoleAtOrganization is engineering, data, product, founder, leadership, marketing, sales, other, or empty.
+	// RoleAtOrganization is engineering, data, product, founder, leadership, marketing, sales, student, other, or empty.
 	RoleAtOrganization *string `json:"role_at_organization"`
 }
 
@@ -98,9 +99,9 @@ type User struct {
 type DashboardListOptions struct {
 	ListOptions
 
-	Search           string       // in the name and the description
-	Tags             []string     // dashboards with these tags only
-	Folder           string       // dashboards in this folder only
+	Search           string       // in names, descriptions and tags; newer servers put the best first, and give similar names if none fits
+	Tags             []string     // dashboards with one of these tags at least
+	Folder           Opt[string]  // dashboards in this folder only; "" is the root of the project
 	ExcludeGenerated bool         // leaves out dashboards that the service itself has made
 	CreationMode     CreationMode // dashboards made this way only; [CreationModeUnlisted] shows unlisted ones
 }
@@ -108,7 +109,9 @@ type DashboardListOptions struct {
 func (o DashboardListOptions) query() url.Values {
 	q := url.Values{}
 	outgoing.SetText(q, "search", o.Search)
-	outgoing.SetText(q, "folder", o.Folder)
+	if folder, ok := o.Folder.Get(); ok {
+		q.Set("folder", folder)
+	}
 	outgoing.SetText(q, "creation_mode", string(o.CreationMode))
 	for _, tag := range o.Tags {
 		q.Add("tags", tag)
@@ -119,11 +122,13 @@ func (o DashboardListOptions) query() url.Values {
 	return q
 }
 
+const maxSearch = 200 // characters that the service takes
+
 // DashboardsService reads the dashboards of a project: [Client.Dashboards].
 type DashboardsService service
 
 // List returns one page of dashboards that the user of the key may see: pinned ones first, then by
-// name, without deleted ones. Newer servers leave out unlisted ones too, unless CreationMode asks for
+// name, without deleted ones; with Search, newer servers put the best match first. Newer servers leave out unlisted ones too, unless CreationMode asks for
 // them.
 //
 // GET /dashboards/, scope dashboard:read.
@@ -150,7 +155,10 @@ func (s *DashboardsService) All(
 func (s *DashboardsService) walk(o *DashboardListOptions, options []CallOption) offsetWalk[Dashboard] {
 	selected := orDefault(o)
 	r := endpoint(ops.DashboardsList).with(selected.query())
-	r = r.refuse(outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes))
+	r = r.refuse(cmp.Or(
+		outgoing.MisspeltIfSet("CreationMode", selected.CreationMode, creationModes),
+		outgoing.If(utf8.RuneCountInString(selected.Search) > maxSearch, "Search", "", "at most 200 characters"),
+	))
 	return walkByOffset[Dashboard](s.client, r, selected.ListOptions, func(row *Dashboard) any { return row.ID }, options)
 }
 
@@ -165,7 +173,7 @@ type DashboardDetail struct {
 	DataColorThemeID   *int64          `json:"data_color_theme_id,omitzero"` // newer
 	PersistedFilters   json.RawMessage `json:"persisted_filters,omitzero"`   // newer; an object or null
 	PersistedVariables json.RawMessage `json:"persisted_variables,omitzero"` // newer; an object or null
-	QuickFilterIDs     []uuid.UUID     `json:"quick_filter_ids,omitzero"`    // newer
+	QuickFilterIDs     []string        `json:"quick_filter_ids,omitzero"`    // newer; any texts, though PostHog writes uuids
 	Tiles              []DashboardTile `json:"tiles"`                        // nil if the service hides them
 }
 
@@ -211,7 +219,7 @@ type DashboardTileError struct {
 // Get returns one dashboard with its tiles, also an unlisted one. The service stores the time as the
 // dashboard's last access. Get takes no options of List such as CreationMode: in its query they would hide the
 // dashboard. If [WithQuery] asks for refresh=blocking, the service computes the tiles first: the call is then one try of
-// up to two minutes.
+// up to two minutes. Newer servers know filters_override, variables_override and include_dashboards too.
 //
 // GET /dashboards/{id}/, scope dashboard:read.
 func (s *DashboardsService) Get(ctx context.Context, id int64, options ...CallOption) (*DashboardDetail, error) {

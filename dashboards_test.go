@@ -56,7 +56,7 @@ func TestDashboardListsKeepTheirQueryOnEveryPage(t *testing.T) {
 	mock.RegisterResponder("GET", testBase+"/dashboards/"+query, httpmock.NewStringResponder(200, `{"count":2,"next":"https://x/?limit=1&offset=1","previous":null,"results":[`+dashboardJSON+`]}`))
 	mock.RegisterResponder("GET", testBase+"/dashboards/"+strings.Replace(query, "&search", "&offset=1&search", 1), httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[`+nullDashboardJSON+`]}`))
 	o := &DashboardListOptions{
-		ListOptions: ListOptions{Limit: 1}, Search: "s", Tags: []string{"x", "y"}, Folder: "a/b", ExcludeGenerated: true, CreationMode: CreationModeTemplate,
+		ListOptions: ListOptions{Limit: 1}, Search: "s", Tags: []string{"x", "y"}, Folder: Set("a/b"), ExcludeGenerated: true, CreationMode: CreationModeTemplate,
 	}
 	page, err := client.Dashboards.List(t.Context(), o)
 	require.NoError(t, err)
@@ -72,6 +72,7 @@ func TestDashboardListsRefuseBadInput(t *testing.T) {
 	for field, o := range map[string]*DashboardListOptions{
 		"Offset":       {ListOptions: ListOptions{Offset: -1}},
 		"CreationMode": {CreationMode: "Template"},
+		"Search":       {Search: strings.Repeat("ä", 201)},
 	} {
 		_, err := client.Dashboards.List(t.Context(), o)
 		requireInputError(t, err, field)
@@ -93,7 +94,7 @@ func TestDashboardDetail(t *testing.T) {
 	}
 	d, err := get(strings.TrimSuffix(dashboardJSON, "}") + `,
 		"filters":{"a":1},"variables":null,"breakdown_colors":[],"data_color_theme_id":3,"persisted_filters":{"b":2},"persisted_variables":null,
-		"quick_filter_ids":["` + fileA.String() + `"],"layout_compact_type":"new","tiles":[
+		"quick_filter_ids":["` + fileA.String() + `","no uuid"],"layout_compact_type":"new","tiles":[
 			{"id":5,"insight":{"id":9,"result":null},"text":null,"button_tile":null,"widget":null,"layouts":{"sm":{"x":0}},"color":"blue","filters_overrides":{"c":3},
 			 "show_description":true,"transparent_background":false,"order":1,"last_refresh":"2024-03-04T00:00:00Z","is_cached":true,"error":{"type":"t","message":"m"}},
 			{"id":6,"text":{"id":1,"body":"x"},"layouts":{},"color":null}]}`)
@@ -102,7 +103,7 @@ func TestDashboardDetail(t *testing.T) {
 	assert.JSONEq(t, `{"a":1}`, string(d.Filters))
 	assert.JSONEq(t, `{"b":2}`, string(d.PersistedFilters))
 	assert.Equal(t, new(int64(3)), d.DataColorThemeID)
-	assert.Equal(t, []uuid.UUID{fileA}, d.QuickFilterIDs)
+	assert.Equal(t, []string{fileA.String(), "no uuid"}, d.QuickFilterIDs)
 	assert.Equal(t, []DashboardTile{
 		{
 			ID: 5, Insight: json.RawMessage(`{"id":9,"result":null}`), Layouts: json.RawMessage(`{"sm":{"x":0}}`), Color: new("blue"), FiltersOverrides: json.RawMessage(`{"c":3}`),

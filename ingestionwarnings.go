@@ -24,7 +24,7 @@ type IngestionWarning struct {
 	Severity  WarningSeverity `json:"severity"`
 	Count     int64           `json:"count"` // throttled by the service: it shows that this happened, not how often
 	LastSeen  time.Time       `json:"last_seen"`
-	Sparkline []WarningCount  `json:"sparkline"`
+	Sparkline []WarningCount  `json:"sparkline"` // by hours if the time from Since to Until is at most 2 days, else by days
 	Samples   []WarningSample `json:"samples"`
 }
 
@@ -45,9 +45,9 @@ type WarningCount struct {
 // WarningSample is one case of a warning. Its values come from events: escape them before you show them. A
 // field that the warning does not have is nil.
 type WarningSample struct {
-	Timestamp    time.Time       `json:"timestamp"` // when the warning was raised, not the event's own time
-	Source       *string         `json:"source"`
-	PipelineStep *string         `json:"pipeline_step"`
+	Timestamp    time.Time       `json:"timestamp"`     // when the warning was raised, not the event's own time
+	Source       *string         `json:"source"`        // such as plugin-server or capture
+	PipelineStep *string         `json:"pipeline_step"` // often "unknown"
 	EventUUID    *string         `json:"event_uuid"`
 	DistinctID   *string         `json:"distinct_id"`
 	PersonID     *string         `json:"person_id"`

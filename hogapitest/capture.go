@@ -21,7 +21,12 @@ const (
 func (s *Server) capture(v *visit, body []byte) answer {
 	plain, zipped := s.unpack(v, body)
 	b := readBatch(plain)
-	checkToken(b.token)
+	if !b.hasToken {
+		refuse(text(http.StatusUnauthorized, "event submitted without an api_key"))
+	}
+	if why := malformed(b.token); why != "" {
+		refuse(text(http.StatusUnauthorized, "API key is not valid: "+why))
+	}
 	now := s.now()
 	for i := range b.events {
 		e := &b.events[i]
@@ -55,18 +60,22 @@ func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
 
 var errTooLarge = errors.New("too large")
 
-// checkToken holds the key to its form only: a key that nobody has is answered 200 all the same.
-func checkToken(token string) {
+// malformed says what is wrong with the form of a key. A key that nobody has is answered 200, unless [WithKeyCheck] is set.
+func malformed(token string) string {
+	isHigh := func(c rune) bool { return c > 127 }
 	switch {
 	case token == "":
-		refuse(text(http.StatusUnauthorized, "event submitted without an api_key"))
-	case isMalformed(token):
-		refuse(text(http.StatusUnauthorized, "API key is not valid"))
+		return "empty"
+	case len(token) > maxTokenBytes:
+		return "too_long"
+	case strings.ContainsFunc(token, isHigh):
+		return "not_ascii"
+	case strings.HasPrefix(token, "phx_"):
+		return "personal_api_key"
+	case strings.Contains(token, "\x00"):
+		return "null_byte"
 	}
-}
-
-func isMalformed(token string) bool {
-	return token == "" || len(token) > maxTokenBytes || strings.HasPrefix(token, "phx_") || !visible(token)
+	return ""
 }
 
 // culprit applies [Server.RejectEvents]. An event that is marked 413 counts as too big.
@@ -90,6 +99,8 @@ func (s *Server) store(v *visit, b *batch, zipped bool) answer {
 	project := s.projectOf(b.token)
 	why := ""
 	switch {
+	case project == nil && s.keyCheck:
+		return usual(http.StatusUnauthorized, protocolBatch)
 	case project == nil:
 		why = "unknown key"
 	case s.quota == QuotaSilent || s.quota == QuotaListed:
@@ -156,8 +167,8 @@ func (s *Server) flags(r *request) answer {
 	known := s.projectOf(token) != nil
 	s.mu.Unlock()
 	if !known {
-		return failure(http.StatusUnauthorized, "authentication_error", "invalid_api_key",
-			"Project API key invalid. You can find your project API key in your PostHog project settings.", "")
+		return failure(http.StatusUnauthorized, "authentication_error", "authentication_failed",
+			"The provided API key is invalid or has expired. Please check your API key and try again.", "")
 	}
 	if id, _ := asString(f["distinct_id"]); id == "" {
 		return invalid("distinct_id", "required", "The distinct_id field is required.")

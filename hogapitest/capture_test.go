@@ -133,10 +133,14 @@ func TestSentAtShiftsTimes(t *testing.T) {
 func TestCaptureKeys(t *testing.T) {
 	with := func(field string) string { return `{` + field + `"batch":[` + event(1) + `]}` }
 	over(t, nil, func(t *testing.T, w *wire) {
-		for _, field := range []string{``, `"api_key":"",`, `"api_key":"phx_abc",`, `"api_key":"schlüssel",`, `"api_key":"phc_\u0000",`, `"api_key":"` + strings.Repeat("a", 65) + `",`} {
+		for field, says := range map[string]string{
+			``: "without an api_key", `"api_key":null,`: "without an api_key", `"api_key":" ",`: "API key is not valid: empty",
+			`"api_key":"phx_abc",`: ": personal_api_key", `"api_key":"schlüssel",`: ": not_ascii", `"api_key":"phc_\u0000",`: ": null_byte",
+			`"api_key":"` + strings.Repeat("a", 65) + `",`: ": too_long",
+		} {
 			a := w.batch(with(field))
 			assert.Equal(t, 401, a.StatusCode, field)
-			assert.Regexp(t, `API key is not valid|without an api_key`, a.text)
+			assert.Contains(t, a.text, says)
 		}
 		a := w.batch(with(`"api_key":" ` + key + ` ",`))
 		assert.Equal(t, 200, a.StatusCode, "trimmed")
@@ -161,9 +165,21 @@ func TestPreflightTellsAnUnknownKey(t *testing.T) {
 		} {
 			a := w.sent("POST", "/flags/?v=2", []byte(body))
 			assert.Equal(t, want, a.StatusCode, body)
+			assert.Equal(t, want == 401, strings.Contains(a.text, `"code":"authentication_failed"`), a.text)
 		}
 		assert.Len(t, w.Calls(ops.Preflight), 3)
 	})
+}
+
+// A server can be set to refuse keys that nobody has. Without that, events of such a key are dropped behind a 200.
+func TestKeyCheck(t *testing.T) {
+	w := inProcess(t, hogapitest.WithKeyCheck())
+	assert.Equal(t, 401, w.batch(`{"api_key":"phc_nobody","batch":[`+event(1)+`]}`).StatusCode)
+	assert.Equal(t, "401 invalid_api_token", w.post(v1Batch(v1Event(1)), "Authorization", "Bearer phc_nobody").refusal(t))
+	assert.Empty(t, w.Ledger().Dropped())
+	assert.Equal(t, 200, w.batch(historical(event(1))).StatusCode)
+	assert.Equal(t, []string{"ok"}, w.post(v1Batch(v1Event(2))).results(t))
+	assert.Equal(t, 2, w.Ledger().Len())
 }
 
 func zipped(t *testing.T, body string) string { return string(packed(t, "gzip", []byte(body))) }
@@ -211,6 +227,7 @@ func TestQuota(t *testing.T) {
 	assert.JSONEq(t, `{"status":"Ok"}`, w.batch(historical(event(1))).text)
 	v1 := w.post(v1Batch(v1Event(1)))
 	assert.Equal(t, []string{"402 billing_limit_exceeded", ""}, []string{v1.refusal(t), v1.Header.Get("Retry-After")})
+	assert.Equal(t, []string{"drop: missing_event_name"}, w.post(v1Batch(v1Event(1, "event", `""`))).results(t), "the quota is looked at after the events")
 	w.SetQuota(hogapitest.QuotaListed)
 	a := w.batch(historical(event(2)))
 	assert.Equal(t, 200, a.StatusCode)
@@ -218,7 +235,7 @@ func TestQuota(t *testing.T) {
 	w.SetQuota(hogapitest.QuotaFree)
 	w.batch(historical(event(3)))
 	assert.Equal(t, 1, w.Ledger().Len())
-	assert.Len(t, w.Ledger().Dropped(), 2)
+	assert.Len(t, w.Ledger().Dropped(), 3)
 	assert.Equal(t, "over quota", w.Ledger().Dropped()[0].Reason)
 }
 

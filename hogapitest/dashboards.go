@@ -21,6 +21,7 @@ type Dashboard struct {
 	Shared      bool
 	Deleted     bool
 	Tags        []string
+	Folder      string              // of E3 and E4; empty for the root
 	Mode        hogapi.CreationMode // default where it is empty
 	Tiles       []map[string]any    // the keys that are missing are added; an empty one becomes a text
 	Created     time.Time
@@ -34,7 +35,9 @@ func (d Dashboard) json(era Era, team int) object {
 		"restriction_level": 21, "effective_restriction_level": 21, "effective_privilege_level": 37, "user_access_level": "editor",
 	}
 	if era >= E3 {
-		o["last_accessed_at"], o["access_control_version"], o["team_id"] = nil, "v2", team
+		maps.Copy(o, object{
+			"last_accessed_at": nil, "last_viewed_at": nil, "last_refresh": nil, "access_control_version": "v2", "team_id": team, "folder": orNull(d.Folder),
+		})
 	}
 	maps.Copy(o, d.Extra)
 	return o
@@ -50,18 +53,17 @@ func defaultUser() object {
 
 func (s *Server) listDashboards(r *request) answer {
 	var listed []Dashboard
-	search := strings.ToLower(r.query.Get("search"))
 	for _, d := range r.project.dashboards {
-		fits := strings.Contains(strings.ToLower(d.Name+" "+d.Description), search)
-		for _, tag := range r.query["tags"] {
-			fits = fits && slices.Contains(d.Tags, tag)
-		}
-		if mode := hogapi.CreationMode(r.query.Get("creation_mode")); s.era >= E4 && mode == "" {
-			fits = fits && d.Mode != hogapi.CreationModeUnlisted
+		mode, isOpen := hogapi.CreationMode(r.query.Get("creation_mode")), !d.Deleted
+		if s.era >= E4 && mode == "" {
+			isOpen = isOpen && d.Mode != hogapi.CreationModeUnlisted
 		} else if mode != "" {
-			fits = fits && or(d.Mode, hogapi.CreationModeDefault) == mode
+			isOpen = isOpen && or(d.Mode, hogapi.CreationModeDefault) == mode
 		}
-		if !d.Deleted && fits {
+		tags := r.query["tags"]
+		isTagged := len(tags) == 0 || slices.ContainsFunc(d.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
+		isThere := s.era < E4 || !r.query.Has("folder") || r.query.Get("folder") == d.Folder
+		if isOpen && isTagged && isThere {
 			listed = append(listed, d)
 		}
 	}
@@ -71,7 +73,53 @@ func (s *Server) listDashboards(r *request) answer {
 		}
 		return cmp.Compare(a.Name, b.Name)
 	})
-	return offsetPage(s, r, listed, func(d Dashboard) object { return d.json(s.era, r.project.team) })
+	match := ""
+	if search := strings.ToLower(r.query.Get("search")); search != "" {
+		if len([]rune(search)) > 200 {
+			return invalid("search", "max_length", "Ensure this field has no more than 200 characters.")
+		}
+		listed, match = s.searched(listed, search)
+	}
+	return offsetPage(s, r, listed, func(d Dashboard) object {
+		o := d.json(s.era, r.project.team)
+		if match != "" && s.era >= E4 {
+			o["search_match_type"] = match
+		}
+		return o
+	})
+}
+
+// searched are the dashboards that hold a text: in the name first, then the others. If none does, the newest era takes similar names.
+func (s *Server) searched(all []Dashboard, search string) (found []Dashboard, match string) {
+	holds := func(texts ...string) bool {
+		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), search) })
+	}
+	var others, similar []Dashboard
+	for _, d := range all {
+		switch {
+		case holds(d.Name):
+			found = append(found, d)
+		case holds(d.Description), s.era >= E4 && holds(d.Tags...):
+			others = append(others, d)
+		case s.era >= E4 && isSimilar(strings.ToLower(d.Name), search):
+			similar = append(similar, d)
+		}
+	}
+	if found = append(found, others...); len(found) == 0 {
+		return similar, "similar"
+	}
+	return found, "exact"
+}
+
+// isSimilar reports whether two texts share half of the pairs of letters of the shorter one.
+func isSimilar(a, b string) bool {
+	shared, short := 0, min(len(a), len(b))-1
+	for i := range len(a) - 1 {
+		if strings.Contains(b, a[i:i+2]) {
+			shared++
+		}
+	}
+	return short > 0 && 2*shared >= short
 }
 
 // getDashboard shows one dashboard with its tiles. A creation_mode in the query filters here too.
@@ -90,7 +138,7 @@ func (s *Server) getDashboard(r *request) answer {
 		if s.era >= E3 {
 			maps.Copy(o, object{
 				"variables": nil, "breakdown_colors": []any{}, "data_color_theme_id": nil, "persisted_filters": nil,
-				"persisted_variables": nil, "quick_filter_ids": []any{}, "last_viewed_at": nil,
+				"persisted_variables": nil, "quick_filter_ids": []any{},
 			})
 		}
 		maps.Copy(o, d.Extra)

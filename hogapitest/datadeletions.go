@@ -113,7 +113,7 @@ func (s *Server) createDeletion(r *request) answer {
 	for _, before := range r.project.deletions {
 		if before.SubmissionID == d.SubmissionID {
 			if before.Query != d.Query {
-				return reply(http.StatusConflict, object{"detail": "This submission ID is already used by a different deletion request."})
+				c.fail("submission_id", "invalid_input", "This submission ID is already used by a different deletion request.")
 			}
 			return success(before.json())
 		}
@@ -122,7 +122,7 @@ func (s *Server) createDeletion(r *request) answer {
 		}
 	}
 	if open >= maxOpenDeletions {
-		return reply(http.StatusConflict, object{"detail": "This project already has the maximum number of active deletion requests."})
+		return invalid("", "invalid_input", "This project already has the maximum number of active deletion requests.")
 	}
 	d.ID, d.Status, d.Count, d.Created, d.Updated = uuid.New(), "pending", -1, r.now, r.now
 	r.project.deletions = append(r.project.deletions, d)

@@ -56,8 +56,9 @@ func TestDataDeletions(t *testing.T) {
 
 	again := w.want(200, "POST", path, deletion(deletionQuery, submission, `{}`)) // the same once more
 	assert.Equal(t, out, again)
-	again = w.want(409, "POST", path, deletion(deletionQuery+" AND event = 'e1'", submission, ""))
+	again = w.want(400, "POST", path, deletion(deletionQuery+" AND event = 'e1'", submission, ""))
 	assert.Contains(t, again["detail"], "already used")
+	assert.Equal(t, "submission_id", again["attr"])
 	assert.Equal(t, []any{id}, pluck(results(w.get("%s", path)), "id"))
 	assert.Equal(t, out, w.get("%s%s/", path, id))
 
@@ -102,7 +103,7 @@ func TestRefusedDataDeletions(t *testing.T) {
 	for range 5 {
 		more(201)
 	}
-	assert.Contains(t, more(409)["detail"], "maximum number")
+	assert.Contains(t, more(400)["detail"], "maximum number")
 	w.project().SetDataDeletion(w.project().DataDeletions()[0].ID, "failed") // makes room
 	more(201)
 	w.Script("data_deletions.preview", hogapitest.RateLimit("60"))

@@ -14,6 +14,7 @@ import (
 
 // batch is a capture request: an object with a batch array. The service takes two more shapes, which carry no historical flag.
 type batch struct {
+	hasToken   bool
 	token      string
 	historical bool
 	sentAt     time.Time // zero without one that parses
@@ -87,7 +88,7 @@ func readBatch(plain []byte) *batch {
 		badRequest(unparsable)
 	}
 	token, _ := asString(f["api_key"])
-	b := &batch{token: strings.TrimSpace(token), historical: historical == "true"}
+	b := &batch{hasToken: !absent(f["api_key"]), token: strings.TrimSpace(token), historical: historical == "true"}
 	if sentAt, ok := asString(f["sent_at"]); ok {
 		b.sentAt, _ = readISO(sentAt)
 	}

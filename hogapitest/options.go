@@ -84,6 +84,10 @@ func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone 
 // WithoutV1 turns off capture v1, as on self-hosted servers and before E3: it answers 404 without JSON.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 
+// WithKeyCheck makes capture refuse project keys that nobody has (401), as a server can be set to. By default, it
+// answers 200 and drops the events.
+func WithKeyCheck() Option { return func(s *Server) { s.keyCheck = true } }
+
 // WithMaxBatchEvents answers 413 to batches of more than n events. The service has no such limit; tests of splitting need one.
 func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvents = n } }
 

@@ -1,6 +1,7 @@
 package hogapitest_test
 
 import (
+	"encoding/json"
 	"fmt"
 	"net/url"
 	"strings"
@@ -121,6 +122,52 @@ func TestDashboards(t *testing.T) {
 	assert.Equal(t, []any{}, list[1]["tags"])
 	assert.Equal(t, []any{"a"}, pluck(results(w.get("/dashboards/?search=SALES")), "name"))
 	assert.Equal(t, []any{"b"}, pluck(results(w.get("/dashboards/?tags=x")), "name"))
+
+	p.AddDashboard(hogapitest.Dashboard{Name: "Revenue", Tags: []string{"y"}, Folder: "f", Extra: map[string]any{"description": "sales"}})
+	p.AddDashboard(hogapitest.Dashboard{Name: "Sales and more", Tags: []string{"z"}})
+	for query, want := range map[string][]any{
+		"tags=y&tags=z": {"Revenue", "Sales and more"}, "search=sales": {"Sales and more", "a"}, "search=Z": {"Sales and more"},
+		"search=salesandmore": {"Sales and more"}, "search=qqq": {}, "folder=f": {"Revenue"}, "folder=": {nil, "Sales and more", "a", "b"},
+	} {
+		assert.ElementsMatch(t, want, pluck(results(w.get("/dashboards/?%s", query)), "name"), query)
+	}
+	assert.Equal(t, "Sales and more", results(w.get("/dashboards/?search=sales"))[0]["name"], "the best first")
+	assert.Equal(t, "similar", results(w.get("/dashboards/?search=salesandmore"))[0]["search_match_type"])
+	assert.Equal(t, "exact", results(w.get("/dashboards/?search=sales"))[0]["search_match_type"])
+	assert.NotContains(t, list[0], "search_match_type")
+	w.refused(400, "max_length", "GET", "/dashboards/?search="+strings.Repeat("x", 201), "")
+}
+
+func TestWarnings(t *testing.T) {
+	w := inProcess(t)
+	for _, ago := range []time.Duration{time.Hour, 90 * time.Minute, 47 * time.Hour, 72 * time.Hour} {
+		w.project().AddWarning(hogapitest.Warning{Type: "big", Raised: now.Add(-ago)})
+	}
+	first := func(query string) map[string]any {
+		a := w.sent("GET", w.prefix+"/ingestion_warnings_v2/?"+query, nil)
+		var rows []map[string]any
+		require.NoError(t, json.Unmarshal([]byte(a.text), &rows), a.text)
+		return rows[0]
+	}
+	for query, want := range map[string][]any{
+		"":                             {"2026-03-04T10:00:00Z", "2026-03-04T11:00:00Z"},
+		"since=-48h":                   {"2026-03-02T13:00:00Z", "2026-03-04T10:00:00Z", "2026-03-04T11:00:00Z"},
+		"since=-7d":                    {"2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "2026-03-04T00:00:00Z"},
+		"since=-7d&until=-2d":          {"2026-03-01T00:00:00Z"},
+		"since=-1w&order_by=last_seen": {"2026-03-01T00:00:00Z", "2026-03-02T00:00:00Z", "2026-03-04T00:00:00Z"},
+	} {
+		var times []any
+		for _, point := range first(query)["sparkline"].([]any) {
+			times = append(times, point.(map[string]any)["timestamp"])
+		}
+		assert.Equal(t, want, times, query)
+	}
+	sample := first("")["samples"].([]any)[0].(map[string]any)
+	assert.Equal(t, []any{"plugin-server", "unknown", map[string]any{}}, []any{sample["source"], sample["pipeline_step"], sample["details"]})
+	assert.Equal(t, "unknown", first("")["category"])
+	for _, query := range []string{"order_by=newest", "since=-1h&until=-2h", "since=lately"} {
+		assert.Equal(t, 400, w.sent("GET", w.prefix+"/ingestion_warnings_v2/?"+query, nil).StatusCode, query)
+	}
 }
 
 // pathOf is the path and query of a link.

@@ -54,6 +54,7 @@ type settings struct {
 	member            bool
 	emptyBodies       bool
 	workingLogs       bool
+	keyCheck          bool
 	polls             int
 	fileDownloadLimit int
 	hogqlExports      bool

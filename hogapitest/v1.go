@@ -86,7 +86,7 @@ func (r *v1Request) authorize(h http.Header) {
 		badHeader("Authorization")
 	}
 	r.token = strings.TrimSpace(token)
-	if isMalformed(r.token) {
+	if malformed(r.token) != "" {
 		refuseV1(http.StatusUnauthorized, "invalid_api_token", "the project key is not valid")
 	}
 }

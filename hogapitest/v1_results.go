@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/google/uuid"
@@ -45,7 +46,11 @@ func (s *Server) captureV1(v *visit) answer {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.quota != QuotaFree {
+	if s.keyCheck && s.projectOf(r.token) == nil {
+		return usual(http.StatusUnauthorized, protocolV1)
+	}
+	isGood := func(e v1Event) bool { return e.dropped == "" }
+	if s.quota != QuotaFree && slices.ContainsFunc(r.events, isGood) { // the quota is looked at after the events
 		refuseV1(http.StatusPaymentRequired, "billing_limit_exceeded", "the billing limit is reached")
 	}
 	v.results = s.storeV1(v, r)

@@ -2,6 +2,7 @@ package hogapitest
 
 import (
 	"cmp"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -11,7 +12,7 @@ import (
 // Warning describes one case of an ingestion warning, to add it.
 type Warning struct {
 	Type     string
-	Category string
+	Category string    // "unknown" where it is empty
 	Severity string    // "warning" where it is empty
 	Raised   time.Time // now, where it is zero
 	Details  map[string]any
@@ -22,7 +23,7 @@ type Warning struct {
 func (p *Project) AddWarning(w Warning) {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
-	w.Severity, w.Raised = or(w.Severity, "warning"), or(w.Raised, p.server.now())
+	w.Category, w.Severity, w.Raised = or(w.Category, "unknown"), or(w.Severity, "warning"), or(w.Raised, p.server.now())
 	p.warnings = append(p.warnings, w)
 }
 
@@ -34,7 +35,10 @@ func (s *Server) listWarnings(r *request) answer {
 	r.time("since", &since)
 	r.time("until", &until)
 	if !since.Before(until) {
-		return invalid("since", "invalid_input", "since must be before until")
+		return invalid("since", "invalid", "The 'since' timestamp must be before 'until'.")
+	}
+	if order := r.query.Get("order_by"); order != "" && order != "count" && order != "last_seen" {
+		return invalid("order_by", "invalid_choice", fmt.Sprintf("%q is not a valid choice.", order))
 	}
 	limit, samples := 100, 5
 	r.number("limit", &limit, 500)
@@ -48,7 +52,7 @@ func (s *Server) listWarnings(r *request) answer {
 	}
 	rows := []object{}
 	for key, all := range groups {
-		rows = append(rows, warningRow(key, all, samples))
+		rows = append(rows, warningRow(key, all, samples, until.Sub(since)))
 	}
 	slices.SortFunc(rows, func(a, b object) int {
 		if r.query.Get("order_by") == "last_seen" {
@@ -67,28 +71,38 @@ func (s *Server) wantsWarning(r *request, w Warning, since, until time.Time) boo
 		(strings.Contains(w.Type, r.query.Get("q")) || strings.Contains(string(toJSON(w.Details)), r.query.Get("q")))
 }
 
-func warningRow(key [3]string, all []Warning, samples int) object {
+// hourlyUpTo is the longest window whose warnings are counted by hours.
+const hourlyUpTo = 48 * time.Hour
+
+func warningRow(key [3]string, all []Warning, samples int, window time.Duration) object {
+	step := 24 * time.Hour
+	if window <= hourlyUpTo {
+		step = time.Hour
+	}
 	slices.SortStableFunc(all, func(a, b Warning) int { return b.Raised.Compare(a.Raised) })
-	hours := []object{}
+	counts := []object{}
 	for _, w := range all {
-		hour := stamp(w.Raised.Truncate(time.Hour))
-		if n := len(hours); n > 0 && hours[n-1]["timestamp"] == hour {
-			hours[n-1]["count"] = hours[n-1]["count"].(int) + 1
+		from := stamp(w.Raised.UTC().Truncate(step))
+		if n := len(counts); n > 0 && counts[n-1]["timestamp"] == from {
+			counts[n-1]["count"] = counts[n-1]["count"].(int) + 1
 		} else {
-			hours = append(hours, object{"timestamp": hour, "count": 1})
+			counts = append(counts, object{"timestamp": from, "count": 1})
 		}
 	}
-	slices.Reverse(hours)
+	slices.Reverse(counts)
 	sample := func(w Warning) object {
 		o := object{
-			"timestamp": stamp(w.Raised), "source": "ingestion", "pipeline_step": nil, "event_uuid": nil,
+			"timestamp": stamp(w.Raised), "source": "plugin-server", "pipeline_step": "unknown", "event_uuid": nil,
 			"distinct_id": nil, "person_id": nil, "group_key": nil, "details": w.Details,
+		}
+		if w.Details == nil {
+			o["details"] = object{}
 		}
 		maps.Copy(o, w.Extra)
 		return o
 	}
 	return object{
 		"type": key[0], "category": key[1], "severity": key[2], "count": len(all), "last_seen": stamp(all[0].Raised),
-		"sparkline": hours, "samples": shown(all[:min(samples, len(all))], sample),
+		"sparkline": counts, "samples": shown(all[:min(samples, len(all))], sample),
 	}
 }
