@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/endpoints"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -66,7 +67,7 @@ func NewClient(options ...Option) (*Client, error) {
 	if err != nil {
 		return nil, err
 	}
-	clients, timeouts := httptry.NewClients(cfg.httpClient, cfg.pace), httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient)
+	clients, timeouts := httptry.NewClients(cfg.httpClient, cfg.pace, cfg.panicked("the transport")), httptry.NewTimeouts(cfg.tryTimeout, cfg.httpClient)
 	cfg.httpClient = nil // a dump of the client would find keys in its buffers
 	return newProjectClient(&core{
 		config: cfg, api: api, capture: capture, project: cfg.Project, userAgent: outgoing.UserAgent(cfg.app),
@@ -174,6 +175,15 @@ func (c *core) hook(ctx context.Context, set bool, f func()) {
 		}
 	}()
 	f()
+}
+
+// panicked returns a function that makes an error of a panic in a user's function, and logs its stack.
+func (c *config) panicked(who string) func(value any) error {
+	return func(value any) error {
+		err := errtext.Panic(value, who)
+		c.logger.Error("hogapi: "+err.Error(), "stack", string(debug.Stack()))
+		return err
+	}
 }
 
 // guard runs a user's function and returns its panic as an error.

@@ -100,7 +100,14 @@ func WithPersonalAPIKey(key string) Option {
 func WithPersonalKeySource(source KeySource) Option {
 	return func(c *config) {
 		c.need(source != nil, "personal key source", "", "a function, not nil")
-		c.personalKey = source
+		c.personalKey = func(ctx context.Context) (key string, err error) {
+			defer func() {
+				if p := recover(); p != nil {
+					err = c.panicked("the key source")(p)
+				}
+			}()
+			return source(ctx)
+		}
 	}
 }
 

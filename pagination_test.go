@@ -13,6 +13,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -75,6 +76,28 @@ func TestCallerEndsTheGoroutineOfAPrefetch(t *testing.T) {
 				broken := as[*PageError](t, err)
 				require.ErrorContains(t, err, "Goexit")
 				require.Equal(t, 3, broken.Page)
+			}))
+		}
+	}
+}
+
+// A panic of the key source ends a walk with an error, also on the goroutine of a page that is fetched ahead.
+func TestPanicOfTheKeySource(t *testing.T) {
+	for kind, begin := range walkers {
+		for _, prefetch := range []int{0, 3} {
+			t.Run(fmt.Sprintf("%s, prefetch %d", kind, prefetch), bubble(func(t *testing.T) {
+				var calls atomic.Int32
+				client := newFakeClient(t, &list{items: 20, latency: time.Second}, WithPersonalKeySource(func(context.Context) (string, error) {
+					if calls.Add(1) > 2 {
+						panic("phx_secret")
+					}
+					return "phx_key", nil
+				}))
+				items, err := collect(begin(t.Context(), client, walkOptions{prefetch: prefetch}))
+				require.Equal(t, upTo(len(items)), items)
+				require.LessOrEqual(t, len(items), 4)
+				require.ErrorContains(t, err, "the key source panicked at pagination_test.go:")
+				require.NotContains(t, err.Error(), "phx_secret")
 			}))
 		}
 	}

@@ -69,23 +69,29 @@ func (r *bodyReader) Close() error {
 type encoders struct {
 	free   chan Encoder
 	create func() Encoder
+	failed func(err error, panicked any) error
 }
 
-func newEncoders(create func() Encoder) encoders {
+func newEncoders(create func() Encoder, failed func(err error, panicked any) error) encoders {
 	n := runtime.GOMAXPROCS(0)
-	e := encoders{make(chan Encoder, n), create}
+	e := encoders{make(chan Encoder, n), create, failed}
 	for range n {
 		e.free <- nil // made on first use
 	}
 	return e
 }
 
-func (e encoders) encode(out io.Writer, body [][]byte) error {
+func (e encoders) encode(out io.Writer, body [][]byte) (err error) {
 	w := <-e.free
+	defer func() {
+		if p := recover(); p != nil || err != nil {
+			w, err = nil, e.failed(err, p)
+		}
+		e.free <- w
+	}()
 	if w == nil {
 		w = e.create()
 	}
-	defer func() { e.free <- w }()
 	w.Reset(out)
 	for _, piece := range body {
 		if _, err := w.Write(piece); err != nil {

@@ -16,10 +16,11 @@ func Panic(value any, who string) error {
 	}
 	const deepest = 32
 	callers := make([]uintptr, deepest)
-	frames := runtime.CallersFrames(callers[:runtime.Callers(3, callers)]) // the runtime's frames come first
-	for {
+	frames := runtime.CallersFrames(callers[:runtime.Callers(2, callers)])
+	for hasBegun := false; ; { // our frames come first, then the runtime's
 		frame, more := frames.Next()
-		if !strings.HasPrefix(frame.Function, "runtime.") {
+		hasBegun = hasBegun || frame.Function == "runtime.gopanic"
+		if hasBegun && !strings.HasPrefix(frame.Function, "runtime.") {
 			return fmt.Errorf("%s panicked at %s:%d: %s", who, filepath.Base(frame.File), frame.Line, what)
 		}
 		if !more {

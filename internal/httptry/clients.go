@@ -41,8 +41,8 @@ type Clients struct {
 }
 
 // NewClients makes clients from a copy of the caller's own client, which may be nil. The pace, which may be
-// nil too, is for the API only.
-func NewClients(own *http.Client, pace *rate.Limiter) Clients {
+// nil too, is for the API only. panicked makes the error of a try in which the caller's transport has panicked.
+func NewClients(own *http.Client, pace *rate.Limiter, panicked func(value any) error) Clients {
 	var base http.Client
 	if own != nil {
 		base = *own
@@ -51,6 +51,8 @@ func NewClients(own *http.Client, pace *rate.Limiter) Clients {
 	if base.Transport == nil {
 		t := DefaultTransport()
 		base.Transport, dropKept = t, t.CloseIdleConnections
+	} else if _, isPlain := base.Transport.(*http.Transport); !isPlain {
+		base.Transport = guarded{base.Transport, panicked}
 	}
 	base.Timeout = 0 // each try has a limit of its own; a timeout here would span the wait for the pace
 	api, capture := base, base

@@ -49,7 +49,7 @@ func TestSilenceEndsKeptConnections(t *testing.T) {
 	}
 	for name, own := range map[string]*http.Client{"the package's transport": nil, "the caller's own": {Transport: &http.Transport{}}} {
 		silent.Store(false)
-		clients := NewClients(own, nil)
+		clients := NewClients(own, nil, nil)
 		var first sync.WaitGroup
 		for range 2 {
 			first.Go(func() { assert.NoError(t, once(clients, time.Minute).Err) })

@@ -26,7 +26,7 @@ func exchanged(ctx context.Context, t *testing.T, change func(*Exchange), script
 		return script[min(n, len(script))-1](r)
 	})
 	x := &Exchange{
-		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MostBytes: 100}, Client: NewClients(&http.Client{Transport: base}, nil).API(),
+		Plan: Plan{Origin: OriginOf(target), Timeout: time.Second, MostBytes: 100}, Client: NewClients(&http.Client{Transport: base}, nil, nil).API(),
 		Policy:  Policy{MaxTries: 3, BaseDelay: time.Second, MaxDelay: time.Minute, MaxRetryAfter: time.Minute},
 		Account: Account{Tokens: NewTokens()}, Keys: []string{testKey}, Now: time.Now, Tried: func(context.Context, *Result) {},
 	}

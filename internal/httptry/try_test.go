@@ -62,7 +62,7 @@ func planned(t *testing.T, plan *Plan, target string) *http.Request {
 
 // do sends a request of a plan to a transport, by the client of the API.
 func do(t *testing.T, base roundTrip, plan *Plan) (Answer, error) {
-	clients := NewClients(&http.Client{Transport: base}, nil)
+	clients := NewClients(&http.Client{Transport: base}, nil, nil)
 	resp, err := clients.API().Do(planned(t, plan, home))
 	if err != nil {
 		return Answer{}, NoURL(err)
@@ -80,7 +80,7 @@ func TestTransportGuardsTheOrigin(t *testing.T) {
 	clients := NewClients(&http.Client{Transport: roundTrip(func(*http.Request) (*http.Response, error) {
 		sent++
 		return nil, errCut
-	})}, nil)
+	})}, nil, nil)
 	for _, client := range []*http.Client{clients.API(), clients.Capture()} {
 		for _, target := range []string{
 			"https://other.test/", "http://home.test/", "https://home.test:444/", "https://sub.home.test/",
@@ -164,7 +164,7 @@ func TestTimeLimitOfATry(t *testing.T) {
 // The wait for the pace is not part of a try, and one without hope is not begun.
 func TestPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		clients := NewClients(&http.Client{Transport: answers(200, "")}, rate.NewLimiter(1, 1))
+		clients := NewClients(&http.Client{Transport: answers(200, "")}, rate.NewLimiter(1, 1), nil)
 		send := func(ctx context.Context, client *http.Client) error {
 			plan := Plan{Timeout: 100 * time.Millisecond}
 			r := planned(t, &plan, home)
@@ -316,7 +316,7 @@ func TestFollowSameOrigin(t *testing.T) {
 			base, plan := &redirects{status: status, to: to}, Plan{}
 			r := planned(t, &plan, home)
 			r.Header.Set("Authorization", "Bearer key")
-			resp, err := NewClients(&http.Client{Transport: base}, nil).API().Do(r) //nolint:bodyclose // it is in memory
+			resp, err := NewClients(&http.Client{Transport: base}, nil, nil).API().Do(r) //nolint:bodyclose // it is in memory
 			require.NoError(t, err)
 			if !same || status < 307 {
 				require.Equal(t, status, resp.StatusCode, to)
@@ -334,7 +334,7 @@ func TestFollowSameOrigin(t *testing.T) {
 // A circle of redirects ends. The client for events follows nothing, not even within its origin: its key is in the body.
 func TestFollowedRedirectsEnd(t *testing.T) {
 	base := &redirects{status: 308, to: "/things/"}
-	clients := NewClients(&http.Client{Transport: base}, nil)
+	clients := NewClients(&http.Client{Transport: base}, nil, nil)
 	for want, client := range map[int]*http.Client{1 + MaxRedirects: clients.API(), 1: clients.Capture()} {
 		base.seen = nil
 		resp, err := client.Do(planned(t, new(Plan), home)) //nolint:bodyclose // it is in memory

@@ -57,7 +57,7 @@ var hints = map[ingest.Reason]string{
 	StopNoProgress:      "run again when the service answers",
 	StopTooManyRejects:  "correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
 	StopRejected:        "set a reject handler to continue past such events, or correct the event",
-	StopHandler:         "fix what made the reject handler fail, such as a full disk, and run again",
+	StopHandler:         "fix what made the function fail, such as a full disk, and run again",
 	StopCheckpoint:      "fix the cause, such as a full disk, and run again",
 	StopSource:          "fix the source and run again",
 	StopCanceled:        "run again: with a checkpoint an import continues where it stopped",

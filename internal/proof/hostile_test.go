@@ -3,13 +3,18 @@ package proof_test
 import (
 	"context"
 	"errors"
+	"io"
 	"iter"
+	"log/slog"
 	"maps"
+	"net/http"
 	"slices"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -155,6 +160,75 @@ func TestPanicsOfTheUser(t *testing.T) {
 		}
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)
+	})
+}
+
+// panicking is a transport that panics at some of its requests, before it sends them or in the answer's body.
+type panicking struct {
+	http.RoundTripper
+
+	n      atomic.Int64
+	isBody bool
+}
+
+func (p *panicking) RoundTrip(r *http.Request) (*http.Response, error) {
+	odd := p.n.Add(1)%2 == 1
+	if odd && !p.isBody {
+		panic(hogapitest.DefaultProjectKey)
+	}
+	resp, err := p.RoundTripper.RoundTrip(r)
+	if odd && err == nil {
+		resp.Body = panickingBody{resp.Body}
+	}
+	return resp, err
+}
+
+type panickingBody struct{ io.ReadCloser }
+
+func (panickingBody) Read([]byte) (n int, err error) {
+	var none *int
+	return *none, nil
+}
+
+type panickingEncoder struct{ isNew bool }
+
+func (panickingEncoder) Encoding() string { return "gzip" }
+func (e panickingEncoder) NewWriter() hogapi.BodyWriter {
+	if e.isNew {
+		panic("new")
+	}
+	return e
+}
+func (panickingEncoder) Write([]byte) (int, error) { panic("write") }
+func (panickingEncoder) Reset(io.Writer)           {}
+func (panickingEncoder) Close() error              { return nil }
+
+// A panic in the caller's transport fails the try, and one in the encoder stops the import. Each is logged with its stack, and
+// without its value.
+func TestPanicsBelowACall(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		log := &testevents.Output{}
+		logged := hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil)))
+		server := hogapitest.New()
+		for _, isBody := range []bool{false, true} {
+			client := server.Client(t, logged, hogapi.WithHTTPClient(&http.Client{Transport: &panicking{RoundTripper: server.Transport(), isBody: isBody}}))
+			capture, err := client.NewCapture(&hogapi.CaptureOptions{})
+			require.NoError(t, err)
+			require.NoError(t, capture.Enqueue(t.Context(), testevents.Event(1)))
+			receipt, err := capture.Close(t.Context())
+			require.NoError(t, err)
+			assert.EqualValues(t, 1, receipt.Acknowledged)
+			_, err = client.BatchExports.Get(t.Context(), uuid.New())
+			require.ErrorIs(t, err, hogapi.ErrNotFound, "the call is tried again")
+		}
+		for _, encoder := range []hogapi.Encoder{panickingEncoder{false}, panickingEncoder{true}} {
+			receipt, err := server.Client(t, logged).Import(t.Context(), testevents.Source(3), &hogapi.ImportOptions{ID: "x", Delivery: hogapi.DeliveryOptions{Encoder: encoder}})
+			requireStop(t, err, hogapi.StopHandler)
+			require.ErrorContains(t, err, "the encoder panicked at hostile_test.go:")
+			testevents.RequireBalanced(t, receipt)
+		}
+		assert.Contains(t, log.String(), "goroutine", "the stack")
+		assert.NotContains(t, log.String(), hogapitest.DefaultProjectKey)
 	})
 }
 
