@@ -148,15 +148,17 @@ func TestGuideHasEachRule(t *testing.T) {
 	}
 }
 
-// G32: Check finds two events of one uuid, and whether they could ever be merged.
+// G32: Check finds two events of one uuid, and whether they could ever be merged: only with an equal time, in the
+// milliseconds in which the service keeps times.
 func TestUUIDConflict(t *testing.T) {
 	second := like(func(e *Event) { e.Properties = map[string]any{"other": true} })
-	report, err := Check(t.Context(), sourceOf(testEvent(), second, like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-time.Hour) })), &ImportOptions{ID: "golden"})
+	third := like(func(e *Event) { e.Timestamp = e.Timestamp.Add(time.Microsecond) })
+	report, err := Check(t.Context(), sourceOf(testEvent(), second, third), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.DoubleUUIDs.Count)
-	assert.Zero(t, report.Warnings[warnings.UUIDConflict].Count, "of one name, person and day")
+	assert.Zero(t, report.Warnings[warnings.UUIDConflict].Count, "of one name, person and time")
 	assert.EqualValues(t, 2, report.Warnings[warnings.UUIDReuse].Count)
-	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(-20 * time.Hour) })), &ImportOptions{ID: "golden"})
+	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(time.Millisecond) })), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 3, report.Warnings[warnings.UUIDConflict].Count)

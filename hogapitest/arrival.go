@@ -28,7 +28,8 @@ func (s *Server) ReleaseEvents(n int) {
 }
 
 // MergeEvents merges the copies of each event for queries, as the service does at some time. Copies have the
-// same uuid, name, distinct id and UTC day. Until they are merged, count() counts each copy.
+// same uuid, name, distinct id and UTC day, or with [WithNewerEvents] the same time. Until they are merged, count()
+// counts each copy.
 func (s *Server) MergeEvents() {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -81,6 +81,10 @@ func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
 // zone. The default is UTC.
 func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }
 
+// WithNewerEvents keeps events in PostHog's newer table, which merges copies only if their times are equal: a second
+// import with corrected times doubles its events there. By default copies of one day merge.
+func WithNewerEvents() Option { return func(s *Server) { s.table.isNewer = true } }
+
 // WithoutV1 turns off capture v1, as on self-hosted servers and before E3: it answers 404 without JSON.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 

@@ -294,6 +294,22 @@ func TestCopiesMergeLate(t *testing.T) {
 	assert.JSONEq(t, `[[9,6]]`, w.count("count(), uniqExact(uuid)"))
 }
 
+// A second import with other times of the same day replaces the first one, except in the newer table: there it doubles the
+// events, and only copies with an equal time merge.
+func TestCopiesWithOtherTimesOfADay(t *testing.T) {
+	for want, options := range map[string][]hogapitest.Option{`[[3,3]]`: nil, `[[6,3]]`: {hogapitest.WithNewerEvents()}} {
+		w := inProcess(t, options...)
+		for _, at := range []string{"2025-01-02T10:00:00Z", "2025-01-02T11:00:00Z", "2025-01-02T11:00:00.000Z"} {
+			for _, n := range upTo(3) {
+				w.post(v1Batch(v1Event(n, "properties", `{"$import_job_id":"job"}`, "event", `"e1"`, "timestamp", `"`+at+`"`)), try(1, uuid.NewString(), now)...)
+			}
+		}
+		assert.JSONEq(t, `[[9,3]]`, w.count("count(), uniqExact(uuid)"))
+		w.MergeEvents()
+		assert.JSONEq(t, want, w.count("count(), uniqExact(uuid)"))
+	}
+}
+
 func TestEventsAreLostMovedAndForeign(t *testing.T) {
 	w := imported(t, upTo(90)...)
 	w.importAll(upTo(90)...) // two copies of each

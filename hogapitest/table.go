@@ -16,6 +16,8 @@ import (
 type eventTable struct {
 	interned // names, distinct ids and import ids
 
+	isNewer bool // the table whose sorting key has the time
+
 	rows  []tableRow
 	cells map[cellKey][]int32 // in the order of arrival
 	hold  bool
@@ -33,13 +35,14 @@ type tableRow struct {
 	properties json.RawMessage // nil in a compact ledger
 }
 
-// eventKey is the same for copies of an event on one day.
+// eventKey is the same for copies of an event: of one day, and in the newer table of one time.
 type eventKey struct {
 	id        uuid.UUID
 	name, who int32
+	at        time.Time
 }
 
-func (r *tableRow) eventKey() eventKey { return eventKey{r.id, r.name, r.who} }
+func (r *tableRow) eventKey() eventKey { return eventKey{id: r.id, name: r.name, who: r.who} }
 
 // cellKey is where a row is found: no query looks into cells that it cannot want.
 type cellKey struct{ project, day int32 }
@@ -83,11 +86,17 @@ func (t *eventTable) release(n int) {
 	t.held = t.held[n:]
 }
 
-// merge leaves the last copy of each event: same uuid, distinct id, name and UTC day.
+// merge leaves the last copy of each event: same uuid, distinct id, name and UTC day, or time in the newer table.
 func (t *eventTable) merge() {
 	for key, rows := range t.cells {
 		last := map[eventKey]int32{}
-		of := func(i int32) eventKey { return t.rows[i].eventKey() }
+		of := func(i int32) eventKey {
+			key := t.rows[i].eventKey()
+			if t.isNewer {
+				key.at = t.rows[i].at
+			}
+			return key
+		}
 		for _, i := range rows {
 			last[of(i)] = i
 		}

@@ -29,7 +29,7 @@ const (
 	IDBlanks       Warning = "distinct_id_blanks"   // blanks around a distinct id
 	LongName       Warning = "name_over_200_bytes"  // stored by /batch/ and not listed, dropped by capture v1
 	UUIDTime       Warning = "uuid_time"            // a version 7 uuid with another time than the event's
-	UUIDConflict   Warning = "uuid_conflict"        // an earlier event with this uuid has another name, person or day: both stay
+	UUIDConflict   Warning = "uuid_conflict"        // an earlier event with this uuid has another name, person or time: both stay
 	UUIDReuse      Warning = "uuid_reuse"           // an earlier event with this uuid has another content: one of the two is lost
 	SessionType    Warning = "session_id_type"      // $session_id or $window_id is not a text
 	SessionID      Warning = "session_id_not_uuid"  // no sessions are made of it

@@ -27,21 +27,17 @@ type Event struct {
 // Word combines two hashes: of the fields by which the service distinguishes events with one uuid,
 // and of the content.
 func (ev *Event) Word(seed maphash.Seed) ledger.Word {
-	const secondsOfADay, half = 24 * 60 * 60, 16
-	seconds := ev.Time.Unix()
-	day := seconds / secondsOfADay
-	if seconds%secondsOfADay < 0 {
-		day-- // before 1970
-	}
-	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ uint64(day)*dayMixFactor
+	const half = 16
+	at := uint64(ev.Time.UnixMilli()) // as the service keeps it
+	merged := maphash.String(seed, ev.Name) ^ ev.Person*uuidMixFactor ^ at*timeMixFactor
 	return ledger.Word(uint32(merged)<<half | uint32(ev.Content>>(64-half)))
 }
 
 // Found reports findings about an event relative to earlier ones.
 type Found struct {
 	IsDouble   bool          // an earlier event has its uuid
-	IsConflict bool          // and a different name, person or day
-	IsReuse    bool          // and different content with the same name, person and day
+	IsConflict bool          // and a different name, person or time
+	IsReuse    bool          // and different content with the same name, person and time
 	Jump       time.Duration // how much older it is than the previous event; 0 if not
 }
 
@@ -60,7 +56,7 @@ const (
 	mostIDs       = 1_000_000
 	spanEvents    = 1000
 	uuidMixFactor = 0x9E3779B97F4A7C15
-	dayMixFactor  = 0xD6E8FEB86659FD93
+	timeMixFactor = 0xD6E8FEB86659FD93
 )
 
 // Survey holds the results so far. Only one goroutine may use it.

@@ -22,11 +22,12 @@ func TestSurvey(t *testing.T) {
 	assert.Equal(t, Found{}, add(1, "a", 0))
 	assert.Equal(t, Found{}, add(2, "a", time.Hour))
 	assert.Equal(t, Found{Jump: time.Hour}, add(3, "b", 0))
-	assert.Equal(t, Found{IsDouble: true}, add(3, "b", time.Minute))
+	assert.Equal(t, Found{IsDouble: true}, add(3, "b", time.Microsecond), "of one time, as it is kept")
+	assert.Equal(t, Found{IsDouble: true, IsConflict: true}, add(3, "b", time.Minute))
 	assert.Equal(t, Found{IsDouble: true, IsConflict: true}, add(3, "c", time.Minute))
 	assert.Equal(t, Found{Jump: 24 * time.Hour, IsDouble: true, IsConflict: true}, add(3, "b", time.Minute-24*time.Hour), "of another day")
 	assert.Equal(t, Totals{
-		Events: 6, Bytes: 615, Largest: 103, Oldest: noon.Add(time.Minute - 24*time.Hour), Newest: noon.Add(time.Hour), LargestJump: 24 * time.Hour, WideSpans: 1,
+		Events: 7, Bytes: 718, Largest: 103, Oldest: noon.Add(time.Minute - 24*time.Hour), Newest: noon.Add(time.Hour), LargestJump: 24 * time.Hour, WideSpans: 1,
 	}, s.Totals())
 	assert.EqualValues(t, 3, s.Persons())
 	var rows []string

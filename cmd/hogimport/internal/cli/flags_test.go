@@ -132,7 +132,7 @@ func TestResultNamesSharedUUIDs(t *testing.T) {
 	p := clitest.New(t, hogapitest.New())
 	const line = `{"uuid":"00000000-0000-4000-8000-000000000001","event":"e","distinct_id":"p","timestamp":"2024-01-01T00:00:00Z","properties":{"n":%d}}` + "\n"
 	p.Write(t, "e.jsonl", fmt.Sprintf(line+line, 1, 2))
-	p.Run(t, "check", "e.jsonl").Out(t, "Warning: 1 event has the uuid of an event with another content Name, person and day are the same, so PostHog keeps one of the two")
+	p.Run(t, "check", "e.jsonl").Out(t, "Warning: 1 event has the uuid of an event with another content Name, person and time are the same, so PostHog keeps one of the two")
 	p.Ends(t, 0, "run", "e.jsonl", "--yes").Narrow(t).
 		Out(t, "the uuid of two events: 00000000-0000-4000-8000-000000000001, the second at e.jsonl:2")
 }

@@ -52,9 +52,9 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		warning             hogapi.Warning
 		anchor, title, text string
 	}{
-		{warnings.UUIDConflict, "duplicates", "the uuid of a different event", "Name, person or day differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them."},
+		{warnings.UUIDConflict, "duplicates", "the uuid of a different event", "Name, person or time differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them. Its older events table keeps one of two that differ only in the time of a day."},
 		{warnings.UUIDReuse, "duplicates", "the uuid of an event with another content",
-			"Name, person and day are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it."},
+			"Name, person and time are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it."},
 		{warnings.Before1980, "warnings", "a time before 1980",
 			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time."},
 	} {
