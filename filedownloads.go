@@ -29,7 +29,7 @@ type FileDownload struct {
 	Status RunStatus `json:"status"`
 
 	// Set by Get, Watch and Wait only.
-	Files            []uuid.UUID `json:"files,omitzero"`             // once it has completed; empty if there was no data
+	Files            []uuid.UUID `json:"files,omitzero"`             // once it has completed, as far as they are listed; see Wait
 	RecordsCompleted *int64      `json:"records_completed,omitzero"` // once it has completed
 	Error            *string     `json:"error,omitzero"`             // the service's own text
 }
@@ -39,6 +39,13 @@ func (d *FileDownload) complete() error { return httptry.Has("id", d.ID) }
 // run returns the download as a run, for the functions on runs.
 func (d *FileDownload) run() *Run {
 	return &Run{ID: d.ID, Status: d.Status, RecordsCompleted: d.RecordsCompleted, LatestError: d.Error}
+}
+
+// judge returns the error of a file download that did not complete.
+func (d *FileDownload) judge() error { return d.run().judge() }
+
+func (d FileDownload) listing() download.Listing {
+	return download.Listing{Files: d.Files, Records: d.RecordsCompleted}
 }
 
 // fileDownloadState is the service's answer about one file download, without its id.
@@ -143,6 +150,15 @@ func (r FileDownloadRequest) check() *outgoing.Refusal {
 	)
 }
 
+// recentEvents is the age that the service's table of recent events has for sure: it keeps 9 days, and kept 7 before.
+const recentEvents = 6 * 24 * time.Hour
+
+// checkRecent refuses an old interval for which the service would read the table of recent events.
+func (r FileDownloadRequest) checkRecent(now time.Time) *outgoing.Refusal {
+	isRecentOnly := r.Model == ModelEvents && r.DataIntervalEnd.Sub(r.DataIntervalStart) == download.RecentOnly
+	return outgoing.If(isRecentOnly && now.Sub(r.DataIntervalStart) > recentEvents, "DataIntervalEnd", r.DataIntervalEnd.String(), wantNotRecentOnly)
+}
+
 // CountRowsRequest is a query for [FileDownloadsService.CountRows]. Times are sent in UTC.
 type CountRowsRequest struct {
 	HogQLQuery        string          `json:"hogql_query"`
@@ -170,7 +186,7 @@ type FileDownloadsService service
 // downloads must end first, [ErrForbidden] that the project may not use ModelHogQL. An interval that ends in
 // the future is [ErrInvalid]. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 func (s *FileDownloadsService) Create(ctx context.Context, download FileDownloadRequest, options ...CallOption) (uuid.UUID, error) {
-	r := endpoint(ops.FileDownloadsCreate).refuse(download.check())
+	r := endpoint(ops.FileDownloadsCreate).refuse(download.check()).refuse(download.checkRecent(s.client.core.now()))
 	download.DataIntervalStart, download.DataIntervalEnd = download.DataIntervalStart.UTC(), download.DataIntervalEnd.UTC()
 	r.body = download
 	created, err := fetch[FileDownload](ctx, s.client, r, options)
@@ -258,24 +274,46 @@ func (s *FileDownloadsService) AllLogs(ctx context.Context, id uuid.UUID, o *Log
 }
 
 // Watch yields a file download at once and then on each change, until it is over. It works as
-// [RunsService.Watch]; WatchOptions.Until receives the id, status, records and error of the download's run.
+// [RunsService.Watch]; WatchOptions.Until receives the id, status, records and error of the download's run. The service
+// lists the files one by one, after the run has completed: so Watch yields a completed one once its list of files has
+// stayed the same for 3 seconds.
 func (s *FileDownloadsService) Watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
-	return watch.Values(s.watch(ctx, id, o, options))
+	return watch.Values(s.watch(ctx, id, o, s.settled(id, options)))
 }
 
-// Wait waits until a file download is over. The error is nil only if the download completed, or is still
-// running and WatchOptions.Until accepts that. Any other end is a [*RunError], which matches [ErrRunFailed] or
-// [ErrRunCancelled]. Wait returns the last state with every error; it is nil if no state was read.
+// Wait waits until a file download is over, and its list of files has stayed the same for 3 seconds. The service adds
+// the files one by one, and repeats one that failed after up to a minute, so even then some can be missing:
+// [FileDownloadsService.DownloadAll] compares their rows with RecordsCompleted. The error is nil only if the download
+// completed, or is still running and WatchOptions.Until accepts that. Any other end is a [*RunError], which matches
+// [ErrRunFailed] or [ErrRunCancelled]. Wait returns the last state with every error; it is nil if no state was read.
 func (s *FileDownloadsService) Wait(ctx context.Context, id uuid.UUID, o *WatchOptions, options ...CallOption) (*FileDownload, error) {
-	return watch.Ended(s.watch(ctx, id, o, options), func(d *FileDownload) error { return d.run().judge() })
+	return watch.Ended(s.watch(ctx, id, o, s.settled(id, options)), (*FileDownload).judge)
 }
 
-func (s *FileDownloadsService) watch(ctx context.Context, id uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*FileDownload, error] {
+// settled returns a Get whose list of files has stayed the same if the file download has completed.
+func (s *FileDownloadsService) settled(id uuid.UUID, options []CallOption) func(context.Context) (*FileDownload, error) {
+	return func(ctx context.Context) (*FileDownload, error) {
+		d, err := s.Get(ctx, id, options...)
+		for err == nil && d.Status == RunStatusCompleted && (d.RecordsCompleted == nil || *d.RecordsCompleted > 0) {
+			before := d.Files
+			if !watch.Sleep(ctx, download.Settle) {
+				return nil, httptry.ContextError(ctx)
+			}
+			if d, err = s.Get(ctx, id, options...); err == nil && slices.Equal(before, d.Files) {
+				break
+			}
+		}
+		return d, err
+	}
+}
+
+func (s *FileDownloadsService) watch(
+	ctx context.Context, id uuid.UUID, o *WatchOptions, get func(context.Context) (*FileDownload, error),
+) iter.Seq2[*FileDownload, error] {
 	w, err := o.withDefaults(ops.FileDownloadsGet)
 	if err != nil {
 		return pages.Failed[*FileDownload](err)
 	}
-	get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
 	return watch.Changes(ctx, w.Pace, "file download "+id.String(), get, func(d *FileDownload) (string, watch.Mark, bool) {
 		run := d.run()
 		return run.brief(), run.mark(), w.until(*run)

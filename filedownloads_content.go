@@ -135,7 +135,12 @@ type FolderOptions struct {
 // equal ids could be mixed up. A file download that is not over, or has not completed, is an error, as with
 // [FileDownloadsService.Wait]. For a file download without data, DownloadAll returns no paths and no error.
 //
-// It calls [FileDownloadsService.Get] once and [FileDownloadsService.Download] for each file.
+// The service lists the files after the run has completed. DownloadAll counts their rows, and looks at the list again
+// until they are as many as RecordsCompleted; after 2 minutes without another file, the error says what is missing. It
+// cannot count the rows of JSON lines packed with brotli: then the list must stay the same for 3 seconds, and have no
+// hole in the numbers of the files.
+//
+// It calls [FileDownloadsService.Get], and [FileDownloadsService.Download] for each file.
 func (s *FileDownloadsService) DownloadAll(
 	ctx context.Context, id uuid.UUID, folder string, o *FolderOptions, options ...CallOption,
 ) ([]string, error) {
@@ -153,26 +158,27 @@ func (s *FileDownloadsService) DownloadAll(
 	if state.Status.goesOn() {
 		return nil, errtext.Errorf("file download %s is still %s: wait until it is over", id, state.Status)
 	}
-	if err := state.run().judge(); err != nil {
+	if err := state.judge(); err != nil {
 		return nil, err
 	}
-	if err := state.checkFiles(); err != nil {
+	pace, err := (*WatchOptions)(nil).withDefaults(ops.FileDownloadsGet)
+	if err != nil {
 		return nil, err
 	}
-	items := make([]download.Item, len(state.Files))
-	for i, file := range state.Files {
-		items[i] = download.Item{Name: file.String() + extension, Config: s.transfer(id, file, options)}
-	}
-	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Fill(ctx, items)
+	paths, err := download.Folder{FS: durable.OS{}, Path: folder, Owner: id.String(), MaxBytes: most}.Gather(ctx, download.Gathering{
+		List: func(ctx context.Context) (download.Listing, error) {
+			state, err := s.Get(ctx, id, options...)
+			return orDefault(state).listing(), err
+		},
+		Items: func(files []uuid.UUID) (items []download.Item, err error) {
+			for _, file := range files {
+				items = append(items, download.Item{Name: file.String() + extension, Config: s.transfer(id, file, options)})
+			}
+			return items, nil
+		},
+		Every: pace.Interval, Patience: pace.Settle,
+	}, state.listing())
 	return paths, heldError(err)
-}
-
-// checkFiles refuses a completed file download whose files are not listed.
-func (d *FileDownload) checkFiles() error {
-	if n := orDefault(d.RecordsCompleted); n > 0 && len(d.Files) == 0 {
-		return errtext.Errorf("file download %s has %d records and lists no files: look at it with Get, or create another one", d.ID, n)
-	}
-	return nil
 }
 
 // heldError adds ErrHeld to the error of a folder that another call holds.

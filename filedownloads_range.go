@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/internal/download"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/watch"
@@ -30,12 +31,13 @@ type RangeOptions struct {
 	// Include and Exclude are names of events, for ModelEvents only.
 	Include, Exclude []string
 	// Step is the length of the interval of one file download, at most 7 days, which is the default. It must stay the
-	// same when a range is continued.
+	// same when a range is continued. For events it cannot be 5 minutes: then the service reads recent events only.
 	Step time.Duration
 	// MaxBytes is the largest number of bytes that one call writes, or -1 for no limit. After that the call ends with an
 	// error, and another call continues. The default is 256 GiB.
 	MaxBytes int64
-	// Watch says how often to look at a file download, and how long.
+	// Watch says how often to look at a file download, and how long. Watch.Settle is how long to wait for files that are
+	// missing in the list of a completed one.
 	Watch *WatchOptions
 }
 
@@ -47,23 +49,15 @@ type RangeFile struct {
 	Part  int       // of the files of the interval, from 1
 }
 
-// Range downloads the data of a range of any length into a folder. It splits the range into intervals of at most 7 days,
-// makes one file download for each, one after another, and yields the files in the order of time. The rows of events
-// are chosen by their arrival, as the schedule of a batch export does: so Range also gets rows of old intervals that a
-// backfill would leave out. PostHog bills the rows like exported rows.
+// Range downloads the data of a range of any length into a folder, with one file download for each interval of at most
+// 7 days, and yields the files in the order of time. Rows of events are chosen by their arrival, so Range also gets rows
+// of old intervals that a backfill leaves out. Of an interval that began over 8 days ago, only those come whose
+// timestamp is from 7 days before it to 1 day after it. Persons come with their newest state, in the interval of their
+// newest change. PostHog bills the rows like exported rows; docs/exports.md says what else may be left out.
 //
-// The name of a file is its interval and its number, such as 2026-11-01T000000Z-2026-11-08T000000Z-1.parquet. Next to
-// them, a file that ends in .range says which file download the interval has, and which files are whole. So after an
-// error or a kill, another call with the same options continues: it makes no second file download for an interval
-// unless the service has removed the files of the first, and yields whole files without a request. So keep the files: a
-// missing one is downloaded again. If the outcome of a request for a file download is unknown, the next call makes
-// another one. While the service has too many file downloads under way, Range waits.
-//
-// Range cuts off fractions of seconds. Read the files that it yields, not all of the folder: with another from, to or
-// Step, intervals have other names, and files of earlier calls stay. An interval without data has no file. An error comes once, last. Two calls for one folder do not run at the same time:
-// the second one gets [ErrHeld].
-//
-// It calls Create, Wait and Download of [FileDownloadsService] for each interval.
+// After an error or a kill, another call with the same options continues: keep the files, and those that end in .range.
+// An interval is whole once its files have as many rows as its run. One without data has no file. An error comes once,
+// last. While another call has the folder, it is [ErrHeld]. It calls Create, Get and Download for each interval.
 func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o *RangeOptions, options ...CallOption) iter.Seq2[RangeFile, error] {
 	selected := orDefault(o)
 	selected.Model, selected.Step = cmp.Or(selected.Model, ModelEvents), cmp.Or(selected.Step, longestDownload)
@@ -78,21 +72,27 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 		Request: func(start, end time.Time) any { return selected.request(start, end) },
 		Create: func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error) {
 			id, err = s.Create(ctx, selected.request(start, end), options...)
-			for errors.Is(err, ErrTooManyFileDownloads) && watch.Sleep(ctx, pace.MaxInterval) {
+			for errors.Is(err, ErrTooManyFileDownloads) {
+				if !watch.Sleep(ctx, pace.MaxInterval) {
+					return id, errtext.Errorf("stopped waiting until fewer file downloads are under way: %v", httptry.ContextError(ctx))
+				}
 				id, err = s.Create(ctx, selected.request(start, end), options...)
 			}
 			return id, err
 		},
-		Wait: func(ctx context.Context, id uuid.UUID) ([]uuid.UUID, bool, error) {
-			state, err := s.Wait(ctx, id, selected.Watch, options...)
+		Wait: func(ctx context.Context, id uuid.UUID) (download.Listing, bool, error) {
+			get := func(ctx context.Context) (*FileDownload, error) { return s.Get(ctx, id, options...) }
+			state, err := watch.Ended(s.watch(ctx, id, selected.Watch, get), (*FileDownload).judge)
 			_, isOver := errors.AsType[*RunError](err)
-			if err == nil {
-				err = state.checkFiles()
-			}
-			return orDefault(state).Files, isOver || errors.Is(err, ErrNotFound), err
+			return orDefault(state).listing(), isOver || errors.Is(err, ErrNotFound), err
+		},
+		List: func(ctx context.Context, id uuid.UUID) (download.Listing, error) {
+			state, err := s.Get(ctx, id, options...)
+			return orDefault(state).listing(), err
 		},
 		File:   func(id, file uuid.UUID) download.Config { return s.transfer(id, file, options) },
 		IsGone: func(err error) bool { return errors.Is(err, ErrInvalid) || errors.Is(err, ErrNotFound) },
+		Every:  pace.Interval, Patience: pace.Settle, AvoidRecent: selected.Model == ModelEvents,
 	}.Files(ctx, from, to)
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {
@@ -108,6 +108,8 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 
 const longestDownload = 7 * 24 * time.Hour
 
+const wantNotRecentOnly = "another length than 5 minutes, for which the service reads recent events only: add or leave out a second"
+
 func (o RangeOptions) request(start, end time.Time) FileDownloadRequest {
 	return FileDownloadRequest{
 		Model: o.Model, File: o.File, DataIntervalStart: start, DataIntervalEnd: end, Include: o.Include, Exclude: o.Exclude,
@@ -120,6 +122,7 @@ func (o RangeOptions) check(from, to time.Time) *outgoing.Refusal {
 		outgoing.Reversed("to", to, "from", from),
 		outgoing.If(o.Model == ModelHogQL, "RangeOptions.Model", string(o.Model), "events, persons or sessions: a query chooses its rows itself"),
 		outgoing.If(o.Step < time.Second || o.Step > longestDownload, "RangeOptions.Step", o.Step.String(), "a second to 7 days"),
+		outgoing.If(o.Step == download.RecentOnly && o.Model == ModelEvents, "RangeOptions.Step", o.Step.String(), wantNotRecentOnly),
 		outgoing.If(o.MaxBytes < -1, "RangeOptions.MaxBytes", strconv.FormatInt(o.MaxBytes, 10), "a number of bytes, 0 for the default or -1 for no limit"),
 		download.CheckNames(o.Folder, o.File.Extension()), o.request(from, from.Add(o.Step)).check(),
 	)

@@ -226,22 +226,25 @@ func downloads(files step) roundTrip {
 }
 
 func TestDownloadAllNeedsACompletedDownload(t *testing.T) {
-	all := func(body string) ([]string, error) {
-		client := newFakeClient(t, newScript(answers(200, body)))
-		return client.FileDownloads.DownloadAll(t.Context(), downloadA, t.TempDir(), nil)
+	for body, want := range map[string]string{
+		`{"status":"Running"}`:                                    "is still Running: wait until it is over",
+		`{"status":"Failed","error":"broken"}`:                    "broken",
+		`{"status":"Dreaming"}`:                                   "ended as Dreaming",
+		`{"status":"Completed","files":[],"records_completed":0}`: "",
+		`{"status":"Completed","files":[],"records_completed":3}`: "has 3 records and lists no files",
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			client := newFakeClient(t, newScript(answers(200, body)))
+			paths, err := client.FileDownloads.DownloadAll(t.Context(), downloadA, t.TempDir(), nil)
+			assert.Empty(t, paths)
+			if want == "" {
+				require.NoError(t, err)
+				return
+			}
+			require.ErrorContains(t, err, want)
+			assert.Equal(t, want == "broken", errors.Is(err, ErrRunFailed))
+		})
 	}
-	_, err := all(`{"status":"Running"}`)
-	require.ErrorContains(t, err, "is still Running: wait until it is over")
-	_, err = all(`{"status":"Failed","error":"broken"}`)
-	require.ErrorIs(t, err, ErrRunFailed)
-	require.ErrorContains(t, err, "broken")
-	_, err = all(`{"status":"Dreaming"}`)
-	require.ErrorAs(t, err, new(*RunError))
-	paths, err := all(`{"status":"Completed","files":[],"records_completed":0}`)
-	require.NoError(t, err)
-	assert.Empty(t, paths)
-	_, err = all(`{"status":"Completed","files":[],"records_completed":3}`)
-	require.ErrorContains(t, err, "has 3 records and lists no files")
 }
 
 func TestDownloadAllHasOneOwner(t *testing.T) {

@@ -288,7 +288,8 @@ func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan)
 		}
 		if orDefault(step.Estimate) == 0 && step.Estimate != nil {
 			step.Action, step.State, step.Rows = RepairDownload, RepairLeft, RowsAsScheduled
-			step.Note = "no event has a timestamp in this gap: only FileDownloads.Range gets the rows that arrived in it"
+			step.Note = "no event has a timestamp in this gap: only FileDownloads.Range gets the rows that arrived in it, " +
+				"with a timestamp from 7 days before it to 1 day after it; a run under way can still write them to the table by itself"
 		}
 	}
 	if isBound {

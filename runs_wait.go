@@ -46,7 +46,7 @@ type WatchOptions struct {
 
 	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and counts
 	// more runs than are listed, Watch ends after this time without a change. It must be longer than the service
-	// needs to begin a run. The default is 2 minutes.
+	// needs to begin a run. [RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
 	Settle time.Duration
 
 	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service

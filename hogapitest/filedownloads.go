@@ -3,11 +3,10 @@ package hogapitest
 import (
 	"bytes"
 	"compress/gzip"
-	"crypto/rand"
 	"encoding/json"
 	"fmt"
+	"io"
 	"net/http"
-	"net/url"
 	"slices"
 	"strconv"
 	"strings"
@@ -35,21 +34,28 @@ type FileDownload struct {
 type File struct {
 	ID      uuid.UUID // a new one, where it is nil
 	Content []byte
+	Late    time.Duration // from the end of the run until the service lists it, at least
+
+	name string
 }
 
-// fileDownload is one as the server keeps it. A live one moves a step each time that it is shown by itself.
+// fileDownload is one as the server keeps it. A live one moves a step each time that it is shown by itself. Once it has
+// completed, each look lists one more file, the last one first.
 type fileDownload struct {
 	FileDownload
 
 	outcome Outcome
 	step    int
 	logs    []LogEntry
+	ended   time.Time
+	listed  int // files, from the end, unless they are late
 }
 
 func (d *fileDownload) live() bool { return isLive(d.Status) }
 
 // AddFileDownload adds a file download. If its status is Starting or Running, each read moves it on, to the
-// outcome that [Project.NextRuns] has set.
+// outcome that [Project.NextRuns] has set. Once it has completed, each read lists one more file, as the service lists
+// them one by one, in any order. One that is added as Completed lists all files but late ones.
 func (p *Project) AddFileDownload(x FileDownload) uuid.UUID {
 	p.server.mu.Lock()
 	defer p.server.mu.Unlock()
@@ -58,18 +64,30 @@ func (p *Project) AddFileDownload(x FileDownload) uuid.UUID {
 	x.Files = slices.Clone(x.Files)
 	for i := range x.Files {
 		x.Files[i].ID = or(x.Files[i].ID, uuid.New())
-		x.Records += bytes.Count(x.Files[i].Content, []byte("\n"))
+		x.Files[i].name = fmt.Sprintf("added-%d.jsonl", i)
+		x.Records += bytes.Count(unpacked(x.Files[i].Content), []byte("\n"))
 	}
 	p.addFileDownload(x)
 	return x.ID
 }
 
 func (p *Project) addFileDownload(x FileDownload) {
-	d := &fileDownload{FileDownload: x}
+	d := &fileDownload{FileDownload: x, ended: x.Created, listed: len(x.Files)}
 	if d.live() {
-		d.outcome = p.nextOutcome(x.Records)
+		d.outcome, d.listed = p.nextOutcome(x.Records), 0
 	}
 	p.downloads = append(p.downloads, d)
+}
+
+// visible are the files that the service lists, in the order of their names.
+func (d *fileDownload) visible(now time.Time) (files []File) {
+	for i, f := range d.Files {
+		if i >= len(d.Files)-d.listed && !now.Before(d.ended.Add(f.Late)) {
+			files = append(files, f)
+		}
+	}
+	slices.SortFunc(files, func(a, b File) int { return strings.Compare(a.name, b.name) })
+	return files
 }
 
 // FileDownloads returns the project's file downloads in the order of their creation. It does not move them on.
@@ -91,28 +109,33 @@ func (s *Server) getFileDownload(r *request) answer {
 	d := r.fileDownload()
 	o := object{"status": d.Status}
 	if d.Status == "Completed" {
+		d.listed++
 		files := []uuid.UUID{}
-		for _, f := range d.Files {
+		for _, f := range d.visible(r.now) {
 			files = append(files, f.ID)
 		}
-		o["files"], o["records_completed"] = files, d.Records
+		if len(files) == 0 && d.Records > 0 {
+			o["status"] = "Running" // until the first file is listed
+		} else {
+			o["files"], o["records_completed"] = files, d.Records
+		}
 	}
 	if d.Error != "" {
 		o["error"] = d.Error
 	}
-	d.advance()
+	d.advance(r.now)
 	return success(o)
 }
 
 // advance moves a live one a step on: Starting, Running, then its outcome.
-func (d *fileDownload) advance() {
+func (d *fileDownload) advance(now time.Time) {
 	if !d.live() {
 		return
 	}
 	d.step++
 	d.Status = "Running"
 	if d.step >= d.outcome.Polls {
-		d.Status, d.Error = d.outcome.Status, d.outcome.Error
+		d.Status, d.Error, d.ended = d.outcome.Status, d.outcome.Error, now
 	}
 }
 
@@ -126,10 +149,11 @@ func (s *Server) cancelFileDownload(r *request) answer {
 }
 
 type fileRequest struct {
-	model            hogapi.Model
-	compression      string
-	include, exclude []string
-	start, end       time.Time
+	model               hogapi.Model
+	format, compression string
+	maxMiB              *int
+	include, exclude    []string
+	start, end          time.Time
 }
 
 func (s *Server) createFileDownload(r *request) answer {
@@ -144,9 +168,9 @@ func (s *Server) createFileDownload(r *request) answer {
 		return failure(http.StatusTooManyRequests, "server_error", "too_many_concurrent_file_downloads", "Too many concurrent file download batch exports for this team.", "")
 	}
 	x := FileDownload{ID: uuid.New(), Status: "Starting", Model: q.model, Created: r.now}
-	var content []byte
-	if content, x.Records = s.exported(r.project, q); x.Records > 0 {
-		x.Files = []File{{ID: uuid.New(), Content: content}}
+	var lines []byte
+	if lines, x.Records = s.exported(r.project, q); x.Records > 0 {
+		x.Files = q.files(lines)
 	}
 	r.project.addFileDownload(x)
 	return reply(http.StatusAccepted, object{"id": x.ID})
@@ -162,29 +186,41 @@ func (s *Server) readFileRequest(c checker, now time.Time) (q fileRequest) {
 	c.when("data_interval_end", &q.end)
 	file := checker{prefix: "file__"}
 	c.value("file", &file.fields, "Invalid data. Expected a dictionary.")
-	var format string
-	choice(file, "format", &format, "Parquet", "JSONLines")
+	q.format, q.maxMiB = "Parquet", new(1024)
+	choice(file, "format", &q.format, "Parquet", "JSONLines")
 	if !isNull(file.fields["compression"]) {
 		choice(file, "compression", &q.compression, "zstd", "gzip", "brotli", "lz4", "snappy")
 	}
-	var size *int
-	file.smallInt("max_size_mb", &size, 0, 1<<31-1)
+	file.smallInt("max_size_mb", &q.maxMiB, 0, 1<<31-1)
+	var query string
+	c.text("hogql_query", &query)
 	switch isQuery := q.model == "hogql"; {
-	case !isQuery && (q.start.IsZero() || q.end.IsZero()):
-		c.fail("", "invalid_input", "'data_interval_start' and 'data_interval_end' are required. Provide both bounds.")
 	case isQuery && !s.hogqlExports:
 		refuse(forbidden("HogQL batch exports are not enabled for this team."))
-	case isQuery == absent(c.fields["hogql_query"]):
-		c.fail("hogql_query", "invalid_input", "'hogql_query' is required when 'model' is 'hogql', and only supported then")
+	case isQuery && (q.include != nil || q.exclude != nil):
+		c.fail("", "invalid_input", "'include' and 'exclude' are not supported when 'model' is 'hogql'")
+	case isQuery && query == "":
+		c.fail("", "invalid_input", "'hogql_query' is required when 'model' is 'hogql'")
+	case !isQuery && query != "":
+		c.fail("", "invalid_input", "'hogql_query' is only supported when 'model' is 'hogql'")
+	case !isQuery && !absent(c.fields["hogql_modifiers"]):
+		c.fail("", "invalid_input", "'hogql_modifiers' are only supported when 'model' is 'hogql'")
+	case !isQuery && (q.start.IsZero() || q.end.IsZero()):
+		c.fail("", "invalid_input", "'data_interval_start' and 'data_interval_end' are required. Provide both bounds.")
 	}
-	c.checkInterval(q.start, q.end, now)
+	c.checkInterval(q.start, q.end, now, query)
 	return q
 }
 
-func (c checker) checkInterval(start, end, now time.Time) {
-	for name, bound := range map[string]time.Time{"data_interval_start": start, "data_interval_end": end} {
-		if bound.After(now) {
-			c.fail("", "invalid_input", fmt.Sprintf("The provided '%s' (%s) is in the future", name, stamp(bound)))
+// checkInterval refuses bounds, and absent ones that a query names.
+func (c checker) checkInterval(start, end, now time.Time, query string) {
+	bounds := []struct {
+		name string
+		at   time.Time
+	}{{"data_interval_start", start}, {"data_interval_end", end}}
+	for _, bound := range bounds {
+		if bound.at.IsZero() && strings.Contains(query, "{"+bound.name+"}") {
+			c.fail(bound.name, "invalid_input", fmt.Sprintf("'%s' is required because the query references '{%[1]s}'.", bound.name))
 		}
 	}
 	switch {
@@ -194,25 +230,57 @@ func (c checker) checkInterval(start, end, now time.Time) {
 	case end.Sub(start) > 7*24*time.Hour:
 		c.fail("", "invalid_input", "data interval range too big. Choose an interval of at most seven days.")
 	}
+	for _, bound := range bounds {
+		if bound.at.After(now) {
+			c.fail("", "invalid_input", fmt.Sprintf("The provided '%s' (%s) is in the future", bound.name, bound.at.Format("2006-01-02T15:04:05.999999-07:00")))
+		}
+	}
 }
 
-// exported is the content of the one file that a request makes, and how many records it has. After [Project.ExportEvents]
+// files are the files of lines, of about the size that the request allows, and named as the service names them.
+func (q fileRequest) files(lines []byte) (files []File) {
+	isSplit := q.maxMiB != nil && *q.maxMiB > 0
+	name := q.start.Format("2006-01-02T15:04:05-07:00") + "-" + q.end.Format("2006-01-02T15:04:05-07:00")
+	ending := map[string]string{"Parquet": ".parquet", "JSONLines": ".jsonl"}[q.format] +
+		map[string]string{"gzip": ".gz", "brotli": ".br", "zstd": ".zst", "lz4": ".lz4", "snappy": ".sz"}[q.compression]
+	for len(lines) > 0 {
+		part, numbered := lines, name
+		if isSplit {
+			if size := *q.maxMiB << 20; size < len(lines) {
+				part = lines[:size+bytes.IndexByte(lines[size:], '\n')+1]
+			}
+			numbered = fmt.Sprintf("%s-%d", name, len(files))
+		}
+		files = append(files, File{ID: uuid.New(), Content: packed(part, q.compression), name: numbered + ending})
+		lines = lines[len(part):]
+	}
+	return files
+}
+
+// tableDays is how long the table of recent events keeps them. A file download of exactly 5 minutes reads no other.
+const tableDays = 9
+
+// exported are the lines that a request exports, and how many records they have. After [Project.ExportEvents]
 // these are the events that arrived in the interval. Otherwise they are the events that capture has stored with a timestamp in
 // it; a server without any makes up 1,000. The fake writes JSON lines for every format, and compresses
 // them with gzip only.
 func (s *Server) exported(p *Project, q fileRequest) (content []byte, records int) {
 	var lines bytes.Buffer
 	if p.exportsEvents && q.model == "events" {
-		t, isOld := &s.table, q.start.Before(s.now().AddDate(0, 0, -recentDays[s.era]))
+		t, now, seen := &s.table, s.now(), map[eventKey]bool{}
+		isRecentOnly := q.end.Sub(q.start) == 5*time.Minute
+		isOld := q.start.Before(now.AddDate(0, 0, -recentDays[s.era])) && !isRecentOnly
 		for _, i := range p.rows(span{q.start, q.end}, false, q.include, q.exclude) {
 			r := &t.rows[i]
-			if isOld && (r.at.Before(q.start.AddDate(0, 0, -7)) || !r.at.Before(q.end.AddDate(0, 0, 1))) {
+			isLeftOut := isRecentOnly && r.created.Before(now.AddDate(0, 0, -tableDays)) || seen[r.eventKey()]
+			if isLeftOut || isOld && (r.at.Before(q.start.AddDate(0, 0, -7)) || !r.at.Before(q.end.AddDate(0, 0, 1))) {
 				continue
 			}
+			seen[r.eventKey()] = true
 			writeRow(&lines, r.id, t.texts[r.name], t.texts[r.who], r.properties, r.at)
 			records++
 		}
-		return packed(lines.Bytes(), q.compression), records
+		return lines.Bytes(), records
 	}
 	for i, e := range s.ledger.full {
 		named := (len(q.include) == 0 || slices.Contains(q.include, e.name)) && !slices.Contains(q.exclude, e.name)
@@ -227,7 +295,17 @@ func (s *Server) exported(p *Project, q fileRequest) (content []byte, records in
 		writeRow(&lines, uuid.New(), "made up", strconv.Itoa(records), nil, at)
 		records++
 	}
-	return packed(lines.Bytes(), q.compression), records
+	return lines.Bytes(), records
+}
+
+// unpacked is a content without gzip.
+func unpacked(content []byte) []byte {
+	r, err := gzip.NewReader(bytes.NewReader(content))
+	if err != nil {
+		return content
+	}
+	plain, _ := io.ReadAll(r)
+	return plain
 }
 
 // packed is a content in a compression.
@@ -261,92 +339,9 @@ func (s *Server) countRows(r *request) answer {
 	c.text("hogql_query", &query)
 	c.when("data_interval_start", &start)
 	c.when("data_interval_end", &end)
+	c.checkInterval(start, end, r.now, query)
 	if !s.hogqlExports {
 		return forbidden("HogQL batch exports are not enabled for this team.")
 	}
-	c.checkInterval(start, end, r.now)
 	return success(object{"count": or(len(s.ledger.rows), defaultRecords)})
-}
-
-// OpStorage is the operation of the requests for files, to which the service redirects. It is for
-// [Server.Calls] and [Server.Script]; no method of package hogapi has this operation alone.
-const OpStorage hogapi.Op = "storage.get"
-
-const (
-	storageOrigin  = "https://storage.hogapitest.example"
-	signatureLife  = time.Hour
-	storageSegment = "hogapitest-storage"
-)
-
-// signed is the answer of a signed URL.
-type signed struct {
-	content []byte
-	etag    string
-	until   time.Time
-}
-
-// downloadFile redirects to a signed URL.
-func (s *Server) downloadFile(r *request) answer {
-	d := r.fileDownload()
-	switch {
-	case d.live():
-		return invalid("", "invalid_input", "Batch export run is still in progress")
-	case d.Status == "Cancelled":
-		return invalid("", "invalid_input", "Batch export run was cancelled")
-	case d.Status != "Completed":
-		return invalid("", "invalid_input", "Batch export run has failed")
-	}
-	part := r.params["part"]
-	index := slices.IndexFunc(d.Files, func(f File) bool { return f.ID.String() == strings.ToLower(part) })
-	if n, err := strconv.Atoi(or(part, "0")); err == nil && n >= 0 {
-		if index = n; n >= len(d.Files) {
-			return notFound(fmt.Sprintf("No files with index %d", n))
-		}
-	}
-	if index < 0 {
-		return invalid("", "invalid_input", fmt.Sprintf("Invalid file id or index: '%s'", part))
-	}
-	f := d.Files[index]
-	token := rand.Text()
-	s.signatures[token] = signed{f.Content, `"` + f.ID.String() + `"`, r.now.Add(signatureLife)}
-	u := url.URL{Scheme: r.url.Scheme, Host: r.url.Host, Path: "/" + storageSegment + "/" + f.ID.String()}
-	u.RawQuery = url.Values{"X-Amz-Signature": {token}}.Encode()
-	location := u.String()
-	if origin := r.url.Scheme + "://" + r.url.Host; origin == apiOrigin {
-		location = storageOrigin + strings.TrimPrefix(location, apiOrigin)
-	}
-	return answer{http.StatusFound, http.Header{"Location": {location}, "Cache-Control": {"no-store"}}, nil}
-}
-
-// serveFile is the storage. It refuses an Authorization header besides the signature, as S3 does.
-func (s *Server) serveFile(r *request) answer {
-	s.mu.Lock()
-	f, ok := s.signatures[r.query.Get("X-Amz-Signature")]
-	s.mu.Unlock()
-	switch {
-	case r.header.Get("Authorization") != "":
-		return storageError(http.StatusBadRequest, "InvalidArgument", "Only one auth mechanism allowed")
-	case !ok || !s.now().Before(f.until):
-		return storageError(http.StatusForbidden, "AccessDenied", "Request has expired")
-	}
-	size := len(f.content)
-	a := answer{http.StatusOK, http.Header{"Content-Type": {"binary/octet-stream"}, "ETag": {f.etag}, "Accept-Ranges": {"bytes"}}, f.content}
-	from, ranged := strings.CutPrefix(r.header.Get("Range"), "bytes=")
-	if !ranged {
-		return a
-	}
-	n, err := strconv.Atoi(strings.TrimSuffix(from, "-"))
-	if err != nil || n < 0 || n >= size {
-		a = storageError(http.StatusRequestedRangeNotSatisfiable, "InvalidRange", "The requested range is not satisfiable")
-		a.header.Set("Content-Range", fmt.Sprintf("bytes */%d", size))
-		return a
-	}
-	a.status, a.body = http.StatusPartialContent, f.content[n:]
-	a.header.Set("Content-Range", fmt.Sprintf("bytes %d-%d/%d", n, size-1, size))
-	return a
-}
-
-func storageError(status int, code, message string) answer {
-	body := fmt.Sprintf("<Error><Code>%s</Code><Message>%s</Message></Error>", code, message)
-	return answer{status, http.Header{"Content-Type": {"application/xml"}}, []byte(body)}
 }

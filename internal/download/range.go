@@ -31,9 +31,13 @@ type Range struct {
 
 	Request func(start, end time.Time) any // identifies the content of an interval; as JSON
 	Create  func(ctx context.Context, start, end time.Time) (id uuid.UUID, err error)
-	Wait    func(ctx context.Context, id uuid.UUID) (files []uuid.UUID, isGone bool, err error) // gone: to be created again
+	Wait    func(ctx context.Context, id uuid.UUID) (found Listing, isGone bool, err error) // gone: to be created again
+	List    func(ctx context.Context, id uuid.UUID) (Listing, error)
 	File    func(id, file uuid.UUID) Config
 	IsGone  func(err error) bool // the error of a file that the service no longer has
+
+	Every, Patience time.Duration // as in Gathering
+	AvoidRecent     bool          // make no interval of the length RecentOnly
 }
 
 // Part is a file of an interval.
@@ -43,13 +47,18 @@ type Part struct {
 	Number     int // of the files of the interval, from 1
 }
 
-// interval is the saved state of an interval.
+// interval is the saved state of an interval. Earlier versions took the first list of files for the whole one, and wrote
+// neither IDs nor IsComplete: their intervals are checked again.
 type interval struct {
-	Request  json.RawMessage `json:"request"`
-	Download uuid.UUID       `json:"download"`
-	Files    []string        `json:"files"`    // of the file download, once it is over
-	IsWhole  bool            `json:"is_whole"` // all files are here
+	Request    json.RawMessage `json:"request"`
+	Download   uuid.UUID       `json:"download"`
+	Files      []string        `json:"files"`       // of the file download, as far as they are listed
+	IDs        []uuid.UUID     `json:"ids"`         // of Files
+	IsComplete bool            `json:"is_complete"` // all rows are here
 }
+
+// RecentOnly is the length of an interval for which the service reads a table of recent events only, whatever the age.
+const RecentOnly = 5 * time.Minute
 
 const (
 	rangeFormat = "range"
@@ -75,10 +84,12 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 		}
 		defer unlock()
 		room := &durable.Room{Folder: r.Path, Most: r.MaxBytes}
-		for ; from.Before(to); from = from.Add(r.Step) {
-			end := from.Add(r.Step)
-			if end.After(to) {
+		for end := from; from.Before(to); from = end {
+			if end = from.Add(r.Step); end.After(to) {
 				end = to
+			}
+			if r.AvoidRecent && end.Sub(from) == RecentOnly {
+				end = from.Add(RecentOnly / 2)
 			}
 			paths, err := r.interval(ctx, from, end, room)
 			for i, path := range paths {
@@ -102,26 +113,31 @@ func (r Range) interval(ctx context.Context, start, end time.Time, room *durable
 	if err != nil {
 		return nil, err
 	}
-	if paths, err = r.present(x.Files); err != nil || x.IsWhole && len(paths) == len(x.Files) {
+	if paths, err = r.present(x.Files); err != nil || x.IsComplete && len(paths) == len(x.Files) {
 		return paths, err
 	}
 	for isNew := false; ; isNew = true {
-		files, err := r.finished(ctx, saved, &x, start, end)
+		found, err := r.finished(ctx, saved, &x, start, end)
 		if err != nil {
 			return paths, err
 		}
-		x.IsWhole, x.Files = false, nil
-		items := make([]Item, len(files))
-		for i, file := range files {
-			items[i] = Item{fmt.Sprintf("%s-%d%s", name, i+1, r.Extension), r.File(x.Download, file)}
-			x.Files = append(x.Files, items[i].Name)
-		}
-		if err := r.save(saved, x); err != nil { // before its files, which belong together
-			return nil, err
-		}
-		paths, err = Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}.Fill(ctx, items)
+		paths, err = Folder{FS: r.FS, Path: r.Path, Owner: x.Download.String(), Room: room}.Gather(ctx, Gathering{
+			List: func(ctx context.Context) (Listing, error) { return r.List(ctx, x.Download) },
+			Items: func(files []uuid.UUID) (items []Item, err error) {
+				if err := r.name(&x, name, files); err != nil {
+					return nil, err
+				}
+				for i, id := range x.IDs {
+					if slices.Contains(files, id) {
+						items = append(items, Item{x.Files[i], r.File(x.Download, id)})
+					}
+				}
+				return items, r.save(saved, x) // before the files, which belong together
+			},
+			Every: r.Every, Patience: r.Patience,
+		}, found)
 		if err == nil {
-			x.IsWhole = true
+			x.IsComplete = true
 			return paths, r.save(saved, x)
 		}
 		if isNew || !r.IsGone(err) {
@@ -129,6 +145,27 @@ func (r Range) interval(ctx context.Context, start, end time.Time, room *durable
 		}
 		x.Download = uuid.Nil
 	}
+}
+
+// name gives names to the files that have none. A file keeps its name when others are listed before it.
+func (r Range) name(x *interval, name string, files []uuid.UUID) error {
+	x.IsComplete = false
+	if isEarlier := len(x.IDs) != len(x.Files); isEarlier && len(x.Files) == len(files) {
+		x.IDs = slices.Clone(files)
+	} else if isEarlier {
+		left, err := r.present(x.Files)
+		if err != nil || len(left) > 0 {
+			return cmp.Or(err, errtext.Errorf("the interval of %s has %d files, and an earlier version of this package took %d of them for all: "+
+				"move these files away, to download and read all of them", strings.Join(left, ", "), len(files), len(x.Files)))
+		}
+		x.IDs, x.Files = nil, nil
+	}
+	for _, id := range files {
+		if !slices.Contains(x.IDs, id) {
+			x.IDs, x.Files = append(x.IDs, id), append(x.Files, fmt.Sprintf("%s-%d%s", name, len(x.IDs)+1, r.Extension))
+		}
+	}
+	return nil
 }
 
 // present returns the paths of the files that are still there.
@@ -148,27 +185,28 @@ func (r Range) present(files []string) (paths []string, err error) {
 	return paths, nil
 }
 
-// finished returns the files of an interval once its file download is over. It creates one if there is no
+// finished returns what an interval has once its file download is over. It creates one if there is no
 // usable one, but not next to files of the last one: two file downloads may divide the rows in different ways.
-func (r Range) finished(ctx context.Context, saved string, x *interval, start, end time.Time) (files []uuid.UUID, err error) {
+func (r Range) finished(ctx context.Context, saved string, x *interval, start, end time.Time) (found Listing, err error) {
 	if x.Download != uuid.Nil {
-		files, isGone, err := r.Wait(ctx, x.Download)
+		found, isGone, err := r.Wait(ctx, x.Download)
 		if !isGone {
-			return files, err
+			return found, err
 		}
 	}
 	if left, err := r.present(x.Files); err != nil || len(left) > 0 {
-		return nil, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and not all of its files are here: "+
+		return found, cmp.Or(err, errtext.Errorf("the service no longer has the file download of %s, and not all of its files are known to be here: "+
 			"move the files of this interval away, to download and read all of them again", strings.Join(left, ", ")))
 	}
+	x.Files, x.IDs = nil, nil
 	if x.Download, err = r.Create(ctx, start, end); err != nil {
-		return nil, err
+		return found, err
 	}
 	if err := r.save(saved, *x); err != nil {
-		return nil, err
+		return found, err
 	}
-	files, _, err = r.Wait(ctx, x.Download)
-	return files, err
+	found, _, err = r.Wait(ctx, x.Download)
+	return found, err
 }
 
 // load reads the saved state of an interval. It refuses a state of another request.
