@@ -212,7 +212,7 @@ func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject)
 	}
 }
 
-func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
+func (c *core) pipelineHooks(onSettled func(context.Context, Position)) pipeline.Hooks {
 	ctx := context.Background()
 	return pipeline.Hooks{
 		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
@@ -221,8 +221,8 @@ func (c *core) pipelineHooks(onSettled func(Position)) pipeline.Hooks {
 				c.hooks.OnCheckpoint(CheckpointInfo{Position: Position(position), Duration: took})
 			})
 		},
-		Settled: func(position wire.Position) {
-			c.hook(ctx, onSettled != nil, func() { onSettled(Position(position)) })
+		Settled: func(ctx context.Context, position wire.Position) {
+			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, Position(position)) })
 		},
 	}
 }

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"hash/maphash"
 	"io"
@@ -33,8 +34,9 @@ type CaptureOptions struct {
 	// OnSettled is called with the position up to which every event is settled, so that a program can commit the
 	// offsets of its queue. An event waits for this call at most for Tuning.Linger and the time of its request.
 	// The calls come in order and do not overlap. OnSettled must not call the Capture. A panic in it is caught and
-	// logged. Records without a Position are not reported.
-	OnSettled func(Position)
+	// logged. Records without a Position are not reported. Its context ends when the context of Close ends; Close then
+	// waits a moment for it and returns, with an error that names it.
+	OnSettled func(context.Context, Position)
 	// Gate has the options of the gate, which checks each event before it is sent.
 	Gate GateOptions
 	// Delivery has the options of the requests that send events.
@@ -92,6 +94,7 @@ type Tuning struct {
 }
 
 const (
+	moment             = 700 * time.Millisecond // for requests under way, once the sending of a Capture has stopped
 	defaultRate        = 1000
 	mostLanes          = 64
 	mostBatchBytes     = 18 << 20 // of the 20 MiB that the service takes
@@ -117,7 +120,7 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err e
 		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now), ContentIDs: o.Gate.ContentIDs,
 		Stamps: newStamps(o.ID), Seed: maphash.MakeSeed(),
 		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: libraryName + "/" + outgoing.Version(), Now: c.core.now},
-		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room,
+		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
 		// The endpoint /batch/ knows gzip only.
 		Compression: map[string]pipeline.Compression{ingest.NameBatch: compression(Gzip()), ingest.NameV1: compression(encoder)},
 		Post:        c.core.capturePost, Reject: c.core.handler(o.Rejects),

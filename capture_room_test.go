@@ -212,7 +212,7 @@ type places struct {
 	told []hogapi.Position
 }
 
-func (p *places) tell(at hogapi.Position) {
+func (p *places) tell(_ context.Context, at hogapi.Position) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.told = append(p.told, at)
@@ -292,9 +292,9 @@ func TestFlushReturnsWhenAllIsTold(t *testing.T) {
 	for name, slow := range map[string]time.Duration{"settled before": 0, "a report under way": 20 * time.Second} {
 		t.Run(name, bubble(func(t *testing.T) {
 			var settled places
-			capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(at hogapi.Position) {
+			capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{Rate: hogapi.Unpaced, OnSettled: func(ctx context.Context, at hogapi.Position) {
 				time.Sleep(slow)
-				settled.tell(at)
+				settled.tell(ctx, at)
 			}})
 			require.NoError(t, capture.Flush(t.Context()), "nothing to do")
 			for i := range 4 {
@@ -371,7 +371,8 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 	for name, c := range map[string]struct {
 		answer  time.Duration
 		pending int64
-	}{"answered in time": {1500 * time.Millisecond, 0}, "too late": {time.Minute, 100}} {
+		grace   time.Duration
+	}{"answered in time": {5 * time.Second, 0, 0}, "too late": {time.Minute, 100, 0}, "no grace": {2 * time.Second, 100, -1}} {
 		t.Run(name, bubble(func(t *testing.T) {
 			server := hogapitest.New()
 			server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(c.answer)))
@@ -379,9 +380,9 @@ func TestImportEndsWithItsContextAtTheLast(t *testing.T) {
 			defer cancel()
 			begin := time.Now()
 			receipt, err := server.Client(t).Import(ctx, numbered(100), &hogapi.ImportOptions{
-				ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
+				ID: "x", Rate: hogapi.Unpaced, Grace: c.grace, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1}},
 			})
-			assert.LessOrEqual(t, time.Since(begin), 2*time.Second, "a second after the context")
+			assert.LessOrEqual(t, time.Since(begin), 6*time.Second, "the grace after the context")
 			assert.Equal(t, c.pending, receipt.Pending)
 			assert.EqualValues(t, 100, receipt.Acknowledged+receipt.Pending)
 			if c.pending == 0 {

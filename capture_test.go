@@ -66,7 +66,7 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		got := make(chan hogapi.Position, 10)
-		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(p hogapi.Position) { got <- p }})
+		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, OnSettled: func(_ context.Context, p hogapi.Position) { got <- p }})
 		for i, record := range [][]hogapi.Event{
 			{placed(1, 1)}, {placed(2, 2), hogapi.Identify("ann", placed(1, 1).Timestamp, map[string]any{"a": 1}), placed(3, 2)}, {placed(4, 0)}, {placed(5, 3)},
 		} {
@@ -120,7 +120,7 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		capture := newCapture(t, hogapitest.New().Client(t), hogapi.CaptureOptions{
 			ID: "x", Rate: hogapi.Unpaced,
 			Rejects:   keepRejects(&rejects),
-			OnSettled: func(p hogapi.Position) { settled = append(settled, p.Offset) },
+			OnSettled: func(_ context.Context, p hogapi.Position) { settled = append(settled, p.Offset) },
 		})
 		bad := placed(2, 2)
 		bad.Name, bad.UUID = "", uuid.Nil

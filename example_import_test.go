@@ -72,7 +72,7 @@ func ExampleClient_NewCapture() {
 	var committed hogapi.Position
 	capture, err := client.NewCapture(&hogapi.CaptureOptions{
 		ID:        "orders-topic",
-		OnSettled: func(p hogapi.Position) { committed = p }, // commit the offset
+		OnSettled: func(_ context.Context, p hogapi.Position) { committed = p }, // commit the offset
 	})
 	if err != nil {
 		log.Fatal(err)

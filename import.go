@@ -50,6 +50,10 @@ type ImportOptions struct {
 	// OnProgress is called twice a second and once at the end. The calls do not overlap. A panic in it is caught
 	// and logged.
 	OnProgress func(Stats)
+	// Grace is how long Import may continue after ctx has ended. It reads nothing more, and sends and saves what it
+	// has read, so that the next run sends little again; if requests fail, it only waits for those under way. Set -1
+	// to cut these at once. The default is 5 s.
+	Grace time.Duration
 	// Gate has the options of the gate, which checks each event before it is sent.
 	Gate GateOptions
 	// Delivery has the options of the requests that send events.
@@ -67,7 +71,10 @@ type ImportOptions struct {
 // If the options, the checkpoint or the reject file do not fit, the error is an [*InputError]; if another
 // import uses these files, it matches [ErrHeld]. An import that stops returns a [*StopError], in an
 // [*UnsettledError] if events were under way, and can be resumed. An import that rejects too much ends with a
-// *StopError, even if everything else was sent. When ctx ends or sending stops, Import returns within a second.
+// *StopError, even if everything else was sent.
+//
+// When ctx ends, Import reads nothing more, sends what it has read, saves the position and returns, all within
+// ImportOptions.Grace. A function of the caller that does not return then is left behind, and named in the error.
 func (c *Client) Import(ctx context.Context, source Source, options *ImportOptions) (Receipt, error) {
 	o := orDefault(options)
 	if err := checkContext(ctx, ops.Import); err != nil {
@@ -78,8 +85,20 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 		return before, err
 	}
 	result, err := run.pipeline.Import(ctx, run.events)
-	run.endProgress()
-	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, run.files.close())
+	progressErr := unlessLeft(ctx, "ImportOptions.OnProgress", func() error { run.endProgress(); return nil })
+	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
+	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, progressErr, closeErr)
+}
+
+// unlessLeft calls a function and returns its error. It leaves the function behind if that has not returned some time
+// after the end of ctx.
+func unlessLeft(ctx context.Context, name string, f func() error) error {
+	const patience = 5 * time.Second
+	err, ended := watch.RunDetached(ctx, patience, f, func(value any) error { panic(value) })
+	if !ended {
+		return &StopError{Reason: StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(ctx))}
+	}
+	return err
 }
 
 type importRun struct {
@@ -123,7 +142,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if err != nil {
 		return failed(err)
 	}
-	config.Rejects, config.Resumed = limits, resumed
+	config.Rejects, config.Resumed, config.Grace = limits, resumed, max(0, cmp.Or(o.Grace, 5*time.Second))
 	if toFile != nil {
 		config.Reject = toFile
 	}
@@ -175,6 +194,8 @@ func (o ImportOptions) check(source Source) error {
 		bad(math.IsNaN(share) || share > 1 || share < 0 && share != -1, "ImportOptions.MaxRejectShare", share,
 			"above 0 and at most 1, 0 for the default of 0.01, or -1 for no limit"),
 		bad(o.MaxRejects < 0, "ImportOptions.MaxRejects", o.MaxRejects, "a number, or 0 for no limit"),
+		bad(outgoing.LacksUnit(o.Grace), "ImportOptions.Grace", o.Grace, outgoing.WantUnit),
+		bad(o.Grace < -1, "ImportOptions.Grace", o.Grace, "a duration, 0 for the default of 5 s, or -1 for none"),
 		bad(o.VerifyArchiveBytes < -1, "ImportOptions.VerifyArchiveBytes", o.VerifyArchiveBytes,
 			"bytes, 0 for the default of 1 GiB, or -1 for none"),
 	); refusal != nil {

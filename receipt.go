@@ -72,9 +72,11 @@ type Receipt struct {
 	Skipped     int64 `json:"skipped"` // left out on purpose
 	Pending     int64 `json:"pending"` // not settled: the next run sends them again
 	Refused     int64 `json:"refused"` // records that Enqueue refused in this run; not taken
-	// Resent counts events that were sent again, because an earlier try of their request may have sent them. It
-	// does not count the events of requests that were under way when a run was killed.
+	// Resent counts events that were sent again, because an earlier try of their request or an earlier run may have
+	// sent them. If a run was killed, or an older release has stopped it, the number of its events is not known:
+	// ResentAtLeast is true, and Resent is a lower bound.
 	Resent           int64     `json:"resent"`
+	ResentAtLeast    bool      `json:"resent_at_least,omitempty"`
 	First            Position  `json:"first"`                      // of the settled events
 	Last             Position  `json:"last"`                       // of the settled events
 	Oldest           time.Time `json:"oldest"`                     // of the acknowledged events
@@ -124,7 +126,7 @@ type DayCount struct {
 func newReceipt(id, source string, s ledger.State[wire.Position]) Receipt {
 	t := s.Totals
 	r := Receipt{
-		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
+		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
 		First: Position(t.First), Last: Position(t.Last), Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
 		Rejects: map[Reason]int64{}, Skips: t.Skips, Warnings: map[Warning]int64{},
 	}
@@ -149,7 +151,9 @@ func (r Receipt) String() string {
 	b.Add("import %q: read %d = acknowledged %d + rejected %d + ", r.ID, r.Read, r.Acknowledged, r.Rejected)
 	b.AddIf(r.Unconfirmed > 0, "unconfirmed %d + ", r.Unconfirmed)
 	b.AddIf(r.Skipped > 0, "skipped %d + ", r.Skipped)
-	b.Add("pending %d\nresent %d", r.Pending, r.Resent)
+	b.Add("pending %d\nresent ", r.Pending)
+	b.AddIf(r.ResentAtLeast, "at least ")
+	b.Add("%d", r.Resent)
 	b.AddIf(r.Refused > 0, ", refused %d", r.Refused)
 	b.AddIf(!r.Last.IsZero(), ", settled from %s to %s", r.First, r.Last)
 	b.AddIf(r.Acknowledged > 0, "\nevents from %s to %s, digest %s", inUTC(r.Oldest), inUTC(r.Newest), r.Digest)

@@ -86,7 +86,7 @@ func Example_service() {
 			logger.WarnContext(ctx, "rejected", "position", r.Position, "reason", r.Err.Reason) // yours: keep r too
 			return nil
 		}),
-		OnSettled: func(p hogapi.Position) { // yours: commit the offset
+		OnSettled: func(_ context.Context, p hogapi.Position) { // yours: commit the offset
 			if p.Offset == 3 {
 				stop() // like the signal
 			}

@@ -26,6 +26,7 @@ func add(total, shard hogapi.Receipt) hogapi.Receipt {
 	total.Skipped += shard.Skipped
 	total.Pending += shard.Pending
 	total.Resent += shard.Resent
+	total.ResentAtLeast = total.ResentAtLeast || shard.ResentAtLeast
 	total.Finished = total.Finished && shard.Finished
 	total.Protocol = cmp.Or(total.Protocol, shard.Protocol)
 	total.Digest = addDigests[ledger.Digest](total.Digest, shard.Digest)

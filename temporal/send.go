@@ -51,6 +51,7 @@ func (a *activities) importShard(ctx context.Context, b *beats, in sendInput) (h
 	p := in.Import
 	options := &hogapi.ImportOptions{
 		ID: p.ID, Rate: p.Rate, MaxRejectShare: p.MaxRejectShare, MaxRejects: p.MaxRejects, Gate: p.Gate,
+		Grace:    -1, // the fence cuts requests
 		Delivery: a.options.Delivery, OnProgress: b.progress, Checkpoint: beatCheckpoint{b},
 	}
 	if store := a.options.Store; store != nil {

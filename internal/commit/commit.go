@@ -47,6 +47,7 @@ type Committer[P comparable, R any] struct {
 	whole   atomic.Bool   // the source was read to its end
 
 	saveTime time.Duration // of the newest save
+	isBroken bool          // a save has failed
 
 	mu       sync.Mutex
 	upTo     uint64 // all before it is committed, and Settled knows
@@ -98,6 +99,8 @@ func (c *Committer[P, R]) run() {
 		if n > 0 {
 			if err := c.commit(n, rejects); err != nil {
 				c.Stop(err)
+				<-c.lanes
+				c.finish()
 				return
 			}
 			continue
@@ -167,7 +170,7 @@ func (c *Committer[P, R]) commit(n int, rejects []ledger.Rejected[R]) error {
 		books := c.Ledger
 		less := delivery.Held{Events: done, Bytes: books.Commit(done)}
 		counts := books.Counts()
-		if saveErr := c.save(counts); err == nil {
+		if saveErr := c.save(c.Ledger.State()); err == nil {
 			err = saveErr // a reject that failed came first
 		}
 		if err == nil {
@@ -199,13 +202,14 @@ func (c *Committer[P, R]) handOver(n int, rejects []ledger.Rejected[R]) (done in
 
 // save makes the position durable. While the share of rejects is limited and every record is rejected, it
 // saves nothing, so that the next run, with a corrected source or URL, begins where this run did.
-func (c *Committer[P, R]) save(t ledger.Counts) error {
-	if c.Save == nil || c.Limits.hasShare() && t.Acknowledged == 0 && t.Rejects() > 0 {
+func (c *Committer[P, R]) save(state ledger.State[P]) error {
+	t := state.Totals.Counts()
+	if c.Save == nil || c.isBroken || c.Limits.hasShare() && t.Acknowledged == 0 && t.Rejects() > 0 {
 		return nil
 	}
 	start := time.Now()
-	state := c.Ledger.State()
 	if err := c.Save(state); err != nil {
+		c.isBroken = true
 		return err
 	}
 	c.saveTime = time.Since(start)
@@ -227,9 +231,10 @@ func (c *Committer[P, R]) report() {
 	c.moved = make(chan struct{})
 }
 
-// finish judges an import at the end of its source.
+// finish judges an import at the end of its source, or saves what a run that has stopped leaves to the next one.
 func (c *Committer[P, R]) finish() {
 	if !c.whole.Load() || c.Sending.Err() != nil || c.Ledger.Live().InFlight > 0 {
+		_ = c.save(c.Ledger.LastState()) // the state before stays, which says less
 		return
 	}
 	counts := c.Ledger.Counts()

@@ -46,11 +46,14 @@ func newBench(t *testing.T, change func(*Config[int, string])) *bench {
 		Release:  func(delivery.Held) { note("room") },
 		HandOver: func(r string) error { note("reject " + r); return b.handOver },
 		Why:      func(r string) error { return errors.New(r) },
-		Save:     func(ledger.State[int]) error { note("save"); return b.save },
-		Saved:    func(int, time.Duration) {},
-		Settled:  func(int) { note("settled") },
-		TooMany:  func(err error) error { return err },
-		End:      func(_ ledger.Counts, tooMany error) error { note("end"); return tooMany },
+		Save: func(s ledger.State[int]) error {
+			note(map[bool]string{false: "save", true: "last save"}[s.Ahead != nil])
+			return b.save
+		},
+		Saved:   func(int, time.Duration) {},
+		Settled: func(int) { note("settled") },
+		TooMany: func(err error) error { return err },
+		End:     func(_ ledger.Counts, tooMany error) error { note("end"); return tooMany },
 	}
 	if change != nil {
 		change(&config)
@@ -102,7 +105,7 @@ func TestAFailureStops(t *testing.T) {
 		handOver, save error
 		want           []string
 	}{
-		"hand over": {failed, nil, []string{"reject x", "save"}}, // the record before it
+		"hand over": {failed, nil, []string{"reject x", "save", "last save"}}, // the record before it
 		"save":      {nil, failed, []string{"reject x", "save"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -269,6 +272,9 @@ func TestWhenAPlaceIsSaved(t *testing.T) {
 				require.ErrorIs(t, b.stopped, tt.handOver)
 				b.close(nil)
 				b.Close()
+				if tt.goods > 0 || tt.limits.Share == 0 {
+					tt.want = append(tt.want, "last save")
+				}
 				assert.Equal(t, tt.want, b.log, "an import whose source has not ended is not judged")
 			})
 		})

@@ -77,6 +77,9 @@ func (s *Sender) Flush(before uint64) {
 	s.wakeLanes()
 }
 
+// Hurry ends the pace: what is left goes out as fast as the answers come.
+func (s *Sender) Hurry() { s.throttle.hurry() }
+
 // Close sends everything. It returns when the lanes have ended: all items are settled, or the
 // context has ended.
 func (s *Sender) Close() {

@@ -16,6 +16,7 @@ import (
 type throttle struct {
 	limits Limits
 	pace   *rate.Limiter // nil without a pace
+	rush   chan struct{} // closed when the pace ends
 	gaveUp func(Answer, time.Time) error
 
 	// Atomic, since they are read for every item.
@@ -59,7 +60,7 @@ const (
 )
 
 func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
-	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
+	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), rush: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
 	if l.Rate > 0 {
 		t.pace = rate.NewLimiter(rate.Limit(l.Rate), l.BatchItems)
 	}
@@ -164,20 +165,38 @@ func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) err
 
 // keepPace waits until the pace allows this many items. A batch may be larger than the burst.
 func (t *throttle) keepPace(ctx context.Context, items int) error {
-	if t.pace == nil {
+	if t.pace == nil || t.isRushed() {
 		return nil
 	}
 	reserved, wait := t.reserve(time.Now(), items)
 	if wait <= 0 {
 		return nil
 	}
-	err := pause(ctx, nil, wait)
+	err := pause(ctx, t.rush, wait)
 	if err != nil {
 		for _, r := range slices.Backward(reserved) {
 			r.Cancel()
 		}
 	}
 	return err
+}
+
+// hurry ends the pace, also for the lanes that wait for it.
+func (t *throttle) hurry() {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if !t.isRushed() {
+		close(t.rush)
+	}
+}
+
+func (t *throttle) isRushed() bool {
+	select {
+	case <-t.rush:
+		return true
+	default:
+		return false
+	}
 }
 
 // reserve takes this many items from the pace. The burst stays as it is meanwhile: the pace never grants more than a

@@ -25,6 +25,7 @@ type Totals[P comparable] struct {
 	Unconfirmed      int64            `json:"unconfirmed,omitempty"`
 	Skipped          int64            `json:"skipped"`
 	Resent           int64            `json:"resent"`
+	ResentAtLeast    bool             `json:"resent_at_least,omitempty"`  // not known of all runs
 	First            P                `json:"first"`                      // position of a committed record
 	Last             P                `json:"last"`                       // position of a committed record
 	Oldest           time.Time        `json:"oldest"`                     // of the acknowledged events
@@ -54,6 +55,7 @@ func (t *Totals[P]) Counts() Counts {
 type State[P comparable] struct {
 	Position P         `json:"place"` // every record up to this position is settled
 	Totals   Totals[P] `json:"totals"`
+	Ahead    *int64    `json:"ahead,omitempty"` // events after Position that the service may have; nil: not known
 
 	table savedTable
 }
@@ -61,12 +63,13 @@ type State[P comparable] struct {
 type stateJSON[P comparable] struct {
 	Position P           `json:"place"`
 	Totals   Totals[P]   `json:"totals"`
+	Ahead    *int64      `json:"ahead,omitempty"`
 	Table    *savedTable `json:"table"`
 }
 
 // MarshalJSON writes the whole state.
 func (s State[P]) MarshalJSON() ([]byte, error) {
-	return json.Marshal(stateJSON[P]{s.Position, s.Totals, &s.table})
+	return json.Marshal(stateJSON[P]{s.Position, s.Totals, s.Ahead, &s.table})
 }
 
 // UnmarshalJSON reads the output of MarshalJSON, and refuses counts that do not add up.
@@ -78,13 +81,13 @@ func (s *State[P]) UnmarshalJSON(text []byte) error {
 	}
 	t := read.Totals
 	if min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Skipped, t.Resent) < 0 ||
-		t.Read != t.Acknowledged+t.Rejected+t.Unconfirmed+t.Skipped {
+		t.Read != t.Acknowledged+t.Rejected+t.Unconfirmed+t.Skipped || read.Ahead != nil && *read.Ahead < 0 {
 		return errors.New("the totals do not add up")
 	}
 	if _, err := table.restore(mostRows); err != nil {
 		return err
 	}
-	*s = State[P]{read.Position, read.Totals, table}
+	*s = State[P]{read.Position, read.Totals, read.Ahead, table}
 	return nil
 }
 

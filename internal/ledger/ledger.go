@@ -25,6 +25,8 @@ type Ledger[P comparable, R any] struct {
 	pending            int   // events not settled
 	settled            int   // events settled but not committed
 	accepted           bool  // the service has accepted an event in this run
+
+	concluded *State[P] // set by Conclude: the committed state before it
 }
 
 // event is an event between its admission and its commit.
@@ -90,6 +92,11 @@ func Resume[P comparable, R any](s State[P], warnings ...string) (*Ledger[P, R],
 	}
 	l.position = s.Position
 	l.read, l.acknowledged = s.Totals.Read, s.Totals.Acknowledged
+	if s.Ahead == nil {
+		l.books.totals.ResentAtLeast = true
+		return l, nil
+	}
+	l.books.totals.Resent += *s.Ahead // the next events are sent once more
 	return l, nil
 }
 
@@ -237,7 +244,7 @@ type Rejected[R any] struct {
 func (l *Ledger[P, R]) Front() (n int, rejects []Rejected[R]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for i := 0; i < l.window.len(); i++ {
+	for i := 0; i < l.window.len() && l.concluded == nil; i++ {
 		seq := l.window.first + uint64(i)
 		e := l.window.at(seq)
 		if e.state == pending || e.isLateReject() && !l.accepted && l.pending > 0 {
@@ -285,6 +292,9 @@ func (l *Ledger[P, R]) Commit(n int) (held int) {
 func (l *Ledger[P, R]) commit(n int) (held int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.concluded != nil {
+		return 0
+	}
 	var none P
 	for i := range n { // a loop of its own, so that its accesses to memory overlap
 		l.compare(l.window.at(l.window.first + uint64(i)))
@@ -345,7 +355,26 @@ func (l *Ledger[P, R]) Settled() int {
 func (l *Ledger[P, R]) State() State[P] {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	if l.concluded != nil {
+		return *l.concluded
+	}
 	return l.books.state(l.position)
+}
+
+// LastState returns the committed state of a run that sends nothing more, with the number of events after it that
+// the service may have.
+func (l *Ledger[P, R]) LastState() State[P] {
+	s := l.State()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	ahead := int64(0)
+	for seq := l.window.first; seq < l.window.next; seq++ {
+		if e := l.window.at(seq); e.sent || e.state == acknowledged {
+			ahead++
+		}
+	}
+	s.Ahead = &ahead
+	return s
 }
 
 // Counts are committed events, over all runs.
@@ -394,10 +423,12 @@ type Unsettled[P comparable] struct {
 }
 
 // Conclude also counts events accepted after a gap, and returns the final state and the unsettled
-// events. The ledger must not be used after it.
+// events. A commit after it changes nothing.
 func (l *Ledger[P, R]) Conclude() (State[P], []Unsettled[P]) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	before := l.books.state(l.position)
+	l.concluded = &before
 	var open []Unsettled[P]
 	number := 0
 	for seq := l.window.first; seq < l.window.next; seq++ {

@@ -209,6 +209,7 @@ func TestLedgerAgainstAModel(t *testing.T) {
 				require.NoError(t, err)
 				var saved State[int]
 				require.NoError(t, json.Unmarshal(text, &saved))
+				saved.Ahead = new(int64)
 				l, err = Resume[int, string](saved, "first", "second")
 				require.NoError(t, err)
 				all, base, place = all[:committed], committed, saved.Position
@@ -379,4 +380,39 @@ func TestOlderTableIsRead(t *testing.T) {
 	books.table = table
 	books.count(&event[int]{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
 	assert.Equal(t, Tally{5, 2, 1, uuidsum.Sum{N: 1, High: 1}}, table.list()[0].Tally)
+}
+
+// The state of a run that has ended says how many of the next events the service may have. They count as sent again by
+// the next run. A state that does not say it leaves only a lower bound, also in the states after it.
+func TestEventsAheadOfAState(t *testing.T) {
+	l := New[int, string]()
+	for n := range 5 {
+		l.Take(Event[int]{Position: n + 1, Name: "e", Begins: true, Ends: true})
+	}
+	l.Sent([]uint64{1, 2})
+	l.Acknowledge([]uint64{2, 3}, time.Now()) // after a gap
+	for _, tt := range []struct {
+		state   State[int]
+		resent  int64
+		atLeast bool
+	}{{l.LastState(), 3, false}, {l.State(), 0, true}} {
+		text, err := json.Marshal(tt.state)
+		require.NoError(t, err)
+		var saved State[int]
+		require.NoError(t, json.Unmarshal(text, &saved))
+		next, err := Resume[int, string](saved)
+		require.NoError(t, err)
+		next, err = Resume[int, string](next.LastState())
+		require.NoError(t, err)
+		totals := next.State().Totals
+		require.Equal(t, tt.resent, totals.Resent)
+		require.Equal(t, tt.atLeast, totals.ResentAtLeast)
+	}
+	final, open := l.Conclude()
+	require.EqualValues(t, 2, final.Totals.Acknowledged)
+	require.Len(t, open, 3)
+	require.Zero(t, l.State().Totals.Read, "what is saved later has no event after the gap")
+	l.Acknowledge([]uint64{0, 1, 4}, time.Now())
+	n, _ := l.Front()
+	require.Zero(t, n)
 }

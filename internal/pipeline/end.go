@@ -2,12 +2,14 @@ package pipeline
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"sync"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -31,12 +33,13 @@ func (p *Pipeline) Flush(ctx context.Context) error {
 func (p *Pipeline) Close(ctx context.Context) (Result, error) {
 	cancel := func() {
 		_ = p.cancel(ctx)
-		p.abort()
+		p.endCalls(context.Cause(ctx))
 	}
 	defer context.AfterFunc(ctx, cancel)()
 	if ctx.Err() != nil {
 		cancel() // before lanes that linger are woken: they must not send
 	}
+	p.sender.Hurry()
 	return p.finish()
 }
 
@@ -46,17 +49,23 @@ func (p *Pipeline) end() (r Result, err error) {
 	p.closeDoor(p.Errors.Closed)
 	isWaiting := len(p.admission.waiting) > 0
 	p.admission.Unlock()
-	if isWaiting {
-		select {
-		case <-p.decided:
-		case <-p.sending.Done():
+	_, ended := watch.RunDetached(p.calling, patience, func() error { //nolint:contextcheck // of another life time
+		if isWaiting {
+			select {
+			case <-p.decided:
+			case <-p.sending.Done():
+			}
 		}
-	}
-	p.sender.Close()
-	p.committer.Close()
+		p.sender.Close()
+		p.committer.Close()
+		return nil
+	}, func(value any) error { panic(value) })
 	stopped := context.Cause(p.sending)
+	if !ended {
+		stopped = p.abandoned()
+	}
 	p.stop(p.Errors.Closed)
-	p.abort() // releases the contexts
+	p.endCalls(p.Errors.Closed) // releases the contexts
 	state, open := p.ledger.Conclude()
 	r = Result{State: state, Pending: int64(len(open)), NotTaken: p.meter.read().NotTaken}
 	if p.isDecided() {
@@ -65,12 +74,21 @@ func (p *Pipeline) end() (r Result, err error) {
 	switch {
 	case len(open) > 0:
 		err = p.Errors.Unsettled(open, p.withFailure(stopped))
-	case p.cancellation(stopped) != nil: // all was settled before
+	case ended && p.cancellation(stopped) != nil: // all was settled before
 	default:
 		err = stopped
 	}
 	r.Finished = err == nil
 	return r, err
+}
+
+// abandoned returns the stop by a function that did not return after the context of its caller had ended.
+func (p *Pipeline) abandoned() error {
+	name := "a request (the transport of the HTTP client, an Encoder or Hooks.OnBatch)"
+	if outside := p.outside.Load(); outside != nil {
+		name = *outside
+	}
+	return p.Errors.Stop(Stop{Reason: StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(p.calling))})
 }
 
 // Forgotten logs an error about a pipeline that nobody can close any more, and sends the events that it

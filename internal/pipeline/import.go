@@ -22,9 +22,9 @@ import (
 type Source func(ctx context.Context, after wire.Position) iter.Seq2[*Event, error]
 
 // Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
-// After ctx has ended, requests under way may still end, for a moment, so that less is sent again.
+// After ctx has ended, what was taken may still be sent within the grace, so that less is sent again.
 func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
-	defer context.AfterFunc(ctx, func() { _ = p.cancel(ctx) })()
+	defer context.AfterFunc(ctx, func() { p.wind(ctx) })()
 	readErr := p.read(ctx, source)
 	isCanceled := readErr != nil && ctx.Err() != nil
 	if isCanceled {
@@ -33,10 +33,7 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	if readErr == nil { // otherwise the last record may not be whole
 		p.committer.SourceEnded()
 	}
-	if ctx.Err() != nil {
-		_ = p.cancel(ctx)
-	}
-	result, err := p.Close(context.WithoutCancel(ctx))
+	result, err := p.finish()
 	switch {
 	case readErr == nil, errors.Is(err, readErr):
 	case !isCanceled || p.Errors.IsFinal(readErr):
@@ -48,7 +45,21 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	return result, err
 }
 
-// patience is how long an ended import waits for its source to return, and for the last answers.
+// wind ends an import whose context has ended: it sends what was taken, as long as the grace lasts and requests succeed.
+func (p *Pipeline) wind(ctx context.Context) {
+	p.closeDoor(p.canceledBy(ctx))
+	if p.grace <= 0 || !p.sender.State().Failure.Since.IsZero() {
+		_ = p.cancel(ctx) // requests under way still have the grace
+	}
+	watch.Sleep(p.calling, p.grace) // until the end, if that comes before
+	_ = p.cancel(ctx)
+	p.abort()
+	if watch.Sleep(p.calling, patience) { // the last answers are committed meanwhile
+		p.endCalls(context.Cause(ctx))
+	}
+}
+
+// patience is how long the end waits for a function of the user to return after its context has ended.
 const patience = 700 * time.Millisecond
 
 // read takes the events of the source until the source ends or the import stops. The source's context ends

@@ -37,6 +37,7 @@ type Config struct {
 	NoPreflight bool
 	Limits      delivery.Limits
 	Room        delivery.Held // that may be taken and not committed
+	Grace       time.Duration // in which requests under way may end after the sending has
 
 	Rejects commit.Limits
 	Resumed *resume.Saved[wire.Position] // of the run before; nil: this is the first
@@ -73,7 +74,7 @@ type Errors struct {
 type Hooks struct {
 	Tried   func(path string, t delivery.Try)
 	Saved   func(position wire.Position, took time.Duration)
-	Settled func(position wire.Position) // all up to a position is settled
+	Settled func(ctx context.Context, position wire.Position) // all up to a position is settled
 }
 
 // Pipeline is safe for concurrent use. An import is one call of [Pipeline.Import]. Any other pipeline ends
@@ -90,6 +91,7 @@ type Pipeline struct {
 	sender    *delivery.Sender
 	committer *commit.Committer[wire.Position, *statefile.Reject]
 	meter     meter
+	outside   atomic.Pointer[string] // the function of a user that the committer waits for
 
 	answered     atomic.Bool            // the host has answered once
 	rejectedOnly atomic.Int64           // events in a row, each sent alone, that were answered 400
@@ -105,7 +107,7 @@ func New(c Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{
-		Config: c, lifetime: newLifetime(c.Errors), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
+		Config: c, lifetime: newLifetime(c.Errors, c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
 		admission: admission{identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
 	}
 	p.finish = sync.OnceValues(p.end)
@@ -135,23 +137,42 @@ func (c *Config) ledger() (*ledger.Ledger[wire.Position, *statefile.Reject], err
 func (p *Pipeline) commits() commit.Config[wire.Position, *statefile.Reject] {
 	c := commit.Config[wire.Position, *statefile.Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
-		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected, Saved: p.Hooks.Saved, Settled: p.Hooks.Settled,
+		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected,
+		Saved: func(position wire.Position, took time.Duration) {
+			defer p.call("Hooks.OnCheckpoint")()
+			p.Hooks.Saved(position, took)
+		},
+		Settled: func(position wire.Position) {
+			defer p.call("CaptureOptions.OnSettled")()
+			p.Hooks.Settled(p.calling, position)
+		},
 		Limits: p.Rejects, End: p.endOfSource,
 		TooMany: func(err error) error { return p.Errors.Stop(Stop{Reason: StopTooManyRejects, Err: err}) },
 	}
 	if p.Files != nil {
 		c.Save = func(s ledger.State[wire.Position]) error {
-			return p.stopUnlessSaved(p.Files.Save(context.WithoutCancel(p.sending), s))
+			if s.Ahead != nil && !p.Files.HasSaved() {
+				return nil // the run has not begun
+			}
+			defer p.call("Checkpointer.Save")()
+			return p.stopUnlessSaved(p.Files.Save(p.calling, s))
 		}
 	}
 	return c
+}
+
+// call notes that a function of the user runs, until the returned function is called.
+func (p *Pipeline) call(name string) (returned func()) {
+	p.outside.Store(&name)
+	return func() { p.outside.Store(nil) }
 }
 
 func (p *Pipeline) handOver(r *statefile.Reject) error {
 	if p.Reject == nil {
 		return p.stopAt(r)
 	}
-	if err := p.Reject(p.sending, r); err != nil {
+	defer p.call("the reject handler")()
+	if err := p.Reject(p.calling, r); err != nil {
 		return p.Errors.Stop(Stop{Reason: StopHandler, Err: err})
 	}
 	return nil
@@ -174,5 +195,6 @@ func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
 	if tooMany != nil || p.Files == nil {
 		return tooMany
 	}
-	return p.stopUnlessSaved(p.Files.Finish(context.WithoutCancel(p.sending), p.ledger.State()))
+	defer p.call("Checkpointer.Save")()
+	return p.stopUnlessSaved(p.Files.Finish(p.calling, p.ledger.LastState()))
 }

@@ -64,10 +64,11 @@ var hints = map[ingest.Reason]string{
 	StopInternal:        "run again, and report it with this text",
 }
 
-// lifetime has the contexts in which a pipeline takes events, sends them and waits for answers. Each context
-// ends before the next one, or with it. Its cause says why.
+// lifetime has the contexts in which a pipeline takes events, sends them, waits for answers and calls the functions
+// of a user. Each context ends before the next one, or with it. Its cause says why.
 type lifetime struct {
 	errors Errors
+	grace  time.Duration // in which requests under way may end after the sending has
 
 	accepting context.Context //nolint:containedctx // producers may add events
 	closeDoor context.CancelCauseFunc
@@ -75,15 +76,18 @@ type lifetime struct {
 	stop      context.CancelCauseFunc
 	posting   context.Context //nolint:containedctx // requests may be under way
 	abort     context.CancelFunc
+	calling   context.Context //nolint:containedctx // handlers may run; ends only with the context of the caller
+	endCalls  context.CancelCauseFunc
 	canceled  atomic.Pointer[cancellation] // the first one
 }
 
-func newLifetime(e Errors) *lifetime {
-	l := &lifetime{errors: e}
-	l.posting, l.abort = context.WithCancel(context.Background())
+func newLifetime(e Errors, grace time.Duration) *lifetime {
+	l := &lifetime{errors: e, grace: grace}
+	l.calling, l.endCalls = context.WithCancelCause(context.Background())
+	l.posting, l.abort = context.WithCancel(l.calling)
 	l.sending, l.stop = context.WithCancelCause(l.posting)
-	context.AfterFunc(l.sending, func() { // requests under way may end, for a moment
-		if watch.Sleep(l.posting, patience) {
+	context.AfterFunc(l.sending, func() {
+		if watch.Sleep(l.posting, l.grace) {
 			l.abort()
 		}
 	})
@@ -102,14 +106,19 @@ func (l *lifetime) whyClosed() error {
 // cancellation is a stop by the end of a context.
 type cancellation struct{ cause, err error }
 
-// cancel stops the sending, since a context has ended.
-func (l *lifetime) cancel(ctx context.Context) (stopped error) {
+// canceledBy returns the stop by the end of a context.
+func (l *lifetime) canceledBy(ctx context.Context) (stopped error) {
 	cause := context.Cause(ctx)
 	if !errors.Is(cause, ctx.Err()) {
 		cause = fmt.Errorf("%w (%w)", cause, ctx.Err())
 	}
 	l.canceled.CompareAndSwap(nil, &cancellation{cause, l.errors.Stop(Stop{Reason: StopCanceled, Err: cause})})
-	stopped = l.canceled.Load().err
+	return l.canceled.Load().err
+}
+
+// cancel stops the sending, since a context has ended.
+func (l *lifetime) cancel(ctx context.Context) (stopped error) {
+	stopped = l.canceledBy(ctx)
 	l.stop(stopped)
 	return stopped
 }

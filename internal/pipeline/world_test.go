@@ -132,7 +132,7 @@ func newWorld() *world {
 		Hooks: Hooks{
 			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
 			Saved:   func(place wire.Position, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
-			Settled: func(place wire.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
+			Settled: func(_ context.Context, place wire.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
 		},
 		Logger: slog.New(slog.DiscardHandler),
 	}

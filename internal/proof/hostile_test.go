@@ -153,7 +153,7 @@ func TestPanicsOfTheUser(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
 		assert.Positive(t, calls)
-		capture, err := client.NewCapture(&hogapi.CaptureOptions{OnSettled: func(hogapi.Position) { panic("settled") }})
+		capture, err := client.NewCapture(&hogapi.CaptureOptions{OnSettled: func(context.Context, hogapi.Position) { panic("settled") }})
 		require.NoError(t, err)
 		for i := range n {
 			require.NoError(t, capture.Enqueue(t.Context(), testevents.Event(i+1)))

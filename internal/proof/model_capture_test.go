@@ -111,7 +111,7 @@ func (r *captureRun) push(from, to int) {
 }
 
 // commit is OnSettled. Every event up to a reported position must be settled.
-func (r *captureRun) commit(p hogapi.Position) {
+func (r *captureRun) commit(_ context.Context, p hogapi.Position) {
 	if r.dead.Load() {
 		return
 	}

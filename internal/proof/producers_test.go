@@ -37,7 +37,7 @@ func TestManyProducers(t *testing.T) {
 	server := hogapitest.New()
 	server.Chaos(ops.Capture, 1, 0.1, hogapitest.Status(503), hogapitest.CutAfter(), hogapitest.CutBefore())
 	capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{
-		Rate: hogapi.Unpaced, OnSettled: func(hogapi.Position) {},
+		Rate: hogapi.Unpaced, OnSettled: func(context.Context, hogapi.Position) {},
 		Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 50, MaxInFlight: 300, Linger: time.Millisecond}},
 	})
 	require.NoError(t, err)

@@ -111,6 +111,7 @@ type Files[P comparable] struct {
 
 	mu       sync.Mutex
 	closed   bool
+	hasSaved bool // in this run
 	finished bool
 	newest   ledger.State[P] // that was saved; kept until the protocol is known
 }
@@ -140,6 +141,13 @@ func (f *Files[P]) Save(ctx context.Context, s ledger.State[P]) error {
 		f.newest = s
 	}
 	return f.write(ctx, s)
+}
+
+// HasSaved reports whether this run has saved a state.
+func (f *Files[P]) HasSaved() bool {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.hasSaved
 }
 
 // Decide saves the way in which events are sent, before the first event is sent.
@@ -183,6 +191,7 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 	if err != nil {
 		return err
 	}
+	f.hasSaved = true
 	return f.Checkpoint.Save(ctx, raw)
 }
 

@@ -21,7 +21,7 @@ func SavedState(state []byte) (hogapi.Receipt, hogapi.Position, error) {
 	err := json.Unmarshal(state, &s)
 	t := s.State.Totals
 	r := hogapi.Receipt{
-		ID: s.Import, Source: s.Source, Protocol: s.Protocol, Finished: s.Finished, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent,
+		ID: s.Import, Source: s.Source, Protocol: s.Protocol, Finished: s.Finished, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
 		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []hogapi.DayCount{},
 		Rejects: map[hogapi.Reason]int64{}, Skips: t.Skips, Warnings: map[hogapi.Warning]int64{},
 	}

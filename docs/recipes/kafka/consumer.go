@@ -44,7 +44,9 @@ func (c *consumer) read(ctx context.Context) error {
 
 // settled receives the position up to which every event is settled, in the order in which records were
 // enqueued.
-func (c *consumer) settled(upTo hogapi.Position) { c.kafka.MarkCommitOffsets(c.trail.settled(upTo)) }
+func (c *consumer) settled(_ context.Context, upTo hogapi.Position) {
+	c.kafka.MarkCommitOffsets(c.trail.settled(upTo))
+}
 
 // revoked waits until the records of revoked partitions are settled, before another consumer gets them.
 func (c *consumer) revoked(ctx context.Context, kafka *kgo.Client, _ map[string][]int32) {

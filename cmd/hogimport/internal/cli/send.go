@@ -62,6 +62,7 @@ func (a *app) send(ctx context.Context, client *hogapi.Client, s *state, source 
 	w.watch(source)
 	o.Checkpoint, o.Rejects = hogapi.FileCheckpoint(s.checkpoint()), hogapi.RejectFile(s.rejects())
 	o.Total, o.OnProgress = s.kept.total(), w.update
+	o.Grace = -1 // the first Ctrl-C has finished what was under way
 	receipt, err := client.Import(ctx, stoppable{source, asked}, &o)
 	if receipt.Source == "" { // it has not begun, so all is as it was
 		if !hasRun {
