@@ -32,8 +32,8 @@ type Backfill struct {
 	CreatedAt         time.Time         `json:"created_at"`
 	FinishedAt        *time.Time        `json:"finished_at"`
 	LastUpdatedAt     time.Time         `json:"last_updated_at"`
-	TotalRecordsCount *int64            `json:"total_records_count"` // 0: nothing to export, so nothing ran
-	AdjustedStartAt   *time.Time        `json:"adjusted_start_at"`   // where the data begins, if later than StartAt
+	TotalRecordsCount *int64            `json:"total_records_count"` // an estimate at first; 0: nothing to export, so nothing ran; nil: not known
+	AdjustedStartAt   *time.Time        `json:"adjusted_start_at"`   // begin of the interval of the earliest data: may equal StartAt, or be before it
 	Progress          *BackfillProgress `json:"progress"`
 }
 
@@ -81,11 +81,13 @@ type BackfillListOptions struct {
 // other models need no option: persons are exported in their newest state, sessions are chosen by their end, and a
 // HogQL query chooses its rows itself.
 //
-// Backfill first makes one to three calls: it reads the records of earlier backfills, so that Wait does not take one
-// of them for the new backfill, and the export if the range may be old. If one fails, Backfill sends nothing. If the
-// outcome of its own call is unknown, it is not repeated: Backfill returns the ticket with the
-// [*OutcomeUnknownError], and Wait finds out whether the backfill began. [ErrTooManyBackfills] means that other
-// backfills must end first.
+// The bounds must be bounds of the export's schedule: [BatchExport.BackfillRange] makes them. The service would begin at
+// an earlier bound, and drop a rest shorter than an interval, so Backfill refuses other bounds with an [*InputError].
+//
+// Backfill first makes two or three calls: it reads the export, and the records of earlier backfills, so that Wait does
+// not take one of them for the new backfill. If one fails, Backfill sends nothing. If the outcome of its own call is
+// unknown, it is not repeated: Backfill returns the ticket with the [*OutcomeUnknownError], and Wait finds out whether
+// the backfill began. [ErrTooManyBackfills] means that other backfills must end first.
 //
 // POST /batch_exports/{batch_export_id}/backfills/ or, on older servers, /batch_exports/{id}/backfill/, scope
 // batch_export:write.
@@ -158,8 +160,9 @@ func (c *Client) backfill(
 	}
 	t, err := c.newTicket(ctx, in[0], BackfillTicket{ExportID: exportID, StartAt: r.Start, EndAt: r.End}, options)
 	if err == nil {
-		first := func(e *BatchExport) (coverage.Span, error) { return e.schedule().First(r.bounds()), nil }
-		err = c.checkAge(ctx, in[0], t, o, first, options)
+		err = c.checkBegin(ctx, in[0], t, o, options, func(e *BatchExport) (coverage.Span, *outgoing.Refusal) {
+			return e.schedule().First(r.bounds()), e.schedule().CheckBounds(r.bounds())
+		})
 	}
 	if err == nil && store != nil {
 		unsent := t

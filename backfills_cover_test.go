@@ -207,3 +207,51 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 		})
 	}
 }
+
+// Bounds that the service would move are refused before anything is sent, with the nearest ones and what to call instead.
+func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
+	instants := func(from, to string) *hogapi.BackfillRange {
+		return &hogapi.BackfillRange{Start: hogapi.At(at(from)), End: hogapi.At(at(to))}
+	}
+	hours := func() *small { return hourlySmall("27T00", "28T00", nil) }
+	days := func() *small { return hours().with("interval", "day").with("offset_hour", 5) }
+	const downloads = "FileDownloads.Range"
+	for name, tt := range map[string]struct {
+		server   *small
+		backfill *hogapi.BackfillRange // nil: a retry
+		from, to string                // of the run
+		texts    []string              // nil: it is sent
+	}{
+		"hours":                     {hours(), instants("27T10", "27T13"), "", "", nil},
+		"within hours":              {hours(), instants("27T10:30", "27T13:30"), "", "", []string{"Start", "2026-11-27T10:00:00Z or 2026-11-27T11:00:00Z", downloads}},
+		"a rest":                    {hours(), instants("27T10", "27T13:30"), "", "", []string{"End", "2026-11-27T13:00:00Z or 2026-11-27T14:00:00Z", downloads}},
+		"days as instants":          {days(), instants("26T05", "27T05"), "", "", []string{"dates, here 2026-11-26 and 2026-11-27"}},
+		"other days":                {days(), instants("26T00", "27T00"), "", "", []string{"Start", "2026-11-25T05:00:00Z Wed or 2026-11-26T05:00:00Z Thu", downloads}},
+		"weeks from another day":    {days().with("interval", "week"), &hogapi.BackfillRange{Start: hogapi.Date(2026, 11, 16), End: hogapi.Date(2026, 11, 22)}, "", "", []string{"Start", "2026-11-15T05:00:00Z Sun or 2026-11-22T05:00:00Z Sun"}},
+		"a retry of an hour":        {hours(), nil, "27T10", "27T11", nil},
+		"of a day, by hours now":    {hours(), nil, "27T00", "28T00", nil},
+		"of a day at another hour":  {days(), nil, "27T00", "28T00", []string{"would export 2026-11-26T05:00:00Z to 2026-11-27T05:00:00Z instead", "from 2026-11-26T05:00:00Z to 2026-11-28T05:00:00Z", downloads}},
+		"of an hour, by days now":   {days(), nil, "27T10", "27T11", []string{"would export nothing instead", "from 2026-11-27T05:00:00Z to 2026-11-28T05:00:00Z", downloads}},
+		"of an hour within a query": {hours().with("model", "hogql"), nil, "27T10:10", "27T11:10", []string{downloads}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			client, err := tt.server.client(t), error(nil)
+			o := &hogapi.BackfillOptions{AcceptRowsByTimestamp: true}
+			if tt.backfill != nil {
+				_, err = client.BatchExports.Backfill(t.Context(), smallID, *tt.backfill, o)
+			} else {
+				tt.server.ran("Failed", tt.from, tt.to, nil, "28T12")
+				_, err = client.Runs.Retry(t.Context(), smallID, uuid.MustParse(tt.server.runs[0]["id"].(string)), o)
+			}
+			assert.Len(t, tt.server.sent, map[bool]int{true: 1, false: 0}[tt.texts == nil])
+			if tt.texts == nil {
+				require.NoError(t, err)
+			}
+			for _, text := range tt.texts {
+				require.ErrorContains(t, err, text)
+				require.ErrorAs(t, err, new(*hogapi.InputError))
+			}
+		})
+	}
+}

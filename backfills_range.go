@@ -97,30 +97,20 @@ type BackfillOptions struct {
 	AcceptRowsByTimestamp bool
 }
 
-// checkAge refuses a backfill or a retry of events that are too old to be chosen as the schedule chooses them, unless
-// the options accept them. It reads the export only if the first interval may be too old.
-func (c *Client) checkAge(
-	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, first func(*BatchExport) (coverage.Span, error), options []CallOption,
+// checkBegin refuses a backfill or a retry whose bounds the service would move, or of events that are too old to be
+// chosen as the schedule chooses them, unless the options accept these. It reads the export.
+func (c *Client) checkBegin(
+	ctx context.Context, op Op, t BackfillTicket, o *BackfillOptions, options []CallOption, first func(*BatchExport) (coverage.Span, *outgoing.Refusal),
 ) error {
-	if orDefault(o).AcceptRowsByTimestamp {
-		return nil
-	}
-	line := c.ageLine(t.hasRecords())
-	span, err := first(&BatchExport{})
-	if err == nil && !line.IsPast(span, t.RequestedAt) {
-		return nil
-	}
-	var export *BatchExport
-	if err == nil {
-		export, err = c.BatchExports.Get(ctx, t.ExportID, append(slices.Clip(options), onlyHeader)...)
-	}
-	if err == nil {
-		span, err = first(export)
-	}
+	export, err := c.BatchExports.Get(ctx, t.ExportID, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
 		return beforeSending(op, err)
 	}
-	return refused(op, export.refuseOld(line, span, t))
+	span, refusal := first(export)
+	if refusal == nil && !orDefault(o).AcceptRowsByTimestamp {
+		refusal = export.refuseOld(c.ageLine(t.hasRecords()), span, t)
+	}
+	return refused(op, refusal)
 }
 
 func (t *BackfillTicket) hasRecords() bool { return t.Baseline == nil || !t.Baseline.OfRuns }

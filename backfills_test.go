@@ -5,6 +5,7 @@ import (
 	"errors"
 	"io"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
@@ -28,6 +29,11 @@ const (
 var anyAge = &BackfillOptions{AcceptRowsByTimestamp: true}
 
 var january = BackfillRange{Start: Date(2024, 1, 1), End: Date(2024, 2, 1)}
+
+// ofExport answers for an hourly export without a zone, as on old servers.
+func ofExport(mock *httpmock.MockTransport) {
+	mock.RegisterResponder("GET", strings.TrimSuffix(backfillPath, "backfill/"), httpmock.NewStringResponder(200, `{"id": "0190f3c0-0000-7000-8000-00000000000a", "interval": "hour"}`))
+}
 
 // answering records the bodies that come, and answers with a Date of the service.
 func answering(status int, body string, bodies *[]string) httpmock.Responder {
@@ -62,6 +68,7 @@ func TestBackfillUsesTheOlderEndpointOnlyWhereTheNewerIsMissing(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)
+			ofExport(mock)
 			mock.RegisterResponder("GET", backfillsPath, answering(200, noRows, new([]string)))
 			var bodies []string
 			mock.RegisterResponder("POST", backfillsPath, c.newer)
@@ -98,6 +105,7 @@ func TestBackfillSendsItsRange(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			client, mock := newTestClient(t)
+			ofExport(mock)
 			mock.RegisterResponder("GET", backfillsPath, answering(200, noRows, new([]string)))
 			var bodies []string
 			mock.RegisterResponder("POST", backfillPath, answering(200, `{"backfill_id": "a-Backfill-b-c"}`, &bodies))
@@ -126,6 +134,7 @@ func TestBackfillSendsItsRange(t *testing.T) {
 func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 	noon := time.Date(2024, 5, 15, 12, 0, 0, 0, time.UTC)
 	client, mock := newTestClient(t, WithClock(func() time.Time { return noon }))
+	ofExport(mock)
 	mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
 	mock.RegisterResponder("POST", backfillsPath, httpmock.NewStringResponder(200, ""))
 	ticket, err := client.BatchExports.Backfill(t.Context(), exportA, january, anyAge)
@@ -143,6 +152,7 @@ func TestBackfillTicketWithoutTheServicesClock(t *testing.T) {
 func TestTicketOfWhatWasDone(t *testing.T) {
 	for status, unknown := range map[int]bool{303: false, 500: true} {
 		client, mock := newTestClient(t)
+		ofExport(mock)
 		mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(200, noRows))
 		mock.RegisterResponder("POST", backfillsPath, httpmock.NewStringResponder(status, ""))
 		ticket, err := client.Backfills.Create(t.Context(), exportA, january, anyAge)
@@ -154,6 +164,8 @@ func TestTicketOfWhatWasDone(t *testing.T) {
 
 func TestRetryMakesATicket(t *testing.T) {
 	client, mock := newTestClient(t)
+	ofExport(mock)
+	mock.RegisterResponder("GET", runAPath, httpmock.NewStringResponder(200, `{"id": "0190f3c0-0000-7000-8000-0000000000a1", "status": "Failed"}`))
 	mock.RegisterResponder("GET", backfillsPath, httpmock.NewStringResponder(404, noSuchEndpoint))
 	mock.RegisterResponder("GET", runsPath, answering(200, `{"results": [
 		{"id": "0190f3c0-0000-7000-8000-0000000000b2", "status": "Running", "created_at": "2024-05-15T09:00:00Z"},

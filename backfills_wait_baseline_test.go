@@ -163,7 +163,7 @@ func TestJoinedRunIsFoundAfterwards(t *testing.T) {
 			flow(t, func(t *testing.T, s *hogapitest.Server, _ hogapitest.Era) {
 				client, project, export := exported(t, s)
 				run.Status, run.Created = "Running", time.Now().Add(-20*24*time.Hour)
-				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run"})
+				project.NextRuns(hogapitest.Outcome{Status: "Failed", Error: "of the joined run", Polls: 6})
 				id := project.AddRun(export, run)
 				ticket, err := client.Runs.Retry(t.Context(), export, id, anyAge)
 				require.NoError(t, err)

@@ -123,7 +123,7 @@ func TestRetryIsFollowedToItsEnd(t *testing.T) {
 				require.Len(t, state.Runs, 1)
 				require.Equal(t, old.Status == "Running", state.Runs[0].ID == id)
 				require.Equal(t, hogapi.RunStatusCompleted, state.Runs[0].Status)
-			})
+			}, hogapitest.WithPolls(6))
 		})
 	}
 }

@@ -7,7 +7,6 @@ import (
 	"iter"
 	"net/url"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/google/uuid"
@@ -276,14 +275,14 @@ func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, opt
 	return s.client.call(ctx, endpointByID(ops.RunsCancel, exportID, runID).with(allRuns()), nil, options...)
 }
 
-// Retry exports the interval of a run again, however the run ended. The service makes a new run; the old run
-// keeps its status. Follow the retry with [BackfillsService.Wait].
+// Retry exports the time of a run again, however the run ended, with the intervals of today's schedule: a backfill. The
+// old run keeps its status. Follow the retry with [BackfillsService.Wait].
 //
 // [BatchExportsService.Backfill] describes the effects on the destination, and [BatchExportsService.Coverage] finds
 // the intervals that need a repair, also those without a run. For an old interval of the model events, the error is
-// an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set. Retry first reads
-// the records of earlier retries and, without this option, the run and, if the run is old, the export. If one
-// of these calls fails, Retry sends nothing.
+// an [*InputError] unless BackfillOptions.AcceptRowsByTimestamp is set; also for a run whose bounds are not bounds of
+// today's schedule, since the service would export another time. Retry first reads the run, the export and the
+// records of earlier retries. If one of these calls fails, Retry sends nothing.
 //
 // The call is not repeated if its outcome is unknown. Retry then returns the ticket with the
 // [*OutcomeUnknownError], and Wait finds out whether the retry began. If the interval is being retried already,
@@ -295,17 +294,15 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	if err := r.check(ctx); err != nil {
 		return nil, err
 	}
-	run := sync.OnceValues(func() (*Run, error) { return s.Get(ctx, exportID, runID, append(slices.Clip(options), onlyHeader)...) })
-	first := func(*BatchExport) (coverage.Span, error) {
-		run, err := run()
-		if err != nil {
-			return coverage.Span{}, err
-		}
-		return run.span(), nil
+	run, err := s.Get(ctx, exportID, runID, append(slices.Clip(options), onlyHeader)...)
+	if err != nil {
+		return nil, beforeSending(ops.RunsRetry, err)
 	}
 	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
 	if err == nil {
-		err = s.client.checkAge(ctx, ops.RunsRetry, ticket, o, first, options)
+		err = s.client.checkBegin(ctx, ops.RunsRetry, ticket, o, options, func(e *BatchExport) (coverage.Span, *outgoing.Refusal) {
+			return run.span(), e.schedule().CheckRetry(run.span())
+		})
 	}
 	if err != nil {
 		return nil, err

@@ -87,6 +87,85 @@ func (s Schedule) Range(from, to time.Time) (Range, *outgoing.Refusal) {
 	return Range{start, end}, nil
 }
 
+// CheckBounds refuses bounds that are no bounds of the schedule: the service would move them.
+func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
+	if _, ok := Step(s.Interval); !ok || r.Start.IsBeginning() {
+		return nil
+	}
+	const instead = "; BatchExport.BackfillRange makes such a range, and FileDownloads.Range gets exactly this time"
+	if !r.Start.IsDate() {
+		dates, refusal := s.Range(r.Start.t, r.End.t)
+		switch {
+		case refusal == nil && s.takesDates():
+			return outgoing.Refuse("Start", r.Start.String(), fmt.Sprintf("dates, here %s and %s: BatchExport.BackfillRange returns them", dates.Start, dates.End))
+		case refusal == nil || refusal.Field == "Timezone":
+			return nil
+		}
+		refusal.Field = map[string]string{"from": "Start", "to": "End"}[refusal.Field]
+		refusal.Want += instead
+		return refusal
+	}
+	days, err := s.Days()
+	if err != nil || !days.Weekly || !s.takesDates() {
+		return nil
+	}
+	bad := func(field string, b Bound) *outgoing.Refusal {
+		return outgoing.If(b.t.Weekday() != s.Weekday, field, b.t.Format(time.DateOnly+" Mon"), days.String()+", such as "+days.nearest(days.Begin(b.t))+instead)
+	}
+	return cmp.Or(bad("Start", r.Start), bad("End", r.End))
+}
+
+// CheckRetry refuses a retry of a run whose interval is not made of intervals of the schedule: the service would export
+// other times.
+func (s Schedule) CheckRetry(run Span) *outgoing.Refusal {
+	if run.Start.IsZero() || run.End.IsZero() {
+		return nil
+	}
+	_, refusal := s.Range(run.Start, run.End)
+	whole, ok := s.Whole(run)
+	if refusal == nil || !ok {
+		return nil
+	}
+	would := "nothing"
+	if whole.Start.Before(whole.End) {
+		would = outgoing.Time(whole.Start) + " to " + outgoing.Time(whole.End)
+	}
+	return outgoing.Refuse("run interval", outgoing.Time(run.Start)+" to "+outgoing.Time(run.End), fmt.Sprintf(
+		"intervals of today's schedule, which was changed since: the service would export %s instead. Backfill the intervals that contain the run, from %s to %s, "+
+			"or get exactly this time by FileDownloads.Range", would, s.nearest(run.Start, false), s.nearest(run.End, true)))
+}
+
+// nearest returns the bound of the schedule at or before a time, or at or after it.
+func (s Schedule) nearest(t time.Time, after bool) string {
+	if s.takesDates() {
+		days, _ := s.Days()
+		bound := days.floor(t)
+		if after && bound.Before(t) {
+			bound = days.after(bound)
+		}
+		return outgoing.Time(bound)
+	}
+	step, _ := Step(s.Interval)
+	bound := t.Truncate(step)
+	if after && bound.Before(t) {
+		bound = bound.Add(step)
+	}
+	return outgoing.Time(bound)
+}
+
+const wallClock = "2006-01-02T15:04:05.999999999Z07:00 Mon"
+
+// nearest names the bounds before and after a time.
+func (d Days) nearest(t time.Time) string {
+	before := d.floor(t)
+	return before.In(d.Zone).Format(wallClock) + " or " + d.after(before).In(d.Zone).Format(wallClock)
+}
+
+// after returns the next bound.
+func (d Days) after(bound time.Time) time.Time {
+	return d.floor(bound.Add(time.Duration(d.length())*day + day/2))
+}
+
 func (s Schedule) dates(from, to time.Time) (Range, *outgoing.Refusal) {
 	days, err := s.Days()
 	if err != nil {
@@ -100,7 +179,7 @@ func (s Schedule) dates(from, to time.Time) (Range, *outgoing.Refusal) {
 		field, bad = "from", from
 	}
 	if !isStart || !isEnd {
-		return Range{}, outgoing.Refuse(field, bad.In(days.Zone).Format("2006-01-02T15:04:05.999999999Z07:00 Mon"), days.String())
+		return Range{}, outgoing.Refuse(field, bad.In(days.Zone).Format(wallClock), days.String()+", such as "+days.nearest(bad))
 	}
 	return Range{Date(start), Date(end)}, nil
 }
