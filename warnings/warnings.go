@@ -33,6 +33,10 @@ const (
 	UUIDReuse      Warning = "uuid_reuse"           // an earlier event with this uuid has another content: one of the two is lost
 	SessionType    Warning = "session_id_type"      // $session_id or $window_id is not a text
 	SessionID      Warning = "session_id_not_uuid"  // no sessions are made of it
+	SessionVersion Warning = "session_id_not_v7"    // a UUID of another version than 7: no sessions are made of it
+	SessionTime    Warning = "session_id_time"      // the time in $session_id is over 24 h from the event's
+	GroupsDropped  Warning = "groups_dropped"       // $groups with $process_person_profile false: the service drops the link
+	AlmostSpecial  Warning = "almost_special_name"  // such as $Identify for $identify: an ordinary event
 	OwnJobID       Warning = "own_import_job_id"    // the event keeps its $import_job_id: counts of this import miss it
 	Unset          Warning = "unset"                // $unset removes properties of today's persons
 	SetIgnored     Warning = "set_ignored"          // $set on events for which the service ignores it

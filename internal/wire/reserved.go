@@ -17,6 +17,8 @@ type Reserved struct {
 	// are parts of the object that they were read from.
 	lifts [][]byte
 
+	sessionMS int64 // the time in $session_id, with hasSessionTime
+
 	facts facts // properties that need no value
 	noted bool  // some value was noted; without one, reset has nothing to do
 	fault error // of the properties, if a source has read them
@@ -33,6 +35,8 @@ const (
 	hasImportLib
 	badSessionType
 	badSessionID
+	badSessionVersion
+	hasSessionTime
 )
 
 // hasHeatmap reports whether the service makes heatmap rows from the event.
@@ -99,10 +103,12 @@ func noteReserved[T string | []byte](s *Reserved, key T, value []byte) {
 	case "$import_lib", "$import_lib_version":
 		s.facts |= hasImportLib
 	case "$session_id":
-		s.facts |= sessionFacts(value)
+		s.noteSession(value)
 		s.lifts = append(s.lifts, value)
 	case "$window_id":
-		s.facts |= sessionFacts(value) & badSessionType
+		if value[0] != '"' && string(value) != "null" {
+			s.facts |= badSessionType
+		}
 		s.lifts = append(s.lifts, value)
 	case "$product_tour_id", "$ignore_sent_at":
 		s.lifts = append(s.lifts, value)
@@ -114,18 +120,24 @@ func (s *Reserved) keep(field *[]byte, value []byte) {
 	s.noted = true
 }
 
-// sessionFacts judges a session id. Null counts as absent.
-func sessionFacts(value []byte) facts {
+// noteSession judges a session id. Null counts as absent.
+func (s *Reserved) noteSession(value []byte) {
 	switch {
 	case string(value) == "null":
-		return 0
+		return
 	case value[0] != '"':
-		return badSessionType
+		s.facts |= badSessionType
+		return
 	}
-	if _, ok := parseUUID(value[1 : len(value)-1]); !ok {
-		return badSessionID
+	switch id, ok := parseUUID(value[1 : len(value)-1]); {
+	case !ok:
+		s.facts |= badSessionID
+	case id[6]>>4 != 7:
+		s.facts |= badSessionVersion
+	default:
+		s.facts |= hasSessionTime
+		s.sessionMS = v7Time(id)
 	}
-	return 0
 }
 
 // reset clears the values and keeps their memory.

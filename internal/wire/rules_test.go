@@ -97,7 +97,7 @@ func TestGateRules(t *testing.T) {
 			}
 		})
 	}
-	assert.Len(t, wiretest.Rules, 42)
+	assert.Len(t, wiretest.Rules, 46)
 }
 
 // G1: a record's sent_at is left out, since the service would shift the event's time by it.

@@ -42,6 +42,10 @@ const (
 	longID
 	ownLib
 	before1980
+	nearSpecial
+	sessionVersion
+	sessionTime
+	groupsDropped
 )
 
 // names are in the order of the bits.
@@ -50,7 +54,8 @@ var names = [...]string{
 	"exception_event", "flag_called_event", "self_merge", "group_key_number", "group_types", "group_unchanged",
 	"distinct_id_blanks", "name_over_200_bytes", "uuid_time", "session_id_type", "session_id_not_uuid",
 	"own_import_job_id",
-	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980",
+	"unset", "set_ignored", "v1_distinct_id_bytes", "v1_lib", "before_1980", "almost_special_name",
+	"session_id_not_v7", "session_id_time", "groups_dropped",
 }
 
 // WarningNames returns the names of the warnings, in the order of their bits.
@@ -67,7 +72,7 @@ func (w Warnings) All(yield func(name string) bool) {
 
 // warnings returns the warnings for an event that is not refused.
 func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
-	if name := f.Name; name[0] == '$' || len(name) > MaxName {
+	if name := f.Name; name[0] == '$' || name[0] <= ' ' || len(name) > MaxName {
 		w |= e.nameWarnings(f)
 	}
 	if isSuspectID(person) {
@@ -86,9 +91,31 @@ func (e *Encoder) warnings(f *Fields, person string) (w Warnings) {
 		w |= before1980
 	}
 	if e.seen.noted || e.seen.facts&^hasCurrentURL != 0 {
-		w |= e.propertyWarnings(f.Name)
+		w |= e.propertyWarnings(f)
 	}
 	return w
+}
+
+// specialNames are the names that the service or its web analytics act on, without marks.
+var specialNames = func() map[string]string {
+	plain := map[string]string{"$alias": EventAlias}
+	for _, name := range []string{
+		EventIdentify, EventAlias, EventGroupIdentify, eventMerge, eventException, eventFlagCalled, "$set", "$pageview", "$pageleave", "$screen",
+		"$autocapture", "$rageclick", "$web_vitals",
+	} {
+		plain[withoutMarks(name)] = name
+	}
+	return plain
+}()
+
+// withoutMarks returns a name in lower case, without blanks and the marks between words.
+func withoutMarks(name string) string {
+	return strings.ToLower(strings.Map(func(r rune) rune {
+		if r <= ' ' || r == '_' || r == '-' || r == '.' {
+			return -1
+		}
+		return r
+	}, name))
 }
 
 func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
@@ -101,6 +128,10 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 		w |= flagCalled
 	case name == eventException:
 		w |= exceptionEvent
+	case len(name) < 40: // longer than each of them
+		if special, isNear := specialNames[withoutMarks(name)]; isNear && special != name {
+			w |= nearSpecial
+		}
 	}
 	if strings.HasPrefix(f.Name, prefixAI) {
 		w |= aiEvent
@@ -113,8 +144,11 @@ func (e *Encoder) nameWarnings(f *Fields) (w Warnings) {
 	return w
 }
 
-func (e *Encoder) propertyWarnings(name string) (w Warnings) {
+func (e *Encoder) propertyWarnings(f *Fields) (w Warnings) {
 	s := e.seen
+	if s.facts&hasSessionTime != 0 && f.Timestamp.Sub(time.UnixMilli(s.sessionMS)).Abs() > maxSessionDrift {
+		w |= sessionTime
+	}
 	for _, of := range factWarnings {
 		if s.facts&of.fact != 0 {
 			w |= of.warning
@@ -132,12 +166,15 @@ func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 	if len(s.lib) > 0 && e.gate.rules.Protocol == ProtocolUnknown {
 		w |= ownLib
 	}
-	if len(s.groups) > 0 && s.groups[0] == '{' {
+	if len(s.groups) > len("{}") && s.groups[0] == '{' {
+		if string(s.processProfile) == "false" {
+			w |= groupsDropped
+		}
 		e.groupWarn = 0
 		_ = jsonb.Object(s.groups, e.visitGroup) // cannot fail: it was read
 		w |= e.groupWarn
 	}
-	if name == EventGroupIdentify {
+	if f.Name == EventGroupIdentify {
 		if group, _ := jsonb.Unquote(s.groupType); !e.gate.groupTypes.fit(group) {
 			w |= manyGroupTypes
 		}
@@ -148,7 +185,7 @@ func (e *Encoder) propertyWarnings(name string) (w Warnings) {
 var factWarnings = [...]struct {
 	fact    facts
 	warning Warnings
-}{{hasUnset, unset}, {badSessionType, sessionType}, {badSessionID, sessionID}}
+}{{hasUnset, unset}, {badSessionType, sessionType}, {badSessionID, sessionID}, {badSessionVersion, sessionVersion}}
 
 // noteGroup checks one member of $groups.
 func (e *Encoder) noteGroup(key, value []byte) {
@@ -163,6 +200,8 @@ func (e *Encoder) noteGroup(key, value []byte) {
 const (
 	maxGroupTypes = 5                  // of a project
 	maxUUIDDrift  = 3 * 24 * time.Hour // between the time in a version 7 uuid and the event's time
+
+	maxSessionDrift = 24 * time.Hour // between the time in $session_id and the event's time: a session is not longer
 )
 
 // groupTypes are the first group types of a run, as many as a project has room for.
@@ -186,9 +225,11 @@ func (g *groupTypes) fit(name string) bool {
 
 // uuidDrift returns the distance between the time in a version 7 uuid and the event's time.
 func uuidDrift(id uuid.UUID, at time.Time) time.Duration {
-	ms := int64(binary.BigEndian.Uint64(id[:8]) >> 16)
-	return at.Sub(time.UnixMilli(ms)).Abs()
+	return at.Sub(time.UnixMilli(v7Time(id))).Abs()
 }
+
+// v7Time returns the milliseconds in a version 7 uuid.
+func v7Time(id uuid.UUID) int64 { return int64(binary.BigEndian.Uint64(id[:8]) >> 16) }
 
 // Advice explains a warning and says how to react. It is empty for an unknown warning.
 func Advice(warning string) string { return advice[warning] }
@@ -221,6 +262,10 @@ var advice = map[string]string{
 	"uuid_reuse":           "the service merges events of one uuid, name, person and time, so one of the two contents is lost: give each event a uuid of its own",
 	"session_id_type":      "/batch/ keeps $session_id and $window_id as they are, capture v1 takes texts only",
 	"session_id_not_uuid":  "the service makes no sessions of ids that are not UUIDs",
+	"session_id_not_v7":    "the service makes sessions only of UUIDs of version 7: give each session one, with the time of its start",
+	"session_id_time":      "the time in the $session_id is more than 24 h from the event's: the service takes the session's start from it",
+	"groups_dropped":       "the service drops $groups of an event with $process_person_profile false, so it is not counted for the group; remove one of the two",
+	"almost_special_name":  "an ordinary event with almost the name of one that the service acts on, such as $Identify for $identify: correct the name",
 	"own_import_job_id":    "the event keeps its own $import_job_id: queries for this import do not find it",
 	"unset":                "an old removal changes the persons of today",
 	"set_ignored":          "the service ignores person properties of AI events and exceptions",

@@ -81,6 +81,12 @@ func v7(at time.Time) func(*wire.Fields) {
 	}
 }
 
+// session is the event with a $session_id of another time.
+func session(after time.Duration) wire.Fields {
+	f := Event(v7(Time.Add(after)))
+	return Carrying(`{"$session_id":"` + f.UUID.String() + `"}`)
+}
+
 // Rules are the rules of the gate, G1 and so on, complete and in order.
 var Rules = []Rule{
 	{ID: "G1"},
@@ -177,4 +183,16 @@ var Rules = []Rule{
 	{ID: "G40", Want: Effects{}.on(wire.ProtocolUnknown, Effect{Warning: "v1_lib"}), Hits: []wire.Fields{Carrying(`{"$lib":"web"}`)}, Misses: []wire.Fields{Carrying(`{"lib":"web"}`)}},
 	{ID: "G41", Want: refuses(wire.ReasonNoTimestamp), Hits: []wire.Fields{Event(func(f *wire.Fields) { f.Timestamp = time.Time{} })}, Misses: []wire.Fields{Event()}},
 	{ID: "G42", Want: warns("before_1980"), Hits: []wire.Fields{At("1979-12-31T23:59:59.999Z"), At("1900-01-01T00:00:00Z")}, Misses: []wire.Fields{At("1980-01-01T00:00:00Z")}},
+	{ID: "G43", Want: warns("session_id_not_v7"), Hits: []wire.Fields{Carrying(`{"$session_id":"5f0c2d1e-9c53-4f0a-8be0-c1d700000001"}`), Carrying(`{"$session_id":"00000000-0000-6000-8000-000000000001"}`)},
+		Misses: []wire.Fields{session(0), Carrying(`{"$window_id":"5f0c2d1e-9c53-4f0a-8be0-c1d700000001"}`), Carrying(`{"$session_id":"abc"}`)}},
+	{ID: "G44", Want: warns("session_id_time"), Hits: []wire.Fields{session(24*time.Hour + time.Millisecond), session(-24*time.Hour - time.Millisecond)},
+		Misses: []wire.Fields{session(0), session(24 * time.Hour), session(time.Millisecond - 24*time.Hour), Carrying(`{"$session_id":"5f0c2d1e-9c53-4f0a-8be0-c1d700000001"}`)}},
+	{ID: "G45", Want: warns("groups_dropped"), Hits: []wire.Fields{Carrying(`{"$groups":{"company":"acme"},"$process_person_profile":false}`)},
+		Misses: []wire.Fields{Carrying(`{"$groups":{"company":"acme"}}`), Carrying(`{"$groups":{},"$process_person_profile":false}`), Carrying(`{"$groups":{"company":"acme"},"$process_person_profile":true}`)}},
+	{ID: "G46", Want: warns("almost_special_name"),
+		Hits: []wire.Fields{
+			Event(Named("$Identify")), Event(Named("$IDENTIFY")), Event(Named("$page_view")), Event(Named("$PageView")), Event(Named(" $identify")), Event(Named("$pageview ")),
+			Event(Named("$createAlias")), Event(Named("$alias")), Event(Named("$Group_Identify")), Event(Named("$auto-capture")),
+		},
+		Misses: []wire.Fields{Event(Named("identify")), Event(Named("$pageview")), Event(Named("$groupidentify2")), Event(Named("$group_identify")), Event(Named("$views"))}},
 }
