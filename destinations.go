@@ -214,7 +214,7 @@ type DestinationTest struct {
 type DestinationTestStep struct {
 	Name        string                 `json:"name"`
 	Description string                 `json:"description"`
-	Result      *DestinationTestResult `json:"result"` // nil: not run, since a step before it failed
+	Result      *DestinationTestResult `json:"result"` // nil: not run, as after a step that failed
 }
 
 // DestinationTestResult is the result of a step.
@@ -272,9 +272,12 @@ const testTry = 2 * time.Minute
 // their order and stops at the first that fails. A step that fails is a result, not an error: see
 // [DestinationTest.Passed]. With an error, the steps before it have their results.
 //
-// A step may last at least two minutes, also with a shorter [WithTryTimeout]. It is not repeated if its outcome
-// is unknown: some steps create a table or a volume with a name that ends in _test, and remove it. The error is
-// [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the server
+// For BigQuery and Databricks, the service creates a table in its last steps if the export's table is not there, and
+// for Databricks always a volume. Their name is the table's with _test at its end. It then drops them: a table or a
+// volume of that name that you have is lost.
+//
+// A step may last at least two minutes, also with a shorter [WithTryTimeout], and is not repeated if its outcome is
+// unknown. The error is [ErrNoDestinationTest] if the service cannot test this type of destination, [ErrUnsupported] if the server
 // tests no destinations, and [ErrInvalid] for an export that it would refuse to create.
 //
 // GET /batch_exports/test/, scope batch_export:read, then for each step POST
@@ -286,12 +289,13 @@ func (s *BatchExportsService) TestDestination(
 	if refusal != nil {
 		return nil, refused(ops.BatchExportsRunTestStep, refusal)
 	}
-	return s.runTest(ctx, endpoint(ops.BatchExportsRunTestStep), body, options)
+	body.Destination.Config = configs.Tested(string(body.Destination.Type), body.Destination.Config)
+	return s.runTest(ctx, endpoint(ops.BatchExportsRunTestStep), body, nil, options)
 }
 
 // TestDestinationOf tests the destination of an export that exists, with the credentials that the service keeps: of
 // its integration or, for older exports, of its config. The steps, the results and the errors are those of
-// [BatchExportsService.TestDestination]. It first reads the export.
+// [BatchExportsService.TestDestination], with the tables and volumes that they drop. It first reads the export.
 //
 // GET /batch_exports/{id}/ and /batch_exports/test/, scope batch_export:read, then for each step POST
 // /batch_exports/{id}/run_test_step/, scope batch_export:write. [ErrInvalid] for an export without an integration
@@ -301,20 +305,31 @@ func (s *BatchExportsService) TestDestinationOf(ctx context.Context, id uuid.UUI
 	if err != nil {
 		return nil, err
 	}
+	return s.testOf(ctx, export, nil, options)
+}
+
+// testOf runs the steps of a test that are selected, with the config that the service has.
+func (s *BatchExportsService) testOf(ctx context.Context, e *BatchExport, only func(name string) bool, options []CallOption) (*DestinationTest, error) {
+	_, keys, refusal := configs.Encode(e.Destination.Config)
+	if refusal != nil {
+		return nil, refused(ops.BatchExportsRunTestStepOf, refusal)
+	}
 	// The service puts the stored config under the one that is sent, and holds the whole to the rules of a new
 	// export. Model and interval do not matter for the test, and some need a feature of the plan.
 	body := &wireExport{
-		BatchExportRequest: BatchExportRequest{Name: export.Name, Model: ModelEvents, Interval: IntervalHour},
-		Destination:        wireDestination{export.Destination.Type, json.RawMessage("{}"), export.Destination.Integration},
+		BatchExportRequest: BatchExportRequest{Name: e.Name, Model: ModelEvents, Interval: IntervalHour},
+		Destination:        wireDestination{e.Destination.Type, json.RawMessage("{}"), e.Destination.Integration},
 	}
-	if c, ok := export.Destination.Config.(destination.BigQuery); ok && c.TableID.Or("") == "" {
-		body.Destination.Config = json.RawMessage(`{"table_id":"events"}`) // the default of exports; the test has none
+	if _, hasTable := keys["table_id"]; !hasTable {
+		body.Destination.Config = configs.Tested(string(e.Destination.Type), body.Destination.Config)
 	}
-	return s.runTest(ctx, endpointByID(ops.BatchExportsRunTestStepOf, id), body, options)
+	return s.runTest(ctx, endpointByID(ops.BatchExportsRunTestStepOf, e.ID), body, only, options)
 }
 
-// runTest lists the steps of a test and runs them in order, up to the first that fails.
-func (s *BatchExportsService) runTest(ctx context.Context, r request, body *wireExport, options []CallOption) (*DestinationTest, error) {
+// runTest lists the steps of a test and runs those that are selected, or all, in order, up to the first that fails.
+func (s *BatchExportsService) runTest(
+	ctx context.Context, r request, body *wireExport, only func(name string) bool, options []CallOption,
+) (*DestinationTest, error) {
 	kind := string(body.Destination.Type)
 	read := endpoint(ops.BatchExportsTest).with(url.Values{"destination": {kind}})
 	test, err := fetch[DestinationTest](ctx, s.client, read, append(slices.Clip(options), onlyHeader))
@@ -328,6 +343,9 @@ func (s *BatchExportsService) runTest(ctx context.Context, r request, body *wire
 		test.Steps[i].Result = nil // until it is run here
 	}
 	for i := range test.Steps {
+		if only != nil && !only(test.Steps[i].Name) {
+			continue
+		}
 		body.Step = &i
 		r.body, r.leastTry = body, testTry
 		isAsked := func(ran *ranStep) error { return httptry.IsAskedFor("name", ran.Name, test.Steps[i].Name) }

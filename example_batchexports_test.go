@@ -347,7 +347,7 @@ func ExampleIntegrationsService_Delete() {
 func ExampleBatchExportsService_TestDestination() {
 	client, project := exampleClient()
 	id := project.AddIntegration(hogapitest.Integration{Config: map[string]any{"name": "lake", "aws_role_arn": "arn:aws:iam::1:role/posthog"}})
-	project.FailTestStep("Bucket exists", "no bucket of this name")
+	project.FailTestStep("Check S3 bucket exists", "no bucket of this name")
 
 	test, err := client.BatchExports.TestDestination(context.Background(), hogapi.BatchExportRequest{
 		Name: "events to the lake", Model: hogapi.ModelEvents, Interval: hogapi.IntervalHour,
@@ -368,8 +368,8 @@ func ExampleBatchExportsService_TestDestination() {
 	}
 	fmt.Println("ready:", test.Passed())
 	// Output:
-	// Assume role Passed
-	// Bucket exists Failed
+	// Ensure we can assume provided AWS role Passed
+	// Check S3 bucket exists Failed
 	// ready: false
 }
 

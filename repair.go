@@ -107,6 +107,9 @@ type RepairOptions struct {
 	// Credentials is the config of a second export, with the credentials of its object store, if the export has no
 	// integration: the service never returns credentials. Without it, old gaps of such an export are left to you.
 	Credentials destination.Config
+	// TestAll also runs the steps of the destination's test that create a table or a volume and drop it: see
+	// [BatchExportsService.TestDestination]. By default, Repair runs those that change nothing.
+	TestAll bool
 	// Save stores the plan. Repair calls it before and after each request that begins a step. A Repair that was killed
 	// continues with the plan that was saved last. An error of Save ends Repair.
 	Save func(*RepairPlan) error
@@ -254,6 +257,9 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	switch step.Action {
 	case RepairSecondExport:
 		step.Note = "a backfill would replace objects by rows by timestamp, so a second, paused export writes the rows by timestamp to " + step.Prefix + ", once; this export's gap stays listed"
+		if configs.HasOldNames(e.Destination.Config) {
+			step.Note += "; its Parquet files end in .parquet, without the codec"
+		}
 	case RepairDownload:
 		step.State, step.Note = RepairLeft, cmp.Or(gap.Why, "FileDownloads.Range gets these rows as the schedule would have chosen them")
 	case RepairByHand:

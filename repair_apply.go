@@ -24,8 +24,9 @@ import (
 // changes the states of the steps in the plan, and stops at the first step that fails: another call with the same plan
 // tries that step again, and continues.
 //
-// Before the first step it tests the destination, if the service can, and refuses to begin if one more failed run would
-// pause the export. Before each step it looks at the runs and backfills again: it waits for a backfill or a run of the
+// Before the first step it tests the destination, if the service can, by the steps that change nothing. A test that fails
+// ends the repair, unless the newest run completed: then it is a note of the plan. Repair refuses to begin if one more
+// failed run would pause the export. Before each step it looks at the runs and backfills again: it waits for a backfill or a run of the
 // same time that is under way, and leaves out a step whose gap is covered by then. If a step of young events has crossed
 // the age line since the plan, Repair refuses it: make a new plan. While the service has too many backfills under way,
 // Repair waits.

@@ -1,10 +1,12 @@
 package hogapi_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"net/http"
@@ -21,6 +23,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -361,11 +364,14 @@ func TestRepairOnAnOldServer(t *testing.T) {
 	})
 }
 
-// An old gap of an object store goes to another prefix, so no object of the export is replaced.
+// An old gap of an object store goes to another prefix, so no object of the export is replaced. The second export cannot
+// have the old names of files, which only an export keeps that writes them.
 func TestRepairWithASecondExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBroken(t, 200, lake,
-			map[int]hogapi.RunStatus{150: ""})
+		old := lake
+		old.Config = maps.Clone(lake.Config)
+		maps.Copy(old.Config, map[string]any{"file_format": "Parquet", "compression": "zstd", "legacy_parquet_extension": true})
+		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""})
 		b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: coverageNow.Truncate(time.Hour).Add(-150*time.Hour + time.Minute)})
 		plan := b.plan(t, nil)
 		require.Equal(t, []string{"second_export by_timestamp 1 planned"}, brief(plan))
@@ -376,6 +382,8 @@ func TestRepairWithASecondExport(t *testing.T) {
 		all := b.project.Exports()
 		require.Len(t, all, 2)
 		assert.Equal(t, "p/repair-2026-11-20T060000Z/", all[1].Config["prefix"])
+		assert.Equal(t, false, all[1].Config["legacy_parquet_extension"])
+		assert.Contains(t, plan.Steps[0].Note, "; its Parquet files end in .parquet, without the codec")
 		assert.True(t, all[1].Paused)
 		assert.Empty(t, b.project.Backfills(b.export))
 		assert.Len(t, b.project.Backfills(all[1].ID), 1)
@@ -522,15 +530,69 @@ func TestRepairDoesNotPauseTheExport(t *testing.T) {
 	})
 }
 
+// A repair runs the steps of a destination's test that change nothing, with a config as a new export may have it. A test that
+// fails is a note if the newest run completed, since exports need fewer rights.
 func TestRepairTestsTheDestinationFirst(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		b := newBroken(t, 40, hogapitest.Export{Integration: 1, DestinationType: "AwsS3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/"}}, map[int]hogapi.RunStatus{5: ""})
-		plan := b.plan(t, nil)
-		b.project.FailTestStep("Bucket exists", "no such bucket")
-		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
-		require.ErrorContains(t, err, "no such bucket")
-		assert.Empty(t, b.project.Backfills(b.export))
-	})
+	files := func(extra map[string]any) map[string]any {
+		config := map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/", "file_format": "Parquet", "compression": "zstd"}
+		maps.Copy(config, extra)
+		return config
+	}
+	databricks := hogapitest.Export{DestinationType: "Databricks", Config: map[string]any{"http_path": "/p", "catalog": "c", "schema": "s", "table_name": "events"}}
+	const denied = "We couldn't access bucket 'b'"
+	for name, tt := range map[string]struct {
+		kind    integration.Kind
+		export  hogapitest.Export
+		era     hogapitest.Era
+		last    hogapi.RunStatus // of the newest run
+		fails   string           // a step
+		testAll bool
+		steps   int
+		note    string
+		stops   bool
+	}{
+		"it passes":                {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, steps: 2},
+		"old names of files":       {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(map[string]any{"legacy_parquet_extension": true})}, steps: 2},
+		"old names, older server":  {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(map[string]any{"legacy_parquet_extension": true})}, era: hogapitest.E3, steps: 2},
+		"without s3:ListBucket":    {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, fails: "Check S3 bucket exists", steps: 2, note: `does not pass its test "Check S3 bucket exists": ` + denied + ". The newest run completed, so the repair continues."},
+		"the newest run failed":    {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, last: hogapi.RunStatusFailed, fails: "Check S3 bucket exists", steps: 2, stops: true},
+		"a volume of the customer": {kind: "databricks", export: databricks, steps: 3},
+		"on an older server":       {kind: "databricks", export: databricks, era: hogapitest.E3, steps: 3},
+		"all steps":                {kind: "databricks", export: databricks, testAll: true, steps: 5},
+		"hogql, default table": {kind: "google-cloud-service-account", testAll: true, steps: 5, export: hogapitest.Export{
+			DestinationType: "BigQuery", Config: map[string]any{"dataset_id": "d"}, Model: hogapi.ModelHogQL, Extra: map[string]any{"hogql_query": "SELECT {data_interval_start}"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithEra(cmp.Or(tt.era, hogapitest.E4)))
+				tt.export.Integration = b.project.AddIntegration(hogapitest.Integration{Kind: tt.kind, Config: map[string]any{"name": "n"}})
+				except := map[int]hogapi.RunStatus{5: ""}
+				if tt.last != "" {
+					except[1] = tt.last
+				}
+				b.export = exportOf(b.project, 40, tt.export, except)
+				plan := b.plan(t, nil)
+				if tt.fails != "" {
+					b.project.FailTestStep(tt.fails, denied)
+				}
+				_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{TestAll: tt.testAll})
+				sent := b.server.Calls(ops.BatchExportsRunTestStepOf)
+				if tt.era == hogapitest.E3 {
+					sent = b.server.Calls(ops.BatchExportsRunTestStep)
+				}
+				assert.Len(t, sent, tt.steps)
+				assert.Equal(t, tt.note != "", strings.Contains(plan.String(), "note: The destination"), plan)
+				assert.Contains(t, plan.String(), tt.note)
+				if tt.stops {
+					require.ErrorContains(t, err, denied)
+					assert.Empty(t, b.project.Backfills(b.export))
+					return
+				}
+				require.NoError(t, err)
+				assert.Len(t, b.project.Backfills(b.export), 1)
+			})
+		})
+	}
 }
 
 // The service has too many backfills for a while.

@@ -8,37 +8,42 @@ import (
 	"slices"
 )
 
-// testStep is one step of a destination's test. Skip says when it is not needed.
+// testStep is one step of a destination's test. Skip says when it is not needed, and needs is the key without which it fails.
 type testStep struct {
 	name, description string
 	skip              func(*Integration) bool
+	needs             string
 }
 
 var (
-	bucketStep = testStep{name: "Bucket exists", description: "Check that the bucket exists and can be reached."}
+	bucketStep = testStep{name: "Check S3 bucket exists", description: "Ensure the configured S3 bucket exists and that we have the required permissions to access it."}
 	testSteps  = map[string][]testStep{
 		"S3": {bucketStep},
 		"AwsS3": {
-			{name: "Assume role", description: "Assume the role of the integration.", skip: (*Integration).withKeys}, bucketStep,
+			{name: "Ensure we can assume provided AWS role", description: "Ensure the configured AWS role ARN exists.", skip: (*Integration).withKeys}, bucketStep,
 		},
 		"S3Compatible": {bucketStep},
 		"BigQuery": {
-			{name: "Impersonate account", description: "Impersonate the service account.", skip: (*Integration).withFile},
-			{name: "Verify ownership", description: "Verify that the service account is the organization's.", skip: (*Integration).withFile},
-			{name: "Project exists", description: "Check that the project exists."},
-			{name: "Dataset exists", description: "Check that the dataset exists."},
-			{name: "Table", description: "Create and drop a table for the test."},
+			{name: "Impersonate BigQuery service account", description: "Confirm we can impersonate a BigQuery service account.", skip: (*Integration).withFile},
+			{name: "Verify BigQuery service account ownership", description: "Confirm that the current PostHog organization owns a BigQuery service account.", skip: (*Integration).withFile},
+			{name: "Verify BigQuery project", description: "Ensure the configured BigQuery project exists."},
+			{name: "Verify BigQuery dataset", description: "Ensure the configured BigQuery dataset exists."},
+			{name: "Verify BigQuery table", description: "Ensure the configured BigQuery table already exists or that we have the required permissions to create it.", needs: "table_id"},
 		},
 		"Snowflake": {
-			{name: "Connect", description: "Connect to the account."}, {name: "Warehouse", description: "Check that the warehouse exists."},
-			{name: "Database", description: "Check that the database exists."}, {name: "Schema", description: "Check that the schema exists."},
+			{name: "Establish connection to Snowflake", description: "Attempt to establish a Snowflake connection."},
+			{name: "Verify Snowflake warehouse", description: "Verify the configured Snowflake warehouse exists."},
+			{name: "Verify Snowflake database", description: "Verify the configured Snowflake database exists."},
+			{name: "Verify Snowflake schema", description: "Verify the configured Snowflake schema exists."},
 		},
 		"Databricks": {
-			{name: "Connect", description: "Connect to the server."}, {name: "Catalog", description: "Check that the catalog exists."},
-			{name: "Schema", description: "Check that the schema exists."}, {name: "Table", description: "Create and drop a table for the test."},
-			{name: "Volume", description: "Create and drop a volume for the test."},
+			{name: "Establish connection to Databricks", description: "Attempt to establish a Databricks connection."},
+			{name: "Verify Databricks catalog", description: "Verify the configured Databricks catalog exists."},
+			{name: "Verify Databricks schema", description: "Verify the configured Databricks schema exists."},
+			{name: "Verify Databricks table", description: "Ensure the configured Databricks table already exists or that we have the required permissions to create it."},
+			{name: "Verify permissions to create a Databricks volume", description: "Ensure we have the required permissions to create a Databricks volume."},
 		},
-		"AzureBlob": {{name: "Container exists", description: "Check that the container exists."}},
+		"AzureBlob": {{name: "Check Azure Blob container exists", description: "Ensure the configured container exists."}},
 	}
 	testedInE2 = map[string]bool{"S3": true, "BigQuery": true, "Snowflake": true}
 )
@@ -54,7 +59,7 @@ func (t testStep) json(result any) object {
 	return object{"name": t.name, "description": t.description, "result": result}
 }
 
-// FailTestStep makes a step of the tests of destinations, such as "Bucket exists", fail with a message. With an
+// FailTestStep makes a step of the tests of destinations, such as "Check S3 bucket exists", fail with a message. With an
 // empty message, the step passes again. FailTestStep panics if no destination has a step of this name.
 func (p *Project) FailTestStep(name, message string) {
 	isKnown := func(steps []testStep) bool {
@@ -87,7 +92,7 @@ func (s *Server) listTestSteps(r *request) answer {
 // runTestStep checks the body as that of a new export, then runs one step.
 func (s *Server) runTestStep(r *request) answer {
 	e := s.newExport(r)
-	return s.runStep(r, e.kind, e.integration)
+	return s.runStep(r, e.destination)
 }
 
 // runTestStepOf checks the stored config with the sent one over it as that of a new export, and takes the credentials of the integration
@@ -104,26 +109,26 @@ func (s *Server) runTestStepOf(r *request) answer {
 	if of := (checker{prefix: "destination__"}); json.Unmarshal(raw, &of.fields) != nil || absent(of.fields["integration"]) && absent(of.fields["integration_id"]) {
 		e.integration = 0
 	}
-	return s.runStep(r, e.kind, e.integration)
+	return s.runStep(r, e.destination)
 }
 
 // runStep runs one step. A step that fails is a 200.
-func (s *Server) runStep(r *request, kind string, id int) answer {
+func (s *Server) runStep(r *request, d destination) answer {
 	n := 0
 	if raw, ok := readFields(r.body).fields["step"]; ok && json.Unmarshal(raw, &n) != nil {
 		return serverError()
 	}
-	steps := s.stepsOf(kind)
+	steps := s.stepsOf(d.kind)
 	if n < 0 {
 		n += len(steps)
 	}
 	if n < 0 || n >= len(steps) {
 		return serverError()
 	}
-	step, with := steps[n], r.project.integration(id)
+	step, with := steps[n], r.project.integration(d.integration)
 	result := object{"status": "Passed", "message": nil}
 	switch message := r.project.failing[step.name]; {
-	case with == nil && s.era >= E4:
+	case with == nil && s.era >= E4, step.needs != "" && d.config[step.needs] == nil:
 		result = object{"status": "Failed", "message": "The test step cannot run as it's not configured."}
 	case step.skip != nil && step.skip(with):
 		result = object{"status": "Skipped", "message": "Not needed with these credentials."}

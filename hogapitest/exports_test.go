@@ -287,6 +287,11 @@ func TestDestinationTestsAnswer(t *testing.T) {
 		assert.Equal(t, want == 200, a.text != "", "an empty body")
 	}
 	w.refused(500, "error", "POST", "/batch_exports/run_test_step_new/", with(""))
+	for config, want := range map[string]string{`{"dataset_id":"d"}`: "Failed", `{"dataset_id":"d","table_id":"t"}`: "Passed"} {
+		id := w.project().AddIntegration(hogapitest.Integration{Kind: "google-cloud-service-account"})
+		body := w.want(200, "POST", "/batch_exports/run_test_step_new/", fmt.Sprintf(`{"name":"n","interval":"hour","step":4,"destination":{"type":"BigQuery","integration":%d,"config":%s}}`, id, config))
+		assert.Equal(t, want, body["result"].(map[string]any)["status"], config)
+	}
 	old := inProcess(t, hogapitest.WithOldService())
 	assert.Equal(t, "Not found.", old.refused(404, "not_found", "GET", "/batch_exports/test/?destination=S3", ""), "it is taken for an id")
 	old.refused(405, "method_not_allowed", "POST", "/batch_exports/run_test_step_new/", "{}")

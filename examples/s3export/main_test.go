@@ -17,7 +17,7 @@ import (
 func TestWithoutKeys(t *testing.T) {
 	out := demotest.Run(t, nil, run)
 	for _, want := range []string{
-		"1. Store", "2. Test", "Bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill",
+		"1. Store", "2. Test", "Check S3 bucket exists  Passed", "3. Create", "every hour to AwsS3", "4. Backfill",
 		"3 runs completed, 0 failed",
 	} {
 		assert.Contains(t, out, want)
@@ -41,12 +41,12 @@ func TestAFreshProject(t *testing.T) {
 		name: "lake", bucket: "b", region: "r", prefix: "p/", hours: 1,
 		accessKeyID: "AKIACanary", secretAccessKey: "CanarySecret",
 	}
-	project.FailTestStep("Bucket exists", "no such bucket")
+	project.FailTestStep("Check S3 bucket exists", "no such bucket")
 	require.ErrorContains(t, s.work(t.Context()), "does not work yet")
-	assert.Contains(t, out.String(), "Bucket exists  Failed: no such bucket")
+	assert.Contains(t, out.String(), "Check S3 bucket exists  Failed: no such bucket")
 	assert.Empty(t, project.Exports())
 
-	project.FailTestStep("Bucket exists", "")
+	project.FailTestStep("Check S3 bucket exists", "")
 	for range 2 {
 		require.NoError(t, s.work(t.Context()), out.String())
 	}

@@ -514,6 +514,11 @@ func TestPullAndCreate(t *testing.T) {
 		assert.Equal(t, "events", all[0].Config["table_id"])
 	}
 	p.env["POSTHOG_PROJECT_ID"] = hogapitest.DefaultProject
+	lake := filepath.Join(t.TempDir(), "lake.yaml")
+	require.NoError(t, os.WriteFile(lake, []byte(`{name: lake, model: persons, interval: day, filters: [], destination: {type: AwsS3, integration: "1",
+		config: {bucket_name: b, region: r, prefix: p/, file_format: Parquet, compression: zstd, legacy_parquet_extension: true}}}`), 0o600))
+	p.ends(t, 0, "create", "--from", lake, "--integration", strconv.Itoa(p.server.Project(hogapitest.DefaultProject).AddIntegration(hogapitest.Integration{})), "--yes").
+		err(t, "legacy_parquet_extension is left out: only an export that names its Parquet files by their codec keeps it")
 	require.NoError(t, os.WriteFile(files[0], []byte("name: mine\nowner: me\n"), 0o600))
 	p.ends(t, 2, "pull", folder)
 	p.ends(t, 2, "create", "--from", files[0], "--yes").err(t, "field owner not found")

@@ -116,6 +116,8 @@ func readDefinition(path string) (d definition, err error) {
 	return d, nil
 }
 
+const oldNames = "legacy_parquet_extension"
+
 // request returns the request for an export, with its credentials.
 func (c *create) request(ctx context.Context, client *hogapi.Client, d definition) (r hogapi.BatchExportRequest, err error) {
 	r = hogapi.BatchExportRequest{
@@ -133,7 +135,7 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 			return r, shell.UsageError(fmt.Sprintf("%s: the time %q cannot be read", c.from, bound.text), "write it as 2026-11-01T00:00:00Z")
 		}
 	}
-	if d.Filters != nil {
+	if filters, isList := d.Filters.([]any); d.Filters != nil && (!isList || len(filters) > 0) { // an empty list is refused for other models than events
 		if r.Filters, err = json.Marshal(d.Filters); err != nil {
 			return r, shell.UsageError(fmt.Sprintf("%s: filters: %v", c.from, err), "give a file that hogexport pull has written")
 		}
@@ -148,6 +150,10 @@ func (c *create) request(ctx context.Context, client *hogapi.Client, d definitio
 			return r, shell.UsageError(fmt.Sprintf("%s: the variable %s for destination.credentials.%s is not set", c.from, variable, key), "set it, or name another variable; or give --integration")
 		}
 		config[key] = value
+	}
+	if config[oldNames] == true {
+		delete(config, oldNames)
+		c.Warn(c.from + ": " + oldNames + " is left out: only an export that names its Parquet files by their codec keeps it, and a new one ends them in .parquet")
 	}
 	raw, err := json.Marshal(config)
 	if err != nil {
