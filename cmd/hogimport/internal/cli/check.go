@@ -9,7 +9,6 @@ import (
 	"io"
 	"iter"
 	"maps"
-	"runtime/debug"
 	"slices"
 	"time"
 
@@ -93,10 +92,6 @@ func (c *check) run(ctx context.Context) error {
 	options, err := c.limits.options("check")
 	if err != nil {
 		return err
-	}
-	if c.Env("GOMEMLIMIT") == "" {
-		const enough = 42 << 20 // with the program itself 64 MiB
-		debug.SetMemoryLimit(enough)
 	}
 	p := page.Check{Files: c.in.Files, Rate: max(0, options.Rate), Limit: c.limits.rejects, At: time.Now(), Version: shell.Version(), Format: c.in.Format, IsMapped: isMapped(c.in.Format)}
 	checked := c.read(ctx, &p, &options, paths)
