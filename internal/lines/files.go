@@ -265,6 +265,9 @@ func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string
 			return false, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
 				"if it was cut off, complete or remove that line", f.Locate(l.Number))
 		}
+		if err := f.checkAborted(&l); err != nil {
+			return false, err
+		}
 		if !w.Take(f, l) {
 			return false, nil
 		}

@@ -38,6 +38,7 @@ type Line struct {
 	Cut    *Cut   // if Text is only the beginning
 
 	given []byte // a row with the words for its NULLs, if it has any
+	row   []byte // the text of a row with a fault
 }
 
 const (

@@ -100,6 +100,7 @@ func (r *rows) Next() (Line, error) {
 		return l, err
 	}
 	if len(fields) != len(r.keys) {
+		l.row = []byte(fields[0])
 		l.Fault = fmt.Errorf("the row has %d fields, and the table %d columns", len(fields), len(r.keys))
 		if len(fields) < len(r.keys) && l.Open {
 			return Line{}, textErrorf("the last row is not finished: if the file is still being written, run again when it is complete; " +
