@@ -13,13 +13,15 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
 // Reasons why a link is left out: it would merge two persons permanently.
 const (
-	SkipSharedDevice = "a device with two users"        // more than one person used the anonymous id: see LinksOptions.SharedDevices
-	SkipUserDevice   = "a device with the id of a user" // the anonymous id is also an id of another person
+	SkipSharedDevice = "a device with two users"         // more than one person used the anonymous id: see LinksOptions.SharedDevices
+	SkipUserDevice   = "a device with the id of a user"  // the anonymous id is also an id of another person
+	SkipPlaceholder  = "a placeholder in place of an id" // such as NULL or unknown: see LinksOptions.RealIDs
 )
 
 // SharedDevices says what becomes of an anonymous id that several persons used. Its visits cannot be told apart.
@@ -44,6 +46,11 @@ type LinksOptions struct {
 	// a *[hogapi.InputError]: so many ids are mostly a mistake, such as one id for all visitors. The default is
 	// 1,000; -1 means no limit.
 	MaxIDs int
+	// RealIDs are ids that are linked although they look like placeholders, such as the 0 of somebody's user. By default,
+	// NULL, unknown, -1 and the like are never linked: they would make one person of all visitors who have them.
+	RealIDs []string
+	// Placeholders links placeholders too, as mapping 3 did: for an import that began with it.
+	Placeholders bool
 	// OnReport, if not nil, is called with the report before the first link.
 	OnReport func(LinksReport)
 }
@@ -86,6 +93,9 @@ func (o LinksOptions) check() error {
 	}
 	return nil
 }
+
+// IsPlaceholder reports whether an id stands for no id, such as NULL, unknown or -1, in any case and in quotes.
+func IsPlaceholder(id string) bool { return wire.IsPlaceholder(id) }
 
 type links struct {
 	source  hogapi.Source

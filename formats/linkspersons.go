@@ -2,7 +2,10 @@ package formats
 
 import (
 	"bytes"
+	"cmp"
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/hogapi/hogapi/internal/extsort"
 )
@@ -26,6 +29,13 @@ func (p *LinksPlan) persons(ctx context.Context, members *extsort.Sorter) (repor
 	}
 	report.Left = map[string]int64{}
 	p.byTime, err = p.step(ctx, "times", timeKey, func(to *extsort.Sorter, failed *error) {
+		for _, id := range slices.Sorted(maps.Keys(p.stands)) { // an import that resumes counts them in the same order
+			of := p.stands[id]
+			report.Left[SkipPlaceholder]++
+			report.Placeholders = append(report.Placeholders, LeftOutID{ID: id, Events: of.events})
+			*failed = cmp.Or(*failed, putPair(to, pair{Anonymous: id, Unix: of.oldest.unix, Nanos: of.oldest.nanos, Skip: SkipPlaceholder}))
+		}
+		slices.SortStableFunc(report.Placeholders, func(a, b LeftOutID) int { return cmp.Compare(b.Events, a.Events) })
 		var root idDigest
 		var main pair
 		var person LinkedPerson

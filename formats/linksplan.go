@@ -8,6 +8,7 @@ import (
 	"encoding/json"
 	"errors"
 	"iter"
+	"slices"
 	"sync"
 
 	"github.com/hogapi/hogapi"
@@ -23,10 +24,12 @@ type LinksPlan struct {
 	options LinksOptions
 	dir     *tempFolder
 
-	mu     sync.Mutex
-	ids    *extsort.Sorter // facts about ids, by their digests
-	lately map[[factKey]byte]moment
-	failed error
+	mu      sync.Mutex
+	ids     *extsort.Sorter // facts about ids, by their digests
+	lately  map[[factKey]byte]moment
+	stands  map[string]*placeholder // ids that stand for no id
+	counted []string                // of them, for the event that is added
+	failed  error
 
 	byTime *extsort.Sorter // the links, after Report
 }
@@ -35,6 +38,12 @@ type LinksPlan struct {
 type moment struct {
 	unix  int64
 	nanos int32
+}
+
+// placeholder is what is known about an id that is not linked.
+type placeholder struct {
+	events int64
+	oldest moment
 }
 
 // A fact is a digest of an id, a kind, a digest of another id or zeros, and what is named below.
@@ -76,7 +85,7 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]moment{}}
+	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]moment{}, stands: map[string]*placeholder{}}
 	if p.ids, err = dir.sorter("ids", factKey, idsMemory); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
@@ -107,34 +116,62 @@ func (p *LinksPlan) Add(ev *hogapi.Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	at := moment{ev.Timestamp.Unix(), int32(ev.Timestamp.Nanosecond())}
-	person := digest(ev.DistinctID)
-	p.seen(person, ev.DistinctID, at)
+	p.counted = p.counted[:0]
+	hasPerson := p.takesPart(ev.DistinctID, at)
+	var person idDigest
+	if hasPerson {
+		person = digest(ev.DistinctID)
+		p.seen(person, ev.DistinctID, at)
+	}
 	for _, id := range ev.UserIDs {
-		if id == "" {
+		if id == "" || !p.takesPart(id, at) {
 			continue
 		}
 		user := digest(id)
 		p.fact(user, factNamed, idDigest{}, moment{}, "")
-		if user != person {
+		if hasPerson && user != person {
 			p.seen(user, id, at)
 			p.fact(user, factStrong, person, moment{}, "")
 			p.fact(person, factStrong, user, moment{}, "")
 		}
 	}
-	p.other(person, ev.DistinctID, ev.AnonymousID, factWeak, at)
+	other := func(id string, kind byte) {
+		if id != "" && id != ev.DistinctID && p.takesPart(id, at) && hasPerson {
+			p.other(person, id, kind, at)
+		}
+	}
+	other(ev.AnonymousID, factWeak)
 	switch ev.Name {
 	case wire.EventIdentify:
-		p.other(person, ev.DistinctID, textOf(ev, anonymousProperty), factWeak, at)
+		other(textOf(ev, anonymousProperty), factWeak)
 	case wire.EventAlias:
-		p.other(person, ev.DistinctID, textOf(ev, "alias"), factAlias, at)
+		other(textOf(ev, "alias"), factAlias)
 	}
 }
 
-// other notes another id of a person, which others may have used too.
-func (p *LinksPlan) other(person idDigest, personID, id string, kind byte, at moment) {
-	if id == "" || id == personID {
-		return
+// takesPart reports whether an id of an event is linked with others. It counts placeholders, once for the event.
+func (p *LinksPlan) takesPart(id string, at moment) bool {
+	if p.options.Placeholders || !wire.IsPlaceholder(id) || slices.Contains(p.options.RealIDs, id) {
+		return true
 	}
+	const maxSpellings = 1000
+	of := p.stands[id]
+	if of == nil && len(p.stands) < maxSpellings {
+		of = &placeholder{oldest: at}
+		p.stands[id] = of
+	}
+	if of == nil || slices.Contains(p.counted, id) {
+		return false
+	}
+	p.counted = append(p.counted, id)
+	if of.events++; at.before(of.oldest) {
+		of.oldest = at
+	}
+	return false
+}
+
+// other notes another id of a person, which others may have used too.
+func (p *LinksPlan) other(person idDigest, id string, kind byte, at moment) {
 	other := digest(id)
 	p.seen(other, id, at)
 	p.fact(person, factUser, idDigest{}, moment{}, "")

@@ -17,7 +17,15 @@ type LinksReport struct {
 	Persons int64            `json:"persons"`           // that have more than one id
 	IDs     int64            `json:"ids"`               // of these persons
 	Largest []LinkedPerson   `json:"largest,omitempty"` // the ten of them with the most ids
-	Left    map[string]int64 `json:"left,omitempty"`    // anonymous ids that are not linked, by reason: SkipSharedDevice, SkipUserDevice
+	Left    map[string]int64 `json:"left,omitempty"`    // anonymous ids that are not linked, by reason: SkipSharedDevice, SkipUserDevice, SkipPlaceholder
+
+	Placeholders []LeftOutID `json:"placeholders,omitempty"` // that are not linked, the most frequent first
+}
+
+// LeftOutID is a placeholder in place of an id, and how many events have it.
+type LeftOutID struct {
+	ID     string `json:"id"`
+	Events int64  `json:"events"`
 }
 
 // LinkedPerson is a person with more than one id.
@@ -75,6 +83,9 @@ func (r LinksReport) String() string {
 		if more := p.IDs - 1 - int64(len(p.Others)); more > 0 {
 			fmt.Fprintf(&b, " and %d more", more)
 		}
+	}
+	for _, id := range r.Placeholders {
+		fmt.Fprintf(&b, "\n  %q of %d events is a placeholder", id.ID, id.Events)
 	}
 	for _, reason := range bySize(r.Left) {
 		fmt.Fprintf(&b, "\n%d ids are not linked: %s", r.Left[reason], reason)

@@ -3,14 +3,18 @@ package formats
 import (
 	"encoding/json"
 	"maps"
+	"slices"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// SkipMerge is the reason why [WithoutMerges] leaves a $create_alias event out.
-const SkipMerge = "a merge that the links replace"
+// Reasons why merges are left out.
+const (
+	SkipMerge            = "a merge that the links replace" // by WithoutMerges
+	SkipPlaceholderMerge = "a merge with a placeholder"     // by WithoutPlaceholders
+)
 
 const (
 	anonymousProperty = "$anon_distinct_id"
@@ -33,6 +37,27 @@ func WithoutMerges(source hogapi.Source) hogapi.Source {
 			return nil, hogapi.Skip(SkipMerge)
 		case wire.EventIdentify:
 			keepAnonymous(&ev)
+		}
+		return []hogapi.Event{ev}, nil
+	})
+}
+
+// WithoutPlaceholders returns a source of the events of another source of which none merges a person with a placeholder:
+// see [IsPlaceholder] and LinksOptions.RealIDs. An $anon_distinct_id of such a $identify event becomes the property
+// import_anon_distinct_id, and such a $create_alias or $merge_dangerously event is skipped, with the reason
+// [SkipPlaceholderMerge]. The events have the same uuids as before.
+func WithoutPlaceholders(source hogapi.Source, realIDs ...string) hogapi.Source {
+	isPlaceholder := func(id string) bool { return wire.IsPlaceholder(id) && !slices.Contains(realIDs, id) }
+	return hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) {
+		switch ev.Name {
+		case wire.EventAlias, "$merge_dangerously":
+			if isPlaceholder(ev.DistinctID) || isPlaceholder(textOf(&ev, "alias")) {
+				return nil, hogapi.Skip(SkipPlaceholderMerge)
+			}
+		case wire.EventIdentify:
+			if isPlaceholder(ev.DistinctID) || isPlaceholder(textOf(&ev, anonymousProperty)) {
+				keepAnonymous(&ev)
+			}
 		}
 		return []hogapi.Event{ev}, nil
 	})

@@ -213,19 +213,31 @@ func isIdentity(name string) bool {
 	return isMerge(name) || name == EventGroupIdentify || name == "$set"
 }
 
-// suspectIDs are the ids, by length, that capture v1 takes for placeholders, in any case and with
-// or without blanks around them.
+// suspectIDs are the placeholders in place of ids, by length, in any case and with or without blanks around them: those of
+// capture v1, and those that public reports found as ids of users (langfuse#12358, PostHog/posthog#876 and #12008, n8n#5093).
 var suspectIDs = func() (byLength [64][]string) {
 	for _, id := range []string{
 		"0", "anonymous", "anonymous-user", "backend", "distinct_id", "distinctid", "email", "false", "guest",
 		"id", "nan", "none",
 		"not_authenticated", "null", "system", "true", "undefined", "user", "[object object]",
 		"00000000-0000-0000-0000-000000000000",
+
+		"nil", "n/a", "(not set)", "not set", "(none)", "unknown", "(unknown)", "test", "-1", "anonymous user", "anonymous_user", "guest user",
+		"(null)", "[null]", `\n`, "<null>", "device 000000000000",
 	} {
 		byLength[len(id)] = append(byLength[len(id)], id)
 	}
 	return byLength
 }()
+
+// IsPlaceholder reports whether an id stands for no id: many visitors have it, and none is a person.
+func IsPlaceholder(id string) bool {
+	if last := len(id) - 1; last > 0 && (id[0] == '"' || id[0] == '\'') && id[0] == id[last] {
+		id = id[1:last]
+		return id == "" || isSuspectID(id)
+	}
+	return id != "" && isSuspectID(id)
+}
 
 // isSuspectID reports whether an id is a placeholder that broken tracking code sends.
 func isSuspectID(id string) bool {

@@ -101,8 +101,8 @@ var Rules = []Rule{
 	{ID: "G6", Want: warns("ai_event"), Hits: []wire.Fields{Event(Named("$ai_generation")), Event(Named("$ai_"))}, Misses: []wire.Fields{Event(Named("$ai")), Event(Named("ai_x"))}},
 	{ID: "G7", Want: warns("exception_event"), Hits: []wire.Fields{Event(Named("$exception"))}, Misses: []wire.Fields{Event(Named("exception")), Event(Named("$exceptions"))}},
 	{ID: "G8", Want: warns("flag_called_event"), Hits: []wire.Fields{Event(Named("$feature_flag_called"))}, Misses: []wire.Fields{Event(Named("feature_flag_called"))}},
-	{ID: "G9", Want: warns("suspect_distinct_id"), Hits: People("NULL", " null ", "None", "Anonymous", "Guest", `"null"`, "0", `'0'`, "nan", "uNdEfInEd", "[object Object]", "system", "backend", uuid.Nil.String()),
-		Misses: People("nil", "01", "nope", `"NULL"`, `'null"`, "null1", `"`, `"system"`)},
+	{ID: "G9", Want: warns("suspect_distinct_id"), Hits: People("NULL", " null ", "None", "Anonymous", "Guest", `"null"`, "0", `'0'`, "nan", "uNdEfInEd", "[object Object]", "system", "backend", "nil", "N/A", "unknown", "-1", uuid.Nil.String()),
+		Misses: People("nils", "01", "nope", `"NULL"`, `'null"`, "null1", `"`, `"system"`)},
 	{ID: "G10", Want: refuses(wire.ReasonBadMerge),
 		Hits: []wire.Fields{
 			As("$identify", `{"$anon_distinct_id":null}`), As("$identify", `{"$anon_distinct_id":""}`), As("$identify", `{"$anon_distinct_id":" "}`),

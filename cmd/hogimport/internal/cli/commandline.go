@@ -35,7 +35,7 @@ func (in *input) settings() []setting {
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
 		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
-		{flag: "--shared-devices", values: one(in.Shared)}, {flag: "--max-ids", values: one(in.MaxIDs)},
+		{flag: "--shared-devices", values: one(in.Shared)}, {flag: "--max-ids", values: one(in.MaxIDs)}, {flag: "--real-id", values: in.RealIDs},
 	}
 }
 

@@ -332,7 +332,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 
 // account counts every record and link of a complete import, so that the numbers add up.
 func (s *state) account(r hogapi.Receipt) string {
-	number, shared := progress.Number, r.Skips[formats.SkipSharedDevice]
+	number, shared := progress.Number, r.Skips[formats.SkipSharedDevice]+r.Skips[formats.SkipPlaceholder]
 	links := s.kept.Links - shared
 	records, leftOut := r.Read-s.kept.Links, r.Skipped-shared
 	refused := r.Rejected + r.Unconfirmed
@@ -424,6 +424,6 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	case r.Rejected+r.Unconfirmed > 0: // some may be links
 		return true, all, 0
 	}
-	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice]
+	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice] - r.Skips[formats.SkipPlaceholder]
 	return joined > 0, all, joined
 }

@@ -40,6 +40,7 @@ type input struct {
 	Links          bool     `json:"links,omitempty"`
 	Shared         string   `json:"shared_devices,omitempty"`
 	MaxIDs         string   `json:"max_ids,omitempty"`
+	RealIDs        []string `json:"real_ids,omitempty"`
 	Groups         []string `json:"groups,omitempty"` // property=type
 	NoVisitor      bool     `json:"no_visitor_profiles,omitempty"`
 	LookUpIP       bool     `json:"look_up_ip,omitempty"`
@@ -337,10 +338,13 @@ func (in *input) until() time.Time {
 	return time.Time{}
 }
 
-// cut leaves out events at or after --until.
+// cut leaves out events at or after --until, and merges with placeholders.
 func (in *input) cut(source hogapi.Source) hogapi.Source {
 	if in.Leave {
 		source = formats.LeavePersons(source)
+	}
+	if in.Format != "jsonl" && in.Format != "posthog" && in.mapping != formats.OldestMapping {
+		source = formats.WithoutPlaceholders(source, in.RealIDs...)
 	}
 	until := in.until()
 	if until.IsZero() {
@@ -357,6 +361,7 @@ func (in *input) cut(source hogapi.Source) hogapi.Source {
 // bindLinks adds the flags that say how --links joins ids.
 func (in *input) bindLinks(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.Shared, "shared-devices", "", "with --links: an id that two users had before login, a `RULE`:\nalone (default), or first-user, who then has the visits of both")
+	cmd.Flags().StringArrayVar(&in.RealIDs, "real-id", nil, "an `ID` of a person that looks like a placeholder, such as 0;\nNULL, unknown, -1 and the like are joined with no other id")
 	cmd.Flags().StringVar(&in.MaxIDs, "max-ids", "", "with --links: stop before a person of more ids than this `NUMBER`; default 1000; none for no limit")
 }
 
@@ -382,7 +387,9 @@ func (in *input) mostIDs() int {
 
 // linksOptions returns how ids are joined.
 func (in *input) linksOptions() *formats.LinksOptions {
-	return &formats.LinksOptions{SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs()}
+	return &formats.LinksOptions{
+		SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
+	}
 }
 
 // groups returns the types of groups by the properties with their keys.

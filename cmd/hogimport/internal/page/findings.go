@@ -306,6 +306,18 @@ func left(r formats.LinksReport) (text string) {
 	if n := r.Left[formats.SkipUserDevice]; n > 0 {
 		text += " " + page.Plural(n, "id of a device is", "ids of devices are") + " also the id of another user: not joined."
 	}
+	if len(r.Placeholders) > 0 {
+		const maxNamed = 10
+		var named []string
+		for _, id := range r.Placeholders[:min(len(r.Placeholders), maxNamed)] {
+			named = append(named, page.Shown(id.ID)+" ("+page.Plural(id.Events, "event", "events")+")")
+		}
+		text += " Placeholders in place of an id are not joined: " + strings.Join(named, ", ")
+		if more := len(r.Placeholders) - maxNamed; more > 0 {
+			text += " and " + page.Count(int64(more)) + " more"
+		}
+		text += ". If one is the id of a person, give it with --real-id."
+	}
 	return text
 }
 

@@ -22,18 +22,20 @@ import (
 var skips = map[string]string{
 	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
 		"Nothing can be done here",
-	mixpanel.SkipDeleted:       "are deleted in Mixpanel",
-	amplitude.SkipNoEventType:  "have no event_type, so nothing says what happened",
-	amplitude.SkipSessionStart: "mark the start or the end of a session, which PostHog finds itself",
-	amplitude.SkipMergedUsers:  "are of Amplitude's table of merged users, which PostHog does not have",
-	amplitude.SkipNoGroup:      "are group properties without a group",
-	ga4.SkipName:               "have the name of an event that PostHog does not need",
-	segment.SkipNoTime:         "have no time (no timestamp, originalTimestamp or sentAt)",
-	segment.SkipGroup:          "are group calls: to import them, give --group-type in an import with a --state of its own",
-	formats.SkipSharedDevice:   "are ids of a device with two users, which are not joined: it would make one person of them",
-	formats.SkipUserDevice:     "are ids of a device that are also the id of a user, who is another person: they are not joined",
-	formats.SkipMerge:          "are aliases, which the links replace",
-	SkipUntil:                  "are at or after --until",
+	mixpanel.SkipDeleted:         "are deleted in Mixpanel",
+	amplitude.SkipNoEventType:    "have no event_type, so nothing says what happened",
+	amplitude.SkipSessionStart:   "mark the start or the end of a session, which PostHog finds itself",
+	amplitude.SkipMergedUsers:    "are of Amplitude's table of merged users, which PostHog does not have",
+	amplitude.SkipNoGroup:        "are group properties without a group",
+	ga4.SkipName:                 "have the name of an event that PostHog does not need",
+	segment.SkipNoTime:           "have no time (no timestamp, originalTimestamp or sentAt)",
+	segment.SkipGroup:            "are group calls: to import them, give --group-type in an import with a --state of its own",
+	formats.SkipSharedDevice:     "are ids of a device with two users, which are not joined: it would make one person of them",
+	formats.SkipPlaceholderMerge: "are merges of a person with a placeholder in place of an id, such as NULL or unknown",
+	formats.SkipPlaceholder:      "are placeholders in place of an id, such as NULL or unknown, which are joined with no other id; --real-id takes one for a real id",
+	formats.SkipUserDevice:       "are ids of a device that are also the id of a user, who is another person: they are not joined",
+	formats.SkipMerge:            "are aliases, which the links replace",
+	SkipUntil:                    "are at or after --until",
 }
 
 // SkipUntil is the reason of a record that --until leaves out.
