@@ -1,9 +1,12 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"context"
+	"encoding/json"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -159,6 +162,57 @@ func looksOver(t *testing.T, server *hogapitest.Server, receipt hogapi.Receipt, 
 		require.Equal(t, i+1, v.Looks)
 	}
 	return v
+}
+
+// Verify derives the events of the source by the rules of the protocol that the import used, not of the newest one: /batch/
+// takes an event with a name of over 200 bytes, which capture v1 does not.
+func TestVerifyByTheProtocolOfTheImport(t *testing.T) {
+	t.Parallel()
+	long := strings.Repeat("é", 150)
+	source := altered(spread(9), func(ev *hogapi.Event) {
+		if ev.Position.Offset == 4 {
+			ev.Name = long
+		}
+	})
+	for protocol, want := range map[hogapi.Protocol][]uuid.UUID{hogapi.ProtocolBatch: {uuidOf(4)}, hogapi.ProtocolV1: nil} {
+		server := hogapitest.New()
+		receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{
+			ID: verifiedID, Rate: hogapi.Unpaced, Rejects: ignoreRejects, MaxRejectShare: -1, Delivery: hogapi.DeliveryOptions{Protocol: protocol},
+		})
+		require.EqualValues(t, 8+len(want), receipt.Acknowledged, protocol)
+		server.Project(hogapitest.DefaultProject).LoseEvents(verifiedID, 9)
+		v := looksOver(t, server, receipt, hogapi.VerifyOptions{Source: source})
+		assert.Len(t, v.MissingIDs, int(receipt.Acknowledged), protocol)
+		assert.Equal(t, len(want) == 1, slices.Contains(v.MissingIDs, uuidOf(4)), protocol)
+	}
+}
+
+// A source that was sorted without a reject file, or with another one, is sorted again: the rejects of the service are not in it.
+func TestVerifySortsAgainForOtherRejects(t *testing.T) {
+	t.Parallel()
+	server := hogapitest.New()
+	rejects := filepath.Join(t.TempDir(), "rejects.jsonl")
+	refused := uuidOf(4).String()
+	server.RejectEvents(func(raw json.RawMessage) int {
+		if bytes.Contains(raw, []byte(refused)) {
+			return 413
+		}
+		return 0
+	})
+	source := spread(9)
+	receipt := imported(t, server.Client(t), source, &hogapi.ImportOptions{ID: verifiedID, Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(rejects), MaxRejectShare: -1})
+	require.EqualValues(t, 8, receipt.Acknowledged)
+	ctx, cancel := context.WithCancel(t.Context())
+	o := hogapi.VerifyOptions{Source: source, Dir: t.TempDir(), EveryUUID: true, Rejects: []string{rejects}, OnProgress: func(p hogapi.VerifyProgress) {
+		if p.Step == "compare uuids" { // they are sorted
+			cancel()
+		}
+	}}
+	_, err := server.Client(t).Verify(ctx, receipt, &o)
+	require.ErrorIs(t, err, context.Canceled)
+	o.Rejects, o.OnProgress = nil, nil
+	v := verified(t, server.Client(t), receipt, &o)
+	assert.Contains(t, v.String(), "1 events of the source are of days and names that the receipt does not have", "they were sorted again")
 }
 
 // The import is complete once the missing events have been sent again.

@@ -572,6 +572,24 @@ func TestWaitsForWhatWasCompared(t *testing.T) {
 	}
 }
 
+// What was compared and never comes is missing once nothing more can arrive: then the wait ends.
+func TestTheWaitForWhatWasComparedEnds(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		ctx, cancel := context.WithTimeout(t.Context(), 3*24*time.Hour)
+		defer cancel()
+		c, p := importOf(sent(20))
+		c.Wait, c.Now, c.LastAcknowledged = true, time.Now, time.Now()
+		p.events[10].ID = id(90) // another one in its place: there are as many, so the count never changes
+		begin := time.Now()
+		r, err := Verify(ctx, c)
+		require.NoError(t, err, "it waits without end")
+		assert.Equal(t, []uuid.UUID{id(11)}, r.MissingIDs)
+		assert.GreaterOrEqual(t, time.Since(begin), c.Patience)
+		assert.Less(t, time.Since(begin), c.Patience+2*longestLookPause)
+	})
+}
+
 // Without Dir, uuids are sorted in a folder that is removed in the end.
 func TestTemporaryFolder(t *testing.T) {
 	temp := t.TempDir()
