@@ -10,7 +10,6 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -35,7 +34,7 @@ type BatchExport struct {
 	LatestRuns      []Run           `json:"latest_runs"`    // at most 10, newest first
 	HogQLQuery      *string         `json:"hogql_query,omitzero"`
 	Schema          json.RawMessage `json:"schema,omitzero"`           // object or null
-	Filters         json.RawMessage `json:"filters,omitzero"`          // array of objects, or null
+	Filters         json.RawMessage `json:"filters,omitzero"`          // array of objects, or null: see ExportFilter
 	Timezone        string          `json:"timezone,omitzero"`         // newer; an IANA name
 	OffsetDay       *int            `json:"offset_day,omitzero"`       // newer; of weekly exports, 0 is Sunday
 	OffsetHour      *int            `json:"offset_hour,omitzero"`      // newer; of daily and weekly exports
@@ -100,7 +99,7 @@ type BatchExportRequest struct {
 	StartAt         time.Time       `json:"start_at,omitzero"` // no run before this
 	EndAt           time.Time       `json:"end_at,omitzero"`   // no run after this
 	HogQLQuery      string          `json:"hogql_query,omitzero"`
-	Filters         json.RawMessage `json:"filters,omitzero"`          // an array of objects
+	Filters         json.RawMessage `json:"filters,omitzero"`          // an array of [ExportFilter]; model events
 	Timezone        string          `json:"timezone,omitzero"`         // newer servers; an IANA name
 	OffsetDay       *int            `json:"offset_day,omitzero"`       // newer servers; weekly exports, 0 is Sunday
 	OffsetHour      *int            `json:"offset_hour,omitzero"`      // newer servers; daily and weekly exports
@@ -170,11 +169,14 @@ func (u BatchExportUpdateRequest) body(op Op) (any, *outgoing.Refusal) {
 		outgoing.If(u.Destination.IsNull(), "Destination", "null", wantValue),
 		outgoing.If(u.Interval.IsNull(), "Interval", "null", wantValue),
 		outgoing.If(u.Paused.IsNull(), "Paused", "null", wantValue),
+		outgoing.If(u.Model.IsNull(), "Model", "null", wantValue),
+		outgoing.If(u.IncrementalMode.IsNull(), "IncrementalMode", "null", wantValue),
+		outgoing.If(u.HogQLQuery == Set(""), "HogQLQuery", "", "a query, or null where the model needs none"),
 		outgoing.If(u.Name == Set(""), "Name", "", "a name"),
 		misspeltOpt("Model", u.Model, models),
 		misspeltOpt("Interval", u.Interval, intervals),
 		misspeltOpt("IncrementalMode", u.IncrementalMode, incrementalModes),
-		u.checkOffsets(),
+		u.checkRules(),
 		outgoing.Reversed("EndAt", end, "StartAt", start),
 	); refusal != nil {
 		return nil, refusal
@@ -333,34 +335,6 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 // error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
-}
-
-// checkRules refuses combinations of fields that no server can store.
-func (c BatchExportRequest) checkRules() *outgoing.Refusal {
-	isHogQL, hasModifiers := c.Model == ModelHogQL, len(c.HogQLModifiers) > 0 && string(c.HogQLModifiers) != "null"
-	isMerge := c.IncrementalMode == IncrementalModeMerge
-	return cmp.Or(
-		outgoing.If(isHogQL && c.HogQLQuery == "", "HogQLQuery", "", "a query: the model hogql needs one"),
-		outgoing.If(!isHogQL && hasModifiers, "HogQLModifiers", "", "the model hogql, or no modifiers"),
-		outgoing.If(!isHogQL && c.PrimaryKey != nil, "PrimaryKey", "", "the model hogql, or no key"),
-		outgoing.If(!isHogQL && c.VersionKey != nil, "VersionKey", "", "the model hogql, or no key"),
-		outgoing.If(isMerge && len(c.PrimaryKey) == 0, "PrimaryKey", "", "the columns of the key: IncrementalModeMerge needs them"),
-		coverage.CheckOffsets(string(c.Interval), c.OffsetDay != nil, c.OffsetHour != nil),
-	)
-}
-
-// checkOffsets refuses offsets without their interval, for which the service fails, and one offset of a weekly
-// export without the other, which the service would set to 0.
-func (u BatchExportUpdateRequest) checkOffsets() *outgoing.Refusal {
-	hasDay, hasHour := !u.OffsetDay.IsZero(), !u.OffsetHour.IsZero()
-	interval, hasInterval := u.Interval.Get()
-	return cmp.Or(
-		outgoing.If((hasDay || hasHour) && !hasInterval, "Interval", "",
-			"the interval of the offset, even if it stays the same: the service fails without it"),
-		outgoing.If(interval == IntervalWeek && hasDay != hasHour, "OffsetDay", "",
-			"OffsetDay and OffsetHour together: the service sets the absent one to 0"),
-		coverage.CheckOffsets(string(interval), hasDay && !u.OffsetDay.IsNull(), hasHour && !u.OffsetHour.IsNull()),
-	)
 }
 
 // ByName returns the export with exactly this name. If no export has the name, or several have it, the error is

@@ -87,16 +87,16 @@ func TestCreateSendsWhatIsSet(t *testing.T) {
 
 	berlin := time.FixedZone("CET", 3600)
 	full := testCreate
-	full.Paused, full.HogQLQuery, full.Filters, full.Timezone = true, "SELECT 1", json.RawMessage(`[{"key":"k"}]`), "Europe/Berlin"
+	full.Paused, full.HogQLQuery, full.Filters, full.Timezone = true, "SELECT 1", json.RawMessage(`[{"type":"event","key":"k"}]`), "Europe/Berlin"
 	full.StartAt, full.EndAt, full.LastPausedAt = time.Date(2024, 3, 1, 1, 0, 0, 0, berlin), time.Date(2024, 3, 2, 1, 0, 0, 500, berlin), time.Date(2024, 3, 3, 1, 0, 0, 0, berlin)
 	full.OffsetDay, full.OffsetHour, full.HogQLModifiers = new(0), new(5), json.RawMessage(`{}`)
-	full.PrimaryKey, full.VersionKey, full.IncrementalMode = []string{"id"}, []string{}, IncrementalModeMerge
+	full.PrimaryKey, full.VersionKey, full.IncrementalMode = []string{"id"}, []string{"v"}, IncrementalModeMerge
 	full.Destination.Integration, full.Model, full.Interval = Set(int64(4)), ModelHogQL, IntervalWeek
 	_, err = client.BatchExports.Create(t.Context(), full)
 	require.NoError(t, err)
 	assert.JSONEq(t, `{"name":"n","model":"hogql","interval":"week","destination":{"type":"HTTP","config":{"url":"https://eu.i.posthog.com/batch/","token":"phc_x"},"integration":4},
-		"paused":true,"last_paused_at":"2024-03-03T00:00:00Z","start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00.0000005Z","hogql_query":"SELECT 1","filters":[{"key":"k"}],
-		"timezone":"Europe/Berlin","offset_day":0,"offset_hour":5,"hogql_modifiers":{},"primary_key":["id"],"version_key":[],"incremental_mode":"MERGE"}`, s.body)
+		"paused":true,"last_paused_at":"2024-03-03T00:00:00Z","start_at":"2024-03-01T00:00:00Z","end_at":"2024-03-02T00:00:00.0000005Z","hogql_query":"SELECT 1","filters":[{"type":"event","key":"k"}],
+		"timezone":"Europe/Berlin","offset_day":0,"offset_hour":5,"hogql_modifiers":{},"primary_key":["id"],"version_key":["v"],"incremental_mode":"MERGE"}`, s.body)
 }
 
 func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
@@ -108,9 +108,9 @@ func TestUpdateTellsAbsentNullAndValueApart(t *testing.T) {
 		`{"interval":"week","filters":null,"timezone":null,"offset_day":null,"offset_hour":0}`: {
 			Interval: Set(IntervalWeek), Filters: Null[json.RawMessage](), Timezone: Null[string](), OffsetDay: Null[int](), OffsetHour: Set(0),
 		},
-		`{"name":"n","model":"tomorrow","interval":"day","last_paused_at":null,"hogql_query":"","filters":[],"hogql_modifiers":null,"primary_key":[],"version_key":null,"incremental_mode":"APPEND"}`: {
-			Name: Set("n"), Model: Set(Model("tomorrow")), Interval: Set(IntervalDay), LastPausedAt: Null[time.Time](), HogQLQuery: Set(""), Filters: Set(json.RawMessage(`[]`)),
-			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
+		`{"name":"n","model":"tomorrow","interval":"day","last_paused_at":null,"hogql_query":"q","filters":[],"hogql_modifiers":null,"primary_key":["p"],"version_key":null,"incremental_mode":"APPEND"}`: {
+			Name: Set("n"), Model: Set(Model("tomorrow")), Interval: Set(IntervalDay), LastPausedAt: Null[time.Time](), HogQLQuery: Set("q"), Filters: Set(json.RawMessage(`[]`)),
+			HogQLModifiers: Null[json.RawMessage](), PrimaryKey: Set([]string{"p"}), VersionKey: Null[[]string](), IncrementalMode: Set(IncrementalModeAppend),
 		},
 		`{"destination":{"type":"S3","config":{"kms_key_id":null,"prefix":"p/"}}}`: {
 			Destination: Set(Destination{Type: destination.TypeS3, Integration: Null[int64]()}.With(destination.S3{Prefix: Set("p/"), KMSKeyID: Null[string]()})),
@@ -158,12 +158,27 @@ func TestBatchExportInputIsCheckedFirst(t *testing.T) {
 		"Hour":              {create(func(c *BatchExportRequest) { c.Interval = "Hour" }), "Interval", `"hour"`},
 		"merge":             {create(func(c *BatchExportRequest) { c.IncrementalMode = "merge" }), "IncrementalMode", `"MERGE"`},
 		"bad filters":       {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`{`) }), "body", "marshalled"},
+		"offset day":        {create(func(c *BatchExportRequest) { c.Interval, c.OffsetDay, c.OffsetHour = IntervalWeek, new(7), new(0) }), "OffsetDay", "0 for Sunday to 6"},
+		"offset hour":       {create(func(c *BatchExportRequest) { c.Interval, c.OffsetHour = IntervalDay, new(24) }), "OffsetHour", "0 to 23"},
+		"empty key":         {create(func(c *BatchExportRequest) { c.Model, c.HogQLQuery, c.PrimaryKey = ModelHogQL, "q", []string{} }), "PrimaryKey", "names"},
+		"key without name":  {create(func(c *BatchExportRequest) { c.Model, c.HogQLQuery, c.VersionKey = ModelHogQL, "q", []string{""} }), "VersionKey", "names"},
+		"filters: object":   {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`{}`) }), "Filters", "array"},
+		"filters: null":     {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`[null]`) }), "Filters", "array"},
+		"filters: cohort":   {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`[{"type":"event"},{"type":"cohort"}]`) }), "Filters[1].type", "hogql"},
+		"filters: no type":  {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`[{"key":"k"}]`) }), "Filters[0].type", "event"},
+		"filters: interval": {create(func(c *BatchExportRequest) { c.Filters = json.RawMessage(`[{"type":"event","data_interval_end":1}]`) }), "Filters[0].data_interval_end", "backfill"},
 		"no destination":    {create(func(c *BatchExportRequest) { c.Destination = Destination{} }), "Destination.Type", ""},
 
 		"empty update":           {update(BatchExportUpdateRequest{}), "update", "at least one"},
 		"null name":              {update(BatchExportUpdateRequest{Name: Null[string]()}), "Name", ""},
 		"empty name":             {update(BatchExportUpdateRequest{Name: Set("")}), "Name", ""},
 		"null paused":            {update(BatchExportUpdateRequest{Paused: Null[bool]()}), "Paused", ""},
+		"null model":             {update(BatchExportUpdateRequest{Model: Null[Model]()}), "Model", ""},
+		"null mode":              {update(BatchExportUpdateRequest{IncrementalMode: Null[IncrementalMode]()}), "IncrementalMode", ""},
+		"empty query":            {update(BatchExportUpdateRequest{HogQLQuery: Set("")}), "HogQLQuery", ""},
+		"empty key in an update": {update(BatchExportUpdateRequest{PrimaryKey: Set([]string{})}), "PrimaryKey", ""},
+		"offset in an update":    {update(BatchExportUpdateRequest{Interval: Set(IntervalDay), OffsetHour: Set(-1)}), "OffsetHour", ""},
+		"filter in an update":    {update(BatchExportUpdateRequest{Filters: Set(json.RawMessage(`[{}]`))}), "Filters[0].type", ""},
 		"null interval":          {update(BatchExportUpdateRequest{Interval: Null[Interval]()}), "Interval", ""},
 		"null destination":       {update(BatchExportUpdateRequest{Destination: Null[Destination]()}), "Destination", ""},
 		"zero time":              {update(BatchExportUpdateRequest{EndAt: Set(time.Time{})}), "EndAt", "Null"},

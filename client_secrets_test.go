@@ -227,7 +227,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		roots = append(roots, err)
 	}
 	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
-	roots = append(roots, &Coverage{Intervals: []CoverageInterval{{Runs: []CoverageRun{{}}}}}, CoverageOptions{}, CoverageGap{}, RangeOptions{}, RangeFile{},
+	roots = append(roots, &Coverage{Intervals: []CoverageInterval{{Runs: []CoverageRun{{}}}}}, CoverageOptions{}, CoverageGap{}, ExportFilter{}, RangeOptions{}, RangeFile{},
 		&RepairReport{Plan: &RepairPlan{Steps: []RepairStep{{}}}},
 		RepairOptions{Credentials: destination.S3{AWSSecretAccessKey: Set(NewSecret(testCredential))}})
 	for _, kind := range destination.Types() {

@@ -185,7 +185,7 @@ func TestCoverageOfOtherTimes(t *testing.T) {
 func TestCoverageOfAMomentAgo(t *testing.T) {
 	for name, change := range map[string]hogapi.BatchExportUpdateRequest{"name": {Name: hogapi.Set("b")}, "schedule": {Interval: hogapi.Set(hogapi.IntervalEvery15Minutes)}} {
 		server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow.Add(time.Second / 2) }),
-			hogapitest.WithPersonalKey("phx_few", "batch_export:read", "batch_export:write"))
+			hogapitest.WithPersonalKey("phx_few", "batch_export:read", "batch_export:write"), hogapitest.WithShortIntervals())
 		id := exportOf(server.Project(hogapitest.DefaultProject), 20, hogapitest.Export{Name: "a"}, nil)
 		client := server.Client(t)
 		_, err := client.BatchExports.Update(t.Context(), id, change)

@@ -21,7 +21,7 @@ type destination struct {
 }
 
 // kindOf describes one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
-// type other than string, ":any" one that is not checked.
+// type other than string, ":any" one that is not checked, as the service does not check types that allow null.
 type kindOf struct {
 	old, new    string
 	integration bool // required in E3; the newest era requires nearly all
@@ -30,25 +30,25 @@ type kindOf struct {
 
 const (
 	s3Old    = "bucket_name* region* prefix* aws_access_key_id aws_secret_access_key compression encryption kms_key_id endpoint_url file_format max_file_size_mb:int use_virtual_style_addressing:bool"
-	s3New    = "bucket_name* region* prefix* compression file_format max_file_size_mb:int legacy_parquet_extension:bool"
+	s3New    = "bucket_name* region* prefix* compression:any file_format max_file_size_mb:any legacy_parquet_extension:bool"
 	s3Secret = "aws_access_key_id aws_secret_access_key"
 	tables   = "database* schema table_name"
-	server   = " user host port:int password has_self_signed_cert:bool"
+	server   = " user:any host:any port:int password:any"
 )
 
 var kinds = map[string]kindOf{
 	"S3":           {old: s3Old, secrets: s3Secret},
-	"AwsS3":        {new: s3New + " encryption kms_key_id", integration: true, secrets: s3Secret},
+	"AwsS3":        {new: s3New + " encryption:any kms_key_id:any", integration: true, secrets: s3Secret},
 	"S3Compatible": {new: s3New + " use_virtual_style_addressing:bool", integration: true, secrets: s3Secret},
 	"Snowflake": {
 		old:         "account* user* database* warehouse* schema* table_name authentication_type password private_key private_key_passphrase role",
-		new:         "database* warehouse* schema* table_name role",
+		new:         "database* warehouse* schema* table_name role:any",
 		integration: true,
 		secrets:     "user password private_key private_key_passphrase",
 	},
 	"Postgres": {
 		old:     "user* password* host* database* schema table_name port:int has_self_signed_cert:bool",
-		new:     tables + server,
+		new:     tables + server + " has_self_signed_cert:bool",
 		secrets: "user password",
 	},
 	"Redshift": {
@@ -58,7 +58,7 @@ var kinds = map[string]kindOf{
 	},
 	"BigQuery": {
 		old:     "project_id* dataset_id* table_id private_key* private_key_id* token_uri* client_email* use_json_type:bool",
-		new:     "dataset_id* table_id use_json_type:bool project_id private_key private_key_id token_uri client_email",
+		new:     "dataset_id* table_id use_json_type:bool project_id:any private_key:any private_key_id:any token_uri:any client_email:any",
 		secrets: "private_key private_key_id client_email token_uri",
 	},
 	"Databricks": {
@@ -66,7 +66,7 @@ var kinds = map[string]kindOf{
 		new:         "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool",
 		integration: true,
 	},
-	"AzureBlob": {new: "container_name* prefix compression file_format max_file_size_mb:int legacy_parquet_extension:bool", integration: true},
+	"AzureBlob": {new: "container_name* prefix compression:any file_format max_file_size_mb:any legacy_parquet_extension:bool", integration: true},
 	"HTTP":      {old: "url* token*", new: "url* token*", secrets: "token"},
 	"Workflows": {new: "hog_function_id*"},
 	"NoOp":      {old: " ", new: " "},
@@ -166,6 +166,7 @@ func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage) {
 	if s.era >= E4 {
 		e.project.checkNewest(inner, before, d, sent)
 		checkValues(inner, before, d)
+		e.project.checkCopy(inner, d)
 	} else if s.era == E3 && (kinds[d.kind].integration && d.integration == 0 || isResent(d.kind) && d.integration != 0 && !sent) {
 		inner.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
@@ -223,7 +224,7 @@ func (s *Server) checkConfig(c checker, model hogapi.Model, d destination) {
 		name, typ, _ := strings.Cut(key, ":")
 		bare := strings.TrimSuffix(name, "*")
 		known[bare] = typ
-		if value, ok := config[bare]; bare != name && (!ok || value == nil) {
+		if value, ok := config[bare]; bare != name && (!ok || value == nil && s.era < E3) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration missing required field: '%s'", bare))
 		}
 	}
@@ -232,7 +233,7 @@ func (s *Server) checkConfig(c checker, model hogapi.Model, d destination) {
 		typ, ok := known[name]
 		if !ok {
 			unknown = append(unknown, "'"+name+"'")
-		} else if !fits(typ, config[name]) {
+		} else if !fits(typ, config[name]) || s.era >= E3 && typ != "any" && config[name] == nil {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has invalid type: '%s'", name))
 		}
 	}
@@ -326,6 +327,10 @@ func checkValues(c checker, before, d destination) {
 			d.config["legacy_parquet_extension"] = false
 		}
 	}
+}
+
+// checkCopy asks for the inputs of COPY. A number among its credentials is an integration of the project.
+func (p *Project) checkCopy(c checker, d destination) {
 	if d.kind != "Redshift" || d.config["mode"] != "COPY" {
 		return
 	}
@@ -333,6 +338,12 @@ func checkValues(c checker, before, d destination) {
 	for _, name := range []string{"s3_bucket", "region_name", "bucket_credentials", "authorization"} {
 		if inputs[name] == nil || inputs[name] == "" {
 			c.fail("config", "invalid_input", "Missing required input for 'COPY': "+name)
+		}
+	}
+	for _, name := range []string{"bucket_credentials", "authorization"} {
+		id, err := strconv.Atoi(fmt.Sprint(inputs[name]))
+		if x := p.integration(id); err == nil && (x == nil || x.Kind != "aws-s3") {
+			c.fail("config", "invalid_input", fmt.Sprintf("'%s' does not reference an AWS S3 integration of this project.", name))
 		}
 	}
 }
@@ -344,13 +355,13 @@ func checkCompression(c checker, d destination) {
 	codec, _ := d.config["compression"].(string)
 	format, _ := d.config["file_format"].(string)
 	format = or(format, "JSONLines")
-	if codec == "" || !fileTypes[d.kind] {
+	if !fileTypes[d.kind] {
 		return
 	}
 	codecs, ok := map[string][]string{"JSONLines": {"gzip", "brotli"}, "Parquet": {"zstd", "lz4", "snappy", "gzip", "brotli"}}[format]
 	if !ok {
 		c.fail("config", "invalid_input", "File format "+format+" is not supported.")
-	} else if !slices.Contains(codecs, codec) {
+	} else if codec != "" && !slices.Contains(codecs, codec) {
 		c.fail("config", "invalid_input", fmt.Sprintf("Compression %s is not supported for file format %s. Supported compressions are ['%s']", codec, format, strings.Join(codecs, "', '")))
 	}
 }
@@ -369,9 +380,55 @@ func (s *Server) writeNewestFields(c checker, e *export, isNew bool) {
 	if isNew && e.Model == "hogql" && absent(c.fields["hogql_query"]) {
 		c.fail("hogql_query", "required", "'hogql_query' is required when 'model' is 'hogql'")
 	}
-	for _, name := range optional[1:5] {
-		if e.Model != "hogql" && !absent(c.fields[name]) {
-			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported for 'hogql' not '%s' model", name, e.Model))
+	s.checkNewestValues(c)
+	for _, name := range optional[:5] {
+		model := hogapi.ModelHogQL
+		if name == "filters" {
+			model = hogapi.ModelEvents
+		}
+		if e.Model != model && !absent(c.fields[name]) {
+			c.fail(name, "invalid_input", fmt.Sprintf("'%s' is only supported for '%s' not '%s' model", name, model, e.Model))
+		}
+	}
+}
+
+// checkNewestValues holds the optional fields to their types.
+func (s *Server) checkNewestValues(c checker) {
+	if raw := c.fields["hogql_query"]; !absent(raw) {
+		var query string
+		c.text("hogql_query", &query)
+	}
+	if raw := c.fields["hogql_modifiers"]; !absent(raw) {
+		c.dictionary("hogql_modifiers")
+	}
+	for _, name := range []string{"primary_key", "version_key"} {
+		var columns []string
+		if raw := c.fields[name]; absent(raw) {
+			continue
+		} else if json.Unmarshal(raw, &columns) != nil {
+			c.fail(name, "not_a_list", "Expected a list of items.")
+		}
+		if len(columns) == 0 {
+			c.fail(name, "empty", "This list may not be empty.")
+		}
+		if slices.Contains(columns, "") {
+			c.fail(name, "blank", "This field may not be blank.")
+		}
+	}
+	var mode string
+	choice(c, "incremental_mode", &mode, "APPEND", "MERGE")
+	var filters []fields
+	if raw := c.fields["filters"]; absent(raw) {
+		return
+	} else if json.Unmarshal(raw, &filters) != nil || slices.ContainsFunc(filters, func(f fields) bool { return f == nil }) {
+		c.fail("filters", "invalid_input", "'filters' should be an array of filters")
+	}
+	for _, f := range filters {
+		if kind, _ := asString(f["type"]); !slices.Contains([]string{"event", "hogql", "person"}, kind) {
+			c.fail("filters", "invalid_input", "Each filter must have a 'type' of one of: 'event', 'hogql', 'person'")
+		}
+		if f["data_interval_start"] != nil || f["data_interval_end"] != nil {
+			c.fail("filters", "invalid_input", "'data_interval_start' and 'data_interval_end' are run attributes and not 'filters'.")
 		}
 	}
 }

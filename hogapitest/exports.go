@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net/http"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -126,6 +127,7 @@ func (s *Server) fill(c checker, e *export) {
 	c.require("name", "destination", "interval")
 	choice(c, "model", &e.Model, s.models()...)
 	s.write(c, e)
+	s.checkPlan(c)
 	if s.era >= E4 {
 		s.writeNewestFields(c, e, true)
 	}
@@ -142,6 +144,7 @@ func (s *Server) patchExport(r *request) answer {
 		return serverError() // the service's validation looks both up
 	}
 	s.write(c, &changed)
+	s.checkPlan(c)
 	if s.era >= E4 {
 		s.writeNewestFields(c, &changed, false)
 	}
@@ -149,6 +152,18 @@ func (s *Server) patchExport(r *request) answer {
 	changed.logEdit(stored.settings(), r.now)
 	*stored = changed
 	return success(stored.json(s))
+}
+
+// checkPlan refuses what most projects do not have: see [WithHogQLExports] and [WithShortIntervals].
+func (s *Server) checkPlan(c checker) {
+	model, _ := asString(c.fields["model"])
+	interval, _ := asString(c.fields["interval"])
+	if model == "hogql" && s.era >= E4 && !s.hogqlExports {
+		refuse(forbidden("HogQL batch exports are not enabled for this team."))
+	}
+	if strings.HasPrefix(interval, "every") && s.era >= E4 && !s.shortIntervals {
+		refuse(forbidden("Higher frequency batch exports are not enabled for this team."))
+	}
 }
 
 func lacksTypeOrConfig(raw json.RawMessage) bool {
@@ -204,10 +219,10 @@ func (s *Server) writeNewest(c checker, e *export) {
 		c.fail("offset_hour", "invalid_input", "offset_hour is not applicable for non-daily/weekly intervals")
 	}
 	var filters []fields
-	if raw := e.more["filters"]; !absent(raw) && json.Unmarshal(raw, &filters) != nil {
+	if raw := e.more["filters"]; s.era == E3 && !absent(raw) && json.Unmarshal(raw, &filters) != nil {
 		c.fail("filters", "invalid_input", "Filters must be an array of objects.")
 	}
-	if e.Model != "events" && len(filters) > 0 {
+	if s.era == E3 && e.Model != "events" && len(filters) > 0 {
 		c.fail("filters", "invalid_input", "Filters are only supported for the events model.")
 	}
 }

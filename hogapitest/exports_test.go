@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -199,7 +200,8 @@ func withIntegration(kind, config string, integration any) string {
 
 // The newest age refuses settings that older ones accepted, in the words of the service.
 func TestNewestAgeRefuses(t *testing.T) {
-	w := inProcess(t)
+	w := inProcess(t, hogapitest.WithHogQLExports())
+	bucketWith := func(more string) string { return `{"bucket_name":"b","region":"r","prefix":"p",` + more + `}` }
 	p := w.project()
 	s3 := p.AddIntegration(hogapitest.Integration{})
 	slack := p.AddIntegration(hogapitest.Integration{Kind: "slack"})
@@ -226,6 +228,24 @@ func TestNewestAgeRefuses(t *testing.T) {
 		{"COPY of nothing", copyWith(`null`), "destination__config", "Missing required input for 'COPY': s3_bucket"},
 		{"COPY without keys", copyWith(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r"}`), "destination__config", "bucket_credentials"},
 		{"hogql without a query", with(`,"model":"hogql"`), "hogql_query", "'hogql_query' is required when 'model' is 'hogql'"},
+		{"COPY with another's keys", copyWith(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":77}`), "destination__config", "'bucket_credentials' does not reference an AWS S3 integration"},
+		{"COPY as a Slack", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":%d,"bucket_credentials":%d}`, slack, s3)), "destination__config", "'authorization' does not"},
+		{"null", withIntegration("Redshift", `{"database":"d","host":"h","schema":null}`, aws), "destination__config", "invalid type: 'schema'"},
+		{"null number", withIntegration("Redshift", `{"database":"d","host":"h","port":null}`, aws), "destination__config", "invalid type: 'port'"},
+		{"null required", withIntegration("AwsS3", `{"bucket_name":null,"region":"r","prefix":"p"}`, s3), "destination__config", "invalid type: 'bucket_name'"},
+		{"unknown to Redshift", withIntegration("Redshift", `{"database":"d","host":"h","has_self_signed_cert":true}`, aws), "destination__config", "unknown field/s: 'has_self_signed_cert'"},
+		{"format without a codec", withIntegration("AwsS3", bucketWith(`"file_format":"JSONL"`), s3), "destination__config", "File format JSONL is not supported."},
+		{"no columns", with(`,"model":"hogql","hogql_query":"q","primary_key":[]`), "primary_key", "may not be empty"},
+		{"column without a name", with(`,"model":"hogql","hogql_query":"q","version_key":["a",""]`), "version_key", "may not be blank"},
+		{"one column", with(`,"model":"hogql","hogql_query":"q","version_key":"a"`), "version_key", "list of items"},
+		{"mode", with(`,"model":"hogql","hogql_query":"q","incremental_mode":"append"`), "incremental_mode", "not a valid choice"},
+		{"null mode", with(`,"incremental_mode":null`), "incremental_mode", "may not be null"},
+		{"blank query", with(`,"model":"hogql","hogql_query":""`), "hogql_query", "may not be blank"},
+		{"modifiers", with(`,"model":"hogql","hogql_query":"q","hogql_modifiers":[]`), "hogql_modifiers", "dictionary"},
+		{"filter of cohorts", with(`,"filters":[{"type":"cohort","key":"id"}]`), "filters", "Each filter must have a 'type' of one of: 'event', 'hogql', 'person'"},
+		{"one filter", with(`,"filters":{"type":"event"}`), "filters", "should be an array"},
+		{"interval as a filter", with(`,"filters":[{"type":"event","data_interval_start":"x"}]`), "filters", "are run attributes"},
+		{"no filters of persons", with(`,"model":"persons","filters":[]`), "filters", "'filters' is only supported for 'events' not 'persons' model"},
 		{"query of events", with(`,"hogql_query":"select 1"`), "hogql_query", "'hogql_query' is only supported for 'hogql' not 'events' model"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -242,6 +262,29 @@ func TestNewestAgeRefuses(t *testing.T) {
 	made := w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
 	config := made["destination"].(map[string]any)["config"].(map[string]any)
 	assert.Equal(t, false, config["legacy_parquet_extension"], "a new export has the new names")
+	for _, more := range []string{`"compression":null`, `"max_file_size_mb":null`, `"max_file_size_mb":"no number"`, `"legacy_parquet_extension":"false"`, `"kms_key_id":7`} {
+		w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketWith(more), s3)) // not checked, as their types allow null
+	}
+}
+
+// Most projects have neither HogQL exports nor short intervals.
+func TestPlanOfTheTeam(t *testing.T) {
+	w := inProcess(t)
+	id := w.project().AddIntegration(hogapitest.Integration{})
+	body := func(field string) string {
+		return strings.Replace(withIntegration("AwsS3", bucketConfig, id), "{", "{"+field+",", 1)
+	}
+	for field, says := range map[string]string{
+		`"model":"hogql","hogql_query":"q"`: "HogQL batch exports", `"interval":"every 5 minutes"`: "Higher frequency batch exports",
+	} {
+		body := strings.Replace(body(field), `"interval":"hour",`, "", strings.Count(field, "interval"))
+		assert.Equal(t, says+" are not enabled for this team.", w.refused(403, "permission_denied", "POST", "/batch_exports/", body))
+		with := inProcess(t, hogapitest.WithHogQLExports(), hogapitest.WithShortIntervals())
+		with.project().AddIntegration(hogapitest.Integration{})
+		with.want(201, "POST", "/batch_exports/", body)
+	}
+	export := w.project().AddExport(hogapitest.Export{})
+	w.refused(403, "permission_denied", "PATCH", "/batch_exports/"+export.String()+"/", `{"interval":"every 15 minutes"}`)
 }
 
 // Some types of destination must resend their integration with each write.

@@ -62,8 +62,11 @@ func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
 // too_many_concurrent_file_downloads. The default is no limit.
 func WithFileDownloadLimit(n int) Option { return func(s *Server) { s.fileDownloadLimit = n } }
 
-// WithHogQLExports enables the model hogql for file downloads, which are refused otherwise (403).
+// WithHogQLExports enables the model hogql for exports and file downloads, which the newest era refuses otherwise (403).
 func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true } }
+
+// WithShortIntervals enables the intervals below an hour, which the newest era refuses otherwise (403).
+func WithShortIntervals() Option { return func(s *Server) { s.shortIntervals = true } }
 
 // WithDataDeletions enables requests to delete events. By default they are answered 403, as in most projects.
 // Their rates (10 an hour, 5 previews a minute) are not limited: use [RateLimit].

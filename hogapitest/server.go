@@ -58,6 +58,7 @@ type settings struct {
 	polls             int
 	fileDownloadLimit int
 	hogqlExports      bool
+	shortIntervals    bool
 	lateRows          int
 	runDelay          time.Duration
 	noV1              bool
