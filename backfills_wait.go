@@ -87,9 +87,9 @@ func (t *BackfillTicket) name() string {
 // counts the running one, for the time that this run covers. On servers without records, Watch finds that run only
 // among the 100 newest.
 func (s *BackfillsService) Watch(ctx context.Context, ticket *BackfillTicket, o *WatchOptions, options ...CallOption) iter.Seq2[*BackfillState, error] {
-	w, err := o.withDefaults(ops.BackfillsGet)
+	w, err := o.withDefaults(ops.BackfillsWait)
 	if err == nil {
-		err = refused(ops.BackfillsGet, ticket.check())
+		err = refused(ops.BackfillsWait, ticket.check())
 	}
 	if err != nil {
 		return pages.Failed[*BackfillState](err)
@@ -116,15 +116,15 @@ func (s *BackfillsService) Wait(ctx context.Context, ticket *BackfillTicket, o *
 // order of the tickets. WatchOptions.Limit applies to all of them together. After an error, WaitAll still waits
 // for the others. It joins the errors; each names its export.
 func (s *BackfillsService) WaitAll(ctx context.Context, tickets []*BackfillTicket, o *WatchOptions, options ...CallOption) ([]*BackfillState, error) {
-	if err := checkContext(ctx, ops.BackfillsGet); err != nil {
+	if err := checkContext(ctx, ops.BackfillsWait); err != nil {
 		return nil, err
 	}
 	each := orDefault(o)
-	w, err := each.withDefaults(ops.BackfillsGet)
+	w, err := each.withDefaults(ops.BackfillsWait)
 	for i, t := range tickets {
 		if refusal := t.check(); refusal != nil && err == nil {
 			refusal.Field = fmt.Sprintf("tickets[%d]: %s", i, refusal.Field)
-			err = refused(ops.BackfillsGet, refusal)
+			err = refused(ops.BackfillsWait, refusal)
 		}
 	}
 	if err != nil {

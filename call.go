@@ -114,6 +114,7 @@ type request struct {
 	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
 	leastTry time.Duration // the least time limit of a try, even if the client's is shorter
 
+	project        string
 	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
 }
 
@@ -279,6 +280,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
 		r.leastTry, r.tooMuchIsFinal = max(r.leastTry, refreshTry), true
 	}
+	r.project = c.project
 	x := newExchange(c.core, r, target)
 	if ctx.Err() != nil {
 		return nil, x.transportError(httptry.ContextError(ctx), false)

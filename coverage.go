@@ -162,7 +162,7 @@ type CoverageGap struct {
 // activity_log:read. [ErrNotFound] for an unknown export.
 func (s *BatchExportsService) Coverage(ctx context.Context, exportID uuid.UUID, o *CoverageOptions, options ...CallOption) (*Coverage, error) {
 	selected := orDefault(o)
-	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, selected.check(exportID))); err != nil {
+	if err := cmp.Or(checkContext(ctx, ops.BatchExportsCoverage), refused(ops.BatchExportsCoverage, selected.check(exportID))); err != nil {
 		return nil, err
 	}
 	r := &coverageReader{client: s.client, options: append(slices.Clip(options), onlyHeader), selected: selected}

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"reflect"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -192,6 +193,8 @@ func withReplacement(err error, d Destination) error {
 // check refuses a destination that the service would refuse or store wrongly.
 func (d Destination) check() *outgoing.Refusal {
 	refusal := cmp.Or(
+		outgoing.If(strings.EqualFold(string(d.Type), "s3") && d.Type != destination.TypeS3, "Destination.Type", string(d.Type),
+			`"AwsS3" or "S3Compatible"; only older servers take "S3"`),
 		outgoing.Misspelt("Destination.Type", d.Type, destination.Types()),
 		outgoing.If(isNil(d.Config), "Destination.Config", "",
 			"a config such as destination.S3{…} or destination.Raw; the service needs it with the type"),

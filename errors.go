@@ -34,7 +34,7 @@ var (
 	// it refuses the operation to every personal API key. [APIError.Alternative] names another way, if there is
 	// one.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
-	// ErrInvalid matches a 400, a 422, and every *InputError.
+	// ErrInvalid matches a 400, a 422, a cursor that the service refuses, and every *InputError.
 	ErrInvalid = errors.New("hogapi: invalid request")
 	// ErrConflict matches a 409.
 	ErrConflict = errors.New("hogapi: conflict")
@@ -88,6 +88,7 @@ type APIError struct {
 	Alternative string
 
 	scope     string
+	project   string   // of the call
 	ids       []string // in the route
 	isForeign bool     // the body is not JSON, so it is not the service's
 	body      []byte
@@ -102,7 +103,7 @@ func (e *APIError) Error() string { return "hogapi: " + e.failure().String() }
 // failure returns the error without its body.
 func (e *APIError) failure() endpoints.Failure {
 	return endpoints.Failure{
-		Op: e.Op, Route: e.Route, Tries: e.Tries, Status: e.StatusCode, Type: e.Type, Code: e.Code, Detail: e.Detail, Attr: e.Attr,
+		Op: e.Op, Method: e.Method, Route: e.Route, Project: e.project, Tries: e.Tries, Status: e.StatusCode, Type: e.Type, Code: e.Code, Detail: e.Detail, Attr: e.Attr,
 		RequestID: e.RequestID, RetryAfter: e.RetryAfter, Alternative: e.Alternative,
 		Scope: e.scope, IDs: e.ids, IsForeign: e.isForeign,
 	}
@@ -115,6 +116,8 @@ func (e *APIError) Is(target error) bool {
 		return e.failure().IsUnsupported()
 	case target == ErrServer:
 		return e.StatusCode >= 500
+	case e.failure().IsBadCursor():
+		return target == ErrInvalid
 	case e.StatusCode == http.StatusNotFound:
 		return target == ErrNotFound && !e.isForeign && !e.failure().IsUnsupported()
 	case e.StatusCode == http.StatusTooManyRequests:
@@ -188,7 +191,7 @@ type TransportError struct {
 
 func (e *TransportError) Error() string {
 	var b errtext.Text
-	b.Add("hogapi: %s: no answer: %s", e.Op, mask.Clean(fmt.Sprint(e.Err)))
+	b.Add("hogapi: %s: no answer: %s", e.name(), mask.Clean(fmt.Sprint(e.Err)))
 	b.AddIf(!e.Sent, " (nothing was sent)")
 	b.AddIf(e.Tries > 1, " [%d tries]", e.Tries)
 	return b.String()
@@ -204,6 +207,7 @@ type DecodeError struct {
 	StatusCode int
 	Err        error
 
+	hint string
 	body []byte
 }
 
@@ -211,12 +215,10 @@ type DecodeError struct {
 func (e *DecodeError) Body() []byte { return e.body }
 
 func (e *DecodeError) Error() string {
-	hint := "is the base URL the service's?"
-	if errors.Is(e.Err, httptry.ErrTooBig) {
-		hint = "ask for less, for example with a smaller Limit"
-	}
-	const text = "hogapi: %s: the answer (status %d) cannot be understood: %v; %s"
-	return fmt.Sprintf(text, e.Op, e.StatusCode, e.Err, hint)
+	var b errtext.Text
+	b.Add("hogapi: %s: the answer (status %d) cannot be understood: %v", e.name(), e.StatusCode, e.Err)
+	b.AddIf(e.hint != "", "; %s", e.hint)
+	return b.String()
 }
 
 // Unwrap returns the cause.
@@ -237,7 +239,7 @@ func (e *OutcomeUnknownError) Error() string {
 	if e.Done {
 		what = "it was carried out, but its answer could not be read"
 	}
-	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.Op, what, endpoints.Look(e.Op), errtext.Within(e.Op, e.Err))
+	return fmt.Sprintf("hogapi: %s: %s: %s: %s", e.name(), what, endpoints.Look(e.Op), errtext.Within(e.name(), e.Err))
 }
 
 // Unwrap returns the cause.

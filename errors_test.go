@@ -17,6 +17,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -144,7 +145,7 @@ func TestErrorTexts(t *testing.T) {
 	}{
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList}, Err: errCut, Sent: true}, "hogapi: runs.list: no answer: the connection was cut", []error{errCut}},
 		{&TransportError{CallInfo: CallInfo{Op: ops.RunsList, Tries: 3}, Err: errCut}, "hogapi: runs.list: no answer: the connection was cut (nothing was sent) [3 tries]", []error{errCut}},
-		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut; is the base URL the service's?", []error{errCut}},
+		{&DecodeError{CallInfo: CallInfo{Op: ops.RunsList}, StatusCode: 200, Err: errCut}, "hogapi: runs.list: the answer (status 200) cannot be understood: the connection was cut", []error{errCut}},
 		{&OutcomeUnknownError{CallInfo: CallInfo{Op: ops.BatchExportsCreate}, Err: api}, "hogapi: batch_exports.create: outcome unknown, it may have taken effect: check before you try again: 502 Bad Gateway", []error{api, ErrServer, ErrOutcomeUnknown}},
 		{&PageError{Op: ops.DashboardsList, Page: 3, Offset: 200, Err: api}, "hogapi: dashboards.list: page 3: batch_exports.create: 502 Bad Gateway; resume at offset 200", []error{api, ErrServer}},
 		{&PageError{Op: ops.RunsList, Page: 2, Cursor: "secret", Err: pages.ErrPageLimit}, "hogapi: runs.list: page 2: the page limit is reached; raise MaxPages or continue here; resume at its cursor", []error{pages.ErrPageLimit}},
@@ -233,19 +234,46 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 	missing := func() *Client {
 		return newFakeClient(t, newScript(answers(404, `{"code":"not_found","detail":"Not found."}`)))
 	}
+	failing := func(status int, body string) *Client { return newFakeClient(t, newScript(answers(status, body))) }
+	answered := func(body string) *Client { return failing(200, body) }
+	exported := func(interval Interval, model Model, kind destination.Type) BatchExportRequest {
+		return BatchExportRequest{Name: "n", Interval: interval, Model: model, Destination: Destination{Type: kind, Config: destination.Raw("{}")}}
+	}
 	good, ctx := []Option{WithPersonalAPIKey(testPersonalKey), WithProject("1")}, t.Context()
 	for says, err := range map[string]error{
 		"asked for " + id.String(): failed(missing().BatchExports.Get(ctx, id)),
 		"asked for " + id.String() + ", " + run.String() + ": are they swapped": failed(missing().Runs.Get(ctx, id, run)),
-		"no final slash":                                       missing().Do(ctx, Request{Method: "GET", Path: "/insights"}, nil),
-		"paths begin below the project":                        missing().Do(ctx, Request{Method: "GET", Path: "/api/projects/1/insights/"}, nil),
-		"below the project, such as":                           missing().Do(ctx, Request{Method: "GET", Path: "api/environments/1/insights/"}, nil),
-		"https://us.posthog.com: app.posthog.com":              failed(NewClient(append(good, WithBaseURL("https://app.posthog.com"))...)),
-		"https://eu.posthog.com: eu.i.posthog.com":             failed(NewClient(append(good, WithBaseURL("https://eu.i.posthog.com"))...)),
-		`Before "2024-05-01T12:00:00Z": want later than After`: failed(missing().Runs.List(ctx, id, &RunListOptions{After: at.Add(time.Hour), Before: at})),
-		"hogapi: capture: Rate":                                failed(missing().NewCapture(&CaptureOptions{Rate: -2})),
+		"no final slash":                                  missing().Do(ctx, Request{Method: "GET", Path: "/insights"}, nil),
+		"paths begin below the project":                   missing().Do(ctx, Request{Method: "GET", Path: "/api/projects/1/insights/"}, nil),
+		"below the project, such as":                      missing().Do(ctx, Request{Method: "GET", Path: "api/environments/1/insights/"}, nil),
+		"hogapi: GET /things/: 404 not_found: Not found.": missing().Do(ctx, Request{Method: "GET", Path: "/things/"}, nil),
+		"hogapi: POST /things/: outcome unknown, it may have taken effect: check before you try again: 500": newFakeClient(t, newScript(answers(500, ""))).
+			Do(ctx, Request{Method: "POST", Path: "/things/"}, nil),
+		`Path "/insights/?…": want a path without a query, which goes into Query`:                   missing().Do(ctx, Request{Method: "GET", Path: "/insights/?limit=3"}, nil),
+		"does *[]int, the type of out, fit the answer?":                                             answered(`{"a":1}`).Do(ctx, Request{Method: "GET", Path: "/things/"}, new([]int)),
+		"got an HTML page, not JSON; is the base URL the service's?":                                failed(answered("<html>").BatchExports.TestDestination(ctx, testCreate)),
+		"asked for project 12345: its number is in the project's settings":                          failed(failing(404, `{"code":"not_found","detail":"Project not found."}`).BatchExports.List(ctx, nil)),
+		"404 not_found: Invalid cursor; the cursor is not one of this list":                         failed(failing(404, `{"code":"not_found","detail":"Invalid cursor"}`).Runs.List(ctx, id, nil)),
+		"no scope changes that: the user of the personal API key lacks the access":                  failed(failing(403, `{"code":"permission_denied","detail":"You do not have viewer access to this resource."}`).Dashboards.Get(ctx, 1)),
+		"unpauses only for a key whose user has chosen a project":                                   failed(failing(401, "").BatchExports.Unpause(ctx, id, nil)),
+		"hogapi: batch_exports.plan_repair: coverage: want":                                         failed(missing().BatchExports.PlanRepair(ctx, nil, nil)),
+		"hogapi: batch_exports.repair: plan: want":                                                  failed(missing().BatchExports.Repair(ctx, nil, nil)),
+		"hogapi: batch_exports.coverage: CoverageOptions.AgeLine":                                   failed(missing().BatchExports.Coverage(ctx, id, &CoverageOptions{AgeLine: -1})),
+		"hogapi: backfills.wait: ticket: want":                                                      failed(missing().Backfills.Wait(ctx, nil, nil)),
+		"hogapi: runs.wait: WatchOptions.Limit":                                                     failed(missing().Runs.Wait(ctx, id, run, &WatchOptions{Limit: -1})),
+		`Interval "hourly": want "hour", or another of: hour, day, week`:                            failed(missing().BatchExports.Create(ctx, exported("hourly", ModelEvents, "S3"))),
+		`Interval "daily": want "day"`:                                                              failed(missing().BatchExports.Create(ctx, exported("daily", ModelEvents, "S3"))),
+		`Model "event": want "events", or another of: events, persons`:                              failed(missing().BatchExports.Create(ctx, exported("hour", "event", "S3"))),
+		`Destination.Type "s3": want "AwsS3" or "S3Compatible"; only older`:                         failed(missing().BatchExports.Create(ctx, exported("hour", ModelEvents, "s3"))),
+		`personal API key: want a personal API key (phx_…) without "Bearer"`:                        failed(NewClient(append(good, WithRegion("EU"), WithPersonalAPIKey("Bearer phx_x"))...)),
+		"no answer: the time limit of a try, 1ms, is over (see WithTryTimeout)":                     get(ctx, newFakeClient(t, newScript(hangs), WithTryTimeout(time.Millisecond), WithRetryPolicy(RetryPolicy{MaxTries: 1}))),
+		"no such file or directory: a pattern is not the name of a file":                            failed(missing().Import(ctx, JSONLinesFile(t.TempDir()+"/*.jsonl"), &ImportOptions{ID: "i"})),
+		"https://us.posthog.com: app.posthog.com":                                                   failed(NewClient(append(good, WithBaseURL("https://app.posthog.com"))...)),
+		"https://eu.posthog.com: eu.i.posthog.com":                                                  failed(NewClient(append(good, WithBaseURL("https://eu.i.posthog.com"))...)),
+		`Before "2024-05-01T12:00:00Z": want later than After`:                                      failed(missing().Runs.List(ctx, id, &RunListOptions{After: at.Add(time.Hour), Before: at})),
+		"hogapi: capture: Rate":                                                                     failed(missing().NewCapture(&CaptureOptions{Rate: -2})),
 		"hogapi: the retry of run " + run.String() + " of export " + id.String() + ": no run began": (&BackfillState{}).judge(&BackfillTicket{ExportID: id, RetriedRun: run}),
-		"hogapi: 3 events are unsettled, 1 of them never sent: context canceled; send them again with the same uuids": &UnsettledError{
+		"hogapi: context canceled; 3 events are unsettled; 1 were never sent, 2 were sent and the answer is unknown; enqueue their records again": &UnsettledError{
 			Count: 3, NeverSent: 1, Err: &StopError{Reason: StopCanceled, Err: context.Canceled},
 		},
 		": 9 of 10 records were rejected; correct the source": &StopError{Reason: StopTooManyRejects, Err: errors.New("9 of 10 records were rejected")},
@@ -253,4 +281,5 @@ func TestTextsNameWhatWasAskedFor(t *testing.T) {
 		require.Error(t, err, says)
 		assert.ErrorContains(t, err, says)
 	}
+	require.NotErrorIs(t, failed(failing(404, `{"code":"not_found","detail":"Invalid cursor"}`).Runs.List(ctx, id, nil)), ErrNotFound)
 }

@@ -3,6 +3,7 @@ package hogapi
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -85,7 +86,7 @@ func (x *exchange) apiError() *APIError {
 		CallInfo: x.info(x.Tries), StatusCode: a.StatusCode,
 		Type: text.Type, Code: text.Code, Detail: text.Detail, Attr: text.Attr,
 		RequestID: httptry.RequestID(a.Header), RetryAfter: x.Last.RetryAfter,
-		scope: x.op.Scope, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
+		scope: x.op.Scope, project: x.project, ids: x.ids, isForeign: text.IsForeign, body: a.Body,
 	}
 	if err.failure().IsUnsupported() {
 		err.Alternative = endpoints.Alternative(x.op.Name)
@@ -105,10 +106,10 @@ func (x *exchange) read(ctx context.Context, out any) error {
 	if out == nil && (x.op.Name == ops.Do || !page) || len(body) == 0 && x.lenient {
 		return nil
 	}
-	err := errors.New("it is empty")
+	err := errors.New("empty body")
 	switch {
-	case out == nil:
-		err = errors.New("it is a page for people")
+	case page:
+		err = errors.New("got an HTML page, not JSON")
 	case len(body) > 0:
 		if x.op.Name != ops.Do { // the caller of Do gets the answer as it came
 			body = mask.Whole(body, x.apiKeys)
@@ -126,12 +127,21 @@ func (x *exchange) read(ctx context.Context, out any) error {
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
+	hint := ""
+	switch {
+	case errors.Is(err, httptry.ErrTooBig):
+		hint = "ask for less, for example with a smaller Limit"
+	case page || len(body) == 0:
+		hint = "is the base URL the service's?"
+	case x.op.Name == ops.Do && errors.As(err, new(*json.UnmarshalTypeError)):
+		hint = fmt.Sprintf("does %T, the type of out, fit the answer?", out)
+	}
 	if !errors.Is(err, httptry.ErrTooBig) { // ErrTooBig quotes nothing from the answer
 		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
 	}
 	return x.unlessRepeatable(&DecodeError{
 		CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode,
-		Err: err, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
+		Err: err, hint: hint, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
 	}, false)
 }
 
@@ -241,7 +251,7 @@ type rowCount struct {
 
 func (c *rowCount) complete() error {
 	if c.Count == nil || *c.Count < 0 {
-		return errors.New("it has no count of 0 or more")
+		return errors.New("no count of 0 or more")
 	}
 	return nil
 }

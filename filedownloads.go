@@ -310,7 +310,7 @@ func (s *FileDownloadsService) settled(id uuid.UUID, options []CallOption) func(
 func (s *FileDownloadsService) watch(
 	ctx context.Context, id uuid.UUID, o *WatchOptions, get func(context.Context) (*FileDownload, error),
 ) iter.Seq2[*FileDownload, error] {
-	w, err := o.withDefaults(ops.FileDownloadsGet)
+	w, err := o.withDefaults(ops.FileDownloadsWait)
 	if err != nil {
 		return pages.Failed[*FileDownload](err)
 	}

@@ -63,8 +63,8 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 	selected.Model, selected.Step = cmp.Or(selected.Model, ModelEvents), cmp.Or(selected.Step, longestDownload)
 	selected.MaxBytes = cmp.Or(selected.MaxBytes, 256<<30)
 	from, to = from.UTC().Truncate(time.Second), to.UTC().Truncate(time.Second)
-	pace, err := selected.Watch.withDefaults(ops.FileDownloadsGet)
-	if err = cmp.Or(checkContext(ctx, ops.FileDownloadsCreate), refused(ops.FileDownloadsCreate, selected.check(from, to)), err); err != nil {
+	pace, err := selected.Watch.withDefaults(ops.FileDownloadsRange)
+	if err = cmp.Or(checkContext(ctx, ops.FileDownloadsRange), refused(ops.FileDownloadsRange, selected.check(from, to)), err); err != nil {
 		return pages.Failed[RangeFile](err)
 	}
 	files := download.Range{
@@ -97,7 +97,7 @@ func (s *FileDownloadsService) Range(ctx context.Context, from, to time.Time, o 
 	return func(yield func(RangeFile, error) bool) {
 		for part, err := range files {
 			if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
-				err = refused(ops.FileDownloadsCreate, (*outgoing.Refusal)(unfit))
+				err = refused(ops.FileDownloadsRange, (*outgoing.Refusal)(unfit))
 			}
 			if !yield(RangeFile{part.Path, part.Start, part.End, part.Number}, heldError(err)) {
 				return

@@ -3,6 +3,8 @@ package hogapi
 import (
 	"context"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/endpoints"
 )
 
 // Hooks are functions that observe calls and imports. Each may be nil. They must be safe for concurrent use.
@@ -26,6 +28,9 @@ type CallInfo struct {
 	Route  string // path template, fit as a label, never the URL; for Client.Do the path as given
 	Tries  int    // made so far, this one included
 }
+
+// name names the call in an error.
+func (i CallInfo) name() string { return endpoints.NameOf(i.Op, i.Method, i.Route) }
 
 type callInfoKey struct{}
 

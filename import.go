@@ -85,6 +85,12 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 		return before, err
 	}
 	result, err := run.pipeline.Import(ctx, run.events)
+	if unsettled, ok := errors.AsType[*UnsettledError](err); ok {
+		unsettled.again = "run the import again, which sends them with the same uuids"
+		if o.Checkpoint != nil {
+			unsettled.again = "the position is saved: " + unsettled.again
+		}
+	}
 	progressErr := unlessLeft(ctx, "ImportOptions.OnProgress", func() error { run.endProgress(); return nil })
 	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
 	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, progressErr, closeErr)

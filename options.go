@@ -63,8 +63,10 @@ func (c *config) need(isGood bool, field, value, want string) bool {
 	return isGood
 }
 
-// WithRegion selects a cloud region.
-func WithRegion(r Region) Option { return func(c *config) { c.Region = string(r) } }
+// WithRegion selects a cloud region, in any case.
+func WithRegion(r Region) Option {
+	return func(c *config) { c.Region = strings.ToLower(strings.TrimSpace(string(r))) }
+}
 
 // WithBaseURL sets the origin of the API, with a path prefix if a proxy needs one, but without the path of the
 // API itself, for which see [WithAPIPath]. Events go there too, as on self-hosted servers, unless
@@ -191,25 +193,27 @@ func WithApplication(name, version string) Option {
 // WithInsecureHTTP allows http:// URLs on hosts other than loopback. Keys then travel in clear text.
 func WithInsecureHTTP() Option { return func(c *config) { c.IsInsecure = true } }
 
-// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us",
-// "eu") and POSTHOG_HOST: a cloud host means its region, any other host is the origin of API and capture.
+// FromEnv reads POSTHOG_PROJECT_ID, POSTHOG_PERSONAL_API_KEY, POSTHOG_PROJECT_API_KEY, POSTHOG_REGION ("us", "eu")
+// and POSTHOG_HOST: "us", "eu" or a cloud host mean the region, any other URL is the origin of API and capture.
 // Options win over the environment, in any order. Without FromEnv no variable is read.
 func FromEnv() Option { return func(c *config) { c.ReadsEnv = true } }
 
 func (c *config) readEnv() {
-	set := func(name string, taken bool, option func(string) Option) {
+	c.Variables = map[string]string{}
+	set := func(name, field string, taken bool, option func(string) Option) {
 		if v := strings.TrimSpace(os.Getenv(name)); v != "" && !taken {
+			c.Variables[field] = name
 			option(v)(c)
 		}
 	}
-	set("POSTHOG_PROJECT_ID", c.Project != "" || c.NoProject, WithProject)
-	set("POSTHOG_PERSONAL_API_KEY", c.personalKey != nil, WithPersonalAPIKey)
-	set("POSTHOG_PROJECT_API_KEY", c.projectKey != nil, WithProjectAPIKey)
+	set("POSTHOG_PROJECT_ID", "project", c.Project != "" || c.NoProject, WithProject)
+	set("POSTHOG_PERSONAL_API_KEY", "personal API key", c.personalKey != nil, WithPersonalAPIKey)
+	set("POSTHOG_PROJECT_API_KEY", "project API key", c.projectKey != nil, WithProjectAPIKey)
 	located := c.Region != "" || c.BaseURL != "" // a capture URL does not say where the API is
-	set("POSTHOG_REGION", located, func(v string) Option { return WithRegion(Region(strings.ToLower(v))) })
-	set("POSTHOG_HOST", located, func(v string) Option {
-		if r := outgoing.RegionOf(v); r != "" && (c.Region == "" || c.Region == r) {
-			return WithRegion(Region(r))
+	set("POSTHOG_REGION", "region", located, func(v string) Option { return WithRegion(Region(v)) })
+	set("POSTHOG_HOST", "base URL", located, func(v string) Option {
+		if region, _ := outgoing.ReadHost(v); region != "" && (c.Region == "" || c.Region == region) {
+			return WithRegion(Region(region))
 		}
 		return WithBaseURL(v) // the check reports a contradiction
 	})

@@ -141,7 +141,7 @@ type RepairReport struct {
 // GET /batch_exports/{id}/ and …/backfills/, scope batch_export:read; POST /query/, scope query:read.
 func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *RepairOptions, options ...CallOption) (*RepairPlan, error) {
 	selected := orDefault(o)
-	if err := cmp.Or(checkContext(ctx, ops.BatchExportsGet), refused(ops.BatchExportsGet, cmp.Or(
+	if err := cmp.Or(checkContext(ctx, ops.BatchExportsPlanRepair), refused(ops.BatchExportsPlanRepair, cmp.Or(
 		outgoing.If(c == nil, "coverage", "", "a coverage of BatchExports.Coverage, not nil"),
 		outgoing.Durations(map[string]time.Duration{"RepairOptions.AgeLine": selected.AgeLine}),
 	))); err != nil {

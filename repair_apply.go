@@ -42,11 +42,11 @@ import (
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
 // batch_export:write.
 func (s *BatchExportsService) Repair(ctx context.Context, plan *RepairPlan, o *RepairOptions, options ...CallOption) (*RepairReport, error) {
-	if err := cmp.Or(checkContext(ctx, ops.BackfillsCreate), refused(ops.BackfillsCreate, plan.check())); err != nil {
+	if err := cmp.Or(checkContext(ctx, ops.BatchExportsRepair), refused(ops.BatchExportsRepair, plan.check())); err != nil {
 		return nil, err
 	}
 	selected := orDefault(o)
-	pace, err := selected.Watch.withDefaults(ops.BackfillsGet)
+	pace, err := selected.Watch.withDefaults(ops.BatchExportsRepair)
 	if err != nil {
 		return nil, err
 	}
@@ -120,7 +120,7 @@ func (r *repairer) run(ctx context.Context) (err error) {
 	}
 	r.ahead = now.Sub(r.client.core.now())
 	if now := r.export.scheduleText(); now != r.plan.Schedule {
-		return &InputError{Op: ops.BackfillsCreate, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
+		return &InputError{Op: ops.BatchExportsRepair, Field: "plan", Value: r.plan.Schedule, Want: "a plan for the export as it is now (" + now + "): plan again"}
 	}
 	if err := r.testDestination(ctx); err != nil {
 		return err
@@ -277,7 +277,7 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 	}
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
 	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
-		return nil, false, &InputError{Op: ops.BackfillsCreate, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+		return nil, false, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
 	return rest, !slices.Equal(rest, open), r.checkFailures(ctx, target)
 }
@@ -368,7 +368,7 @@ func (r *repairer) target(ctx context.Context, step *RepairStep) (*BatchExport, 
 	case !errors.Is(err, ErrNotFound):
 		return nil, err
 	case !hasIntegration && isNil(r.selected.Credentials):
-		return nil, &InputError{Op: ops.BatchExportsCreate, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
+		return nil, &InputError{Op: ops.BatchExportsRepair, Field: "RepairOptions.Credentials", Want: "those of the plan, which does not store them"}
 	}
 	request, err := r.export.second(*step, r.selected.Credentials)
 	if err != nil {

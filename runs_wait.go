@@ -183,7 +183,7 @@ func (r *Run) judge() error {
 }
 
 func (s *RunsService) watch(ctx context.Context, exportID, runID uuid.UUID, o *WatchOptions, options []CallOption) iter.Seq2[*Run, error] {
-	w, err := o.withDefaults(ops.RunsGet)
+	w, err := o.withDefaults(ops.RunsWait)
 	if err != nil {
 		return pages.Failed[*Run](err)
 	}

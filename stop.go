@@ -102,6 +102,7 @@ type UnsettledError struct {
 	Err         error // the reason; may be nil
 
 	events []UnsettledEvent
+	again  string // how to send them again; empty for those of a Capture
 }
 
 // UnsettledEvent is an event that was taken and is not settled.
@@ -132,21 +133,24 @@ func newUnsettledError(open []ledger.Unsettled[wire.Position], why error) error 
 	return e
 }
 
-// Error counts the events and gives the reason.
+// Error gives the reason, counts the events and says how to send them again.
 func (e *UnsettledError) Error() string {
-	if stop, ok := errors.AsType[*StopError](e.Err); ok && stop.Reason == StopCanceled && stop.Failure == nil {
-		return fmt.Sprintf("hogapi: %d events are unsettled, %d of them never sent: %v; send them again with the same uuids",
-			e.Count, e.NeverSent, stop.Err)
-	}
 	var b errtext.Text
+	b.Add("hogapi: ")
+	stop, ok := errors.AsType[*StopError](e.Err)
+	switch isCanceled := ok && stop.Reason == StopCanceled && stop.Failure == nil; {
+	case isCanceled:
+		b.Add("%v; ", stop.Err)
+	case e.Err != nil:
+		b.Add("%v; ", bare(e.Err))
+	}
 	sent := e.Count - e.NeverSent
-	b.Add("hogapi: %d events are unsettled", e.Count)
+	b.Add("%d events are unsettled", e.Count)
 	b.AddIf(!e.First.IsZero(), ", from %s to %s", e.First, e.Last)
 	b.AddIf(sent == 0, "; none of them was sent")
 	b.AddIf(sent > 0 && e.NeverSent == 0, "; all were sent and the answer is unknown")
 	b.AddIf(sent > 0 && e.NeverSent > 0, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
-	b.AddIf(e.Err != nil, ": %v", bare(e.Err))
-	return b.String() + "; the next run of an import sends them with the same uuids; from a Capture, enqueue their records again"
+	return b.String() + "; " + cmp.Or(e.again, "enqueue their records again: their events keep their uuids")
 }
 
 // Unwrap returns the reason.

@@ -64,6 +64,15 @@ const (
 	DataDeletionsGet     Op = "data_deletions.get"
 	DataDeletionsPreview Op = "data_deletions.preview"
 
+	// Methods that make several calls; each call has its own name. Wait stands for Watch and WaitAll too.
+	BatchExportsCoverage   Op = "batch_exports.coverage"
+	BatchExportsPlanRepair Op = "batch_exports.plan_repair"
+	BatchExportsRepair     Op = "batch_exports.repair"
+	BackfillsWait          Op = "backfills.wait"
+	RunsWait               Op = "runs.wait"
+	FileDownloadsWait      Op = "file_downloads.wait"
+	FileDownloadsRange     Op = "file_downloads.range"
+
 	Capture   Op = "capture.batch"
 	Preflight Op = "capture.preflight"
 	Protocol  Op = "capture.protocol" // which protocol the server takes, asked once before the first event

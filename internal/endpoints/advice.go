@@ -62,7 +62,9 @@ func Alternative(op ops.Op) string { return alternatives[op] }
 // Failure is an unsuccessful answer.
 type Failure struct {
 	Op          ops.Op
+	Method      string
 	Route       string
+	Project     string // of the call; may be empty
 	Tries       int
 	Status      int
 	Type        string // of the service's error, like Code and Detail
@@ -77,11 +79,19 @@ type Failure struct {
 	IsForeign   bool     // the answer is not from the service
 }
 
+// NameOf names a call in an error: its operation or, for a call that is not in the table, its method and path.
+func NameOf(op ops.Op, method, path string) string {
+	if op == ops.Do && path != "" {
+		return method + " " + path
+	}
+	return string(op)
+}
+
 // String names the operation, the status, the service's text and advice.
 func (f Failure) String() string {
 	var b errtext.Text
 	name, hint := cmp.Or(f.Code, http.StatusText(f.Status)), f.Hint()
-	b.Add("%s: %d", f.Op, f.Status)
+	b.Add("%s: %d", NameOf(f.Op, f.Method, f.Route), f.Status)
 	b.AddIf(name != "", " %s", name)
 	b.AddIf(f.Detail != "", ": %s", f.Detail)
 	b.AddIf(f.Attr != "", " (field %s)", f.Attr)
@@ -96,6 +106,8 @@ func (f Failure) Hint() string {
 	switch s := f.Status; {
 	case s == http.StatusUnauthorized && (f.Op == ops.Capture || f.Op == ops.Preflight):
 		return "check the project API key (phc_…)"
+	case s == http.StatusUnauthorized && f.Op == ops.BatchExportsUnpause:
+		return "the service unpauses only for a key whose user has chosen a project: log in as that user and open a project, or check the key"
 	case s == http.StatusUnauthorized:
 		return "check the personal API key (phx_…) and that it belongs to this region"
 	case f.lacksSlash():
@@ -112,10 +124,17 @@ func (f Failure) Hint() string {
 		return "no scope changes that: an admin of the organization must allow personal API keys"
 	case s == http.StatusForbidden && (strings.Contains(f.Detail, httptry.AdminOnly) || strings.HasPrefix(f.Detail, httptry.NoPermission)):
 		return "no scope changes that: use the personal API key of an admin of the project"
+	case s == http.StatusForbidden && strings.Contains(f.Detail, httptry.NoAccess):
+		return "no scope changes that: the user of the personal API key lacks the access, or the key is bound to other projects"
 	case s == http.StatusForbidden && f.Scope != "":
 		return fmt.Sprintf("the personal API key needs the scope %s and access to this project", f.Scope)
 	case s == http.StatusNotFound && f.IsForeign:
 		return "this is not the service's own answer: check the base URL and its path, and proxies"
+	case s == http.StatusNotFound && f.Detail == httptry.NoProject && f.Project != "":
+		return "asked for project " + f.Project + ": its number is in the project's settings and in the address of its pages; " +
+			"the key must be of the same region and have access to it"
+	case f.IsBadCursor():
+		return "the cursor is not one of this list: begin again without it"
 	case s == http.StatusNotFound && len(f.IDs) > 1:
 		return "asked for " + strings.Join(f.IDs, ", ") + ": are they swapped, or of another project?"
 	case s == http.StatusNotFound && len(f.IDs) == 1:
@@ -132,6 +151,11 @@ func (f Failure) Hint() string {
 		return "redirects are not followed: check the base URL"
 	}
 	return ""
+}
+
+// IsBadCursor reports whether the service refuses a cursor, which it does with a 404.
+func (f Failure) IsBadCursor() bool {
+	return f.Status == http.StatusNotFound && strings.HasPrefix(f.Detail, httptry.BadCursor)
 }
 
 // IsUnsupported reports whether the service says that it lacks the operation.

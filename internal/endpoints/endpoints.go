@@ -101,12 +101,14 @@ func Custom(method, path string, replay Replay) (Row, *outgoing.Refusal) {
 		return row, outgoing.Refuse("Path", "", `a path below the project, such as "/insights/": `+
 			"paths begin below the project, after /api/projects/{project_id}")
 	}
+	if path, _, hasQuery := strings.Cut(path, "?"); hasQuery {
+		return row, outgoing.Refuse("Path", path+"?…", "a path without a query, which goes into Query") // the query may be secret
+	}
 	below, slashed := strings.CutPrefix(path, "/")
 	for segment := range strings.SplitSeq(strings.TrimSuffix(below, "/"), "/") {
 		if !slashed || !outgoing.IsPathSegment(segment) || mask.HasKey(segment) {
-			shown, _, _ := strings.Cut(path, "?") // the query may be secret
-			return row, outgoing.Refuse("Path", shown, `a path below the project such as "/insights/", `+
-				`of letters, digits, '_', '@' and '-'; the query goes into Query`)
+			return row, outgoing.Refuse("Path", path, `a path below the project that begins with a slash, such as "/insights/", `+
+				`of letters, digits, '_', '@' and '-'`)
 		}
 	}
 	return row, nil

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/url"
+	"time"
 )
 
 // Reasons why a try has no usable answer.
@@ -15,7 +16,7 @@ var (
 	ErrForeignOrigin = errors.New("refused: the request would leave the origin that its key belongs to")
 	ErrNoAnswer      = errors.New("the HTTP client's transport returned neither an answer nor an error")
 	ErrTooBig        = errors.New("the answer is too large")
-	ErrTimeout       = errors.New("the service did not answer within the time allowed for one try")
+	ErrTimeout       = errors.New("the time limit of a try is over")
 
 	errPace     = errors.New("the pace set by WithPace does not allow a call before the deadline")
 	errReset    = errors.New("the connection ended after the request was written, without an answer")
@@ -40,18 +41,21 @@ func IsPermanent(err error) bool {
 // deadline, stays a timeout by net.Error. It is not a context.DeadlineExceeded, because the caller's
 // deadline has not passed.
 func Cause(ctx context.Context, err error) error {
-	switch cause := context.Cause(ctx); {
-	case errors.Is(cause, ErrTimeout):
-		return timeoutError{}
-	case errors.Is(cause, errReset):
+	cause := context.Cause(ctx)
+	if slow, ok := errors.AsType[timeoutError](cause); ok {
+		return slow
+	}
+	if errors.Is(cause, errReset) {
 		return errReset
 	}
 	return err
 }
 
-type timeoutError struct{}
+type timeoutError struct{ limit time.Duration }
 
-func (timeoutError) Error() string   { return ErrTimeout.Error() }
+func (e timeoutError) Error() string {
+	return fmt.Sprintf("the time limit of a try, %v, is over (see WithTryTimeout)", e.limit)
+}
 func (timeoutError) Timeout() bool   { return true }
 func (timeoutError) Temporary() bool { return true }
 func (timeoutError) Unwrap() error   { return ErrTimeout }

@@ -13,6 +13,7 @@ import (
 const (
 	NoEndpoint = "Endpoint not found."
 	NoProject  = "Project not found."
+	BadCursor  = "Invalid cursor" // of Django REST framework, with the code not_found
 )
 
 // Texts of the service's 403s that no scope can change.
@@ -22,6 +23,7 @@ const (
 
 	NoKeysAllowed = "does not allow using personal API keys"
 	AdminOnly     = "requires project admin access"
+	NoAccess      = "access to this resource" // "You do not have … access to this resource": the access of the user
 	NoPermission  = "You don't have sufficient permissions in the project"
 
 	NotEnabledForProject = "not enabled for this project." // of data deletions

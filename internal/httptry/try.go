@@ -86,9 +86,9 @@ func (t *transport) RoundTrip(req *http.Request) (*http.Response, error) {
 	}
 	if plan.spent >= plan.Timeout {
 		closeBody(req)
-		return nil, timeoutError{}
+		return nil, timeoutError{plan.Timeout}
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, plan.Timeout-plan.spent, ErrTimeout)
+	ctx, cancel := context.WithTimeoutCause(ctx, plan.Timeout-plan.spent, timeoutError{plan.Timeout})
 	defer cancel()
 	ctx, end := context.WithCancelCause(ctx)
 	defer end(nil)

@@ -8,6 +8,7 @@ import (
 	"io/fs"
 	"math"
 	"os"
+	"strings"
 	"sync"
 )
 
@@ -24,7 +25,13 @@ func (Disk) Open(path string) (fs.File, error) {
 }
 
 // Stat implements fs.StatFS.
-func (Disk) Stat(path string) (fs.FileInfo, error) { return os.Stat(path) }
+func (Disk) Stat(path string) (fs.FileInfo, error) {
+	info, err := os.Stat(path)
+	if errors.Is(err, fs.ErrNotExist) && strings.ContainsAny(path, `*?[`) {
+		err = fmt.Errorf("%w: a pattern is not the name of a file: list the files, or use FileSource", err)
+	}
+	return info, err
+}
 
 // handle is an open file as stored, before unpacking.
 type handle struct {

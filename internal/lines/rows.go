@@ -63,7 +63,7 @@ func newRows(d divider, columns []string) (*rows, error) {
 		r.columns[i] = name
 		key, err := jsonb.AppendString(nil, name)
 		if err != nil {
-			return nil, fmt.Errorf("the header: column %d: %w: convert the file to UTF-8", i+1, err)
+			return nil, fmt.Errorf("the file is not UTF-8: convert it; column %d of the header: %w", i+1, err)
 		}
 		r.keys = append(r.keys, append(key, ':'))
 	}

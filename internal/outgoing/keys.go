@@ -2,6 +2,7 @@ package outgoing
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -25,6 +26,8 @@ func keyProblem(key, want, prefixOfOther, other string, most int) string {
 		return want + ", not an empty text"
 	case strings.HasPrefix(key, prefixOfOther):
 		return want + "; this is " + other
+	case strings.HasPrefix(strings.ToLower(key), "bearer "):
+		return want + ` without "Bearer", which each call adds itself`
 	case !IsVisibleASCII(key) || strings.ContainsAny(key, `"\`):
 		return wantVisible
 	case len(key) > most:
@@ -46,16 +49,24 @@ func IsProjectID(s string) bool {
 	return s == "@current" || s != "" && len(s) <= 20 && strings.Trim(s, "0123456789") == ""
 }
 
-// Misspelt refuses a value that differs from a known one only in case, blanks or dashes. Other
-// unknown values pass: the service may know them.
+// Misspelt refuses a value that is close to a known one: in another case, with other blanks or dashes, or in another
+// form, as "hourly" is of "hour". Other unknown values pass: the service may know them.
 func Misspelt[T ~string](field string, value T, known []T) *Refusal {
 	if value == "" {
 		return Refuse(field, "", "a value, not an empty text")
 	}
+	if slices.Contains(known, value) {
+		return nil
+	}
 	for _, k := range known {
-		if value != k && lettersOnly(value) == lettersOnly(k) {
-			return Refuse(field, string(value), `"`+string(k)+`"`)
+		if stem(value) != stem(k) {
+			continue
 		}
+		var all []string
+		for _, other := range known {
+			all = append(all, string(other))
+		}
+		return Refuse(field, string(value), `"`+string(k)+`", or another of: `+strings.Join(all, ", "))
 	}
 	return nil
 }
@@ -68,6 +79,8 @@ func MisspeltIfSet[T ~string](field string, value T, known []T) *Refusal {
 	return Misspelt(field, value, known)
 }
 
-func lettersOnly[T ~string](s T) string {
-	return strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
+// stem returns the letters of a value without endings.
+func stem[T ~string](s T) string {
+	letters := strings.NewReplacer(" ", "", "_", "", "-", "").Replace(strings.ToLower(string(s)))
+	return strings.TrimSuffix(strings.TrimSuffix(strings.Replace(letters, "daily", "day", 1), "ly"), "s")
 }

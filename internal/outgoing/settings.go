@@ -31,11 +31,21 @@ type Settings struct {
 	IsInsecure                  bool // http is allowed
 	ReadsEnv                    bool // the environment was read too
 
-	Problems []*Refusal
+	Variables map[string]string // of the environment, by the fields that have their values
+	Problems  []*Refusal
 }
 
-// Problem notes a refusal.
+// inEnvironment turns advice about options into advice about the environment.
+var inEnvironment = strings.NewReplacer(
+	"give it to WithProjectAPIKey", "put it into POSTHOG_PROJECT_API_KEY", "give it to WithPersonalAPIKey", "put it into POSTHOG_PERSONAL_API_KEY",
+	"a region or a base URL: the two given", "POSTHOG_REGION or POSTHOG_HOST: the two", "an absolute URL", `"us", "eu" or an absolute URL`,
+)
+
+// Problem notes a refusal. It names the variable for a value from the environment.
 func (s *Settings) Problem(field, value, want string) {
+	if variable := s.Variables[field]; variable != "" {
+		field, want = variable, inEnvironment.Replace(want)
+	}
 	s.Problems = append(s.Problems, Refuse(field, value, want))
 }
 
@@ -141,6 +151,18 @@ func RegionOf(u string) string {
 		return RegionEU
 	}
 	return ""
+}
+
+// ReadHost reads a host as people write it: a region, a host of PostHog Cloud, or the URL of another server.
+func ReadHost(text string) (region, baseURL string) {
+	text = strings.TrimSpace(text)
+	if name := strings.ToLower(text); name == RegionUS || name == RegionEU {
+		return name, ""
+	}
+	if region = RegionOf(text); region != "" {
+		return region, ""
+	}
+	return "", text
 }
 
 // hostOf is the host of a URL, or of one without a scheme.

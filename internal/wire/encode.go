@@ -5,6 +5,7 @@ import (
 	"encoding/hex"
 	"errors"
 	"hash/maphash"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -268,8 +269,18 @@ func jsonRefusal(field string, err error) *Refusal {
 			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
 		case jsonb.KindNumber:
 			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+		case jsonb.KindType:
+			refusal.Want = "a value that JSON can hold"
+		case jsonb.KindDepth:
+			refusal.Want = "at most " + strconv.Itoa(jsonb.MaxDepth) + " levels"
 		default:
+			if e.Path != "" {
+				refusal.Want = "valid JSON"
+			}
 		}
+		at := *e
+		at.Path = "" // the field has it
+		refusal.Err = &at
 	}
 	return refusal
 }

@@ -3,11 +3,11 @@ package shell
 import (
 	"cmp"
 	"fmt"
-	"net/url"
 	"os"
 	"strings"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
 // Secret returns a key: the flag's value, the content of a file, or the value of a variable.
@@ -25,31 +25,32 @@ func (a *App) Secret(flag, value, file, variable string) (string, error) {
 	return strings.TrimSpace(string(text)), nil
 }
 
-// Hosts returns the options for a host in the form that users write.
-func Hosts(host, capture string) ([]hogapi.Option, error) {
+// Hosts returns the options for the host of a flag or of the environment, read as hogapi.FromEnv reads it.
+func (a *App) Hosts(flag, capture string) ([]hogapi.Option, error) {
 	var options []hogapi.Option
 	if capture != "" {
 		options = append(options, hogapi.WithCaptureURL(capture))
 	}
-	name := strings.ToLower(host)
-	if u, err := url.Parse(host); err == nil && u.Host != "" {
-		name = strings.ToLower(u.Hostname())
-	}
-	switch name {
-	case "":
-		if capture != "" {
-			return options, nil
-		}
+	inEnv, regionInEnv := a.Env("POSTHOG_HOST"), a.Env("POSTHOG_REGION")
+	host := cmp.Or(flag, inEnv, regionInEnv)
+	region, url := outgoing.ReadHost(host)
+	switch other, _ := outgoing.ReadHost(regionInEnv); {
+	case host == "" && capture != "":
+		return options, nil
+	case host == "":
 		return nil, UsageError("the project's host is missing", "give --host us or --host eu, or the URL of a server of your own; or set POSTHOG_HOST")
-	case "us", "us.posthog.com", "us.i.posthog.com", "app.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionUS)), nil
-	case "eu", "eu.posthog.com", "eu.i.posthog.com":
-		return append(options, hogapi.WithRegion(hogapi.RegionEU)), nil
+	case flag == "" && inEnv != "" && regionInEnv != "" && other != region:
+		return nil, UsageError("POSTHOG_HOST and POSTHOG_REGION contradict each other", "unset one of them")
+	case region != "":
+		return append(options, hogapi.WithRegion(hogapi.Region(region))), nil
+	case !strings.Contains(host, "://"):
+		what := "--host"
+		if flag == "" {
+			what = "POSTHOG_HOST"
+		}
+		return nil, UsageError(fmt.Sprintf("%s %q is neither a region nor a URL", what, host), "give us, eu, or a URL such as https://posthog.example.com")
 	}
-	if !strings.Contains(host, "://") {
-		return nil, UsageError(fmt.Sprintf("--host %q is neither a region nor a URL", host), "give us, eu, or a URL such as https://posthog.example.com")
-	}
-	return append(options, hogapi.WithBaseURL(host)), nil
+	return append(options, hogapi.WithBaseURL(url)), nil
 }
 
 // CheckKeys looks for keys among the arguments, which all users of the machine can see in its list of processes.

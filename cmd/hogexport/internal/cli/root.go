@@ -89,7 +89,7 @@ func newRoot(a *app) *cobra.Command {
 
 // client returns a client of the project.
 func (a *app) client(more ...hogapi.Option) (*hogapi.Client, error) {
-	where, err := shell.Hosts(cmp.Or(a.host, a.Env("POSTHOG_HOST"), a.Env("POSTHOG_REGION")), "")
+	where, err := a.Hosts(a.host, "")
 	if err != nil {
 		return nil, err
 	}

@@ -68,7 +68,7 @@ func (a *app) projectID(p *project) string { return cmp.Or(p.id, a.Env("POSTHOG_
 // key and the project's id), or both. It also uses settings that are known but not required.
 func (a *app) client(p *project, sends, asks bool, more ...hogapi.Option) (*hogapi.Client, error) {
 	options := append([]hogapi.Option{hogapi.WithApplication("hogimport", shell.Version())}, more...)
-	where, err := shell.Hosts(a.host(p), p.captureHost)
+	where, err := a.Hosts(p.host, p.captureHost)
 	if err != nil {
 		return nil, err
 	}
