@@ -20,8 +20,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Client makes the calls for one project of the service. Make one with [NewClient]: the zero value is not
-// usable. A Client is safe for concurrent use and needs no Close.
+// Client makes the calls for one project of the service. Make one with [NewClient]: the zero value is not usable. A
+// Client is safe for concurrent use and needs no Close. Use one for the life of the program, and [Client.ForProject] for
+// other projects: each new Client has connections of its own, which [Client.CloseIdleConnections] closes.
 type Client struct {
 	BatchExports *BatchExportsService
 	Backfills    *BackfillsService
@@ -93,6 +94,11 @@ func newProjectClient(c *core, project string) *Client {
 func (c *Client) ForProject(id string) *Client {
 	return newProjectClient(c.core, mask.UnlessKey(strings.TrimSpace(id)))
 }
+
+// CloseIdleConnections closes the connections that no call uses, of this client and of those that ForProject has made
+// of it. They close by themselves after 90 seconds. Connections of the transport of [WithHTTPClient] stay open: call
+// the method of the same name of that client.
+func (c *Client) CloseIdleConnections() { c.core.clients.CloseIdle() }
 
 // Project returns the project's id.
 func (c *Client) Project() string { return c.project }

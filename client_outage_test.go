@@ -206,3 +206,41 @@ func TestAWaitSurvivesAnOutageOfMinutes(t *testing.T) {
 		require.NoError(t, err)
 	})(t)
 }
+
+// The connections of a client that is no longer used can be closed.
+func TestCloseIdleConnections(t *testing.T) {
+	var open atomic.Int32
+	host := httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		_, _ = w.Write([]byte(`{"id":7,"name":"a","tiles":[]}`))
+	}))
+	closed := make(chan bool, 200)
+	host.Config.ConnState = func(_ net.Conn, state http.ConnState) {
+		switch state {
+		case http.StateNew:
+			open.Add(1)
+		case http.StateClosed:
+			open.Add(-1)
+			closed <- true
+		default:
+		}
+	}
+	host.Start()
+	defer host.Close()
+	own := &http.Client{Transport: &http.Transport{}}
+	defer own.CloseIdleConnections()
+	for i := range 51 {
+		options := []hogapi.Option{hogapi.WithBaseURL(host.URL), hogapi.WithProject("12345"), hogapi.WithPersonalAPIKey("phx_Idle000000")}
+		if i == 50 {
+			options = append(options, hogapi.WithHTTPClient(own))
+		}
+		client, err := hogapi.NewClient(options...)
+		require.NoError(t, err)
+		_, err = client.ForProject("67890").Dashboards.Get(t.Context(), 7)
+		require.NoError(t, err)
+		client.CloseIdleConnections()
+	}
+	for range 50 {
+		<-closed
+	}
+	assert.EqualValues(t, 1, open.Load(), "the caller's own")
+}

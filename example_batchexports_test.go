@@ -167,7 +167,7 @@ func ExampleInputError() {
 	fmt.Println(err)
 	fmt.Println(errors.Is(err, hogapi.ErrInvalid))
 	// Output:
-	// hogapi: batch_exports.update: Interval "Hour": want "hour"
+	// hogapi: batch_exports.update: Interval "Hour": want "hour", or another of: hour, day, week, every 5 minutes, every 15 minutes
 	// true
 }
 

@@ -45,10 +45,11 @@ func (p *CursorPage[T]) NextCursor() (string, error) {
 
 // ListOptions selects a part of a list that is paged by offset.
 //
-// Rows that are created or deleted while Pages or All iterate shift the offsets of other rows, so items can
-// repeat or be left out. An iteration that may have left out an item ends with a [*PageError]: it saw fewer
-// items than the list counts, or an item twice, or the count fell. With Prefetch, any change of the count ends
-// it, since the pages are fetched in any order.
+// Rows that are created or deleted while Pages or All iterate shift the offsets of other rows, so items can repeat or be
+// left out. An iteration ends with a [*PageError] if it saw fewer items than the list counts, or an item twice, or if the
+// count fell. With Prefetch, any change of the count ends it, since the pages are fetched in any order. If one row is
+// deleted and another created between the same two pages, the count stays, and an item can be left out without an error:
+// where that matters, choose a Limit that takes the whole list as one page.
 type ListOptions struct {
 	Limit    int // items on a page, at most 10,000; 0 is the service's default of 100
 	Offset   int // of the first item

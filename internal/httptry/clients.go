@@ -38,6 +38,8 @@ type Clients struct {
 	API     func() *http.Client
 	Capture func() *http.Client      // without the pace and without redirects
 	Base    func() http.RoundTripper // the caller's transport, as it is
+
+	CloseIdle func() // closes the connections that are kept, except those of the caller's transport
 }
 
 // NewClients makes clients from a copy of the caller's own client, which may be nil. The pace, which may be
@@ -64,6 +66,8 @@ func NewClients(own *http.Client, pace *rate.Limiter, panicked func(value any) e
 		API:     func() *http.Client { return &api },
 		Capture: func() *http.Client { return &capture },
 		Base:    func() http.RoundTripper { return base.Transport },
+
+		CloseIdle: dropKept,
 	}
 }
 
