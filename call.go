@@ -298,6 +298,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, refused(r.op.Name, outgoing.Refuse("personal API key", "", problem))
 	}
 	x.addKey(key)
+	x.Keys = append(x.Keys, mask.HeaderCredentials(cfg.header)...)
 	if body != nil {
 		x.Keys = append(x.Keys, mask.Credentials(body)...)
 	}

@@ -87,6 +87,27 @@ func TestDoHidesNothingOfASuccess(t *testing.T) {
 	require.Contains(t, string(reply.Body), testPersonalKey)
 }
 
+// A server that repeats the request's headers gets neither the key nor the caller's own credentials into an error.
+func TestHeadersThatAreRepeated(t *testing.T) {
+	const cookie, secret = "session=0a1b2c3d4e5f; theme=dark", "cf-secret-0123456789"
+	body := "Cookie: " + cookie + " Cf-Access-Client-Secret: " + secret + " Authorization: Bearer " + testPersonalKey + " X-Trace: visible"
+	err := get(t.Context(), newFakeClient(t, newScript(answers(400, body))),
+		WithHeader("Cookie", cookie), WithHeader("CF-Access-Client-Secret", secret), WithHeader("X-Trace", "visible"))
+	for _, hidden := range []string{"0a1b2c3d4e5f", secret, testPersonalKey} {
+		require.NotContains(t, err.Error(), hidden)
+		require.NotContains(t, string(as[*APIError](t, err).Body()), hidden)
+	}
+	require.ErrorContains(t, err, "visible")
+}
+
+// Some proxies write a byte order mark before the JSON of the service.
+func TestByteOrderMarkOfAnAnswer(t *testing.T) {
+	var out struct{ ID int }
+	require.NoError(t, newFakeClient(t, newScript(answers(200, "\ufeff{\"id\":7}"))).Do(t.Context(), Request{Method: http.MethodGet, Path: "/x/"}, &out))
+	require.Equal(t, 7, out.ID)
+	require.ErrorContains(t, get(t.Context(), newFakeClient(t, newScript(answers(400, "\ufeff{\"code\":\"bad\",\"detail\":\"no\"}")))), "400 bad: no")
+}
+
 // A key in the wrong place is refused, or harmless, and never printed.
 func TestKeysInTheWrongPlace(t *testing.T) {
 	const old = "aB3dE6gH9jK2mN5pQ8sT1vW4yZ7bC0eF3hI6kL9nO2q" // as personal keys were before they had a prefix

@@ -442,12 +442,12 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 		neverSent int
 		says      string
 	}{
-		"refused dials":       {nil, n, "hogapi: 30 events are unsettled, from 1 to 30; none of them was sent: stopped: canceled"},
-		"no answer":           {[]hogapitest.Fault{hogapitest.Slow(time.Hour)}, n - batch, "30 events are unsettled, 20 of them never sent: "},
-		"the answer is lost":  {[]hogapitest.Fault{hogapitest.CutAfter()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
-		"503":                 {[]hogapitest.Fault{hogapitest.Status(503)}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
-		"cut while it writes": {[]hogapitest.Fault{hogapitest.CutSending()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown: "},
-		"the first is stored": {[]hogapitest.Fault{hogapitest.Slow(1), hogapitest.CutBefore()}, n - 2*batch, "hogapi: 20 events are unsettled, from 11 to 30; 10 were never sent, 10 were sent"},
+		"refused dials":       {nil, n, "hogapi: stopped: canceled"},
+		"no answer":           {[]hogapitest.Fault{hogapitest.Slow(time.Hour)}, n - batch, "hogapi: context deadline exceeded; 30 events are unsettled, from 1 to 30; 20 were never sent"},
+		"the answer is lost":  {[]hogapitest.Fault{hogapitest.CutAfter()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown; enqueue"},
+		"503":                 {[]hogapitest.Fault{hogapitest.Status(503)}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown; enqueue"},
+		"cut while it writes": {[]hogapitest.Fault{hogapitest.CutSending()}, n - batch, "; 20 were never sent, 10 were sent and the answer is unknown; enqueue"},
+		"the first is stored": {[]hogapitest.Fault{hogapitest.Slow(1), hogapitest.CutBefore()}, n - 2*batch, "20 events are unsettled, from 11 to 30; 10 were never sent, 10 were sent"},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
 			server := hogapitest.New()

@@ -125,7 +125,8 @@ func WithProjectAPIKey(key string) Option {
 
 // WithHTTPClient sets the HTTP client below the retries. It is copied and never changed. Its redirect policy is
 // not used. Its Timeout bounds each try if it is shorter than the time limit of a try. Put instrumentation into
-// its Transport, which sees every try.
+// its Transport, which sees every try. Its kept connections are yours: let its IdleConnTimeout be shorter than that of the
+// proxies on the way.
 func WithHTTPClient(h *http.Client) Option {
 	return func(c *config) {
 		c.need(h != nil, "HTTP client", "", "a client, not nil")

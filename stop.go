@@ -67,9 +67,10 @@ func newStopError(s pipeline.Stop) error {
 }
 
 // Error names the reason and a remedy.
-func (e *StopError) Error() string {
+func (e *StopError) Error() string { return e.text(pipeline.Hint(string(e.Reason))) }
+
+func (e *StopError) text(hint string) string {
 	var b errtext.Text
-	hint := pipeline.Hint(string(e.Reason))
 	b.Add("hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
 	b.AddIf(e.Status != 0, " (status %d)", e.Status)
 	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(bare(e.Err)), "."))
@@ -137,10 +138,12 @@ func newUnsettledError(open []ledger.Unsettled[wire.Position], why error) error 
 func (e *UnsettledError) Error() string {
 	var b errtext.Text
 	b.Add("hogapi: ")
-	stop, ok := errors.AsType[*StopError](e.Err)
-	switch isCanceled := ok && stop.Reason == StopCanceled && stop.Failure == nil; {
-	case isCanceled:
+	stop, isStop := errors.AsType[*StopError](e.Err)
+	switch isCanceled := isStop && stop.Reason == StopCanceled; {
+	case isCanceled && stop.Failure == nil:
 		b.Add("%v; ", stop.Err)
+	case isCanceled:
+		b.Add("%s; ", strings.TrimPrefix(stop.text(""), prefix))
 	case e.Err != nil:
 		b.Add("%v; ", bare(e.Err))
 	}

@@ -188,7 +188,7 @@ func requireNeverSent(t *testing.T, receipt hogapi.Receipt, err error) {
 	for ev := range unsettled.Events() {
 		assert.False(t, ev.Sent)
 	}
-	require.ErrorContains(t, err, "; none of them was sent: ")
+	require.ErrorContains(t, err, "; none of them was sent; ")
 	assert.EqualValues(t, unsettled.Count, receipt.Pending)
 }
 
@@ -230,7 +230,7 @@ func TestStatsSayWhyNothingGetsThrough(t *testing.T) {
 	}{
 		"refused": {hogapitest.Refuse(), "dial tcp"},
 		"503":     {hogapitest.Status(503), "the server answered 503: transient error, please retry"},
-		"silence": {hogapitest.Slow(time.Hour), "the service did not answer within the time allowed"},
+		"silence": {hogapitest.Slow(time.Hour), "the time limit of a try, 1m0s, is over"},
 	} {
 		t.Run(name, parallelBubble(func(t *testing.T) {
 			server, client := fake(t)

@@ -159,7 +159,7 @@ func TestVerifyWrongAnswers(t *testing.T) {
 		"from a cache":         {200, `{` + ok + `,"is_cached":true}`, "from a cache"},
 		"an error in a 200":    {200, `{` + ok + `,"error":"memory"}`, "an error of its own"},
 		"HTML":                 {200, `<html><body>results</body></html>`, "cannot be understood"},
-		"empty":                {200, ``, "it is empty"},
+		"empty":                {200, ``, "empty body"},
 		"more, it says":        {200, `{` + ok + `,"hasMore":true}`, "may lack rows"},
 		"a row twice":          {200, `{"results":[["1999-03-01","e",1,1],["1999-03-01","e",1,1]]}`, "outside the query, or a row twice"},
 		"another month":        {200, `{"results":[["1999-05-01","e",1,1]]}`, "outside the query"},

@@ -36,6 +36,7 @@ func readAnswer(cancel context.CancelFunc, resp *http.Response, limit int64) (an
 		defer timer.Stop()
 	}
 	body, err := readBounded(resp.Body, limit, resp.ContentLength)
+	body = bytes.TrimPrefix(body, []byte("\ufeff")) // some proxies write a byte order mark
 	tooBig := int64(len(body)) > limit
 	if tooBig {
 		body = body[:limit]

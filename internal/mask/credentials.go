@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"net/url"
 	"slices"
 	"strings"
@@ -99,6 +100,24 @@ func Credentials(body []byte) []string {
 	}
 	walk(value, false)
 	return slices.SortedFunc(maps.Keys(found), func(a, b string) int { return len(b) - len(a) }) // before its parts
+}
+
+// HeaderCredentials returns the credentials in a caller's own headers, such as a cookie or the token of a proxy.
+func HeaderCredentials(h http.Header) (found []string) {
+	for name, values := range h {
+		if lower := strings.ToLower(name); !looksSecret(name) && lower != "cookie" && !strings.HasSuffix(lower, "authorization") {
+			continue
+		}
+		for _, value := range values {
+			found = append(found, value)
+			for _, part := range strings.FieldsFunc(value, func(r rune) bool { return strings.ContainsRune(" ;=", r) }) {
+				if len(part) > 2*leastSecret { // shorter parts are names
+					found = append(found, part)
+				}
+			}
+		}
+	}
+	return found
 }
 
 // secretParts returns the texts that disclose a credential: each line, for example of a private
