@@ -13,7 +13,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
-	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -259,38 +258,4 @@ func (t BackfillTicket) result(err error) (*BackfillTicket, error) {
 	}
 	t.OutcomeUnknown = ok && !unknown.Done
 	return &t, err
-}
-
-// unpauseWithBackfill first reads the time of the export's last pause, where the backfill begins.
-func (s *BatchExportsService) unpauseWithBackfill(ctx context.Context, r request, id uuid.UUID, accepts bool, options []CallOption) (*BackfillTicket, error) {
-	export, err := s.Get(ctx, id, append(slices.Clip(options), onlyHeader)...)
-	if err != nil {
-		return nil, beforeSending(r.op.Name, err)
-	}
-	t := BackfillTicket{ExportID: id, StartAt: Beginning(), Unpaused: true}
-	if export.LastPausedAt != nil {
-		t.StartAt = At(*export.LastPausedAt)
-	}
-	if t, err = s.client.newTicket(ctx, r.op.Name, t, options); err != nil {
-		return nil, err
-	}
-	if export.Paused && !accepts {
-		first := export.schedule().First(coverage.Range{Start: t.StartAt.bound})
-		if refusal := export.refuseOld(s.client.ageLine(t.hasRecords()), first, t); refusal != nil {
-			return nil, refused(r.op.Name, refusal)
-		}
-	}
-	r.body = map[string]bool{"backfill": true}
-	r.op.Replay = endpoints.Never
-	began := time.Now()
-	err = s.client.call(ctx, r, nil, options...)
-	if !export.Paused {
-		return nil, err
-	}
-	end := t.RequestedAt.Add(time.Since(began) + time.Second) // RequestedAt is in whole seconds
-	if !end.After(t.StartAt.Time()) {
-		end = t.StartAt.Time().Add(time.Second) // by another clock
-	}
-	t.EndAt = At(end)
-	return t.result(err)
 }

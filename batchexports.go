@@ -112,7 +112,8 @@ type BatchExportRequest struct {
 // BatchExportUpdateRequest changes an export. An absent field stays as it is, null clears it, and a value
 // replaces it. Times are sent in UTC. An update with an offset needs the Interval too. An update with a new
 // Interval needs its offsets too, since the offsets of the old interval stay otherwise. Make the Destination
-// with [Destination.With], which loses no key of the stored config.
+// with [Destination.With], which loses no key of the stored config. Paused does not set LastPausedAt, where the backfill
+// of Unpause begins: call [BatchExportsService.Pause], or set both.
 type BatchExportUpdateRequest struct {
 	Name            Opt[string]          `json:"name,omitzero"`
 	Model           Opt[Model]           `json:"model,omitzero"` // newer servers refuse a change
@@ -269,7 +270,8 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 	return updated, withReplacement(err, update.Destination.Or(Destination{}))
 }
 
-// Delete removes an export and its schedule. The service cancels its running runs and backfills.
+// Delete removes an export and its schedule. The service cancels its runs and backfills with the status Running. One that
+// is Starting goes on and exports: cancel it before, or wait for it.
 //
 // DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {
@@ -285,7 +287,7 @@ func (s *BatchExportsService) Pause(ctx context.Context, id uuid.UUID, options .
 
 // UnpauseOptions are the options of [BatchExportsService.Unpause].
 type UnpauseOptions struct {
-	// Backfill also exports the data since the export was paused. The default is false.
+	// Backfill also exports the data since the export was paused by Pause or by the service. The default is false.
 	Backfill bool
 	// AcceptRowsByTimestamp allows a backfill that begins with an old interval: see [BackfillOptions]. The default
 	// is false.
@@ -296,12 +298,15 @@ type UnpauseOptions struct {
 // not paused.
 //
 // With UnpauseOptions.Backfill, Unpause returns the ticket of the backfill, for [BackfillsService.Wait].
-// Without it, or if the export was not paused, the ticket is nil. The backfill covers the complete intervals
-// from the pause until now, so it has no runs if the pause was shorter than an interval. If the pause began too
-// long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see [BackfillOptions]. To fill the
-// time of a pause without harm, unpause without a backfill and call PlanRepair.
+// Without it, or if the export was not paused, the ticket is nil. The backfill begins with the whole interval in which
+// the pause began, or later, at the interval of the earliest data by timestamp, and ends with the last whole interval. If
+// the pause began too long ago, the error is an [*InputError] unless AcceptRowsByTimestamp is set: see
+// [BackfillOptions]. The same error refuses it where the service does not know the pause, since it would export the whole
+// history, or rows twice: only Pause and the service's own pause set last_paused_at, and not Create or Update. To fill
+// the time of a pause without harm, unpause without a backfill and call PlanRepair.
 //
-// For a backfill, Unpause first reads the export and its earlier backfills or runs, in two or three calls; if
+// For a backfill, Unpause first reads the export, its earlier backfills or runs and, if it was changed since the pause,
+// its activity log; if
 // that fails, it sends nothing. The call is not repeated if its outcome is unknown: Unpause then returns the
 // ticket with the [*OutcomeUnknownError].
 //

@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -104,12 +105,81 @@ func TestUnpauseWithABackfillIsFollowed(t *testing.T) {
 	}, hogapitest.WithRunDelay(time.Second))
 }
 
+// A backfill since a pause that the service does not know, or knows wrongly, is refused for every model: from the beginning of
+// time, or from the pause before.
+func TestUnpauseRefusesABackfillSinceAnotherPause(t *testing.T) {
+	paused := hogapi.BatchExportUpdateRequest{Paused: hogapi.Set(true)}
+	for _, model := range []hogapi.Model{"events", "persons", "sessions", "hogql"} {
+		for name, tt := range map[string]struct {
+			pause func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error
+			noLog bool
+			text  string // of the error
+		}{
+			"by the endpoint": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
+				return exports.Pause(ctx, id)
+			}, true, ""},
+			"and renamed": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
+				err := exports.Pause(ctx, id)
+				time.Sleep(time.Hour)
+				_, renamed := exports.Update(ctx, id, hogapi.BatchExportUpdateRequest{Name: hogapi.Set("n")})
+				return errors.Join(err, renamed)
+			}, false, ""},
+			"by an update": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
+				_, err := exports.Update(ctx, id, paused)
+				return err
+			}, false, "the service would export and bill the whole history. Unpause without a backfill"},
+			"after an earlier pause": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
+				err := exports.Pause(ctx, id)
+				time.Sleep(time.Hour)
+				_, unpaused := exports.Unpause(ctx, id, nil)
+				time.Sleep(time.Hour)
+				_, updated := exports.Update(ctx, id, paused)
+				return errors.Join(err, unpaused, updated)
+			}, false, "paused by an update at 2000-01-01T02:00:00Z, and the service would begin at the pause before, at 2000-01-01T00:00:00Z"},
+			"perhaps": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
+				err := exports.Pause(ctx, id)
+				time.Sleep(time.Hour)
+				_, renamed := exports.Update(ctx, id, hogapi.BatchExportUpdateRequest{Name: hogapi.Set("n")})
+				return errors.Join(err, renamed)
+			}, true, "a key that may read the activity log"},
+		} {
+			t.Run(string(model)+" "+name, bubble(func(t *testing.T) {
+				s := hogapitest.New()
+				client, project := s.Client(t), defaultProject(s)
+				id := project.AddExport(hogapitest.Export{Model: model, Created: time.Now().AddDate(-2, 0, 0)})
+				require.NoError(t, tt.pause(t.Context(), client.BatchExports, id))
+				time.Sleep(3 * time.Hour)
+				if tt.noLog {
+					s.Script(ops.ActivityLog, hogapitest.Status(403))
+				}
+				ticket, err := client.BatchExports.Unpause(t.Context(), id, andBackfill)
+				if tt.text == "" {
+					require.NoError(t, err)
+					_, err = client.Backfills.Wait(t.Context(), ticket, nil)
+					require.NoError(t, err)
+					return
+				}
+				require.ErrorContains(t, err, tt.text)
+				require.ErrorAs(t, err, new(*hogapi.InputError))
+				require.Nil(t, ticket)
+				require.Empty(t, s.Calls(ops.BatchExportsUnpause)[min(1, len(s.Calls(ops.BatchExportsUnpause))):])
+				require.True(t, project.Exports()[0].Paused)
+				if name == "by an update" { // what the service would have done
+					_, err = client.BatchExports.Unpause(t.Context(), id, nil, hogapi.WithBody(map[string]bool{"backfill": true}))
+					require.NoError(t, err)
+					require.Zero(t, project.Backfills(id)[0].Start)
+				}
+			}))
+		}
+	}
+}
+
 // The end of the pause is read before it is lost.
 func TestUnpauseReadsFirst(t *testing.T) {
 	for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList} {
 		s := hogapitest.New()
 		client := s.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
-		export := defaultProject(s).AddExport(hogapitest.Export{Paused: true})
+		export := defaultProject(s).AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now()})
 		s.Script(op, hogapitest.Status(500))
 		ticket, err := client.BatchExports.Unpause(t.Context(), export, andBackfill)
 		require.ErrorIs(t, err, hogapi.ErrServer)

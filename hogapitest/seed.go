@@ -82,7 +82,7 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	if x.Integration != 0 && p.integration(x.Integration) == nil {
 		p.addIntegration(Integration{ID: x.Integration, Kind: kindFor[e.kind], Config: map[string]any{"name": "seeded " + strconv.Itoa(x.Integration)}})
 	}
-	e.Export = x
+	e.Export, e.updated = x, or(x.LastPaused, x.Created)
 	p.exports = append(p.exports, e)
 	e.logCreation()
 	return e.ID

@@ -281,6 +281,17 @@ func (h History) absence(i int, x Span) Absence {
 	return Expected
 }
 
+// PausedSince returns when the last pause began. ok is false if it may have begun before the known history.
+func (h History) PausedSince() (since time.Time, ok bool) {
+	for _, phase := range slices.Backward(h.Phases) {
+		if !phase.Paused {
+			return since, !since.IsZero()
+		}
+		since = phase.From
+	}
+	return since, h.IsWhole || !since.After(h.Paused.Add(ClocksApart))
+}
+
 // isUnstarted reports whether the export was made paused, and was not unpaused up to a phase: its schedule has not
 // begun. A second export of a repair is so.
 func (h History) isUnstarted(i int) bool {
