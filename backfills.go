@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -141,12 +142,24 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BackfillsCreate)
 }
 
-// Cancel ends a backfill that is under way, and its current run. For a backfill that is over, the error is
-// [ErrInvalid].
+// Cancel ends a backfill that is under way, and its current run, which goes on until it has a FinishedAt: follow it with
+// [BackfillsService.Wait]. For a backfill that is over, the error is [ErrInvalid]. If the service accepts the call but the
+// backfill still runs, the error is an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
 //
 // POST /batch_exports/{batch_export_id}/backfills/{id}/cancel/, scope batch_export:write.
 func (s *BackfillsService) Cancel(ctx context.Context, exportID, backfillID uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(ops.BackfillsCancel, exportID, backfillID), nil, options...)
+	r := endpointByID(ops.BackfillsCancel, exportID, backfillID)
+	if err := s.client.call(ctx, r, nil, options...); err != nil {
+		return err
+	}
+	after, err := s.Get(ctx, exportID, backfillID, append(slices.Clip(options), onlyHeader)...)
+	if err == nil && after.Status.goesOn() {
+		err = errtext.Errorf("the service accepted the call, but the status is still %s", mask.Clean(string(after.Status)))
+	}
+	if err != nil {
+		return &OutcomeUnknownError{CallInfo: r.info(1), Err: err}
+	}
+	return nil
 }
 
 // backfill starts a backfill for the operation in[0], with the newest of the operations that the service has. Just before, it gives store, if that

@@ -237,6 +237,8 @@ func TestBackfillsAreReadAndCancelled(t *testing.T) {
 	require.Len(t, walked(t, client.Backfills.Pages(ctx, exportA, nil)), 2)
 
 	mock.RegisterResponder("POST", backfillBPath+"cancel/", httpmock.NewStringResponder(200, `{"cancelled": true}`))
+	require.ErrorIs(t, client.Backfills.Cancel(ctx, exportA, runB), ErrOutcomeUnknown, "it is still shown as running")
+	mock.RegisterResponder("GET", backfillBPath, httpmock.NewStringResponder(200, strings.Replace(row, "Running", "Cancelled", 1)))
 	require.NoError(t, client.Backfills.Cancel(ctx, exportA, runB))
 	mock.RegisterResponder("POST", backfillBPath+"cancel/", httpmock.NewStringResponder(400, `{"detail": "over"}`))
 	require.ErrorIs(t, client.Backfills.Cancel(ctx, exportA, runB), ErrInvalid)

@@ -252,7 +252,7 @@ func (f *follower) state(done bool) *BackfillState {
 	}
 	for _, run := range s.Runs {
 		switch {
-		case run.endedBadly() && (run.Status.IsTerminal() || f.until(run)):
+		case run.endedBadly() && (run.Status.IsTerminal() && run.isFinal() || f.until(run)):
 			s.Failed++
 		case run.Status == RunStatusCompleted:
 			s.Completed++

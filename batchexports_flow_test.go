@@ -117,7 +117,7 @@ func TestUnpauseRefusesABackfillSinceAnotherPause(t *testing.T) {
 		}{
 			"by the endpoint": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
 				return exports.Pause(ctx, id)
-			}, true, ""},
+			}, false, ""},
 			"and renamed": {func(ctx context.Context, exports *hogapi.BatchExportsService, id uuid.UUID) error {
 				err := exports.Pause(ctx, id)
 				time.Sleep(time.Hour)

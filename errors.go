@@ -65,6 +65,8 @@ var (
 	ErrListCut = errors.New("hogapi: the list may be cut")
 	// ErrNoRuns is returned by Backfills.Wait if nothing ran.
 	ErrNoRuns = errors.New("hogapi: no run of the backfill began")
+	// ErrNotCancelled is returned by Runs.Cancel for a run that ended in another way before the cancel had an effect.
+	ErrNotCancelled = errors.New("hogapi: not cancelled")
 	// ErrLeftOut is returned by Backfills.Wait if the service began a backfill of events later than asked, and rows that
 	// arrived before may be missing.
 	ErrLeftOut = errors.New("hogapi: the backfill left out a part of its range")

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/url"
 	"slices"
@@ -12,9 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
+	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -34,7 +38,7 @@ type Run struct {
 
 	CreatedAt     time.Time  `json:"created_at"`
 	LastUpdatedAt time.Time  `json:"last_updated_at"`
-	FinishedAt    *time.Time `json:"finished_at"` // nil until the run has ended
+	FinishedAt    *time.Time `json:"finished_at"` // nil until the run has ended, and always for RunStatusFailedBilling
 
 	// Newer servers only.
 	Backfill            *uuid.UUID `json:"backfill"`       // the backfill that made the run
@@ -63,7 +67,7 @@ const (
 	RunStatusFailed          RunStatus = "Failed"
 	RunStatusFailedRetryable RunStatus = "FailedRetryable" // over: the service has made all of its own attempts
 	RunStatusFailedBilling   RunStatus = "FailedBilling"   // not in PostHog's API reference
-	RunStatusCancelled       RunStatus = "Cancelled"
+	RunStatusCancelled       RunStatus = "Cancelled"       // until it has a FinishedAt, the run goes on, and may end in another way
 	RunStatusTerminated      RunStatus = "Terminated"
 	RunStatusTimedOut        RunStatus = "TimedOut"
 )
@@ -267,12 +271,55 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 	return fetchMatching(ctx, s.client, endpointByID(ops.RunsGet, exportID, runID).with(allRuns()), options, isAsked)
 }
 
-// Cancel ends a run that is under way. For a run that is over, newer servers answer 400 ([ErrInvalid]), and old
-// servers may answer 500. The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
+// Cancel ends a run that is under way, and waits up to two minutes until it is over. The service shows the status
+// Cancelled at once, but the run goes on until it has a FinishedAt: a backfill that begins meanwhile gets no run of its
+// own. If the run ended in another way, the error is [ErrNotCancelled]: it may have exported its rows. If it is not over
+// after that time, the error is an [*OutcomeUnknownError]: the service answers with success also if it could not cancel.
 //
-// POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, scope batch_export:write.
+// For a run that is over, newer servers answer 400 ([ErrInvalid]), and old servers may answer 500. The call is not
+// repeated if its outcome is unknown.
+//
+// POST /batch_exports/{batch_export_id}/runs/{id}/cancel/, GET …/runs/{id}/, scope batch_export:write.
 func (s *RunsService) Cancel(ctx context.Context, exportID, runID uuid.UUID, options ...CallOption) error {
-	return s.client.call(ctx, endpointByID(ops.RunsCancel, exportID, runID).with(allRuns()), nil, options...)
+	r := endpointByID(ops.RunsCancel, exportID, runID).with(allRuns())
+	if err := s.client.call(ctx, r, nil, options...); err != nil {
+		return err
+	}
+	run, err := s.ended(ctx, exportID, runID, append(slices.Clip(options), onlyHeader))
+	switch {
+	case err == nil && run.isFinal() && run.Status != RunStatusCancelled:
+		return errtext.Errorf("%v: run %s ended as %s", ErrNotCancelled, run.ID, mask.Clean(string(run.Status)))
+	case err == nil && !run.isFinal():
+		err = fmt.Errorf("the service accepted the call, but run %s is not over after %v; its status is %s", run.ID, cancelPatience, mask.Clean(string(run.Status)))
+	}
+	if err != nil {
+		return &OutcomeUnknownError{CallInfo: r.info(1), Err: err}
+	}
+	return nil
+}
+
+// cancelPatience is how long to wait for the end of a run that was cancelled.
+const cancelPatience = 2 * time.Minute
+
+// isFinal reports whether the status of a run stays. A run that was cancelled ends when its workflow does, which sets
+// finished_at and perhaps another status.
+func (r *Run) isFinal() bool {
+	return !r.Status.goesOn() && (r.Status != RunStatusCancelled || r.FinishedAt != nil)
+}
+
+// ended waits until a run is over, for a time.
+func (s *RunsService) ended(ctx context.Context, exportID, runID uuid.UUID, options []CallOption) (*Run, error) {
+	began, pause := time.Now(), time.Second
+	for {
+		run, err := s.Get(ctx, exportID, runID, options...)
+		if err != nil || run.isFinal() || time.Since(began) >= cancelPatience {
+			return run, err
+		}
+		if !watch.Sleep(ctx, pause) {
+			return run, context.Cause(ctx)
+		}
+		pause = min(2*pause, 10*time.Second)
+	}
 }
 
 // Retry exports the time of a run again, however the run ended, with the intervals of today's schedule: a backfill. The

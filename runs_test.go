@@ -170,6 +170,8 @@ func TestRunCallsReachRunsOlderThanAWeek(t *testing.T) {
 	run, err := client.Runs.Get(ctx, exportA, runA)
 	require.NoError(t, err)
 	require.Equal(t, RunStatusFailed, run.Status)
+	mock.RegisterResponderWithQuery("GET", runAPath, window, httpmock.NewStringResponder(200,
+		`{"id": "0190f3c0-0000-7000-8000-0000000000a1", "status": "Cancelled", "finished_at": "2024-05-01T10:00:00Z"}`))
 	require.NoError(t, client.Runs.Cancel(ctx, exportA, runA))
 
 	mock.RegisterResponderWithQuery("POST", runAPath+"cancel/", window, httpmock.NewStringResponder(200, ``))

@@ -41,7 +41,7 @@ type WatchOptions struct {
 	MaxFailures int
 
 	// Until reports whether a run is over. The default is [RunStatus.IsTerminal], for which a run with an unknown
-	// status is not over.
+	// status is not over. A cancelled run without a FinishedAt is over after the time Settle.
 	Until func(Run) bool
 
 	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and counts
@@ -84,7 +84,21 @@ func (o *WatchOptions) withDefaults(op Op) (looks, error) {
 	if w.OnLook != nil {
 		pace.OnLook = func(i watch.Info) { w.OnLook(LookInfo(i)) }
 	}
-	return looks{pace, w.Until}, refused(op, refusal)
+	return looks{pace, untilFinal(w.Until, cmp.Or(pace.Settle, cancelPatience))}, refused(op, refusal)
+}
+
+// untilFinal lets a cancelled run go on until it has its end, for a time.
+func untilFinal(until func(Run) bool, patience time.Duration) func(Run) bool {
+	seen := map[uuid.UUID]time.Time{}
+	return func(r Run) bool {
+		if r.isFinal() || r.Status != RunStatusCancelled || !until(r) {
+			return until(r)
+		}
+		if _, ok := seen[r.ID]; !ok {
+			seen[r.ID] = time.Now()
+		}
+		return time.Since(seen[r.ID]) >= patience
+	}
 }
 
 // judgeLook classifies the error of a look.
