@@ -1,6 +1,7 @@
 package hogapitest
 
 import (
+	"bytes"
 	"errors"
 	"fmt"
 	"hash/maphash"
@@ -14,6 +15,8 @@ const (
 	maxEventBytes = 1_000_000
 	inflation     = 5
 	maxTokenBytes = 64
+
+	maxIDCharacters = 200 // of a distinct id: the rest is cut off
 )
 
 // capture serves POST /batch/.
@@ -44,7 +47,7 @@ func (s *Server) capture(v *visit, body []byte) answer {
 
 // unpack decompresses a body within the limits, as the header says.
 func (s *Server) unpack(v *visit, body []byte) (plain []byte, zipped bool) {
-	zipped = strings.EqualFold(v.call.Header.Get("Content-Encoding"), "gzip")
+	zipped = strings.EqualFold(v.call.Header.Get("Content-Encoding"), "gzip") || bytes.HasPrefix(body, []byte{0x1f, 0x8b})
 	var err error
 	if plain = body; zipped && len(body) <= maxBody {
 		plain, err = decoded(decoders["gzip"], body, maxBody*inflation+1)

@@ -93,7 +93,9 @@ func TestCaptureAccepts(t *testing.T) {
 		{"the far future becomes now", `{"event":"e","distinct_id":"d","timestamp":"2027-01-01T00:00:00Z"}`, "d", "2026-03-04T12:00:00Z", false},
 		{"exactly 48 hours keep the flag", `{"event":"e","distinct_id":"d","timestamp":"2026-03-02T12:00:00Z"}`, "d", "2026-03-02T12:00:00Z", true},
 		{"less clears it", `{"event":"e","distinct_id":"d","timestamp":"2026-03-02T12:00:01Z"}`, "d", "2026-03-02T12:00:01Z", false},
-		{"a long id", `{"event":"e","distinct_id":"` + strings.Repeat("ä", 201) + `","timestamp":"2025-01-02"}`, strings.Repeat("ä", 201), "2025-01-02T00:00:00Z", true},
+		{"a long id", `{"event":"e","distinct_id":"` + strings.Repeat("ä", 201) + `","timestamp":"2025-01-02"}`, strings.Repeat("ä", 200), "2025-01-02T00:00:00Z", true},
+		{"NUL in an id", `{"event":"e","distinct_id":" a\u0000b ","timestamp":"2025-01-02"}`, " a\uFFFDb ", "2025-01-02T00:00:00Z", true},
+		{"a list as id", `{"event":"e","distinct_id":["a",1],"timestamp":"2025-01-02"}`, `["a",1]`, "2025-01-02T00:00:00Z", true},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -104,6 +106,9 @@ func TestCaptureAccepts(t *testing.T) {
 			assert.Equal(t, test.distinctID, got.DistinctID)
 			assert.Equal(t, test.time, got.Time.Format(time.RFC3339Nano))
 			assert.Equal(t, test.historical, got.Historical)
+			assert.EqualValues(t, 7, got.UUID.Version(), "no event has a uuid")
+			seconds, _ := got.UUID.Time().UnixTime()
+			assert.Equal(t, got.Time.Unix(), seconds)
 			assert.Equal(t, test.event, string(got.Raw))
 		})
 	}
@@ -188,10 +193,11 @@ func TestCompression(t *testing.T) {
 	over(t, nil, func(t *testing.T, w *wire) {
 		z := zipped(t, historical(event(1)))
 		assert.Equal(t, 200, w.batch(z, "Content-Encoding", "gzip").StatusCode)
+		assert.Equal(t, 200, w.batch(z).StatusCode, "told by its first bytes")
 		assert.Equal(t, 400, w.batch(z[:len(z)/2], "Content-Encoding", "gzip").StatusCode)
 		assert.Equal(t, 400, w.batch(historical(event(1)), "Content-Encoding", "gzip").StatusCode)
 		assert.Equal(t, 400, w.batch(zipped(t, ""), "Content-Encoding", "gzip").StatusCode)
-		assert.Equal(t, 1, w.Ledger().Len())
+		assert.Equal(t, 2, w.Ledger().Len())
 		assert.True(t, w.Ledger().Requests()[0].Gzip)
 		assert.Equal(t, z, string(w.Calls(ops.Capture)[0].Body), "as it came")
 	})

@@ -25,6 +25,7 @@ type batch struct {
 type event struct {
 	raw        json.RawMessage
 	uuid       uuid.UUID
+	hasID      bool // it came with its uuid
 	name       string
 	distinctID string
 	timestamp  string // as sent
@@ -120,9 +121,7 @@ func (e *event) read(raw json.RawMessage) {
 	if !named || !hasID && !absent(f["uuid"]) || !hasTime && !absent(f["timestamp"]) {
 		badRequest(unparsable)
 	}
-	if id == "" {
-		e.uuid = uuid.New()
-	} else if err == nil {
+	if e.hasID = id != ""; e.hasID && err == nil {
 		e.uuid, err = uuid.Parse(id)
 	}
 	if err != nil {
@@ -144,14 +143,31 @@ func (e *event) check(b *batch, now time.Time) {
 	if e.distinctID == "" {
 		e.distinctID = asText(p["distinct_id"])
 	}
+	e.distinctID = strings.ReplaceAll(e.distinctID, "\x00", "\uFFFD")
 	if strings.TrimSpace(e.distinctID) == "" {
 		badRequest(noDistinctID)
+	}
+	if characters := []rune(e.distinctID); len(characters) > maxIDCharacters {
+		e.distinctID = string(characters[:maxIDCharacters])
 	}
 	if c := string(p["$cookieless_mode"]); c != "" && c != "true" && c != "false" {
 		badRequest("event submitted with invalid cookieless mode")
 	}
 	e.setTime(b, string(p["$ignore_sent_at"]) == "true", now)
+	if !e.hasID {
+		e.uuid = uuidAt(e.at)
+	}
 	e.keepFlag(b.historical, now)
+}
+
+// uuidAt is a random uuid of version 7 with a time.
+func uuidAt(at time.Time) uuid.UUID {
+	id, ms := uuid.New(), at.UnixMilli()
+	for i := range 6 {
+		id[i] = byte(ms >> (40 - 8*i))
+	}
+	id[6] = id[6]&0x0f | 0x70
+	return id
 }
 
 // keepFlag clears the flag of a historical import for an event that is younger than 48 hours.
