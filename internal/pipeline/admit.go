@@ -114,7 +114,7 @@ func (r *Record) Admit(ctx context.Context) error {
 	if i := p.admission.firstSplit(all); i >= 0 {
 		p.budget.Release(r.held)
 		p.meter.change(func(m *Meter) { m.NotTaken++ })
-		return p.Errors.Split(all[i].Position, i)
+		return p.Errors.Split(all[i].from(), i)
 	}
 	for i := range all {
 		p.admit(&all[i], i == 0, i == len(all)-1)

@@ -200,6 +200,27 @@ func TestRebalance(t *testing.T) {
 	s.verify(t)
 }
 
+// Every record is delivered twice, to two groups at once and through an outage: its event is the same.
+func TestEveryRecordIsDeliveredTwice(t *testing.T) {
+	s := set(t)
+	s.server.Script(ops.Capture, hogapitest.Repeat(5, hogapitest.CutAfter()), hogapitest.Repeat(5, hogapitest.Status(503)))
+	var processes []*exec.Cmd
+	var outs []*bytes.Buffer
+	for _, name := range []string{"again", group} {
+		s.env["KAFKA_GROUP"], s.env["KAFKA_INSTANCE"] = name, name
+		process, out := s.start(t)
+		processes, outs = append(processes, process), append(outs, out)
+	}
+	s.wait(t, "everything is there twice", func() bool {
+		return maps.Equal(s.committed(), s.ends) && s.server.Ledger().Len() >= 2*len(s.good)
+	})
+	for i, process := range processes {
+		require.NoError(t, process.Process.Signal(syscall.SIGTERM))
+		require.NoError(t, process.Wait(), "%s", outs[i])
+	}
+	s.verify(t)
+}
+
 // No offset is committed while the service takes no events.
 func TestNothingIsCommittedUnsettled(t *testing.T) {
 	s := set(t)

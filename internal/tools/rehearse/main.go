@@ -137,7 +137,7 @@ func releasedOf(root string, files []string, nested bool) (released []release, e
 }
 
 // own are the names of modules that hold tests, measurements or programs to copy: nobody imports them.
-var own = []string{"benchmarks", "browser", "conformance", "examples", "faults", "peer", "proof", "realdb", "recipes"}
+var own = []string{"benchmarks", "browser", "conformance", "examples", "faults", "peer", "proof", "queue", "realdb", "recipes"}
 
 // list finds the packages of the module that other modules can import, and its commands: programs in a folder cmd.
 func (r *release) list(root string) error {
