@@ -71,7 +71,7 @@ var vendorFormats = map[string]func() hogapi.Format{
 // rowFormats are the formats of vendors with fixtures of rows, by their folders.
 var rowFormats = map[string]func() hogapi.Format{
 	"heap":      func() hogapi.Format { return heap.Format(nil) },
-	"matomo":    func() hogapi.Format { return matomo.Format(&matomo.Options{Goals: true, Personless: true}) },
+	"matomo":    func() hogapi.Format { return matomo.Format(&matomo.Options{Personless: true}) },
 	"pendo":     func() hogapi.Format { return pendo.Format(nil) },
 	"snowplow":  func() hogapi.Format { return snowplow.Format(&snowplow.Options{HasNames: true}) },
 	"umami":     func() hogapi.Format { return umami.Format(nil) },

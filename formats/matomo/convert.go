@@ -55,8 +55,7 @@ func (c *converter) ID(bool) uuid.UUID {
 	return c.visit.actions[0].uuid(&c.visit)
 }
 
-// Events makes the events of the visit, each once: Matomo lists some actions twice. Goals, which are sent by option,
-// come last.
+// Events makes an event of each action of the visit, or says why it is left out. Goals come last.
 func (c *converter) Events() (made []hogapi.Event, err error) {
 	v := &c.visit
 	if v.row.Text("idVisit") == "" {
@@ -97,19 +96,38 @@ func (c *converter) Events() (made []hogapi.Event, err error) {
 	return made, nil
 }
 
+// leaveOut counts an action that makes no event.
+func (c *converter) leaveOut(made []hogapi.Event, id uuid.UUID, reason string) []hogapi.Event {
+	if c.options.countsByPage() {
+		return made
+	}
+	ev := hogapi.SkippedEvent(hogapi.Position{}, reason)
+	ev.UUID = id
+	return append(made, ev)
+}
+
 // actions makes the events of a visit of which the first action was at a time. base has the person.
 func (c *converter) actions(base hogapi.Event, clock clock, first int64, isNobody bool) (made []hogapi.Event, err error) {
 	v := &c.visit
 	var goals []hogapi.Event
 	hasEntry := false
-	seen := map[uuid.UUID]bool{}
+	seen := map[uuid.UUID]*action{}
 	for i := range v.actions {
 		a := &v.actions[i]
 		ev := base
-		if ev.UUID = a.uuid(v); seen[ev.UUID] || a.isGoal() && !c.options.Goals {
+		ev.UUID = a.uuid(v)
+		if same := seen[ev.UUID]; same != nil && !c.options.countsByPage() && !a.repeats(same) { // a search of a page, for example
+			ev.UUID = a.uuidBeside(ev.UUID)
+		}
+		switch {
+		case seen[ev.UUID] != nil:
+			goals = c.leaveOut(goals, ev.UUID, SkipListedTwice)
+			continue
+		case a.isGoal() && c.options.NoGoals:
+			goals = c.leaveOut(goals, ev.UUID, SkipGoal)
 			continue
 		}
-		seen[ev.UUID] = true
+		seen[ev.UUID] = a
 		if ev.Timestamp, err = clock.at(a.shown); err != nil {
 			return nil, err
 		}
@@ -167,6 +185,9 @@ func (c *converter) properties(a *action, isEntry, isNobody bool) {
 	}
 	for _, m := range a.rest {
 		name := string(m.Name)
+		if name == "title" && string(a.kind) != `"action"` && !c.options.countsByPage() {
+			name = prefix + name // it is no title of a page
+		}
 		r.Keep(cmp.Or(inAction[name], name), m.Value)
 	}
 	if isEntry {

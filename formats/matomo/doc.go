@@ -92,9 +92,10 @@
 //
 // A visit becomes an event for each of its actions, with the members of the visit. An action is a $pageview, an event
 // has its eventAction as name, and others have their type as name: search, download, outlink, content, ecommerceOrder.
-// Goals repeat another action and are left out unless Options.Goals is set. An action that is listed twice with one
-// pageId is one event. Members of an action take precedence over those of its visit. If another value has a name
-// already, or PostHog acts on it, the name gets the prefix matomo_.
+// A goal is an event goal, unless Options.NoGoals is set. An action that is listed twice, with one pageId, kind and time,
+// is one event; the other is counted as left out ([SkipListedTwice]). Members of an action take precedence over those of
+// its visit. If another value has a name already, or PostHog acts on it, the name gets the prefix matomo_; so does the
+// title of an action that is no page view.
 //
 // # Times
 //
@@ -111,7 +112,7 @@
 //
 // # Skipped and rejected
 //
-// Skipped are visits without userId and visitorId ([SkipNoID]), unless Options.Personless is set, and visits without
+// Skipped are single actions as above, visits without userId and visitorId ([SkipNoID]), unless Options.Personless is set, and visits without
 // actions ([SkipNoAction]). Rejected are visits without idVisit or actionDetails, and of which a time cannot be read;
 // then none of the visit's events is sent.
 //

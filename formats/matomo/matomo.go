@@ -12,8 +12,10 @@ import (
 
 // Reasons why visits are skipped.
 const (
-	SkipNoID     = "no id"      // neither userId nor visitorId, without Options.Personless
-	SkipNoAction = "no actions" // nothing but goals
+	SkipNoID        = "no id" // neither userId nor visitorId, without Options.Personless
+	SkipNoAction    = "no actions"
+	SkipGoal        = "a goal" // see Options.NoGoals
+	SkipListedTwice = "an action that is listed twice"
 )
 
 // Options control how visits become events. Nil stands for the defaults.
@@ -21,9 +23,9 @@ type Options struct {
 	// Zone is the time zone of the site, in which Matomo writes the times of actions. By default, each visit tells
 	// by its other times how far its actions are from UTC, and a visit of which they do not tell it is rejected.
 	Zone *time.Location
-	// Goals sends the goals that were reached as events goal. They repeat another action. By default they are left
-	// out.
-	Goals bool
+	// NoGoals leaves the goals that were reached out. By default each is an event goal, with its goalName and revenue:
+	// of a goal that was set off by hand or by a server, no other action tells.
+	NoGoals bool
 	// Personless keeps visits without userId and visitorId, which a token without the right to see visitors gets: each
 	// visit is a person of its own, and its events have $process_person_profile false. By default they are skipped.
 	Personless bool
@@ -43,8 +45,9 @@ func Format(options *Options) hogapi.Format {
 	if o.Zone != nil {
 		zone = o.Zone.String()
 	}
-	text := record.OptionsText(", ", record.Flag("zone="+zone, zone != ""), record.Flag("goals", o.Goals),
+	text := record.OptionsText(", ", record.Flag("zone="+zone, zone != ""), record.Flag("no goals", o.NoGoals),
 		record.Flag("personless", o.Personless), record.Flag("look up ip", o.LookUpIP))
+	o.NoGoals = o.NoGoals || o.countsByPage()
 	f := record.Format("matomo", o.Mapping, text, nil, func() *converter { return newConverter(o) })
 	f.Layout = hogapi.LayoutAny
 	f.CheckColumns = func([]string) error {
@@ -53,6 +56,9 @@ func Format(options *Options) hogapi.Format {
 	}
 	return f
 }
+
+// countsByPage reports whether actions are told apart by their pages alone, and goals are left out: mapping 3.
+func (o Options) countsByPage() bool { return o.Mapping < 4 }
 
 // space is the namespace of the ids of actions.
 var space = uuid.MustParse("92b0c6d7-4e1f-5a83-b5d2-60f7e3a8c149")

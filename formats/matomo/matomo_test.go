@@ -18,7 +18,7 @@ import (
 func TestGolden(t *testing.T) {
 	t.Parallel()
 	formattest.Golden(t, matomo.Format(nil), "visits.jsonl", "visits.golden.json")
-	formattest.Golden(t, matomo.Format(&matomo.Options{Goals: true, Personless: true, LookUpIP: true}), "visits.jsonl", "visits-options.golden.json")
+	formattest.Golden(t, matomo.Format(&matomo.Options{Personless: true, LookUpIP: true}), "visits.jsonl", "visits-options.golden.json")
 }
 
 // The table in the documentation is the one that the code runs.
@@ -111,5 +111,51 @@ func TestATable(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) {
-	formattest.Fuzz(f, "visits.jsonl", true, matomo.Format(&matomo.Options{Goals: true, Personless: true}), matomo.Format(nil))
+	formattest.Fuzz(f, "visits.jsonl", true, matomo.Format(&matomo.Options{Personless: true}), matomo.Format(nil))
+}
+
+// Read = sent + left out, by action: conversions and searches of a page were lost without a word.
+func TestEachActionIsSentOrCounted(t *testing.T) {
+	t.Parallel()
+	const visit = `{"idSite":1,"idVisit":%d,"visitorId":"v","firstActionTimestamp":1693562400,"lastActionTimestamp":1693562460,"actionDetails":[%s]}`
+	const (
+		view   = `{"type":"action","timestamp":1693562400,"pageId":"10","url":"https://shop.example/a","pageTitle":"A"}`
+		goal   = `{"type":"goal","goalId":1,"goalName":"Lead sent","revenue":99,"goalPageId":"10","timestamp":1693562403}`
+		search = `{"type":"search","timestamp":1693562403,"pageId":"10","url":"https://shop.example/a","siteSearchKeyword":"shoes"}`
+		click  = `{"type":"event","timestamp":1693562403,"pageId":"10","url":"https://shop.example/a","eventCategory":"c","eventAction":"play","title":"Event: c"}`
+		server = `{"type":"goal","goalId":2,"goalName":"Order","revenue":1500,"timestamp":1693562460}`
+		last   = `{"type":"action","timestamp":1693562460,"pageId":"11","url":"https://shop.example/b"}`
+	)
+	for i, tc := range []struct {
+		actions []string
+		want    []string // events
+		left    []string
+		options matomo.Options
+	}{
+		{[]string{view, goal, last}, []string{"$pageview", "$pageview", "goal"}, nil, matomo.Options{}},
+		{[]string{server}, []string{"goal"}, nil, matomo.Options{Zone: time.UTC}},
+		{[]string{view, search, search, last}, []string{"$pageview", "search", "$pageview"}, []string{matomo.SkipListedTwice}, matomo.Options{}},
+		{[]string{view, click, view, last}, []string{"$pageview", "play", "$pageview"}, []string{matomo.SkipListedTwice}, matomo.Options{}},
+		{[]string{view, goal, last}, []string{"$pageview", "$pageview"}, []string{matomo.SkipGoal}, matomo.Options{NoGoals: true}},
+		{[]string{view, goal, search, last}, []string{"$pageview", "$pageview"}, nil, matomo.Options{Mapping: 3}},
+	} {
+		raw := fmt.Appendf(nil, visit, i, strings.Join(tc.actions, ","))
+		r := formattest.Convert(t, matomo.Format(&tc.options), raw)
+		var names []string
+		ids := map[string]bool{}
+		for _, ev := range r.Events {
+			names = append(names, ev.Event)
+			ids[ev.UUID] = true
+			if ev.Event == "play" {
+				assert.Contains(t, string(ev.Properties), `"matomo_title":"Event: c"`)
+				assert.NotContains(t, string(ev.Properties), `"title":`)
+			}
+		}
+		assert.Equal(t, tc.want, names, string(raw))
+		assert.Equal(t, tc.left, r.Left, string(raw))
+		assert.Len(t, ids, len(names), "each has a uuid of its own")
+		if tc.options.Mapping == 0 {
+			assert.Len(t, tc.actions, len(names)+len(r.Left))
+		}
+	}
 }

@@ -98,6 +98,16 @@ func (a *action) read(raw []byte) error {
 
 func (a *action) isGoal() bool { return string(a.kind) == `"goal"` }
 
+// repeats reports whether Matomo lists an action a second time.
+func (a *action) repeats(other *action) bool {
+	return bytes.Equal(a.kind, other.kind) && a.shown == other.shown && bytes.Equal(a.url, other.url) && bytes.Equal(a.eventAction, other.eventAction)
+}
+
+// uuidBeside is the id of an action beside another one with the same pageId.
+func (a *action) uuidBeside(other uuid.UUID) uuid.UUID {
+	return uuid.NewSHA1(other, []byte(strings.Join([]string{record.Text(a.kind), record.Text(a.url), record.Text(a.eventAction), strconv.FormatInt(a.shown, 10)}, "\x00")))
+}
+
 // uuid is the id of an action: of its row, else of its place in the visit.
 func (a *action) uuid(v *visit) uuid.UUID {
 	parts := []string{v.row.Text("idSite"), v.row.Text("idVisit")}

@@ -34,6 +34,8 @@ var known = func() map[string]bool {
 	return found
 }()
 
+const surveySent = "survey sent"
+
 // noApp stands for the only app of a subscription.
 const noApp = "-323232"
 
@@ -79,7 +81,7 @@ func (c *converter) Events() ([]hogapi.Event, error) {
 	if ev.Timestamp, err = c.when(); err != nil {
 		return nil, err
 	}
-	if err := c.properties(); err != nil {
+	if err := c.properties(ev.Name == surveySent); err != nil {
 		return nil, err
 	}
 	ev.RawProperties = c.row.Out.JSON()
@@ -99,7 +101,7 @@ func (c *converter) name() string {
 		c.row.Out.AddText("$event_type", kind)
 		return "$autocapture"
 	case "pollResponse":
-		return "survey sent"
+		return surveySent
 	}
 	return kind
 }
@@ -123,12 +125,37 @@ func (c *converter) when() (time.Time, error) {
 	return time.Time{}, record.Want("timestamp", "a time", nil)
 }
 
-func (c *converter) properties() error {
+// survey adds what PostHog's results of surveys read. The guide is the survey, or else the poll itself.
+func (c *converter) survey() {
+	var poll, response []byte
+	for _, m := range c.row.Rest {
+		switch camel(string(m.Name)) {
+		case "pollId":
+			poll = m.Value
+		case "pollResponse":
+			response = m.Value
+		}
+	}
+	if survey := c.row.Get("guideId"); !record.IsNone(survey) {
+		poll = survey
+	}
+	if !record.IsNone(poll) {
+		c.row.Out.Add("$survey_id", poll)
+	}
+	if !record.IsNone(response) {
+		c.row.Out.Add("$survey_response", response)
+	}
+}
+
+func (c *converter) properties(isPoll bool) error {
 	out := &c.row.Out
 	for _, name := range [...]string{"properties", "propertiesJson"} {
 		if raw := c.row.Get(name); !c.row.AddInner(raw) && !record.IsNone(raw) {
 			c.row.Keep(name, raw)
 		}
+	}
+	if isPoll && c.options.Mapping >= 4 {
+		c.survey()
 	}
 	account, err := record.ID("accountId", c.row.Get("accountId"))
 	if err != nil {

@@ -40,8 +40,8 @@
 //	matchableId                                  dropped
 //
 // An event load is a $pageview; click, change and focus are $autocapture with $event_type; pollResponse is survey
-// sent; all others keep their name. If another value has a name already, or PostHog acts on it, the name gets the
-// prefix pendo_.
+// sent, with $survey_id (guideId, else pollId) and $survey_response; all others keep their name. If another value has
+// a name already, or PostHog acts on it, the name gets the prefix pendo_.
 //
 // # Skipped and rejected
 //

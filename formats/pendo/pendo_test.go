@@ -4,6 +4,7 @@ import (
 	"testing"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
@@ -42,3 +43,18 @@ func TestOptions(t *testing.T) {
 }
 
 func FuzzConvert(f *testing.F) { formattest.Fuzz(f, "events.jsonl", true, pendo.Format(nil)) }
+
+func TestPollsAreSurveys(t *testing.T) {
+	t.Parallel()
+	for record, want := range map[string]string{
+		`{"type":"pollResponse","visitorId":"v","timestamp":1709251200000,"guideId":"g1","pollId":"p1","pollResponse":"Yes"}`: `"$survey_id":"g1","$survey_response":"Yes"`,
+		`{"type":"pollResponse","visitor_id":"v","timestamp":1709251200000,"poll_id":"p1","poll_response":4}`:                 `"$survey_id":"p1","$survey_response":4`,
+	} {
+		r := formattest.Convert(t, pendo.Format(nil), []byte(record))
+		require.Len(t, r.Events, 1, r.Reject)
+		assert.Equal(t, "survey sent", r.Events[0].Event)
+		assert.Contains(t, string(r.Events[0].Properties), want)
+		r = formattest.Convert(t, pendo.Format(&pendo.Options{Mapping: 3}), []byte(record))
+		assert.NotContains(t, string(r.Events[0].Properties), "$survey")
+	}
+}

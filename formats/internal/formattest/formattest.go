@@ -10,6 +10,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 	"testing/fstest"
 
@@ -90,6 +91,9 @@ func Fuzz(f *testing.F, fixture string, isNamed bool, formats ...hogapi.Format) 
 			Pure(t, format, record)
 			events, _ := format.Convert(record)
 			for _, ev := range events {
+				if _, isSkipped := ev.Skipped(); isSkipped {
+					continue
+				}
 				require.False(t, ev.Timestamp.IsZero())
 				require.True(t, !isNamed || ev.Name != "" && ev.DistinctID != "")
 			}
@@ -122,6 +126,9 @@ func RequireStable(t *testing.T, format hogapi.Format, first, record, last []byt
 	var compact bytes.Buffer
 	if json.Compact(&compact, record) != nil || compact.Bytes()[0] != '{' || isSame(record, first) || isSame(record, last) {
 		return // no record of a file, or one that is there twice: in another file that is the same event
+	}
+	if alone := roots(t, format, append(compact.Bytes(), '\n')); slices.ContainsFunc(alone, func(root string) bool { return strings.HasSuffix(root, "true") }) {
+		return // at the end of a file it says that the export broke off
 	}
 	records := [][]byte{first, compact.Bytes(), last}
 	lines := append(bytes.Join(records, []byte("\n")), '\n')

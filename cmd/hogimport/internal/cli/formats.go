@@ -298,7 +298,7 @@ var vendors = map[string]vendor{
 		return umami.Format(&umami.Options{Mapping: in.mapping}), nil
 	}},
 	"matomo": {what: "Matomo's visits (Live.getLastVisitsDetails) as JSON; --zone is that of the site", hasSessions: true, make: func(in *input, _ formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
-		return matomo.Format(&matomo.Options{Mapping: in.mapping, Zone: zone}), nil
+		return matomo.Format(&matomo.Options{Mapping: in.mapping, Zone: zone, NoGoals: in.NoGoals}), nil
 	}},
 	"heap": {what: "Heap Connect's tables pageviews, users and user_migrations of a warehouse, as CSV", sessionKey: heap.SessionKey, make: func(in *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return heap.Format(&heap.Options{Mapping: in.mapping, Event: in.Table, PersonProperties: person}), nil

@@ -46,6 +46,7 @@ type input struct {
 	LookUpIP       bool     `json:"look_up_ip,omitempty"`
 	Leave          bool     `json:"leave_persons,omitempty"`
 	KeepNulls      bool     `json:"keep_nulls,omitempty"`
+	NoGoals        bool     `json:"no_goals,omitempty"`
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
@@ -67,6 +68,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
 	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
 	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
+	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
 }
@@ -200,6 +202,8 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
 	case len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse"):
 		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
+	case in.NoGoals && in.Format != "matomo":
+		return shell.UsageError("--no-goals is for matomo, not for "+in.Format, "leave it out")
 	case len(in.Map) > 0 && !isMapped(in.Format):
 		return shell.UsageError("--map is for the formats json, csv, tsv and generic, not for "+in.Format, "leave it out, or give --format json")
 	case in.Links && in.Format == "jsonl":
