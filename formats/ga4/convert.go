@@ -1,9 +1,11 @@
 package ga4
 
 import (
+	"bytes"
 	"fmt"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -28,6 +30,7 @@ type converter struct {
 	out     record.Object // the properties
 	person  person
 	scratch []byte
+	members []record.Member
 	digests records.Digester
 	event   hogapi.Event
 
@@ -121,9 +124,29 @@ func (c *converter) uuid() uuid.UUID {
 		}
 		b = append(b, '\n')
 	}
-	b = append(b, c.out.Members()...)
+	if c.options.Mapping < 4 {
+		b = append(b, c.out.Members()...)
+	} else {
+		b = c.appendParams(b)
+	}
 	c.scratch = b
 	return uuid.NewSHA1(space, b)
+}
+
+// appendParams appends the params in the order of their names, without those about the batch: the order of event_params
+// is another one in each export of a day, and its intraday table lacks some numbers of the batch.
+func (c *converter) appendParams(b []byte) []byte {
+	c.members = c.members[:0]
+	_ = jsonb.Object(c.out.JSON(), func(key, value []byte) { // valid: it was made here
+		if !strings.HasPrefix(string(key), "batch_") {
+			c.members = append(c.members, record.Member{Name: bytes.Clone(key), Value: value})
+		}
+	})
+	slices.SortFunc(c.members, func(a, b record.Member) int { return bytes.Compare(a.Name, b.Name) })
+	for _, m := range c.members {
+		b = append(append(append(append(b, m.Name...), ':'), m.Value...), ',')
+	}
+	return b
 }
 
 func (c *converter) identify() error {

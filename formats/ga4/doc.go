@@ -117,7 +117,8 @@
 //
 // GA4 gives no ids to rows. Since the middle of 2024 rows have batch_page_id, batch_ordering_id and
 // batch_event_index: the uuid is then derived from these, stream_id, both user ids, time, name,
-// event_bundle_sequence_id and params, so that it is the same in all forms and in tables of different age.
+// event_bundle_sequence_id and params in the order of their names, so that it is the same in all forms and in tables of
+// different age. The tables events_intraday_… and events_… of one day have the same events: import one of them.
 // Older rows get one as [hogapi.FileSource] says. It differs between the forms, so import a day from one form
 // of export only.
 //

@@ -1,6 +1,7 @@
 package ga4_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -112,4 +113,20 @@ func TestRowsOfABatch(t *testing.T) {
 		_, err := ga4.Format(nil).Convert([]byte(`{"event_name":"e","event_timestamp":` + at + `,"user_pseudo_id":"1.2"}`))
 		require.ErrorContains(t, err, "microseconds since 1970", at)
 	}
+}
+
+// The order of event_params is another one in each export, and the table of the day has more numbers of the batch.
+func TestUUIDsOfRowsOfABatch(t *testing.T) {
+	t.Parallel()
+	row := func(params ...string) []byte {
+		return []byte(`{"event_name":"purchase","event_timestamp":1693526400000000,"user_pseudo_id":"p","batch_page_id":1,"batch_ordering_id":2,"batch_event_index":3,"event_params":[` +
+			strings.Join(params, ",") + `]}`)
+	}
+	const x, y, batch = `{"key":"x","value":{"string_value":"1"}}`, `{"key":"page_location","value":{"string_value":"https://shop.example/"}}`, `{"key":"batch_user_id","value":{"int_value":"7"}}`
+	format, before := ga4.Format(nil), ga4.Format(&ga4.Options{Mapping: 3})
+	want := format.ID(row(x, y))
+	assert.Equal(t, want, format.ID(row(y, x)))
+	assert.Equal(t, want, format.ID(row(batch, y, x)))
+	assert.NotEqual(t, want, format.ID(row(x)))
+	assert.NotEqual(t, before.ID(row(x, y)), before.ID(row(y, x)), "as imports of mapping 3 began")
 }

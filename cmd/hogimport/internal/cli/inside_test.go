@@ -183,6 +183,25 @@ func TestEachSettingOfTheFilesIsCompared(t *testing.T) {
 	}
 }
 
+// GA4 moves the events of an intraday table to the table of the day: with both, purchases count twice.
+func TestTablesOfADay(t *testing.T) {
+	t.Parallel()
+	dir := t.TempDir()
+	for _, name := range []string{"events_20230901.json", "events_20230902.json.gz", "events_intraday_20230902.json.gz", "events_intraday_20230903.json", "other_events_20230903"} {
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte("{}\n"), 0o600))
+	}
+	in := input{Files: []string{filepath.Join(dir, "*")}, Format: "ga4"}
+	err := in.check(t.Context())
+	require.ErrorContains(t, err, "events_intraday_20230902.json.gz has the events of a day that another file has too")
+	assert.Len(t, in.paths(), 5)
+	in.NoIntraday = true
+	require.NoError(t, in.check(t.Context()))
+	assert.Len(t, in.paths(), 4)
+	assert.NotContains(t, in.paths(), filepath.Join(dir, "events_intraday_20230902.json.gz"))
+	in.Format = "json"
+	require.ErrorContains(t, in.checkFormat(t.Context()), "--no-intraday is for ga4")
+}
+
 // A text of help that is wider than 80 columns would be broken in the middle of its lines.
 func TestTextsOfHelpAreNarrow(t *testing.T) {
 	root := newRoot(&app{&shell.App{Name: "hogimport", Out: term.NewScreen(io.Discard, os.Getenv), Err: term.NewScreen(io.Discard, os.Getenv)}})

@@ -47,6 +47,7 @@ type input struct {
 	Leave          bool     `json:"leave_persons,omitempty"`
 	KeepNulls      bool     `json:"keep_nulls,omitempty"`
 	NoGoals        bool     `json:"no_goals,omitempty"`
+	NoIntraday     bool     `json:"no_intraday,omitempty"`
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
@@ -68,6 +69,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
 	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
 	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
+	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ files of days that have an events_ file too")
 	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")
@@ -202,6 +204,8 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
 	case len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse"):
 		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
+	case in.NoIntraday && !in.isGA4():
+		return shell.UsageError("--no-intraday is for ga4, not for "+in.Format, "leave it out")
 	case in.NoGoals && in.Format != "matomo":
 		return shell.UsageError("--no-goals is for matomo, not for "+in.Format, "leave it out")
 	case len(in.Map) > 0 && !isMapped(in.Format):
@@ -214,6 +218,9 @@ func (in *input) checkFormat(ctx context.Context) error {
 	}
 	if in.Until != "" && in.until().IsZero() {
 		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
+	}
+	if err := in.checkIntraday(); err != nil {
+		return err
 	}
 	if err := in.checkSessions(); err != nil {
 		return err
@@ -328,6 +335,10 @@ func (in *input) paths() (paths []string) {
 				paths = append(paths, path)
 			}
 		}
+	}
+	if in.NoIntraday {
+		twice := intraday(paths)
+		paths = slices.DeleteFunc(paths, func(path string) bool { return slices.Contains(twice, path) })
 	}
 	return paths
 }
