@@ -105,6 +105,7 @@ func (c *check) run(ctx context.Context) error {
 	if err := c.listLeftOut(ctx, &p); err != nil {
 		return err
 	}
+	p.Empty = emptyFiles(paths)
 	found, err := c.importsOf(ctx, paths)
 	if err != nil {
 		return checkFault(err)

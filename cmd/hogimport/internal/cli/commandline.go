@@ -32,6 +32,7 @@ func (in *input) settings() []setting {
 		{flag: "--table", values: one(in.Table)}, {flag: "--numbers", values: one(joinedColumns(in.Numbers))}, {flag: "--device-prefix", isOn: in.Devices},
 		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
 		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave}, {flag: "--keep-nulls", isOn: in.KeepNulls}, {flag: "--no-goals", isOn: in.NoGoals}, {flag: "--no-intraday", isOn: in.NoIntraday},
+		{flag: "--whole-key", isOn: in.WholeKey}, {flag: "--fingerprints", isOn: in.Fingerprints},
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
 		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
@@ -39,7 +40,7 @@ func (in *input) settings() []setting {
 	}
 }
 
-const ofEvents = 19
+const ofEvents = 21
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {

@@ -257,7 +257,7 @@ var vendors = map[string]vendor{
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		return mixpanel.Format(&mixpanel.Options{
-			Mapping: in.mapping, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+			Mapping: in.mapping, WholeKey: in.WholeKey, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
 	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
@@ -292,7 +292,7 @@ var vendors = map[string]vendor{
 		return warehouse.GA4(&ga4.Options{PersonProperties: person, Mapping: in.mapping}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
 	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, UserAgent: agents()}), nil
+		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
 	}},
 	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return umami.Format(&umami.Options{Mapping: in.mapping}), nil

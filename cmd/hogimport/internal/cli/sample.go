@@ -286,6 +286,29 @@ func textSize(ctx context.Context, paths []string) (sum int64) {
 	return sum
 }
 
+// emptyFiles returns the files without a byte of text, plain or packed with gzip.
+func emptyFiles(paths []string) (empty []string) {
+	isEmpty := func(path string) bool {
+		f, err := os.Open(path)
+		if err != nil {
+			return false
+		}
+		defer f.Close()
+		packed, err := gzip.NewReader(f)
+		if err != nil {
+			return sizeOfFile(path) == 0
+		}
+		n, err := packed.Read(make([]byte, 1))
+		return n == 0 && errors.Is(err, io.EOF)
+	}
+	for _, path := range paths {
+		if isEmpty(path) {
+			empty = append(empty, path)
+		}
+	}
+	return empty
+}
+
 func textOf(path string) (text int64, isKnown bool) {
 	size := sizeOfFile(path)
 	if size == 0 {

@@ -48,6 +48,8 @@ type input struct {
 	KeepNulls      bool     `json:"keep_nulls,omitempty"`
 	NoGoals        bool     `json:"no_goals,omitempty"`
 	NoIntraday     bool     `json:"no_intraday,omitempty"`
+	WholeKey       bool     `json:"whole_key,omitempty"`
+	Fingerprints   bool     `json:"fingerprints,omitempty"`
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
@@ -69,6 +71,8 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.BoolVar(&in.NoVisitor, "no-visitor-profiles", false, "mixpanel, segment, rudderstack: make no persons of visitors who have not logged in")
 	f.BoolVar(&in.LookUpIP, "look-up-ip", false, "mixpanel, segment, rudderstack: let PostHog look up where addresses are today")
 	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
+	f.BoolVar(&in.WholeKey, "whole-key", false, "mixpanel: make uuids of event, time, distinct_id and $insert_id,\nwhere different events share an $insert_id")
+	f.BoolVar(&in.Fingerprints, "fingerprints", false, "snowplow: make uuids of event_id and event_fingerprint,\nwhere different events share an event_id")
 	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ files of days that have an events_ file too")
 	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
@@ -204,6 +208,10 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError("--table is for the formats heap and segment-warehouse, not for "+in.Format, "leave it out")
 	case len(in.Numbers) > 0 && !strings.HasSuffix(in.Format, "-warehouse"):
 		return shell.UsageError("--numbers is for the formats of warehouses, not for "+in.Format, "leave it out; --map has the step |number")
+	case in.WholeKey && in.Format != "mixpanel":
+		return shell.UsageError("--whole-key is for mixpanel, not for "+in.Format, "leave it out")
+	case in.Fingerprints && in.Format != "snowplow":
+		return shell.UsageError("--fingerprints is for snowplow, not for "+in.Format, "leave it out")
 	case in.NoIntraday && !in.isGA4():
 		return shell.UsageError("--no-intraday is for ga4, not for "+in.Format, "leave it out")
 	case in.NoGoals && in.Format != "matomo":

@@ -38,6 +38,7 @@ type Check struct {
 	Project  string                       // the project that was asked for its events of these days; may be empty
 	Begun    []Begun                      // imports of these files
 	Fresh    []string                     // if there are such imports: files that were in no import
+	Empty    []string                     // files without a byte of text
 	Changed  []string                     // files that are not as they were when they were imported
 	Grown    []string                     // files that have become longer, in which an import continues
 	Own      map[string]int64             // by day: how many of the project's events are from these imports

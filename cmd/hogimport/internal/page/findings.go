@@ -43,6 +43,10 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)
 	}
+	if len(c.Empty) > 0 {
+		add(page.Warn, "time", page.Plural(int64(len(c.Empty)), "file is empty", "files are empty"),
+			someNames(c.Empty)+". Is the export complete? A vendor whose export failed for a day leaves such a file.")
+	}
 	if len(c.Changed) > 0 {
 		add(page.Warn, "overlap", page.Plural(int64(len(c.Changed)), "file has", "files have")+" changed since the import",
 			someNames(c.Changed)+". Added records are not imported. Import it with a --state of its own: with the --import-id of its import, "+
@@ -59,6 +63,9 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time."},
 	} {
 		if f, has := r.Warnings[w.warning]; has {
+			if key := wholeKeys[c.Format]; key != "" && w.anchor == "duplicates" {
+				w.text = strings.TrimSuffix(w.text, " Leave out the uuid, or correct it.") + " " + key
+			}
 			add(page.Warn, w.anchor, page.Plural(f.Count, "event has ", "events have ")+w.title, w.text)
 		}
 	}
@@ -319,6 +326,13 @@ func left(r formats.LinksReport) (text string) {
 		text += ". If one is the id of a person, give it with --real-id."
 	}
 	return text
+}
+
+// wholeKeys say how events of a vendor that share its id get uuids of their own.
+var wholeKeys = map[string]string{
+	"mixpanel": "Mixpanel's own key has four parts: event, time, distinct_id and $insert_id. --whole-key makes the uuid of all four; events " +
+		"that PostHog's own importer has imported then come a second time.",
+	"snowplow": "Robots send one event_id with several events. --fingerprints makes the uuid of event_id and event_fingerprint.",
 }
 
 // persons returns the findings about the persons of several ids.
