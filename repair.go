@@ -80,6 +80,7 @@ type RepairStep struct {
 	BegunAt time.Time       `json:"begun_at,omitzero"`
 	Ticket  *BackfillTicket `json:"ticket,omitempty"` // once its backfill was requested
 	Result  string          `json:"result,omitempty"`
+	Left    []BackfillPart  `json:"left,omitempty"` // of a backfill that is left to you: the parts that it did not run
 }
 
 // RepairPlan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by

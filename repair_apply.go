@@ -175,8 +175,9 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 			if next, err = r.beginNext(ctx, target, step, at); err != nil {
 				return err
 			}
-			if next.isEmpty {
-				end, result = RepairLeft, target.model().WhyEmpty()
+			if len(next.empty) > 0 {
+				end, result = RepairLeft, target.model().WhyEmpty(step.span(), next.empty)
+				step.Left = target.leftParts(next.empty)
 			}
 			if next.part.End.IsZero() {
 				return r.save(step, end, result)
@@ -188,8 +189,8 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 		switch {
 		case err == nil:
 			at, end, result = next.part.End, RepairDone, state.String()
-		case errors.Is(err, ErrNoRuns):
-			at, end, result = next.part.End, RepairLeft, target.model().WhyEmpty()
+		case isOver && !isUnknown && state.isFinal():
+			at, end, result = next.part.End, RepairLeft, target.model().WhyEmpty(step.span(), nil)
 		case isUnknown && step.Ticket.OutcomeUnknown: // begin it once more
 		case ctx.Err() != nil:
 			return err
@@ -207,9 +208,9 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 // While the service has too many backfills under way, beginNext waits.
 func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
 	for {
-		rest, isEmpty, err := r.lookAgain(ctx, target, step)
+		rest, empty, err := r.lookAgain(ctx, target, step)
 		rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
-		if next.isEmpty = isEmpty; err != nil || len(rest) == 0 {
+		if next.empty = empty; err != nil || len(rest) == 0 {
 			return next, err
 		}
 		if err = r.request(ctx, target.ID, step, rest[0]); !errors.Is(err, ErrTooManyBackfills) {
@@ -237,22 +238,22 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 }
 
 // lookAgain waits until no backfill or run of the step's time is under way, and returns the parts that no completed run
-// covers by then. It leaves out those in which a backfill ran nothing: isEmpty. It refuses the step if its events have
-// become too old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest []coverage.Span, isEmpty bool, err error) {
+// covers by then, and apart from them those in which a backfill ran nothing. It refuses the step if its events have become too
+// old, or if one more failure would pause the export.
+func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest, empty []coverage.Span, err error) {
 	gap := step.span()
-	var empty emptyBackfills
-	if err := r.waitForBackfills(ctx, target.ID, gap, &empty); err != nil {
-		return nil, false, err
+	var ranNothing emptyBackfills
+	if err := r.waitForBackfills(ctx, target.ID, gap, &ranNothing); err != nil {
+		return nil, nil, err
 	}
 	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
 	var completed []coverage.Span
 	for isWaiting := true; isWaiting; {
 		runs, err := reader.runs(ctx, step.Start, Coverage{})
 		if err != nil {
-			return nil, false, err
+			return nil, nil, err
 		}
-		empty.without(runs)
+		ranNothing.without(runs)
 		completed, isWaiting = nil, false
 		for _, run := range runs {
 			x := coverage.NewSpan(run.Start, run.End)
@@ -261,25 +262,26 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			case run.Status == RunStatusCompleted:
 				completed = append(completed, x)
 			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
-				return nil, false, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+				return nil, nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
 				isWaiting = true
 				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
 				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
-					return nil, false, err
+					return nil, nil, err
 				}
 			}
 		}
 	}
 	open := gap.Without(completed)
-	if rest = coverage.Without(open, empty.spans()); len(rest) == 0 {
-		return nil, len(open) > 0, nil
+	rest = coverage.Without(open, ranNothing.spans())
+	if empty = coverage.Without(open, rest); len(rest) == 0 {
+		return nil, empty, nil
 	}
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
 	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
-		return nil, false, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+		return nil, nil, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
-	return rest, !slices.Equal(rest, open), r.checkFailures(ctx, target)
+	return rest, empty, r.checkFailures(ctx, target)
 }
 
 // waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since

@@ -137,10 +137,31 @@ func (all emptyBackfills) spans() (spans []coverage.Span) {
 	return spans
 }
 
-// again is the part of a step that is exported next, and whether a backfill ran nothing in another part.
+// again is the part of a step that is exported next, and the parts in which a backfill ran nothing.
 type again struct {
-	part    coverage.Span
-	isEmpty bool
+	part  coverage.Span
+	empty []coverage.Span
+}
+
+// leftParts returns the parts of a range in which a backfill ran nothing.
+func (e *BatchExport) leftParts(empty []coverage.Span) (parts []BackfillPart) {
+	reason := BackfillEmpty
+	if e.model().Choosing == coverage.ByAge {
+		reason = BackfillLeftOut
+	}
+	for _, x := range empty {
+		parts = append(parts, BackfillPart{Start: x.Start, End: x.End, Reason: reason})
+	}
+	return parts
+}
+
+// isFinal reports whether another backfill of the range would bring no more rows.
+func (s *BackfillState) isFinal() bool {
+	isOpen := func(p BackfillPart) bool { return p.Reason != BackfillLeftOut && p.Reason != BackfillEmpty }
+	if s.Backfill == nil { // a server without records: no run began
+		return len(s.Runs) == 0
+	}
+	return s.Backfill.Status == RunStatusCompleted && len(s.NotExported) > 0 && !slices.ContainsFunc(s.NotExported, isOpen)
 }
 
 // asked returns the time of a ticket of a backfill.

@@ -1,6 +1,11 @@
 package coverage
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+
+	"github.com/hogapi/hogapi/internal/outgoing"
+)
 
 // Choosing says how the service chooses the rows of backfills and retries of a model.
 type Choosing uint8
@@ -74,10 +79,14 @@ func ModelOf(model, destination, query string) Model {
 	return m
 }
 
-// WhyEmpty says why a backfill of a time ran nothing, and what gets its rows.
-func (m Model) WhyEmpty() string {
-	if m.Choosing == ByAge {
-		return "no run began, since no row has a timestamp in this time: only FileDownloads.Range gets rows that arrived in it"
+// WhyEmpty says why a backfill of a time ran nothing in parts of it, or in all of it, and what gets the rows.
+func (m Model) WhyEmpty(whole Span, parts []Span) string {
+	text, when := "no run began, since ", "this time"
+	if len(parts) > 0 && !slices.Equal(parts, []Span{whole}) {
+		when = "the time from " + parts[0].StartText() + " to " + outgoing.Time(parts[len(parts)-1].End)
 	}
-	return "no run began, since the service found no rows in this time"
+	if m.Choosing == ByAge {
+		return text + "no row has a timestamp in " + when + ": only FileDownloads.Range gets rows that arrived in it"
+	}
+	return text + "the service found no rows in " + when
 }

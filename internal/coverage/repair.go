@@ -95,9 +95,9 @@ func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	case refusal != nil && t.Model.NoDownload:
 		return WayByHand, "the schedule was changed, and no backfill has these bounds"
 	case isEmpty && t.Model.Choosing == ByAge:
-		return WayDownload, t.Model.WhyEmpty()
+		return WayDownload, t.Model.WhyEmpty(x, nil)
 	case isEmpty:
-		return WayByHand, t.Model.WhyEmpty()
+		return WayByHand, t.Model.WhyEmpty(x, nil)
 	case refusal != nil: // not between bounds of today's schedule
 		return WayDownload, ""
 	case isOld && t.ObjectStore && t.HasElsewhere:

@@ -2,6 +2,7 @@ package cli
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -78,10 +79,7 @@ func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
 	fmt.Fprintln(w)
 	for i := range plan.Steps {
 		s := &plan.Steps[i]
-		text := s.Result
-		if text == "" || s.State == hogapi.RepairLeft {
-			text = s.Note
-		}
+		text := cmp.Or(s.Result, s.Note)
 		switch {
 		case s.Action == hogapi.RepairSecondExport && !strings.Contains(text, s.Prefix):
 			text += "; its prefix: " + s.Prefix
@@ -165,8 +163,15 @@ func isObjectStore(plan *hogapi.RepairPlan) bool {
 // downloads returns the commands that get the rows of the steps that are left.
 func downloads(plan *hogapi.RepairPlan) (commands []string) {
 	for _, s := range plan.Steps {
-		if s.State == hogapi.RepairLeft && (s.Action == hogapi.RepairDownload || strings.Contains(s.Note, "FileDownloads.Range")) {
-			commands = append(commands, "hogexport download --of "+plan.ExportID.String()+" --from "+s.Start.Format(time.RFC3339)+" --to "+s.End.Format(time.RFC3339)+" FOLDER")
+		times := s.Left
+		switch {
+		case s.State != hogapi.RepairLeft || s.Action != hogapi.RepairDownload && !strings.Contains(s.Result+s.Note, "FileDownloads.Range"):
+			continue
+		case len(times) == 0:
+			times = []hogapi.BackfillPart{{Start: s.Start, End: s.End}}
+		}
+		for _, x := range times {
+			commands = append(commands, "hogexport download --of "+plan.ExportID.String()+" --from "+x.Start.Format(time.RFC3339)+" --to "+x.End.Format(time.RFC3339)+" FOLDER")
 		}
 	}
 	return commands
