@@ -471,3 +471,18 @@ func TestUnsettledEventsWereSentOrNot(t *testing.T) {
 		}))
 	}
 }
+
+// Close waits until all events that waited for the protocol have their lanes: it closed the lanes before.
+func TestCloseWhileEventsWaitForTheProtocol(t *testing.T) {
+	t.Parallel()
+	const n = 300
+	server := hogapitest.New()
+	client := server.Client(t)
+	for range 300 {
+		c := newCapture(t, client, hogapi.CaptureOptions{ID: "waits"})
+		enqueue(t, c, n)
+		receipt, err := c.Close(t.Context())
+		require.NoError(t, err)
+		require.EqualValues(t, n, receipt.Acknowledged)
+	}
+}

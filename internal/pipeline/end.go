@@ -55,6 +55,9 @@ func (p *Pipeline) end() (r Result, err error) {
 			case <-p.decided:
 			case <-p.sending.Done():
 			}
+			p.admission.Lock() // release has it until all events have their lanes
+			p.admission.waiting = nil
+			p.admission.Unlock()
 		}
 		p.sender.Close()
 		p.committer.Close()
