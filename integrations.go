@@ -90,12 +90,10 @@ const integrationTry = time.Minute
 // Create makes an integration. With some vendors, the service first checks the credentials. So a try may last
 // at least 60 seconds, also with a shorter [WithTryTimeout].
 //
-// If there is already such an integration, the result depends on the kind. AWS (except a Redshift server),
-// S3-compatible storage and Snowflake are stored by Name: a second one is [ErrInvalid] with "already exists".
-// To replace credentials there, create an integration with another name, set its id in the exports, and delete
-// the old one. All other kinds are stored by the target that they connect to, and are overwritten: the answer
-// has the same id, and every export that uses it gets the new credentials. For that, the key's user must be an
-// admin of the project, or else the error is [ErrForbidden].
+// A second one of the same target is refused, or replaces the first: its id stays, and every export that uses it gets
+// the new credentials, if the key's user is an admin of the project ([ErrForbidden] if not). The kinds in package
+// integration say what counts as the same target. For BigQuery that is the e-mail, without the project, so Create looks first, and
+// refuses another ProjectID for an e-mail unless integration.BigQuery.ReplaceProject is set.
 //
 // The call is not repeated if its outcome is unknown: see [OutcomeUnknownError].
 //
@@ -105,8 +103,44 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 	kind, config, refusal := configs.Integration(request)
 	r.body, r.refusal = integrationBody{kind, config}, refusal
 	r.leastTry = integrationTry
+	if refusal == nil && kind == integration.KindBigQuery {
+		if err := s.keepsProject(ctx, request, options); err != nil {
+			return nil, err
+		}
+	}
 	isAsked := func(i *Integration) error { return httptry.IsAskedFor("kind", i.Kind, kind) }
 	return fetchMatching(ctx, s.client, r, options, isAsked)
+}
+
+// keepsProject refuses a request that would replace the Google Cloud project of an integration unasked. Whether that one
+// has a key file is not shown, so an integration of the other way of access counts too.
+func (s *IntegrationsService) keepsProject(ctx context.Context, request integration.Request, options []CallOption) error {
+	var wanted integration.BigQuery
+	switch r := request.(type) {
+	case integration.BigQuery:
+		wanted = r
+	case *integration.BigQuery:
+		wanted = *r
+	}
+	if wanted.ReplaceProject {
+		return nil
+	}
+	for x, err := range s.All(ctx, &IntegrationListOptions{Kind: integration.KindBigQuery}, options...) {
+		if err != nil {
+			return err
+		}
+		var has struct {
+			Email   string `json:"service_account_email"`
+			Project string `json:"project_id"`
+		}
+		_ = json.Unmarshal(x.Config, &has) // a config of another form has neither
+		if has.Email == wanted.ServiceAccountEmail && has.Project != wanted.ProjectID {
+			return refused(ops.IntegrationsCreate, outgoing.Refuse("ProjectID", wanted.ProjectID, "the project of integration "+
+				strconv.FormatInt(x.ID, 10)+", "+has.Project+": PostHog keeps one integration for an e-mail, and the exports that use it "+
+				"would write into the new project. Take another service account, or set ReplaceProject"))
+		}
+	}
+	return nil
 }
 
 type integrationBody struct {

@@ -75,6 +75,37 @@ func TestIntegrationsRefuseBadInput(t *testing.T) {
 	require.Zero(t, mock.GetTotalCallCount())
 }
 
+// PostHog keeps an integration of BigQuery by its e-mail, so another project would replace the one that exports use.
+func TestCreateKeepsTheProjectOfAnIntegration(t *testing.T) {
+	client, mock := newTestClient(t)
+	mock.RegisterResponder("GET", testBase+"/integrations/", httpmock.NewStringResponder(200, `{"count":2,"next":null,"previous":null,"results":[
+		{"id":6,"kind":"google-cloud-service-account","config":{"project_id":"q","service_account_email":"b@x"},"created_by":null,"errors":""},
+		{"id":7,"kind":"google-cloud-service-account","config":{"project_id":"p","service_account_email":"a@x"},"created_by":null,"errors":""}]}`))
+	posts := 0
+	mock.RegisterResponder("POST", testBase+"/integrations/", func(r *http.Request) (*http.Response, error) {
+		body, _ := io.ReadAll(r.Body)
+		assert.NotContains(t, string(body), "eplace")
+		posts++
+		return httpmock.NewStringResponse(201, `{"id":7,"kind":"google-cloud-service-account","config":{},"created_by":null,"errors":""}`), nil
+	})
+	other := integration.BigQuery{ServiceAccountEmail: "a@x", ProjectID: "another"}
+	for _, r := range []integration.Request{other, &other} {
+		_, err := client.Integrations.Create(t.Context(), r)
+		requireInputError(t, err, "ProjectID")
+		require.ErrorContains(t, err, "the project of integration 7, p: PostHog keeps one integration for an e-mail")
+	}
+	assert.Zero(t, posts)
+	for _, r := range []integration.BigQuery{
+		{ServiceAccountEmail: "a@x", ProjectID: "p"},
+		{ServiceAccountEmail: "c@x", ProjectID: "p"},
+		{ServiceAccountEmail: "a@x", ProjectID: "another", ReplaceProject: true},
+	} {
+		_, err := client.Integrations.Create(t.Context(), r)
+		require.NoError(t, err)
+	}
+	assert.Equal(t, 3, posts)
+}
+
 // If the answer to a create is lost, the service may have stored the credentials.
 func TestLostAnswerOfAnIntegration(t *testing.T) {
 	s := newScript(fails(errCut), answers(201, `{"id":1}`))

@@ -71,7 +71,7 @@ type Redshift struct {
 	Database           opt.Opt[string]             `json:"database,omitzero"`
 	Schema             opt.Opt[string]             `json:"schema,omitzero"`
 	TableName          opt.Opt[string]             `json:"table_name,omitzero"`
-	HasSelfSignedCert  opt.Opt[bool]               `json:"has_self_signed_cert,omitzero"`
+	HasSelfSignedCert  opt.Opt[bool]               `json:"has_self_signed_cert,omitzero"` // older servers only
 	PropertiesDataType opt.Opt[string]             `json:"properties_data_type,omitzero"` // varchar or super
 	Mode               opt.Opt[string]             `json:"mode,omitzero"`                 // INSERT or COPY
 	CopyInputs         opt.Opt[RedshiftCopyInputs] `json:"copy_inputs,omitzero"`          // for COPY

@@ -94,7 +94,7 @@ func (d destination) json(e Era) object {
 		if e < E3 {
 			value = stringified(value)
 		} else if name == "copy_inputs" {
-			value = withoutCredentials(value)
+			value = withoutSecrets(value, append(secrets, strings.Fields(s3Secret)...))
 		}
 		config[name] = value
 	}
@@ -136,6 +136,21 @@ func withoutCredentials(v any) any {
 	m = maps.Clone(m)
 	delete(m, "bucket_credentials")
 	return m
+}
+
+// withoutSecrets leaves out secret keys at every depth.
+func withoutSecrets(v any, secrets []string) any {
+	m, ok := v.(map[string]any)
+	if !ok {
+		return v
+	}
+	out := map[string]any{}
+	for name, value := range m {
+		if !slices.Contains(secrets, name) {
+			out[name] = withoutSecrets(value, secrets)
+		}
+	}
+	return out
 }
 
 // writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in the

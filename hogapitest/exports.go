@@ -61,7 +61,13 @@ func (e *export) json(s *Server) object {
 	}
 	shown := optional[:1]
 	if s.era >= E3 {
-		o["timezone"], o["offset_day"], o["offset_hour"] = e.Timezone, e.offsetDay, e.offsetHour
+		o["timezone"], o["offset_day"], o["offset_hour"] = e.Timezone, nil, nil
+		if e.Interval == "week" {
+			o["offset_day"] = deref(e.offsetDay)
+		}
+		if e.Interval == "week" || e.Interval == "day" {
+			o["offset_hour"] = deref(e.offsetHour)
+		}
 		shown = optional
 	}
 	for _, name := range shown {
@@ -212,11 +218,14 @@ func (s *Server) writeNewest(c checker, e *export) {
 	}
 	c.smallInt("offset_day", &e.offsetDay, 0, 6)
 	c.smallInt("offset_hour", &e.offsetHour, 0, 23)
-	if e.offsetDay != nil && e.Interval != "week" {
+	if c.has("offset_day") && e.offsetDay != nil && e.Interval != "week" {
 		c.fail("offset_day", "invalid_input", "offset_day is not applicable for non-weekly intervals")
 	}
-	if e.offsetHour != nil && e.Interval != "week" && e.Interval != "day" {
-		c.fail("offset_hour", "invalid_input", "offset_hour is not applicable for non-daily/weekly intervals")
+	if e.Interval != "week" && e.Interval != "day" {
+		if c.has("offset_hour") && e.offsetHour != nil {
+			c.fail("offset_hour", "invalid_input", "offset_hour is not applicable for non-daily/weekly intervals")
+		}
+		e.offsetDay, e.offsetHour = nil, nil // a day keeps the day of a week
 	}
 	var filters []fields
 	if raw := e.more["filters"]; s.era == E3 && !absent(raw) && json.Unmarshal(raw, &filters) != nil {

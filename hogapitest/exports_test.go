@@ -47,7 +47,10 @@ func TestCreateRefuses(t *testing.T) {
 		{"paused of another type", hogapitest.E3, with(`,"paused":"maybe"`), "invalid_input", "paused"},
 		{"no time", hogapitest.E3, with(`,"start_at":"soon"`), "invalid_input", "start_at"},
 		{"filters as an object", hogapitest.E3, with(`,"filters":{}`), "invalid_input", "filters"},
-		{"filters with persons", hogapitest.E3, with(`,"model":"persons","filters":[{"key":"a"}]`), "invalid_input", "filters"},
+		{"filters with persons", hogapitest.E4, with(`,"model":"persons","filters":[]`), "invalid_input", "filters"},
+		{"null for a number", hogapitest.E4, dest("Postgres", `{"database":"d","port":null}`), "invalid_input", "destination__config"},
+		{"null for a boolean", hogapitest.E4, dest("Databricks", `{"http_path":"p","catalog":"c","schema":"s","table_name":"t","use_variant_type":null}`), "invalid_input", "destination__config"},
+		{"self-signed Redshift", hogapitest.E4, dest("Redshift", `{"database":"d","has_self_signed_cert":true}`), "invalid_input", "destination__config"},
 		{"unknown zone", hogapitest.E3, with(`,"timezone":"Mars"`), "invalid_choice", "timezone"},
 		{"offset of the day with hours", hogapitest.E3, with(`,"offset_hour":3`), "invalid_input", "offset_hour"},
 		{"destination as text", hogapitest.E3, with(`,"destination":"S3"`), "invalid_input", "destination"},
@@ -138,7 +141,7 @@ func TestPatch(t *testing.T) {
 		got = w.want(200, "PATCH", path, `{"offset_hour":4}`)
 		assert.Equal(t, 4.0, got["offset_hour"])
 		got = w.want(200, "PATCH", path, `{"offset_hour":null,"timezone":null}`)
-		assert.Nil(t, got["offset_hour"])
+		assert.Equal(t, 0.0, got["offset_hour"])
 		assert.Equal(t, "UTC", got["timezone"], "null resets")
 
 		w.refused(500, "error", "PATCH", path, `{"destination":{"config":{"prefix":"x"}}}`)
@@ -149,6 +152,28 @@ func TestPatch(t *testing.T) {
 		w.refused(404, "not_found", "PATCH", "/batch_exports/0190e0a2-0000-7000-8000-000000000001/", `{}`)
 		assert.Equal(t, "new/", w.project().Exports()[0].Config["prefix"], "a refused change changes nothing")
 	})
+}
+
+// A day hides the day of a week and an hour resets both; a week and a day without offsets begin at 0.
+func TestOffsetsOfIntervals(t *testing.T) {
+	w := inProcess(t)
+	path := "/batch_exports/" + w.project().AddExport(hogapitest.Export{Interval: "week"}).String() + "/"
+	for _, tt := range []struct {
+		body      string
+		day, hour any
+	}{
+		{`{}`, 0.0, 0.0},
+		{`{"interval":"week","offset_day":3,"offset_hour":5}`, 3.0, 5.0},
+		{`{"interval":"day"}`, nil, 5.0},
+		{`{"interval":"week"}`, 3.0, 5.0},
+		{`{"interval":"hour"}`, nil, nil},
+		{`{"interval":"day"}`, nil, 0.0},
+		{`{"interval":"week"}`, 0.0, 0.0},
+	} {
+		got := w.want(200, "PATCH", path, tt.body)
+		assert.Equal(t, []any{tt.day, tt.hour}, []any{got["offset_day"], got["offset_hour"]}, tt.body)
+	}
+	w.refused(400, "invalid_input", "PATCH", path, `{"interval":"hour","offset_day":1}`)
 }
 
 func TestPauseAndUnpause(t *testing.T) {
@@ -259,6 +284,7 @@ func TestNewestAgeRefuses(t *testing.T) {
 	assert.Empty(t, p.Exports())
 
 	w.want(201, "POST", "/batch_exports/", copyWith(fmt.Sprintf(`{"region_name":"r","s3_bucket":"b","authorization":"arn:r","bucket_credentials":"%d"}`, s3)))
+	w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", `{"bucket_name":"b","region":"r","prefix":"p","max_file_size_mb":"many"}`, s3))
 	made := w.want(201, "POST", "/batch_exports/", withIntegration("AwsS3", bucketConfig, s3))
 	config := made["destination"].(map[string]any)["config"].(map[string]any)
 	assert.Equal(t, false, config["legacy_parquet_extension"], "a new export has the new names")

@@ -78,8 +78,8 @@ var integrationKinds = map[integration.Kind]kindOfIntegration{
 	"aws-redshift":                 {needs: "user", shows: "name aws_role_arn user groups auto_create workgroup_arn host port ssl_mode ssl_root_cert", under: "name host port user", titled: "a Redshift"},
 	"postgresql":                   {needs: "host port user password", shows: "host port user ssl_mode ssl_root_cert", under: "host port user", titled: "a PostgreSQL"},
 	"databricks":                   {needs: "server_hostname client_id client_secret", shows: "server_hostname", under: "server_hostname", titled: "a Databricks", lacks: "Server hostname, client ID, and client secret must be provided"},
-	"azure-blob":                   {needs: "connection_string", under: "connection_string", titled: "an Azure Blob", lacks: "Connection string must be provided"},
-	"google-cloud-service-account": {needs: "service_account_email project_id", shows: "project_id service_account_email", under: "service_account_email project_id private_key_id", titled: "a Google Cloud service account", lacks: "Service account email and project ID must be provided"},
+	"azure-blob":                   {needs: "connection_string", under: "account", titled: "an Azure Blob", lacks: "Connection string must be provided"},
+	"google-cloud-service-account": {needs: "service_account_email project_id", shows: "project_id service_account_email", under: "service_account_email variant", titled: "a Google Cloud service account", lacks: "Service account email and project ID must be provided"},
 }
 
 // friendly are the names of keys in the service's refusals.
@@ -173,12 +173,30 @@ func (s *Server) createIntegration(r *request) answer {
 func (x *Integration) key() string {
 	var parts []string
 	for name := range strings.FieldsSeq(integrationKinds[x.Kind].under) {
-		parts = append(parts, fmt.Sprint(x.Config[name]))
+		switch name {
+		case "account":
+			parts = append(parts, x.account())
+		case "variant": // a key file, or impersonation
+			parts = append(parts, strconv.FormatBool(x.withFile()))
+		default:
+			parts = append(parts, fmt.Sprint(x.Config[name]))
+		}
 		if name == "name" && x.Config[name] != nil {
 			break
 		}
 	}
 	return strings.Join(parts, "\n")
+}
+
+// account is the name of the account in a connection string of Azure.
+func (x *Integration) account() string {
+	text, _ := x.Config["connection_string"].(string)
+	for part := range strings.SplitSeq(text, ";") {
+		if name, ok := strings.CutPrefix(strings.TrimSpace(part), "AccountName="); ok {
+			return name
+		}
+	}
+	return ""
 }
 
 // problem is why the service refuses the config of a new integration; empty if it does not.
@@ -219,6 +237,9 @@ func (x *Integration) problem() string {
 			return or(kind.lacks, fmt.Sprintf("%s is required for %s integration", or(friendly[name], name), x.Kind))
 		}
 	}
+	if x.Kind == "azure-blob" && x.account() == "" {
+		return "Could not extract AccountName from connection string. Ensure it contains 'AccountName=<your-account-name>;'"
+	}
 	return x.serverProblem(has)
 }
 
@@ -243,4 +264,6 @@ func (x *Integration) serverProblem(has func(string) bool) string {
 func (x *Integration) withKeys() bool { return x != nil && x.Config["aws_role_arn"] == nil }
 
 // withFile reports whether the integration holds a key file of Google Cloud.
-func (x *Integration) withFile() bool { return x != nil && x.Config["private_key"] != nil }
+func (x *Integration) withFile() bool {
+	return x != nil && x.Config["private_key"] != nil && x.Config["private_key_id"] != nil && x.Config["token_uri"] != nil
+}

@@ -43,22 +43,20 @@ func (s *Server) getAppMetrics(r *request) answer {
 	}})
 }
 
-// appMetrics are the rows of the HogQL table app_metrics: for each run that is over one with its end, and for a
-// completed one another with its rows. A run that the service itself ended has none.
+// appMetrics are the rows of the HogQL table app_metrics: for each run that is over one with its end, and one with its
+// rows, which alone names the run. A run that the service itself ended has none.
 func (p *Project) appMetrics(zone *time.Location) (rows [][]any) {
 	ends := map[hogapi.RunStatus][2]string{
 		"Completed": {"success", "succeeded"}, "Failed": {"failure", "failed"}, "FailedBilling": {"failure", "failed_billing"}, "Cancelled": {"cancellation", "canceled"},
 	}
 	for _, e := range p.exports {
 		for _, r := range e.runs {
-			add := func(kind, name string, n int) {
-				rows = append(rows, []any{r.updated.In(zone), "batch_export", e.ID.String(), r.ID.String(), kind, name, float64(n)})
+			add := func(run, kind, name string, n int) {
+				rows = append(rows, []any{r.updated.In(zone), "batch_export", e.ID.String(), run, kind, name, float64(n)})
 			}
 			if end, ok := ends[r.Status]; ok {
-				add(end[0], end[1], 1)
-			}
-			if r.Status == "Completed" && r.completed != nil {
-				add("rows", "rows_exported", *r.completed)
+				add("", end[0], end[1], 1)
+				add(r.ID.String(), "rows", "rows_exported", deref(r.completed))
 			}
 		}
 	}

@@ -100,7 +100,8 @@ func TestAppMetricsInQueries(t *testing.T) {
 	assert.JSONEq(t, `[["canceled",1],["failed",1],["failed_billing",1],["rows_exported",412],["succeeded",1]]`,
 		w.rows("SELECT metric_name, sum(count) AS n"+where+" GROUP BY metric_name ORDER BY metric_name", values))
 	assert.JSONEq(t, `[["`+run.String()+`","2026-03-03T12:01:00Z",412]]`,
-		w.rows("SELECT instance_id, timestamp, count"+where+" AND metric_kind = 'rows'", values))
+		w.rows("SELECT instance_id, timestamp, count"+where+" AND metric_kind = 'rows' AND count > 0", values))
+	assert.JSONEq(t, `[[4,4,8]]`, w.rows("SELECT countIf(instance_id != '') AS named, countIf(metric_kind = 'rows') AS rows, count() AS n"+where, values))
 	assert.JSONEq(t, `[[0]]`, w.rows("SELECT count() AS n"+where, map[string]any{"export": "another"}))
 	status, _ := w.call("POST", "/query/", hogQL("SELECT properties.x FROM app_metrics", nil))
 	assert.Equal(t, 400, status, "events have properties")

@@ -40,7 +40,8 @@ func (BigQuery) request()       {}
 func (Databricks) request()     {}
 func (AzureBlob) request()      {}
 
-// AwsS3 gives access to S3 by a role or by a key; exactly one of them is needed.
+// AwsS3 gives access to S3 by a role or by a key; exactly one of them is needed. PostHog keeps it by its Name, and
+// refuses another one of that Name: make one of another Name, set its id in the exports, and delete the old one.
 type AwsS3 struct {
 	Name string
 
@@ -52,7 +53,8 @@ type AwsS3 struct {
 	AWSSecretAccessKey opt.Secret
 }
 
-// S3Compatible gives access to storage that speaks S3. All fields are needed.
+// S3Compatible gives access to storage that speaks S3. All fields are needed. A second one of the Name is refused, as
+// for AwsS3.
 type S3Compatible struct {
 	Name               string
 	EndpointURL        string // of a public host
@@ -61,7 +63,7 @@ type S3Compatible struct {
 }
 
 // Snowflake gives access to Snowflake by a password or by a private key; exactly
-// one of them is needed.
+// one of them is needed. A second one of the Name is refused, as for AwsS3.
 type Snowflake struct {
 	Name                 string
 	Account              string
@@ -72,7 +74,7 @@ type Snowflake struct {
 }
 
 // Postgres gives access to a Postgres server. Host, Port, User and Password are
-// needed.
+// needed. A second one of the same Host, Port and User replaces the first.
 type Postgres struct {
 	Host        string // public, without a scheme or a path
 	Port        int
@@ -83,7 +85,8 @@ type Postgres struct {
 }
 
 // RedshiftServer gives access to Redshift by the password of a user of the
-// database. Host, Port, User and Password are needed.
+// database. Host, Port, User and Password are needed. A second one of the same Host, Port and User
+// replaces the first.
 type RedshiftServer Postgres
 
 // Redshift gives access to Redshift by a role or a key of AWS; exactly one of them
@@ -101,23 +104,27 @@ type Redshift struct {
 
 // BigQuery gives access to BigQuery by a service account of Google Cloud. With
 // PrivateKey, PrivateKeyID and TokenURI, all three, the service uses the account's key file. Without
-// them it impersonates the account.
+// them it impersonates the account. PostHog keeps one integration for an e-mail and each of these two ways.
 type BigQuery struct {
 	ServiceAccountEmail string
 	ProjectID           string
 	PrivateKey          opt.Secret
 	PrivateKeyID        opt.Secret
 	TokenURI            string
+
+	// ReplaceProject allows to replace an integration of the same e-mail that has another project: the exports that use it
+	// write into ProjectID from their next run on.
+	ReplaceProject bool `json:"-"`
 }
 
-// Databricks gives access to Databricks. All fields are needed.
+// Databricks gives access to Databricks. All fields are needed. A second one of the ServerHostname replaces the first.
 type Databricks struct {
 	ServerHostname string // without a scheme
 	ClientID       opt.Secret
 	ClientSecret   opt.Secret
 }
 
-// AzureBlob gives access to Azure Blob Storage.
+// AzureBlob gives access to Azure Blob Storage. A second one of the AccountName replaces the first.
 type AzureBlob struct {
 	ConnectionString opt.Secret // with the AccountName and endpoints of https
 }

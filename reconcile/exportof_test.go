@@ -39,6 +39,7 @@ func TestExportOf(t *testing.T) {
 		BackfillsFrom: created.Add(-time.Hour), Include: []string{"a", "b"}, Exclude: []string{"c"},
 	}, x)
 
+	assert.Empty(t, ExportOf(&hogapi.BatchExport{}, nil).Unknown, "without a config")
 	edited := *e
 	edited.LastUpdatedAt = modelEnd.Add(-time.Hour)
 	x = ExportOf(&edited, c)

@@ -12,7 +12,10 @@ func Events(config any, filters json.RawMessage) (include, exclude []string, isA
 	read := func(raw json.RawMessage, list any) error {
 		return json.Unmarshal([]byte(cmp.Or(string(raw), "null")), list)
 	}
-	_, keys, _ := Encode(config)
+	var keys map[string]json.RawMessage
+	if config != nil {
+		_, keys, _ = Encode(config)
+	}
 	if err := errors.Join(read(keys["include_events"], &include), read(keys["exclude_events"], &exclude)); err != nil {
 		return nil, nil, false
 	}

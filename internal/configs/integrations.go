@@ -43,6 +43,7 @@ func Integration(r integration.Request) (kind integration.Kind, keys map[string]
 	c := filling{request: request, keys: map[string]any{}}
 	for field, value := range request.Fields() {
 		switch text := textOf(value); {
+		case field.Tag.Get("json") == "-": // for the client
 		case text != "":
 			c.keys[keyOf(field.Name)] = text
 		case value.Kind() == reflect.Slice && value.Len() > 0, value.CanInt() && !value.IsZero(), value.Kind() == reflect.Bool && value.Bool():

@@ -227,6 +227,8 @@ func (c *Cut) Read(ctx context.Context) (record []byte, err error) {
 	switch {
 	case c.File == "":
 		return nil, fmt.Errorf("the record has %d bytes, and its source keeps it: correct it there", c.Bytes)
+	case c.Bytes < 0 || c.Begin < 0:
+		return nil, fmt.Errorf("the place of the record is damaged: %d bytes at byte %d", c.Bytes, c.Begin)
 	case c.Bytes > mostOriginal:
 		return nil, fmt.Errorf("the record has %d bytes, and at most %d are read: correct it in its file", c.Bytes, mostOriginal)
 	}

@@ -563,6 +563,13 @@ func TestDownload(t *testing.T) {
 	}
 }
 
+func TestPercentOfALongRange(t *testing.T) {
+	t.Parallel()
+	from := time.Date(2000, 1, 1, 0, 0, 0, 0, time.UTC)
+	assert.Equal(t, 50, percent(from, from.AddDate(10, 0, 0), from.AddDate(20, 0, 0)))
+	assert.Equal(t, 0, percent(from, from, from))
+}
+
 // HOGEXPORT_TO has the URL of reconcile's database, with a password. It is no time of a download.
 func TestDownloadWithTheVariableOfReconcile(t *testing.T) {
 	t.Parallel()

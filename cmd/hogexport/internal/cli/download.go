@@ -167,11 +167,7 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 	meter := d.Meter()
 	begun := from
 	show := func(state string) {
-		share := 0
-		if to.After(from) {
-			share = int(100 * begun.Sub(from) / to.Sub(from))
-		}
-		meter.Phase(fmt.Sprintf("download: %d%%, %s%s", share, begun.Format(clock), state))
+		meter.Phase(fmt.Sprintf("download: %d%%, %s%s", percent(from, begun, to), begun.Format(clock), state))
 	}
 	o.Watch = &hogapi.WatchOptions{Interval: d.every, MaxInterval: d.every, OnLook: func(look hogapi.LookInfo) { show(": " + look.State) }}
 	type file struct {
@@ -204,6 +200,11 @@ func (d *download) files(ctx context.Context, client *hogapi.Client, from, to ti
 	_ = t.Flush() // to a Screen
 	fmt.Fprintf(d.Out, "%s, %s bytes; intervals without rows have no file\n", plural(len(found), "file"), progress.Number(total))
 	return nil
+}
+
+// percent is how much of a range of any length is done.
+func percent(from, done, to time.Time) int {
+	return int(100 * done.Sub(from).Seconds() / max(to.Sub(from).Seconds(), 1))
 }
 
 func (d *download) stopped(err error) error {
