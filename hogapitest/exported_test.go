@@ -3,6 +3,10 @@ package hogapitest_test
 import (
 	"bytes"
 	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -183,5 +187,43 @@ func TestRowsOfAFileDownload(t *testing.T) {
 			assert.NotZero(t, row.UUID)
 			assert.WithinRange(t, row.Timestamp, end.Add(-time.Hour), end)
 		})
+	}
+}
+
+// The files of a download are listed one by one once it has completed, in the order of their names, and named by the
+// service's numbers.
+func TestFilesOfADownload(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	body := `{"model":"events","file":{"format":"JSONLines","max_size_mb":1},"data_interval_start":"2026-03-03T00:00:00Z","data_interval_end":"2026-03-04T00:00:00Z"}`
+	w.project().ExportEvents()
+	for range 3_000 {
+		at := time.Date(2026, 3, 3, 12, 0, 0, 0, time.UTC)
+		w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: strings.Repeat("x", 1_000), Time: at, CreatedAt: at})
+	}
+	id := w.want(202, "POST", "/file_download_batch_exports/", body)["id"].(string)
+	path := "/file_download_batch_exports/" + id + "/"
+	assert.Equal(t, "Starting", w.get("%s", path)["status"])
+	for n := range 5 {
+		got := w.get("%s", path)
+		assert.Equal(t, "Completed", got["status"])
+		assert.Len(t, got["files"], min(n+1, 4))
+		assert.Equal(t, 3_000.0, got["records_completed"])
+	}
+	w.http.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
+	var names []string
+	for part := range 4 {
+		a := w.sent("GET", fmt.Sprintf("%s%sdownload/%d/", w.prefix, path, part), nil)
+		require.Equal(t, 302, a.StatusCode, a.text)
+		location, err := url.Parse(a.Header.Get("Location"))
+		require.NoError(t, err)
+		names = append(names, location.Query().Get("response-content-disposition"))
+	}
+	assert.Equal(t, `attachment; filename="2026-03-03T00:00:00+00:00-2026-03-04T00:00:00+00:00-0.jsonl"`, names[0])
+	assert.Contains(t, names[3], "-3.jsonl")
+	w.refused(404, "not_found", "GET", path+"download/4/", "")
+	w.refused(404, "not_found", "GET", path+"download/"+uuid.NewString()+"/", "")
+	w.refused(400, "invalid_input", "GET", path+"download/first/", "")
+	for _, more := range []string{`"hogql_query":"SELECT 1"`, `"hogql_modifiers":{}`, `"data_interval_end":"2026-03-12T00:00:00Z"`, `"data_interval_end":"2026-03-02T00:00:00Z"`} {
+		w.refused(400, "invalid_input", "POST", "/file_download_batch_exports/", body[:len(body)-1]+","+more+"}")
 	}
 }

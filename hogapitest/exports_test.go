@@ -367,6 +367,32 @@ func TestDestinationTestsAnswer(t *testing.T) {
 	old.refused(404, "not_found", "GET", "/integrations/", "")
 }
 
+// What an integration is stored under: the same again keeps the id, and replaces the rest.
+func TestIntegrationsAreStoredByTheirTarget(t *testing.T) {
+	w := inProcess(t)
+	const file = `,"private_key":"k","private_key_id":"i","token_uri":"https://oauth2.googleapis.com/token"`
+	for _, tt := range []struct {
+		kind, config string
+		id           float64
+	}{
+		{"google-cloud-service-account", `{"service_account_email":"a@x","project_id":"p"}`, 1},
+		{"google-cloud-service-account", `{"service_account_email":"a@x","project_id":"q"}`, 1},
+		{"google-cloud-service-account", `{"service_account_email":"a@x","project_id":"q"` + file + `}`, 2},
+		{"google-cloud-service-account", `{"service_account_email":"a@x","project_id":"p"` + file + `}`, 2},
+		{"azure-blob", `{"connection_string":"AccountName=acme;AccountKey=1"}`, 3},
+		{"azure-blob", `{"connection_string":"AccountKey=2;AccountName=acme"}`, 3},
+		{"databricks", `{"server_hostname":"h","client_id":"a","client_secret":"s"}`, 4},
+		{"databricks", `{"server_hostname":"h","client_id":"b","client_secret":"s"}`, 4},
+	} {
+		got := w.want(201, "POST", "/integrations/", fmt.Sprintf(`{"kind":%q,"config":%s}`, tt.kind, tt.config))
+		assert.Equal(t, tt.id, got["id"], tt.config)
+	}
+	assert.Equal(t, "q", w.project().Integrations()[0].Config["project_id"])
+	w.refused(400, "invalid_input", "POST", "/integrations/", `{"kind":"azure-blob","config":{"connection_string":"AccountKey=2"}}`)
+	w.want(201, "POST", "/integrations/", `{"kind":"aws-s3","config":{"name":"n","aws_role_arn":"r"}}`)
+	assert.Equal(t, "An integration named 'n' already exists", w.want(400, "POST", "/integrations/", `{"kind":"aws-s3","config":{"name":"n","aws_role_arn":"s"}}`)["detail"])
+}
+
 func TestIntegrationsAnswer(t *testing.T) {
 	w := inProcess(t, hogapitest.WithMember())
 	post := func(status int, kind, config string) map[string]any {
