@@ -158,6 +158,9 @@ func (r *reading) text(target string) (u *use, s string, err error) {
 	if s, err = textOf(value); err != nil {
 		return u, "", fmt.Errorf("%s: %w", u.from(), err)
 	}
+	if s != "" {
+		s = u.prefix + s
+	}
 	return u, s, nil
 }
 

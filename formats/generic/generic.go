@@ -11,6 +11,7 @@
 //	event, person, time   every event needs them
 //	uuid                  an id of the event: as it is if it is a UUID, else a version 5 UUID of it and Options.Name
 //	anonymous             another id of the person: see formats.Links
+//	session               the source's own id of the session, as the property [SessionKey]: see formats.Sessions
 //	$set.plan             the person property plan; also $set_once.plan
 //	amount                a property; in quotes ("time") where it is called like another target
 //	*                     all members of an object become properties
@@ -28,6 +29,7 @@
 //	amount=sum|number                   a text that is a number as JSON writes it
 //	amount=sum|number:1.234,5           a text that is a number, as 1234.5 is written: also 1234,5 or 1 234,5
 //	id=number|text                      a number as a text of the same digits; true as "true"
+//	person=session|prefix:session-      a text before the id of a person, where ids of two columns can be equal
 //	paid=paid|bool                      true, t, yes, y, 1 or false, f, no, n, 0, in any case
 //	cart=cart|json                      a text that is JSON
 //	plan=data|json.user.plan            a member of the JSON in a text
@@ -126,6 +128,12 @@ func Format(options *Options) (hogapi.Format, error) {
 		if err != nil {
 			return hogapi.Format{}, err
 		}
+		if u.is(targetSession) { // a property, which earlier versions of the mapping called session
+			u.isProperty = true
+			if o.Mapping >= 4 {
+				u.target = SessionKey
+			}
+		}
 		if u.conversion == asLayout && o.Zone == nil && u.zone == nil && !hasOffset(u.layout) && !hasAbbreviation(u.layout) {
 			return hogapi.Format{}, mapError(mapping, strings.LastIndex(mapping, u.layout),
 				"times of this layout have no offset: give Options.Zone, such as UTC")
@@ -140,6 +148,9 @@ func Format(options *Options) (hogapi.Format, error) {
 		KeepNulls: record.KeepNulls(o.Mapping),
 	}, nil
 }
+
+// SessionKey is the property of the target session, of which formats.Sessions makes sessions.
+const SessionKey = "source_session_id"
 
 // namespace is that of the uuids that are made of ids.
 var namespace = uuid.MustParse("3d7b9d0b-64f4-5f0c-9f0e-9a3d0f6f2f11")

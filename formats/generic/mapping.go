@@ -34,6 +34,7 @@ const (
 	targetAnonymous = "anonymous"
 	targetTime      = "time"
 	targetUUID      = "uuid"
+	targetSession   = "session"
 	targetDrop      = "drop"
 	targetSkip      = "skip"
 	targetAll       = "*"
@@ -43,7 +44,7 @@ const (
 )
 
 var targets = []string{
-	targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetDrop, targetSkip, targetAll, targetEach,
+	targetEvent, targetPerson, targetAnonymous, targetTime, targetUUID, targetSession, targetDrop, targetSkip, targetAll, targetEach,
 }
 
 // aliases are other names of targets, and the columns that are taken for them where the map does
@@ -66,6 +67,7 @@ type use struct {
 	constant   []byte // as JSON; nil: there is a path
 	table      *table // of values; nil: they stay
 	conversion conversion
+	prefix     string      // before the text
 	layout     string      // of asLayout
 	zone       *use        // of the time; nil: Options.Zone
 	form       *numberForm // of asNumber; nil: as JSON writes numbers

@@ -24,15 +24,16 @@ const (
 
 // Steps that are no conversions.
 const (
-	stepTable = "table"
-	stepZone  = "zone"
+	stepTable  = "table"
+	stepZone   = "zone"
+	stepPrefix = "prefix"
 )
 
 var (
 	timeKinds     = []conversion{asUnix, asUnixMS, asUnixUS, asUnixNS, asLayout}
 	propertyKinds = []conversion{asNumber, asText, asBool, asJSON}
 	conditions    = []conversion{whenIs, whenNot, whenEmpty, whenFilled}
-	withArgument  = []string{string(asLayout), stepTable, stepZone, string(whenIs), string(whenNot)}
+	withArgument  = []string{string(asLayout), stepTable, stepZone, stepPrefix, string(whenIs), string(whenNot)}
 )
 
 // wantStep names the steps that suit the target.
@@ -49,7 +50,7 @@ func (u *use) wantStep() string {
 	case u.isProperty:
 		return "want number, number:…, text, bool, json, json.… or table:…"
 	}
-	return "want json.… or table:…"
+	return "want json.…, table:… or prefix:…"
 }
 
 // step reads the text after a bar.
@@ -60,7 +61,7 @@ func (p *parser) step(u *use) error {
 	if !p.isDone() {
 		mark = p.text[p.at]
 	}
-	isKnown := name == stepTable || name == stepZone || slices.Contains(slices.Concat(timeKinds, propertyKinds, conditions), conversion(name))
+	isKnown := name == stepTable || name == stepZone || name == stepPrefix || slices.Contains(slices.Concat(timeKinds, propertyKinds, conditions), conversion(name))
 	switch needs := slices.Contains(withArgument, name); {
 	case !isKnown,
 		mark == '.' && name != string(asJSON),
@@ -84,6 +85,12 @@ func (p *parser) suits(u *use, start int, name string, mark byte) error {
 	kind, isMember := conversion(name), mark == '.'
 	isTime := u.is(targetTime)
 	switch {
+	case name == stepPrefix && !u.is(targetPerson, targetAnonymous):
+		return p.fail(start, "a prefix is for ids of persons only")
+	case name == stepPrefix && u.prefix != "":
+		return p.fail(start, "there is a prefix already")
+	case name == stepPrefix:
+		return nil
 	case isMember && u.table == nil && u.zone == nil: // which is in the source
 		return nil
 	case isMember:
@@ -125,6 +132,11 @@ func (p *parser) argument(u *use, name string, mark byte) (err error) {
 	case name == stepTable:
 		u.table, err = p.table()
 		return err
+	case name == stepPrefix:
+		if u.prefix = p.until("|"); u.prefix == "" {
+			return p.fail(start, "a text is missing after prefix:")
+		}
+		return nil
 	case name == stepZone:
 		u.zone = &use{}
 		u.zone.path, err = p.path()

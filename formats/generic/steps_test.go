@@ -2,6 +2,7 @@ package generic
 
 import (
 	"encoding/json"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -289,4 +290,30 @@ func FuzzSteps(f *testing.F) {
 			require.Equal(t, format.ID([]byte(record)), events[0].UUID)
 		}
 	})
+}
+
+// Ids of two columns can be equal: a prefix tells them apart. The source's own id of a session is a property for formats.Sessions.
+func TestPrefixesAndSessions(t *testing.T) {
+	t.Parallel()
+	const record = `{"event":"a","timestamp":"2024-01-01T00:00:00Z","user":%s,"visit":18}`
+	for user, want := range map[string]string{`"u1"`: "u1", "null": "visit-18", `""`: "visit-18", "18": "18"} {
+		f, err := Format(&Options{Map: []string{"person=user", "person=visit|prefix:visit-", "session=visit"}})
+		require.NoError(t, err)
+		events, err := f.Convert(fmt.Appendf(nil, record, user))
+		require.NoError(t, err)
+		assert.Equal(t, want, events[0].DistinctID, user)
+		assert.JSONEq(t, `{"source_session_id":18}`, string(events[0].RawProperties))
+	}
+	f, err := Format(&Options{Map: []string{"person=user", "session=visit"}, Mapping: 3})
+	require.NoError(t, err)
+	events, err := f.Convert(fmt.Appendf(nil, record, `"u1"`))
+	require.NoError(t, err)
+	assert.JSONEq(t, `{"session":18}`, string(events[0].RawProperties), "as imports of mapping 3 began")
+	for mapping, want := range map[string]string{
+		"event=a|prefix:x": "a prefix is for ids of persons only", "person=a|prefix:": "a text is missing after prefix:",
+		"person=a|prefix:x|prefix:y": "there is a prefix already", "session=a|text": "the session is read as it is",
+	} {
+		_, err := Format(&Options{Map: []string{mapping}})
+		require.ErrorContains(t, err, want, mapping)
+	}
 }

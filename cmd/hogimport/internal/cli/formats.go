@@ -44,6 +44,7 @@ TARGET is one of:
   event person time     required; a time without an offset is in --zone, and
                         refused if there is no --zone
   uuid anonymous        an id of the event; another id of the person
+  session               the id of a session, of which --sessions makes sessions
   $set.NAME             a person property; also $set_once.NAME
   NAME                  a property; in quotes ("time") if it is another target
   *                     all members of an object become properties
@@ -65,6 +66,8 @@ with dots or bars ("a.b"). A column or path can be followed by steps:
   |bool                          true, yes, 1 or false, no, 0
   |json                          a text that is JSON
   |json.PATH                     a member of the JSON in a text
+  |prefix:TEXT                   a text before the id of a person, where ids of
+                                 two columns can be equal
   |table:page_view=$pageview,login=signed in,*=*
                                  other texts for some values: *=* keeps the
                                  rest, which is refused if there is no *

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -12,6 +14,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/generic"
 )
 
 // openSessions is the file in a state folder with the sessions that were open at the end of the import.
@@ -70,7 +73,7 @@ func (in *input) withSessions(sorted hogapi.Source, dir string) hogapi.Source {
 	silence, _ := time.ParseDuration(in.Sessions) // which was checked
 	s := &sessionSource{sorted: sorted}
 	s.Source = formats.Sessions(sorted, &formats.SessionOptions{
-		Silence: silence, Key: vendors[in.Format].sessionKey, After: in.SessionsAfter, Tail: filepath.Join(dir, openSessions),
+		Silence: silence, Key: in.sessionKey(), After: in.SessionsAfter, Tail: filepath.Join(dir, openSessions),
 		OnEnd: func(c formats.SessionCounts) {
 			if s.ended != nil {
 				s.ended(c)
@@ -103,4 +106,12 @@ func sessionsText(c formats.SessionCounts, silence string) string {
 func hasSession(ev *hogapi.Event) bool {
 	_, isThere := ev.Properties["$session_id"]
 	return isThere || bytes.Contains(ev.RawProperties, []byte(`"$session_id":`))
+}
+
+// sessionKey is the property with the source's own id of a session, or "".
+func (in *input) sessionKey() string {
+	if isMapped(in.Format) && slices.ContainsFunc(in.Map, func(entry string) bool { return strings.HasPrefix(entry, "session=") }) {
+		return generic.SessionKey
+	}
+	return vendors[in.Format].sessionKey
 }
