@@ -57,6 +57,9 @@ func (s *BatchExportsService) Repair(ctx context.Context, plan *RepairPlan, o *R
 		var unread error
 		report.After, unread = s.Coverage(ctx, plan.ExportID, r.after(), r.options...)
 		err = errors.Join(err, unread)
+		if unread == nil {
+			plan.confirm(report.After)
+		}
 	}
 	return report, err
 }
@@ -165,6 +168,10 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 	if err != nil {
 		return err
 	}
+	if run := r.plan.uncancelled(step); run != nil {
+		return r.save(step, RepairLeft, fmt.Sprintf("run %s of this time cannot be cancelled: Backfill of this time begins a run if the workflow of that run is gone, "+
+			"and joins it if it goes on", run.ID))
+	}
 	var next again
 	end, result, at := RepairCovered, "covered since the plan was made", step.Start
 	if step.Ticket != nil {
@@ -221,20 +228,6 @@ func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *Rep
 			return next, context.Cause(ctx)
 		}
 	}
-}
-
-func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
-	run, err := r.client.Runs.Get(ctx, r.plan.ExportID, step.Run.ID, r.options...)
-	if err == nil && run.Status.goesOn() {
-		err = r.client.Runs.Cancel(ctx, r.plan.ExportID, run.ID, r.options...)
-		if err == nil || errors.Is(err, ErrOutcomeUnknown) {
-			run, err = r.client.Runs.Wait(ctx, r.plan.ExportID, run.ID, r.selected.Watch, r.options...)
-		}
-	}
-	if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
-		return err
-	}
-	return r.save(step, RepairDone, "the run ended as "+string(run.Status))
 }
 
 // lookAgain waits until no backfill or run of the step's time is under way, and returns the parts that no completed run

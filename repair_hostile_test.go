@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"errors"
 	"net/http"
+	"strings"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -298,4 +299,30 @@ func TestTwoRepairsThatWaitForOneBackfill(t *testing.T) {
 		require.NoError(t, <-ended)
 		assert.Len(t, b.project.Backfills(b.export), 2, "the failed one and one more")
 	})
+}
+
+// A run that cannot be cancelled is waited for at most for a time, and its gap is left to you, with the reason.
+func TestRepairOfARunThatCannotBeCancelled(t *testing.T) {
+	for effect, want := range map[hogapitest.CancelEffect][]string{
+		hogapitest.CancelHasNoEffect: {"left_to_you is not over after 2m0s: its workflow may be gone", "left_to_you cannot be cancelled: Backfill of this time begins a run"},
+		hogapitest.CancelIsTooLate:   {"done the run ended as Completed", "covered_already covered since the plan was made"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			b := newBroken(t, 9, hogapitest.Export{DestinationType: "Postgres", Integration: 3}, map[int]hogapi.RunStatus{5: ""}, hogapitest.WithPolls(1))
+			end := coverageNow.Truncate(time.Hour).Add(-4 * time.Hour)
+			b.project.NextRuns(hogapitest.Outcome{OnCancel: effect, Polls: 100})
+			b.project.AddRun(b.export, hogapitest.Run{Status: "Running", Start: end.Add(-time.Hour), End: end, Created: end.Add(time.Minute)})
+			plan := b.plan(t, nil)
+			require.Equal(t, []string{"cancel_run", "backfill"}, []string{string(plan.Steps[0].Action), string(plan.Steps[1].Action)})
+			began := time.Now()
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			require.NoError(t, err)
+			require.Less(t, time.Since(began), 10*time.Minute)
+			for i, step := range plan.Steps {
+				state, text, _ := strings.Cut(want[i], " ")
+				require.Equal(t, state, string(step.State), "%v", plan)
+				require.Contains(t, step.Result, text)
+			}
+		})
+	}
 }
