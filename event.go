@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"time"
 
 	"github.com/google/uuid"
@@ -147,15 +146,7 @@ func (p Position) IsZero() bool { return p == Position{} }
 
 // String returns "key@offset", "key" or "offset", with the key quoted if it is not printable. (Errors name a
 // line of a file as "file:line".)
-func (p Position) String() string {
-	switch {
-	case p.Key == "":
-		return strconv.FormatInt(p.Offset, 10)
-	case p.Offset == 0:
-		return mask.OneLine(p.Key)
-	}
-	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
-}
+func (p Position) String() string { return wire.Position(p).String() }
 
 // Identify returns an event that sets person properties. To also merge an anonymous person into this one, add
 // the property "$anon_distinct_id".

@@ -27,7 +27,8 @@ type Source interface {
 	Name() string
 	// Events yields the events after a position; the zero position is the start. Every run must yield the same
 	// events at the same positions in the same order. An error ends the import; it must be the last value. The
-	// import reads the maps and raw bytes of an event before it asks for the next event.
+	// import reads the maps and raw bytes of an event before it asks for the next event. A run that resumes stops
+	// before it sends anything if the first event is not after the position: with its Key, the Offset must be greater.
 	//
 	// Import calls Events on a separate goroutine. Events must return when ctx ends; if it does not, the goroutine
 	// remains after Import has returned.
@@ -233,8 +234,8 @@ func (s mapSource) mapped(ev Event) []Event {
 // of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
 // before; a run that resumes begins with the position of an event. read returns the events after that position,
 // oldest first, and the position where the next page begins. At the end, it returns no events, with the zero
-// position or the position that it was given. An error ends the import, and so does a position that comes
-// again.
+// position or the position that it was given. An error ends the import, and so does a position that comes again
+// or, within one Key, has a smaller Offset than the one before it.
 //
 // Every event needs a Position from which read can continue, such as the unique key of its row. The query must
 // order rows by the Position: by the key or, if keys are not in the order of time, by time and key, with both
@@ -253,7 +254,9 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 	keyOf := func(ev *Event) (key *Position, isFree bool) {
 		return &ev.Position, ev.UUID != uuid.Nil || ev.bad != nil
 	}
-	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf}.All)
+	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to Position) bool {
+		return wire.Position(to).GoesBack(wire.Position(from))
+	}}.All)
 }
 
 // Concat returns a source that reads several sources, one after another. So one import, with one ID, one

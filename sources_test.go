@@ -11,6 +11,7 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -94,6 +95,71 @@ func TestPagedSource(t *testing.T) {
 	require.ErrorContains(t, err, "neither Position nor UUID")
 	_, err = readSource(t.Context(), pages(numberedEvent(1), hogapi.Event{Name: "a", UUID: numberedUUID(2)}), hogapi.Position{})
 	require.ErrorContains(t, err, "the page after the start has events with a Position and others without")
+}
+
+// Pages whose rows are not in the order of their positions end the import.
+func TestPagesThatGoBack(t *testing.T) {
+	t.Parallel()
+	for text, offsets := range map[string][]int64{"an event at t@1 after t@3": {3, 1, 2}, "an event at t@2 after t@4": {1, 4, 2}, "": {1, 2, 2, 3}} {
+		source := hogapi.PagedSource("name", func(_ context.Context, after hogapi.Position) (page []hogapi.Event, upTo hogapi.Position, err error) {
+			if !after.IsZero() {
+				return nil, after, nil
+			}
+			for i, offset := range offsets {
+				ev := numberedEvent(i + 1)
+				ev.Position = hogapi.Position{Key: "t", Offset: offset}
+				page = append(page, ev)
+			}
+			return page, hogapi.Position{Key: "t", Offset: 9}, nil
+		})
+		server, client := fake(t)
+		receipt, err := client.Import(t.Context(), source, &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
+		if text == "" {
+			require.NoError(t, err)
+			assert.EqualValues(t, len(offsets), receipt.Acknowledged)
+			continue
+		}
+		assert.Equal(t, hogapi.StopSource, as[*hogapi.StopError](t, err).Reason)
+		require.ErrorContains(t, err, text)
+		assert.Zero(t, server.Ledger().Len())
+	}
+}
+
+// A source that ignores the position after which it is to continue is noticed before anything is sent.
+func TestSourceThatIgnoresThePosition(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		const n = 1000
+		ignores := func(from int) hogapi.Source {
+			return hogapi.SourceFunc("numbered", func(ctx context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+				if !after.IsZero() {
+					after.Offset = int64(from)
+				}
+				return numbered(n).Events(ctx, after)
+			})
+		}
+		server, client := fake(t)
+		options := &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, Checkpoint: &testevents.Checkpoint{}}
+		ctx, cancel := context.WithCancel(t.Context())
+		_, err := client.Import(ctx, testevents.Altered(numbered(n), func(ev *hogapi.Event) {
+			if ev.Position.Offset == 500 {
+				time.Sleep(time.Minute) // virtual: those before are settled
+				cancel()
+			}
+		}), options)
+		require.ErrorIs(t, err, context.Canceled)
+		before := server.Ledger().Len()
+		for _, from := range []int{0, 497} {
+			receipt, err := client.Import(t.Context(), ignores(from), options)
+			assert.Equal(t, hogapi.StopSource, as[*hogapi.StopError](t, err).Reason)
+			require.ErrorContains(t, err, "the source does not continue where the checkpoint ends: the run before settled everything up to 498, and the first event now is at")
+			assert.EqualValues(t, 498, receipt.Acknowledged)
+		}
+		assert.Equal(t, before, server.Ledger().Len(), "nothing was sent")
+		receipt, err := client.Import(t.Context(), ignores(600), options)
+		require.NoError(t, err, "a source may leave positions out")
+		assert.EqualValues(t, 498+400, receipt.Acknowledged)
+	})
 }
 
 // A checkpoint recognizes a source by its name, so each has one.

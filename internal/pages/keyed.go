@@ -21,6 +21,8 @@ type Keyed[E any, K Key] struct {
 	Read func(ctx context.Context, after K) (events []E, upTo K, err error)
 	// KeyOf returns the key of an event, and whether the event may lack one.
 	KeyOf func(event *E) (key *K, isFree bool)
+	// GoesBack reports whether a key is known to be before another one.
+	GoesBack func(from, to K) bool
 }
 
 // All yields the events of all pages after a key. Events without a key get the end of their page.
@@ -66,7 +68,7 @@ func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err
 	if len(events) > 0 && (upTo.IsZero() || upTo == after) {
 		return nil, upTo, fmt.Errorf("the page after %s has events, but its end (upTo) is not after it: the next page would be the same", keyName(after))
 	}
-	haveKeys := false
+	haveKeys, newest := false, after
 	for i := range events {
 		key, isFree := k.KeyOf(&events[i])
 		hasKey := !(*key).IsZero()
@@ -80,6 +82,11 @@ func (k Keyed[E, K]) page(ctx context.Context, after K) (events []E, upTo K, err
 			return nil, upTo, errors.New("an event has neither Position nor UUID: set Position to the key of its row")
 		case hasKey && *key == after:
 			return nil, upTo, fmt.Errorf("the page after %s has an event at that very position: it would be sent twice", after)
+		case hasKey && k.GoesBack(newest, *key):
+			return nil, upTo, fmt.Errorf("the page after %s has an event at %s after %s: order the rows by their Position, or a run that resumes leaves rows out or sends them again",
+				keyName(after), keyName(*key), keyName(newest))
+		case hasKey:
+			newest = *key
 		}
 	}
 	return events, upTo, nil

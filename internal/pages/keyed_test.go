@@ -28,6 +28,8 @@ func keyed(read func(after key) ([]row, key, error)) pages.Keyed[row, key] {
 	return pages.Keyed[row, key]{
 		Read:  func(_ context.Context, after key) ([]row, key, error) { return read(after) },
 		KeyOf: func(r *row) (*key, bool) { return &r.key, r.name != "" },
+
+		GoesBack: func(from, to key) bool { return to < from },
 	}
 }
 

@@ -72,7 +72,7 @@ func (p *Pipeline) read(ctx context.Context, source Source) error {
 		p.Logger.Error("hogapi: the source panicked", "stack", string(debug.Stack()))
 		return fmt.Errorf("the source panicked: %v", value)
 	}
-	r := reader{p: p}
+	r := reader{p: p, begins: true}
 	err, ended := watch.RunDetached(ctx, patience, func() error { return r.readAll(ctx, source) }, panicked)
 	switch {
 	case !ended:
@@ -91,6 +91,7 @@ type reader struct {
 	p       *Pipeline
 	encoder *wire.Encoder // nil: not needed yet
 	saved   bool          // the first save is done
+	begins  bool          // no event was read yet
 	record  openRecord
 }
 
@@ -107,7 +108,11 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 		if err != nil {
 			return err
 		}
-		isEmpty = false
+		if r.begins = r.begins && !after.IsZero(); r.begins && (ev.Position == after || ev.Position.GoesBack(after)) {
+			return r.p.badSource(fmt.Errorf("the source does not continue where the checkpoint ends: the run before settled everything up to %s, "+
+				"and the first event now is at %s; read from the position that Events gets", after, ev.Position))
+		}
+		isEmpty, r.begins = false, false
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}

@@ -5,9 +5,12 @@ import (
 	"encoding/binary"
 	"fmt"
 	"regexp"
+	"strconv"
 	"strings"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Position is a position in a source, such as a file and an offset. The origin of an event is the position
@@ -19,6 +22,21 @@ type Position struct {
 
 // IsZero reports whether there is no position.
 func (p Position) IsZero() bool { return p == Position{} }
+
+// String returns the position for people.
+func (p Position) String() string {
+	switch {
+	case p.Key == "":
+		return strconv.FormatInt(p.Offset, 10)
+	case p.Offset == 0:
+		return mask.OneLine(p.Key)
+	}
+	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
+}
+
+// GoesBack reports whether a position is before another one, as far as that can be known: only positions of one key
+// have an order.
+func (p Position) GoesBack(from Position) bool { return p.Key == from.Key && p.Offset < from.Offset }
 
 // Identity derives the uuids of events without one.
 type Identity struct {
