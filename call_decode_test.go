@@ -280,3 +280,19 @@ func FuzzRow(f *testing.F) {
 		require.Equal(t, string(written), string(rewritten))
 	})
 }
+
+// The error of a row names the field and its value, and does not ask about the base URL: the page was read.
+func TestBadFieldIsNamed(t *testing.T) {
+	for field, says := range map[string]string{
+		`"created_at":"2024-03-01T00:00:00"`: `row 0: created_at: "2024-03-01T00:00:00" is not a time with a zone`,
+		`"id":"export-7"`:                    `row 0: id: "export-7" is not a uuid`,
+		`"offset_hour":"5"`:                  `row 0: offset_hour: "5" is not a whole number`,
+		`"latest_runs":[{"status":5}]`:       `row 0: latest_runs: a list is not a list of the expected values`,
+	} {
+		client := newFakeClient(t, newScript(answers(200, `{"count":1,"next":null,"results":[{`+field+`}]}`)))
+		_, err := client.BatchExports.List(t.Context(), nil)
+		require.ErrorAs(t, err, new(*DecodeError))
+		require.ErrorContains(t, err, says)
+		require.NotContains(t, err.Error(), "base URL")
+	}
+}

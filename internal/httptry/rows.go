@@ -2,6 +2,7 @@ package httptry
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -11,6 +12,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/google/uuid"
 )
 
 // MaxRows is the most rows of one page. The service returns at most 500, unless it is asked for more.
@@ -39,7 +42,7 @@ func Rows[T any](
 		case rows != nil:
 			err = fmt.Errorf("it has %s twice", list)
 		default:
-			rows, err = listOf(ctx, d, check)
+			rows, err = listOf(ctx, d, body, check)
 		}
 		if err != nil {
 			return nil, err
@@ -57,14 +60,14 @@ func Rows[T any](
 // List reads an answer that is a list, row by row. Each row must pass check.
 func List[T any](ctx context.Context, body []byte, check func(*T) error) ([]T, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
-	rows, err := listOf(ctx, d, check)
+	rows, err := listOf(ctx, d, body, check)
 	if err == nil {
 		err = atEnd(d)
 	}
 	return rows, err
 }
 
-func listOf[T any](ctx context.Context, d *json.Decoder, check func(*T) error) ([]T, error) {
+func listOf[T any](ctx context.Context, d *json.Decoder, body []byte, check func(*T) error) ([]T, error) {
 	if err := expect(d, '[', "it has no list of rows where one belongs"); err != nil {
 		return nil, err
 	}
@@ -77,7 +80,11 @@ func listOf[T any](ctx context.Context, d *json.Decoder, check func(*T) error) (
 			return nil, fmt.Errorf("%w: over %d rows on one page", ErrTooBig, MaxRows)
 		}
 		var row T
-		err := shortened(d.Decode(&row))
+		from := d.InputOffset()
+		err := d.Decode(&row)
+		if err != nil {
+			err = named(bytes.TrimLeft(body[from:], ", \t\r\n"), reflect.TypeFor[T](), shortened(err))
+		}
 		if err == nil {
 			err = check(&row)
 		}
@@ -121,8 +128,81 @@ func IsAskedFor[T comparable](key string, got, want T) error {
 	return nil
 }
 
-// Unmarshal is json.Unmarshal with an error that is cheap to print.
-func Unmarshal(body []byte, out any) error { return shortened(json.Unmarshal(body, out)) }
+// Unmarshal is json.Unmarshal with an error that is cheap to print and names the field.
+func Unmarshal(body []byte, out any) error {
+	err := json.Unmarshal(body, out)
+	if err != nil {
+		err = named(body, reflect.TypeOf(out), shortened(err))
+	}
+	return err
+}
+
+// named names the field of the first value in a body that a type cannot read, and the value. Where no field is the
+// reason, it returns err.
+func named(body []byte, t reflect.Type, err error) error {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	var members map[string]json.RawMessage
+	if t.Kind() != reflect.Struct || json.NewDecoder(bytes.NewReader(body)).Decode(&members) != nil {
+		return err
+	}
+	for _, f := range reflect.VisibleFields(t) {
+		name, _, _ := strings.Cut(f.Tag.Get("json"), ",")
+		value := members[name]
+		if name == "" || !f.IsExported() || json.Unmarshal(value, reflect.New(f.Type).Interface()) == nil || value == nil {
+			continue
+		}
+		if below, ok := named(value, f.Type, err).(*fieldError); ok {
+			return &fieldError{name + ": " + below.text, err}
+		}
+		return &fieldError{name + ": " + shown(value) + " is not " + kindOf(f.Type), err}
+	}
+	return err
+}
+
+// fieldError is the error of a field that cannot be read.
+type fieldError struct {
+	text  string
+	cause error
+}
+
+func (e *fieldError) Error() string { return e.text }
+
+func (e *fieldError) Unwrap() error { return e.cause }
+
+// shown is a value as an error shows it.
+func shown(value json.RawMessage) string {
+	switch {
+	case value[0] == '{':
+		return "an object"
+	case value[0] == '[':
+		return "a list"
+	case len(value) > maxShown:
+		return string(value[:maxShown]) + "…"
+	}
+	return string(value)
+}
+
+const maxShown = 40 // bytes of a value that an error shows
+
+// kindOf says which values a type reads.
+func kindOf(t reflect.Type) string {
+	for t.Kind() == reflect.Pointer {
+		t = t.Elem()
+	}
+	kinds := map[reflect.Kind]string{
+		reflect.String: "a text", reflect.Bool: "a boolean", reflect.Int: "a whole number", reflect.Int64: "a whole number", reflect.Float64: "a number",
+		reflect.Slice: "a list of the expected values", reflect.Map: "an object", reflect.Struct: "an object of the expected values",
+	}
+	switch t {
+	case reflect.TypeFor[time.Time]():
+		return "a time with a zone"
+	case reflect.TypeFor[uuid.UUID]():
+		return "a uuid"
+	}
+	return cmp.Or(kinds[t.Kind()], "of the type "+t.String())
+}
 
 // shortened shortens the value that a decoding error quotes: a long value costs gigabytes to print.
 func shortened(err error) error {
