@@ -68,8 +68,8 @@ type PostHogSide struct {
 }
 
 // PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between
-// projects or regions. Copies of a key on one day count once, since the service merges them at some time: a project has no
-// [Doubled] rows except on another day.
+// projects or regions. Copies of a key on one day count once: the service merges them at some time, in its newer events
+// table only those of one time. So a project has no [Doubled] rows except on another day.
 //
 // It asks by HogQL queries, which run at once and are never answered from a cache. An answer that may be cut, comes from a
 // cache or does not match its query is [ErrCannotTell]. While the service is busy, it waits.
