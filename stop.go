@@ -28,7 +28,7 @@ const (
 	StopNotFound       StopReason = "not_found"         // 404: the capture URL
 	StopRedirect       StopReason = "redirect"          // 3xx: the capture URL
 	StopRefused        StopReason = "refused"           // another 4xx or 501, or 400 to everything
-	StopNotService     StopReason = "not_the_service"   // an answer that the service does not send
+	StopNotService     StopReason = "not_the_service"   // an answer that the service does not send, from a host that has accepted no event
 	StopUnreachable    StopReason = "unreachable"       // no connection before the first answer
 	StopCertificate    StopReason = "certificate"       // the server's certificate is not valid, before the first answer
 	StopWrongScheme    StopReason = "wrong_scheme"      // https to a server that speaks http

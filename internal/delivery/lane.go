@@ -207,7 +207,7 @@ func (l *lane) send(r *Request) (Answer, error) {
 		if err != nil || a.Verdict == Stop {
 			return a, cmp.Or(err, a.Stop)
 		}
-		if r.Len() == 0 || a.Verdict == Split {
+		if r.Len() == 0 || a.Verdict == Split || l.s.breaks(r, a) {
 			return a, nil
 		}
 		if err := pause(l.s.ctx, nil, wait); err != nil {
@@ -220,6 +220,12 @@ func (l *lane) send(r *Request) (Answer, error) {
 			}
 		}
 	}
+}
+
+// breaks reports whether connections have ended several times under a large body, which is then halved.
+func (s *Sender) breaks(r *Request, a Answer) bool {
+	const tries = 3
+	return a.Verdict == Wait && a.Status == 0 && !a.Unsent && r.Try >= tries && r.Len() > 1 && r.size() > s.cfg.LeastBatchBytes
 }
 
 // nextTry returns the wait before the next try, or why there is no next try. It ignores the failure

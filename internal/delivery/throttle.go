@@ -35,6 +35,7 @@ type throttle struct {
 	failure   Failure   // set while failures > 0
 	notBefore time.Time // no request before this time
 	probing   bool      // one lane tests whether the outage is over
+	probed    uint64    // the oldest item of the newest probe
 	throttled time.Duration
 }
 
@@ -123,7 +124,9 @@ func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, e
 		}
 		if ok {
 			t.inUse++
-			t.probing = t.failures >= outageAfter
+			if t.probing = t.failures >= outageAfter; t.probing {
+				t.probed = oldest
+			}
 			return true, nil
 		}
 		changed := t.changed
@@ -141,13 +144,26 @@ func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	if wait = time.Until(t.notBefore); wait > 0 {
 		return wait, false
 	}
-	if t.inUse >= int(t.permits) || slices.Min(t.waiting) < oldest {
+	if t.inUse >= int(t.permits) || t.next() != oldest {
 		return time.Hour, false
 	}
 	if t.failures >= outageAfter && t.probing {
 		return time.Hour, false
 	}
 	return 0, true
+}
+
+// next returns the oldest item of the lane whose turn it is. In an outage each probe is of another lane than the one
+// before: its request may be what fails.
+func (t *throttle) next() uint64 {
+	others := t.waiting
+	if t.failures >= outageAfter {
+		others = slices.DeleteFunc(slices.Clone(t.waiting), func(seq uint64) bool { return seq == t.probed })
+	}
+	if len(others) == 0 {
+		return slices.Min(t.waiting)
+	}
+	return slices.Min(others)
 }
 
 // pause waits for a change or a timeout. The error is the cause of the context's end.

@@ -32,7 +32,7 @@ func (b batch) Around(time.Time) (prefix, suffix []byte) {
 	return []byte(`{"api_key":` + strconv.Quote(b.who.Key()) + `,"historical_migration":true,"batch":[`), []byte("]}")
 }
 
-func (batch) refusal(httptry.Answer) Reason { return "" }
+func (batch) isAboutRequest(httptry.Answer) bool { return false }
 
 // success accepts only the service's own words: "Ok" of current servers, 1 of old ones. It refuses an
 // answer with a repeated key, because it cannot know which value counts.

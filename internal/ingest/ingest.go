@@ -28,8 +28,8 @@ type Protocol interface {
 
 	// success judges a 2xx. With a reason, the import stops.
 	success(r httptry.Answer, of *delivery.Request) (delivery.Answer, Reason)
-	// refusal judges a 400 or 413 of the service. Without a reason, the request is halved.
-	refusal(r httptry.Answer) Reason
+	// isAboutRequest reports whether a 400 of the service refuses the request regardless of its events.
+	isAboutRequest(r httptry.Answer) bool
 }
 
 // Sender identifies the sender in requests.

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"net"
 	"net/http"
+	"slices"
 	"strings"
 
 	"github.com/hogapi/hogapi/internal/delivery"
@@ -17,78 +18,96 @@ import (
 
 var errAnswerCut = errors.New("the end of the answer is missing")
 
-// longestRefusal is the most bytes of a 400 or 413 of the service, which is a short text.
-const longestRefusal = 4 << 10
+// maxRefusal is the most bytes of a refusal of the service, which is a short text.
+const maxRefusal = 4 << 10
 
-// Judge is the whole policy for answers to a request with events. With the verdict [delivery.Stop], it
-// returns the reason too. answered says whether the host has answered before: until then, a failure that no
-// repetition can fix stops at once.
-func Judge(r httptry.Answer, how Protocol, of *delivery.Request, answered bool) (delivery.Answer, Reason) {
+// Host is what is known of the host before an answer.
+type Host struct {
+	Answered bool // it has answered
+	IsGood   bool // it has accepted events
+}
+
+// Judge says by the rules what an answer to a request with events means. With the verdict [delivery.Stop], it returns
+// the reason too.
+func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (delivery.Answer, Reason) {
+	x := answer{Answer: r, how: how, host: host, failure: Unreachable(r.Err)}
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
-	stop := func(reason Reason) (delivery.Answer, Reason) {
-		a.Verdict = delivery.Stop
-		return a, reason
-	}
-	if r.Err != nil {
-		reason := Unreachable(r.Err)
-		switch {
-		case errors.Is(r.Err, httptry.ErrForeignOrigin), errors.Is(r.Err, httptry.ErrTooBig):
-			return stop(NotService)
-		case reason != "" && !answered:
-			return stop(reason)
-		}
-		return a, "" // waits
-	}
-	if httptry.IsSuccess(r.Status) {
-		said, reason := how.success(r, of)
+	rule := rules[slices.IndexFunc(rules, func(row rule) bool { return row.fits(x) })]
+	a.Verdict, a.TooLarge = rule.verdict, r.Status == http.StatusRequestEntityTooLarge
+	reason := rule.reason
+	switch {
+	case rule.verdict == delivery.Settled:
+		var said delivery.Answer
+		said, reason = how.success(r, of)
 		a.Verdict, a.Fates, a.Err = said.Verdict, said.Fates, said.Err
 		if reason != "" {
-			a.Err = cmp.Or(a.Err, Words(r))
-			return stop(reason)
+			a.Verdict, a.Err = delivery.Stop, cmp.Or(a.Err, Words(r))
 		}
-		return a, ""
-	}
-	a.Err = Words(r)
-	switch {
-	case r.Status >= 300 && r.Status < 400:
-		return stop(Redirect)
-	case r.Status == http.StatusBadRequest, r.Status == http.StatusRequestEntityTooLarge:
-		if isForeign(r) {
-			if r.Status == http.StatusRequestEntityTooLarge {
-				a.Err = fmt.Errorf("%w; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", a.Err)
-			}
-			return stop(NotService)
-		}
-		if reason := how.refusal(r); reason != "" {
-			return stop(reason)
-		}
-		a.Verdict, a.TooLarge = delivery.Split, r.Status == http.StatusRequestEntityTooLarge
-		return a, ""
-	case r.Status == http.StatusTooManyRequests && parseV1Error(r.Body).isQuota():
-		return stop(Quota)
-	case httptry.IsTransientStatus(r.Status), r.Status >= 500 && r.Status != http.StatusNotImplemented:
-		return a, "" // waits
-	}
-	switch r.Status {
-	case http.StatusUnauthorized:
-		return stop(Unauthorized)
-	case http.StatusPaymentRequired:
-		return stop(Quota)
-	case http.StatusForbidden:
-		return stop(Forbidden)
-	case http.StatusNotFound:
-		if how.Name() == NameV1 {
+	case r.Err == nil:
+		a.Err = Words(r)
+		if r.Status == http.StatusNotFound && how.Name() == NameV1 {
 			a.Err = fmt.Errorf("%w: there is no capture v1 at this URL. An import that began with it does not change to /batch/: "+
 				"where the server has changed for good, use a new checkpoint; events keep their uuids", a.Err)
 		}
-		return stop(NotFound)
 	}
-	return stop(Refused)
+	if reason == failed {
+		reason = x.failure
+	}
+	if reason == NotService && host.IsGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
+		a.Verdict, reason = delivery.Wait, "" // the host was the service's before: this is an outage
+	}
+	return a, reason
 }
 
+// rule is what an answer means, and what is done with the batch.
+type rule struct {
+	fits    func(x answer) bool
+	verdict delivery.Verdict
+	reason  Reason // of a stop
+}
+
+// answer is an answer to be judged.
+type answer struct {
+	httptry.Answer
+
+	how     Protocol
+	host    Host
+	failure Reason // why no repetition can fix a failure; empty: one can
+}
+
+// failed stands for the reason of a failure.
+const failed Reason = "failed"
+
+// rules are the whole policy. The first that fits decides. An answer that the service cannot have written, which has the
+// reason NotService, stops the sending only as long as the host has accepted nothing. Before the first answer, a failure
+// that no repetition can fix stops it.
+var rules = []rule{
+	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrForeignOrigin) }, delivery.Stop, NotService},
+	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrTooBig) }, delivery.Stop, NotService},
+	{func(x answer) bool { return x.failure != "" && !x.host.Answered }, delivery.Stop, failed},
+	{func(x answer) bool { return x.Err != nil }, delivery.Wait, ""},
+	{func(x answer) bool { return httptry.IsSuccess(x.Status) }, delivery.Settled, ""}, // or as the body says
+	{is(http.StatusRequestEntityTooLarge), delivery.Split, ""},
+	{func(x answer) bool { return x.host.IsGood && x.isForeign() }, delivery.Stop, NotService},
+	{func(x answer) bool { return x.Status < http.StatusBadRequest }, delivery.Stop, Redirect},
+	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.isForeign() }, delivery.Stop, NotService},
+	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Answer) }, delivery.Stop, Refused},
+	{is(http.StatusBadRequest), delivery.Split, ""},
+	{func(x answer) bool { return x.Status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota() }, delivery.Stop, Quota},
+	{is(http.StatusNotImplemented), delivery.Stop, Refused},
+	{func(x answer) bool { return x.Status >= 500 || httptry.IsTransientStatus(x.Status) }, delivery.Wait, ""},
+	{is(http.StatusUnauthorized), delivery.Stop, Unauthorized},
+	{is(http.StatusPaymentRequired), delivery.Stop, Quota},
+	{is(http.StatusForbidden), delivery.Stop, Forbidden},
+	{is(http.StatusNotFound), delivery.Stop, NotFound},
+	{func(answer) bool { return true }, delivery.Stop, Refused},
+}
+
+func is(status int) func(answer) bool { return func(x answer) bool { return x.Status == status } }
+
 // isForeign reports a refusal that the service cannot have written.
-func isForeign(r httptry.Answer) bool {
-	return len(r.Body) > longestRefusal || httptry.IsPage(r.Header.Get("Content-Type"), bytes.TrimSpace(r.Body))
+func (x answer) isForeign() bool {
+	return len(x.Body) > maxRefusal || httptry.IsPage(x.Header.Get("Content-Type"), bytes.TrimSpace(x.Body))
 }
 
 // Unreachable returns the reason for an error that shows a wrong URL or a wrong set-up, or "".

@@ -19,7 +19,7 @@ import (
 )
 
 func judged(r httptry.Answer, answered bool) (delivery.Verdict, Reason) {
-	a, reason := Judge(r, batch{}, nil, answered)
+	a, reason := Judge(r, batch{}, nil, Host{Answered: answered})
 	return a.Verdict, reason
 }
 
@@ -95,7 +95,7 @@ func FuzzCaptureAnswer(f *testing.F) {
 		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {
 			refusal = delivery.Stop
 		}
-		want := map[uint16]delivery.Verdict{400: refusal, 413: refusal, 408: delivery.Wait, 429: delivery.Wait, 501: delivery.Stop}
+		want := map[uint16]delivery.Verdict{400: refusal, 413: delivery.Split, 408: delivery.Wait, 429: delivery.Wait, 501: delivery.Stop}
 		wanted, known := want[status]
 		switch {
 		case known:

@@ -22,7 +22,7 @@ import (
 func TestJudgeRefusals(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
-	short, long := strings.Repeat("x", longestRefusal), strings.Repeat("x", longestRefusal+1)
+	short, long := strings.Repeat("x", maxRefusal), strings.Repeat("x", maxRefusal+1)
 	for _, tt := range []struct {
 		how      Protocol
 		status   int
@@ -41,11 +41,11 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: batch{}, status: 400, header: page, body: "<html>", verdict: delivery.Stop, reason: NotService, says: "with a page of HTML"},
 		{how: batch{}, status: 400, header: page, body: "Bad Request", verdict: delivery.Stop, reason: NotService},
 		{how: batch{}, status: 400, header: http.Header{"Content-Type": {"text/plain"}}, body: "\r\n <html>", verdict: delivery.Stop, reason: NotService},
-		{how: batch{}, status: 413, body: "<!DOCTYPE html>", verdict: delivery.Stop, reason: NotService},
-		{how: batch{}, status: 413, body: long, verdict: delivery.Stop, reason: NotService},
+		{how: batch{}, status: 413, body: "<!DOCTYPE html>", verdict: delivery.Split, tooLarge: true},
+		{how: batch{}, status: 413, body: long, verdict: delivery.Split, tooLarge: true},
 		{how: batch{}, status: 400, verdict: delivery.Split},
 		{how: batch{}, status: 413, body: "too large", verdict: delivery.Split, tooLarge: true},
-		{how: batch{}, status: 413, body: "<html>", verdict: delivery.Stop, reason: NotService, says: "set DeliveryOptions.MaxBatchBytes"},
+		{how: batch{}, status: 413, body: "<html>", verdict: delivery.Split, tooLarge: true, says: "with a page of HTML"},
 		{how: v1{}, status: 400, body: `{"error":"invalid_header_value"}`, verdict: delivery.Stop, reason: Refused},
 		{how: v1{}, status: 400, body: `{"error":"invalid_event"}`, verdict: delivery.Split},
 		{how: v1{}, status: 413, body: `{"error":"payload_too_large"}`, verdict: delivery.Split, tooLarge: true},
@@ -61,7 +61,7 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: v1{}, status: 401, verdict: delivery.Stop, reason: Unauthorized},
 		{how: v1{}, status: 402, verdict: delivery.Stop, reason: Quota},
 		{how: v1{}, status: 403, verdict: delivery.Stop, reason: Forbidden},
-		{how: v1{}, status: 413, header: page, body: "<html>", verdict: delivery.Stop, reason: NotService},
+		{how: v1{}, status: 413, header: page, body: "<html>", verdict: delivery.Split, tooLarge: true},
 		{how: v1{}, status: 415, verdict: delivery.Stop, reason: Refused},
 		{how: v1{}, status: 418, verdict: delivery.Stop, reason: Refused},
 		{how: v1{}, status: 400, body: `{"error":"invalid_batch"}`, verdict: delivery.Stop, reason: Refused},
@@ -71,7 +71,7 @@ func TestJudgeRefusals(t *testing.T) {
 		{how: batch{}, status: 501, verdict: delivery.Stop, reason: Refused},
 		{how: batch{}, status: 503, verdict: delivery.Wait},
 	} {
-		a, reason := Judge(httptry.Answer{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, true)
+		a, reason := Judge(httptry.Answer{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, Host{Answered: true})
 		name := fmt.Sprintf("%s %d %.20q", tt.how.Name(), tt.status, tt.body)
 		assert.Equal(t, tt.verdict, a.Verdict, name)
 		assert.Equal(t, tt.reason, reason, name)
@@ -80,10 +80,43 @@ func TestJudgeRefusals(t *testing.T) {
 		require.Error(t, a.Err, name)
 		assert.Contains(t, a.Err.Error(), tt.says, name)
 	}
-	a, _ := Judge(httptry.Answer{Status: 404}, batch{}, nil, true)
+	a, _ := Judge(httptry.Answer{Status: 404}, batch{}, nil, Host{Answered: true})
 	assert.NotContains(t, a.Err.Error(), "capture v1")
-	a, _ = Judge(httptry.Answer{Status: 400, Body: []byte(long)}, batch{}, nil, true)
-	assert.NotContains(t, a.Err.Error(), "MaxBatchBytes")
+}
+
+// Once a host has accepted events, an answer that the service cannot have written is an outage, and settles nothing. What
+// it can have written stops the sending as before.
+func TestJudgeAHostThatWasGood(t *testing.T) {
+	t.Parallel()
+	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
+	for _, how := range []Protocol{batch{}, v1{}} {
+		judge := func(r httptry.Answer, isGood bool) (delivery.Verdict, Reason) {
+			a, reason := Judge(r, how, &delivery.Request{}, Host{Answered: true, IsGood: isGood})
+			require.Error(t, a.Err)
+			return a.Verdict, reason
+		}
+		for _, r := range []httptry.Answer{
+			{Status: 200}, {Status: 204}, {Status: 200, Body: []byte("{}")}, {Status: 200, Body: []byte("null")}, {Status: 200, Body: []byte("OK")},
+			{Status: 200, Header: page, Body: []byte("<html>")}, {Status: 404, Header: page, Body: []byte("<html>")}, {Status: 403, Header: page, Body: []byte("<html>")},
+			{Status: 302, Header: page, Body: []byte("<a>")}, {Status: 401, Body: []byte(strings.Repeat("x", maxRefusal+1))}, {Status: 400, Body: []byte("<html>")},
+			{Err: fmt.Errorf("%w: over 64 KiB", httptry.ErrTooBig)},
+		} {
+			verdict, reason := judge(r, true)
+			assert.Equal(t, delivery.Wait, verdict, "%d %.20q", r.Status, r.Body)
+			assert.Empty(t, reason)
+			verdict, reason = judge(r, false)
+			assert.Equal(t, delivery.Stop, verdict, "%d %.20q", r.Status, r.Body)
+			assert.NotEmpty(t, reason)
+		}
+		for want, r := range map[Reason]httptry.Answer{
+			Unauthorized: {Status: 401, Body: []byte(`{"error":"invalid_api_key"}`)}, Forbidden: {Status: 403}, NotFound: {Status: 404}, Redirect: {Status: 308},
+			Quota: {Status: 402}, NotService: {Err: httptry.ErrForeignOrigin}, Refused: {Status: 405},
+		} {
+			verdict, reason := judge(r, true)
+			assert.Equal(t, delivery.Stop, verdict, want)
+			assert.Equal(t, want, reason)
+		}
+	}
 }
 
 // A failure that no repetition can fix stops before the first answer; afterwards it is an outage. Only a failed try
@@ -98,7 +131,7 @@ func TestJudgeFailures(t *testing.T) {
 	} {
 		require.Equal(t, reason, Unreachable(err))
 		for _, answered := range []bool{false, true} {
-			a, got := Judge(httptry.Answer{Err: err, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, answered)
+			a, got := Judge(httptry.Answer{Err: err, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, Host{Answered: answered})
 			want := delivery.Wait
 			if reason != "" && !answered {
 				want = delivery.Stop
@@ -109,9 +142,9 @@ func TestJudgeFailures(t *testing.T) {
 			assert.True(t, a.Unsent && a.Stale)
 		}
 	}
-	a, _ := Judge(httptry.Answer{Err: errors.New("lost")}, batch{}, nil, true)
+	a, _ := Judge(httptry.Answer{Err: errors.New("lost")}, batch{}, nil, Host{Answered: true})
 	assert.False(t, a.Unsent || a.Stale)
-	a, _ = Judge(httptry.Answer{Status: 500, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, true)
+	a, _ = Judge(httptry.Answer{Status: 500, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, Host{Answered: true})
 	assert.False(t, a.Unsent || a.Stale, "it was answered")
 	assert.Equal(t, WrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
 	assert.Equal(t, TLS, Unreachable(tls.AlertError(40)))
@@ -175,7 +208,7 @@ func TestOffer(t *testing.T) {
 func TestJudgeSuccessOfV1(t *testing.T) {
 	t.Parallel()
 	for body, want := range map[string]delivery.Verdict{`{"results":{}}`: delivery.Settled, `{"results":{`: delivery.Wait, `{"status":"Ok"}`: delivery.Stop, "": delivery.Stop} {
-		a, reason := Judge(httptry.Answer{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, true)
+		a, reason := Judge(httptry.Answer{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, Host{Answered: true})
 		assert.Equal(t, want, a.Verdict, body)
 		assert.Equal(t, want == delivery.Stop, reason == NotService, body)
 		assert.Equal(t, want == delivery.Settled, a.Err == nil, body)

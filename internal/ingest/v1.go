@@ -68,13 +68,7 @@ func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, st
 	return a, ""
 }
 
-// refusal returns the reason to stop the import if the request as a whole is wrong.
-func (v1) refusal(r httptry.Answer) Reason {
-	if parseV1Error(r.Body).isAboutRequest() {
-		return Refused
-	}
-	return ""
-}
+func (v1) isAboutRequest(r httptry.Answer) bool { return parseV1Error(r.Body).isAboutRequest() }
 
 // Errors of an answer of capture v1 that cannot be trusted.
 var (

@@ -94,6 +94,7 @@ type Pipeline struct {
 	outside   atomic.Pointer[string] // the function of a user that the committer waits for
 
 	answered     atomic.Bool            // the host has answered once
+	isGood       atomic.Bool            // it has accepted events once
 	rejectedOnly atomic.Int64           // events in a row, each sent alone, that were answered 400
 	checking     sync.Once              // preflight, before the first event is sent
 	ready        chan struct{}          // closed after it

@@ -211,7 +211,10 @@ func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Req
 	if r.Status != 0 {
 		p.answered.Store(true)
 	}
-	a, reason := ingest.Judge(r, how, of, answered)
+	a, reason := ingest.Judge(r, how, of, ingest.Host{Answered: answered, IsGood: p.isGood.Load()})
+	if a.Verdict == delivery.Settled || a.Verdict == delivery.Each {
+		p.isGood.Store(true)
+	}
 	if reason != "" {
 		a.Stop = p.Errors.Stop(Stop{Reason: reason, Status: r.Status, Err: a.Err})
 	}

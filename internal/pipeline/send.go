@@ -114,7 +114,7 @@ func (p *Pipeline) line(event []byte) []byte {
 	return slices.Clone(event)
 }
 
-// mostRejected is how many events in a row, each sent alone, may be answered 400 while no event is accepted
+// mostRejected is how many events in a row, each sent alone, may be refused while no event is accepted
 // in between. A server that refuses everything is not the service.
 const mostRejected = 100
 
@@ -128,7 +128,7 @@ func (p *Pipeline) rejected(seq uint64, event []byte, a delivery.Answer) error {
 	case a.Status == http.StatusRequestEntityTooLarge:
 		reason = reasons.Answer413
 	}
-	if reason == reasons.Answer400 && p.rejectedOnly.Add(1) >= mostRejected {
+	if a.Verdict == delivery.Split && p.rejectedOnly.Add(1) >= mostRejected {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRejected, a.Err)
 		return p.Errors.Stop(Stop{Reason: ingest.Refused, Status: a.Status, Err: err})
 	}
