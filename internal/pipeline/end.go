@@ -53,6 +53,8 @@ func (p *Pipeline) end() (r Result, err error) {
 		if isWaiting {
 			select {
 			case <-p.decided:
+				p.admission.Lock()   // until the lanes have what has waited
+				p.admission.Unlock() //nolint:staticcheck // waits only
 			case <-p.sending.Done():
 			}
 			p.admission.Lock() // release has it until all events have their lanes

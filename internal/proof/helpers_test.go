@@ -13,7 +13,6 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
@@ -86,7 +85,7 @@ func TestMain(m *testing.M) {
 type child struct {
 	*exec.Cmd
 
-	out strings.Builder
+	out testevents.Output
 }
 
 func startChild(t *testing.T, work task, environment ...string) *child {

@@ -89,6 +89,10 @@ func (b *killBench) killSoonAfter(t *testing.T, pause time.Duration, hasBegun fu
 	t.Helper()
 	c := startVictim(t, b.task)
 	for !hasBegun() {
+		if text := c.out.String(); text != "" && !hasBegun() {
+			c.kill(t)
+			require.Fail(t, "the import ended before it was killed", text)
+		}
 		time.Sleep(200 * time.Microsecond)
 	}
 	time.Sleep(pause)
@@ -219,6 +223,7 @@ func TestInterruptedAndResumed(t *testing.T) {
 		case "without uuids":
 			bench.File = writeFile(t, "e.jsonl", regexp.MustCompile(`,"uuid":"[^"]*"`).ReplaceAllString(content, ""))
 		}
+		bench.Delivery.MaxInFlight = 100 // an interrupted import sends what it has read
 		interrupts := 0
 		var report childReport
 		for {

@@ -32,7 +32,10 @@ import (
 // An import needs a fixed amount of memory for every source and every service. Each case runs in a process of its own and reads its peak
 // resident size from the system.
 
-const mostResident = 64 << 20
+const (
+	mostResident    = 64 << 20
+	behindASlowSink = 80 << 20 // more than at the start: 59 to 70 MiB were measured
+)
 
 // assertResident compares bytes of memory. The race detector needs several times as much.
 func assertResident(t *testing.T, most int, got float64) {
@@ -89,10 +92,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 		least    int // events of the deep run
 		resident int
 	}{
-		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, mostResident},
-		"plain":              {hogapi.DeliveryOptions{NoCompression: true}, "wide", 0, mostResident},
-		"64 lanes, plain":    {hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, mostResident},
-		"1 MiB in all":       {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: mib}}, "wide", 0, mostResident},
+		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, behindASlowSink},
+		"plain":              {hogapi.DeliveryOptions{NoCompression: true}, "wide", 0, behindASlowSink},
+		"64 lanes, plain":    {hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, behindASlowSink},
+		"1 MiB in all":       {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: mib}}, "wide", 0, behindASlowSink},
 		"requests of 18 MiB": {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}}, "bulky", 0, 3 * mostResident},
 		"all at once": {
 			hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64}},
@@ -111,8 +114,10 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			r := children[name].report(t)
-			for again := 0; again < 2 && r.Values["growth"] > float64(test.resident); again++ { // as in leastResident
-				r = start(name).report(t)
+			for range testevents.Sized(0, 4) { // each run keeps the limit
+				if again := start(name).report(t); again.Values["growth"] > r.Values["growth"] {
+					r = again
+				}
 			}
 			require.Empty(t, r.Error)
 			testevents.RequireBalanced(t, r.Receipt)
