@@ -38,7 +38,7 @@ func TestForeignAnswersOfAGoodHost(t *testing.T) {
 	t.Parallel()
 	for _, protocol := range []hogapi.Protocol{hogapi.ProtocolV1, hogapi.ProtocolBatch} {
 		for name, answer := range map[string]func(w http.ResponseWriter){
-			"200, empty": func(w http.ResponseWriter) {},
+			"200, empty": func(http.ResponseWriter) {},
 			"204":        func(w http.ResponseWriter) { w.WriteHeader(204) },
 			"200, {}":    func(w http.ResponseWriter) { _, _ = io.WriteString(w, "{}") },
 			"200, page":  func(w http.ResponseWriter) { _, _ = io.WriteString(w, "<html>maintenance") },

@@ -155,7 +155,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	if o.Checkpoint != nil {
 		config.Files = &files.Files
 	}
-	started, err := pipeline.New(config) //nolint:contextcheck // what is under way may end after ctx
+	started, err := pipeline.New(config)
 	if err != nil {
 		return failed(err)
 	}

@@ -26,7 +26,6 @@ func TestFunctionsThatHang(t *testing.T) {
 	events := testevents.Source(n)
 	type world struct {
 		hang   func()          // until the test ends
-		cancel func()          // ends the context
 		ctx    context.Context //nolint:containedctx // of the call
 		client func(...hogapi.Option) *hogapi.Client
 	}

@@ -49,12 +49,12 @@ func (p *Pipeline) end() (r Result, err error) {
 	p.closeDoor(p.Errors.Closed)
 	isWaiting := len(p.admission.waiting) > 0
 	p.admission.Unlock()
-	_, ended := watch.RunDetached(p.calling, patience, func() error { //nolint:contextcheck // of another life time
+	_, ended := watch.RunDetached(p.calling, patience, func() error {
 		if isWaiting {
 			select {
 			case <-p.decided:
-				p.admission.Lock()   // until the lanes have what has waited
-				p.admission.Unlock() //nolint:staticcheck // waits only
+				p.admission.Lock() // until the lanes have what has waited
+				p.admission.Unlock()
 			case <-p.sending.Done():
 			}
 			p.admission.Lock() // release has it until all events have their lanes

@@ -51,10 +51,10 @@ func (p *Pipeline) wind(ctx context.Context) {
 	if p.grace <= 0 || !p.sender.State().Failure.Since.IsZero() {
 		_ = p.cancel(ctx) // requests under way still have the grace
 	}
-	watch.Sleep(p.calling, p.grace) // until the end, if that comes before
+	watch.Sleep(p.calling, p.grace) //nolint:contextcheck // of another life time: until the end, if that comes before
 	_ = p.cancel(ctx)
 	p.abort()
-	if watch.Sleep(p.calling, patience) { // the last answers are committed meanwhile
+	if watch.Sleep(p.calling, patience) { //nolint:contextcheck // as above; the last answers are committed meanwhile
 		p.endCalls(context.Cause(ctx))
 	}
 }
