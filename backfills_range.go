@@ -24,7 +24,8 @@ func Date(year int, month time.Month, day int) Timestamp {
 // At returns an instant, which is sent in UTC. For the zero time it returns an unset Timestamp.
 func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 
-// Beginning returns the start of a backfill that includes the oldest data. It is sent as null.
+// Beginning returns the start of a backfill that includes the oldest data. It is sent as null. Newer servers refuse it
+// unless PostHog has enabled it for the team.
 func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
 // IsZero reports whether the Timestamp is unset.

@@ -112,7 +112,8 @@ type RunListOptions struct {
 	Start, End    time.Time   // bounds of the run's interval; for the orders by interval
 	Ordering      RunOrdering // default: newest first; by interval backwards when Start or End is set
 	// Statuses selects runs by status. Old servers ignore it, so this package filters too: a page may then have
-	// fewer runs, or no run. By default, runs of every status are listed.
+	// fewer runs, or no run. Newer servers refuse a status that they do not know ([ErrInvalid]). By default, runs of
+	// every status are listed.
 	Statuses []RunStatus
 }
 
