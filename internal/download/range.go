@@ -84,7 +84,8 @@ func (r Range) Files(ctx context.Context, from, to time.Time) iter.Seq2[Part, er
 		}
 		defer unlock()
 		room := &durable.Room{Folder: r.Path, Most: r.MaxBytes}
-		for end := from; from.Before(to); from = end {
+		var end time.Time
+		for ; from.Before(to); from = end {
 			if end = from.Add(r.Step); end.After(to) {
 				end = to
 			}

@@ -59,7 +59,7 @@ func lineCount(r io.Reader) (lines int64, err error) {
 		n, err := r.Read(buffer)
 		lines += int64(bytes.Count(buffer[:n], []byte("\n")))
 		if n > 0 {
-			last = buffer[n-1]
+			last = buffer[:n][n-1]
 		}
 		if errors.Is(err, io.EOF) {
 			if last != '\n' {
@@ -191,9 +191,9 @@ func (t thrift) skipList(depth int) error {
 }
 
 func (t thrift) pass(n uint64) error {
-	if n > uint64(t.Len()) { //nolint:gosec // a length
+	if n > uint64(t.Len()) {
 		return io.ErrUnexpectedEOF
 	}
-	_, err := t.Seek(int64(n), io.SeekCurrent) //nolint:gosec // not over the length
+	_, err := t.Seek(int64(n), io.SeekCurrent)
 	return err
 }
