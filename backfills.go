@@ -143,7 +143,7 @@ func (s *BackfillsService) Create(ctx context.Context, exportID uuid.UUID, r Bac
 	return s.client.backfill(ctx, exportID, r, o, options, nil, ops.BackfillsCreate)
 }
 
-// Cancel ends a backfill that is under way, and its current run, which goes on until it has a FinishedAt: follow it with
+// Cancel ends a backfill that is under way, and its current run, which continues until it has a FinishedAt: follow it with
 // [BackfillsService.Wait]. For a backfill that is over, the error is [ErrInvalid]. If the service accepts the call but the
 // backfill still runs, the error is an [*OutcomeUnknownError]: call Get, and cancel it again if it still runs.
 //

@@ -271,7 +271,7 @@ func (s *BatchExportsService) Update(ctx context.Context, id uuid.UUID, update B
 }
 
 // Delete removes an export and its schedule. The service cancels its runs and backfills with the status Running. One that
-// is Starting goes on and exports: cancel it before, or wait for it.
+// is Starting continues and exports: cancel it before, or wait for it.
 //
 // DELETE /batch_exports/{id}/, scope batch_export:write. [ErrNotFound] if it was deleted before.
 func (s *BatchExportsService) Delete(ctx context.Context, id uuid.UUID, options ...CallOption) error {

@@ -170,7 +170,7 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 	}
 	if run := r.plan.uncancelled(step); run != nil {
 		return r.save(step, RepairLeft, fmt.Sprintf("run %s of this time cannot be cancelled: Backfill of this time begins a run if the workflow of that run is gone, "+
-			"and joins it if it goes on", run.ID))
+			"and joins it if it continues", run.ID))
 	}
 	var next again
 	end, result, at := RepairCovered, "covered since the plan was made", step.Start
@@ -322,9 +322,9 @@ func (r *repairer) checkFailures(ctx context.Context, target *BatchExport) error
 			failed++
 		}
 	}
-	if failed >= coverage.PauseAfter-1 && !target.Paused {
-		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export: remove the cause (Run.LatestError), "+
-			"and repair when newer runs have completed, or while the export is paused", failed, len(window))
+	if failed >= coverage.PauseAfter-1 {
+		return errtext.Errorf("%d of the last %d runs have failed, and one more failure would pause the export and cancel the backfill: "+
+			"remove the cause (Run.LatestError), and repair when newer runs have completed", failed, len(window))
 	}
 	return nil
 }

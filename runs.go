@@ -67,7 +67,7 @@ const (
 	RunStatusFailed          RunStatus = "Failed"
 	RunStatusFailedRetryable RunStatus = "FailedRetryable" // over: the service has made all of its own attempts
 	RunStatusFailedBilling   RunStatus = "FailedBilling"   // not in PostHog's API reference
-	RunStatusCancelled       RunStatus = "Cancelled"       // until it has a FinishedAt, the run goes on, and may end in another way
+	RunStatusCancelled       RunStatus = "Cancelled"       // until it has a FinishedAt, the run continues, and may end in another way
 	RunStatusTerminated      RunStatus = "Terminated"
 	RunStatusTimedOut        RunStatus = "TimedOut"
 )
@@ -273,7 +273,7 @@ func (s *RunsService) Get(ctx context.Context, exportID, runID uuid.UUID, option
 }
 
 // Cancel ends a run that is under way, and waits up to two minutes until it is over. The service shows the status
-// Cancelled at once, but the run goes on until it has a FinishedAt: a backfill that begins meanwhile gets no run of its
+// Cancelled at once, but the run continues until it has a FinishedAt: a backfill that begins meanwhile gets no run of its
 // own. If the run ended in another way, the error is [ErrNotCancelled]: it may have exported its rows. If it is not over
 // after that time, the error is an [*OutcomeUnknownError]: the service answers with success also if it could not cancel.
 //

@@ -174,7 +174,7 @@ func (e *export) proceed(now time.Time) {
 	}
 }
 
-// running is a workflow that goes on: its id is that of the export and the end of the interval.
+// running is a workflow that continues: its id is that of the export and the end of the interval.
 func (e *export) running(x span) *run {
 	for _, r := range e.runs {
 		if r.isWorking() && x.end.Equal(r.End) {

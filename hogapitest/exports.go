@@ -255,7 +255,7 @@ func (s *Server) deleteExport(r *request) answer {
 		b.cancelRunning(r.now)
 	}
 	for _, run := range e.runs {
-		if run.Status == "Running" { // one that is Starting goes on
+		if run.Status == "Running" { // one that is Starting continues
 			run.cancel(r.now)
 		}
 	}

@@ -37,7 +37,7 @@ func isLive(status hogapi.RunStatus) bool { return status == "Starting" || statu
 
 func (r *run) live() bool { return isLive(r.Status) }
 
-// isWorking reports whether the workflow of the run goes on, also after a cancel.
+// isWorking reports whether the workflow of the run continues, also after a cancel.
 func (r *run) isWorking() bool { return r.live() || r.cancelled }
 
 // nextOutcome takes the outcome of a run that comes to life.
