@@ -105,6 +105,23 @@ func TestIntervalsAreThoseOfPostHog(t *testing.T) {
 	assert.Greater(t, changed, 150, "days of 23 and 25 hours")
 }
 
+// An hour that clocks repeat ends an interval twice. West of UTC, an evening is on the UTC day after, and its interval is there.
+func TestEndsOfDays(t *testing.T) {
+	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+	for name, tt := range map[string]struct {
+		hour         int
+		after, until time.Time
+		want         []Span
+	}{
+		"1:00 comes twice": {1, at(1, 4), at(2, 12), []Span{{at(0, 5), at(1, 5)}, {at(0, 5), at(1, 6)}, {at(1, 5), at(2, 6)}}},
+		"23:00 of October": {23, at(1, 2), at(1, 4), []Span{{at(0, 3), at(1, 3)}}},
+	} {
+		calendar, ok := Schedule{Interval: "day", Timezone: "America/New_York", Hour: tt.hour}.Calendar()
+		require.True(t, ok)
+		assert.Equal(t, tt.want, calendar.Intervals(tt.after, tt.until), name)
+	}
+}
+
 func TestACalendarOfAnUnknownSchedule(t *testing.T) {
 	for _, s := range []Schedule{{Interval: "fortnight"}, {Interval: "day", Timezone: "Mars/Olympus"}} {
 		_, ok := s.Calendar()

@@ -147,6 +147,24 @@ func TestList(t *testing.T) {
 	assert.Equal(t, 1, found[0].Failures)
 }
 
+// A coverage is kept for the settings that it was read with. A run that was under way then exports nothing.
+func TestWhatTheCacheKeeps(t *testing.T) {
+	t.Parallel()
+	at := time.Date(2026, 11, 26, 12, 0, 0, 0, time.UTC)
+	e := &hogapi.BatchExport{ID: uuid.New(), Interval: hogapi.IntervalHour, LastUpdatedAt: at}
+	found := &hogapi.Coverage{ExportID: e.ID, Intervals: []hogapi.CoverageInterval{
+		{Start: at.Add(-2 * time.Hour), End: at.Add(-time.Hour), State: hogapi.IntervalCompleted}, {Start: at.Add(-time.Hour), End: at, State: hogapi.IntervalRunning},
+	}}
+	c := cache{t.TempDir()}
+	c.save(e, found)
+	require.NotNil(t, c.load(e))
+	end, isUnderWay := newestExported(c.load(e))
+	assert.Equal(t, at.Add(-time.Hour), end)
+	assert.True(t, isUnderWay)
+	e.LastUpdatedAt = at.Add(time.Microsecond)
+	assert.Nil(t, c.load(e), "the settings have changed")
+}
+
 // The list of exports has fewer runs than the service counts for a pause: the cache of gaps has the others.
 func TestListCountsFailuresWithTheCache(t *testing.T) {
 	t.Parallel()
