@@ -70,7 +70,7 @@ func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
 	case id != uuid.Nil || d.contents != nil && at.IsZero():
 		return nil
 	case at.IsZero():
-		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, a position in the source, or GateOptions.ContentIDs")
+		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, a Position with a Key, such as the name of the queue (then the Offset may be 0), or GateOptions.ContentIDs")
 	case !d.named:
 		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
 	}
