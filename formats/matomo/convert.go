@@ -117,7 +117,7 @@ func (c *converter) actions(base hogapi.Event, clock clock, first int64, isNobod
 		ev := base
 		ev.UUID = a.uuid(v)
 		if same := seen[ev.UUID]; same != nil && !c.options.countsByPage() && !a.repeats(same) { // a search of a page, for example
-			ev.UUID = a.uuidBeside(ev.UUID)
+			ev.UUID = a.uuidNextTo(ev.UUID)
 		}
 		switch {
 		case seen[ev.UUID] != nil:

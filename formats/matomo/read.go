@@ -103,8 +103,8 @@ func (a *action) repeats(other *action) bool {
 	return bytes.Equal(a.kind, other.kind) && a.shown == other.shown && bytes.Equal(a.url, other.url) && bytes.Equal(a.eventAction, other.eventAction)
 }
 
-// uuidBeside is the id of an action beside another one with the same pageId.
-func (a *action) uuidBeside(other uuid.UUID) uuid.UUID {
+// uuidNextTo is the id of an action that shares its pageId with another one.
+func (a *action) uuidNextTo(other uuid.UUID) uuid.UUID {
 	return uuid.NewSHA1(other, []byte(strings.Join([]string{record.Text(a.kind), record.Text(a.url), record.Text(a.eventAction), strconv.FormatInt(a.shown, 10)}, "\x00")))
 }
 

@@ -322,11 +322,11 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	row := func(name string, n int64) { fmt.Fprintf(w, "%-16s  %15s\n", name, pages.Count(n)) }
 	row("sent", v.Acknowledged)
 	row("found", v.Seen)
-	if once := p.Once() - p.Beside(); once > 0 {
+	if once := p.Once() - p.Apart(); once > 0 {
 		row("stored once", once)
 	}
-	if beside := p.Beside(); beside > 0 {
-		row("with equal uuids", beside)
+	if apart := p.Apart(); apart > 0 {
+		row("with equal uuids", apart)
 	}
 	row("missing", v.MissingEvents)
 	for _, more := range []struct {

@@ -203,7 +203,7 @@ func (p Verify) Verdict() page.Verdict {
 	switch v.State {
 	case hogapi.VerificationComplete:
 		if once > 0 {
-			different := v.Acknowledged - once + p.Beside()
+			different := v.Acknowledged - once + p.Apart()
 			return page.NewVerdict(page.Good, "Complete: "+page.Plural(different, "different event", "different events")+p.split(different), p.shared(once))
 		}
 		return page.NewVerdict(page.Good, "Complete: all "+page.Count(v.Acknowledged)+" events are in the project"+p.split(v.Acknowledged), "The uuids of every day and every name are those that were sent.")
@@ -232,21 +232,21 @@ func (p Verify) Verdict() page.Verdict {
 	return page.NewVerdict(page.Info, "It is not known yet whether all events have arrived", "The reasons are with the days below. It does not mean that events are missing.")
 }
 
-// Beside returns how many of the events with the uuid of another one PostHog keeps beside it, since their name, person
+// Apart returns how many of the events with the uuid of another one PostHog keeps apart, since their name, person
 // or time differ.
-func (p Verify) Beside() int64 { return min(p.Once(), p.Receipt.Warnings[warnings.UUIDConflict]) }
+func (p Verify) Apart() int64 { return min(p.Once(), p.Receipt.Warnings[warnings.UUIDConflict]) }
 
 // shared says what became of the events that have the uuid of another one.
 func (p Verify) shared(once int64) string {
 	text := fmt.Sprintf("%s of the %s sent %s the uuid of another one", page.Count(once), page.Count(p.Verification.Acknowledged), verb(once, "has", "have"))
-	switch beside := p.Beside(); {
-	case beside == 0:
+	switch apart := p.Apart(); {
+	case apart == 0:
 		return text + " and " + verb(once, "is", "are") + " stored once."
-	case beside == once:
+	case apart == once:
 		return text + ", and another name, person or time: PostHog keeps both."
 	default:
 		return fmt.Sprintf("%s: %s %s another name, person or time, so that PostHog keeps both, and %s %s stored once.", text,
-			page.Count(beside), verb(beside, "has", "have"), page.Count(once-beside), verb(once-beside, "is", "are"))
+			page.Count(apart), verb(apart, "has", "have"), page.Count(once-apart), verb(once-apart, "is", "are"))
 	}
 }
 
