@@ -281,6 +281,7 @@ func TestWritesBelowEnvironmentsNameTheRemedy(t *testing.T) {
 			client, mock := newTestClient(t, WithAPIPath(path))
 			mock.RegisterNoResponder(httpmock.NewStringResponder(404, noEndpointBody))
 			mock.RegisterResponder("GET", `=~/(runs|backfills)/`, httpmock.NewStringResponder(200, `{"next":null,"results":[]}`))
+			mock.RegisterResponder("GET", `=~/batch_exports/[0-9a-f-]+/$`, httpmock.NewStringResponder(200, `{"id":"`+fileA.String()+`","interval":"day","timezone":"UTC","model":"events"}`))
 			mock.RegisterResponder("GET", `=~/test/`, httpmock.NewStringResponder(200, `{"steps":[{"name":"A"}]}`))
 			err := write(client)
 			require.ErrorIs(t, err, ErrUnsupported, name)

@@ -342,12 +342,14 @@ func (s *RunsService) Retry(ctx context.Context, exportID, runID uuid.UUID, o *B
 	if err := r.check(ctx); err != nil {
 		return nil, err
 	}
+	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
+	if err != nil {
+		return nil, err
+	}
 	run, err := s.Get(ctx, exportID, runID, append(slices.Clip(options), onlyHeader)...)
 	if err != nil {
-		return nil, beforeSending(ops.RunsRetry, err)
-	}
-	ticket, err := s.client.newTicket(ctx, ops.RunsRetry, BackfillTicket{ExportID: exportID, RetriedRun: runID}, options)
-	if err == nil {
+		err = beforeSending(ops.RunsRetry, err)
+	} else {
 		err = s.client.checkBegin(ctx, ops.RunsRetry, ticket, o, options, func(e *BatchExport) (coverage.Span, *outgoing.Refusal) {
 			return run.span(), e.schedule().CheckRetry(run.span())
 		})
