@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -67,6 +68,15 @@ func sessionsIn(t *testing.T, source hogapi.Source, options *formats.SessionOpti
 		require.True(t, at.Add(day).After(ev.Timestamp), "%s: %s", id, ev.Timestamp)
 	}
 	return ids
+}
+
+// sessionsInTwo reads the ids of events in two sources, of which the second continues the sessions of the first.
+func sessionsInTwo(t *testing.T, first, second []hogapi.Event, o formats.SessionOptions) []string {
+	t.Helper()
+	tail := filepath.Join(t.TempDir(), "tail")
+	before, after := o, o
+	before.Tail, after.After = tail, tail
+	return append(sessionsIn(t, timeline("first", first...), &before), sessionsIn(t, timeline("second", second...), &after)...)
 }
 
 // timeOf is the time in an id of version 7.
@@ -210,6 +220,7 @@ func TestSessionsOfPersons(t *testing.T) {
 		"a logout":                            {[]visit{{"ann", "d", ""}, {"d", "", ""}, {"ann", "d", ""}}, "aaa"},
 		"two persons":                         {[]visit{{"ann", "d", ""}, {"bob", "d", ""}, {"ann", "d", ""}, {"bob", "d", ""}, {"d", "", ""}}, "ababa"},
 		"the second logs in":                  {[]visit{{"d", "", ""}, {"ann", "d", ""}, {"d", "", ""}, {"bob", "d", ""}}, "aaab"},
+		"two persons for longer":              {slices.Repeat([]visit{{"ann", "d", ""}, {"bob", "d", ""}}, 20), strings.Repeat("ab", 20)},
 		"two devices":                         {[]visit{{"ann", "d", ""}, {"ann", "e", ""}, {"ann", "d", ""}}, "aba"},
 		"no device":                           {[]visit{{"ann", "", ""}, {"bob", "", ""}, {"ann", "", ""}}, "aba"},
 		"a device in a property":              {[]visit{{"anon", "", "d"}, {"ann", "", "d"}, {"ann", "", "d"}}, "abb"},
@@ -227,6 +238,9 @@ func TestSessionsOfPersons(t *testing.T) {
 			events = append(events, ev)
 		}
 		assert.Equal(t, tt.want, letters(sessionsIn(t, timeline("t", events...), nil)), name)
+		for k := range events {
+			assert.Equal(t, tt.want, letters(sessionsInTwo(t, events[:k], events[k:], formats.SessionOptions{})), "%s, in two sources", name)
+		}
 	}
 }
 
@@ -318,8 +332,12 @@ func TestSessionsOfAKey(t *testing.T) {
 	visit := func(after time.Duration, key any) hogapi.Event {
 		return hogapi.Event{Name: "e", DistinctID: "u", Timestamp: longAgo.Add(after), Properties: map[string]any{"$visit": key}}
 	}
-	source := timeline("t", visit(0, "x"), visit(1, 7), visit(2, nil), visit(time.Hour, 7), visit(2*time.Hour, ""), visit(23*time.Hour, "x"), visit(day, "x"), visit(day+1, 7))
+	visits := []hogapi.Event{visit(0, "x"), visit(1, 7), visit(2, nil), visit(time.Hour, 7), visit(2*time.Hour, ""), visit(23*time.Hour, "x"), visit(day, "x"), visit(day+1, 7)}
+	source := timeline("t", visits...)
 	assert.Equal(t, "abcbdaef", letters(sessionsIn(t, source, &formats.SessionOptions{Key: "$visit"})))
+	for k := range visits {
+		assert.Equal(t, "abcbdaef", letters(sessionsInTwo(t, visits[:k], visits[k:], formats.SessionOptions{Key: "$visit"})), "in two sources")
+	}
 	assert.Equal(t, "aaabcdee", letters(sessionsIn(t, source, nil)))
 }
 

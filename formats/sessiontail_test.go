@@ -75,6 +75,9 @@ func TestSessionTails(t *testing.T) {
 	late := formats.SessionOptions{After: tail, OnEnd: func(c formats.SessionCounts) { counts = c }}
 	assert.Equal(t, "-aab", letters(sessionsIn(t, timeline("t", at(0), at(time.Hour), at(time.Hour+1), at(3*time.Hour)), &late)))
 	assert.Equal(t, formats.SessionCounts{Sessions: 1, Events: 3, None: 1, Late: 1}, counts)
+	next := filepath.Join(dir, "next")
+	require.NoError(t, read(formats.SessionOptions{After: tail, Tail: next}, at(0)))
+	assert.Equal(t, text, readFile(t, next), "late events do not set the end back")
 
 	first := formats.Sessions(timeline("t"), &formats.SessionOptions{After: tail})
 	require.ErrorContains(t, read(formats.SessionOptions{After: tail, Silence: time.Hour}), "the same options Silence, Key and Device; this one has 30m0s")
