@@ -213,7 +213,7 @@ func TestSessionsOfPersons(t *testing.T) {
 	t.Parallel()
 	type visit struct{ person, anonymous, device string }
 	for name, tt := range map[string]struct {
-		visits []visit // a minute apart
+		visits []visit // a minute apart, or at one time
 		want   string  // a letter for each session
 	}{
 		"a login":                             {[]visit{{"d", "", ""}, {"ann", "d", ""}, {"ann", "d", ""}}, "aaa"},
@@ -229,19 +229,41 @@ func TestSessionsOfPersons(t *testing.T) {
 		"a device with the prefix":            {[]visit{{"$device:d", "", ""}, {"ann", "d", ""}, {"ann", "$device:d", ""}}, "aaa"},
 		"the device is the person of another": {[]visit{{"d", "", ""}, {"d", "e", ""}}, "ab"},
 	} {
-		var events []hogapi.Event
-		for i, v := range tt.visits {
-			ev := hogapi.Event{Name: "e", DistinctID: v.person, AnonymousID: v.anonymous, Timestamp: longAgo.Add(time.Duration(i) * time.Minute)}
-			if v.device != "" {
-				ev.Properties = map[string]any{"$device_id": v.device}
+		for _, apart := range []time.Duration{time.Minute, 0} {
+			var events []hogapi.Event
+			for i, v := range tt.visits {
+				ev := hogapi.Event{Name: "e", DistinctID: v.person, AnonymousID: v.anonymous, Timestamp: longAgo.Add(time.Duration(i) * apart)}
+				if v.device != "" {
+					ev.Properties = map[string]any{"$device_id": v.device}
+				}
+				events = append(events, ev)
 			}
-			events = append(events, ev)
-		}
-		assert.Equal(t, tt.want, letters(sessionsIn(t, timeline("t", events...), nil)), name)
-		for k := range events {
-			assert.Equal(t, tt.want, letters(sessionsInTwo(t, events[:k], events[k:], formats.SessionOptions{})), "%s, in two sources", name)
+			assert.Equal(t, tt.want, letters(sessionsIn(t, timeline("t", events...), nil)), "%s, %v apart", name, apart)
+			for k := range events {
+				assert.Equal(t, tt.want, letters(sessionsInTwo(t, events[:k], events[k:], formats.SessionOptions{})), "%s, %v apart, in two sources", name, apart)
+			}
 		}
 	}
+}
+
+// An import that resumes after a record of several events has seen all of them.
+func TestSessionsAfterARecordOfSeveralEvents(t *testing.T) {
+	t.Parallel()
+	source := hogapi.SourceFunc("t", func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i, record := range []int64{1, 1, 2} {
+				at := longAgo.Add(time.Duration(i) * time.Minute)
+				ev := hogapi.Event{Name: "e", DistinctID: []string{"u", "v", "v"}[i], Timestamp: at, Position: hogapi.Position{Offset: record}}
+				if record > after.Offset && !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+	assert.Equal(t, "abb", letters(sessionsIn(t, source, nil)))
+	events, err := readSorted(t, formats.Sessions(source, nil), hogapi.Position{Offset: 1})
+	require.NoError(t, err)
+	assert.Equal(t, formats.SessionID(longAgo.Add(time.Minute), "v", "").String(), sessionOf(t, events[0]))
 }
 
 // letters has a letter for each different id in the order of their first events, and - for no id.

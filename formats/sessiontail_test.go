@@ -73,8 +73,10 @@ func TestSessionTails(t *testing.T) {
 
 	var counts formats.SessionCounts
 	late := formats.SessionOptions{After: tail, OnEnd: func(c formats.SessionCounts) { counts = c }}
-	assert.Equal(t, "-aab", letters(sessionsIn(t, timeline("t", at(0), at(time.Hour), at(time.Hour+1), at(3*time.Hour)), &late)))
-	assert.Equal(t, formats.SessionCounts{Sessions: 1, Events: 3, None: 1, Late: 1}, counts)
+	own := at(1)
+	own.Properties = map[string]any{"$session_id": formats.SessionID(longAgo, "of its own", "").String()}
+	assert.Equal(t, "-abbc", letters(sessionsIn(t, timeline("t", at(0), own, at(time.Hour), at(time.Hour+1), at(3*time.Hour)), &late)))
+	assert.Equal(t, formats.SessionCounts{Sessions: 1, Events: 3, Kept: 1, None: 1, Late: 1}, counts)
 	next := filepath.Join(dir, "next")
 	require.NoError(t, read(formats.SessionOptions{After: tail, Tail: next}, at(0)))
 	assert.Equal(t, text, readFile(t, next), "late events do not set the end back")
