@@ -3,6 +3,7 @@ package verify
 import (
 	"context"
 	"errors"
+	"strconv"
 	"testing"
 	"time"
 
@@ -133,6 +134,72 @@ func TestAKilledLookKnowsWhatFailed(t *testing.T) {
 	assert.Equal(t, Unknown, r.Cells[0].State)
 	assert.Equal(t, "the count failed: no room", r.Cells[0].Reason)
 	assert.Equal(t, Complete, r.Cells[59].State)
+}
+
+// stopAt returns a context that ends when the n-th count begins.
+func (p *project) stopAt(t *testing.T, n int) context.Context {
+	t.Helper()
+	ctx, cancel := context.WithCancel(t.Context())
+	p.asked = nil
+	p.errs = func(Window) error {
+		if len(p.asked) == n {
+			cancel()
+		}
+		return ctx.Err()
+	}
+	return ctx
+}
+
+// A look that was killed continues to count, also where it follows a comparison that was killed a day before.
+func TestAKilledLookAfterAKilledComparison(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	c.Dir, c.EveryUUID = t.TempDir(), true
+	ctx, cancel := context.WithCancel(t.Context())
+	p.lists = func(string, Window) error { cancel(); return ctx.Err() }
+	_, err := Verify(ctx, c)
+	require.ErrorIs(t, err, context.Canceled)
+	p.lists = nil
+
+	c.Now = func() time.Time { return day(50).Add(freshComparison) }
+	_, err = Verify(p.stopAt(t, 2), c)
+	require.ErrorIs(t, err, context.Canceled)
+	p.errs, p.asked = nil, nil
+	assert.Equal(t, Complete, verifyOnce(t, c).State)
+	assert.Len(t, p.asked, 1, "the window that was not counted")
+}
+
+// A look that was killed knows how many events it could not keep apart when it continues.
+func TestAKilledLookKnowsWhatWasLeftOut(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	c.Dir, c.Source = t.TempDir(), nil
+	for i := range mostOutside + 3 {
+		p.events = append(p.events, Event{ID: id(99), Name: strconv.Itoa(i), Time: day(-1)})
+	}
+	_, err := Verify(p.stopAt(t, 2), c)
+	require.ErrorIs(t, err, context.Canceled)
+	p.errs = nil
+	r := verifyOnce(t, c)
+	assert.Equal(t, 1, r.Looks)
+	assert.Contains(t, r.Notes, "3 events are of further days and names that the receipt does not have")
+}
+
+// A count stands since the end of the look that saw it first: a look may take long.
+func TestACountStandsSinceTheEndOfItsLook(t *testing.T) {
+	t.Parallel()
+	c, p := importOf(sent(20))
+	p.events, c.Dir, c.Source = p.events[:19], t.TempDir(), nil
+	now := day(50)
+	c.Now = func() time.Time { return now }
+	p.errs = func(Window) error { now = now.Add(20 * time.Minute); return nil } // two windows
+	verifyOnce(t, c)
+	p.errs = nil
+	verifyOnce(t, c)
+	now = now.Add(enoughTime - 1)
+	assert.Equal(t, Arriving, verifyOnce(t, c).State)
+	now = now.Add(1)
+	assert.Equal(t, Missing, verifyOnce(t, c).State)
 }
 
 // The looks of an older receipt of the same import say nothing of a newer one.
