@@ -156,8 +156,10 @@ func TestFollowARecord(t *testing.T) {
 			s.add(1, &recordID, true)
 			s.add(2, &recordID, true)
 			assert.False(t, look(t, f), "the record is not over")
+			f.Runs.Changed = false
 			s.records[0].over = true
 			assert.True(t, look(t, f))
+			assert.True(t, f.Runs.Changed, "the record")
 			assert.Len(t, f.Runs.Sorted(), 3)
 		})
 	}
@@ -223,6 +225,7 @@ func TestFollowRunsThatAreListedLate(t *testing.T) {
 	} {
 		synctest.Test(t, func(t *testing.T) {
 			s := &shown{requested: time.Now(), isEmpty: tt.isEmpty, records: []aRecord{{created: hour(12), over: true}}}
+			time.Sleep(2 * ClocksApart) // the others are created later
 			for i := range tt.listed {
 				s.add(i, &recordID, true)
 			}

@@ -552,3 +552,15 @@ func (w *world) doubles(plan []RepairStep, r row) bool {
 		return s.IsOld && isIn(r.happened)
 	})
 }
+
+// A pause before the time since which the settings are known is still a pause.
+func TestAPauseBeforeARunThatDoesNotFit(t *testing.T) {
+	t.Parallel()
+	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
+	paused := hourly
+	paused.Paused = true
+	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: hour(5), Settings: paused}, {From: hour(9), Settings: hourly}}, IsWhole: true, Paused: hour(5)}
+	scheduled := []Span{{hour(4), hour(5)}, {hour(9), hour(10)}, {hour(10), hour(11).Add(time.Minute)}}
+	dues := h.Dues(Span{hour(4), hour(13)}, hour(0), scheduled)
+	assert.Contains(t, dues, Due{Span{hour(5), hour(9)}, WasPaused})
+}

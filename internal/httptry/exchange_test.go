@@ -97,9 +97,28 @@ func TestExchangePays(t *testing.T) {
 			assert.Equal(t, 3, r.Tries)
 			assert.False(t, r.Starved)
 		}
-		r = exchanged(t.Context(), t, with, busy)
+		saysRetry := false
+		r = exchanged(t.Context(), t, func(x *Exchange) {
+			with(x)
+			x.Tried = func(_ context.Context, r *Result) { saysRetry = r.Verdict.Retry }
+		}, busy)
 		assert.Equal(t, 1, r.Tries)
 		assert.True(t, r.Starved)
+		assert.False(t, saysRetry, "no retry is reported that does not follow")
+	})
+}
+
+// A retry that was ended while it was under way costs as much as any other.
+func TestARetryThatIsEndedIsPaid(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		tokens := NewTokens()
+		ctx, cancel := context.WithCancel(t.Context())
+		ends := func(r *http.Request) (*http.Response, error) { cancel(); return nil, r.Context().Err() }
+		r := exchanged(ctx, t, func(x *Exchange) { x.Account.Tokens = tokens }, answers(503, "busy"), ends)
+		assert.Equal(t, 2, r.Tries)
+		assert.True(t, r.Last.Canceled)
+		assert.Equal(t, MostTokens-CostOfRetry, tokens.tokens)
 	})
 }
 
