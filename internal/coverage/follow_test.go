@@ -43,8 +43,10 @@ type shown struct {
 	records   []aRecord
 	runs      []aRun
 	noRecords bool
-	isEmpty   bool  // says the record
-	byTime    error // error of a list in the order of intervals
+	isEmpty   bool // says the record
+	dataStart time.Time
+	export    *ExportFacts // nil: deleted
+	byTime    error        // error of a list in the order of intervals
 }
 
 func (s *shown) Record(context.Context, uuid.UUID) (*aRecord, error) {
@@ -72,7 +74,7 @@ func (s *shown) Records(context.Context) iter.Seq2[aRecord, error] {
 }
 
 func (s *shown) RecordFacts(r *aRecord) RecordFacts {
-	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over, IsEmpty: s.isEmpty}
+	return RecordFacts{ID: recordID, Created: r.created, Ended: r.created.Add(time.Hour), Whole: threeHour, IsOver: r.over, Mark: r.over, IsEmpty: s.isEmpty, DataStart: s.dataStart}
 }
 
 func (s *shown) Run(_ context.Context, id uuid.UUID) (*aRun, error) {
@@ -103,7 +105,12 @@ func (s *shown) RunsWithin(ctx context.Context, _ Span) iter.Seq2[aRun, error] {
 
 func (s *shown) Locate(context.Context) (Span, uuid.UUID, error) { return threeHour, uuid.Nil, nil }
 
-func (s *shown) Export(context.Context) (ExportFacts, error) { return ExportFacts{}, errGone }
+func (s *shown) Export(context.Context) (ExportFacts, error) {
+	if s.export == nil {
+		return ExportFacts{}, errGone
+	}
+	return *s.export, nil
+}
 
 func (s *shown) Fault(err error) Fault {
 	missing := errors.Is(err, errNoResource)
@@ -240,6 +247,17 @@ func TestFollowRunsThatAreListedLate(t *testing.T) {
 			look(t, f)
 			assert.Equal(t, tt.listed >= 2, len(f.Open) == 0, "%s: one that was created before the others", name)
 		})
+	}
+}
+
+// The look that reads the export judges by it.
+func TestFollowReadsTheExport(t *testing.T) {
+	t.Parallel()
+	for export, why := range map[*ExportFacts]Why{nil: WhyLeftOut, {}: WhyEmpty} {
+		s := &shown{requested: time.Now(), dataStart: hour(1), export: export, records: []aRecord{{created: hour(12)}}}
+		f := s.follow(recordID)
+		assert.False(t, look(t, f))
+		assert.Equal(t, []Part{{Span{hour(0), hour(1)}, why}, {Span{hour(1), hour(3)}, WhyNoRun}}, f.Open)
 	}
 }
 

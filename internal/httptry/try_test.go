@@ -169,6 +169,7 @@ func TestPace(t *testing.T) {
 			plan := Plan{Timeout: 100 * time.Millisecond}
 			r := planned(t, &plan, home)
 			_, err := client.Do(r.WithContext(plan.In(ctx))) //nolint:bodyclose // it is in memory
+			require.Zero(t, plan.TakeFacts().Duration)
 			return NoURL(err)
 		}
 		start := time.Now()

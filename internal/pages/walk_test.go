@@ -32,6 +32,12 @@ func TestEveryPageOnce(t *testing.T) {
 				require.Equal(t, upTo(n), items)
 				require.Len(t, l.asked, max((n+1)/pageSize, 1))
 			}
+			whole := l.walk().Pages(t.Context())
+			for range 2 {
+				for _, err := range whole {
+					require.NoError(t, err)
+				}
+			}
 		}
 	})
 }
@@ -335,6 +341,12 @@ func TestEndBeforeTheCount(t *testing.T) {
 		require.Equal(t, 4, failed.page)
 		require.Equal(t, pages.Place{Offset: 6}, failed.at)
 	})
+	w := cut().walk()
+	w.Start.Offset = 2
+	_, err := collect(w.All(t.Context()))
+	var failed *failure
+	require.ErrorAs(t, err, &failed)
+	require.Equal(t, pages.Place{Offset: 6}, failed.at, "a walk that does not begin at the start")
 }
 
 // An error of a page that is fetched ahead, after the end of the walk, does not show.
