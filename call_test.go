@@ -314,9 +314,11 @@ func TestSlowCallsHaveLongerTries(t *testing.T) {
 			return failed(c.BatchExports.TestDestination(ctx, testCreate))
 		}},
 	} {
-		for _, options := range [][]Option{nil, {WithTryTimeout(5 * time.Second)}} {
+		for limit, options := range map[time.Duration][]Option{
+			0: nil, 5 * time.Second: {WithTryTimeout(5 * time.Second)}, 10 * time.Minute: {WithTryTimeout(10 * time.Minute)},
+		} {
 			t.Run(name, bubble(func(t *testing.T) {
-				takes, tries := tt.takes, 0
+				takes, tries := max(tt.takes, limit-time.Second), 0
 				transport := roundTrip(func(r *http.Request) (*http.Response, error) {
 					if r.Method == http.MethodGet {
 						return answer(r, 200, `{"steps":[{"name":"a","description":"","result":null}]}`), nil

@@ -80,6 +80,11 @@ func TestRepairByTheClockOfTheService(t *testing.T) {
 		_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
 		require.ErrorContains(t, err, "which this gap has crossed since the plan")
 		assert.Empty(t, b.project.Backfills(b.export))
+
+		plan = b.plan(t, nil)
+		young := &plan.Steps[len(plan.Steps)-1] // the day meanwhile
+		_, _ = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		assert.WithinDuration(t, coverageNow.Add(24*time.Hour), young.BegunAt, time.Hour)
 	})
 }
 
