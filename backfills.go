@@ -27,8 +27,8 @@ type Backfill struct {
 	TeamID            int64             `json:"team"`
 	BatchExport       uuid.UUID         `json:"batch_export"`
 	StartAt           *time.Time        `json:"start_at"` // nil: from the beginning of time
-	EndAt             *time.Time        `json:"end_at"`
-	Status            RunStatus         `json:"status"` // of the backfill itself: Completed even if runs of it failed
+	EndAt             *time.Time        `json:"end_at"`   // nil: until it has caught up, or of a run without an end
+	Status            RunStatus         `json:"status"`   // of the backfill itself: Completed even if runs of it failed
 	CreatedAt         time.Time         `json:"created_at"`
 	FinishedAt        *time.Time        `json:"finished_at"`
 	LastUpdatedAt     time.Time         `json:"last_updated_at"`
@@ -82,7 +82,8 @@ type BackfillListOptions struct {
 // HogQL query chooses its rows itself.
 //
 // The bounds must be bounds of the export's schedule: [BatchExport.BackfillRange] makes them. The service would begin at
-// an earlier bound, and drop a rest shorter than an interval, so Backfill refuses other bounds with an [*InputError].
+// an earlier bound, and drop a rest shorter than an interval, so Backfill refuses other bounds with an [*InputError]. The
+// End may be [CaughtUp] for a few destinations.
 //
 // Backfill first makes two or three calls: it reads the export, and the records of earlier backfills, so that Wait does
 // not take one of them for the new backfill. If one fails, Backfill sends nothing. If the outcome of its own call is
@@ -187,7 +188,7 @@ func (c *Client) backfill(
 	}
 	for _, op := range c.newestFirst(in) {
 		req := endpointByID(op, exportID)
-		req.body = r
+		req.body = r.body()
 		if ticket, err = c.begin(ctx, req, t, options); !isUnknownEndpoint(err) {
 			break
 		}

@@ -6,11 +6,13 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
-// Timestamp is one bound of a backfill: a date, an instant or the beginning of time. On newer servers, daily
+// Timestamp is one bound of a backfill: a date, an instant, the beginning of time, or an open end. On newer servers, daily
 // and weekly exports take dates; all other exports take instants. [BatchExport.BackfillRange] returns the right
 // form. The zero value is unset, and calls refuse it.
 type Timestamp struct{ bound coverage.Bound }
@@ -28,6 +30,11 @@ func At(t time.Time) Timestamp { return Timestamp{coverage.Instant(t)} }
 // unless PostHog has enabled it for the team.
 func Beginning() Timestamp { return Timestamp{coverage.Beginning()} }
 
+// CaughtUp returns the open end of a backfill that runs until it has caught up with the schedule, and then unpauses the
+// export. Without an event since Start, nothing runs and the export stays paused. The service takes it, as null, only for
+// exports to HTTP and NoOp destinations.
+func CaughtUp() Timestamp { return Timestamp{coverage.CaughtUp()} }
+
 // IsZero reports whether the Timestamp is unset.
 func (ts Timestamp) IsZero() bool { return ts.bound.IsUnset() }
 
@@ -37,25 +44,36 @@ func (ts Timestamp) IsDate() bool { return ts.bound.IsDate() }
 // IsBeginning reports whether the Timestamp is [Beginning].
 func (ts Timestamp) IsBeginning() bool { return ts.bound.IsBeginning() }
 
-// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning and for an
-// unset Timestamp.
+// IsCaughtUp reports whether the Timestamp is [CaughtUp].
+func (ts Timestamp) IsCaughtUp() bool { return ts.bound.IsCaughtUp() }
+
+// Time returns the instant, or midnight in UTC for a date. It returns the zero time for Beginning, for CaughtUp and for
+// an unset Timestamp.
 func (ts Timestamp) Time() time.Time { return ts.bound.Time() }
 
-// String returns the form that is sent, "beginning", or "" when unset.
+// String returns the form that is sent, "beginning", "caught_up", or "" when unset.
 func (ts Timestamp) String() string { return ts.bound.String() }
 
-// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning. An unset Timestamp is an error:
-// fields of this type need the tag option omitzero.
+// MarshalJSON writes a date, an RFC 3339 time in UTC, null for Beginning, or "caught_up" for CaughtUp. An unset Timestamp
+// is an error: fields of this type need the tag option omitzero.
 func (ts Timestamp) MarshalJSON() ([]byte, error) { return ts.bound.MarshalJSON() }
 
 // UnmarshalJSON reads the forms that MarshalJSON writes.
 func (ts *Timestamp) UnmarshalJSON(b []byte) error { return ts.bound.UnmarshalJSON(b) }
 
 // BackfillRange is the range of a backfill, from Start up to, but not including, End. Both are dates or both
-// are instants; only Start may be [Beginning].
+// are instants; only Start may be [Beginning], and only End [CaughtUp].
 type BackfillRange struct {
 	Start Timestamp `json:"start_at,omitzero"`
 	End   Timestamp `json:"end_at,omitzero"`
+}
+
+// body is the range as the service takes it: an open end is null.
+func (r BackfillRange) body() any {
+	if !r.End.IsCaughtUp() {
+		return r
+	}
+	return map[string]any{"start_at": r.Start, "end_at": nil}
 }
 
 // check refuses a range that no export can have.
@@ -108,10 +126,24 @@ func (c *Client) checkBegin(
 		return beforeSending(op, err)
 	}
 	span, refusal := first(export)
+	refusal = cmp.Or(export.refuseOpenEnd(t), refusal)
 	if refusal == nil && !orDefault(o).AcceptRowsByTimestamp {
 		refusal = export.refuseOld(c.ageLine(t.hasRecords()), span, t)
 	}
 	return refused(op, refusal)
+}
+
+// refuseOpenEnd refuses a backfill without an end that the service would not take, or that nothing can follow to its end.
+func (e *BatchExport) refuseOpenEnd(t BackfillTicket) *outgoing.Refusal {
+	if !t.EndAt.IsCaughtUp() {
+		return nil
+	}
+	kind := e.Destination.Type
+	return cmp.Or(
+		outgoing.If(kind != destination.TypeHTTP && kind != destination.TypeNoOp, "End", t.EndAt.String(),
+			"a Date or an At: only exports to HTTP and NoOp destinations may have an open end, not "+mask.Clean(string(kind))),
+		outgoing.If(!t.hasRecords(), "End", t.EndAt.String(), "a Date or an At: this server keeps no records of backfills, so nothing would show that one without an end is over"),
+	)
 }
 
 func (t *BackfillTicket) hasRecords() bool { return t.Baseline == nil || !t.Baseline.OfRuns }

@@ -145,6 +145,8 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 		e.reason = fmt.Sprintf("no run is shown %s: follow the same ticket again, and backfill that part if it stays so", open)
 	case rest != "":
 		e.reason = fmt.Sprintf("no run exports the time %s, which is shorter than an interval", rest)
+	case noRuns && len(s.NotExported) == 0:
+		e.reason = "nothing ran: no interval ended in the range"
 	case noRuns && leftOut == "":
 		e.reason = "nothing ran: the range held no records to export"
 	}
@@ -155,6 +157,9 @@ func (s *BackfillState) judge(t *BackfillTicket) error {
 		}
 		e.reason = fmt.Sprintf("%sthe backfill left out the time %s, in which no event has a timestamp: "+
 			"rows that arrived there may be missing, and only FileDownloads.Range gets them", also, leftOut)
+	}
+	if row != nil && t.EndAt.IsCaughtUp() && row.facts().IsEmpty {
+		e.reason += "; nothing ran, and the service has not unpaused the export"
 	}
 	if e.reason == "" {
 		return nil

@@ -198,6 +198,8 @@ func TestBackfillRefusesBadInput(t *testing.T) {
 	ctx, at := t.Context(), At(time.Date(2024, 1, 1, 0, 0, 0, 0, time.UTC))
 	_, err := client.BatchExports.Backfill(ctx, exportA, BackfillRange{}, anyAge)
 	require.ErrorIs(t, err, ErrInvalid)
+	_, err = client.Backfills.Create(ctx, exportA, BackfillRange{Start: at}, anyAge)
+	require.ErrorContains(t, err, "CaughtUp, which is never implied")
 	_, err = client.Backfills.Create(ctx, exportA, BackfillRange{Start: at, End: at}, anyAge)
 	require.ErrorIs(t, err, ErrInvalid)
 	for _, o := range []BackfillListOptions{{Ordering: "finished_at"}, {CursorOptions: CursorOptions{MaxPages: -1}}} {

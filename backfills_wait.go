@@ -26,7 +26,7 @@ type BackfillTicket struct {
 	BackfillID  string    `json:"backfill_id,omitempty"` // the service's id of it, in no fixed form; may be empty
 	RetriedRun  uuid.UUID `json:"retried_run,omitzero"`  // of a retry
 	StartAt     Timestamp `json:"start_at,omitzero"`     // of a backfill
-	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself
+	EndAt       Timestamp `json:"end_at,omitzero"`       // of a backfill; not covered itself; perhaps CaughtUp
 	Unpaused    bool      `json:"unpaused,omitempty"`    // of an Unpause: the service's own range may end before EndAt
 	RequestedAt time.Time `json:"requested_at"`          // the time just before the request, by the service's clock
 
@@ -154,8 +154,8 @@ func newFollower(c *Client, t BackfillTicket, o looks, options []CallOption) *fo
 		before = coverage.Baseline(*t.Baseline)
 	}
 	runs := coverage.NewRuns(before, t.RequestedAt, runFacts, o.until)
-	runs.OpenEnd = t.Unpaused
-	if t.RetriedRun == uuid.Nil && !t.EndAt.IsDate() {
+	runs.OpenEnd, runs.CatchUp = t.Unpaused, t.EndAt.IsCaughtUp()
+	if t.RetriedRun == uuid.Nil && !t.StartAt.IsDate() && !t.EndAt.IsDate() {
 		runs.Whole = new(coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time()))
 	}
 	runs.Backfill, _ = uuid.Parse(t.BackfillID) // fails for a retry and for older servers, which have another kind of name

@@ -1,6 +1,7 @@
 package hogapi_test
 
 import (
+	"encoding/json"
 	"errors"
 	"testing"
 	"testing/synctest"
@@ -294,4 +295,33 @@ func TestRetryFailed(t *testing.T) {
 		require.ErrorIs(t, err, hogapi.ErrInvalid, "too old")
 		require.Equal(t, 1, retried, "of the project after it")
 	})
+}
+
+// A backfill without an end runs until it has caught up with the schedule, and then unpauses the export.
+func TestBackfillCatchesUp(t *testing.T) {
+	bubble(func(t *testing.T) {
+		s := hogapitest.New(hogapitest.WithEra(hogapitest.E3), hogapitest.WithRunDelay(40*time.Minute))
+		client, p := s.Client(t), defaultProject(s)
+		export := p.AddExport(hogapitest.Export{DestinationType: "NoOp", Paused: true})
+		midnight := time.Now().UTC()
+		ticket, err := client.Backfills.Create(t.Context(), export, hogapi.BackfillRange{Start: hogapi.At(midnight.Add(-2 * time.Hour)), End: hogapi.CaughtUp()}, nil)
+		require.NoError(t, err)
+		text, err := json.Marshal(ticket)
+		require.NoError(t, err)
+		kept := &hogapi.BackfillTicket{}
+		require.NoError(t, json.Unmarshal(text, kept))
+		require.True(t, kept.EndAt.IsCaughtUp(), "%s", text)
+		state, err := client.Backfills.Wait(t.Context(), kept, nil)
+		require.NoError(t, err)
+		assert.Nil(t, state.Backfill.EndAt)
+		assert.Empty(t, state.NotExported)
+		require.NotEmpty(t, state.Runs)
+		last := state.Runs[len(state.Runs)-1].DataIntervalEnd
+		assert.Equal(t, time.Now().UTC().Truncate(time.Hour), last, "the hour that was over meanwhile too")
+		assert.True(t, last.After(midnight))
+		after, err := client.BatchExports.Get(t.Context(), export)
+		require.NoError(t, err)
+		assert.False(t, after.Paused)
+		assert.Equal(t, "100 %, 4 runs completed, 0 failed", state.String())
+	})(t)
 }

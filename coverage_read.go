@@ -181,7 +181,7 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 		if err != nil {
 			return fromTheStart(err)
 		}
-		choose(b.ID, func(run *CoverageRun) RowChoice { return r.rowsSince(orDefault(b.StartAt), run) })
+		choose(b.ID, func(run *CoverageRun) RowChoice { return r.rowsSince(orDefault(cmp.Or(b.AdjustedStartAt, b.StartAt)), run) })
 		if len(open) == 0 || len(open) == 1 && open[uuid.Nil] != nil {
 			break
 		}
@@ -193,7 +193,8 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 	return nil
 }
 
-// rowsSince returns how the service chose the rows of a run of a backfill with this start.
+// rowsSince returns how the service chose the rows of a run of a backfill by where that began, which is the adjusted start
+// if there is one.
 func (r *coverageReader) rowsSince(start time.Time, run *CoverageRun) RowChoice {
 	line := cmp.Or(coverage.AgeLine(r.selected.AgeLine), r.client.ageLine(true)) // of a record
 	if line.IsPast(coverage.NewSpan(start, run.End).First(string(r.export.Interval)), run.CreatedAt) {

@@ -290,10 +290,17 @@ func (r *repairer) waitForBackfills(ctx context.Context, exportID uuid.UUID, gap
 		case b.Status == RunStatusCompleted:
 			empty.add(&b)
 			continue
-		case !b.Status.goesOn() || !gap.Overlaps(coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))):
+		case !b.Status.goesOn():
 			continue
 		}
-		ticket := &BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: Beginning(), EndAt: At(orDefault(b.EndAt))}
+		end := At(orDefault(b.EndAt))
+		if b.EndAt == nil {
+			end = CaughtUp()
+		}
+		if !gap.Overlaps(coverage.NewSpan(orDefault(b.StartAt), cmp.Or(end.Time(), gap.End))) {
+			continue
+		}
+		ticket := &BackfillTicket{ExportID: exportID, BackfillID: b.ID.String(), RequestedAt: b.CreatedAt, StartAt: Beginning(), EndAt: end}
 		if b.StartAt != nil {
 			ticket.StartAt = At(*b.StartAt)
 		}

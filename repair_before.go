@@ -166,7 +166,7 @@ func (s *BackfillState) isFinal() bool {
 
 // asked returns the time of a ticket of a backfill.
 func (e *BatchExport) asked(t *BackfillTicket) coverage.Span {
-	if days, err := e.schedule().Days(); err == nil && t.EndAt.IsDate() {
+	if days, err := e.schedule().Days(); err == nil && (t.StartAt.IsDate() || t.EndAt.IsDate()) {
 		return days.Span(BackfillRange{t.StartAt, t.EndAt}.bounds())
 	}
 	return coverage.NewSpan(t.StartAt.Time(), t.EndAt.Time())

@@ -44,9 +44,9 @@ type WatchOptions struct {
 	// status is not over. A cancelled run without a FinishedAt is over after the time Settle.
 	Until func(Run) bool
 
-	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and counts
-	// more runs than are listed, Watch ends after this time without a change. It must be longer than the service
-	// needs to begin a run. [RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
+	// Settle is for backfills and retries. If no record of the backfill is found, or if its record is over and a part of
+	// the range has no run, Watch ends after this time without a change. It must be longer than the service needs to
+	// begin a run. [RangeOptions.Watch] says what it is for a range. The default is 2 minutes.
 	Settle time.Duration
 
 	// Limit ends Watch and Wait after this time with an error that matches [context.DeadlineExceeded]. The service

@@ -24,6 +24,7 @@ type backfill struct {
 	updated  time.Time
 	finished time.Time
 	noEnd    bool // of a run without an end
+	open     bool // until it has caught up
 	late     int  // reads that do not find the row yet
 	records  *int // an estimate; at the end, the sum of its runs that completed
 	adjusted time.Time
@@ -40,10 +41,14 @@ func (b *backfill) live() bool { return isLive(b.Status) }
 
 func (x span) equal(y span) bool { return x.start.Equal(y.start) && x.end.Equal(y.end) }
 
-// startBackfill covers a span with whole intervals; the rest is dropped. Where there is nothing to export, no run is made.
-// The newest servers move the start to the begin of the interval of the earliest data by timestamp.
 func (s *Server) startBackfill(e *export, over span, now time.Time) *backfill {
-	b := s.newBackfill(e, over, now)
+	return s.newBackfill(e, over, now).start(over, now)
+}
+
+// start covers a span with whole intervals; the rest is dropped. Where there is nothing to export, no run is made.
+// The newest servers move the start to the begin of the interval of the earliest data by timestamp.
+func (b *backfill) start(over span, now time.Time) *backfill {
+	e, s := b.export, b.export.project.server
 	if e.Deleted { // its schedule is gone
 		b.end("Failed", now)
 		return b
@@ -132,7 +137,9 @@ func (b *backfill) proceed(now time.Time) {
 	if !b.live() || b.current != nil && b.current.isWorking() {
 		return
 	}
+	b.extend(now)
 	if b.Begun == len(b.intervals) {
+		b.unpause(now)
 		b.end("Completed", now)
 		return
 	}
@@ -151,6 +158,32 @@ func (b *backfill) proceed(now time.Time) {
 	}
 	b.current = s.newRun(b, x, now)
 	b.current.NoEnd = b.noEnd
+}
+
+// extend adds the interval that is next in a backfill without an end, if it is over and there was something to export.
+func (b *backfill) extend(now time.Time) {
+	if !b.catchesUp() || b.Begun < len(b.intervals) {
+		return
+	}
+	from := or(b.adjusted, b.Start)
+	if n := len(b.intervals); n > 0 {
+		from = b.intervals[n-1].end
+	}
+	if to := b.export.intervalAfter(from); to.Before(now) {
+		b.intervals = append(b.intervals, span{from, to})
+	}
+}
+
+// catchesUp reports whether the backfill unpauses its export at the end. One without data, or in one run from the beginning
+// of time, does not.
+func (b *backfill) catchesUp() bool {
+	return b.open && !b.Start.IsZero() && (b.records == nil || *b.records > 0)
+}
+
+func (b *backfill) unpause(now time.Time) {
+	if e := b.export; b.catchesUp() && e.Paused {
+		e.unpause(now)
+	}
 }
 
 // end counts the records of the runs that have completed. Without one, the estimate stays.
@@ -212,7 +245,7 @@ func (b *backfill) json(s *Server) object {
 	if b.Status == "Starting" {
 		o["adjusted_start_at"], o["total_records_count"] = nil, nil
 	}
-	if b.noEnd {
+	if b.noEnd || b.open {
 		o["end_at"] = nil
 	}
 	switch {
@@ -257,7 +290,8 @@ func (s *Server) backfill(r *request) *backfill {
 	e := r.anyExport()
 	c := readFields(r.body)
 	start := s.bound(e, c, "start_at")
-	if absent(c.fields["end_at"]) && e.kind != "HTTP" {
+	isOpen := absent(c.fields["end_at"])
+	if isOpen && e.kind != "HTTP" && e.kind != "NoOp" {
 		refuse(serverError())
 	}
 	end := or(s.bound(e, c, "end_at"), r.now)
@@ -271,7 +305,11 @@ func (s *Server) backfill(r *request) *backfill {
 	if !start.Before(end) {
 		c.fail("", "invalid_input", "The initial backfill datetime 'start_at' must be before 'end_at'")
 	}
-	return s.startBackfill(e, span{start, end}, r.now)
+	b := s.newBackfill(e, span{start, end}, r.now)
+	if b.open = isOpen; isOpen {
+		b.workflow = b.workflow[:len(b.workflow)-len(end.UTC().Format(time.RFC3339))] + "END"
+	}
+	return b.start(span{start, end}, r.now)
 }
 
 var (

@@ -34,6 +34,7 @@ func TestBoundsOfBackfills(t *testing.T) {
 		{"weeks on another day", hogapitest.E3, hogapitest.Export{Interval: "week"}, `"2026-02-23"`, `"2026-03-01"`, 400},
 		{"end missing", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, ``, 500},
 		{"end null", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `null`, 500},
+		{"end null of NoOp", hogapitest.E3, hogapitest.Export{DestinationType: "NoOp"}, `"2026-03-04T00:00:00Z"`, `null`, 201},
 		{"start null", hogapitest.E3, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 400},
 		{"start null, long ago", hogapitest.E1, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 200},
 		{"backwards", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400},

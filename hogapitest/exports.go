@@ -271,14 +271,18 @@ func (s *Server) pauseExport(r *request) answer {
 	return success(object{"paused": true})
 }
 
+func (e *export) unpause(now time.Time) {
+	before := e.settings()
+	e.Paused, e.updated = false, now
+	e.logEdit(before, now)
+}
+
 func (s *Server) unpauseExport(r *request) answer {
 	e := r.export()
 	backfill := false
 	readFields(r.body).boolean("backfill", &backfill)
 	if e.Paused {
-		before := e.settings()
-		e.Paused, e.updated = false, r.now
-		e.logEdit(before, r.now)
+		e.unpause(r.now)
 		if backfill { // from the beginning of time, if there is no last pause
 			s.startBackfill(e, span{e.LastPaused, e.updated}, r.now)
 		}

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// Bound is one end of the range of a backfill: a date, an instant or the beginning of time. The
+// Bound is one end of the range of a backfill: a date, an instant, the beginning of time, or an open end. The
 // zero value is unset.
 type Bound struct {
 	form boundForm
@@ -23,7 +23,10 @@ const (
 	formDate
 	formInstant
 	formBeginning
+	formCaughtUp
 )
+
+const caughtUp = "caught_up" // the text of CaughtUp; the service takes null
 
 // Date returns a date, given its midnight in UTC.
 func Date(midnight time.Time) Bound { return Bound{form: formDate, t: midnight} }
@@ -48,6 +51,9 @@ func Instant(t time.Time) Bound {
 // Beginning is before the oldest data.
 func Beginning() Bound { return Bound{form: formBeginning} }
 
+// CaughtUp is the end of a range without an end: the time when the backfill has caught up with the schedule.
+func CaughtUp() Bound { return Bound{form: formCaughtUp} }
+
 // IsUnset reports whether the bound is unset.
 func (b Bound) IsUnset() bool { return b.form == formUnset }
 
@@ -57,10 +63,13 @@ func (b Bound) IsDate() bool { return b.form == formDate }
 // IsBeginning reports whether the bound is [Beginning].
 func (b Bound) IsBeginning() bool { return b.form == formBeginning }
 
+// IsCaughtUp reports whether the bound is [CaughtUp].
+func (b Bound) IsCaughtUp() bool { return b.form == formCaughtUp }
+
 // Time returns the instant, the midnight of a date, or the zero time.
 func (b Bound) Time() time.Time { return b.t }
 
-// String is the form that is sent, or "beginning", or "" when unset.
+// String is the form that is sent, or "beginning", "caught_up", or "" when unset.
 func (b Bound) String() string {
 	if b.notInCalendar != "" {
 		return b.notInCalendar
@@ -72,12 +81,14 @@ func (b Bound) String() string {
 		return b.t.Format(time.RFC3339Nano)
 	case formBeginning:
 		return "beginning"
+	case formCaughtUp:
+		return caughtUp
 	default:
 		return ""
 	}
 }
 
-// MarshalJSON writes a date, an RFC 3339 time in UTC, or null for Beginning.
+// MarshalJSON writes a date, an RFC 3339 time in UTC, null for Beginning, or "caught_up" for CaughtUp.
 func (b Bound) MarshalJSON() ([]byte, error) {
 	if b.notInCalendar != "" {
 		return nil, fmt.Errorf("hogapi: the calendar has no %s", b.notInCalendar)
@@ -105,13 +116,17 @@ func (b *Bound) UnmarshalJSON(text []byte) error {
 		*b = Beginning()
 		return nil
 	}
+	if *sent == caughtUp {
+		*b = CaughtUp()
+		return nil
+	}
 	if t, err := time.Parse(time.DateOnly, *sent); err == nil {
 		*b = Date(t)
 		return nil
 	}
 	t, err := time.Parse(time.RFC3339, *sent)
 	if err != nil {
-		return errors.New("hogapi: a Timestamp must be a date, an RFC 3339 time or null")
+		return errors.New("hogapi: a Timestamp must be a date, an RFC 3339 time or null, or caught_up")
 	}
 	*b = Instant(t)
 	return nil

@@ -45,9 +45,11 @@ func (d Days) shows(t, shown time.Time) bool {
 	return t.Add(time.Duration(offset) * time.Second).Equal(shown)
 }
 
-// Span returns the span of a range of dates.
-func (d Days) Span(r Range) Span {
-	whole := Span{End: d.Begin(r.End.Time())}
+// Span returns the span of a range of dates. An open end is zero.
+func (d Days) Span(r Range) (whole Span) {
+	if r.End.IsDate() {
+		whole.End = d.Begin(r.End.Time())
+	}
 	if r.Start.IsDate() {
 		whole.Start = d.Begin(r.Start.Time())
 	}

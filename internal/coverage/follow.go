@@ -98,7 +98,7 @@ func (f *Follower[B, R]) cover(ctx context.Context) error {
 	f.Open = f.asked().Cover(f.Runs.ran())
 	decides := slices.ContainsFunc(f.Open, func(p Part) bool { return p.Why != WhyRunning && p.Why != WhyIncomplete })
 	isSettled := f.Record != nil && (f.service.Facts(f.Record).IsOver || f.isNarrowed())
-	if f.export != nil || !decides || !isSettled && !f.Runs.OpenEnd {
+	if f.export != nil || !decides || !isSettled && !f.Runs.OpenEnd && !f.Runs.CatchUp {
 		return nil
 	}
 	export, err := f.service.Export(ctx)
@@ -115,7 +115,7 @@ func (f *Follower[B, R]) cover(ctx context.Context) error {
 
 // asked returns the range to cover, as far as it is known.
 func (f *Follower[B, R]) asked() Asked {
-	a := Asked{Span: *f.Runs.Whole, OfPause: f.Runs.OpenEnd, DataStart: f.dataStart(), ByArrival: true}
+	a := Asked{Span: f.whole(), OfPause: f.Runs.OpenEnd, DataStart: f.dataStart(), ByArrival: true}
 	if f.export != nil {
 		a.Schedule, a.ByArrival = f.export.Schedule, f.export.ByArrival
 	}
@@ -125,6 +125,24 @@ func (f *Follower[B, R]) asked() Asked {
 	created := f.service.Facts(f.Record).Created
 	a.ByArrival = a.ByArrival && !f.chosenFrom().Before(created.Add(-longestByArrival))
 	return a
+}
+
+// whole returns the range to cover. Without an end, that is the last bound of the schedule before the backfill was over,
+// or until now.
+func (f *Follower[B, R]) whole() Span {
+	x := *f.Runs.Whole
+	if !f.Runs.CatchUp || f.export == nil || f.Record == nil {
+		return x
+	}
+	until := time.Now().UTC()
+	if facts := f.service.Facts(f.Record); facts.IsOver {
+		until = facts.Ended.UTC()
+	}
+	x.End = later(x.Start, until)
+	if whole, ok := f.export.Schedule.Whole(x); ok {
+		x.End = whole.End
+	}
+	return x
 }
 
 // longestByArrival is the greatest age up to which a server chooses the rows of a backfill by arrival.
@@ -285,7 +303,7 @@ func (f *Follower[B, R]) dataStart() time.Time {
 	}
 	facts := f.service.Facts(f.Record)
 	if facts.IsEmpty && facts.IsOver && len(f.Runs.newest) == 0 {
-		return f.Runs.Whole.End
+		return f.whole().End
 	}
 	return facts.DataStart.UTC()
 }
@@ -293,7 +311,8 @@ func (f *Follower[B, R]) dataStart() time.Time {
 // joinGaps finds runs of others that the backfill joined: their intervals got no run of its own,
 // and they were under way at the same time.
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
-	whole := Span{later(f.Runs.Whole.Start, f.service.Facts(f.Record).DataStart.UTC()), f.Runs.Whole.End}
+	whole := f.whole()
+	whole.Start = later(whole.Start, f.service.Facts(f.Record).DataStart.UTC())
 	gaps, _ := cut([]Span{whole}, f.Runs.own())
 	if whole.End.IsZero() {
 		if slices.Contains(f.Runs.own(), whole) {

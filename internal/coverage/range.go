@@ -16,15 +16,16 @@ type Range struct{ Start, End Bound }
 func (r Range) Check() *outgoing.Refusal {
 	badEnd := func(bad bool, want string) *outgoing.Refusal { return outgoing.If(bad, "End", r.End.String(), want) }
 	const inCalendar = "a date that exists; AddDate of a time.Time computes with dates"
-	hasStart := !r.Start.IsBeginning()
+	hasStart, isOpen := !r.Start.IsBeginning(), r.End.IsCaughtUp()
 	return cmp.Or(
 		outgoing.If(r.Start.notInCalendar != "", "Start", r.Start.notInCalendar, inCalendar),
 		badEnd(r.End.notInCalendar != "", inCalendar),
-		outgoing.If(r.Start.IsUnset(), "Start", "", "a Date, an At, or Beginning, which is never implied"),
-		badEnd(r.End.IsUnset() || r.End.IsBeginning(), "a Date or an At"),
-		badEnd(hasStart && r.Start.IsDate() != r.End.IsDate(),
+		outgoing.If(r.Start.IsUnset() || r.Start.IsCaughtUp(), "Start", r.Start.String(), "a Date, an At, or Beginning, which is never implied"),
+		badEnd(isOpen && !hasStart, "a Date or an At: from the beginning, the service would neither catch up nor unpause the export"),
+		badEnd(r.End.IsUnset() || r.End.IsBeginning(), "a Date, an At, or CaughtUp, which is never implied"),
+		badEnd(hasStart && !isOpen && r.Start.IsDate() != r.End.IsDate(),
 			"the same form as Start: two dates for exports by day or week, two instants for all others"),
-		badEnd(hasStart && !r.Start.t.Before(r.End.t), "later than Start, which is "+r.Start.String()+"; End itself is not covered"),
+		badEnd(hasStart && !isOpen && !r.Start.t.Before(r.End.t), "later than Start, which is "+r.Start.String()+"; End itself is not covered"),
 	)
 }
 
@@ -94,7 +95,11 @@ func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
 	}
 	const instead = "; BatchExport.BackfillRange makes such a range, and FileDownloads.Range gets exactly this time"
 	if !r.Start.IsDate() {
-		dates, refusal := s.Range(r.Start.t, r.End.t)
+		end := r.End.t
+		if r.End.IsCaughtUp() {
+			end = s.next(r.Start.t)
+		}
+		dates, refusal := s.Range(r.Start.t, end)
 		switch {
 		case refusal == nil && s.takesDates():
 			return outgoing.Refuse("Start", r.Start.String(), fmt.Sprintf("dates, here %s and %s: BatchExport.BackfillRange returns them", dates.Start, dates.End))
@@ -110,7 +115,7 @@ func (s Schedule) CheckBounds(r Range) *outgoing.Refusal {
 		return nil
 	}
 	bad := func(field string, b Bound) *outgoing.Refusal {
-		return outgoing.If(b.t.Weekday() != s.Weekday, field, b.t.Format(time.DateOnly+" Mon"), days.String()+", such as "+days.nearest(days.Begin(b.t))+instead)
+		return outgoing.If(b.IsDate() && b.t.Weekday() != s.Weekday, field, b.t.Format(time.DateOnly+" Mon"), days.String()+", such as "+days.nearest(days.Begin(b.t))+instead)
 	}
 	return cmp.Or(bad("Start", r.Start), bad("End", r.End))
 }
@@ -151,6 +156,15 @@ func (s Schedule) nearest(t time.Time, after bool) string {
 		bound = bound.Add(step)
 	}
 	return outgoing.Time(bound)
+}
+
+// next returns the bound after one.
+func (s Schedule) next(bound time.Time) time.Time {
+	if days, err := s.Days(); err == nil && s.takesDates() {
+		return days.after(days.floor(bound))
+	}
+	step, _ := Step(s.Interval)
+	return bound.Add(step)
 }
 
 const wallClock = "2006-01-02T15:04:05.999999999Z07:00 Mon"

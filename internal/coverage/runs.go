@@ -31,6 +31,7 @@ type Runs[R any] struct {
 	Backfill uuid.UUID // the id of the service's record, once known
 	Whole    *Span     // the span to cover, once known
 	OpenEnd  bool      // only the service knows the end of the range
+	CatchUp  bool      // the range has no end: the backfill ends when it has caught up with the schedule
 	Most     int       // limit for the number of intervals
 	Changed  bool      // since the follower last reset it
 
