@@ -51,6 +51,7 @@ func (s *small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		}
 	}
 	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Date", at("28T14:30").Format(http.TimeFormat))
 	if out == nil {
 		w.WriteHeader(http.StatusNotFound)
 	}
@@ -294,6 +295,49 @@ func TestBoundsOfAnotherScheduleAreRefused(t *testing.T) {
 				require.ErrorContains(t, err, text)
 				require.ErrorAs(t, err, new(*hogapi.InputError))
 			}
+		})
+	}
+}
+
+// The coverage goes by the bounds of the runs, as Wait does, and by the start to which the service moved the backfill.
+func TestCoverageOfMovedBackfills(t *testing.T) {
+	own := "0190f3c0-0000-7000-8000-0000000000b2"
+	for name, tt := range map[string]struct {
+		server   *small
+		from, to string
+		states   []hogapi.IntervalState
+	}{
+		"2 of 4 hours, since the first event is at 02:20": {
+			hourlySmall("28T00", "28T04", object{"adjusted_start_at": at("28T02")}).ran("Completed", "28T02", "28T03", own, "28T12").ran("Completed", "28T03", "28T04", own, "28T12"),
+			"28T00", "28T04", []hogapi.IntervalState{"never_scheduled", "never_scheduled", "completed", "completed"},
+		},
+		"1 hour of 24, since its run had the same end": {
+			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Completed", "27T23", "28T00", nil, "28T12"),
+			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+		},
+		"the day before, by a day that begins at 05:00": {
+			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Completed", "26T05", "27T05", own, "28T12"),
+			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+		},
+		"asked for 18 days, of which 17 are empty": {
+			hourlySmall("10T00", "27T04", object{"adjusted_start_at": at("27T03")}).ran("Completed", "27T03", "27T04", own, "28T12"),
+			"27T03", "27T04", []hogapi.IntervalState{"completed"},
+		},
+		"begun an hour earlier than asked, past the age line": {
+			hourlySmall("23T11", "23T12", object{"adjusted_start_at": at("23T10")}).ran("Completed", "23T11", "23T12", own, "28T12"),
+			"23T11", "23T12", []hogapi.IntervalState{"completed_by_timestamp"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := tt.server.with("created_at", at("01T00")).with("last_updated_at", at("01T00"))
+			c, err := server.client(t).BatchExports.Coverage(t.Context(), smallID, &hogapi.CoverageOptions{From: at(tt.from), To: at(tt.to)})
+			require.NoError(t, err)
+			var states []hogapi.IntervalState
+			for _, x := range c.Intervals {
+				states = append(states, x.State)
+			}
+			assert.Equal(t, tt.states, states)
 		})
 	}
 }

@@ -181,7 +181,9 @@ func (r *coverageReader) chooseRows(ctx context.Context, runs []CoverageRun) err
 		if err != nil {
 			return fromTheStart(err)
 		}
-		choose(b.ID, func(run *CoverageRun) RowChoice { return r.rowsSince(orDefault(cmp.Or(b.AdjustedStartAt, b.StartAt)), run) })
+		choose(b.ID, func(run *CoverageRun) RowChoice {
+			return r.rowsSince(orDefault(cmp.Or(b.AdjustedStartAt, b.StartAt)), run)
+		})
 		if len(open) == 0 || len(open) == 1 && open[uuid.Nil] != nil {
 			break
 		}
