@@ -126,8 +126,8 @@ func (r *run) all(ctx context.Context, wanted span, again bool) error {
 func (r *run) plan(wanted span, again bool) (repeat, missing []span) {
 	var held []span
 	for s, p := range r.folder.parts {
-		if p.At.After(time.Now().Add(-time.Hour)) {
-			r.pace.past = append(r.pace.past, p.At)
+		if at := p.At.Add(time.Second); at.After(time.Now().Add(-time.Hour)) { // it is kept to the second
+			r.pace.past = append(r.pace.past, at)
 		}
 		if !s.overlaps(wanted) {
 			continue
