@@ -67,9 +67,14 @@ func TestWhatIsLinked(t *testing.T) {
 		slices.Reverse(c.events)
 		assert.Equal(t, c.want, linked(t, formats.LinksOptions{}, c.events...), "%s, in the other order", name)
 	}
+	later := func(i int, e ev) ev {
+		e.Timestamp = longAgo.Add(time.Duration(i) * time.Second)
+		return e
+	}
+	assert.Equal(t, "u<c, u<d, u<e", linked(t, formats.LinksOptions{}, later(0, ev{DistinctID: "c", AnonymousID: "d"}), later(1, ev{DistinctID: "c", UserIDs: []string{"u"}}),
+		later(2, ev{DistinctID: "u", AnonymousID: "e"})), "a vendor's user with a device comes before an older user")
 	first := formats.LinksOptions{SharedDevices: formats.SharedDevicesFirstUser}
-	later := ev{DistinctID: "u", AnonymousID: "d", Timestamp: longAgo.Add(time.Second)}
-	assert.Equal(t, "v<d", linked(t, first, later, ev{DistinctID: "v", AnonymousID: "d"}))
+	assert.Equal(t, "v<d", linked(t, first, later(1, ev{DistinctID: "u", AnonymousID: "d"}), ev{DistinctID: "v", AnonymousID: "d"}))
 	assert.Equal(t, "1 "+formats.SkipUserDevice, linked(t, first, ev{DistinctID: "u", AnonymousID: "v"}, ev{DistinctID: "v", UserIDs: []string{"v"}}))
 }
 

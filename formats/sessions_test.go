@@ -361,6 +361,15 @@ func TestSessionsOfAKey(t *testing.T) {
 		assert.Equal(t, "abcbdaef", letters(sessionsInTwo(t, visits[:k], visits[k:], formats.SessionOptions{Key: "$visit"})), "in two sources")
 	}
 	assert.Equal(t, "aaabcdee", letters(sessionsIn(t, source, nil)))
+
+	visits = nil // of two persons on one device, who both begin two sessions
+	for i, person := range []string{"ann", "bob", "ann", "bob"} {
+		visits = append(visits, visit(time.Duration(i)*time.Minute, []string{"x", "y"}[i/2]))
+		visits[i].DistinctID, visits[i].AnonymousID = person, "d"
+	}
+	for i, id := range sessionsIn(t, timeline("t", visits...), &formats.SessionOptions{Key: "$visit"}) {
+		assert.True(t, visits[i].Timestamp.Equal(timeOf(t, id)), i)
+	}
 }
 
 // An import goes on with the same options only.

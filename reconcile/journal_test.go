@@ -226,6 +226,41 @@ func TestPace(t *testing.T) {
 	}
 }
 
+// A question is in the journal before it is asked, so that a kill does not make it free.
+func TestQuestionsAreNotedFirst(t *testing.T) {
+	t.Parallel()
+	w, o := killedWorld()
+	o.Dir = t.TempDir()
+	for side, of := range []*memory{w.service, w.there} {
+		of.lie = func(string) error {
+			j := &journal{path: filepath.Join(o.Dir, journalName), where: map[string]line{}}
+			_, err := j.read()
+			require.NoError(t, err)
+			require.Len(t, j.asked[side], len(of.asked))
+			return nil
+		}
+	}
+	compare(t, w.service, w.there, o)
+}
+
+// What is read again is asked again, and not taken from the journal.
+func TestListsAreReadAgain(t *testing.T) {
+	t.Parallel()
+	w := newWorld(1)
+	w.service.rows, w.there.rows, w.exports = nil, nil, nil
+	for r := w.newRow("e"); len(w.there.rows) < 3; r.id = w.id() {
+		w.deliver(r, 1)
+	}
+	all := w.there.rows
+	w.there.lie = func(string) error { // a row more shows before each question but the first two
+		w.there.rows = all[:min(max(1, len(w.there.asked)-1), len(all))]
+		return nil
+	}
+	r := compare(t, w.service, w.there, &Options{From: w.from.Truncate(time.Hour), To: w.to, Dir: t.TempDir(), now: func() time.Time { return modelEnd }})
+	assert.Equal(t, []string{"count", "digest by day", "list", "digest by day", "list"}, w.there.asked)
+	assert.Equal(t, Complete, r.Verdict)
+}
+
 // What ends a comparison: its context, and input that cannot be compared.
 func TestWhatEndsAComparison(t *testing.T) {
 	t.Parallel()

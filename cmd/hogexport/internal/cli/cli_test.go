@@ -165,6 +165,26 @@ func TestWhatTheCacheKeeps(t *testing.T) {
 	assert.Nil(t, c.load(e), "the settings have changed")
 }
 
+// The cache answers for a later time, and keeps what it has of an earlier one.
+func TestCoverageOfAnotherTime(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	id := p.addExport("lake", good)
+	client, c, now := p.server.Client(t), cache{t.TempDir()}, time.Now().UTC().Truncate(time.Hour)
+	e, err := client.BatchExports.Get(t.Context(), id)
+	require.NoError(t, err)
+	for _, hours := range []time.Duration{10, 30, 5} {
+		from := now.Add(-hours * time.Hour)
+		found, err := c.coverage(t.Context(), client, e, from)
+		require.NoError(t, err)
+		require.NotEmpty(t, found.Intervals)
+		assert.Equal(t, from, found.Intervals[0].Start)
+		assert.Equal(t, from, found.From)
+		assert.Len(t, found.Intervals, int(found.Intervals[len(found.Intervals)-1].End.Sub(from).Hours()))
+	}
+	assert.Equal(t, now.Add(-30*time.Hour), c.load(e).From)
+}
+
 // The list of exports has fewer runs than the service counts for a pause: the cache of gaps has the others.
 func TestListCountsFailuresWithTheCache(t *testing.T) {
 	t.Parallel()

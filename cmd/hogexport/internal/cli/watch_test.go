@@ -233,6 +233,61 @@ func TestWatchSeesARunBecomeStuck(t *testing.T) {
 	assert.Greater(t, time.Since(now), soon)
 }
 
+// An interval whose run is under way is not covered: neither where the runs are read, nor where the list has it.
+func TestWatchCoversNoRunUnderWay(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)
+	w := newWatching(t, start)
+	newest := start.Add(-time.Hour).Truncate(time.Hour) // that completes
+	id := w.export("lake", hogapi.IntervalHour, "UTC", func(_, end time.Time) (hogapitest.Outcome, bool) {
+		if end.After(newest) {
+			return hogapitest.Outcome{Polls: 1 << 30}, true
+		}
+		return hogapitest.Outcome{}, true
+	})
+	for range 2 {
+		require.NoError(t, w.look(t.Context()))
+		assert.Equal(t, newest, w.watched[id].Covered)
+		assert.Equal(t, newest, w.watched[id].Exported)
+		w.clock.add(time.Hour)
+	}
+}
+
+// A gap that is known does not count, also where the line of --accept ends with it. Another one counts once, however often
+// the runs are read.
+func TestWatchLeavesOutWhatIsKnown(t *testing.T) {
+	t.Parallel()
+	w := newWatching(t, time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC))
+	known, other := time.Date(2026, 11, 19, 12, 0, 0, 0, time.UTC), time.Date(2026, 11, 19, 18, 0, 0, 0, time.UTC)
+	w.export("lake", hogapi.IntervalHour, "UTC", func(start, _ time.Time) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{}, !start.Equal(known) && !start.Equal(other)
+	})
+	w.known = []acceptance{{"lake", known, known.Add(time.Hour), "an outage"}}
+	for range 2 {
+		require.NoError(t, w.look(t.Context()))
+		assert.Equal(t, "1", w.value(t, "uncovered_intervals", "lake"))
+		w.clock.add(7 * time.Hour)
+	}
+}
+
+// The runs are read again after a change of the settings, and not without one.
+func TestWatchReadsAgainAfterAChange(t *testing.T) {
+	t.Parallel()
+	w := newWatching(t, time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC))
+	id := w.export("lake", hogapi.IntervalHour, "UTC", nil)
+	calls := func() int {
+		before := len(w.server.Calls())
+		require.NoError(t, w.look(t.Context()))
+		return len(w.server.Calls()) - before
+	}
+	first := calls()
+	assert.Greater(t, first, 1)
+	assert.Equal(t, 1, calls())
+	w.server.Project(hogapitest.DefaultProject).EditExport(id, w.clock.time(), func(x *hogapitest.Export) { x.StartAt = w.clock.time().Add(-time.Hour) })
+	assert.Greater(t, calls(), 1)
+	assert.Equal(t, 1, calls())
+}
+
 // There is no alarm on days on which clocks change, unless they skip the hour of a run: nothing exports its interval.
 func TestWatchOnDaysOfClockChanges(t *testing.T) {
 	t.Parallel()
