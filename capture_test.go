@@ -88,7 +88,9 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 // placed is an event at an offset; with 0 it has no position.
 func placed(i int, offset int64) hogapi.Event {
 	ev := numberedEvent(i)
-	ev.Position = hogapi.Position{Offset: offset}
+	if ev.Position = (hogapi.Position{}); offset > 0 {
+		ev.Position = hogapi.Position{Key: "q", Offset: offset}
+	}
 	return ev
 }
 
@@ -126,11 +128,11 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		bad.Name, bad.UUID = "", uuid.Nil
 		require.NoError(t, capture.Enqueue(t.Context(), placed(1, 1)))
 		require.NoError(t, capture.Enqueue(t.Context(), bad))
-		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Offset: 3}, "internal")))
+		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Key: "q", Offset: 3}, "internal")))
 		receipt := closed(t, capture)
 		require.Len(t, rejects, 1)
 		assert.Equal(t, reasons.NoName, rejects[0].Err.Reason)
-		assert.Equal(t, hogapi.UUIDAt(hogapi.Position{Offset: 2}, "x"), rejects[0].UUID)
+		assert.Equal(t, hogapi.UUIDAt(hogapi.Position{Key: "q", Offset: 2}, "x"), rejects[0].UUID)
 		assert.Equal(t, []int64{3}, settled[len(settled)-1:])
 		assert.Equal(t, []int64{3, 1, 1, 1, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Refused})
 		assert.Equal(t, map[hogapi.Reason]int64{reasons.NoName: 1}, receipt.Rejects)
@@ -298,7 +300,7 @@ func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
 			go func() {
 				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2}}})
 				if err == nil {
-					err = c.Enqueue(context.Background(), numberedEvent(1), placed(2, 1))
+					err = c.Enqueue(context.Background(), placed(1, 1), placed(2, 1))
 				}
 				if err == nil {
 					err = call(c) // waits

@@ -466,7 +466,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.TotalQuery().String()+string(asJSON))
 	require.Contains(t, log.String(), "batch")
 	requireNoSecretIn(t, "the log", log.String())
-	require.Equal(t, Position{Offset: 20}, saved, "at the last checkpoint")
+	require.Equal(t, Position{Key: "rules", Offset: 20}, saved, "at the last checkpoint")
 	require.Contains(t, hooks.String(), "no route for")
 	requireNoSecretIn(t, "the hooks", hooks.String())
 	require.NotEmpty(t, progress.String())

@@ -36,7 +36,8 @@ type Event struct {
 	UUID uuid.UUID
 	// Position is where an import resumes after the event's record. All events of a record share it.
 	Position Position
-	// Origin is the position that the UUID is derived from. The default is Position.
+	// Origin is the position that the UUID is derived from. The default is Position. It needs a Key, such as the name
+	// of the table or the queue: the gate refuses an event that has neither UUID nor Key.
 	Origin Position
 
 	bad   *badRecord

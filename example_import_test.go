@@ -28,7 +28,7 @@ func ExampleClient_Import() {
 				ev := hogapi.Event{
 					Name: "signed up", DistinctID: fmt.Sprintf("user-%d", n), Timestamp: begin.AddDate(0, 0, int(n)),
 					Properties: map[string]any{"plan": "free"},
-					Position:   hogapi.Position{Offset: n}, // the uuid is derived from it, so a second run sends the same events
+					Position:   hogapi.Position{Key: "sign-ups", Offset: n}, // the uuid is derived from it, so a second run sends the same events
 				}
 				if n == 3 {
 					ev.DistinctID = "" // the service would drop this one
@@ -56,7 +56,7 @@ func ExampleClient_Import() {
 	}
 	fmt.Println("the service holds", server.Ledger().Unique())
 	// Output:
-	// rejected: 3 no_distinct_id
+	// rejected: sign-ups@3 no_distinct_id
 	// read 5 acknowledged 4 rejected 1 pending 0
 	// 2024-02-28 signed up 1 0
 	// 2024-02-29 signed up 1 0
@@ -301,7 +301,7 @@ func ExamplePagedSource() {
 
 	source := hogapi.PagedSource("orders", func(_ context.Context, after hogapi.Position) (events []hogapi.Event, upTo hogapi.Position, err error) {
 		for _, row := range query(after.Offset) {
-			upTo = hogapi.Position{Offset: row.id}
+			upTo = hogapi.Position{Key: "orders", Offset: row.id}
 			events = append(events, hogapi.Event{Name: "order placed", DistinctID: row.person, Timestamp: row.at, Position: upTo})
 		}
 		return events, upTo, nil
@@ -310,7 +310,7 @@ func ExamplePagedSource() {
 	client, _ := importClient()
 	receipt, err := client.Import(context.Background(), source, &hogapi.ImportOptions{ID: "orders-2024"})
 	fmt.Println(receipt.Acknowledged, receipt.First, "to", receipt.Last, err)
-	// Output: 5 1 to 5 <nil>
+	// Output: 5 orders@1 to orders@5 <nil>
 }
 
 // The settings of a mapping are part of the source's name: an import does not resume with others.

@@ -53,7 +53,7 @@ func sourceOf(list ...Event) Source {
 	return SourceFunc("rules", func(context.Context, Position) iter.Seq2[Event, error] {
 		return func(yield func(Event, error) bool) {
 			for i, ev := range list {
-				ev.Position = Position{Offset: int64(i + 1)}
+				ev.Position = Position{Key: "rules", Offset: int64(i + 1)}
 				if !yield(ev, nil) {
 					return
 				}

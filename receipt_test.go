@@ -191,7 +191,7 @@ func TestReceiptQueries(t *testing.T) {
 			client := server.Client(t)
 			var receipt hogapi.Receipt
 			for _, name := range []string{"another", id, id} {
-				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID = uuid.Nil }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
+				receipt = imported(t, client, altered(source, func(ev *hogapi.Event) { ev.UUID, ev.Position.Key = uuid.Nil, "n" }), &hogapi.ImportOptions{ID: name, Rate: hogapi.Unpaced})
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
 

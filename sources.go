@@ -237,14 +237,15 @@ func (s mapSource) mapped(ev Event) []Event {
 // position or the position that it was given. An error ends the import, and so does a position that comes again
 // or, within one Key, has a smaller Offset than the one before it.
 //
-// Every event needs a Position from which read can continue, such as the unique key of its row. The query must
-// order rows by the Position: by the key or, if keys are not in the order of time, by time and key, with both
-// in the Position. A query that continues after an id but orders by time skips rows, and this package cannot
+// Every event needs a Position from which read can continue, such as the name of the table and the unique key of
+// its row. The query must order rows by that key or, if keys are not in the order of time, by time and key, with
+// both in the Position. A query that continues after an id but orders by time skips rows, and this package cannot
 // notice it. If each event of a page has a UUID or is a [BadEvent], all events of the page may lack a Position.
 // They then get upTo, and the page is one record, which is read again after a stop.
 //
 //	read := func(ctx context.Context, after hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 //		// SELECT … FROM orders WHERE id > after.Offset ORDER BY id LIMIT 1000
+//		// the Position of a row is hogapi.Position{Key: "orders", Offset: id}
 //	}
 //	source := hogapi.PagedSource("orders", read)
 func PagedSource(name string, read func(ctx context.Context, after Position) (events []Event, upTo Position, err error)) Source {

@@ -275,7 +275,7 @@ func marchID(i int) uuid.UUID { return uuid.UUID{0: 0xab, 6: 0x40, 8: 0x80, 15: 
 // Verify reads no events after the last settled one: events that a source has gained since the import are not missing.
 func TestVerifyReadsWhatWasImported(t *testing.T) {
 	receipt := receiptOfMarch()
-	receipt.Last = Position{Offset: 31}
+	receipt.Last = Position{Key: "rules", Offset: 31}
 	var events []Event
 	for i := range 32 { // one more came after the import
 		events = append(events, Event{Name: "e", DistinctID: "d", Timestamp: time.Date(1999, 3, min(i+1, 31), 0, 0, 0, 0, time.UTC), UUID: marchID(i)})

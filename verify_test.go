@@ -24,7 +24,7 @@ const verifiedID = "hogapi-verified"
 func spread(n int) hogapi.Source {
 	return altered(numbered(n), func(ev *hogapi.Event) {
 		i := int(ev.Position.Offset)
-		ev.UUID = uuid.Nil
+		ev.UUID, ev.Position.Key = uuid.Nil, "n"
 		ev.Name = []string{"signup", "it's {one_event}", "order"}[i%3]
 		ev.Timestamp = time.Date(1997, 11, 28, 22, 30, 0, 0, time.UTC).Add(time.Duration(i) * 19 * time.Hour)
 	})
@@ -61,7 +61,7 @@ func receiptOf(t *testing.T, source hogapi.Source) hogapi.Receipt {
 }
 
 // uuidOf is the uuid of the n-th event of a source of numbers.
-func uuidOf(n int64) uuid.UUID { return hogapi.UUIDAt(hogapi.Position{Offset: n}, verifiedID) }
+func uuidOf(n int64) uuid.UUID { return hogapi.UUIDAt(hogapi.Position{Key: "n", Offset: n}, verifiedID) }
 
 // later is a clock that is ahead of the time of the test.
 func later(d time.Duration) hogapi.Option {

@@ -97,7 +97,7 @@ func newSession(r initRequest, a *adapter) (*session, error) {
 func (s *session) enqueue(ctx context.Context, r captureRequest) error {
 	event := hogapi.Event{
 		Name: r.Event, DistinctID: r.DistinctID, Timestamp: time.Now(),
-		Position: hogapi.Position{Offset: s.last.Add(1)},
+		Position: hogapi.Position{Key: "conformance", Offset: s.last.Add(1)},
 	}
 	if r.Timestamp != nil {
 		event.Timestamp = *r.Timestamp

@@ -109,10 +109,10 @@ func ExampleSessions() {
 		for i, minute := range []int{0, 29, 60} { // in the order of time
 			if place := int64(i + 1); place > after.Offset {
 				at := start.Add(time.Duration(minute) * time.Minute)
-				events = append(events, hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at, Position: hogapi.Position{Offset: place}})
+				events = append(events, hogapi.Event{Name: "$pageview", DistinctID: "ann", Timestamp: at, Position: hogapi.Position{Key: "visits", Offset: place}})
 			}
 		}
-		return events, hogapi.Position{Offset: 3}, nil
+		return events, hogapi.Position{Key: "visits", Offset: 3}, nil
 	}
 	source := formats.Sessions(hogapi.PagedSource("visits", rows), &formats.SessionOptions{
 		OnEnd: func(c formats.SessionCounts) { fmt.Println(c.Sessions, "sessions of", c.Events, "events") },
@@ -154,7 +154,7 @@ func ExampleHeld() {
 		if !after.IsZero() {
 			return nil, after, nil
 		}
-		place := hogapi.Position{Offset: 1}
+		place := hogapi.Position{Key: "orders", Offset: 1}
 		return []hogapi.Event{{Name: "order placed", DistinctID: "ann", Timestamp: at, Position: place}}, place, nil
 	}
 	report, err := hogapi.Check(ctx, hogapi.PagedSource("orders", rows), &hogapi.ImportOptions{ID: "orders"})

@@ -30,7 +30,7 @@ func timeline(name string, events ...hogapi.Event) hogapi.Source {
 	return hogapi.SourceFunc(name, func(_ context.Context, after hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			for i, ev := range events[after.Offset:] {
-				ev.Position = hogapi.Position{Offset: after.Offset + int64(i) + 1}
+				ev.Position = hogapi.Position{Key: name, Offset: after.Offset + int64(i) + 1}
 				if !yield(ev, nil) {
 					return
 				}

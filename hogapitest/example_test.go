@@ -182,7 +182,7 @@ func ExampleServer_Ledger() {
 		return func(yield func(hogapi.Event, error) bool) {
 			for n := range int64(3) {
 				at := time.Date(2024, 5, 1, 10, int(n), 0, 0, time.UTC)
-				if !yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Offset: n + 1}}, nil) {
+				if !yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Key: "orders", Offset: n + 1}}, nil) {
 					return
 				}
 			}
@@ -212,7 +212,7 @@ func ExampleServer_HoldEvents() {
 	source := hogapi.SourceFunc("orders", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
 		return func(yield func(hogapi.Event, error) bool) {
 			at := time.Date(2024, 5, 1, 10, 0, 0, 0, time.UTC)
-			yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Offset: 1}}, nil)
+			yield(hogapi.Event{Name: "ordered", DistinctID: "max", Timestamp: at, Position: hogapi.Position{Key: "orders", Offset: 1}}, nil)
 		}
 	})
 	count := func() (n int) {

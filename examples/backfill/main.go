@@ -118,6 +118,7 @@ func rowsOf(db *sql.DB) hogapi.Source {
 		defer rows.Close()
 		for rows.Next() {
 			var r row
+			upTo.Key = "events"
 			if err := rows.Scan(&upTo.Offset, &r.Name, &r.Person, &r.HappenedAt, &r.Properties); err != nil {
 				return nil, upTo, err
 			}

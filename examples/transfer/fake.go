@@ -72,10 +72,10 @@ func fill(ctx context.Context, client *hogapi.Client, begin, end time.Time) erro
 			list = append(list, hogapi.Event{
 				Name: []string{"$pageview", "order placed"}[i%2], DistinctID: fmt.Sprintf("person-%d", i%50),
 				Timestamp:  begin.Add(end.Sub(begin) / events * time.Duration(i)),
-				Properties: map[string]any{"n": i}, Position: hogapi.Position{Offset: i + 1},
+				Properties: map[string]any{"n": i}, Position: hogapi.Position{Key: "invented", Offset: i + 1},
 			})
 		}
-		return list, hogapi.Position{Offset: page.Offset + int64(len(list))}, nil
+		return list, hogapi.Position{Key: "invented", Offset: page.Offset + int64(len(list))}, nil
 	}
 	options := &hogapi.ImportOptions{ID: "invented", Rate: hogapi.Unpaced}
 	_, err := client.Import(ctx, hogapi.PagedSource("invented", read), options)

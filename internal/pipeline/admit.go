@@ -225,7 +225,8 @@ func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) *statefile.Rejec
 		return nil
 	case ev.reject != nil:
 		ev.reject.Note.Number = n
-		if ev.reject.UUID == uuid.Nil && !origin.IsZero() && p.admission.identity.Named() {
+		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != wire.ReasonNoIdentity
+		if ev.reject.UUID == uuid.Nil && hasOrigin && p.admission.identity.Named() {
 			ev.reject.UUID = p.admission.identity.At(origin, n)
 		}
 		return nil

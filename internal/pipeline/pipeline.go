@@ -111,6 +111,9 @@ func New(c Config) (*Pipeline, error) {
 		Config: c, lifetime: newLifetime(c.Errors, c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
 		admission: admission{identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
 	}
+	if c.Resumed != nil && !c.Resumed.Keyed {
+		p.admission.identity.AllowKeyless()
+	}
 	p.finish = sync.OnceValues(p.end)
 	if how := ingest.Named(c.Protocol, c.Sender); how != nil {
 		p.decide(how)

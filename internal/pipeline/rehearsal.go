@@ -22,6 +22,9 @@ func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamp
 	}
 }
 
+// AllowKeyless makes it the Rehearsal of an import that an older release has begun: see [wire.Identity].
+func (r *Rehearsal) AllowKeyless() { r.identity.AllowKeyless() }
+
 // Next returns the event as it is sent, valid until the next call, or the reason why the gate refuses it.
 // It returns neither for a skipped event. The caller must pass every event of a source, in order.
 func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *wire.Refusal) {

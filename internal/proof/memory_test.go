@@ -293,7 +293,7 @@ var hostile = map[string]struct {
 		*ev = hogapi.BadEvent(ev.Position, []byte(noise(i, 1_000_000)), errors.New("no JSON"))
 	}},
 	"one position": {testevents.Sized(5000, 10_000, 20_000), func(i int, ev *hogapi.Event) {
-		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Offset: int64(1 + i/5000)}
+		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: "p", Offset: int64(1 + i/5000)}
 	}},
 	"long positions": {testevents.Sized(5000, 20_000, 100_000), func(i int, ev *hogapi.Event) {
 		ev.UUID, ev.Position = uuid.Nil, hogapi.Position{Key: noise(i, 10_000)}

@@ -25,6 +25,7 @@ type Saved[P comparable] struct {
 	Target   string            `json:"target,omitempty"`   // a digest of where events go; as Source, and in older states
 	Source   string            `json:"source,omitempty"`   // empty before the first save that settles something
 	File     lines.Fingerprint `json:"file,omitzero"`      // of the file that the position is in
+	Keyed    bool              `json:"keyed,omitempty"`    // uuids are derived from no position without a key; older releases did
 	State    ledger.State[P]   `json:"state"`
 }
 
@@ -111,6 +112,7 @@ type Files[P comparable] struct {
 
 	mu       sync.Mutex
 	closed   bool
+	isOld    bool // begun by a release that derived uuids from positions without a key
 	hasSaved bool // in this run
 	finished bool
 	newest   ledger.State[P] // that was saved; kept until the protocol is known
@@ -128,7 +130,7 @@ func (f *Files[P]) Open(ctx context.Context) (*Saved[P], error) {
 	}
 	resumed, err := Read[P](raw, f.Of)
 	if resumed != nil {
-		f.Protocol, f.newest = resumed.Protocol, resumed.State
+		f.Protocol, f.newest, f.isOld = resumed.Protocol, resumed.State, !resumed.Keyed
 	}
 	return resumed, err
 }
@@ -180,7 +182,7 @@ func (f *Files[P]) write(ctx context.Context, s ledger.State[P]) error {
 			return err
 		}
 	}
-	saved := Saved[P]{Version: stateVersion, Import: f.Import, Protocol: f.Protocol, Finished: f.finished, State: s}
+	saved := Saved[P]{Version: stateVersion, Import: f.Import, Protocol: f.Protocol, Finished: f.finished, Keyed: !f.isOld, State: s}
 	if s.Totals.Read > 0 { // before, another source or project may still be named
 		saved.Source, saved.Target = f.Source, f.Target
 	}

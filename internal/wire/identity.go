@@ -43,6 +43,8 @@ type Identity struct {
 	space [sha1.Size]byte // of the import
 	named bool            // the import has an id
 
+	keyless bool // positions without a Key are taken
+
 	contents map[[16]byte]uint64 // how often each content came; nil without content ids
 	most     int
 }
@@ -64,13 +66,18 @@ func NewIdentity(importID string, contentIDs int) *Identity {
 // Named reports whether the import has an id, which uuids are derived from.
 func (d *Identity) Named() bool { return d.named }
 
-// Check refuses an event that would be stored twice if sent twice. It is safe for concurrent use.
+// AllowKeyless makes Check accept positions without a Key, as imports that older releases have begun had them.
+func (d *Identity) AllowKeyless() { d.keyless = true }
+
+// Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at
+// Offset 0, such a position is none. It is safe for concurrent use.
 func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
 	switch {
 	case id != uuid.Nil || d.contents != nil && at.IsZero():
 		return nil
-	case at.IsZero():
-		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, a Position with a Key, such as the name of the queue (then the Offset may be 0), or GateOptions.ContentIDs")
+	case at.Key == "" && (at.IsZero() || !d.keyless):
+		return refuse(ReasonNoIdentity, "uuid", "",
+			"a uuid, a Position with a Key, such as the name of the queue (then the Offset may be 0), or GateOptions.ContentIDs")
 	case !d.named:
 		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
 	}

@@ -40,3 +40,35 @@ func TestContentIdentity(t *testing.T) {
 	again, _ := NewIdentity("one", 2).ofContent([]byte("a"))
 	assert.Equal(t, first, again)
 }
+
+// A position needs a key: at offset 0, a position without one would be none.
+func TestIdentityNeedsAKey(t *testing.T) {
+	own, keyless, keyed := uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), Position{Offset: 7}, Position{Key: "q"}
+	old := NewIdentity("old", 0)
+	old.AllowKeyless()
+	for name, tt := range map[string]struct {
+		d       *Identity
+		id      uuid.UUID
+		at      Position
+		refused string
+	}{
+		"a key with offset 0":            {NewIdentity("x", 0), uuid.Nil, keyed, ""},
+		"no key":                         {NewIdentity("x", 0), uuid.Nil, keyless, "Position with a Key"},
+		"no key, with content ids":       {NewIdentity("x", 9), uuid.Nil, keyless, "Position with a Key"},
+		"no key, with a uuid of its own": {NewIdentity("x", 0), own, keyless, ""},
+		"no position":                    {NewIdentity("x", 0), uuid.Nil, Position{}, "Position with a Key"},
+		"no position, with content ids":  {NewIdentity("x", 9), uuid.Nil, Position{}, ""},
+		"a key without an import":        {NewIdentity("", 0), uuid.Nil, keyed, "an ID for the import"},
+		"an old import: no key":          {old, uuid.Nil, keyless, ""},
+		"an old import: no position":     {old, uuid.Nil, Position{}, "Position with a Key"},
+	} {
+		got := tt.d.Check(tt.id, tt.at)
+		if tt.refused == "" {
+			assert.Nil(t, got, name)
+			continue
+		}
+		require.NotNil(t, got, name)
+		assert.Equal(t, ReasonNoIdentity, got.Reason, name)
+		assert.Contains(t, got.Want, tt.refused, name)
+	}
+}

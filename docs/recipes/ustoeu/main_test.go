@@ -41,10 +41,10 @@ func export(t *testing.T, events int) (us *hogapitest.Server, files []string) {
 			list = append(list, hogapi.Event{
 				Name: []string{"$pageview", "order placed"}[i%2], DistinctID: fmt.Sprintf("person-%d", i%50),
 				Timestamp:  begin.Add(time.Duration(i*7919%int64(events)) * time.Second), // not in order
-				Properties: map[string]any{"n": i, "$set": map[string]any{"newest": i}}, Position: hogapi.Position{Offset: i + 1},
+				Properties: map[string]any{"n": i, "$set": map[string]any{"newest": i}}, Position: hogapi.Position{Key: "invented", Offset: i + 1},
 			})
 		}
-		return list, hogapi.Position{Offset: page.Offset + int64(len(list))}, nil
+		return list, hogapi.Position{Key: "invented", Offset: page.Offset + int64(len(list))}, nil
 	}
 	_, err := client.Import(t.Context(), hogapi.PagedSource("invented", read), &hogapi.ImportOptions{
 		ID: "invented", Rate: hogapi.Unpaced,
