@@ -61,7 +61,9 @@ func receiptOf(t *testing.T, source hogapi.Source) hogapi.Receipt {
 }
 
 // uuidOf is the uuid of the n-th event of a source of numbers.
-func uuidOf(n int64) uuid.UUID { return hogapi.UUIDAt(hogapi.Position{Key: "n", Offset: n}, verifiedID) }
+func uuidOf(n int64) uuid.UUID {
+	return hogapi.UUIDAt(hogapi.Position{Key: "n", Offset: n}, verifiedID)
+}
 
 // later is a clock that is ahead of the time of the test.
 func later(d time.Duration) hogapi.Option {
