@@ -114,7 +114,7 @@ func (s *BackfillsService) Pages(ctx context.Context, exportID uuid.UUID, o *Bac
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields all backfills. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all backfills. The error that ends it is a [*PageError], which says where to resume.
 func (s *BackfillsService) All(ctx context.Context, exportID uuid.UUID, o *BackfillListOptions, options ...CallOption) iter.Seq2[Backfill, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }

@@ -228,7 +228,7 @@ func (s *BatchExportsService) Pages(ctx context.Context, o *ListOptions, options
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields all exports. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all exports. The error that ends it is a [*PageError], which says where to resume.
 func (s *BatchExportsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[BatchExport, error] {
 	return s.walk(o, options).All(ctx)
 }
@@ -336,8 +336,8 @@ func (s *BatchExportsService) Logs(ctx context.Context, id uuid.UUID, o *LogOpti
 }
 
 // AllLogs yields the log of an export, newest entry first. It neither loses nor repeats entries if several have
-// the time at which a page ends. If all entries of a page have the same microsecond, it ends with an error. An
-// error comes once, last, as a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
+// the time at which a page ends. If all entries of a page have the same microsecond, it ends with an error. The
+// error that ends it is a [*PageError]; to resume, set LogOptions.Before to PageError.Before.
 func (s *BatchExportsService) AllLogs(ctx context.Context, id uuid.UUID, o *LogOptions, options ...CallOption) iter.Seq2[LogEntry, error] {
 	return s.client.allLogs(ctx, endpointByID(ops.BatchExportsLogs, id), o, options...)
 }

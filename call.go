@@ -251,10 +251,11 @@ func fetch[T any](ctx context.Context, c *Client, r request, options []CallOptio
 func fetchMatching[T any](ctx context.Context, c *Client, r request, options []CallOption, matches func(*T) error) (*T, error) {
 	var out T
 	r.matches = func() error { return matches(&out) }
-	if err := c.call(ctx, r, &out, options...); err != nil {
+	err := c.call(ctx, r, &out, options...)
+	if err != nil && !errors.As(err, new(rowErrors)) { // with rowErrors, the page is there
 		return nil, err
 	}
-	return &out, nil
+	return &out, err
 }
 
 // fetchRows carries out a request and returns the list of this name in its answer.

@@ -145,7 +145,7 @@ func (s *DashboardsService) Pages(
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields all dashboards. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all dashboards. The error that ends it is a [*PageError], which says where to resume.
 func (s *DashboardsService) All(
 	ctx context.Context, o *DashboardListOptions, options ...CallOption,
 ) iter.Seq2[Dashboard, error] {

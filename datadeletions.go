@@ -109,7 +109,7 @@ func (s *DataDeletionsService) Pages(ctx context.Context, o *ListOptions, option
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields all deletions. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all deletions. The error that ends it is a [*PageError], which says where to resume.
 func (s *DataDeletionsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[DataDeletion, error] {
 	return s.walk(o, options).All(ctx)
 }

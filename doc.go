@@ -51,8 +51,10 @@
 // # Lists
 //
 // List returns one page; Pages iterates over pages and All over items. If an iteration cannot be completed, its
-// last value is an error, usually a [*PageError], which says where to resume. Runs of any age are listed,
-// although the service itself lists only the last 7 days by default.
+// last value is an error, usually a [*PageError], which says where to resume. A row that cannot be decoded as a whole
+// has a [*RowError]: All yields it with what could be read, and continues if the loop does; List and Pages return the
+// page together with an error that matches the errors of its rows. Runs of any age are listed, although the service
+// itself lists only the last 7 days by default.
 //
 // # Errors
 //

@@ -250,8 +250,8 @@ func (e *OutcomeUnknownError) Unwrap() error { return e.Err }
 // Is matches ErrOutcomeUnknown.
 func (e *OutcomeUnknownError) Is(target error) bool { return target == ErrOutcomeUnknown }
 
-// PageError is the error of an iteration over a list. All items before it are valid. To resume, list again with
-// the Offset, Cursor or Before of the error, and with the same other options.
+// PageError is the error of an iteration over a list. All items before it are valid, but for those with a [*RowError]. To
+// resume, list again with the Offset, Cursor or Before of the error, and with the same other options.
 type PageError struct {
 	Op     Op
 	Page   int       // from 1, of this walk

@@ -2,6 +2,7 @@ package hogapi
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -127,6 +128,9 @@ func (x *exchange) read(ctx context.Context, out any) error {
 		err = fmt.Errorf("the answer was not read to its end: %w", httptry.ContextError(ctx))
 		return x.unlessRepeatable(x.transportError(err, true), !page)
 	}
+	if faults, ok := errors.AsType[httptry.RowFaults](err); ok {
+		return x.unlessRepeatable(x.rowErrors(faults, body), false)
+	}
 	hint := ""
 	switch {
 	case errors.Is(err, httptry.ErrTooBig):
@@ -137,12 +141,21 @@ func (x *exchange) read(ctx context.Context, out any) error {
 		hint = fmt.Sprintf("does %T, the type of out, fit the answer?", out)
 	}
 	if !errors.Is(err, httptry.ErrTooBig) { // ErrTooBig quotes nothing from the answer
-		err = errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
+		err = x.masked(err)
 	}
 	return x.unlessRepeatable(&DecodeError{
-		CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode,
-		Err: err, hint: hint, body: mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys),
+		CallInfo: x.info(x.Tries), StatusCode: x.Answer.StatusCode, Err: err, hint: hint, body: x.shown(body),
 	}, false)
+}
+
+// masked is an error that quotes an answer, as a text without keys.
+func (x *exchange) masked(err error) error {
+	return errors.New(mask.Clean(mask.Text(mask.Brief(err), x.Keys)))
+}
+
+// shown is the part of an answer that an error keeps.
+func (x *exchange) shown(body []byte) []byte {
+	return mask.Bytes(body[:min(len(body), httptry.MaxErrorBody)], x.Keys)
 }
 
 // observeTry reports one try, and the retry that follows, to logger and hooks.
@@ -202,13 +215,14 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 	} else {
 		err = httptry.Unmarshal(body, out)
 	}
-	if err == nil {
-		err = httptry.NoNulls(body, out)
+	var faults httptry.RowFaults
+	if err != nil && !errors.As(err, &faults) {
+		return err
 	}
-	if err == nil {
-		err = completeness(out)
+	if other := httptry.NoNulls(body, out); other != nil {
+		return other
 	}
-	return err
+	return cmp.Or(completeness(out), err)
 }
 
 func completeness(answer any) error {
@@ -235,10 +249,14 @@ type rowList[T any] struct {
 
 func (l *rowList[T]) decodeRows(ctx context.Context, body []byte) (err error) {
 	l.rows, err = rowsOf[T](ctx, body, l.name, nil)
+	if faults, ok := errors.AsType[httptry.RowFaults](err); ok {
+		l.rows, err = nil, errors.New(faults.Error())
+	}
 	return err
 }
 
-// rowsOf reads the list of an answer that is an object, and the other requested members. Each row must be complete.
+// rowsOf reads the list of an answer that is an object, and the other requested members. With an error of type
+// [httptry.RowFaults], the rows are there: each other row is complete.
 func rowsOf[T any](ctx context.Context, body []byte, list string, others map[string]any) ([]T, error) {
 	return httptry.Rows(ctx, body, list, others, isComplete[T])
 }

@@ -205,7 +205,7 @@ func (s *FileDownloadsService) Pages(ctx context.Context, o *ListOptions, option
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields all file downloads. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all file downloads. The error that ends it is a [*PageError], which says where to resume.
 func (s *FileDownloadsService) All(ctx context.Context, o *ListOptions, options ...CallOption) iter.Seq2[FileDownload, error] {
 	return s.walk(o, options).All(ctx)
 }

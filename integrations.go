@@ -58,7 +58,7 @@ func (s *IntegrationsService) Pages(
 	return s.walk(o, options).Pages(ctx)
 }
 
-// All yields all integrations. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields all integrations. The error that ends it is a [*PageError], which says where to resume.
 func (s *IntegrationsService) All(
 	ctx context.Context, o *IntegrationListOptions, options ...CallOption,
 ) iter.Seq2[Integration, error] {

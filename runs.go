@@ -197,7 +197,7 @@ func (s *RunsService) Pages(ctx context.Context, exportID uuid.UUID, o *RunListO
 	return s.walk(exportID, o, options).Pages(ctx)
 }
 
-// All yields the selected runs. An error comes once, last, as a [*PageError] that says where to resume.
+// All yields the selected runs. The error that ends it is a [*PageError], which says where to resume.
 func (s *RunsService) All(ctx context.Context, exportID uuid.UUID, o *RunListOptions, options ...CallOption) iter.Seq2[Run, error] {
 	return s.walk(exportID, o, options).All(ctx)
 }
@@ -239,8 +239,11 @@ func (o RunListOptions) checkFailed() *outgoing.Refusal {
 	)
 }
 
-// fromTheStart removes the resume point from the error of a walk that can only start again.
+// fromTheStart removes the resume point from the error of a walk that can only start again. The error of a row ends it.
 func fromTheStart(err error) error {
+	if row, ok := errors.AsType[*RowError](err); ok {
+		return row.Err
+	}
 	if failed, ok := errors.AsType[*PageError](err); ok {
 		failed.Cursor = ""
 	}
@@ -256,7 +259,7 @@ func (s *RunsService) walk(exportID uuid.UUID, o *RunListOptions, options []Call
 		w.Fetch = func(ctx context.Context, at pages.Place) pages.Fetched[*CursorPage[Run]] {
 			got := fetch(ctx, at)
 			if got.Page != nil { // old servers do not filter; links stay as they are
-				got.Page.Results = slices.DeleteFunc(got.Page.Results, func(r Run) bool { return !slices.Contains(statuses, r.Status) })
+				got.Page.Results, got.Err = keepRows(got.Page.Results, got.Err, func(r *Run) bool { return slices.Contains(statuses, r.Status) })
 			}
 			return got
 		}

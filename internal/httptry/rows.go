@@ -19,9 +19,9 @@ import (
 // MaxRows is the most rows of one page. The service returns at most 500, unless it is asked for more.
 const MaxRows = 10_000
 
-// Rows reads an answer that is an object: the rows of its list, each of which must pass check, and the
-// requested other members. An answer without the list is an error, because as an empty list it would end a
-// walk early.
+// Rows reads an answer that is an object: the rows of its list, and the requested other members. Rows that cannot be
+// decoded or do not pass check are returned with an error of type RowFaults. An answer without the list is an error,
+// because as an empty list it would end a walk early.
 func Rows[T any](
 	ctx context.Context, body []byte, list string, others map[string]any, check func(*T) error,
 ) (rows []T, err error) {
@@ -29,6 +29,7 @@ func Rows[T any](
 	if err := expect(d, '{', "it is not a JSON object"); err != nil {
 		return nil, err
 	}
+	var faults RowFaults
 	for d.More() {
 		key, err := d.Token()
 		if err != nil {
@@ -42,7 +43,7 @@ func Rows[T any](
 		case rows != nil:
 			err = fmt.Errorf("it has %s twice", list)
 		default:
-			rows, err = listOf(ctx, d, body, check)
+			rows, faults, err = listOf(ctx, d, body, check)
 		}
 		if err != nil {
 			return nil, err
@@ -54,46 +55,55 @@ func Rows[T any](
 	if err := expect(d, '}', "it has no end"); err != nil {
 		return nil, err
 	}
-	return rows, atEnd(d)
+	if err := atEnd(d); err != nil {
+		return nil, err
+	}
+	return rows, faults.orNil()
 }
 
-// List reads an answer that is a list, row by row. Each row must pass check.
+// List is Rows for an answer that is a list.
 func List[T any](ctx context.Context, body []byte, check func(*T) error) ([]T, error) {
 	d := json.NewDecoder(bytes.NewReader(body))
-	rows, err := listOf(ctx, d, body, check)
+	rows, faults, err := listOf(ctx, d, body, check)
 	if err == nil {
 		err = atEnd(d)
 	}
-	return rows, err
-}
-
-func listOf[T any](ctx context.Context, d *json.Decoder, body []byte, check func(*T) error) ([]T, error) {
-	if err := expect(d, '[', "it has no list of rows where one belongs"); err != nil {
+	if err != nil {
 		return nil, err
 	}
-	rows := []T{}
+	return rows, faults.orNil()
+}
+
+func listOf[T any](ctx context.Context, d *json.Decoder, body []byte, check func(*T) error) (rows []T, faults RowFaults, _ error) {
+	if err := expect(d, '[', "it has no list of rows where one belongs"); err != nil {
+		return nil, nil, err
+	}
+	rows = []T{}
 	for d.More() {
 		if ctx.Err() != nil {
-			return nil, ContextError(ctx)
+			return nil, nil, ContextError(ctx)
 		}
 		if len(rows) == MaxRows {
-			return nil, fmt.Errorf("%w: over %d rows on one page", ErrTooBig, MaxRows)
+			return nil, nil, fmt.Errorf("%w: over %d rows on one page", ErrTooBig, MaxRows)
 		}
 		var row T
 		from := d.InputOffset()
-		err := d.Decode(&row)
-		if err != nil {
-			err = named(bytes.TrimLeft(body[from:], ", \t\r\n"), reflect.TypeFor[T](), shortened(err))
-		}
-		if err == nil {
+		err, field := d.Decode(&row), ""
+		raw := bytes.TrimLeft(body[from:d.InputOffset()], ", \t\r\n")
+		switch {
+		case err == nil:
 			err = check(&row)
+		case !json.Valid(raw):
+			return nil, nil, fmt.Errorf("row %d: %w", len(rows), shortened(err))
+		default:
+			field, err = salvage(raw, &row, shortened(err))
 		}
 		if err != nil {
-			return nil, fmt.Errorf("row %d: %w", len(rows), err)
+			faults = append(faults, RowFault{len(rows), field, raw, err})
 		}
 		rows = append(rows, row)
 	}
-	return rows, expect(d, ']', "its list has no end")
+	return rows, faults, expect(d, ']', "its list has no end")
 }
 
 func expect(d *json.Decoder, want json.Delim, otherwise string) error {

@@ -48,17 +48,18 @@ const mostAtOneTime = 10_000
 
 var (
 	errIgnoredBefore = errors.New("the service ignores Before: it gave entries that are not earlier")
+	errNoTimes       = errors.New("no entry of the page has a time that can be read, so the entries after them cannot be reached")
 	errEmptyAnswer   = errors.New("the answer is empty, although entries came before it")
 )
 
-// All yields the entries of all pages. An error comes last.
+// All yields the entries of all pages, an entry that could not be read with its error. An error that ends the walk comes last.
 func (l Log[E]) All() iter.Seq2[E, error] {
 	return func(yield func(E, error) bool) {
 		w := logWalk[E]{Log: l}
 		for n := 1; ; n++ {
 			fresh, err := w.step(n)
 			for _, entry := range fresh {
-				if !yield(entry, nil) {
+				if !yield(entry.entry, entry.err) {
 					return
 				}
 			}
@@ -83,10 +84,17 @@ type logWalk[E any] struct {
 	most int            // entries on the fullest page so far: the server may have its own limit
 }
 
+// logged is an entry, or what could be read of it.
+type logged[E any] struct {
+	entry E
+	err   error
+}
+
 // step fetches the n-th page and returns its new entries. A page with no new entries is the end. A
 // short page is not, since the server may have a lower limit.
-func (w *logWalk[E]) step(n int) ([]E, error) {
+func (w *logWalk[E]) step(n int) ([]logged[E], error) {
 	entries, err := w.Fetch(w.Before)
+	bad, err := ofRows(err)
 	if err != nil {
 		return nil, err
 	}
@@ -96,8 +104,11 @@ func (w *logWalk[E]) step(n int) ([]E, error) {
 	marks := make([]Mark, len(entries))
 	for i := range entries {
 		marks[i] = w.Mark(&entries[i])
+		if raw, err := errorAt(bad, i); err != nil {
+			marks[i] = NewMark(marks[i].Time, string(raw))
+		}
 	}
-	fresh, err := w.fresh(entries, marks)
+	fresh, err := w.fresh(entries, marks, bad)
 	if err != nil {
 		return nil, err
 	}
@@ -108,7 +119,12 @@ func (w *logWalk[E]) step(n int) ([]E, error) {
 		return nil, w.endsHere(len(entries))
 	}
 	w.most = max(w.most, len(entries))
-	w.move(marks)
+	if len(marks) > 0 && !w.move(marks) {
+		if _, first := errorAt(bad, 0); first != nil {
+			return fresh, fmt.Errorf("%w: %w", errNoTimes, errors.Unwrap(first)) // the walk ends: this is no error of a row
+		}
+		return fresh, errNoTimes
+	}
 	if len(w.seen) > mostAtOneTime {
 		return fresh, tooManyAtOnce(len(w.seen))
 	}
@@ -126,7 +142,7 @@ func (w *logWalk[E]) endsHere(entries int) error {
 	older, full := w.Before.Add(-logTick), entries >= w.Limit
 	if !full && w.After.Before(older) {
 		found, err := w.Fetch(older)
-		if err != nil {
+		if _, err := ofRows(err); err != nil {
 			return err
 		}
 		full = len(found) > 0
@@ -138,8 +154,8 @@ func (w *logWalk[E]) endsHere(entries int) error {
 }
 
 // fresh returns the entries that earlier pages have not shown.
-func (w *logWalk[E]) fresh(entries []E, marks []Mark) ([]E, error) {
-	var fresh []E
+func (w *logWalk[E]) fresh(entries []E, marks []Mark, bad RowErrors) ([]logged[E], error) {
+	var fresh []logged[E]
 	left := maps.Clone(w.seen)
 	for i, m := range marks {
 		switch {
@@ -148,22 +164,24 @@ func (w *logWalk[E]) fresh(entries []E, marks []Mark) ([]E, error) {
 		case left[m.Digest] > 0:
 			left[m.Digest]--
 		default:
-			fresh = append(fresh, entries[i])
+			_, err := errorAt(bad, i)
+			fresh = append(fresh, logged[E]{entries[i], err})
 		}
 	}
 	return fresh, nil
 }
 
-// move starts the next page at the oldest time of this one, inclusive.
-func (w *logWalk[E]) move(marks []Mark) {
-	if len(marks) == 0 {
-		return
-	}
-	oldest := marks[0].Time
+// move starts the next page at the oldest time of this one, inclusive. An entry whose time could not be read may be at
+// that time. Without any time, move returns false.
+func (w *logWalk[E]) move(marks []Mark) bool {
+	var oldest time.Time
 	for _, m := range marks {
-		if m.Time.Before(oldest) {
+		if !m.Time.IsZero() && (oldest.IsZero() || m.Time.Before(oldest)) {
 			oldest = m.Time
 		}
+	}
+	if oldest.IsZero() {
+		return false
 	}
 	oldest = oldest.Truncate(logTick)
 	if before := oldest.Add(logTick); !before.Equal(w.Before) {
@@ -171,7 +189,7 @@ func (w *logWalk[E]) move(marks []Mark) {
 	}
 	shown := map[digest]int{}
 	for _, m := range marks {
-		if !m.Time.Before(oldest) {
+		if m.Time.IsZero() || !m.Time.Before(oldest) {
 			shown[m.Digest]++
 		}
 	}
@@ -179,4 +197,5 @@ func (w *logWalk[E]) move(marks []Mark) {
 		shown[e] = max(shown[e], n)
 	}
 	w.seen = shown
+	return true
 }

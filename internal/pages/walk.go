@@ -39,6 +39,24 @@ type View[T any] struct {
 	Link  string // to the next page; empty on the last
 }
 
+// RowErrors is the error of a page that was fetched, but not all of whose rows could be read. At returns a row as it came
+// and its error, or nil for a row that was read.
+type RowErrors interface {
+	error
+	At(i int) (raw []byte, err error)
+}
+
+// ofRows returns err if it is an error of rows, and an error that ends a walk.
+func ofRows(err error) (rows RowErrors, end error) {
+	if err == nil {
+		return nil, nil
+	}
+	if rows, ok := errors.AsType[RowErrors](err); ok {
+		return rows, nil
+	}
+	return nil, err
+}
+
 // Fetched is the result of fetching a page. Deliver, if not nil, is called when the page is
 // delivered, not during another fetch.
 type Fetched[P any] struct {
@@ -57,8 +75,8 @@ func (f Fetched[P]) deliver() (P, error) {
 // One fetches the page at the start.
 func (w Walk[T, P]) One(ctx context.Context) (P, error) { return w.Fetch(ctx, w.Start).deliver() }
 
-// Pages yields all pages. An error comes last. A page with a faulty link is not yielded: it may be
-// a repetition, and a walk that resumes at the error fetches it again.
+// Pages yields all pages. An error comes last, but for errors of rows, which come with their page. A page with a
+// faulty link is not yielded: it may be a repetition, and a walk that resumes at the error fetches it again.
 func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		var none P
@@ -73,7 +91,7 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 		at, seen := w.Start, map[digest]bool{}
 		sum := tally{start: w.Start.Offset, anyOrder: w.Prefetch > 0, ids: map[any]bool{}}
 		for n := 1; ; n++ {
-			p, next, err := w.page(ctx, ahead, n, at, seen)
+			p, next, rows, err := w.page(ctx, ahead, n, at, seen)
 			if err != nil {
 				yield(none, w.Failed(n, at, err))
 				return
@@ -82,8 +100,11 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 			if next != nil {
 				ahead.plan(view.Count, at, *next)
 			}
-			sum.add(len(view.Items), view.Count, w.ids(view.Items))
-			if !yield(p, nil) {
+			sum.add(len(view.Items), view.Count, w.ids(view.Items, rows))
+			if rows != nil {
+				err = w.Failed(n, at, rows)
+			}
+			if !yield(p, err) {
 				return
 			}
 			if next == nil {
@@ -97,14 +118,24 @@ func (w Walk[T, P]) Pages(ctx context.Context) iter.Seq2[P, error] {
 	}
 }
 
-func (w Walk[T, P]) ids(rows []T) (ids []any) {
+// ids returns the ids of the items that could be read.
+func (w Walk[T, P]) ids(items []T, bad RowErrors) (ids []any) {
 	if w.ID == nil {
 		return nil
 	}
-	for i := range rows {
-		ids = append(ids, w.ID(&rows[i]))
+	for i := range items {
+		if _, err := errorAt(bad, i); err == nil {
+			ids = append(ids, w.ID(&items[i]))
+		}
 	}
 	return ids
+}
+
+func errorAt(bad RowErrors, i int) (raw []byte, err error) {
+	if bad == nil {
+		return nil, nil
+	}
+	return bad.At(i)
 }
 
 // digest is a SHA-256; it stands for texts that a server can make long.
@@ -113,17 +144,18 @@ type digest [sha256.Size]byte
 // page fetches the n-th page of a walk and returns the start of the next one, or nil after the
 // last. It remembers cursors as digests, since a server can make them long.
 func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at Place, seen map[digest]bool) (
-	p P, next *Place, err error,
+	p P, next *Place, bad RowErrors, err error,
 ) {
 	if n > cmp.Or(w.MaxPages, mostPages) {
-		return p, nil, ErrPageLimit
+		return p, nil, nil, ErrPageLimit
 	}
-	if p, err = ahead.take(ctx, at); err != nil {
-		return p, nil, err
+	p, err = ahead.take(ctx, at)
+	if bad, err = ofRows(err); err != nil {
+		return p, nil, nil, err
 	}
 	link := w.View(p).Link
 	if link == "" {
-		return p, nil, nil
+		return p, nil, bad, nil
 	}
 	to, err := w.Next(at, link)
 	mark := digest(sha256.Sum256([]byte(to.Cursor)))
@@ -131,20 +163,21 @@ func (w Walk[T, P]) page(ctx context.Context, ahead *lookahead[T, P], n int, at 
 		err = ErrRepeatedLink
 	}
 	seen[mark] = true
-	return p, &to, err
+	return p, &to, bad, err
 }
 
-// All yields the items of all pages.
+// All yields the items of all pages, an item that could not be read with its error.
 func (w Walk[T, P]) All(ctx context.Context) iter.Seq2[T, error] {
 	return func(yield func(T, error) bool) {
 		for p, err := range w.Pages(ctx) {
+			bad, err := ofRows(err)
 			if err != nil {
 				var none T
 				yield(none, err)
 				return
 			}
-			for _, item := range w.View(p).Items {
-				if !yield(item, nil) {
+			for i, item := range w.View(p).Items {
+				if _, err := errorAt(bad, i); !yield(item, err) {
 					return
 				}
 			}
