@@ -218,6 +218,10 @@ func TestNothingPrintsASecret(t *testing.T) {
 		}
 	})
 	client := newFakeClient(t, newScript(answers(200, `{"status":"Ok"}`)), options()...)
+	rows := newScript(answers(200, fmt.Sprintf(`{"count":1,"next":null,"results":[{"id":1,"name":[],"tags":%q,"folder":%q}]}`, testPersonalKey, testPersonalKey)))
+	_, ofRow := newFakeClient(t, rows, options()...).Dashboards.List(t.Context(), nil)
+	require.ErrorAs(t, ofRow, new(*RowError))
+	roots = append(roots, ofRow)
 	roots = append(roots, failedCapture(t, echoBody, options(), RejectFunc(func(_ context.Context, r Reject) error { tell(r); return nil }))...)
 	roots = append(roots, failedCapture(t, echoBody, options(), nil)...)
 	roots = append(roots, failedCapture(t, roundTrip(fails(errors.New("malformed answer: "+testProjectKey))), options(), nil)...)
