@@ -45,7 +45,7 @@ func ourEvent(ev *event, n int, ownID bool) hogapi.Event {
 	if ownID {
 		e.UUID = eventID(n)
 	} else {
-		e.Position.Offset = int64(n + 1)
+		e.Position = hogapi.Position{Key: "events", Offset: int64(n + 1)}
 	}
 	return e
 }
