@@ -2,6 +2,7 @@ package hogapi_test
 
 import (
 	"encoding/json"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -58,7 +59,7 @@ func (s *small) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if out == nil {
 		out = object{"type": "invalid_request", "code": "not_found", "detail": "Not found."}
 	}
-	_ = json.NewEncoder(w).Encode(out)
+	_ = json.NewEncoder(w).Encode(out) //nolint:errchkjson // of the test
 }
 
 func (s *small) client(t *testing.T) *hogapi.Client {
@@ -103,9 +104,7 @@ func hourlySmall(from, to string, more object) *small {
 			"progress": object{"total_runs": 1, "finished_runs": 1, "progress": 1.0},
 		},
 	}
-	for key, value := range more {
-		s.backfill[key] = value
-	}
+	maps.Copy(s.backfill, more)
 	return s
 }
 

@@ -87,7 +87,7 @@ func (n *night) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	answer := func(status int, x any) {
 		w.Header().Set("Content-Type", "application/json")
 		w.WriteHeader(status)
-		_ = json.NewEncoder(w).Encode(x)
+		_ = json.NewEncoder(w).Encode(x) //nolint:errchkjson // of the test
 	}
 	steps := []map[string]any{}
 	for _, name := range []string{

@@ -216,8 +216,7 @@ func TestBackfillsAreNarrowedAndAligned(t *testing.T) {
 	}
 	shown := func(id any) (adjusted, total any, runs []any) {
 		path := fmt.Sprintf("/batch_exports/%s/backfills/%s/", export, id)
-		for w.get("%s", path)["status"] != "Completed" {
-		}
+		require.Eventually(t, func() bool { return w.get("%s", path)["status"] == "Completed" }, time.Minute, time.Microsecond)
 		for _, run := range w.project().Runs(export) {
 			if run.BackfillID.String() == id {
 				runs = append(runs, run.Start.Format(time.TimeOnly))

@@ -191,7 +191,7 @@ func (s Schedule) Whole(x Span) (whole Span, ok bool) {
 	if s.Timezone != "" {
 		start = start.Truncate(step)
 	}
-	return Span{start, later(start, start.Add(x.End.Sub(start)/step*step))}, true
+	return Span{start, later(start, start.Add(x.End.Sub(start).Truncate(step)))}, true
 }
 
 // floor returns the begin of the day or week that contains a time.

@@ -24,7 +24,6 @@ type service struct {
 	isDay, isWeek  bool
 	runs           []modelRun // of the backfill, and those that were joined
 	dataStart      time.Time
-	start          time.Time // as adjusted
 	isEmpty, isOld bool
 }
 

@@ -59,7 +59,7 @@ func lineCount(r io.Reader) (lines int64, err error) {
 		n, err := r.Read(buffer)
 		lines += int64(bytes.Count(buffer[:n], []byte("\n")))
 		if n > 0 {
-			last = buffer[:n][n-1]
+			last = buffer[n-1] //nolint:gosec // n is above 0
 		}
 		if errors.Is(err, io.EOF) {
 			if last != '\n' {

@@ -41,7 +41,7 @@ func salvage[T any](raw []byte, row *T, err error) (field string, _ error) {
 	}
 	var says []string
 	for _, name := range slices.Sorted(maps.Keys(members)) {
-		alone, _ := json.Marshal(map[string]json.RawMessage{name: members[name]}) // valid: it was read
+		alone, _ := json.Marshal(map[string]json.RawMessage{name: members[name]}) //nolint:errchkjson // valid: it was read
 		if cause := Unmarshal(alone, new(T)); cause != nil {
 			delete(members, name)
 			if len(says) == 0 {
@@ -53,7 +53,7 @@ func salvage[T any](raw []byte, row *T, err error) (field string, _ error) {
 	if len(says) == 0 {
 		return "", err
 	}
-	rest, _ := json.Marshal(members) // valid, too
+	rest, _ := json.Marshal(members) //nolint:errchkjson // valid, too
 	if json.Unmarshal(rest, row) != nil {
 		*row = none
 	}

@@ -163,7 +163,7 @@ func named(body []byte, t reflect.Type, err error) error {
 		if name == "" || !f.IsExported() || json.Unmarshal(value, reflect.New(f.Type).Interface()) == nil || value == nil {
 			continue
 		}
-		if below, ok := named(value, f.Type, err).(*fieldError); ok {
+		if below, ok := errors.AsType[*fieldError](named(value, f.Type, err)); ok {
 			return &fieldError{name + ": " + below.text, err}
 		}
 		return &fieldError{name + ": " + shown(value) + " is not " + kindOf(f.Type), err}

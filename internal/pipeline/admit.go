@@ -64,7 +64,7 @@ func (r *Record) Next() *Event {
 // Add encodes the event that Next has returned.
 func (r *Record) Add(ctx context.Context) error {
 	p, ev := r.p, &r.all()[r.n-1]
-	if !p.prepareForAll(ev) {
+	if !p.prepareForAll(ev) { //nolint:contextcheck // the question to the server is of another life time
 		ev.other = form{}
 		if err := p.prepare(ctx, &r.encoder, ev, r.wait); err != nil {
 			return err

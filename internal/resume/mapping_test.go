@@ -38,7 +38,7 @@ func TestOtherMapping(t *testing.T) {
 		require.True(t, ok, tt.was)
 		assert.Equal(t, "checkpoint: begun with the mapping", unfit.Field, tt.was)
 		assert.Equal(t, tt.mapping, unfit.Value)
-		assert.Contains(t, unfit.Want, "Finish the import with the release that began it")
+		assert.Contains(t, unfit.Want, "finish the import with the release that began it")
 		_, err = Read[wire.Position](savedWith(t, tt.now), now)
 		require.NoError(t, err, "its own mapping")
 	}
