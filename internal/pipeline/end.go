@@ -76,6 +76,9 @@ func (p *Pipeline) end() (r Result, err error) {
 	if p.isDecided() {
 		r.Protocol = p.protocol.Name()
 	}
+	if c := p.canceled.Load(); stopped == nil && c != nil && len(open) > 0 { // it was wound up within its grace
+		stopped = c.err
+	}
 	switch {
 	case len(open) > 0:
 		err = p.Errors.Unsettled(open, p.withFailure(stopped))

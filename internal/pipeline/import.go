@@ -29,6 +29,7 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	isCanceled := readErr != nil && ctx.Err() != nil
 	if isCanceled {
 		readErr = context.Cause(ctx) // not the stop of the sending, nor the source's error
+		_ = p.canceledBy(ctx)
 	}
 	if readErr == nil { // otherwise the last record may not be whole
 		p.committer.SourceEnded()

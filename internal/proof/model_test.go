@@ -224,7 +224,7 @@ func digestOf(ids []uuid.UUID) string {
 
 // fixed returns a receipt without the fields that depend on the run, with its times in UTC.
 func fixed(r hogapi.Receipt) hogapi.Receipt {
-	r.Resent, r.Warnings = 0, nil
+	r.Resent, r.ResentAtLeast, r.Warnings = 0, false, nil
 	r.Oldest, r.Newest = r.Oldest.UTC(), r.Newest.UTC()
 	r.LastAcknowledged, r.Protocol, r.Finished = time.Time{}, "", false // these depend on the wall clock and on the server
 	return r
