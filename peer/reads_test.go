@@ -32,7 +32,7 @@ func TestDashboards(t *testing.T) {
 		require.Len(t, page.Results, 1, name)
 		assert.Equal(t, name, *page.Results[0].Name)
 	}
-	page = must(c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Folder: "Unfiled/Dashboards", ExcludeGenerated: true}))(t)
+	page = must(c.Dashboards.List(ctx, &hogapi.DashboardListOptions{Folder: hogapi.Set("Unfiled/Dashboards"), ExcludeGenerated: true}))(t)
 	require.Len(t, page.Results, 1)
 	assert.Nil(t, page.Results[0].Name)
 
