@@ -133,7 +133,7 @@ func (s *setup) test(ctx context.Context, create hogapi.BatchExportRequest) erro
 		if step.Result == nil {
 			continue
 		}
-		fmt.Fprintf(s.out, "   %-14s %s", step.Name, step.Result.Status)
+		fmt.Fprintf(s.out, "   %-22s  %s", step.Name, step.Result.Status)
 		if step.Result.Message != nil {
 			fmt.Fprintf(s.out, ": %s", *step.Result.Message)
 		}

@@ -248,7 +248,7 @@ func TestCheckSaysThatTheProjectWasNotAsked(t *testing.T) {
 	p.Events(t, "e.jsonl", 10, nil)
 	p.Run(t, "check", "e.jsonl").Out(t, "Note: The project was not asked Set POSTHOG_PERSONAL_API_KEY (scope query:read) and POSTHOG_PROJECT_ID")
 	p.Env = append(p.Env, "POSTHOG_PERSONAL_API_KEY=phx_x", "POSTHOG_PROJECT_ID=1", "POSTHOG_HOST=nowhere")
-	p.Run(t, "check", "e.jsonl").Out(t, `Note: The project could not be asked --host "nowhere" is neither a region nor a URL`)
+	p.Run(t, "check", "e.jsonl").Out(t, `Note: The project could not be asked POSTHOG_HOST "nowhere" is neither a region nor a URL`)
 }
 
 // A user can run the commands that a check advises as they are written: with flags that the command
@@ -369,7 +369,7 @@ func TestAdviceOfARunThatSendsNothing(t *testing.T) {
 	server.Script(ops.Query, hogapitest.Status(401))
 	p.Write(t, "live.json", liveEvents())
 	p.Run(t, "check", "live.json", "--format", "mixpanel", "--zone", "US/Pacific").
-		Err(t, "warning: the project was not asked which days it has: counting what the project has: 401 ").Never(t, "hogapi: ")
+		Err(t, "warning: the project was not asked which days it has: counting what the project has: POST /query/: 401 ").Never(t, "hogapi: ")
 }
 
 // logins writes an export of ten people of a project with simplified ID merge: each has three records before login and
