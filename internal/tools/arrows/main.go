@@ -25,7 +25,7 @@ import (
 type arrow struct{ from, to string }
 
 func main() {
-	most := flag.Int("most", 40, "fail when more arrows than this point back")
+	most := flag.Int("most", 53, "fail when more arrows than this point back")
 	list := flag.Bool("list", false, "print the arrows that point back")
 	flag.Parse()
 	arrows, err := references(".")
