@@ -173,8 +173,8 @@ func TestCoverageOfAnotherTime(t *testing.T) {
 	client, c, now := p.server.Client(t), cache{t.TempDir()}, time.Now().UTC().Truncate(time.Hour)
 	e, err := client.BatchExports.Get(t.Context(), id)
 	require.NoError(t, err)
-	for _, hours := range []time.Duration{10, 30, 5} {
-		from := now.Add(-hours * time.Hour)
+	for _, before := range []time.Duration{10 * time.Hour, 30 * time.Hour, 5 * time.Hour} {
+		from := now.Add(-before)
 		found, err := c.coverage(t.Context(), client, e, from)
 		require.NoError(t, err)
 		require.NotEmpty(t, found.Intervals)
