@@ -207,5 +207,5 @@ func read(msg jetstream.Msg) (m message, origin hogapi.Position) {
 	if err != nil {
 		panic(err)
 	}
-	return m, hogapi.Position{Key: stream, Offset: int64(of.Sequence.Stream)} //nolint:gosec // a number of messages
+	return m, hogapi.Position{Key: stream, Offset: int64(of.Sequence.Stream)}
 }
