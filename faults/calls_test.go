@@ -7,6 +7,7 @@ import (
 	"io"
 	"net/http"
 	"strconv"
+	"strings"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -40,6 +41,9 @@ func (s *writes) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		s.times[r.Header.Get(callHeader)]++
 		s.mu.Unlock()
 		w.WriteHeader(http.StatusCreated)
+	} else if strings.Contains(r.URL.Path, "/runs/") { // after a cancel
+		_, _ = io.WriteString(w, `{"id":"00000000-0000-0000-0000-000000000002","status":"Cancelled","finished_at":"2024-01-01T00:00:00Z","created_at":"2024-01-01T00:00:00Z"}`)
+		return
 	}
 	_, _ = io.WriteString(w, `{"id":"0198c2f5-3f1b-7c60-9d0e-111111111111","backfill_id":"0198c2f5-3f1b-7c60-9d0e-222222222222"}`)
 }
