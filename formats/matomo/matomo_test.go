@@ -114,7 +114,7 @@ func FuzzConvert(f *testing.F) {
 	formattest.Fuzz(f, "visits.jsonl", true, matomo.Format(&matomo.Options{Personless: true}), matomo.Format(nil))
 }
 
-// Read = sent + left out, by action: conversions and searches of a page were lost without a word.
+// Read = sent + left out, by action: conversions and searches of a page were lost and not counted.
 func TestEachActionIsSentOrCounted(t *testing.T) {
 	t.Parallel()
 	const visit = `{"idSite":1,"idVisit":%d,"visitorId":"v","firstActionTimestamp":1693562400,"lastActionTimestamp":1693562460,"actionDetails":[%s]}`

@@ -53,8 +53,6 @@ func (p *Pipeline) end() (r Result, err error) {
 		if isWaiting {
 			select {
 			case <-p.decided:
-				p.admission.Lock() // until the lanes have what has waited
-				p.admission.Unlock()
 			case <-p.sending.Done():
 			}
 			p.admission.Lock() // release has it until all events have their lanes
