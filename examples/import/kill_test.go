@@ -22,7 +22,7 @@ func TestAProcessThatEndedContinues(t *testing.T) {
 	require.NoError(t, err, "%s", built)
 	for name, signal := range map[string]os.Signal{"killed": os.Kill, "interrupted": os.Interrupt} {
 		t.Run(name, func(t *testing.T) {
-			const events = 4000
+			const events = 12_000 // more than an interrupted run still sends within its grace of 5 s
 			folder := t.TempDir()
 			write(t, filepath.Join(folder, "events.jsonl"), events)
 			server := hogapitest.New()
@@ -50,7 +50,7 @@ func TestAProcessThatEndedContinues(t *testing.T) {
 
 			second, out := start("-rate", "-1", "-resume")
 			require.NoError(t, second.Wait(), "%s", out)
-			assert.Contains(t, out.String(), "read 4000 = acknowledged 4000 + rejected 0 + pending 0")
+			assert.Contains(t, out.String(), "read 12000 = acknowledged 12000 + rejected 0 + pending 0")
 			ledger := server.Ledger()
 			assert.Equal(t, events, ledger.Unique())
 			assert.Empty(t, ledger.Changed())
