@@ -5,6 +5,7 @@ import (
 	"maps"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -92,6 +93,12 @@ func (s *small) ran(status, from, to string, backfill any, created string) *smal
 		"id": uuid.NewString(), "status": status, "data_interval_start": at(from), "data_interval_end": at(to), "created_at": at(created),
 		"last_updated_at": at(created).Add(time.Minute), "finished_at": end, "records_completed": 7, "records_failed": 0, "backfill": backfill,
 	}}, s.runs...)
+	return s
+}
+
+// lost sets how many records of the newest run failed.
+func (s *small) lost(records int) *small {
+	s.runs[0]["records_failed"] = records
 	return s
 }
 
@@ -210,8 +217,8 @@ func TestWaitBelievesCoverAndNotCounts(t *testing.T) {
 			state: "100 %, 0 runs completed, 0 failed",
 		},
 		"records failed in an hour of two": {
-			server: hourlySmall("28T10", "28T12", nil).ran("Completed", "28T10", "28T11", own, "28T12").ran("Failed", "28T11", "28T12", own, "28T12"),
-			from:   "28T10", to: "28T12", text: "1 of 2 runs did not complete", matches: hogapi.ErrRunFailed, state: "100 %, 1 runs completed, 1 failed",
+			server: hourlySmall("28T10", "28T12", nil).ran("Completed", "28T10", "28T11", own, "28T12").ran("Completed", "28T11", "28T12", own, "28T12").lost(2),
+			from:   "28T10", to: "28T12", text: "1 of 2 runs did not complete", matches: hogapi.ErrRecordsFailed, state: "100 %, 1 runs completed, 1 failed",
 			parts: []hogapi.BackfillPart{{Start: at("28T11"), End: at("28T12"), Reason: hogapi.BackfillIncomplete}},
 		},
 	} {
@@ -326,6 +333,27 @@ func TestCoverageOfMovedBackfills(t *testing.T) {
 			hourlySmall("23T11", "23T12", object{"adjusted_start_at": at("23T10")}).ran("Completed", "23T11", "23T12", own, "28T12"),
 			"23T11", "23T12", []hogapi.IntervalState{"completed_by_timestamp"},
 		},
+		"records failed in an hour of two": {
+			hourlySmall("28T10", "28T12", nil).ran("Completed", "28T10", "28T11", own, "28T12").ran("Completed", "28T11", "28T12", own, "28T12").lost(2),
+			"28T10", "28T12", []hogapi.IntervalState{"completed", "records_failed"},
+		},
+		"and a retry brought them": {
+			hourlySmall("28T11", "28T12", nil).ran("Completed", "28T11", "28T12", nil, "28T12").lost(2).ran("Completed", "28T11", "28T12", own, "28T13"),
+			"28T11", "28T12", []hogapi.IntervalState{"completed"},
+		},
+		"an object that a run without all records has replaced": {
+			hourlySmall("28T11", "28T12", nil).with("destination", object{"type": "AwsS3", "config": object{}}).
+				ran("Completed", "28T11", "28T12", nil, "28T12").ran("Completed", "28T11", "28T12", own, "28T13").lost(2),
+			"28T11", "28T12", []hogapi.IntervalState{"records_failed"},
+		},
+		"the run under way brings only what is covered": {
+			hourlySmall("27T00", "27T12", nil).with("interval", "day").ran("Completed", "27T00", "27T12", own, "28T12").ran("Running", "27T00", "27T12", own, "28T14"),
+			"27T00", "28T00", []hogapi.IntervalState{"partly_covered"},
+		},
+		"1 hour of 24 is under way": {
+			hourlySmall("27T00", "28T00", nil).with("interval", "day").ran("Running", "27T23", "28T00", nil, "28T14"),
+			"27T00", "28T00", []hogapi.IntervalState{"never_scheduled"},
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
@@ -337,6 +365,11 @@ func TestCoverageOfMovedBackfills(t *testing.T) {
 				states = append(states, x.State)
 			}
 			assert.Equal(t, tt.states, states)
+			isLacking := func(s hogapi.IntervalState) bool { return s != hogapi.IntervalCompleted }
+			assert.Equal(t, !slices.ContainsFunc(states, isLacking), c.IsExported())
+			plan, err := server.client(t).BatchExports.PlanRepair(t.Context(), c, nil)
+			require.NoError(t, err)
+			assert.Equal(t, len(c.Gaps()) > 0, len(plan.Steps) > 0, "a gap without a step")
 		})
 	}
 }

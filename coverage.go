@@ -36,6 +36,9 @@ const (
 	IntervalStuck IntervalState = "stuck"
 	// IntervalFailed means that the newest run failed.
 	IntervalFailed IntervalState = "failed"
+	// IntervalRecordsFailed means that the newest run completed, but that some of its records failed. Only the service's
+	// Workflows exports count these.
+	IntervalRecordsFailed IntervalState = "records_failed"
 	// IntervalFailedBilling means that the newest run exported nothing because of the plan's limit. The service does
 	// not repeat it.
 	IntervalFailedBilling IntervalState = "failed_billing"
@@ -102,6 +105,8 @@ type CoverageRun struct {
 	Records   *int64     `json:"records"`
 	Bytes     *int64     `json:"bytes"`
 	Rows      RowChoice  `json:"rows"`
+
+	RecordsFailed *int64 `json:"records_failed,omitempty"` // nil: the service does not say, or a stored coverage of v0.1.0
 }
 
 // RowChoice says how the service chose the rows of a run.
@@ -144,7 +149,7 @@ type CoverageGap struct {
 
 // Coverage finds out which intervals of an export are exported. It compares the intervals of the schedule with the
 // runs, and names each interval that is not covered with the reason: a run that failed, was cancelled or never began,
-// a pause, a change of the schedule or of clocks. Cover is the union of the completed runs. Coverage sends no data
+// a pause, a change of the schedule or of clocks. Cover is the union of the runs that completed with all of their records. Coverage sends no data
 // and changes nothing.
 //
 // The calendar is that of the service: minutes and hours in UTC, days and weeks in the export's timezone. The settings

@@ -51,11 +51,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, coverage.StuckAfter(string(e.Interval))),
 		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.model().AllRows,
 	}
-	facts := make([]coverage.Export, len(runs))
-	for i := range runs {
-		facts[i] = runs[i].facts(r.delay())
-	}
-	verdicts := rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), facts)
+	verdicts := rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), exportsOf(runs, r.delay()))
 	for _, v := range verdicts {
 		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
 		for _, n := range v.Runs {
@@ -132,7 +128,8 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		if run.BatchExportOnDemand == nil {
 			known[run.ID] = CoverageRun{
 				ID: run.ID, Status: run.Status, Start: orDefault(run.DataIntervalStart).UTC(), End: run.DataIntervalEnd.UTC(), CreatedAt: run.CreatedAt.UTC(),
-				Backfill: run.Backfill, Records: run.RecordsCompleted, Bytes: run.BytesExported, Rows: known[run.ID].Rows,
+				Backfill: run.Backfill, Records: run.RecordsCompleted, Bytes: run.BytesExported, RecordsFailed: run.RecordsFailed,
+				Rows: known[run.ID].Rows,
 			}
 		}
 	}
@@ -210,10 +207,17 @@ func (run *CoverageRun) isLate(delay time.Duration) bool {
 	return run.CreatedAt.After(run.End.Add(delay))
 }
 
+func exportsOf(runs []CoverageRun, delay time.Duration) (all []coverage.Export) {
+	for i := range runs {
+		all = append(all, runs[i].facts(delay))
+	}
+	return all
+}
+
 func (run *CoverageRun) facts(delay time.Duration) coverage.Export {
 	return coverage.Export{
 		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: coverage.ChoiceOf(string(run.Rows)),
-		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: coverage.Outcomes[string(run.Status)],
+		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: coverage.OutcomeOf(string(run.Status), run.RecordsFailed),
 	}
 }
 

@@ -170,7 +170,7 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	verdicts := make([]coverage.Verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
 		span := coverage.NewSpan(x.Start, x.End)
-		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: span.Without(x.completed())}
+		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: export.rest(span, x.Runs)}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, export.repairStep(step))
@@ -189,14 +189,9 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	return plan, nil
 }
 
-// completed returns the intervals of the runs that have completed.
-func (x *CoverageInterval) completed() (all []coverage.Span) {
-	for _, run := range x.Runs {
-		if run.Status == RunStatusCompleted {
-			all = append(all, coverage.NewSpan(run.Start, run.End))
-		}
-	}
-	return all
+// rest returns the parts of a time that no complete run covers. The runs are newest first.
+func (e *BatchExport) rest(x coverage.Span, runs []CoverageRun) []coverage.Span {
+	return coverage.Rules{Replaces: coverage.IsObjectStore(string(e.Destination.Type))}.Rest(x, exportsOf(runs, 0))
 }
 
 // scheduleText names the settings on which a plan depends.

@@ -240,20 +240,16 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 		return nil, nil, err
 	}
 	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
-	var completed []coverage.Span
+	var runs []CoverageRun
 	for isWaiting := true; isWaiting; {
-		runs, err := reader.runs(ctx, step.Start, Coverage{})
-		if err != nil {
+		if runs, err = reader.runs(ctx, step.Start, Coverage{}); err != nil {
 			return nil, nil, err
 		}
 		ranNothing.without(runs)
-		completed, isWaiting = nil, false
+		isWaiting = false
 		for _, run := range runs {
-			x := coverage.NewSpan(run.Start, run.End)
 			switch {
-			case !gap.Overlaps(x):
-			case run.Status == RunStatusCompleted:
-				completed = append(completed, x)
+			case !gap.Overlaps(coverage.NewSpan(run.Start, run.End)):
 			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
 				return nil, nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
@@ -265,7 +261,7 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			}
 		}
 	}
-	open := gap.Without(completed)
+	open := target.rest(gap, runs)
 	rest = coverage.Without(open, ranNothing.spans())
 	if empty = coverage.Without(open, rest); len(rest) == 0 {
 		return nil, empty, nil

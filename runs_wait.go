@@ -125,8 +125,8 @@ func (e *RunError) Error() string { return "hogapi: " + e.Run.ending() }
 
 // Is matches the sentinel of the run's status.
 func (e *RunError) Is(target error) bool {
-	if e.Run.Status == RunStatusCompleted {
-		return target == ErrRecordsFailed && orDefault(e.Run.RecordsFailed) > 0
+	if e.Run.outcome() == coverage.RecordsFailed {
+		return target == ErrRecordsFailed
 	}
 	return target == e.Run.Status.sentinel() && target != nil
 }
@@ -144,10 +144,11 @@ func (s RunStatus) sentinel() error {
 
 // endedBadly reports whether a run is over and has not exported everything. An unknown status is not a success.
 func (r *Run) endedBadly() bool {
-	if r.Status == RunStatusCompleted {
-		return orDefault(r.RecordsFailed) > 0
-	}
-	return !r.Status.goesOn()
+	return r.outcome() != coverage.Completed && r.outcome() != coverage.Open
+}
+
+func (r *Run) outcome() coverage.Outcome {
+	return coverage.OutcomeOf(string(r.Status), r.RecordsFailed)
 }
 
 func (r *Run) brief() string {
@@ -214,7 +215,7 @@ func (r *Run) mark() watch.Mark {
 func runFacts(r Run) coverage.Facts {
 	return coverage.Facts{
 		ID: r.ID, Backfill: r.Backfill, Interval: r.span(), Mark: r.mark(),
-		Complete: r.Status == RunStatusCompleted && !r.endedBadly(), Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
+		Complete: r.outcome() == coverage.Completed, Created: r.CreatedAt, Ended: cmp.Or(orDefault(r.FinishedAt), r.LastUpdatedAt),
 	}
 }
 

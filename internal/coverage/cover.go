@@ -69,7 +69,7 @@ func (a Asked) Cover(runs []Ran) (parts []Part) {
 	if whole, ok := a.Schedule.Whole(span); ok {
 		ending = whole.End
 	}
-	rest, _ := cut([]Span{span}, complete)
+	rest := Without([]Span{span}, complete)
 	for _, layer := range []struct {
 		why   Why
 		spans []Span
@@ -88,6 +88,15 @@ func (a Asked) Cover(runs []Ran) (parts []Part) {
 	}
 	slices.SortFunc(parts, func(x, y Part) int { return x.compare(y.Span) })
 	return parts
+}
+
+// spansOf returns the time of parts, with one span for neighbours.
+func spansOf(parts []Part) []Span {
+	spans := make([]Span, len(parts))
+	for i, part := range parts {
+		spans[i] = part.Span
+	}
+	return merge(spans)
 }
 
 // whole returns the span that was asked for.

@@ -313,7 +313,7 @@ func (f *Follower[B, R]) dataStart() time.Time {
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
 	whole := f.whole()
 	whole.Start = later(whole.Start, f.service.Facts(f.Record).DataStart.UTC())
-	gaps, _ := cut([]Span{whole}, f.Runs.own())
+	gaps := Without([]Span{whole}, f.Runs.own())
 	if whole.End.IsZero() {
 		if slices.Contains(f.Runs.own(), whole) {
 			return nil

@@ -19,6 +19,7 @@ const (
 	StateRunning       State = "running"
 	StateStuck         State = "stuck"
 	StateFailed        State = "failed"
+	StateRecordsFailed State = "records_failed"
 	StateFailedBilling State = "failed_billing"
 	StateCancelled     State = "cancelled"
 	StateNotScheduled  State = "never_scheduled"
@@ -38,10 +39,20 @@ const (
 	Unclear Outcome = iota // a status that this package does not know
 	Open
 	Completed
+	RecordsFailed // completed, without some of its records
 	Failed
 	FailedBilling
 	Cancelled
 )
+
+// OutcomeOf returns the outcome of a run by its status, and by the number of its records that failed.
+func OutcomeOf(status string, failed *int64) Outcome {
+	outcome := Outcomes[status]
+	if outcome == Completed && failed != nil && *failed > 0 {
+		return RecordsFailed
+	}
+	return outcome
+}
 
 // Outcomes are the outcomes of the statuses that this package knows.
 var Outcomes = map[string]Outcome{
@@ -143,32 +154,35 @@ func (r Rules) judge(dues []Due, runs []Export) []Verdict {
 		if !lastAll.IsZero() && !lastAll.Before(v.End) {
 			v.State = StateCompleted
 		} else {
-			v.State = r.state(v, runs)
+			of := make([]Export, len(v.Runs))
+			for i, n := range v.Runs {
+				of[i] = runs[n]
+			}
+			v.State = r.state(v, of)
 		}
 	}
 	return verdicts
 }
 
 func (r Rules) state(v *Verdict, runs []Export) State {
-	counted := r.counted(v.Runs, runs)
+	var parts []Part
 	for choice := range choices {
-		var spans []Span
-		for _, run := range counted {
-			if run.Choice <= choice {
-				spans = append(spans, run.Span)
-			}
-		}
-		if v.Rest = v.Without(spans); len(v.Rest) == 0 {
+		if parts = (Asked{Span: v.Span}).Cover(r.ran(runs, choice)); len(parts) == 0 {
 			return [...]State{StateCompleted, StateByTimestamp}[choice]
 		}
 	}
-	switch state := r.unfinished(v.Runs, runs); {
+	v.Rest = spansOf(parts)
+	parts = slices.DeleteFunc(parts, func(p Part) bool { return p.Why == WhyRunning })
+	isRunning, isStuck := r.underWay(runs, v.Rest)
+	switch state := newestEnd(runs, spansOf(parts)); {
 	case v.Absence == BeforeStart:
 		return StateBeforeStart
 	case v.Absence == AfterEnd:
 		return StateAfterEnd
-	case state == StateRunning || state == StateStuck:
-		return state
+	case isRunning && len(parts) == 0:
+		return StateRunning
+	case isStuck && !isRunning:
+		return StateStuck
 	case len(v.Rest) > 1 || v.Rest[0] != v.Span:
 		return StatePartly
 	case state != "":
@@ -181,36 +195,49 @@ func (r Rules) state(v *Verdict, runs []Export) State {
 	}[v.Absence]
 }
 
-// counted returns the completed runs that still count.
-func (r Rules) counted(numbers []int, runs []Export) (counted []*Export) {
-	seen := map[Span]bool{}
-	for _, n := range numbers {
-		if run := &runs[n]; run.Outcome == Completed && !(r.Replaces && seen[run.Span]) {
-			counted = append(counted, run)
-			seen[run.Span] = true
-		}
-	}
-	return counted
+// Rest returns the parts of a span that no complete run covers. The runs are newest first.
+func (r Rules) Rest(x Span, runs []Export) []Span {
+	return spansOf(Asked{Span: x}.Cover(r.ran(runs, choices)))
 }
 
-// unfinished returns the state by the newest run that has not completed, or "".
-func (r Rules) unfinished(numbers []int, runs []Export) (state State) {
-	for _, n := range numbers {
-		run := &runs[n]
-		if run.Outcome == Open {
-			if r.Now.Sub(run.Created) < r.StuckAfter {
-				return StateRunning
-			}
-			state = StateStuck
+// ran returns the runs that still count, as Cover takes them.
+func (r Rules) ran(runs []Export, choice Choice) (all []Ran) {
+	seen := map[Span]bool{}
+	for _, run := range runs {
+		isDone := run.Outcome == Completed || run.Outcome == RecordsFailed
+		if isDone && r.Replaces && seen[run.Span] {
+			continue
+		}
+		seen[run.Span] = seen[run.Span] || isDone
+		all = append(all, Ran{run.Span, run.Outcome != Open, run.Outcome == Completed && run.Choice <= choice})
+	}
+	return all
+}
+
+// underWay reports whether runs of some spans are under way, and whether one of them is for too long.
+func (r Rules) underWay(runs []Export, spans []Span) (isRunning, isStuck bool) {
+	for _, run := range runs {
+		if run.Outcome == Open && run.isOf(spans) {
+			isOld := r.Now.Sub(run.Created) >= r.StuckAfter
+			isRunning, isStuck = isRunning || !isOld, isStuck || isOld
 		}
 	}
-	if state != "" {
-		return state
-	}
-	for _, n := range numbers {
-		if outcome := runs[n].Outcome; outcome != Completed {
-			return [...]State{Unclear: StateUnknown, Failed: StateFailed, FailedBilling: StateFailedBilling, Cancelled: StateCancelled}[outcome]
+	return isRunning, isStuck
+}
+
+// newestEnd returns the state by the newest run of some spans that has ended without all of its rows, or "".
+func newestEnd(runs []Export, spans []Span) State {
+	for _, run := range runs {
+		if state := endings[run.Outcome]; state != "" && run.isOf(spans) {
+			return state
 		}
 	}
 	return ""
+}
+
+func (x Export) isOf(spans []Span) bool { return slices.ContainsFunc(spans, x.Span.Overlaps) }
+
+// endings are the states of intervals by the outcome of their newest run. Others say nothing.
+var endings = map[Outcome]State{
+	Unclear: StateUnknown, Failed: StateFailed, RecordsFailed: StateRecordsFailed, FailedBilling: StateFailedBilling, Cancelled: StateCancelled,
 }

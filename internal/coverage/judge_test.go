@@ -196,7 +196,7 @@ func (w *world) outcome(created time.Time) Outcome {
 	case n == 0 && w.now.Sub(created) < 5*day, w.now.Sub(created) < 2*time.Hour && n < 20:
 		return Open
 	case n < 5:
-		return []Outcome{Unclear, Failed, FailedBilling, Cancelled, Failed}[n]
+		return []Outcome{Unclear, Failed, FailedBilling, Cancelled, RecordsFailed}[n]
 	}
 	return Completed
 }
@@ -235,7 +235,7 @@ func (w *world) truth(of Span) []Choice {
 	}
 	newest := map[Span]time.Time{}
 	for _, run := range w.runs {
-		if run.Outcome == Completed && run.Created.After(newest[run.Span]) {
+		if (run.Outcome == Completed || run.Outcome == RecordsFailed) && run.Created.After(newest[run.Span]) {
 			newest[run.Span] = run.Created
 		}
 	}
@@ -293,7 +293,7 @@ func (w *world) history() History {
 }
 
 var uncoveredStates = []State{
-	StatePartly, StateRunning, StateStuck, StateFailed, StateFailedBilling, StateCancelled, StateNotScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
+	StatePartly, StateRunning, StateStuck, StateFailed, StateRecordsFailed, StateFailedBilling, StateCancelled, StateNotScheduled, StatePaused, StateSkipped, StateNotDue, StateUnknown,
 }
 
 // histories returns how many random histories are tested.
@@ -469,8 +469,13 @@ func (w *world) repaired() (steps int, err error) {
 	s := &store{copies: make([]int, len(rows)), objects: map[Span][]int{}}
 	slices.SortFunc(w.runs, func(a, b Export) int { return a.Created.Compare(b.Created) })
 	for _, run := range w.runs {
-		if run.Outcome == Completed {
+		switch run.Outcome {
+		case Completed:
 			s.export(w, rows, run)
+		case RecordsFailed: // all of them
+			s.export(w, nil, run)
+			delete(s.objects, run.Span)
+		default:
 		}
 	}
 	before := slices.Clone(s.copies)

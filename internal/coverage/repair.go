@@ -76,14 +76,6 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 	return steps
 }
 
-// Without returns the parts of spans that no other span covers.
-func Without(spans, others []Span) (rest []Span) {
-	for _, x := range spans {
-		rest = append(rest, x.Without(others)...)
-	}
-	return rest
-}
-
 func (t Target) way(x Span, isOld bool) (way Way, why string) {
 	_, refusal := t.Schedule.Range(x.Start, x.End)
 	isEmpty := slices.ContainsFunc(t.Empty, func(y Span) bool { return y.Holds(x) })

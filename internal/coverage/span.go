@@ -5,7 +5,6 @@ package coverage
 
 import (
 	"cmp"
-	"slices"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -36,19 +35,10 @@ func (x Span) First(interval string) Span {
 	return x
 }
 
-// Without returns the parts of a span that no other span covers.
-func (x Span) Without(others []Span) (rest []Span) {
-	at := x.Start
-	for _, y := range slices.SortedFunc(slices.Values(others), Span.compare) {
-		if until := earlier(y.Start, x.End); until.After(at) {
-			rest = append(rest, Span{at, until})
-		}
-		at = later(at, y.End)
-	}
-	if x.End.After(at) {
-		rest = append(rest, Span{at, x.End})
-	}
-	return rest
+// Without returns the parts of spans, which are in order and do not overlap, that no other span covers.
+func Without(spans, others []Span) []Span {
+	outside, _ := cut(spans, others)
+	return outside
 }
 
 // StartText returns the start as a text.

@@ -38,6 +38,11 @@ func TestSpanHolds(t *testing.T) {
 	}
 }
 
+// A run that is shown without an end, or without a length, covers nothing.
+func TestWithoutSpansThatCoverNothing(t *testing.T) {
+	assert.Equal(t, []Span{hours(0, 1), hours(2, 3)}, Without([]Span{hours(0, 3)}, []Span{hours(1, 2), {Start: hours(1, 2).Start}, hours(0, 0), {}}))
+}
+
 func TestSpanKeepsMicrosecondsInUTC(t *testing.T) {
 	x := NewSpan(noon.Add(1234).In(time.FixedZone("", 3600)), noon.Add(time.Hour+5999))
 	assert.Equal(t, Span{noon.Add(1000), noon.Add(time.Hour + 5000)}, x)

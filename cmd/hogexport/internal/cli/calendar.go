@@ -29,7 +29,7 @@ var letters = []struct {
 	{'C', "cancelled", []hogapi.IntervalState{hogapi.IntervalCancelled}},
 	{'N', "never scheduled (no run began)", []hogapi.IntervalState{hogapi.IntervalNeverScheduled, hogapi.IntervalSkipped}},
 	{'B', "failed billing (the limit of the PostHog plan)", []hogapi.IntervalState{hogapi.IntervalFailedBilling}},
-	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed}},
+	{'F', "failed", []hogapi.IntervalState{hogapi.IntervalFailed, hogapi.IntervalRecordsFailed}},
 }
 
 // rank returns the number of the cell of a state.

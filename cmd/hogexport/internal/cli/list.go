@@ -104,7 +104,7 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 			gaps, intervals = gaps+1, intervals+gap.Intervals
 		}
 		found[i].Gaps, found[i].Uncovered = &gaps, &intervals
-		if since := underWaySince(c, hogapi.IntervalStuck); !since.IsZero() && found[i].StuckSince == nil {
+		if since := underWaySince(c, func(s hogapi.IntervalState) bool { return s == hogapi.IntervalStuck }); !since.IsZero() && found[i].StuckSince == nil {
 			found[i].isStuck(since, c)
 		}
 	}
@@ -297,7 +297,7 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	for i := range runs { // the newest first
 		run := &runs[i]
 		switch {
-		case run.Status == hogapi.RunStatusCompleted:
+		case run.Status == hogapi.RunStatusCompleted && !isBad(run):
 			s.exportedTo(run.DataIntervalEnd)
 			isScheduled := run.Backfill == nil && run.CreatedAt.Sub(run.DataIntervalEnd) < patience(s.Interval) // older servers do not name the backfill
 			s.MayBeLater = s.MayBeLater && !isScheduled                                                         // the schedule's newer runs have newer intervals; backfills have any

@@ -104,7 +104,7 @@ func twice(plan *hogapi.RepairPlan) string {
 	isKnown := true // ofSecond
 	var partly []string
 	begun := []hogapi.IntervalState{
-		hogapi.IntervalFailed, hogapi.IntervalCancelled, hogapi.IntervalStuck, hogapi.IntervalPartly,
+		hogapi.IntervalFailed, hogapi.IntervalRecordsFailed, hogapi.IntervalCancelled, hogapi.IntervalStuck, hogapi.IntervalPartly,
 	}
 	for _, s := range plan.Steps {
 		switch {

@@ -214,9 +214,9 @@ func (x *watched) extend(e *hogapi.BatchExport, now time.Time) bool {
 	for i := range runs {
 		run := &runs[i]
 		switch {
-		case isBad(run.Status) && run.LastUpdatedAt.After(x.Failed), run.Backfill != nil && run.Status.IsTerminal() && run.LastUpdatedAt.After(x.ReadAt):
+		case isBad(run) && run.LastUpdatedAt.After(x.Failed), run.Backfill != nil && run.Status.IsTerminal() && run.LastUpdatedAt.After(x.ReadAt):
 			isTold = false
-		case run.Status != hogapi.RunStatusCompleted || !run.DataIntervalEnd.After(x.Covered) || run.DataIntervalStart == nil:
+		case isBad(run) || run.Status != hogapi.RunStatusCompleted || !run.DataIntervalEnd.After(x.Covered) || run.DataIntervalStart == nil:
 		case !run.DataIntervalStart.After(x.Covered):
 			x.Covered = run.DataIntervalEnd.UTC()
 		case run.LastUpdatedAt.After(x.ReadAt): // there is a hole before it
@@ -261,9 +261,12 @@ func (x *watched) stuckSince(now time.Time) (since time.Time, isStuck bool) {
 	return x.UnderWay, !x.UnderWay.IsZero() && now.Sub(x.UnderWay) > stuckAfter(x.Status.Interval)
 }
 
-// isBad reports whether a run with this status is over and has not exported its interval.
-func isBad(status hogapi.RunStatus) bool {
-	return status.IsTerminal() && status != hogapi.RunStatusCompleted
+// isBad reports whether a run is over and has not exported its interval.
+func isBad(run *hogapi.Run) bool {
+	if run.RecordsFailed != nil && *run.RecordsFailed > 0 {
+		return run.Status.IsTerminal()
+	}
+	return run.Status.IsTerminal() && run.Status != hogapi.RunStatusCompleted
 }
 
 // patience is how long after the last covered interval the next one is due to be exported.
@@ -283,7 +286,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		return err
 	}
 	x.ReadAt, x.Open, x.Covered, x.Failures = now, nil, c.From, nil
-	x.UnderWay = underWaySince(c, hogapi.IntervalRunning, hogapi.IntervalStuck)
+	x.UnderWay = underWaySince(c, func(s hogapi.IntervalState) bool { return s == hogapi.IntervalRunning || s.IsGap() })
 	for _, i := range c.Intervals {
 		switch {
 		case i.State.IsGap() && acceptedBy(m.known, c, hogapi.CoverageGap{Start: i.Start, End: i.End}) == nil:
@@ -299,7 +302,7 @@ func (m *monitor) read(ctx context.Context, e *hogapi.BatchExport, x *watched) e
 		x.Exported = to
 	}
 	for i := range e.LatestRuns {
-		if run := &e.LatestRuns[i]; isBad(run.Status) && run.LastUpdatedAt.After(x.Failed) {
+		if run := &e.LatestRuns[i]; isBad(run) && run.LastUpdatedAt.After(x.Failed) {
 			x.Failed = run.LastUpdatedAt.UTC()
 		}
 	}
@@ -336,9 +339,9 @@ func (x *watched) recentFailures(e *hogapi.BatchExport, now time.Time) (n int) {
 }
 
 // underWaySince returns since when the oldest run of the intervals in some states has been under way.
-func underWaySince(c *hogapi.Coverage, states ...hogapi.IntervalState) (since time.Time) {
+func underWaySince(c *hogapi.Coverage, includes func(hogapi.IntervalState) bool) (since time.Time) {
 	for _, i := range c.Intervals {
-		if !slices.Contains(states, i.State) {
+		if !includes(i.State) {
 			continue
 		}
 		for _, run := range i.Runs {

@@ -253,6 +253,25 @@ func TestWatchCoversNoRunUnderWay(t *testing.T) {
 	}
 }
 
+// A run that completed without some of its records has not exported its interval: neither where the runs are read, nor
+// where the list has it.
+func TestWatchCoversNoFailedRecords(t *testing.T) {
+	t.Parallel()
+	start := time.Date(2026, 11, 20, 0, 20, 0, 0, time.UTC)
+	w := newWatching(t, start)
+	newest := start.Add(-time.Hour).Truncate(time.Hour) // with all of its records
+	id := w.export("lake", hogapi.IntervalHour, "UTC", func(_, end time.Time) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{FailedRecords: map[bool]int{true: 1}[end.After(newest)]}, true
+	})
+	for hours := range 3 {
+		require.NoError(t, w.look(t.Context()))
+		assert.Equal(t, newest, w.watched[id].Exported)
+		assert.Equal(t, newest, *w.watched[id].Status.ExportedTo)
+		assert.Len(t, w.watched[id].Open, hours+1)
+		w.clock.add(time.Hour)
+	}
+}
+
 // A gap that is known does not count, also where the line of --accept ends with it. Another one counts once, however often
 // the runs are read.
 func TestWatchLeavesOutWhatIsKnown(t *testing.T) {
