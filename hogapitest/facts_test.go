@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/require"
 )
 
-// Each fact of the fake has a source and a test; internal/tools/tree checks that the test exists. Few are assumed.
+// Each fact of the fake has a source and a test; .ci/run docs checks that the test exists. Few are assumed.
 func TestEachFactHasASourceAndATest(t *testing.T) {
 	text, err := os.ReadFile("FACTS.md")
 	require.NoError(t, err)
