@@ -12,7 +12,7 @@ import (
 )
 
 // This release must replay the histories that a real server recorded with earlier releases: otherwise a deploy breaks running imports.
-// temporal/proof records the histories; the file of an earlier release is never replaced.
+// test/temporal records the histories; the file of an earlier release is never replaced.
 func TestRecordedHistories(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.json")
 	require.NoError(t, err)

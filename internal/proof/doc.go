@@ -3,5 +3,5 @@
 // functions fail, panic and block; and random programs run against a model of the correct result.
 //
 // The tests use the public API and internal/testevents. Proofs that need unexported names are in the root package,
-// and proofs that need other machines or a real disk are in faults.
+// and proofs that need other programs are in test.
 package proof

@@ -1,8 +1,11 @@
 package proof_test
 
 import (
+	"errors"
+	"fmt"
 	"math/rand/v2"
 	"strconv"
+	"syscall"
 	"testing"
 	"testing/synctest"
 
@@ -28,16 +31,87 @@ func TestImportSurvivesPowerLoss(t *testing.T) {
 			if raceDetector {
 				least /= 5
 			}
-			const lines = 100
-			content, good, rejects := testevents.MixedLines(lines, "")
-			bench := &powerBench{writeFile(t, "e.jsonl", content), lines, good, rejects}
+			bench := newPowerBench(t, 100)
 			cuts, imports := 0, 0
 			for ; cuts < least; imports++ {
 				seed := uint64(imports)*shards + shard
-				synctest.Test(t, func(t *testing.T) { cuts += bench.run(t, seed) })
+				synctest.Test(t, func(t *testing.T) { cuts += bench.cut(t, seed) })
 			}
 			t.Logf("%d cuts of the power in %d imports", cuts, imports)
 		})
+	}
+}
+
+// The process dies at each operation on its checkpoint and reject file. The next one continues: nothing is lost, no reject is written
+// twice, and no more is sent again than was in flight.
+func TestKilledAtEveryDiskCall(t *testing.T) {
+	t.Parallel()
+	bench := newPowerBench(t, 60)
+	kills := 0
+	for n := 1; ; n++ {
+		finished := false
+		synctest.Test(t, func(t *testing.T) {
+			run := bench.newRun(t)
+			run.disk.CrashAt(n)
+			_, err := run.start(t)
+			if finished = err == nil; finished {
+				return
+			}
+			require.ErrorIs(t, err, simdisk.ErrCrashed, "operation %d", n)
+			run.disk = run.disk.Killed()
+			run.end(t)
+			require.LessOrEqual(t, run.server.Ledger().Duplicates(), powerWindow, "operation %d", n)
+		})
+		if finished {
+			break
+		}
+		kills++
+	}
+	require.Greater(t, kills, 40)
+	t.Logf("%d kills", kills)
+}
+
+// Each operation on the files of an import fails, once or from then on. The import stops with that error, its receipt stays true, and
+// the next one loses nothing.
+func TestEveryDiskCallFails(t *testing.T) {
+	t.Parallel()
+	for name, errno := range map[string]syscall.Errno{"no space": syscall.ENOSPC, "input/output error": syscall.EIO} {
+		for _, forGood := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, for good %t", name, forGood), func(t *testing.T) {
+				t.Parallel()
+				bench, stops := newPowerBench(t, 60), map[hogapi.StopReason]int{}
+				for n := 1; ; n++ {
+					met := false
+					synctest.Test(t, func(t *testing.T) {
+						run := bench.newRun(t)
+						run.disk.FailAt(n, errno)
+						if forGood {
+							run.disk.FailFrom(n, errno)
+						}
+						receipt, err := run.start(t)
+						if met = run.disk.Operations() >= n; !met {
+							require.NoError(t, err)
+							return
+						}
+						if err != nil { // a lock that is not removed harms nobody
+							require.ErrorIs(t, err, errno, "operation %d", n)
+							require.Equal(t, receipt.Read, receipt.Acknowledged+receipt.Rejected+receipt.Pending)
+							if stop, ok := errors.AsType[*hogapi.StopError](err); ok {
+								stops[stop.Reason]++
+							}
+						}
+						run.disk = run.disk.Killed()
+						run.end(t)
+					})
+					if !met {
+						require.Greater(t, n, 40)
+						break
+					}
+				}
+				require.Positive(t, stops[hogapi.StopCheckpoint])
+				require.Positive(t, stops[hogapi.StopHandler])
+			})
+		}
 	}
 }
 
@@ -49,37 +123,76 @@ type powerBench struct {
 	rejects int
 }
 
-func (b *powerBench) run(t *testing.T, seed uint64) (cuts int) {
+func newPowerBench(t *testing.T, lines int) *powerBench {
 	t.Helper()
-	const inFlight = 16
-	random := rand.New(rand.NewPCG(seed, 3))
+	content, good, rejects := testevents.MixedLines(lines, "")
+	return &powerBench{writeFile(t, "e.jsonl", content), lines, good, rejects}
+}
+
+// powerRun is a sequence of processes that import the file to one service.
+type powerRun struct {
+	*powerBench
+
+	server *hogapitest.Server
+	client *hogapi.Client
+	disk   *simdisk.Disk
+}
+
+const powerWindow = 16 // events in flight
+
+func (b *powerBench) newRun(t *testing.T) *powerRun {
+	t.Helper()
 	server := hogapitest.New()
 	testevents.RefusePoison(server)
-	client := server.Client(t)
-	disk := new(simdisk.Disk)
+	return &powerRun{b, server, server.Client(t), new(simdisk.Disk)}
+}
+
+// start imports until the end, or until the disk stops it.
+func (r *powerRun) start(t *testing.T) (hogapi.Receipt, error) {
+	t.Helper()
+	return r.client.Import(t.Context(), hogapi.JSONLinesFile(r.path), &hogapi.ImportOptions{
+		ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
+		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
+	})
+}
+
+// end imports until the end, and requires that nothing is lost and no reject is there twice.
+func (r *powerRun) end(t *testing.T) {
+	t.Helper()
+	receipt, err := r.start(t)
+	require.NoError(t, err)
+	require.EqualValues(t, r.lines, receipt.Read)
+	testevents.RequireOnly(t, r.server, r.good)
+	file, err := durable.Read(r.disk, "elsewhere/rejects")
+	require.NoError(t, err)
+	testevents.RequireRejects(t, file, r.rejects)
+}
+
+// cut cuts the power again and again until the import is complete.
+func (b *powerBench) cut(t *testing.T, seed uint64) (cuts int) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(seed, 3))
+	r := b.newRun(t)
 	for duplicates := 0; ; {
-		disk.CrashAt(1 + random.IntN(40))
-		receipt, err := client.Import(t.Context(), hogapi.JSONLinesFile(b.path), &hogapi.ImportOptions{
-			ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(disk, "d/ckpt"), Rejects: rejectsOn(disk, "elsewhere/rejects"),
-			Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: inFlight}},
-		})
+		r.disk.CrashAt(1 + random.IntN(40))
+		receipt, err := r.start(t)
 		if err == nil {
 			require.EqualValues(t, b.lines, receipt.Read)
 			break
 		}
 		require.ErrorIs(t, err, simdisk.ErrCrashed, "seed %d", seed)
 		before := duplicates
-		duplicates = server.Ledger().Duplicates()
-		require.LessOrEqual(t, duplicates-before, inFlight, "seed %d", seed)
+		duplicates = r.server.Ledger().Duplicates()
+		require.LessOrEqual(t, duplicates-before, powerWindow, "seed %d", seed)
 		if random.IntN(4) == 0 {
-			disk = disk.Killed()
+			r.disk = r.disk.Killed()
 			continue
 		}
-		disk = disk.Crashed(random.Uint64())
+		r.disk = r.disk.Crashed(random.Uint64())
 		cuts++
 	}
-	testevents.RequireOnly(t, server, b.good)
-	file, err := durable.Read(disk.Crashed(random.Uint64()), "elsewhere/rejects")
+	testevents.RequireOnly(t, r.server, b.good)
+	file, err := durable.Read(r.disk.Crashed(random.Uint64()), "elsewhere/rejects")
 	require.NoError(t, err)
 	testevents.RequireRejects(t, file, b.rejects)
 

@@ -34,6 +34,7 @@ type Disk struct {
 	crashAt    int // number of the operation during which the machine crashes, from 1; 0: never
 	crashed    bool
 	failAt     int // number of the operation that fails, from 1; 0: never
+	forGood    bool
 	failure    error
 }
 
@@ -69,7 +70,13 @@ func (d *Disk) CrashAt(n int) {
 func (d *Disk) FailAt(n int, err error) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.failAt, d.failure = d.operations+n, err
+	d.failAt, d.forGood, d.failure = d.operations+n, false, err
+}
+
+// FailFrom is like FailAt, and all later operations fail too.
+func (d *Disk) FailFrom(n int, err error) {
+	d.FailAt(n, err)
+	d.forGood = true
 }
 
 // Operations is how many operations there have been that change something.
@@ -168,11 +175,11 @@ func (d *Disk) begin() (effect bool, err error) {
 		return false, ErrCrashed
 	}
 	d.operations++
-	switch d.operations {
-	case d.crashAt:
+	if d.operations == d.crashAt {
 		d.crashed = true
 		return true, ErrCrashed
-	case d.failAt:
+	}
+	if d.operations == d.failAt || d.forGood && d.operations > d.failAt {
 		return false, d.failure
 	}
 	return true, nil
