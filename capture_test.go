@@ -3,6 +3,7 @@ package hogapi_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"runtime"
 	"strings"
@@ -82,6 +83,26 @@ func TestOnSettledIsToldOfWholeRecords(t *testing.T) {
 		assert.EqualValues(t, 6, receipt.Acknowledged)
 		assert.Equal(t, 6, server.Ledger().Unique(), "Identify got a uuid of the record's place")
 		assert.Empty(t, got)
+	})
+}
+
+// The linger time counts from the oldest event of a request: events that keep coming do not hold it back. That of the next
+// request counts from its own first event.
+func TestLingerCountsFromTheOldestEvent(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server, client := fake(t)
+		begin, options := time.Now(), hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Linger: time.Second}}}
+		capture := newCapture(t, client, options)
+		for i := range 6 {
+			require.NoError(t, capture.Enqueue(t.Context(), numberedEvent(i+1)))
+			time.Sleep(400 * time.Millisecond)
+		}
+		closed(t, capture)
+		var sent []string
+		for _, r := range server.Ledger().Requests() {
+			sent = append(sent, fmt.Sprint(r.Events, " after ", r.At.Sub(begin)))
+		}
+		assert.Equal(t, []string{"3 after 1s", "3 after 2.2s"}, sent)
 	})
 }
 

@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"syscall"
@@ -225,6 +226,34 @@ func TestLastSaveOfACanceledImport(t *testing.T) {
 		assert.Positive(t, receipt.Acknowledged)
 		assert.Equal(t, receipt.Acknowledged, savedReceipt(t, checkpoint.State).Acknowledged)
 	})
+}
+
+// everySave keeps each state that was saved: what a kill leaves there.
+type everySave struct {
+	memoryCheckpoint
+
+	states [][]byte
+}
+
+func (e *everySave) Save(ctx context.Context, state []byte) error {
+	e.states = append(e.states, slices.Clone(state))
+	return e.memoryCheckpoint.Save(ctx, state)
+}
+
+// A finished import that continues with more events and is killed is not finished, whenever that is.
+func TestContinuedImportThatIsKilledIsNotFinished(t *testing.T) {
+	t.Parallel()
+	_, client := fake(t)
+	checkpoint := &everySave{}
+	for _, n := range []int{5, 10} {
+		checkpoint.states = nil
+		imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "continued", Checkpoint: checkpoint})
+		last := len(checkpoint.states) - 1
+		require.Positive(t, last)
+		for i, state := range checkpoint.states {
+			assert.Equal(t, i == last, savedReceipt(t, state).Finished, "save %d of %d of an import of %d events", i, last, n)
+		}
+	}
 }
 
 // testdata/v3 is an import of an earlier state of this package that was stopped after four of seven lines, the third rejected: it continues,

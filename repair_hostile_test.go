@@ -236,6 +236,29 @@ func TestRepairWithoutRows(t *testing.T) {
 	})
 }
 
+// A backfill that ran nothing says nothing any more once a later run of that time has begun, whatever became of the run.
+func TestRepairAfterABackfillWithoutRows(t *testing.T) {
+	for _, status := range []hogapi.RunStatus{"", hogapi.RunStatusCancelled} {
+		synctest.Test(t, func(t *testing.T) {
+			b, rows := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{5: hogapi.RunStatusFailed}), 0
+			b.project.SetRecords(b.export, func(time.Time, time.Time) int { return rows })
+			plan := b.plan(t, nil)
+			step := plan.Steps[0]
+			_, err := b.client.BatchExports.Backfill(t.Context(), b.export, hogapi.BackfillRange{Start: hogapi.At(step.Start), End: hogapi.At(step.End)}, nil)
+			require.NoError(t, err)
+			time.Sleep(time.Minute)
+			want := "backfill as_scheduled 1 left_to_you"
+			if status != "" {
+				b.project.AddRun(b.export, hogapitest.Run{Start: step.Start, End: step.End, Created: coverageNow.Add(time.Minute), Status: status})
+				rows, want = 1, "backfill as_scheduled 1 done"
+			}
+			_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+			require.NoError(t, err)
+			assert.Equal(t, []string{want}, brief(plan), "run %q", status)
+		})
+	}
+}
+
 // A count that the service refuses or gives up leaves the estimate out.
 func TestRepairPlanWithoutACount(t *testing.T) {
 	for _, status := range []int{http.StatusForbidden, http.StatusGatewayTimeout} {

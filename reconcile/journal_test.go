@@ -153,6 +153,34 @@ func TestFolders(t *testing.T) {
 	compare(t, w.service, w.there, &other)
 }
 
+// A comparison that continues hours later is still of the time, and judged by the clock, of its beginning: what is not there
+// was pending then, and rows that came meanwhile are of the next one.
+func TestAComparisonThatContinuesLater(t *testing.T) {
+	t.Parallel()
+	w, o := killedWorld()
+	o.To = time.Time{} // the newest time that can be compared
+	want := compare(t, w.service, w.there, o)
+	require.NotEmpty(t, byDay(want, Pending))
+	for _, method := range []string{"digest by day", "list", "look up"} {
+		w, o := killedWorld()
+		o.To, o.Dir = time.Time{}, t.TempDir()
+		w.there.lie = func(now string) error {
+			if now == method {
+				return errors.New("a wrong password")
+			}
+			return nil
+		}
+		_, err := Compare(t.Context(), w.service, w.there, o)
+		require.Error(t, err, method)
+		w.there.lie = nil
+		o.now = func() time.Time { return modelEnd.Add(20 * time.Hour) }
+		meanwhile := w.newRow("e")
+		meanwhile.at, meanwhile.created = modelEnd.Add(time.Hour), modelEnd.Add(time.Hour)
+		w.service.rows = append(w.service.rows, meanwhile)
+		require.Equal(t, asJSON(t, want), asJSON(t, compare(t, w.service, w.there, o)), method)
+	}
+}
+
 // No hour has more questions to a side than it allows: not over errors and kills, and not over comparisons that follow
 // each other in one folder or with one project. A clock that was set back costs no more than an hour.
 func TestPace(t *testing.T) {

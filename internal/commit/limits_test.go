@@ -104,4 +104,9 @@ func TestJudgeBefore(t *testing.T) {
 	limits := Limits{Most: 5}
 	require.NoError(t, limits.JudgeBefore(counts(10, 5)))
 	require.EqualError(t, limits.JudgeBefore(counts(10, 6)), "in the runs before, 6 of 16 records were rejected, more than MaxRejects (5)")
+
+	limits = Limits{Share: 0.01}
+	require.NoError(t, limits.JudgeBefore(counts(1990, 10)))
+	require.NoError(t, limits.Judge(counts(1990, 50)), "the share was judged in the run before, and is judged again at the end")
+	require.Error(t, limits.JudgeEnd(counts(1990, 50)))
 }

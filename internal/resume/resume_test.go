@@ -148,6 +148,9 @@ func TestFiles(t *testing.T) {
 	require.NoError(t, err)
 	assert.EqualValues(t, 9, saved.State.Position.Offset)
 	assert.Equal(t, "v1", f.Protocol)
+	assert.True(t, saved.Finished)
+	require.NoError(t, f.Save(t.Context(), stateAt(9, 2)))
+	assert.False(t, read().Finished, "a run that continues with more files may be killed")
 }
 
 func TestWhatIsNotOfTheImport(t *testing.T) {

@@ -45,6 +45,35 @@ func TestKept(t *testing.T) {
 	require.ErrorIs(t, err, ErrNotKept)
 }
 
+// Bytes that an earlier release has kept are read as they were meant: whoever changes their form gives it another version.
+func TestKeptByAnEarlierRelease(t *testing.T) {
+	t.Parallel()
+	const begin = "\x01\x02n\x02d\x02a\xe4\xef\xbc\xe3\v\a\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00\x00" +
+		"\x02k\x02\x02o\x04\b{\"p\":1}\n{\"a\":\"b\"}\n{\"c\":\"d\"}\x02r\x02w\x02f\x03"
+	skip := "s"
+	for flags, set := range map[string]func(*Kept){
+		"!":  func(k *Kept) { k.IsMapped = true },
+		"\"": func(k *Kept) { k.IsFinal = true },
+		"$":  func(k *Kept) { k.NeedsMapping = true },
+		"(":  func(k *Kept) { k.IsLoose = true },
+		"0\x02xT{\"skip\":\"s\",\"refusal\":{\"Reason\":\"a\",\"Field\":\"b\",\"Value\":\"c\",\"Want\":\"d\",\"Text\":\"e\"}}": func(k *Kept) {
+			k.Bad = &KeptBad{Raw: []byte("x"), Note: KeptNote{Skip: &skip, Refusal: &KeptRefusal{"a", "b", "c", "d", "e"}}}
+		},
+	} {
+		want := Kept{
+			Fields: Fields{
+				Name: "n", DistinctID: "d", Timestamp: time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC), UUID: uuid.UUID{1},
+				RawProperties: []byte(`{"p":1}`), Set: map[string]any{"a": "b"}, SetOnce: map[string]any{"c": "d"},
+			},
+			AnonymousID: "a", UserIDs: []string{"u", "v"}, Position: Position{"k", 1}, Origin: Position{"o", 2}, Record: []byte("r"), Where: "w", Format: "f", Number: 3,
+		}
+		set(&want)
+		got, err := ReadKept([]byte(begin + flags + "\x02\x02u\x02v"))
+		require.NoError(t, err, flags)
+		assert.Equal(t, want, got, flags)
+	}
+}
+
 // Properties become raw and keep the digits of numbers; properties that JSON cannot hold are an
 // error.
 func TestKeptProperties(t *testing.T) {

@@ -307,6 +307,49 @@ func TestGapsPage(t *testing.T) {
 	p.ends(t, 2, "gaps", "--report", path)
 }
 
+// accepting returns a file for --accept with the gaps of an export between two times, in hours before now.
+func accepting(t *testing.T, export string, from, to time.Duration) string {
+	t.Helper()
+	path, at := filepath.Join(t.TempDir(), "known"), time.Now().UTC()
+	line := fmt.Sprintf("%s\t%s\t%s\tknown to us\n", export, at.Add(-from*time.Hour).Format(time.RFC3339), at.Add(-to*time.Hour).Format(time.RFC3339))
+	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
+	return path
+}
+
+// A gap that is known is not exported again: not by a new plan, and not by one that was made before the gap was known.
+func TestRepairLeavesKnownGaps(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("warehouse", func(hoursAgo int) (hogapitest.Outcome, bool) {
+		_, isThere := outage(hoursAgo)
+		return hogapitest.Outcome{}, isThere && hoursAgo != 5
+	})
+	outage, hour, both := accepting(t, "warehouse", 14, 9), accepting(t, "warehouse", 7, 4), accepting(t, "warehouse", 14, 4)
+	file := filepath.Join(t.TempDir(), "plan.json")
+	plan := func(args ...string) {
+		p.ends(t, 0, append([]string{"repair", "warehouse", "--plan", file}, args...)...)
+	}
+	begun := func(want int, args ...string) result {
+		r := p.run(t, append([]string{"repair", "--yes", "--max-rows", "4000"}, args...)...)
+		assert.Len(t, p.server.Calls("backfills.create"), want, "%s%s", r.stdout, r.stderr)
+		return r
+	}
+	intervals := func(n int) { assert.Contains(t, read(t, file), fmt.Sprintf(`"intervals": %d`, n)) }
+	plan("--accept", outage)
+	intervals(1)
+	plan("--accept", hour)
+	intervals(3)
+	begun(0, "warehouse", "--accept", both).out(t, "nothing to repair")
+	plan()
+	begun(0, "--apply", file, "--accept", both)
+
+	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
+	begun(1, "warehouse").err(t, "no such bucket")
+	begun(2, "warehouse", "--accept", hour).err(t, "continue the repair").out(t, "1 step: 0 planned", "1 done", "known: known to us")
+	begun(2, "warehouse", "--accept", hour).out(t, "nothing to repair")
+	begun(3, "warehouse").out(t, "1 done", "every interval is exported")
+}
+
 // A gap of which nobody can tell is no gap that is known.
 func TestGapsThatNobodyCanTell(t *testing.T) {
 	t.Parallel()

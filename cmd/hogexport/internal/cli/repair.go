@@ -58,7 +58,7 @@ on each row and are never repaired. Gaps that are left to you end each repair
 with code 6: get their rows, then name the gaps in a file for --accept.
 
 --plan FILE writes the plan of one export and changes nothing; --apply FILE
-carries out that plan, unchanged. The file keeps the progress: killed and
+carries out that plan, without the gaps of --accept. The file keeps the progress: killed and
 started again with the same --apply, repair continues and begins nothing twice.
 Without --plan and --apply, the plan is kept in the cache, and the same command
 continues.`,
@@ -150,6 +150,9 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 		return nil, shell.UsageError("an export and --apply", "leave out the export: the plan names it")
 	case r.apply != "":
 		plan, text, err := readPlan(r.apply)
+		if err == nil {
+			r.leaveKnown(plan)
+		}
 		return []planned{{plan, r.apply, text}}, err
 	case len(names) > 1 && r.plan != "":
 		return nil, shell.UsageError(fmt.Sprintf("want one export with --plan, not %d", len(names)), "a file has the plan of one export: give each its own")
@@ -179,6 +182,9 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	store := r.cacheOf(r.cache)
 	p.file = filepath.Join(store.folder, export.ID.String()+".plan.json")
 	plan, text, err := readPlan(p.file)
+	if err == nil {
+		r.leaveKnown(plan)
+	}
 	if p.text = text; err == nil && count(plan, hogapi.RepairBegun, hogapi.RepairFailed) > 0 && r.plan == "" {
 		r.Note("continue the repair that was planned at " + plan.PlannedAt.Format(clock) + " UTC and not finished")
 		p.RepairPlan = plan
@@ -197,6 +203,14 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 		estimate(p.RepairPlan, c)
 	}
 	return p, err
+}
+
+// leaveKnown takes the steps that are not over and of gaps that are known out of a plan.
+func (r *repair) leaveKnown(plan *hogapi.RepairPlan) {
+	of := &hogapi.Coverage{ExportID: plan.ExportID, Name: plan.Name}
+	plan.Steps = slices.DeleteFunc(plan.Steps, func(s hogapi.RepairStep) bool {
+		return slices.Contains(left, s.State) && acceptedBy(r.known, of, hogapi.CoverageGap{Start: s.Start, End: s.End}) != nil
+	})
 }
 
 // without returns a coverage without the gaps that are known.
