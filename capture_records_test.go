@@ -173,6 +173,7 @@ func TestSplitRecordsAreRefused(t *testing.T) {
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 2, receipt.Refused)
 		assert.EqualValues(t, 5, receipt.Acknowledged)
+		assert.Zero(t, capture.Stats().Bytes, "what was refused takes no room")
 		assert.Equal(t, 4, server.Ledger().Unique())
 		requireBalanced(t, receipt)
 	})
