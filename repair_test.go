@@ -733,7 +733,9 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 		return err
 	}
 	require.NoError(t, save(plan))
-	ctx, die := context.WithCancel(t.Context())
+	const most = 12 * time.Hour // of a repair: one that begins a gap again and again does not end
+	ctx, die := context.WithTimeout(t.Context(), most)
+	defer die()
 	transport := &dying{b.server.Transport(), at, after, die}
 	mortal, err := hogapi.NewClient(append(b.server.ClientOptions(hogapitest.DefaultProject), hogapi.WithHTTPClient(&http.Client{Transport: transport}))...)
 	require.NoError(t, err)
@@ -764,7 +766,9 @@ func (b *brokenExport) killed(t *testing.T, at int, after, isSaved bool, lost *i
 		time.Sleep(time.Minute) // whoever starts it again takes a while
 		plan = b.plan(t, nil)
 	}
-	_, err = b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{Save: save})
+	again, end := context.WithTimeout(t.Context(), most)
+	defer end()
+	_, err = b.client.BatchExports.Repair(again, plan, &hogapi.RepairOptions{Save: save})
 	require.NoError(t, err, "killed at request %d", at)
 	return false
 }
