@@ -170,11 +170,20 @@ func TestSplitRecordsAreRefused(t *testing.T) {
 		own := two[1]
 		own.UUID = testevents.ID(99)
 		require.NoError(t, capture.Enqueue(t.Context(), own), "with a uuid")
+
+		first, second := messageOf(4)[0], messageOf(4)[1]
+		own = first
+		own.UUID = testevents.ID(98)
+		require.NoError(t, capture.Enqueue(t.Context(), own, second))
+		other, changed := first, second
+		other.DistinctID, changed.DistinctID = "other", "changed"
+		require.ErrorIs(t, capture.Enqueue(t.Context(), other, changed), hogapi.ErrInvalid)
+		require.NoError(t, capture.Enqueue(t.Context(), first, second), "of a record that is refused, nothing is remembered")
 		receipt := closed(t, capture)
-		assert.EqualValues(t, 2, receipt.Refused)
-		assert.EqualValues(t, 5, receipt.Acknowledged)
+		assert.EqualValues(t, 3, receipt.Refused)
+		assert.EqualValues(t, 9, receipt.Acknowledged)
 		assert.Zero(t, capture.Stats().Bytes, "what was refused takes no room")
-		assert.Equal(t, 4, server.Ledger().Unique())
+		assert.Equal(t, 7, server.Ledger().Unique())
 		requireBalanced(t, receipt)
 	})
 }
