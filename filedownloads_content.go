@@ -115,7 +115,7 @@ type FolderOptions struct {
 	Extension string
 
 	// MaxBytes is the largest number of bytes that one call writes, or -1 for no limit. After that the call
-	// returns an error, and another call continues. The default is 256 GiB.
+	// returns an error, and another call continues with the next file. The default is 256 GiB.
 	MaxBytes int64
 }
 
@@ -123,12 +123,10 @@ type FolderOptions struct {
 // and returns their paths in the order of FileDownload.Files. The name of a file is its id and
 // FolderOptions.Extension. Until the file is whole and synced to disk, its name ends in ".part".
 //
-// After an error or a crash, call DownloadAll again: it keeps whole files, and continues a ".part" file where
-// that was last synced. A ".part.size" file holds this offset, and the size and ETag of the file: if the
-// storage has another file now, the download of the file starts again. DownloadAll returns the paths of the
-// whole files with every error. On the disk, 256 MiB stay free, or a twentieth of a small disk. If a file with
-// one of these names is not regular, such as a symbolic link, or was not left by a download, DownloadAll
-// returns an error and does not change it.
+// After an error or a crash, call DownloadAll again: it keeps whole files, and begins a ".part" file again. It
+// returns the paths of the whole files with every error. On the disk, 256 MiB stay free, or a twentieth of a
+// small disk. If a file with one of these names is not regular, such as a symbolic link, DownloadAll returns
+// an error and does not change it.
 //
 // Two calls for one file download and one folder do not run at the same time: the second one gets [ErrHeld].
 // Two file downloads can share a folder as long as the service gives each file an id of its own; files with

@@ -1,7 +1,6 @@
 package download
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,12 +16,11 @@ import (
 // whole. Its errors are complete, except for [durable.ErrLocked] when another owner holds the
 // folder.
 type Folder struct {
-	FS        durable.FS
-	Path      string
-	Owner     string        // excludes a second call for the same path and owner
-	MaxBytes  int64         // of one call; 0 or below: no limit
-	Room      *durable.Room // instead of MaxBytes, of several calls
-	SyncEvery int64         // bytes between syncs of a part, so that a later call may resume; default 64 MiB
+	FS       durable.FS
+	Path     string
+	Owner    string        // excludes a second call for the same path and owner
+	MaxBytes int64         // of one call; 0 or below: no limit
+	Room     *durable.Room // instead of MaxBytes, of several calls
 }
 
 // Item is a file and its name in a folder.
@@ -33,7 +31,6 @@ type Item struct {
 
 // Fill downloads the missing files. It returns the paths of the whole files, even with an error.
 func (f Folder) Fill(ctx context.Context, items []Item) (paths []string, err error) {
-	f.SyncEvery = cmp.Or(f.SyncEvery, 64<<20)
 	unlock, err := f.lock()
 	if err != nil {
 		return nil, err
@@ -85,30 +82,23 @@ func (f Folder) file(ctx context.Context, path string, c Config, room *durable.R
 	} else if !errors.Is(err, fs.ErrNotExist) {
 		return errtext.Errorf("the file cannot be opened: %v", err)
 	}
-	part, err := openPart(f.FS, path, f.SyncEvery, room)
-	if name, ok := errors.AsType[foreignError](err); ok {
-		return errtext.Errorf("%s is in the way: no download has left it as it is; move it away", string(name))
-	}
+	part, err := openPart(f.FS, path, room)
 	if err != nil {
 		return errtext.Errorf("the file cannot be written: %v", err)
 	}
-	err = part.fill(ctx, c)
-	if errors.Is(err, c.Changed) { // an earlier call has left a part of another version
-		err = part.fill(ctx, c)
-	}
-	if err != nil {
+	if err := part.fill(ctx, c); err != nil {
 		_ = part.Close()
+		_ = f.FS.Remove(path + partEnding)
 		return err
 	}
 	if err := errors.Join(part.Sync(), part.Close()); err != nil {
 		return errtext.Errorf("the file cannot be written: %v", err)
 	}
-	if err = f.FS.Rename(part.path, path); err == nil {
+	if err = f.FS.Rename(path+partEnding, path); err == nil {
 		err = f.FS.SyncFolder(filepath.Dir(path))
 	}
 	if err != nil {
 		return errtext.Errorf("the file cannot be renamed: %v", err)
 	}
-	_ = f.FS.Remove(part.sizePath())
 	return nil
 }
