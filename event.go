@@ -181,6 +181,9 @@ func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
 		IsMapped: ev.from.IsMapped, IsFinal: ev.from.IsFinal, NeedsMapping: ev.from.NeedsMapping, IsLoose: ev.from.IsLoose || ev.from.File == nil && ev.from.Where == "",
 	}
+	if ev.from.Table != nil {
+		k.Table, _ = json.Marshal(ev.from.Table) // texts and a bool
+	}
 	if ev.bad != nil {
 		k.Bad = &wire.KeptBad{Raw: ev.bad.raw, Note: noteOf(ev.bad.err)}
 	}
@@ -204,6 +207,9 @@ func (ev *Event) UnmarshalBinary(data []byte) error {
 			Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number,
 			IsMapped: k.IsMapped, IsFinal: k.IsFinal, NeedsMapping: k.NeedsMapping, IsLoose: k.IsLoose,
 		},
+	}
+	if k.Table != nil && json.Unmarshal(k.Table, &ev.from.Table) != nil {
+		return fmt.Errorf("hogapi: %w", wire.ErrDamaged)
 	}
 	if k.Bad != nil {
 		ev.bad = &badRecord{raw: k.Bad.Raw, err: errorOf(k.Bad.Note)}

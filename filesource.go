@@ -176,7 +176,7 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	isSkipped := true
 	for i := range made {
 		ev := &made[i]
-		ev.from.Record, ev.from.Cut, ev.from.IsMapped = l.Text, l.Cut, ev.bad == nil
+		ev.from.Record, ev.from.Cut, ev.from.Table, ev.from.IsMapped = l.Text, l.Cut, l.Table, ev.bad == nil
 		if at.IsZero() {
 			at = ev.Timestamp
 		}

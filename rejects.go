@@ -59,6 +59,7 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 //   - raw, or raw_base64 if it is not UTF-8: the source's record, if it made no event or a mapping changed it.
 //     Of a record over 16 MiB, raw has the first 4 KiB, and original has the file, byte offset, length and
 //     SHA-256: RejectedRecords reads the record from that file
+//   - table: the layout and the columns, if raw is a row with a fault, such as too many fields
 //   - left_out: the parts that the line lacks because JSON cannot hold them
 //   - import: the ID of the import
 //
@@ -97,7 +98,8 @@ func (f rejectFile) Reject(_ context.Context, r Reject) error {
 //
 // If a line has the source's record (raw), the record is parsed again: by parse or, if parse is nil, as a line
 // of [JSONLinesFile]. Any other line is the event itself. To correct an event by hand, edit the line and remove
-// "$reject" from it; then the line is sent as it is.
+// "$reject" from it; then the line is sent as it is. A row of a table that had a fault can be corrected in raw, as a row of
+// the file or as an object of the columns.
 //
 // To apply a corrected mapping, give this source to [MapSource]. The mapping is not applied to lines without
 // "$reject", nor to events that the earlier mapping made and the service refused. A record of an import with a
@@ -147,6 +149,9 @@ func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) [
 		ev := &made[i]
 		ev.Origin, ev.from.Format = Position(entry.Note.From()), entry.Note.Format
 		ev.UUID, ev.from.Number = entry.Identity(i, ev.UUID)
+		if ev.bad != nil { // it may have to be corrected once more
+			ev.from.Table = entry.Note.Table
+		}
 		if entry.Note.Original != nil { // a record that is rejected again is kept as before
 			ev.from.Record, ev.from.Cut = entry.Note.Whole(), entry.Note.Original
 			if ev.bad != nil && ev.bad.raw != nil {
@@ -176,7 +181,12 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		ev.from.NeedsMapping = note.IsMapped
 		return []Event{ev}
 	}
-	events, err = w.parse(record)
+	if parsed, failed := note.Parsed(record); failed != nil {
+		err = failed
+	} else {
+		record = parsed
+		events, err = w.parse(record)
+	}
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the parser")
 	}

@@ -36,6 +36,7 @@ type Line struct {
 	Open   bool   // the text ends without a newline
 	Fault  error  // why this is no valid record, such as a row with too few fields
 	Cut    *Cut   // if Text is only the beginning
+	Table  *Table // of a row with a fault, with which the corrected row can be read
 
 	given []byte // a row with the words for its NULLs, if it has any
 	row   []byte // the text of a row with a fault

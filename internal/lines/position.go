@@ -75,39 +75,31 @@ func (f *File) beginAt(offset int64) (err error) {
 
 func (f *File) split(text io.Reader, offset int64, columns []string) (splitter, error) {
 	longest := f.options.Longest
-	var table func(text io.Reader, offset int64) divider
 	switch f.layout {
 	case jsonArrays, jsonValues:
 		return newValues(text, offset, longest, f.layout == jsonArrays, offset > f.begin), nil
-	case TSV:
-		table = func(text io.Reader, offset int64) divider { return tabs{f.lines(text, offset)} }
-	case CSV, semicolons:
-		comma := ','
-		if f.layout == semicolons {
-			comma = ';'
-		}
-		table = func(text io.Reader, offset int64) divider { return newQuoted(text, offset, longest, comma) }
+	case TSV, CSV, semicolons:
 	default:
 		return f.lines(text, offset), nil
 	}
+	table := Table{Layout: f.layout, Columns: columns, KeepNulls: f.options.KeepNulls}
 	if len(columns) == 0 && offset > f.begin { // the header's columns
-		text := f.disk.from(f.begin)
-		header, err := newRows(table(text, f.begin), nil)
+		header, err := newRows(table, table.divide(f.disk.from(f.begin), f.begin, longest, !f.options.Holes))
 		if err != nil {
 			return nil, err
 		}
-		columns = header.columns
+		table.Columns = header.table.Columns
 	}
-	r, err := newRows(table(text, offset), columns)
+	r, err := newRows(table, table.divide(text, offset, longest, !f.options.Holes))
 	if err != nil {
 		return nil, err
 	}
-	r.keepNulls = f.options.KeepNulls
-	if f.options.CheckColumns == nil || len(r.columns) == 0 {
+	columns = r.table.Columns
+	if f.options.CheckColumns == nil || len(columns) == 0 {
 		return r, nil
 	}
-	if err := f.options.CheckColumns(slices.Clone(r.columns)); err != nil {
-		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(r.columns))
+	if err := f.options.CheckColumns(slices.Clone(columns)); err != nil {
+		return nil, fmt.Errorf("the header: %w%s", err, hintOfEnds(columns))
 	}
 	return r, nil
 }

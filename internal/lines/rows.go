@@ -18,11 +18,11 @@ import (
 type rows struct {
 	divider
 
-	columns   []string
-	keys      [][]byte // of the columns, as JSON, with the colon
-	keepNulls bool     // the words for NULL are strings too
-	object    []byte
-	given     []byte // object with the words for NULL
+	table  Table
+	ofBad  *Table   // of rows with a fault; nil: its names are too long for a note of each
+	keys   [][]byte // of the columns, as JSON, with the colon
+	object []byte
+	given  []byte // object with the words for NULL
 }
 
 // divider divides a text into rows.
@@ -32,10 +32,11 @@ type divider interface {
 	number() int64                   // of the last line
 }
 
-// newRows reads rows with the given columns, or else with the names in the first row.
-func newRows(d divider, columns []string) (*rows, error) {
-	r := &rows{divider: d, columns: slices.Clone(columns)}
-	if len(columns) == 0 {
+// newRows reads rows with the columns of the table, or else with the names in the first row.
+func newRows(table Table, d divider) (*rows, error) {
+	r := &rows{divider: d, table: table}
+	r.table.Columns = slices.Clone(table.Columns)
+	if len(table.Columns) == 0 {
 		fields, l, err := d.divide()
 		if errors.Is(err, io.EOF) {
 			return r, nil
@@ -46,13 +47,14 @@ func newRows(d divider, columns []string) (*rows, error) {
 		if err != nil {
 			return nil, fmt.Errorf("the header: %w", err)
 		}
-		r.columns = slices.Clone(fields)
+		r.table.Columns = slices.Clone(fields)
 	}
-	if err := checkHeader(r.columns); err != nil {
+	if err := checkHeader(r.table.Columns); err != nil {
 		return nil, err
 	}
-	taken := make(map[string]int, len(r.columns)) // for each name, the next suffix that makes a duplicate unique
-	for i, name := range r.columns {
+	names := 0
+	taken := make(map[string]int, len(r.table.Columns)) // for each name, the next suffix that makes a duplicate unique
+	for i, name := range r.table.Columns {
 		name = strings.TrimSpace(name)
 		first := name
 		for n := max(taken[first], 2); taken[name] > 0; n++ {
@@ -60,12 +62,16 @@ func newRows(d divider, columns []string) (*rows, error) {
 			taken[first] = n + 1
 		}
 		taken[name]++
-		r.columns[i] = name
+		r.table.Columns[i] = name
 		key, err := jsonb.AppendString(nil, name)
 		if err != nil {
 			return nil, fmt.Errorf("the file is not UTF-8: convert it; column %d of the header: %w", i+1, err)
 		}
 		r.keys = append(r.keys, append(key, ':'))
+		names += len(key)
+	}
+	if names <= maxNoted {
+		r.ofBad = &r.table
 	}
 	return r, nil
 }
@@ -96,6 +102,7 @@ func (r *rows) Number() int64 { return r.number() }
 // Next returns the next row. At the end of the text the error is io.EOF.
 func (r *rows) Next() (Line, error) {
 	fields, l, err := r.divide()
+	l.Table = r.ofBad
 	if err != nil || l.Fault != nil || l.Long {
 		return l, err
 	}
@@ -112,7 +119,7 @@ func (r *rows) Next() (Line, error) {
 	for i, field := range fields {
 		start := len(object)
 		if object, err = r.append(object, i, field); err != nil {
-			l.Fault = fmt.Errorf("column %s: %w", r.columns[i], err)
+			l.Fault = fmt.Errorf("column %s: %w", r.table.Columns[i], err)
 			return l, nil
 		}
 		if r.isNull(i, field) {
@@ -125,6 +132,7 @@ func (r *rows) Next() (Line, error) {
 			given, _ = r.append(given, i, field)
 		}
 	}
+	l.Table = nil
 	r.object, r.given = append(object, '}'), append(given, '}')
 	l.Text = r.object
 	if hasNulls {
@@ -144,7 +152,7 @@ func (r *rows) append(object []byte, i int, field string) ([]byte, error) {
 // isNull reports whether a field is the NULL of a database. \N is that of the CSV of Snowflake, ClickHouse, MySQL and
 // Postgres, some of which quote it. The other words are of editors and drivers; quoted they are texts.
 func (r *rows) isNull(i int, field string) bool {
-	if r.keepNulls {
+	if r.table.KeepNulls {
 		return false
 	}
 	switch field {

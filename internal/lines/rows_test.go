@@ -53,3 +53,47 @@ func TestNullsOfTables(t *testing.T) {
 		})
 	}
 }
+
+// A row with a fault has its table with it, by which the corrected row is read as in its file.
+func TestCorrectedRows(t *testing.T) {
+	for name, tc := range map[string]struct {
+		text      string
+		columns   []string
+		keep      bool
+		corrected map[string]string // to the object, or to the error
+	}{
+		"CSV": {"a,b,b\n1,2\n3,4,5\n", nil, false, map[string]string{
+			"1,2,3": `{"a":"1","b":"2","b_2":"3"}`, "1,\"2,\n\"\"x\",3\r\n": `{"a":"1","b":"2,\n\"x","b_2":"3"}`, `1,\N,NULL`: `{"a":"1"}`,
+			` {"a":"1"} `: `{"a":"1"}`, "\n\n1,2,3\n\n": `{"a":"1","b":"2","b_2":"3"}`,
+			"1,2": "the row has 2 fields, and the table 3 columns", "1,2,3\n4,5,6": "a rejected row became several: correct it to one row of 3 fields",
+			"": "the row is empty", `1,"2,3`: "the quote that opens here has no end: the file was cut off, or a quote is missing",
+		}},
+		"semicolons":       {"a;b\n1;2;3\n", nil, false, map[string]string{`1;"2;3"`: `{"a":"1","b":"2;3"}`}},
+		"tabs":             {"a\tb\n1\n", nil, false, map[string]string{"1\t": `{"a":"1","b":""}`, "\"1\t2": `{"a":"\"1","b":"2"}`}},
+		"without a header": {"1,2,3\n1,2\n", []string{"a", "b"}, false, map[string]string{"1,2": `{"a":"1","b":"2"}`}},
+		"NULLs are texts":  {"a,b\n1,2,3\n", nil, true, map[string]string{`1,\N`: `{"a":"1","b":"\\N"}`}},
+		"a broken quote":   {"a,b\n1,2\"x\n", nil, false, map[string]string{"1,2": `{"a":"1","b":"2"}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var table *lines.Table
+			w := lines.Walk{
+				Options: lines.Options{Longest: 100, KeepNulls: tc.keep, Columns: tc.columns},
+				Take: func(_ *lines.File, l lines.Line) bool {
+					if require.Equal(t, l.Fault != nil, l.Table != nil); l.Table != nil {
+						table = l.Table
+					}
+					return true
+				},
+			}
+			require.NoError(t, lines.NewFiles([]string{write(t, "t.csv", tc.text)}).Read(t.Context(), "", 0, w))
+			require.NotNil(t, table)
+			for corrected, want := range tc.corrected {
+				got, err := table.Record([]byte(corrected))
+				if err != nil {
+					got = []byte(err.Error())
+				}
+				assert.Equal(t, want, string(got), "%q", corrected)
+			}
+		})
+	}
+}

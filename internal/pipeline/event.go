@@ -42,16 +42,17 @@ type form struct {
 
 // Provenance describes the record that an event is made of.
 type Provenance struct {
-	Record   []byte      // of the source; kept where it is bad or mapped; valid until the next event is asked for
-	Cut      *lines.Cut  // where the record is, where Record is only its beginning
-	File     *lines.File // where the record is; nil: see Where
-	Line     int64       // of the record in File
-	Where    string      // where the record was; empty: not known
-	Format   string      // that read the record; empty: it is a line
-	Number   uint64      // of the event among the events of its record; 0: to be counted
-	IsMapped bool        // a mapping made the event from its record
-	IsFinal  bool        // not to be mapped again: a mapping made the event before
-	IsLoose  bool        // not of a file, or from bytes that were kept
+	Record   []byte       // of the source; kept where it is bad or mapped; valid until the next event is asked for
+	Cut      *lines.Cut   // where the record is, where Record is only its beginning
+	Table    *lines.Table // of a record that is a row with a fault
+	File     *lines.File  // where the record is; nil: see Where
+	Line     int64        // of the record in File
+	Where    string       // where the record was; empty: not known
+	Format   string       // that read the record; empty: it is a line
+	Number   uint64       // of the event among the events of its record; 0: to be counted
+	IsMapped bool         // a mapping made the event from its record
+	IsFinal  bool         // not to be mapped again: a mapping made the event before
+	IsLoose  bool         // not of a file, or from bytes that were kept
 
 	NeedsMapping bool // the import that rejected the record had a mapping
 }
@@ -102,7 +103,7 @@ func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *wire.Refusal) {
 
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
 func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
-	note := statefile.Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut}
+	note := statefile.Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut, Table: ev.Table}
 	r := &statefile.Reject{UUID: ev.UUID, Refusal: why, Note: note}
 	if ev.IsBad {
 		r.Record = slices.Clone(ev.Record)

@@ -44,6 +44,7 @@ type Note struct {
 	Where     string        `json:"where,omitempty"`
 	Raw       string        `json:"raw,omitempty"`
 	RawBase64 []byte        `json:"raw_base64,omitempty"`
+	Table     *lines.Table  `json:"table,omitempty"`    // of a record that is a row with a fault
 	LeftOut   []string      `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
 	Original  *lines.Cut    `json:"original,omitempty"` // where the record is, of which raw is the beginning
 	Import    string        `json:"import,omitempty"`
@@ -128,11 +129,21 @@ func (n *Note) From() wire.Position {
 	return n.Position
 }
 
+// Parsed is the source's record in the form that the format reads, where the record was corrected as a row of its table.
+func (n *Note) Parsed(record []byte) ([]byte, error) {
+	if n.Table == nil {
+		return record, nil
+	}
+	return n.Table.Record(record)
+}
+
 // UUIDOf is the uuid of the event of the record that has a number: the one that the reject has, or else
 // the event's own, or else the one that the import of the note would have derived.
 func (n *Note) UUIDOf(reject, own uuid.UUID, number uint64) uuid.UUID {
 	from := n.From()
 	switch {
+	case n.Table != nil && own != uuid.Nil: // a row with a fault hid the id of the vendor
+		return own
 	case reject != uuid.Nil && (number == n.Number || number == 0 && n.Record() == nil):
 		return reject
 	case own != uuid.Nil && own != reject:

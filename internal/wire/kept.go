@@ -26,6 +26,8 @@ type Kept struct {
 
 	IsMapped, IsFinal, NeedsMapping, IsLoose bool
 
+	Table []byte // of a row with a fault, as JSON; may be nil
+
 	Bad *KeptBad // nil if the record made an event
 }
 
@@ -107,7 +109,7 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 	w.text(k.Where)
 	w.text(k.Format)
 	w.b = binary.AppendUvarint(w.b, k.Number)
-	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil, len(k.UserIDs) > 0)
+	w.flags(k.IsMapped, k.IsFinal, k.NeedsMapping, k.IsLoose, k.Bad != nil, len(k.UserIDs) > 0, k.Table != nil)
 	if k.Bad != nil {
 		w.bytes(k.Bad.Raw)
 		note, err := json.Marshal(k.Bad.Note)
@@ -119,6 +121,9 @@ func (k *Kept) Append(b []byte) ([]byte, error) {
 		for _, id := range k.UserIDs {
 			w.text(id)
 		}
+	}
+	if k.Table != nil {
+		w.bytes(k.Table)
 	}
 	if w.err != nil {
 		return b, w.err
@@ -159,6 +164,9 @@ func ReadKept(data []byte) (k Kept, err error) {
 		for n := r.uvarint(); n > 0 && r.err == nil; n-- {
 			k.UserIDs = append(k.UserIDs, string(r.bytes()))
 		}
+	}
+	if flags&64 != 0 {
+		k.Table = r.bytes()
 	}
 	if r.err != nil || len(r.b) > 0 {
 		return Kept{}, ErrDamaged

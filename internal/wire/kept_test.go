@@ -19,6 +19,7 @@ func TestKept(t *testing.T) {
 		"event": {Fields: Fields{Name: "e", DistinctID: "d", Timestamp: at, UUID: uuid.UUID{1}, RawProperties: []byte("{}")}, AnonymousID: "a", UserIDs: []string{"u", ""}, IsMapped: true},
 		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: Position{"k", -1}, Origin: Position{Offset: math.MaxInt64}, IsLoose: true},
 		"bad":   {Record: []byte("r"), Where: "w", Format: "f", Number: math.MaxUint64, Bad: &KeptBad{Raw: []byte("x"), Note: KeptNote{Skip: &skip}}, IsFinal: true},
+		"row":   {Record: []byte("1,2"), Table: []byte(`{"columns":["a"]}`), Bad: &KeptBad{Raw: []byte("1,2")}},
 		"refused": {NeedsMapping: true, Bad: &KeptBad{Note: KeptNote{
 			Refusal: &KeptRefusal{Reason: "r"}, Also: []KeptRefusal{{Field: "f", Value: "v", Want: "w", Text: "t"}},
 		}}},

@@ -18,7 +18,8 @@ import (
 const fixHelp = `Import the rejects of an import, with a corrected mapping or after the reject
 file was corrected by hand: edit a line and remove "$reject" from it. If a
 record made no event, the line has the record in "raw": correct it there and
-leave "$reject"; or write the whole event next to the uuid.
+leave "$reject"; or write the whole event next to the uuid. The row of a table
+is corrected as the file has it, or as an object of its columns.
 
 Each event keeps its uuid, so a corrected event is the same event. Records that
 are rejected again are in a reject file of their own: run fix again with a

@@ -130,3 +130,58 @@ func TestARecordIsCorrectedWithinItsReject(t *testing.T) {
 	assert.Equal(t, len(ids)+2, server.Ledger().Unique())
 	assert.NotContains(t, p.Ends(t, 0, "status").Stdout, "hogimport fix")
 }
+
+// A row with too few or too many fields is corrected as its file has it, also in steps, and keeps the vendor's id.
+func TestARowIsCorrectedAsItsFileHasIt(t *testing.T) {
+	t.Parallel()
+	for name, tc := range map[string]struct {
+		file, comma string
+		flags       []string
+	}{
+		"CSV":         {"a.csv", ",", nil},
+		"sorted":      {"a.csv", ",", []string{"--sort"}},
+		"tabs":        {"a.tsv", "\t", nil},
+		"no header":   {"a.csv", ",", []string{"--header", "id,event,distinct_id,timestamp,note"}},
+		"before June": {"a.csv", ",", []string{"--until", "2024-06-01"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server, p := clitest.Serve(t)
+			row := func(i int, more ...string) string {
+				return strings.Join(append([]string{clitest.ID(i).String(), "click", "u1", fmt.Sprintf("2024-05-01T12:%02d:00Z", i)}, more...), tc.comma)
+			}
+			p.Lines(t, tc.file, 21, func(i int) string {
+				switch {
+				case i == 0 && name == "no header":
+					return row(20, "NULL")
+				case i == 0:
+					return strings.Join([]string{"id", "event", "distinct_id", "timestamp", "note"}, tc.comma)
+				case i == 7:
+					return row(i)
+				case i == 13:
+					return row(i, "Rome", "Italy")
+				}
+				return row(i, "NULL")
+			})
+			p.Ends(t, 0, slices.Concat([]string{"run", tc.file, "--map", "uuid=id", "--yes", "--rate", "none", "--max-rejects", "50%"}, tc.flags)...).Out(t, "Rejected: 2;")
+			want := server.Ledger().Unique() + 2
+			folder := "hogimport-state/" + strings.TrimSuffix(strings.TrimSuffix(tc.file, ".csv"), ".tsv")
+			correct := func(rejects, old, new string) {
+				quote := func(s string) string { return strings.Trim(fmt.Sprintf("%q", s), `"`) }
+				text := p.Read(t, folder, rejects)
+				require.Contains(t, text, quote(old))
+				p.Write(t, folder+"/"+rejects, strings.Replace(text, quote(old), quote(new), 1))
+			}
+			correct("rejects.jsonl", row(7), row(7, `\N`))
+			p.Ends(t, 0, "fix", "--yes").Err(t, "the row has 6 fields, and the table 5 columns")
+			correct("fix-1/rejects.jsonl", row(13, "Rome", "Italy"), row(13, "Rome"))
+			p.Ends(t, 0, "fix", "--yes")
+			assert.Equal(t, want, server.Ledger().Unique())
+			for _, i := range []int{7, 13} {
+				require.Len(t, server.Ledger().Find(clitest.ID(i)), 1, "the id of the vendor is its uuid")
+			}
+			assert.NotContains(t, string(server.Ledger().Find(clitest.ID(7))[0].Properties), "note")
+			assert.Contains(t, string(server.Ledger().Find(clitest.ID(13))[0].Properties), `"note":"Rome"`)
+		})
+	}
+}
