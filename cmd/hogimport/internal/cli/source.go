@@ -7,7 +7,6 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
@@ -379,79 +378,4 @@ func (in *input) cut(source hogapi.Source) hogapi.Source {
 		}
 		return []hogapi.Event{ev}, nil
 	})
-}
-
-// bindLinks adds the flags that say how --links joins ids.
-func (in *input) bindLinks(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&in.Shared, "shared-devices", "", "with --links: an id that two users had before login, a `RULE`:\nalone (default), or first-user, who then has the visits of both")
-	cmd.Flags().StringArrayVar(&in.RealIDs, "real-id", nil, "an `ID` of a person that looks like a placeholder, such as 0;\nNULL, unknown, -1 and the like are joined with no other id")
-	cmd.Flags().StringVar(&in.MaxIDs, "max-ids", "", "with --links: stop before a person of more ids than this `NUMBER`; default 1000; none for no limit")
-}
-
-// joinsByDefault reports whether ids are joined without --links: the identify calls of these formats would join two users of one
-// device for good.
-func (in *input) joinsByDefault() bool { return in.Format == "segment" || in.Format == "rudderstack" }
-
-// mostIDs returns the most ids that a person may have; -1 means no limit, and 0 that --max-ids is wrong.
-func (in *input) mostIDs() int {
-	switch in.MaxIDs {
-	case "":
-		const byDefault = 1000
-		return byDefault
-	case "none":
-		return -1
-	}
-	n, err := strconv.Atoi(in.MaxIDs)
-	if err != nil {
-		return 0
-	}
-	return max(0, n)
-}
-
-// linksOptions returns how ids are joined.
-func (in *input) linksOptions() *formats.LinksOptions {
-	return &formats.LinksOptions{
-		SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
-	}
-}
-
-// groups returns the types of groups by the properties with their keys.
-func (in *input) groups() map[string]string {
-	types := map[string]string{}
-	for _, text := range in.Groups {
-		property, groupType, _ := strings.Cut(text, "=")
-		types[property] = groupType
-	}
-	return types
-}
-
-// checkPersons checks the flags about persons and groups.
-func (in *input) checkPersons() error {
-	isVendor := in.Format == "mixpanel" || in.joinsByDefault()
-	switch rules := []string{"", string(formats.SharedDevicesAlone), string(formats.SharedDevicesFirstUser)}; {
-	case !slices.Contains(rules, in.Shared):
-		return shell.UsageError(fmt.Sprintf("--shared-devices %q is not known", in.Shared), "give alone or first-user")
-	case in.mostIDs() == 0:
-		return shell.UsageError(fmt.Sprintf("--max-ids %q is not a number of ids", in.MaxIDs), "give a number such as 1000, or none for no limit")
-	case len(in.Groups) > 0 && in.Format != "mixpanel":
-		return shell.UsageError("--group is for mixpanel, not for "+in.Format, "leave it out, or give --format mixpanel")
-	case in.NoVisitor && !isVendor:
-		return shell.UsageError("--no-visitor-profiles is for mixpanel, segment and rudderstack, not for "+in.Format, "leave it out")
-	case in.LookUpIP && !isVendor:
-		return shell.UsageError("--look-up-ip is for mixpanel, segment and rudderstack, not for "+in.Format, "leave it out")
-	}
-	for _, text := range in.Groups {
-		if property, groupType, _ := strings.Cut(text, "="); property == "" || groupType == "" {
-			return shell.UsageError(fmt.Sprintf("--group %q is not PROPERTY=TYPE", text), "give the property with the keys and the type of the groups, such as company_id=company")
-		}
-	}
-	return nil
-}
-
-// withoutMerges leaves the merges to the links, if the import has any. Events of PostHog make the same persons again as they are.
-func (in *input) withoutMerges(source hogapi.Source) hogapi.Source {
-	if !in.Links || in.Format == "posthog" {
-		return source
-	}
-	return formats.WithoutMerges(source)
 }
