@@ -117,16 +117,28 @@ type Options struct {
 
 // Format returns the format of the options; nil stands for the defaults. The error of a map is a [*MapError].
 func Format(options *Options) (hogapi.Format, error) {
+	o, c, err := read(options)
+	if err != nil {
+		return hogapi.Format{}, err
+	}
+	return hogapi.Format{
+		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.idOf,
+		KeepNulls: record.KeepNulls(o.Mapping),
+	}, nil
+}
+
+// read returns the options with their defaults, and the converter that they describe.
+func read(options *Options) (Options, *converter, error) {
 	o := record.Options(options)
 	o.Name, o.Mapping = cmp.Or(o.Name, "generic"), record.Mapping(o.Mapping)
 	if err := record.CheckMapping(o.Mapping); err != nil {
-		return hogapi.Format{}, fmt.Errorf("%s: options: %w", o.Name, err)
+		return o, nil, fmt.Errorf("%s: options: %w", o.Name, err)
 	}
 	c := &converter{zone: o.Zone, space: uuid.NewSHA1(namespace, []byte(o.Name)), fields: map[string][]*use{}, props: map[string][]*use{}}
 	for _, mapping := range o.Map {
 		u, err := parse(mapping)
 		if err != nil {
-			return hogapi.Format{}, err
+			return o, nil, err
 		}
 		if u.is(targetSession) { // a property, which earlier versions of the mapping called session
 			u.isProperty = true
@@ -135,18 +147,15 @@ func Format(options *Options) (hogapi.Format, error) {
 			}
 		}
 		if u.conversion == asLayout && o.Zone == nil && u.zone == nil && !hasOffset(u.layout) && !hasAbbreviation(u.layout) {
-			return hogapi.Format{}, mapError(mapping, strings.LastIndex(mapping, u.layout),
+			return o, nil, mapError(mapping, strings.LastIndex(mapping, u.layout),
 				"times of this layout have no offset: give Options.Zone, such as UTC")
 		}
 		if err := c.add(u); err != nil {
-			return hogapi.Format{}, err
+			return o, nil, err
 		}
 	}
 	c.finish()
-	return hogapi.Format{
-		Name: o.Name, Options: o.text(), Layout: o.Layout, Columns: o.Header, CheckColumns: c.check, Convert: c.convert, ID: c.idOf,
-		KeepNulls: record.KeepNulls(o.Mapping),
-	}, nil
+	return o, c, nil
 }
 
 // SessionKey is the property of the target session, of which formats.Sessions makes sessions.

@@ -208,7 +208,7 @@ func (p *parser) name(marks, what string) (string, error) {
 	switch {
 	case err != nil:
 		return "", err
-	case isQuoted && name == "", !isQuoted && strings.TrimSpace(name) == "":
+	case isQuoted && name == "" && marks == "=", !isQuoted && strings.TrimSpace(name) == "": // a column can have no name
 		p.at = start
 		return "", p.fail(start, "%s is missing", what)
 	}

@@ -61,6 +61,9 @@ func (s *converter) identify(name string) (found identity, err error) {
 	case found.distinct == "":
 		found.distinct = device
 	}
+	if found.distinct == "" && s.options.NoID != "" {
+		return identity{distinct: s.options.NoID, isVisitor: true}, nil
+	}
 	found.isVisitor = user == "" && (found.distinct == device || strings.HasPrefix(found.distinct, devicePrefix))
 	return found, nil
 }

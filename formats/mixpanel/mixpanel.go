@@ -44,6 +44,10 @@ type Options struct {
 	// the first key counts.
 	Groups map[string]string
 
+	// NoID is the distinct id of events that name no person, such as those of servers: they become events of one person. By
+	// default, they are skipped: see [SkipNoID].
+	NoID string
+
 	// NoVisitorProfiles sends the events of visitors who have not logged in with $process_person_profile: false, so that
 	// no person is made for them: such events have the id of a device and no $user_id.
 	NoVisitorProfiles bool
@@ -88,9 +92,13 @@ func (o Options) text() string {
 		_, summer := time.Date(2020, 7, 1, 0, 0, 0, 0, time.UTC).In(o.Zone).Zone()
 		zone = fmt.Sprintf("zone=%s %ds/%ds", o.Zone, winter, summer)
 	}
+	noID := ""
+	if o.NoID != "" {
+		noID = fmt.Sprintf("no id=%q", o.NoID)
+	}
 	return record.OptionsText(", ", zone, record.PersonText(o.PersonProperties), record.Flag("device prefix", o.DevicePrefix),
 		record.Flag("keep deleted", o.KeepDeleted), record.Flag("keep all", o.KeepAll), record.Flag("whole key", o.WholeKey),
-		record.GroupsText(o.Groups), record.Flag("no visitor profiles", o.NoVisitorProfiles), record.Flag("look up ip", o.LookUpIP))
+		record.GroupsText(o.Groups), noID, record.Flag("no visitor profiles", o.NoVisitorProfiles), record.Flag("look up ip", o.LookUpIP))
 }
 
 // namespace is that of PostHog's own importer, so that both give a record the same uuid.

@@ -66,8 +66,8 @@ func TestCheckZone(t *testing.T) {
 		record(summer-7*3600, summer+5*24*3600, ""),      // imported
 		record(summer-100, summer, `,"$import":true`),    // imported as well
 		record(summer-7*3600, summer+400, ""),            // late
-		[]byte(`{"event":"e","properties":{"time":12}}`), // says nothing
 		[]byte(`{"event":`),
+		[]byte(`{"event":"e","properties":{"time":12}}`), // says nothing
 	}
 	test, err := mixpanel.CheckZone(t.Context(), formattest.Write(t, local))
 	require.NoError(t, err)
@@ -86,7 +86,7 @@ func TestCheckZone(t *testing.T) {
 	assert.False(t, test.IsLocal())
 	assert.Equal(t, "2 of 2 records are live events. Their time is ahead of UTC by 0s (2). The export is in UTC", test.String())
 
-	test, err = mixpanel.CheckZone(t.Context(), formattest.Write(t, local[6:7]))
+	test, err = mixpanel.CheckZone(t.Context(), formattest.Write(t, local[7:8]))
 	require.NoError(t, err)
 	assert.False(t, test.IsLocal())
 	assert.Contains(t, test.String(), "none of 1 records shows the time zone")

@@ -41,9 +41,12 @@ func (c *converter) ID(bool) uuid.UUID { return record.UUID(space, c.row.Text("e
 func checkColumns(columns []string) error {
 	has := func(name string) bool { return slices.Contains(columns, name) }
 	switch {
+	case (has("data_key") || has("event_key")) && (has("event_id") || has("website_event_id")):
+		return errors.New("this is Umami's table event_data, which has properties of events and no events. Join it with website_event into one file " +
+			"first: the documentation of package formats/umami has the query, for SQLite and for PostgreSQL")
 	case has("event_id") && has("session_id") && has("created_at"):
 		return nil
-	case has("event_data_id"), has("session_id"):
+	case has("session_id"):
 		return errors.New("this is another table of Umami than website_event: it has no events. Name only files of website_event; " +
 			"the documentation of package formats/umami has a query that joins the other tables")
 	}

@@ -4,7 +4,20 @@
 //
 // # Files
 //
-// The data export of Umami Cloud has a file website_event.csv. Of an own Umami, this query of PostgreSQL writes a file
+// The data export of Umami Cloud has a file website_event.csv, and the properties of its events in event_data.csv. Where that
+// has rows, these commands of sqlite3 write both into one file:
+//
+//	.import --csv website_event.csv e
+//	.import --csv event_data.csv d
+//	CREATE INDEX of_event ON d (event_id);
+//	.headers on
+//	.mode csv
+//	.once events.csv
+//	SELECT e.*, (SELECT json_group_object(data_key, CASE WHEN number_value IN ('', '\N') THEN string_value ELSE number_value + 0 END)
+//	  FROM d WHERE d.event_id = e.event_id) AS event_data
+//	FROM e ORDER BY e.created_at;
+//
+// Of an own Umami, this query of PostgreSQL writes a file
 // with the same columns, and with the data of events:
 //
 //	\copy (

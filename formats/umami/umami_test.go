@@ -26,8 +26,10 @@ func TestDoc(t *testing.T) { formattest.Doc(t, umami.Table) }
 func TestOtherTables(t *testing.T) {
 	t.Parallel()
 	formattest.Refusals(t, umami.Format(nil), map[string]string{
-		"session_id,website_id,browser":          "another table of Umami than website_event",
-		"event_data_id,website_event_id":         "another table of Umami than website_event",
+		"session_id,website_id,browser":                      "another table of Umami than website_event",
+		"session_id,data_key,created_at":                     "another table of Umami than website_event",
+		"event_data_id,website_event_id,event_key":           "this is Umami's table event_data, which has properties of events and no events. Join it with website_event",
+		"website_id,session_id,event_id,data_key,created_at": "this is Umami's table event_data",
 		"x,y":                                    "The export button of Umami writes totals",
 		"event_id,session_id,created_at":         "",
 		"created_at,event_id,session_id,more,c2": "",

@@ -33,7 +33,7 @@ func (f *File) checkAborted(l *Line) error {
 		return nil
 	}
 	return fmt.Errorf("%s is %s: the export broke off, and what follows is missing; get the file again, or remove that line to import what there is",
-		f.Locate(l.Number), sign)
+		f.nth(l.Number), sign)
 }
 
 // signOfEnd says what the last line of an export that broke off is, or "".

@@ -16,17 +16,17 @@ func TestExportsThatBrokeOff(t *testing.T) {
 	const good = `{"event":"a","time":1}` + "\n"
 	const table = "a,b,c\n1,2,3\n"
 	for text, want := range map[string]string{
-		good + "export terminated early\n":                                          "f:2 is a message that the export ended early",
+		good + "export terminated early\n":                                          "line 2 is a message that the export ended early",
 		good + "terminated early":                                                   "ended early",
 		good + "export terminated early\n" + good:                                   "ended early",
-		good + `{"error":"Timeout: too long","request":"/export"}` + "\n\n \n":      "f:2 is the answer of a service that failed",
+		good + `{"error":"Timeout: too long","request":"/export"}` + "\n\n \n":      "line 2 is the answer of a service that failed",
 		good + `{"result":"error","message":"token_auth is missing"}`:               "the answer of a service that failed",
 		good + `{"status":"error","message":"rate limit"}` + "\r\n":                 "the answer of a service that failed",
-		good + `{"event":"a","ti` + "\n":                                            "f:2 is the beginning of a record",
+		good + `{"event":"a","ti` + "\n":                                            "line 2 is the beginning of a record",
 		good + "<html><body>504 Gateway Time-out</body></html>\n":                   "a message of an error and no record",
 		good + "upstream request timeout":                                           "a message of an error and no record",
 		good + "curl: (18) transfer closed with outstanding read data remaining\n":  "a message of an error and no record",
-		table + "upstream request timeout\n":                                        "f:3 is a message of an error and no row",
+		table + "upstream request timeout\n":                                        "line 3 is a message of an error and no row",
 		table + "Traceback (most recent call last):\n  File x\nE\n":                 "a message of an error and no row",
 		good + "export terminated early\n" + strings.Repeat(" \n", 1000):            "ended early",
 		good + `{"error":"declined","user":"u"}` + "\n":                             "",

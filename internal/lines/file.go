@@ -11,8 +11,6 @@ import (
 	"io"
 	"io/fs"
 	"strings"
-
-	"github.com/hogapi/hogapi/internal/mask"
 )
 
 // Options are settings for reading a file.
@@ -131,12 +129,12 @@ func (f *File) open(path string) error {
 func (f *File) openMember(member *zip.File) (*File, error) {
 	m := &File{name: f.name + inArchive + member.Name, path: f.path, options: f.options, disk: f.disk, member: member}
 	if member.Flags&1 != 0 {
-		return nil, fmt.Errorf("%s: it is encrypted: unpack the zip file", mask.Shown(member.Name))
+		return nil, errors.New("the member is encrypted: unpack the zip file")
 	}
 	err := m.openText()
 	if err != nil {
 		m.closeText()
-		return nil, fmt.Errorf("%s: %w", mask.Shown(member.Name), err)
+		return nil, err
 	}
 	return m, nil
 }

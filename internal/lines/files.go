@@ -262,8 +262,8 @@ func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string
 		case isBlank(l.Text) && !l.Long && l.Fault == nil:
 			continue
 		case f.layout == Lines && l.Open && !l.Long && isUnfinished(l.Text):
-			return false, fmt.Errorf("the last line (%s) is not finished: if the file is still being written, run again when it is complete; "+
-				"if it was cut off, complete or remove that line", f.Locate(l.Number))
+			return false, fmt.Errorf("%s, the last one, is not finished: if the file is still being written, run again when it is complete; "+
+				"if it was cut off, complete or remove that line", f.nth(l.Number))
 		}
 		if err := f.checkAborted(&l); err != nil {
 			return false, err

@@ -130,7 +130,7 @@ func TestFilesThatDoNotFit(t *testing.T) {
 func TestLastLineThatIsNotFinished(t *testing.T) {
 	t.Parallel()
 	got, err := readFiles(t, write(t, "e", "{}\n{\"a\":"))
-	require.ErrorContains(t, err, "e: the last line (e:2) is not finished")
+	require.ErrorContains(t, err, "e: line 2, the last one, is not finished")
 	assert.Equal(t, []string{"e@3 {}"}, got)
 	_, err = readFiles(t, write(t, "e", "{}\nrubbish"))
 	require.NoError(t, err, "not the beginning of a JSON text")

@@ -189,10 +189,10 @@ func (f *File) readMembers(ctx context.Context, after position, w Walk, begins m
 	for _, member := range members[first:] {
 		more, err := f.readMember(ctx, member, after.offset, w, begins)
 		if err != nil {
-			err = fmt.Errorf("%s: %w", mask.Shown(member.Name), err)
+			return false, fmt.Errorf("%s: %w", mask.Shown(member.Name), err)
 		}
-		if err != nil || !more {
-			return false, err
+		if !more {
+			return false, nil
 		}
 		after.offset = 0
 	}

@@ -205,6 +205,14 @@ func (f *File) Number(l Line) (number int64, known bool) {
 	return f.before + l.Number, true
 }
 
+// nth names a record by its number as read, for an error that names the file.
+func (f *File) nth(line int64) string {
+	if number, known := f.Number(Line{Number: line}); known {
+		return fmt.Sprintf("%s %d", f.unit(), number)
+	}
+	return "a " + f.unit()
+}
+
 // Locate returns the position of a record by its number as read, such as "events.jsonl:17", or "".
 func (f *File) Locate(line int64) string {
 	number, known := f.Number(Line{Number: line})

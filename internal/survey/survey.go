@@ -143,9 +143,14 @@ func (s *Survey) Days() []ledger.Row { return s.days.Rows() }
 type watchKey struct{}
 
 // Watched returns a context with which a check calls see with each event that would be sent, a *hogapi.Event. isCopy
-// means that an earlier event has its uuid, and that the service stores both as one.
+// means that an earlier event has its uuid, and that the service stores both as one. The function
+// that ctx has already is called before.
 func Watched(ctx context.Context, see func(event any, isCopy bool)) context.Context {
-	return context.WithValue(ctx, watchKey{}, see)
+	before := Watcher(ctx)
+	return context.WithValue(ctx, watchKey{}, func(event any, isCopy bool) {
+		before(event, isCopy)
+		see(event, isCopy)
+	})
 }
 
 // Watcher returns the function of Watched, or one that does nothing.

@@ -23,6 +23,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/survey"
 )
 
 type check struct {
@@ -177,6 +178,12 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 			meter.Part("checking", records, about)
 		}
 	}
+	hints, err := c.in.newHints()
+	if err != nil {
+		return err
+	}
+	p.Hints = hints.found
+	ctx = survey.Watched(ctx, hints.see)
 	if format.Convert == nil { // lines that are events
 		meter.Phase("checking the files")
 		source := walked{c.in.files(nil), func(events iter.Seq2[hogapi.Event, error], yield func(hogapi.Event, error) bool) {
@@ -201,6 +208,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	format.Convert = func(record []byte) ([]hogapi.Event, error) {
 		seen()
 		events, err := convert(record)
+		hints.record(record, events)
 		for i := range events {
 			p.Sessions.Add(&events[i], hasSession(&events[i]))
 			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
@@ -209,6 +217,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		}
 		return events, err
 	}
+	format.CheckColumns = hints.columns(format.CheckColumns)
 	o := &formats.CheckOptions{Import: options, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
 	if c.in.Format != "posthog" {
 		o.Links = c.in.linksOptions()
@@ -222,6 +231,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		p.People.Before = p.Zone.Devices
 	}
 	p.Report.Test, p.MaxIDs = p.Tested(), c.in.mostIDs()
+	if c.in.Format == "mixpanel" && !c.in.SkipNoID {
+		p.Hints.NoID = p.Report.Skips[mixpanel.SkipNoID]
+	}
 	return err
 }
 

@@ -401,7 +401,7 @@ func TestCheckSaysWhatIsLeftOutAndWhere(t *testing.T) {
 	page := p.Read(t, "report.html")
 	for _, text := range []string{r.Stdout, page} {
 		clitest.Says(t, text, "2 records name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. "+
-			"Nothing can be done here. For example export.jsonl:5, export.jsonl:41.", "hogimport check export.jsonl --format mixpanel --left-out left-out.txt")
+			"For example export.jsonl:5, export.jsonl:41.", "hogimport check export.jsonl --format mixpanel --left-out left-out.txt")
 		assert.NotContains(t, text, "on purpose")
 	}
 	assert.Equal(t, 2, strings.Count(page, ">In the file<"), "a record from before login, and one from after it")

@@ -33,6 +33,7 @@ func (in *input) settings() []setting {
 		{flag: "--set-policy", values: one(in.SetPolicy)}, {flag: "--group", values: in.Groups}, {flag: "--no-visitor-profiles", isOn: in.NoVisitor},
 		{flag: "--look-up-ip", isOn: in.LookUpIP}, {flag: "--leave-persons", isOn: in.Leave}, {flag: "--keep-nulls", isOn: in.KeepNulls}, {flag: "--no-goals", isOn: in.NoGoals}, {flag: "--no-intraday", isOn: in.NoIntraday},
 		{flag: "--whole-key", isOn: in.WholeKey}, {flag: "--fingerprints", isOn: in.Fingerprints},
+		{flag: "--no-id", values: one(in.NoID)}, {flag: "--skip-no-id", isOn: in.SkipNoID}, {flag: "--named-columns", isOn: in.Named},
 		{flag: "--" + renameFlag, values: in.Rename}, {flag: "--" + dropFlag, values: in.Drop}, {flag: "--" + propertyFlag, values: in.RenameProperty},
 		{flag: "--until", values: one(in.Until)}, {flag: "--sort", isOn: in.Sort}, {flag: "--links", isOn: in.Links},
 		{flag: "--sessions", values: one(in.Sessions)}, {flag: "--sessions-after", values: one(in.SessionsAfter)},
@@ -40,7 +41,7 @@ func (in *input) settings() []setting {
 	}
 }
 
-const ofEvents = 21
+const ofEvents = 24
 
 // differences returns the flags in which two inputs differ.
 func (in *input) differences(other *input) string {

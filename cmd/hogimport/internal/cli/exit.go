@@ -233,6 +233,9 @@ func tableTodo(table *generic.ColumnsError) string {
 	if len(table.Unmapped) == 0 {
 		return "correct --map, or name the right files; see hogimport formats --help"
 	}
+	if slices.Contains(table.Columns, airbyteData) {
+		return airbyteMap
+	}
 	var flags []string
 	for _, target := range table.Unmapped {
 		flags = append(flags, "--map "+target+"=COLUMN")

@@ -128,10 +128,8 @@ func formatByName(path string) string {
 	return ""
 }
 
-// guess returns the format of the first record of a file, for advice, or "" if it is not known.
-func guess(ctx context.Context, path string) string {
-	var record []byte
-	var columns []string // of a table
+// head returns the first record of a file, or the columns of a table, with tabs between them or not.
+func head(ctx context.Context, path string) (columns []string, isTabs bool, record []byte) {
 	probe := hogapi.Format{
 		Name: "probe",
 		Convert: func(raw []byte) ([]hogapi.Event, error) {
@@ -156,16 +154,27 @@ func guess(ctx context.Context, path string) string {
 	if record == nil && columns == nil { // JSON in a line has quotes that CSV does not take
 		first(hogapi.LayoutTSV)
 	}
+	if len(columns) == 1 && strings.Contains(columns[0], "\t") {
+		columns, isTabs = strings.Split(columns[0], "\t"), true
+	}
+	return columns, isTabs, record
+}
+
+// guess returns the format of the first record of a file, for advice, or "" if it is not known.
+func guess(ctx context.Context, path string) string {
+	columns, isTabs, record := head(ctx, path)
 	switch {
-	case len(columns) == snowplowColumns, len(columns) == 1 && strings.Count(columns[0], "\t") == snowplowColumns-1:
+	case len(columns) == snowplowColumns:
 		return "snowplow"
 	case len(columns) > 1:
-		return guessTable(columns)
-	case len(columns) == 1 && strings.Contains(columns[0], "\t"):
-		return "tsv"
+		found := guessTable(columns)
+		if found == "csv" && isTabs {
+			return "tsv"
+		}
+		return found
 	}
 	var members map[string]json.RawMessage
-	if json.Unmarshal(record, &members) != nil {
+	if json.Unmarshal(inner(record), &members) != nil {
 		return ""
 	}
 	has := func(in map[string]json.RawMessage, names ...string) bool {
@@ -205,6 +214,8 @@ func guessTable(columns []string) string {
 		})
 	}
 	switch {
+	case has("event_id", "collector_tstamp"):
+		return "snowplow"
 	case has("id", "anonymous_id", "received_at", "timestamp"):
 		return "segment-warehouse"
 	case has("event_type", "event_time", "device_id", "user_id"):
@@ -260,7 +271,7 @@ var vendors = map[string]vendor{
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
 		return mixpanel.Format(&mixpanel.Options{
-			Mapping: in.mapping, WholeKey: in.WholeKey, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
+			Mapping: in.mapping, WholeKey: in.WholeKey, NoID: in.NoID, Zone: zone, DevicePrefix: in.Devices, PersonProperties: person, Groups: in.groups(), NoVisitorProfiles: in.NoVisitor, LookUpIP: in.LookUpIP,
 		}), nil
 	}},
 	"mixpanel-people": {what: "profiles of Mixpanel's people, as its Engage API has them; after the events", isOfPeople: true, make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {
@@ -295,7 +306,7 @@ var vendors = map[string]vendor{
 		return warehouse.GA4(&ga4.Options{PersonProperties: person, Mapping: in.mapping}, &warehouse.Options{Numbers: in.Numbers}), nil
 	}},
 	"snowplow": {what: "Snowplow's enriched events, lines of 131 columns", sessionKey: snowplow.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
-		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
+		return snowplow.Format(&snowplow.Options{Mapping: in.mapping, HasNames: in.Named, Fingerprints: in.Fingerprints, UserAgent: agents()}), nil
 	}},
 	"umami": {what: "Umami's table website_event as CSV", sessionKey: umami.SessionKey, make: func(in *input, _ formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return umami.Format(&umami.Options{Mapping: in.mapping}), nil

@@ -49,6 +49,9 @@ type input struct {
 	NoIntraday     bool     `json:"no_intraday,omitempty"`
 	WholeKey       bool     `json:"whole_key,omitempty"`
 	Fingerprints   bool     `json:"fingerprints,omitempty"`
+	NoID           string   `json:"no_id,omitempty"` // the id of events that name no person
+	SkipNoID       bool     `json:"skip_no_id,omitempty"`
+	Named          bool     `json:"named,omitempty"` // Snowplow's columns have names
 
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
@@ -72,6 +75,9 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.BoolVar(&in.Leave, "leave-persons", false, "leave the properties of today's persons as they are:\nfor a project in use, and files without groups; see the guide")
 	f.BoolVar(&in.WholeKey, "whole-key", false, "mixpanel: make uuids of event, time, distinct_id and $insert_id,\nwhere different events share an $insert_id")
 	f.BoolVar(&in.Fingerprints, "fingerprints", false, "snowplow: make uuids of event_id and event_fingerprint,\nwhere different events share an event_id")
+	f.StringVar(&in.NoID, "no-id", "", "mixpanel: send events that name no person as those of one person, with this `ID`")
+	f.BoolVar(&in.SkipNoID, "skip-no-id", false, "mixpanel: leave out events that name no person, without a warning of check")
+	f.BoolVar(&in.Named, "named-columns", false, "snowplow: the files have a header, such as rows of atomic.events")
 	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ files of days that have an events_ file too")
 	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
@@ -211,6 +217,12 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError("--whole-key is for mixpanel, not for "+in.Format, "leave it out")
 	case in.Fingerprints && in.Format != "snowplow":
 		return shell.UsageError("--fingerprints is for snowplow, not for "+in.Format, "leave it out")
+	case (in.NoID != "" || in.SkipNoID) && in.Format != "mixpanel":
+		return shell.UsageError("--no-id and --skip-no-id are for mixpanel, not for "+in.Format, "leave them out")
+	case in.NoID != "" && in.SkipNoID:
+		return shell.UsageError("--no-id sends the events that --skip-no-id leaves out", "give one of the two")
+	case in.Named && in.Format != "snowplow":
+		return shell.UsageError("--named-columns is for snowplow, not for "+in.Format, "leave it out")
 	case in.NoIntraday && !in.isGA4():
 		return shell.UsageError("--no-intraday is for ga4, not for "+in.Format, "leave it out")
 	case in.NoGoals && in.Format != "matomo":
@@ -227,6 +239,9 @@ func (in *input) checkFormat(ctx context.Context) error {
 		return shell.UsageError(fmt.Sprintf("--until %q is not a time", in.Until), "give a day of UTC such as 2024-05-01, or a time such as 2024-05-01T12:00:00Z")
 	}
 	if err := in.checkIntraday(); err != nil {
+		return err
+	}
+	if err := in.checkNames(ctx); err != nil {
 		return err
 	}
 	if err := in.checkSessions(); err != nil {
@@ -273,7 +288,7 @@ func (in *input) newFormat() (hogapi.Format, error) {
 		return format, err
 	}
 	if !isMapped(in.Format) {
-		format = worded(format)
+		format = worded(unwrapped(format))
 	}
 	if in.KeepNulls {
 		format = formats.KeepNulls(format)

@@ -30,8 +30,9 @@ type Check struct {
 	Clock    *time.Location     // by which times were read; nil: UTC
 	People   Identity
 	Sessions Sessions
-	MaxIDs   int  // the most ids that a person may have; -1: no limit
-	IsMapped bool // --map names the columns
+	Hints    *Hints // may be nil
+	MaxIDs   int    // the most ids that a person may have; -1: no limit
+	IsMapped bool   // --map names the columns
 	Format   string
 	Skipped  map[string][]string          // places of some records that are left out, by reason
 	Place    func(hogapi.Position) string // where a record is, for people; nil: as its position says
@@ -186,12 +187,16 @@ func (c Check) view() checkView {
 // example is a place where something was found.
 type example struct{ Place, Text string }
 
+func (c Check) place() func(hogapi.Position) string {
+	if c.Place == nil {
+		return hogapi.Position.String
+	}
+	return c.Place
+}
+
 // places returns the places where something was found, for people.
 func (c Check) places(found []hogapi.CheckExample) (list []example) {
-	place := c.Place
-	if place == nil {
-		place = hogapi.Position.String
-	}
+	place := c.place()
 	for _, e := range found {
 		shown := example{Text: e.Text}
 		if !e.Position.IsZero() {

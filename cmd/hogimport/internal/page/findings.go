@@ -40,6 +40,7 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		add(c.People.level(), "duplicates", title, c.People.Text())
 	}
 	list = append(list, c.persons()...)
+	list = append(list, c.Hints.findings(c.place())...)
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)
 	}

@@ -20,8 +20,7 @@ import (
 
 // skips explains the reasons why records are left out. The texts follow the number of records.
 var skips = map[string]string{
-	mixpanel.SkipNoID: "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them. " +
-		"Nothing can be done here",
+	mixpanel.SkipNoID:            "name no person (no distinct_id, $user_id or $device_id), so PostHog cannot store them",
 	mixpanel.SkipDeleted:         "are deleted in Mixpanel",
 	amplitude.SkipNoEventType:    "have no event_type, so nothing says what happened",
 	amplitude.SkipSessionStart:   "mark the start or the end of a session, which PostHog finds itself",
