@@ -63,9 +63,9 @@ func TestCheckZone(t *testing.T) {
 	const summer, winter = 1_652_850_348, 1_642_850_348
 	local := [][]byte{
 		record(summer-7*3600, summer+2, ""), record(summer-7*3600, summer+30, ""), record(winter-8*3600, winter+1, ""),
-		record(summer-7*3600, summer+5*24*3600, ""),      // imported
-		record(summer-100, summer, `,"$import":true`),    // imported as well
-		record(summer-7*3600, summer+400, ""),            // late
+		record(summer-7*3600, summer+5*24*3600, ""),   // imported
+		record(summer-100, summer, `,"$import":true`), // imported as well
+		record(summer-7*3600, summer+400, ""),         // late
 		[]byte(`{"event":`),
 		[]byte(`{"event":"e","properties":{"time":12}}`), // says nothing
 	}
