@@ -98,7 +98,9 @@ func (e *export) add(r *run) {
 func (r *run) advance(s *Server) {
 	switch {
 	case r.cancelled:
-		r.endCancelled(s.now())
+		if r.outcome.CancelPolls--; r.outcome.CancelPolls <= 0 {
+			r.endCancelled(s.now())
+		}
 		return
 	case !r.live() || r.outcome.OnCancel == CancelHasNoEffect && r.step >= r.outcome.Polls-1 && r.Status == "Running":
 		return

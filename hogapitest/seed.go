@@ -219,10 +219,11 @@ type Outcome struct {
 	Records       int
 	FailedRecords int // of Records; only the newest era shows them
 	OnCancel      CancelEffect
+	CancelPolls   int // the reads after a cancel until the workflow ends; 0 is one
 }
 
 // CancelEffect is what a cancel does to a run that is under way. The service shows Cancelled at once, without a
-// finished_at. Its workflow ends when the run is read next.
+// finished_at. Its workflow ends when the run is read next, or after [Outcome].CancelPolls reads.
 type CancelEffect string
 
 // The effects of a cancel.

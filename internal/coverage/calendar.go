@@ -42,6 +42,15 @@ func (c Calendar) Intervals(after, until time.Time) (all []Span) {
 	return all
 }
 
+// skips reports whether clocks skip the end of an interval, so that no run exports it.
+func (c Calendar) skips(end time.Time) bool {
+	if c.days == nil {
+		return false
+	}
+	date, ok := c.days.DateOf(end)
+	return ok && len(c.days.ends(date)) == 0
+}
+
 // length returns the number of days of an interval.
 func (d Days) length() int {
 	if d.Weekly {

@@ -354,7 +354,7 @@ func (h History) between(from, to, known time.Time) Absence {
 		return WasPaused
 	case from.Before(known):
 		return Unknown
-	case h.phaseAt(from) == h.phaseAt(to):
+	case h.Phases[h.phaseAt(to)-1].calendar.skips(to):
 		return ClocksMoved
 	}
 	return WasEdited

@@ -47,7 +47,7 @@ var locations = func() map[string]*time.Location {
 }()
 
 func newWorld(seed uint64) *world {
-	w := &world{Rand: rand.New(rand.NewPCG(seed, 30)), tick: 30 * time.Minute}
+	w := &world{Rand: rand.New(rand.NewPCG(seed, 33)), tick: 30 * time.Minute}
 	w.replaces = w.IntN(2) == 0
 	// Both changes of clocks are near in some zone.
 	near := []time.Time{
@@ -368,6 +368,12 @@ func (w *world) isBeforeStart(x Span) bool {
 	return slices.ContainsFunc(w.firings, func(f firing) bool { return f.Span == x && f.absence == BeforeStart })
 }
 
+// offset returns the offset at a time in the zone of the settings of another.
+func (w *world) offset(t, of time.Time) int {
+	_, offset := t.In(locations[cmp.Or(w.phaseAt(of).Timezone, "UTC")]).Zone()
+	return offset
+}
+
 func (w *world) overlapping(x Span) (n int) {
 	for _, run := range w.runs {
 		if run.Span.Start.Before(x.End) && x.Start.Before(run.Span.End) {
@@ -397,6 +403,9 @@ func (w *world) compareAbsences(verdicts []Verdict) error {
 	for span, absence := range rest {
 		if absence != BeforeStart && absence != ClocksMoved && absence != WasEdited {
 			return fmt.Errorf("no interval %v: %d", span, absence)
+		}
+		if absence == ClocksMoved && w.offset(span.Start.Add(-day), span.End) == w.offset(span.End.Add(day), span.End) {
+			return fmt.Errorf("no clock has changed at %v, phases %v", span, w.phases)
 		}
 		for _, f := range w.firings {
 			if f.End.After(span.Start) && !f.End.After(span.End) {

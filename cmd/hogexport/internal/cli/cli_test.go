@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/opt"
 )
 
 // program runs hogexport against a fake, with a cache of its own.
@@ -351,6 +352,31 @@ func TestRepairLeavesKnownGaps(t *testing.T) {
 }
 
 // A gap of which nobody can tell is no gap that is known.
+// The hours between the last day before the hour was moved and the first one after it have no run. No clock has changed.
+func TestGapsOfAMovedHour(t *testing.T) {
+	t.Parallel()
+	noon := time.Date(2026, 11, 17, 12, 0, 0, 0, time.UTC)
+	now := noon
+	p := newProgram(t, hogapitest.WithClock(func() time.Time { return now }))
+	project := p.server.Project(hogapitest.DefaultProject)
+	id := project.AddExport(hogapitest.Export{Name: "daily", Created: noon, Interval: hogapi.IntervalDay, Timezone: "UTC", DestinationType: "BigQuery", Integration: 2})
+	for i := range 7 {
+		hour := time.Duration(i/4) * 5 * time.Hour
+		if i == 4 {
+			now = noon.AddDate(0, 0, 4)
+			move := hogapi.BatchExportUpdateRequest{Interval: opt.Set(hogapi.IntervalDay), OffsetHour: opt.Set(5)}
+			_, err := p.server.Client(t).BatchExports.Update(t.Context(), id, move)
+			require.NoError(t, err)
+		}
+		end := noon.Truncate(24*time.Hour).AddDate(0, 0, i+1).Add(hour)
+		project.AddRun(id, hogapitest.Run{Start: end.AddDate(0, 0, -1), End: end, Created: end.Add(time.Minute)})
+	}
+	now = noon.AddDate(0, 0, 7)
+	r := p.ends(t, 6, "gaps", "daily").out(t, "2026-11-21 00:00", "2026-11-21 05:00", "never scheduled")
+	assert.NotContains(t, r.stdout, "clock")
+	p.ends(t, 6, "repair", "daily", "--yes", "--max-rows", "9000").out(t, "hogexport download --of "+id.String(), "--from", "2026-11-21T00:00:00Z", "--to 2026-11-21T05:00:00Z")
+}
+
 func TestGapsThatNobodyCanTell(t *testing.T) {
 	t.Parallel()
 	p := newProgram(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "batch_export:read"))
