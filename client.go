@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -49,6 +50,7 @@ type core struct {
 	timeouts     httptry.Timeouts
 	tokens       *httptry.Tokens
 	absent       endpoints.Absent // routes that the server does not have
+	queries      queries.Servers  // what is known about asking queries
 	project      string           // of the project API key, as far as it is known
 }
 

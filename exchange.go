@@ -15,6 +15,7 @@ import (
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -210,9 +211,12 @@ func decodeAnswer(ctx context.Context, body []byte, out any) error {
 	if err != nil {
 		return err
 	}
-	if list, ok := out.(listed); ok {
+	switch list := out.(type) {
+	case listed:
 		err = list.decodeRows(ctx, body)
-	} else {
+	case queries.Decoder:
+		err = list.Decode(ctx, body)
+	default:
 		err = httptry.Unmarshal(body, out)
 	}
 	var faults httptry.RowFaults

@@ -9,6 +9,7 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -191,11 +192,11 @@ type Query struct {
 }
 
 // MarshalJSON returns the query as the service takes it.
-func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(verify.Query(q)) }
+func (q Query) MarshalJSON() ([]byte, error) { return json.Marshal(queries.Query(q)) }
 
 // String returns the query with the values in place of the placeholders, for the project's SQL editor. Programs
 // send the query as JSON.
-func (q Query) String() string { return verify.Query(q).String() }
+func (q Query) String() string { return queries.Query(q).String() }
 
 // TotalQuery returns the query that counts the events of this import in the project. Its one row has copies,
 // uuids, first_time and last_time; uuids should equal Acknowledged. There are more copies than uuids until the

@@ -18,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -271,13 +272,14 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 // estimate counts the events of the steps by timestamp. A step without events cannot be done by a backfill.
 func (c *Client) estimate(ctx context.Context, e *BatchExport, plan *RepairPlan) error {
 	include, exclude, isAll := configs.Events(e.Destination.Config, e.Filters)
+	asker := c.asker("hogapi: rows of a gap")
 	isBound := false
 	for i := range plan.Steps {
 		step := &plan.Steps[i]
 		if step.Rows != RowsByTimestamp || step.State != RepairPlanned {
 			continue
 		}
-		n, err := ask[verify.NumberRow](ctx, c, verify.CountEvents(step.Start, step.End, include, exclude), "hogapi: rows of a gap", 2)
+		n, err := queries.Ask[queries.NumberRow](ctx, asker, verify.CountEvents(step.Start, step.End, include, exclude), 2)
 		if api, ok := errors.AsType[*APIError](err); ok {
 			plan.Notes = append(plan.Notes, fmt.Sprintf("The number of rows by timestamp is not known: status %d; it needs the scope query:read.", api.StatusCode))
 			break

@@ -6,11 +6,9 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
-	"net/http"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -123,7 +121,7 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed,
 			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
 		},
-		Project: &verify.Queries{Service: queries{c}, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
+		Project: &verify.Queries{Asker: c.asker("hogapi verify " + r.ID), ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
 		Progress: func(p verify.Progress) {
 			c.core.hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
@@ -189,67 +187,4 @@ func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Eve
 			}
 		}
 	}
-}
-
-// queries carries out the queries of this package. It implements [verify.Service].
-type queries struct{ client *Client }
-
-// Counts counts events.
-//
-// POST /query/, scope query:read.
-func (s queries) Counts(ctx context.Context, q verify.Query, name string) ([]verify.CountRow, error) {
-	return ask[verify.CountRow](ctx, s.client, q, name, verify.MostCounts)
-}
-
-// UUIDs lists uuids.
-//
-// POST /query/, scope query:read.
-func (s queries) UUIDs(ctx context.Context, q verify.Query, name string) ([]verify.UUIDRow, error) {
-	return ask[verify.UUIDRow](ctx, s.client, q, name, verify.MostUUIDs+1)
-}
-
-// ask carries out one query now, and returns its rows, which must be fewer than most.
-func ask[T any](ctx context.Context, c *Client, q verify.Query, name string, most int) ([]T, error) {
-	r := endpoint(ops.Query)
-	r.body = struct {
-		Query   verify.Query `json:"query"`
-		Refresh string       `json:"refresh"`
-		Name    string       `json:"name"`
-	}{q, "force_blocking", name}
-	r.leastTry = queryTry
-	r.tooMuchIsFinal = true
-	answer, err := fetch[queryAnswer[T]](ctx, c, r, nil)
-	if err != nil {
-		return nil, err
-	}
-	return answer.Whole(most)
-}
-
-const queryPath = "/query/"
-
-// queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
-const queryTry = time.Minute
-
-type queryAnswer[T any] struct{ verify.Answer[T] }
-
-func (a *queryAnswer[T]) decodeRows(ctx context.Context, body []byte) error {
-	return a.Decode(ctx, body)
-}
-
-func (queries) Fault(err error) verify.Fault {
-	isInput := errors.As(err, new(*InputError))
-	f := verify.Fault{
-		IsHopeless: isInput || errors.Is(err, ErrUnauthorized) || errors.Is(err, ErrForbidden) || errors.Is(err, ErrNotFound) ||
-			errors.Is(err, ErrUnsupported),
-		IsRefused: errors.Is(err, ErrInvalid) && !isInput,
-	}
-	if api, ok := errors.AsType[*APIError](err); ok {
-		f.IsTooMuch = httptry.TookTooLong(api.StatusCode)
-		f.IsBusy = api.StatusCode == http.StatusTooManyRequests || api.StatusCode == http.StatusServiceUnavailable
-		f.RetryAfter = api.RetryAfter
-	}
-	if transport, ok := errors.AsType[*TransportError](err); ok {
-		f.IsUnreachable = !transport.Sent
-	}
-	return f
 }

@@ -5,12 +5,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 	"regexp"
 	"slices"
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/survey"
 )
 
@@ -184,28 +184,15 @@ func Held(ctx context.Context, client *hogapi.Client, r hogapi.CheckReport) ([]H
 	for _, row := range r.Days {
 		files[row.Day] += row.Events
 	}
-	query := hogapi.Query{HogQL: countDays, Values: map[string]any{
-		"start_at": r.Oldest.UTC().Truncate(day).Format(time.RFC3339), "end_at": r.Newest.UTC().Truncate(day).Add(day).Format(time.RFC3339),
-	}}
-	var answer struct{ Results [][]any }
-	err := client.Do(ctx, hogapi.Request{
-		Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,
-		Body: map[string]any{"query": query, "refresh": "force_blocking", "name": "hogapi: what the project has"},
-	}, &answer)
+	asker := queries.For(client, "hogapi: what the project has")
+	from, until := r.Oldest.UTC().Truncate(day), r.Newest.UTC().Truncate(day).Add(day)
+	rows, err := queries.AskDays[queries.DayRow](ctx, asker, queries.Query{HogQL: countDays}, from, until)
 	if err != nil {
 		return nil, fmt.Errorf("counting what the project has: %w", err)
 	}
 	var list []HeldDay
-	for _, row := range answer.Results {
-		if len(row) != 2 {
-			return nil, fmt.Errorf("counting what the project has: a row of %d columns, and not 2", len(row))
-		}
-		n, isNumber := row[1].(float64)
-		name := fmt.Sprint(row[0])
-		if !isNumber {
-			return nil, fmt.Errorf("counting what the project has: the count of %s is not a number", name)
-		}
-		list = append(list, HeldDay{Day: name, Project: int64(n), Files: files[name]})
+	for _, row := range rows {
+		list = append(list, HeldDay{Day: row.Day, Project: row.N, Files: files[row.Day]})
 	}
 	return list, nil
 }

@@ -250,7 +250,7 @@ func (p *hogParser) node(name string, args ...*hogNode) *hogNode {
 	function, ok := hogFunctions[name]
 	least, most := function.arity(name, p.era)
 	switch {
-	case !ok:
+	case !ok || name == "MD5" && p.era < E4:
 		hogFail("hogql_query_error", "Unsupported function call '%s(...)'. The fake knows %s.", name, strings.Join(slices.Sorted(maps.Keys(hogFunctions)), " "))
 	case len(args) < least || len(args) > most:
 		want := strconv.Itoa(least)
@@ -353,7 +353,10 @@ type queryBody struct {
 		Query  string         `json:"query"`
 		Values map[string]any `json:"values"`
 	} `json:"query"`
-	Refresh any `json:"refresh"`
+	Refresh any     `json:"refresh"`
+	Name    *string `json:"name"`
+
+	read int64 // bytes
 }
 
 // query serves POST /query/ from the project's stored events.
@@ -367,7 +370,13 @@ func (s *Server) query(r *request) answer {
 	if body.Refresh != true && body.Refresh != "force_blocking" {
 		return invalid("refresh", "invalid_input", "The fake has no cache, from which the service may answer: set refresh to force_blocking.")
 	}
-	return success(s.runQuery(r, &body))
+	if body.Name != nil && s.era < E3 {
+		refuse(invalid("", "parse_error", "1 validation error for QueryRequest\nname\n  Extra inputs are not permitted"))
+	}
+	s.checkBudget(r.project)
+	a := success(s.runQuery(r, &body))
+	maps.Copy(a.header, s.debit(r.project, body.read))
+	return a
 }
 
 // refuseHog is deferred: it refuses the request if its query is refused.
@@ -392,6 +401,9 @@ func (s *Server) runQuery(r *request, body *queryBody) object {
 	}) {
 		refuse(invalid("query", "invalid_input", "the fake has a compact ledger, which keeps no properties but "+importID))
 	}
+	var scanned int
+	scanned, body.read = s.reading(ofEvents, r.project, s.zone)
+	s.checkQuerySize(scanned, body.read)
 	rows, hasMore := q.result(r.project, s.zone, min(cmp.Or(q.limit, hogDefaultRows), hogRows))
 	for _, row := range rows {
 		for i := range row {

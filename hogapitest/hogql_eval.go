@@ -16,6 +16,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
 // hogFunction is a function or an operator: how many arguments it takes, and its value. It has no value where an argument has no value.
@@ -115,6 +117,13 @@ var hogFunctions = map[string]hogFunction{
 			text.WriteString(hogArg[string](a, i))
 		}
 		return text.String()
+	}},
+	"cityHash64": {least: 1, most: 1, apply: func(a hogArgs) any {
+		hash, ok := uuidsum.City([]byte(hogArg[string](a, 0)))
+		if !ok {
+			hogFail("illegal_type_of_argument", "The fake hashes texts of the length of a uuid only.")
+		}
+		return hash
 	}},
 	"MD5": {least: 1, most: 1, apply: func(a hogArgs) any {
 		sum := md5.Sum([]byte(hogArg[string](a, 0)))
@@ -362,8 +371,8 @@ func (q *hogQuery) result(p *Project, zone *time.Location, limit int) (rows [][]
 	return rows, len(groups) > limit
 }
 
-// selected are the rows of a project's events that WHERE leaves. Days that a bound of the timestamp excludes are not looked at.
-func (q *hogQuery) selected(t *eventTable, project string, zone *time.Location) (kept []int32) {
+// days are the cells of a project's events on days that no bound of the timestamp excludes.
+func (q *hogQuery) days(t *eventTable, project string) (cells []cellKey) {
 	from, until := int32(math.MinInt32), int32(math.MaxInt32)
 	for _, n := range q.where {
 		if len(n.args) != 2 || n.args[0].name != "timestamp" {
@@ -380,8 +389,16 @@ func (q *hogQuery) selected(t *eventTable, project string, zone *time.Location) 
 	own := t.text(project)
 	for _, key := range t.keys() {
 		if key.project == own && from <= key.day && key.day <= until {
-			kept = append(kept, q.kept(hogGroup{t.cells[key], t.column(zone), zone})...)
+			cells = append(cells, key)
 		}
+	}
+	return cells
+}
+
+// selected are the rows of a project's events that WHERE leaves.
+func (q *hogQuery) selected(t *eventTable, project string, zone *time.Location) (kept []int32) {
+	for _, key := range q.days(t, project) {
+		kept = append(kept, q.kept(hogGroup{t.cells[key], t.column(zone), zone})...)
 	}
 	return kept
 }

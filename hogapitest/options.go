@@ -101,3 +101,16 @@ func WithMaxBatchEvents(n int) Option { return func(s *Server) { s.maxBatchEvent
 // WithCompactLedger keeps hashes of stored events instead of their bytes, and no bodies of capture calls, for
 // imports of a million events. Queries then know only the property $import_job_id.
 func WithCompactLedger() Option { return func(s *Server) { s.ledger.compact = true } }
+
+// WithReadBudget debits each query by the bytes that it reads, from an hourly budget of its project, and answers with the
+// service's two headers. The budget begins with the worth of a day; once it is spent, queries are answered 429
+// api_queries_budget_exceeded. The properties of an event have perEvent bytes, by default 1,000.
+func WithReadBudget(perHour, perEvent int64) Option {
+	return func(s *Server) { s.readsPerHour, s.propertyBytes = perHour, perEvent }
+}
+
+// WithQueryMemory answers 513 to queries that read more than so many rows of events: they have run out of memory.
+func WithQueryMemory(rows int) Option { return func(s *Server) { s.maxQueryRows = rows } }
+
+// WithQueryBytes answers 400 too_many_bytes to queries that read more than so many bytes: see [WithReadBudget].
+func WithQueryBytes(bytes int64) Option { return func(s *Server) { s.maxQueryBytes = bytes } }

@@ -2,7 +2,9 @@ package hogapitest_test
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -11,6 +13,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -175,10 +178,73 @@ func TestArityByEra(t *testing.T) {
 		{hogapitest.E2, "SELECT toDateTime('2025-01-01T00:00:00Z', 'UTC') AS x FROM events", 200},
 		{hogapitest.E3, "SELECT toTimeZone(timestamp) AS x FROM events", 400},
 		{hogapitest.E4, "SELECT toTimeZone(timestamp) AS x FROM events", 200},
+		{hogapitest.E3, "SELECT MD5('x') AS x FROM events", 400},
+		{hogapitest.E1, "SELECT sum(cityHash64(toString(uuid))) AS x FROM events", 200},
 	} {
 		status, out := counted(t, hogapitest.WithEra(test.era)).call("POST", "/query/", hogQL(test.query, nil))
 		assert.Equal(t, test.status, status, "%s %s: %v", test.era, test.query, out)
 	}
+}
+
+// Servers of before September 2025 refuse the name of a query.
+func TestNamesOfQueries(t *testing.T) {
+	t.Parallel()
+	named := strings.Replace(hogQL("SELECT count() AS n FROM events", nil), "{", `{"name":"x",`, 1)
+	counted(t).want(200, "POST", "/query/", named)
+	older := counted(t, hogapitest.WithEra(hogapitest.E2))
+	assert.Contains(t, older.want(400, "POST", "/query/", named)["detail"], "Extra inputs are not permitted")
+}
+
+// A query reads the rows of its days and names times the columns that it names. The budget of bytes begins with a day's worth; a query
+// that crosses the line is answered, and the next ones are refused until the refill is above zero.
+func TestReadBudget(t *testing.T) {
+	t.Parallel()
+	now := time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC)
+	server := hogapitest.New(hogapitest.WithReadBudget(100, 500), hogapitest.WithClock(func() time.Time { return now }))
+	p := server.Project(hogapitest.DefaultProject)
+	for day := range 10 {
+		for _, name := range []string{"a", "b"} {
+			p.AddEvent(hogapitest.StoredEvent{Event: name, DistinctID: "d", Time: time.Date(2025, 1, 1+day, 12, 0, 0, 0, time.UTC)})
+		}
+	}
+	client := server.Client(t)
+	ask := func(text string) (hogapi.Reply, error) {
+		var reply hogapi.Reply
+		err := client.Do(t.Context(), hogapi.Request{Method: "POST", Path: "/query/", Replay: hogapi.ReplaySafe, Body: map[string]any{
+			"query": hogapi.Query{HogQL: text}, "refresh": "force_blocking",
+		}}, nil, hogapi.WithReply(&reply))
+		return reply, err
+	}
+	left := 2_400
+	for text, reads := range map[string]int{
+		"SELECT count() AS n FROM events WHERE timestamp >= toDateTime('2025-01-03T00:00:00Z') AND timestamp < toDateTime('2025-01-05T00:00:00Z')": 4 * 8,
+		"SELECT uniqExact(uuid) AS n FROM events WHERE event = 'a'":                                                                                10 * 36,
+		"SELECT uniqExact(uuid) AS n FROM events WHERE event IN ('a', 'b') AND toString(uuid) = 'x'":                                               20 * 36,
+	} {
+		reply, err := ask(text)
+		require.NoError(t, err)
+		left -= reads
+		assert.Equal(t, strconv.Itoa(reads), reply.Header.Get("X-PostHog-Query-Bytes-Read"), text)
+		assert.Equal(t, strconv.Itoa(left), reply.Header.Get("X-PostHog-Query-Budget-Remaining-Bytes"), text)
+	}
+	assert.EqualValues(t, 2_400-left, p.ReadBytes())
+	reply, err := ask("SELECT count() AS n FROM events WHERE properties.$import_job_id = 'x'")
+	require.NoError(t, err)
+	assert.Equal(t, "-100", reply.Header.Get("X-PostHog-Query-Budget-Remaining-Bytes"), "no more than an hour's worth of debt")
+	_, err = ask("SELECT count() AS n FROM events")
+	api, _ := errors.AsType[*hogapi.APIError](err)
+	require.NotNil(t, api)
+	assert.Equal(t, []any{429, "api_queries_budget_exceeded", time.Hour}, []any{api.StatusCode, api.Code, api.RetryAfter})
+	now = now.Add(61 * time.Minute)
+	_, err = ask("SELECT count() AS n FROM events")
+	require.NoError(t, err)
+	p.SpendReadBudget(5)
+	_, err = ask("SELECT count() AS n FROM events")
+	require.ErrorIs(t, err, hogapi.ErrRateLimited)
+
+	small := counted(t, hogapitest.WithQueryMemory(3), hogapitest.WithQueryBytes(100))
+	small.refused(400, "too_many_bytes", "POST", "/query/", hogQL("SELECT uniqExact(uuid) AS n FROM events", nil))
+	small.refused(513, "clickhouse_memory_limit_exceeded", "POST", "/query/", hogQL("SELECT uniqExact(event) AS n FROM events", nil))
 }
 
 // Without a LIMIT there are 100 rows and a flag that says whether there are more. The events of other projects are not counted.

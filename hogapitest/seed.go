@@ -33,6 +33,7 @@ type Project struct {
 	failing         map[string]string // steps of tests of destinations, with their messages
 	exportRows      func(ExportedRun) int
 	exportsEvents   bool
+	meter           readMeter
 }
 
 // ID returns the project's id.

@@ -65,6 +65,10 @@ type settings struct {
 	dataDeletions     bool
 	zone              *time.Location // of every project
 	maxBatchEvents    int
+	readsPerHour      int64
+	propertyBytes     int64
+	maxQueryBytes     int64
+	maxQueryRows      int
 }
 
 // New returns a server of the newest era with one project, [DefaultProject], and one key of each kind, unless

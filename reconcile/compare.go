@@ -65,6 +65,7 @@ type comparison struct {
 	counted [2]map[time.Time]int64 // by day: rows of the sides, as far as they could count
 	rows    int64                  // that were named
 	step    Progress
+	noTexts bool // of digests
 }
 
 // rowsOf are the listed rows of a uuid.
@@ -141,6 +142,9 @@ func (c *comparison) run(ctx context.Context) error {
 	}
 	if err := c.leftOut(ctx, windows); err != nil {
 		return err
+	}
+	if c.noTexts {
+		c.note("A server does not hash texts (MD5): a row with another name or distinct id was found only where uuids differ in its bucket too.")
 	}
 	c.report.finish(c)
 	return nil

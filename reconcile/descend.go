@@ -124,7 +124,7 @@ func (c *comparison) compareDigests(ctx context.Context, parts []Part, by Bucket
 			c.noteDay(x, isFailed)
 		}
 		service, there := x.digest[ofService], x.digest[ofDestination]
-		if !isFailed && (!service.sameIDs(there) || service.Text != there.Text) {
+		if !isFailed && service.differs(there) {
 			differing = append(differing, x)
 		}
 	}
@@ -159,6 +159,7 @@ func (c *comparison) noteDay(x cell, isFailed bool) {
 		c.over[dayOf(x.From)] += over
 	}
 	d.isUnknown = d.isUnknown || isFailed
+	c.noTexts = c.noTexts || x.digest[ofService].NoText || there.NoText
 	if there.Bad > 0 {
 		c.bad[dayOf(x.From)] += there.Bad
 		why := "%d rows of the destination have no uuid, name or distinct id that can be compared"

@@ -168,7 +168,7 @@ func (c *comparison) settle(x cell, rows [2][]Row) bool {
 		}
 		notShown[side] = x.digest[side].Text - d.Text
 	}
-	if notShown[ofService] != notShown[ofDestination] {
+	if !x.digest[ofService].NoText && !x.digest[ofDestination].NoText && notShown[ofService] != notShown[ofDestination] {
 		return false
 	}
 	differ := map[uuid.UUID]bool{}

@@ -6,15 +6,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/internal/httptry"
-	"github.com/hogapi/hogapi/internal/verify"
-	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 // The texts of the queries. {rows}, {asked} and {sent} are conditions, see [conditions].
@@ -27,9 +24,9 @@ const (
 	sums        = "count() AS all_keys,\n  " +
 		"sum(reinterpretAsUInt64(reverse(unhex(substring(" + digitsOfOne + ", 17, 8))))) AS high_sum,\n  " +
 		"sum(reinterpretAsUInt64(reverse(unhex(substring(" + digitsOfOne + ", 25, 8))))) AS low_sum,\n  " +
-		"sum(reinterpretAsUInt64(reverse(substring(MD5(concat(" + digitsOfOne +
-		", '|', one_event, '|', one_person)), 1, 4)))) AS text_sum\nFROM (SELECT "
-	keys = " AS utc_unit, uuid AS one_uuid, event AS one_event, distinct_id AS one_person\n  " +
+		textSum + " AS text_sum\nFROM (SELECT "
+	textSum = "sum(reinterpretAsUInt64(reverse(substring(MD5(concat(" + digitsOfOne + ", '|', one_event, '|', one_person)), 1, 4))))"
+	keys    = " AS utc_unit, uuid AS one_uuid, event AS one_event, distinct_id AS one_person\n  " +
 		"FROM events\n  WHERE {rows}\n  GROUP BY utc_unit, one_uuid, one_event, one_person)\n"
 
 	digestDays   = "SELECT utc_unit AS bucket, " + sums + utcDay + keys + "GROUP BY bucket ORDER BY bucket DESC LIMIT 50000"
@@ -49,9 +46,6 @@ const (
 		"GROUP BY bucket ORDER BY bucket LIMIT 50000"
 )
 
-// mostRows is the service's limit of an answer: a larger LIMIT is cut to it silently.
-const mostRows = 50_000
-
 // PostHogOptions are the options of [PostHog].
 type PostHogOptions struct {
 	// QueriesPerHour bounds the queries in any hour. The service's limit for a project is 2,400. The default is 1,200,
@@ -62,9 +56,11 @@ type PostHogOptions struct {
 
 // PostHogSide is a PostHog project.
 type PostHogSide struct {
-	client  *hogapi.Client
+	project string
+	asker   *queries.Asker
 	perHour int
 	pace    pace
+	noTexts bool // the server does not have MD5
 }
 
 // PostHog returns the project of a client as a side. It is a [Service], and can be the destination too: after a move between
@@ -77,7 +73,7 @@ type PostHogSide struct {
 // POST /query/, scope query:read.
 func PostHog(client *hogapi.Client, o *PostHogOptions) *PostHogSide {
 	const half = 1_200
-	s := &PostHogSide{client: client, perHour: half}
+	s := &PostHogSide{project: client.Project(), asker: queries.For(client, "hogapi reconcile"), perHour: half}
 	if o != nil && o.QueriesPerHour > 0 {
 		s.perHour = o.QueriesPerHour
 	}
@@ -85,7 +81,7 @@ func PostHog(client *hogapi.Client, o *PostHogOptions) *PostHogSide {
 }
 
 // Name names the project.
-func (s *PostHogSide) Name() string { return "PostHog project " + s.client.Project() }
+func (s *PostHogSide) Name() string { return "PostHog project " + s.project }
 
 // QueriesPerHour is how often [Compare] may ask in an hour.
 func (s *PostHogSide) QueriesPerHour() int { return s.perHour }
@@ -102,7 +98,10 @@ func (s *PostHogSide) Count(ctx context.Context, selected Selection) ([]DayCount
 // Digest implements [Side].
 func (s *PostHogSide) Digest(ctx context.Context, selected Selection, by Bucket) ([]Digest, error) {
 	text := map[Bucket]string{ByDay: digestDays, ByHour: digestHours, BySlice: digestSlices}[by]
-	return query(ctx, s, text, selected, func(c row) (d Digest, err error) {
+	if s.noTexts {
+		text = strings.Replace(text, textSum, "0", 1)
+	}
+	digests, err := query(ctx, s, text, selected, func(c row) (d Digest, err error) {
 		bucket := c.text(&err, 0)
 		if at := strings.LastIndexByte(bucket, ' '); by == BySlice && at > 0 {
 			bucket, d.Slice = bucket[:at], bucket[at+1:]
@@ -111,8 +110,14 @@ func (s *PostHogSide) Digest(ctx context.Context, selected Selection, by Bucket)
 		d.Keys = c.int(&err, 1)
 		d.Rows = d.Keys // copies say nothing
 		d.High, d.Low, d.Text = c.uint(&err, 2), c.uint(&err, 3), c.uint(&err, 4)
+		d.NoText = s.noTexts
 		return d, err
 	}, 5)
+	if !s.noTexts && queries.Lacks(err, "MD5") { // a server of before about August 2026
+		s.noTexts = true
+		return s.Digest(ctx, selected, by)
+	}
+	return digests, err
 }
 
 // List implements [Side].
@@ -142,77 +147,41 @@ func (s *PostHogSide) LeftOut(ctx context.Context, selected Selection) ([]LeftOu
 	}, 3)
 }
 
-// answer is the answer to a query: rows of columns.
-type answer struct{ verify.Answer[row] }
-
-func (a *answer) UnmarshalJSON(body []byte) error { return a.Decode(context.Background(), body) }
-
 // query carries out one query now. While the service is busy, it waits.
 func query[T any](
 	ctx context.Context, s *PostHogSide, text string, selected Selection, read func(row) (T, error), columns int,
 ) ([]T, error) {
-	const mostWaits, firstWait, longestWait = 10, 10 * time.Second, 5 * time.Minute
-	body := map[string]any{"query": compose(text, selected), "refresh": "force_blocking", "name": "hogapi reconcile"}
-	for n, wait := 1, firstWait; ; n++ {
-		var a answer
-		err := s.client.Do(ctx, hogapi.Request{Method: http.MethodPost, Path: "/query/", Body: body, Replay: hogapi.ReplaySafe}, &a)
-		if after, isBusy := busy(err); isBusy && n <= mostWaits && after <= time.Hour {
-			if !watch.Sleep(ctx, max(wait, after)) {
-				return nil, fmt.Errorf("%w (while the service was busy: %w)", context.Cause(ctx), err)
-			}
-			wait = min(2*wait, longestWait)
-			continue
+	rows, err := queries.Ask[row](ctx, s.asker, compose(text, selected), queries.MaxRows)
+	if err != nil {
+		return nil, asSideError(ctx, err)
+	}
+	list := make([]T, len(rows))
+	for i, r := range rows {
+		err := r.check(columns)
+		if err == nil {
+			list[i], err = read(r)
 		}
 		if err != nil {
-			return nil, asSideError(ctx, err)
+			return nil, fmt.Errorf("%w: row %d of the answer: %w", ErrCannotTell, i, err)
 		}
-		rows, err := a.Whole(mostRows)
-		if errors.Is(err, verify.ErrFull) {
-			return nil, fmt.Errorf("%w: %w", ErrTooMuch, err)
-		}
-		if err != nil {
-			return nil, fmt.Errorf("%w: %w", ErrCannotTell, err)
-		}
-		list := make([]T, len(rows))
-		for i, r := range rows {
-			err := r.check(columns)
-			if err == nil {
-				list[i], err = read(r)
-			}
-			if err != nil {
-				return nil, fmt.Errorf("%w: row %d of the answer: %w", ErrCannotTell, i, err)
-			}
-		}
-		return list, nil
 	}
-}
-
-func busy(err error) (after time.Duration, isBusy bool) {
-	api, ok := errors.AsType[*hogapi.APIError](err)
-	if !ok {
-		return 0, false
-	}
-	return api.RetryAfter, api.StatusCode == http.StatusTooManyRequests || api.StatusCode == http.StatusServiceUnavailable
+	return list, nil
 }
 
 // asSideError says how a comparison continues after an error.
 func asSideError(ctx context.Context, err error) error {
-	api, isAPI := errors.AsType[*hogapi.APIError](err)
-	_, isDecoding := errors.AsType[*hogapi.DecodeError](err)
-	switch {
+	switch kind := queries.KindOf(err); {
 	case ctx.Err() != nil:
-		return err
-	case isAPI && httptry.TookTooLong(api.StatusCode), isAPI && (api.Code == "too_many_bytes" || strings.Contains(strings.ToLower(api.Detail), "memory")),
-		errors.Is(err, httptry.ErrTooBig), errors.Is(err, httptry.ErrTimeout):
+	case kind == queries.TooMuch:
 		return fmt.Errorf("%w: %w", ErrTooMuch, err)
-	case isDecoding, isAPI && api.StatusCode >= http.StatusInternalServerError:
+	case kind == queries.Doubtful, kind == queries.Busy && !errors.Is(err, hogapi.ErrRateLimited):
 		return fmt.Errorf("%w: %w", ErrCannotTell, err)
 	}
 	return err
 }
 
 // compose puts the conditions of a selection into the text of a query, with their values.
-func compose(text string, selected Selection) hogapi.Query {
+func compose(text string, selected Selection) queries.Query {
 	c := &conditions{values: map[string]any{}}
 	rows := c.parts(selected.Parts)
 	if len(selected.UUIDs) > 0 {
@@ -230,7 +199,7 @@ func compose(text string, selected Selection) hogapi.Query {
 	if isLeftOut {
 		replaced = append(replaced, "{asked}", c.exports(selected.Exports, false), "{sent}", c.exports(selected.Exports, true))
 	}
-	return hogapi.Query{HogQL: strings.NewReplacer(replaced...).Replace(text), Values: c.values}
+	return queries.Query{HogQL: strings.NewReplacer(replaced...).Replace(text), Values: c.values}
 }
 
 // conditions writes conditions. Each value is a placeholder.

@@ -131,6 +131,8 @@ type Digest struct {
 	High uint64 `json:"high"`
 	Low  uint64 `json:"low"`
 	Text uint64 `json:"text"`
+	// NoText says that the side cannot compute Text. Then names and distinct ids are compared only where uuids differ.
+	NoText bool `json:"no_text,omitempty"`
 }
 
 // Add adds a key with its number of rows.
@@ -147,12 +149,17 @@ func (d *Digest) Add(id uuid.UUID, event, distinctID string, rows int64) {
 // plus adds another digest.
 func (d *Digest) plus(more Digest) {
 	d.Rows, d.Keys, d.Bad = d.Rows+more.Rows, d.Keys+more.Keys, d.Bad+more.Bad
-	d.High, d.Low, d.Text = d.High+more.High, d.Low+more.Low, d.Text+more.Text
+	d.High, d.Low, d.Text, d.NoText = d.High+more.High, d.Low+more.Low, d.Text+more.Text, d.NoText || more.NoText
 }
 
 // sameIDs reports whether two digests stand for the same keys but for their texts.
 func (d Digest) sameIDs(other Digest) bool {
 	return d.Keys == other.Keys && d.High == other.High && d.Low == other.Low
+}
+
+// differs reports whether two digests stand for different keys, as far as both sides can tell.
+func (d Digest) differs(other Digest) bool {
+	return !d.sameIDs(other) || !d.NoText && !other.NoText && d.Text != other.Text
 }
 
 // Row is a key in one hour.

@@ -107,7 +107,7 @@ func (r *Result) checkRetry(ctx context.Context, resp *http.Response, err error)
 	r.Last = r.outcome(ctx, resp, err)
 	r.Sent = r.Sent || !r.Last.Unsent
 	r.Verdict = r.call.Policy.Decide(r.Last)
-	if r.call.TooMuchIsFinal && (TookTooLong(r.Last.Status) || r.Verdict.Silent) {
+	if r.call.TooMuchIsFinal && (TookTooMuch(r.Last.Status) || r.Verdict.Silent) {
 		r.Verdict.Retry = false
 	}
 	r.settleBudget()

@@ -135,16 +135,17 @@ func IsTransientStatus(status int) bool {
 	return status >= 500 && status != http.StatusNotImplemented && status != http.StatusHTTPVersionNotSupported
 }
 
-// Statuses of calls that took too long: PostHog refuses a query with 512 that it expects to be slow, and Cloudflare answers
-// 524 in place of a service that is.
+// Statuses of calls that took too much: PostHog refuses a query with 512 that it expects to be slow, answers 513 to one that
+// ran out of memory, and Cloudflare answers 524 in place of a service that is slow.
 const (
 	statusTooSlow = 512
+	statusMemory  = 513
 	statusNoReply = 524
 )
 
-// TookTooLong reports whether a status says that the call takes too much time.
-func TookTooLong(status int) bool {
-	return status == http.StatusGatewayTimeout || status == statusTooSlow || status == statusNoReply
+// TookTooMuch reports whether a status says that the call takes too much time or memory.
+func TookTooMuch(status int) bool {
+	return status == http.StatusGatewayTimeout || status == statusTooSlow || status == statusMemory || status == statusNoReply
 }
 
 // delay is the wait before the next try: the service's Retry-After, or else full jitter above the floor.

@@ -349,7 +349,11 @@ func TestUnconfirmedEventsAreCountedApart(t *testing.T) {
 	assert.Equal(t, map[string]int64{"odd": 1}, s.Totals.Warnings)
 	assert.Empty(t, s.Totals.Rejects)
 	assert.True(t, answer.Equal(s.Totals.LastAcknowledged))
-	assert.Equal(t, []Row{{"2024-01-01", "a", Tally{Acknowledged: 1, Unconfirmed: 1, Sent: uuidsum.Sum{N: 2, High: 2, Low: 0x0100_0002}}}}, s.Rows())
+	require.Len(t, s.Rows(), 1)
+	row := s.Rows()[0]
+	assert.True(t, row.Sent.HasHash() && row.Sent.IsSame(uuidsum.Sum{N: 2, High: 2, Low: 0x0100_0002}), "%v", row.Sent)
+	row.Sent = uuidsum.Sum{}
+	assert.Equal(t, Row{"2024-01-01", "a", Tally{Acknowledged: 1, Unconfirmed: 1}}, row)
 }
 
 func TestRemarkOfAnEventAfterAGapIsCounted(t *testing.T) {
@@ -379,7 +383,11 @@ func TestOlderTableIsRead(t *testing.T) {
 	books := newBooks[int](nil)
 	books.table = table
 	books.count(&event[int]{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
-	assert.Equal(t, Tally{5, 2, 1, uuidsum.Sum{N: 1, High: 1}}, table.list()[0].Tally)
+	assert.Equal(t, Tally{5, 2, 1, uuidsum.Of([16]byte{11: 1})}, table.list()[0].Tally)
+	require.NoError(t, json.Unmarshal([]byte(`{"grain":0,"rows":[[0,738885,2,0,0,2,7,8]],"names":["a"]}`), &s)) // without hashes
+	table, err = s.restore(10)
+	require.NoError(t, err)
+	assert.Equal(t, uuidsum.Sum{N: 2, High: 7, Low: 8}, table.list()[0].Sent)
 }
 
 // The state of a run that has ended says how many of the next events the service may have. They count as sent again by

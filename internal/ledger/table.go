@@ -39,16 +39,19 @@ func (t *Tally) add(more Tally) {
 }
 
 func (t Tally) isCount() bool {
-	return min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N) >= 0 && t.Sent.N <= t.Acknowledged+t.Unconfirmed
+	return min(t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N, t.Sent.Hashed) >= 0 && t.Sent.Hashed <= t.Sent.N && t.Sent.N <= t.Acknowledged+t.Unconfirmed
 }
 
 // numbers is the tally's form in a checkpoint.
-func (t Tally) numbers() [6]int64 {
-	return [6]int64{t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N, int64(t.Sent.High), int64(t.Sent.Low)}
+func (t Tally) numbers() [8]int64 {
+	return [8]int64{
+		t.Acknowledged, t.Rejected, t.Unconfirmed, t.Sent.N, int64(t.Sent.High), int64(t.Sent.Low), int64(t.Sent.Hash), t.Sent.Hashed,
+	}
 }
 
-func tallyOf(n [6]int64) Tally {
-	return Tally{n[0], n[1], n[2], uuidsum.Sum{N: n[3], High: uint64(n[4]), Low: uint64(n[5])}}
+// tallyOf reads it. Older releases have written six numbers.
+func tallyOf(n [8]int64) Tally {
+	return Tally{n[0], n[1], n[2], uuidsum.Sum{N: n[3], High: uint64(n[4]), Low: uint64(n[5]), Hash: uint64(n[6]), Hashed: n[7]}}
 }
 
 // table counts events by day and name. When it is full, days become months, then each name gets one
@@ -279,7 +282,7 @@ func (s savedTable) MarshalJSON() ([]byte, error) {
 			b = append(b, ',')
 		}
 		n := r.numbers()
-		b = appendNumbers(b, number, int64(r.rowKey.period), n[0], n[1], n[2], n[3], n[4], n[5])
+		b = appendNumbers(b, number, int64(r.rowKey.period), n[0], n[1], n[2], n[3], n[4], n[5], n[6], n[7])
 	}
 	b = append(b, `],"names":`...)
 	list, err := json.Marshal(names)
@@ -308,10 +311,10 @@ var errBadTable = errors.New("the table was not saved by this package")
 // UnmarshalJSON reads the output of MarshalJSON, and older rows, which lack the last numbers.
 func (s *savedTable) UnmarshalJSON(text []byte) error {
 	var saved struct {
-		Grain grain      `json:"grain"`
-		Names []string   `json:"names"`
-		Rows  [][8]int64 `json:"rows"`
-		Other *[6]int64  `json:"other"`
+		Grain grain       `json:"grain"`
+		Names []string    `json:"names"`
+		Rows  [][10]int64 `json:"rows"`
+		Other *[8]int64   `json:"other"`
 	}
 	if err := json.Unmarshal(text, &saved); err != nil {
 		return err
@@ -321,7 +324,7 @@ func (s *savedTable) UnmarshalJSON(text []byte) error {
 		if r[0] < 0 || r[0] >= int64(len(saved.Names)) || r[1] != int64(int32(r[1])) {
 			return errBadTable
 		}
-		s.rows = append(s.rows, row{rowKey: rowKey{saved.Names[r[0]], int32(r[1])}, Tally: tallyOf([6]int64(r[2:]))})
+		s.rows = append(s.rows, row{rowKey: rowKey{saved.Names[r[0]], int32(r[1])}, Tally: tallyOf([8]int64(r[2:]))})
 	}
 	if saved.Other != nil {
 		s.other = otherRow(tallyOf(*saved.Other))

@@ -1,4 +1,4 @@
-// Package uuidsum sums uuids, so that sets of uuids can be compared by three numbers that any
+// Package uuidsum sums uuids, so that sets of uuids can be compared by some numbers that any
 // database can compute.
 package uuidsum
 
@@ -8,17 +8,21 @@ import (
 	"fmt"
 )
 
-// Sum is a count of uuids and two sums over them: of the 17th to 24th hexadecimal digit, and of the
-// last eight, each as a 32-bit number. These digits vary even in uuids that begin with the time. A
-// repeated uuid counts again. The order does not matter.
+// Sum is a count of uuids and sums over them: of the 17th to 24th hexadecimal digit, and of the
+// last eight, each as a 32-bit number; and of a hash of each. The digits vary even in uuids that begin
+// with the time. Their sums are linear: they tell the events of one import apart, and only the hash tells
+// them from the events of others. A repeated uuid counts again. The order does not matter.
 type Sum struct {
 	N         int64
 	High, Low uint64 // wrap at 64 bits, as in ClickHouse
+
+	Hash   uint64 // the sum of cityHash64 of the texts, of so many uuids:
+	Hashed int64  // fewer than N where a part is of an older release
 }
 
 // Of returns the Sum of one uuid.
 func Of(id [16]byte) Sum {
-	return Sum{1, uint64(binary.BigEndian.Uint32(id[8:])), uint64(binary.BigEndian.Uint32(id[12:]))}
+	return Sum{1, uint64(binary.BigEndian.Uint32(id[8:])), uint64(binary.BigEndian.Uint32(id[12:])), hashOf(id), 1}
 }
 
 // Add adds further uuids.
@@ -26,14 +30,27 @@ func (s *Sum) Add(more Sum) {
 	s.N += more.N
 	s.High += more.High
 	s.Low += more.Low
+	s.Hash += more.Hash
+	s.Hashed += more.Hashed
 }
 
-// String returns the three numbers, or "" for no uuids.
+// HasHash reports whether the sum of hashes is of all uuids.
+func (s Sum) HasHash() bool { return s.Hashed == s.N }
+
+// IsSame reports whether two sums agree in all that both have.
+func (s Sum) IsSame(other Sum) bool {
+	return s.N == other.N && s.High == other.High && s.Low == other.Low && (!s.HasHash() || !other.HasHash() || s.Hash == other.Hash)
+}
+
+// String returns the numbers, or "" for no uuids. The last one is the sum of hashes, if it is of all.
 func (s Sum) String() string {
-	if s.N == 0 {
+	switch {
+	case s.N == 0:
 		return ""
+	case !s.HasHash():
+		return fmt.Sprintf("%d-%d-%d", s.N, s.High, s.Low)
 	}
-	return fmt.Sprintf("%d-%d-%d", s.N, s.High, s.Low)
+	return fmt.Sprintf("%d-%d-%d-%d", s.N, s.High, s.Low, s.Hash)
 }
 
 // MarshalText is String.
@@ -45,9 +62,12 @@ func (s *Sum) UnmarshalText(text []byte) error {
 	if len(text) == 0 {
 		return nil
 	}
-	_, err := fmt.Sscanf(string(text), "%d-%d-%d", &s.N, &s.High, &s.Low)
-	if err != nil || s.N < 1 || s.String() != string(text) {
-		return errors.New("a digest of uuids is not three numbers, such as 2-4294967295-17")
+	n, _ := fmt.Sscanf(string(text), "%d-%d-%d-%d", &s.N, &s.High, &s.Low, &s.Hash)
+	if n == 4 {
+		s.Hashed = s.N
+	}
+	if s.N < 1 || s.String() != string(text) {
+		return errors.New("a digest of uuids is not numbers, such as 2-4294967295-17-23")
 	}
 	return nil
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 // findings are the results of comparing uuids, over all cells.
@@ -115,9 +116,9 @@ func (v *verifier) lookBeyond(ctx context.Context) error {
 		}
 		switch {
 		case err == nil:
-		case ctx.Err() != nil || v.fault(err).IsHopeless:
+		case ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless:
 			return err
-		case v.fault(err).IsTooMuch && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
+		case queries.KindOf(err) == queries.TooMuch && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
 			todo = append(w.Halves(), todo...)
 		default:
 			v.note("%v was not searched for events that have moved: %v", w, errtext.Bare(err))
@@ -192,7 +193,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 	case err == nil:
 		v.found[i] = f
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
-	case ctx.Err() != nil || v.fault(err).IsHopeless:
+	case ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless:
 		return err
 	case !errors.As(err, new(*windowError)):
 		return v.files.failed(sortedName, err)
@@ -215,7 +216,7 @@ func (v *verifier) compareWindows(ctx context.Context, sorted *sortedItems, i in
 		}
 		f, err := compareSorted(sorted.cell(i), mergeIDs(streams), mostMissingIDs)
 		failed, ok := errors.AsType[*windowError](err)
-		if !ok || !v.fault(err).IsTooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
+		if !ok || queries.KindOf(err) != queries.TooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
 			return f, err
 		}
 		var smaller []Window
@@ -297,7 +298,7 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) erro
 func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	find, listed := cellFinds{}, int64(0)
 	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
-		if err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless) {
+		if err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless) {
 			return err
 		}
 		if err != nil || len(v.finds.strange) >= 2*mostOtherIDs {

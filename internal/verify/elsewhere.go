@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 func (v *verifier) lookUp(ctx context.Context) error {
@@ -21,7 +22,7 @@ func (v *verifier) lookUp(ctx context.Context) error {
 		}
 		isThere, err := v.lookUpOne(ctx, id)
 		switch {
-		case err != nil && (ctx.Err() != nil || v.fault(err).IsHopeless):
+		case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
 			return err
 		case err != nil:
 			v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
@@ -76,7 +77,7 @@ func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, 
 		w := todo[0]
 		todo = todo[1:]
 		rows, err := v.Project.Find(ctx, id, ofImport, w)
-		if v.fault(err).IsTooMuch && n < mostPerEvent && w.Halves() != nil {
+		if queries.KindOf(err) == queries.TooMuch && n < mostPerEvent && w.Halves() != nil {
 			todo = append(w.Halves(), todo...)
 			continue
 		}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 // memory is the state of the looks, which a folder keeps.
@@ -100,18 +101,18 @@ func (v *verifier) save() error {
 func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	w := look.Todo[0]
 	rows, err := v.Project.Count(ctx, w)
-	halves, fault := w.Halves(), v.fault(err)
+	halves, kind := w.Halves(), queries.KindOf(err)
 	switch {
 	case err == nil:
 		for _, r := range rows {
 			v.table.Add(w, r.Day, r.Event, r.Counts)
 		}
-	case ctx.Err() != nil || fault.IsHopeless:
+	case ctx.Err() != nil || kind == queries.Hopeless:
 		return err
-	case fault.IsTooMuch && halves != nil:
+	case kind == queries.TooMuch && halves != nil:
 		look.Todo = append(halves, look.Todo[1:]...)
 		return nil
-	case fault.IsUnreachable: // so are all others
+	case kind == queries.Unreachable: // so are all others
 		for _, w := range look.Todo {
 			v.notCounted(w, err)
 		}
@@ -123,14 +124,6 @@ func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	look.Todo = look.Todo[1:]
 	look.Done++
 	return nil
-}
-
-// fault returns the Fault of a project's error, and zero for nil.
-func (v *verifier) fault(err error) Fault {
-	if err == nil {
-		return Fault{}
-	}
-	return v.Project.Fault(err)
 }
 
 func (v *verifier) notCounted(w Window, err error) {

@@ -2,7 +2,6 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"iter"
@@ -11,72 +10,20 @@ import (
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/watch"
+	"github.com/hogapi/hogapi/internal/queries"
 )
-
-// Service runs a query now. The name is for the service's own records.
-type Service interface {
-	Counts(ctx context.Context, q Query, name string) ([]CountRow, error)
-	UUIDs(ctx context.Context, q Query, name string) ([]UUIDRow, error)
-	Fault(err error) Fault
-}
-
-// Fault classifies the error of a query.
-type Fault struct {
-	IsTooMuch     bool // a smaller query may succeed
-	IsHopeless    bool // every query fails until the caller corrects something
-	IsUnreachable bool // every query fails for now
-	IsRefused     bool // the service rejects the text of the query
-	IsBusy        bool // the same query may succeed later
-	RetryAfter    time.Duration
-}
-
-// Waits for a busy service.
-const (
-	firstWaitForRoom = 10 * time.Second
-	longestWait      = 5 * time.Minute
-	mostWaits        = 10
-)
-
-// patiently repeats a query while the service is busy. It waits as long as the service asks, or
-// else ten seconds, doubling. Queries run one at a time, so they take one of the project's three
-// slots.
-func patiently[T any](ctx context.Context, s Service, query func() ([]T, error)) ([]T, error) {
-	wait := firstWaitForRoom
-	for n := 1; ; n++ {
-		rows, err := query()
-		if err == nil {
-			return rows, nil
-		}
-		fault := s.Fault(err)
-		if !fault.IsBusy || n > mostWaits || ctx.Err() != nil || fault.RetryAfter > time.Hour {
-			return rows, err
-		}
-		if !watch.Sleep(ctx, max(wait, fault.RetryAfter)) {
-			return nil, fmt.Errorf("%w (while the service was busy: %w)", context.Cause(ctx), err)
-		}
-		wait = min(2*wait, longestWait)
-	}
-}
 
 // Queries queries the events of one import. It is not safe for concurrent use.
 type Queries struct {
-	Service Service
-	ID      string
-	older   bool // the server refuses toDate with a time zone
-	noSums  bool // the server refuses the sums of uuids or their functions
+	Asker  *queries.Asker
+	ID     string
+	older  bool // the server refuses toDate with a time zone
+	noSums bool // the server refuses the sums of uuids or their functions
 }
 
-func (j *Queries) name() string { return "hogapi verify " + j.ID }
-
-// Fault classifies the error of a query.
-func (j *Queries) Fault(err error) Fault {
-	fault := j.Service.Fault(err)
-	fault.IsTooMuch = fault.IsTooMuch || errors.Is(err, ErrFull) || errors.Is(err, httptry.ErrTooBig) || errors.Is(err, httptry.ErrTimeout)
-	return fault
-}
+// MostUUIDs is the limit of a list of uuids.
+const MostUUIDs = 10_000
 
 // Count counts by day and name, with sums of uuids if the service supports them.
 func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
@@ -84,8 +31,8 @@ func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
 		return j.countBy(ctx, CountDays(j.ID, w), w)
 	}
 	rows, err := j.countBy(ctx, SumDays(j.ID, w), w)
-	isRefused := err != nil && j.Fault(err).IsRefused
-	if !isRefused && (err == nil || !j.Fault(err).IsTooMuch || w.Halves() != nil) {
+	isRefused := queries.KindOf(err) == queries.Refused
+	if !isRefused && (err == nil || queries.KindOf(err) != queries.TooMuch || w.Halves() != nil) {
 		return rows, err
 	}
 	counts, failed := j.countBy(ctx, CountDays(j.ID, w), w) // cheaper
@@ -107,13 +54,13 @@ func (j *Queries) Find(ctx context.Context, id uuid.UUID, ofImport bool, w Windo
 	return j.countBy(ctx, q, w)
 }
 
-func (j *Queries) countBy(ctx context.Context, q Query, w Window) ([]CountRow, error) {
+func (j *Queries) countBy(ctx context.Context, q queries.Query, w Window) ([]CountRow, error) {
 	count := func() ([]CountRow, error) {
 		sent := q
 		if j.older {
 			sent.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
 		}
-		rows, err := j.Service.Counts(ctx, sent, j.name())
+		rows, err := queries.Ask[CountRow](ctx, j.Asker, sent, queries.MaxRows)
 		if err == nil {
 			err = checkCounts(rows, w)
 		}
@@ -122,10 +69,10 @@ func (j *Queries) countBy(ctx context.Context, q Query, w Window) ([]CountRow, e
 		}
 		return rows, nil
 	}
-	rows, err := patiently(ctx, j.Service, count)
-	if err != nil && !j.older && j.Fault(err).IsRefused {
+	rows, err := count()
+	if !j.older && queries.KindOf(err) == queries.Refused {
 		j.older = true
-		if again, err := patiently(ctx, j.Service, count); err == nil {
+		if again, err := count(); err == nil {
 			return again, nil
 		}
 		j.older = false
@@ -155,9 +102,7 @@ func (j *Queries) List(ctx context.Context, event string, w Window) iter.Seq2[uu
 	return func(yield func(uuid.UUID, error) bool) {
 		after := ""
 		for {
-			rows, err := patiently(ctx, j.Service, func() ([]UUIDRow, error) {
-				return j.Service.UUIDs(ctx, ListUUIDs(j.ID, event, after, w), j.name())
-			})
+			rows, err := queries.Ask[UUIDRow](ctx, j.Asker, ListUUIDs(j.ID, event, after, w), MostUUIDs+1)
 			for _, r := range rows {
 				if r.ID.String() <= after {
 					err = errors.New("the answer lists uuids out of order")
@@ -177,31 +122,6 @@ func (j *Queries) List(ctx context.Context, event string, w Window) iter.Seq2[uu
 			}
 		}
 	}
-}
-
-// Query is a query with values for its placeholders, such as {job_id}.
-type Query struct {
-	HogQL  string
-	Values map[string]any
-}
-
-// MarshalJSON encodes the query for the service.
-func (q Query) MarshalJSON() ([]byte, error) {
-	return json.Marshal(struct {
-		Kind   string         `json:"kind"`
-		Query  string         `json:"query"`
-		Values map[string]any `json:"values"`
-	}{"HogQLQuery", q.HogQL, q.Values})
-}
-
-// String returns the query with its values inserted, quoted.
-func (q Query) String() string {
-	quoted := strings.NewReplacer(`\`, `\\`, "'", `\'`)
-	var pairs []string
-	for name, value := range q.Values {
-		pairs = append(pairs, "{"+name+"}", "'"+quoted.Replace(fmt.Sprint(value))+"'")
-	}
-	return strings.NewReplacer(pairs...).Replace(q.HogQL)
 }
 
 // All queries select the events of one import in a window of whole UTC days.
@@ -236,31 +156,31 @@ const (
 	startOfDay = "toStartOfDay(toTimeZone(timestamp, 'UTC'))"
 )
 
-func ofImport(text, id string, w Window) Query {
+func ofImport(text, id string, w Window) queries.Query {
 	q := within(text, w)
 	q.Values["job_id"] = id
 	return q
 }
 
-func within(text string, w Window) Query {
-	return Query{text, map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
+func within(text string, w Window) queries.Query {
+	return queries.Query{HogQL: text, Values: map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
 }
 
 // CountEvents counts the events with a timestamp in [from, until), of whole seconds, and with one of the included
 // names, if there are some, and none of the excluded ones.
-func CountEvents(from, until time.Time, include, exclude []string) Query {
+func CountEvents(from, until time.Time, include, exclude []string) queries.Query {
 	q := within(countEvents, Window{from, until})
 	if len(include) > 0 {
-		q.HogQL = countEvents + " AND event IN (" + q.names(include) + ")"
+		q.HogQL = countEvents + " AND event IN (" + names(q, include) + ")"
 	}
 	if len(exclude) > 0 {
-		q.HogQL += " AND NOT event IN (" + q.names(exclude) + ")"
+		q.HogQL += " AND NOT event IN (" + names(q, exclude) + ")"
 	}
 	return q
 }
 
-// names adds values to the query, and returns their placeholders.
-func (q Query) names(values []string) string {
+// names adds values to a query, and returns their placeholders.
+func names(q queries.Query, values []string) string {
 	var names []string
 	for _, value := range values {
 		name := fmt.Sprintf("name_%d", len(q.Values))
@@ -271,16 +191,16 @@ func (q Query) names(values []string) string {
 }
 
 // CountTotal counts all events of an import in a window.
-func CountTotal(id string, w Window) Query { return ofImport(countTotal, id, w) }
+func CountTotal(id string, w Window) queries.Query { return ofImport(countTotal, id, w) }
 
 // CountDays counts the events of an import by day and name.
-func CountDays(id string, w Window) Query { return ofImport(countDays, id, w) }
+func CountDays(id string, w Window) queries.Query { return ofImport(countDays, id, w) }
 
 // SumDays counts the events of an import by day and name, and sums their uuids like [uuidsum.Sum].
-func SumDays(id string, w Window) Query { return ofImport(sumDays, id, w) }
+func SumDays(id string, w Window) queries.Query { return ofImport(sumDays, id, w) }
 
 // ListUUIDs lists the uuids of the events with one name, sorted as texts, after a given one.
-func ListUUIDs(id, event, after string, w Window) Query {
+func ListUUIDs(id, event, after string, w Window) queries.Query {
 	q := ofImport(listUUIDs, id, w)
 	q.Values["one_event"], q.Values["after_id"] = event, after
 	return q
@@ -290,14 +210,14 @@ func ListUUIDs(id, event, after string, w Window) Query {
 var lastTime = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
 
 // SelectEvents selects the events of an import in [from, until). A zero time means no limit.
-func SelectEvents(id string, from, until time.Time) Query {
+func SelectEvents(id string, from, until time.Time) queries.Query {
 	if from.IsZero() {
 		from = beginning
 	}
 	if until.IsZero() {
 		until = lastTime
 	}
-	return Query{selectEvents, map[string]any{
+	return queries.Query{HogQL: selectEvents, Values: map[string]any{
 		"job_id": id, "start_at": outgoing.Time(from), "end_at": outgoing.Time(until),
 	}}
 }

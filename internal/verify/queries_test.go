@@ -2,83 +2,57 @@ package verify
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"strings"
 	"testing"
-	"testing/synctest"
 	"time"
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 var (
-	errBusy    = errors.New("busy")
 	errRefused = errors.New("refused")
 	inMarch    = Window{From: time.Date(1999, 3, 1, 0, 0, 0, 0, time.UTC), Until: time.Date(1999, 4, 1, 0, 0, 0, 0, time.UTC)}
 )
 
 type service struct {
-	counts func(q Query) ([]CountRow, error)
+	counts func(q queries.Query) ([]CountRow, error)
 	uuids  func(after string) ([]UUIDRow, error)
-	wait   time.Duration
 }
 
-func (s service) Counts(_ context.Context, q Query, _ string) ([]CountRow, error) { return s.counts(q) }
-
-func (s service) UUIDs(_ context.Context, q Query, _ string) ([]UUIDRow, error) {
-	return s.uuids(q.Values["after_id"].(string))
-}
-
-func (s service) Fault(err error) Fault {
-	return Fault{IsBusy: errors.Is(err, errBusy), IsRefused: errors.Is(err, errRefused), IsTooMuch: errors.Is(err, errTooMuch), RetryAfter: s.wait}
-}
-
-func TestABusyServiceIsWaitedFor(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		busy int
-		wait time.Duration
-		took time.Duration
-		err  error
-	}{
-		"ten seconds, doubling":    {3, 0, 70 * time.Second, nil},
-		"as long as it asks":       {2, time.Minute, 2 * time.Minute, nil},
-		"for an hour":              {1, time.Hour, time.Hour, nil},
-		"not for longer than that": {1, time.Hour + 1, 0, errBusy},
-		"not forever":              {99, 0, (10 + 20 + 40 + 80 + 160 + 5*300) * time.Second, errBusy},
-	} {
-		t.Run(name, func(t *testing.T) {
-			t.Parallel()
-			synctest.Test(t, func(t *testing.T) {
-				n := 0
-				j := Queries{ID: "i", Service: service{wait: tt.wait, counts: func(Query) ([]CountRow, error) {
-					if n++; n <= tt.busy {
-						return nil, errBusy
-					}
-					return nil, nil
-				}}}
-				begin := time.Now()
-				_, err := j.Count(t.Context(), inMarch)
-				require.ErrorIs(t, err, tt.err)
-				assert.Equal(t, tt.took, time.Since(begin))
-			})
-		})
-	}
+func (s service) asker() *queries.Asker {
+	return &queries.Asker{Server: &queries.Server{}, Send: func(_ context.Context, body any, answer queries.Decoder) (r queries.Reply) {
+		q := body.(map[string]any)["query"].(queries.Query)
+		switch a := answer.(type) {
+		case *queries.Answer[CountRow]:
+			a.Rows, r.Err = s.counts(q)
+		case *queries.Answer[UUIDRow]:
+			a.Rows, r.Err = s.uuids(q.Values["after_id"].(string))
+		}
+		switch r.Err {
+		case errRefused:
+			r.Status, r.IsRefused = 400, true
+		case errTooMuch:
+			r.Status = 504
+		}
+		return r
+	}}
 }
 
 func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	t.Parallel()
 	var texts []string
-	j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+	j := Queries{ID: "i", Asker: service{counts: func(q queries.Query) ([]CountRow, error) {
 		texts = append(texts, q.HogQL)
 		if strings.Contains(q.HogQL, dayOfEvent) {
 			return nil, errRefused
 		}
 		return nil, nil
-	}}}
+	}}.asker()}
 	for range 2 {
 		_, err := j.Count(t.Context(), inMarch)
 		require.NoError(t, err)
@@ -86,7 +60,7 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 	require.Len(t, texts, 3, "it is remembered")
 	assert.Contains(t, texts[2], startOfDay)
 
-	j.Service, j.noSums = service{counts: func(Query) ([]CountRow, error) { texts = append(texts, "refused"); return nil, errRefused }}, true
+	j.Asker, j.noSums = service{counts: func(queries.Query) ([]CountRow, error) { texts = append(texts, "refused"); return nil, errRefused }}.asker(), true
 	_, err := j.Count(t.Context(), inMarch)
 	require.ErrorIs(t, err, errRefused)
 	assert.Len(t, texts, 4, "there is no third way")
@@ -109,12 +83,12 @@ func TestSumsAreNotNeeded(t *testing.T) {
 		"another error":      {errOther, firstDay, errOther, 2},
 	} {
 		asked := 0
-		j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+		j := Queries{ID: "i", Asker: service{counts: func(q queries.Query) ([]CountRow, error) {
 			if asked++; strings.Contains(q.HogQL, "reinterpretAsUInt64") {
 				return nil, tt.fail
 			}
 			return []CountRow{{Day: inMarch.From, Event: "e"}}, nil
-		}}}
+		}}.asker()}
 		for range 2 {
 			rows, err := j.Count(t.Context(), tt.w)
 			require.ErrorIs(t, err, tt.want, name)
@@ -122,7 +96,7 @@ func TestSumsAreNotNeeded(t *testing.T) {
 		}
 		assert.Equal(t, tt.asked, asked, name)
 	}
-	broken := Queries{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return nil, errRefused }}}
+	broken := Queries{ID: "i", Asker: service{counts: func(queries.Query) ([]CountRow, error) { return nil, errRefused }}.asker()}
 	_, err := broken.Count(t.Context(), inMarch)
 	require.ErrorIs(t, err, errRefused)
 }
@@ -132,7 +106,7 @@ func TestCountsOfAnotherQuestion(t *testing.T) {
 	t.Parallel()
 	row := func(day int) CountRow { return CountRow{Day: inMarch.From.AddDate(0, 0, day), Event: "e"} }
 	for _, rows := range [][]CountRow{{row(0), row(0)}, {row(-1)}, {row(31)}} {
-		j := Queries{ID: "i", Service: service{counts: func(Query) ([]CountRow, error) { return rows, nil }}}
+		j := Queries{ID: "i", Asker: service{counts: func(queries.Query) ([]CountRow, error) { return rows, nil }}.asker()}
 		got, err := j.Count(t.Context(), inMarch)
 		require.ErrorContains(t, err, "outside the query, or a row twice")
 		assert.Empty(t, got)
@@ -142,11 +116,11 @@ func TestCountsOfAnotherQuestion(t *testing.T) {
 func TestFindAsksOfTheImportOrOfAll(t *testing.T) {
 	t.Parallel()
 	for ofImport, want := range map[bool]int{true: 1, false: 0} {
-		j := Queries{ID: "i", Service: service{counts: func(q Query) ([]CountRow, error) {
+		j := Queries{ID: "i", Asker: service{counts: func(q queries.Query) ([]CountRow, error) {
 			assert.Equal(t, want, strings.Count(q.HogQL, "{job_id}"))
 			assert.Len(t, q.Values, 3+want)
 			return nil, nil
-		}}}
+		}}.asker()}
 		_, err := j.Find(t.Context(), uuid.UUID{1}, ofImport, inMarch)
 		require.NoError(t, err)
 	}
@@ -159,13 +133,13 @@ func TestListReadsPageAfterPage(t *testing.T) {
 		all[i].ID = uuid.UUID{0: byte(i >> 8), 1: byte(i), 15: 1}
 	}
 	pages := 0
-	j := Queries{ID: "i", Service: service{uuids: func(after string) ([]UUIDRow, error) {
+	j := Queries{ID: "i", Asker: service{uuids: func(after string) ([]UUIDRow, error) {
 		if pages++; after == "" {
 			return all[:MostUUIDs], nil
 		}
 		assert.Equal(t, all[MostUUIDs-1].ID.String(), after)
 		return all[MostUUIDs:], nil
-	}}}
+	}}.asker()}
 	n := 0
 	for id, err := range j.List(t.Context(), "e", inMarch) {
 		require.NoError(t, err)
@@ -176,40 +150,13 @@ func TestListReadsPageAfterPage(t *testing.T) {
 	assert.Equal(t, 2, pages)
 
 	for _, rows := range [][]UUIDRow{{all[2], all[1]}, {all[1], all[1]}} {
-		j.Service = service{uuids: func(string) ([]UUIDRow, error) { return rows, nil }}
+		j.Asker = service{uuids: func(string) ([]UUIDRow, error) { return rows, nil }}.asker()
 		var last error
 		for _, err := range j.List(t.Context(), "e", inMarch) {
 			last = err
 		}
 		require.ErrorContains(t, last, "out of order")
 	}
-}
-
-func TestWholeAnswers(t *testing.T) {
-	t.Parallel()
-	a := Answer[CountRow]{Rows: make([]CountRow, 3)}
-	rows, err := a.Whole(4)
-	require.NoError(t, err)
-	assert.Len(t, rows, 3)
-	_, err = a.Whole(3)
-	require.ErrorIs(t, err, ErrFull)
-	a.HasMore = true
-	_, err = a.Whole(4)
-	require.NoError(t, err, "a full page has a next one")
-	_, err = a.Whole(5)
-	require.ErrorIs(t, err, ErrFull, "more exist than this page, which is not full")
-	a.IsCached = true
-	_, err = a.Whole(4)
-	require.ErrorIs(t, err, errCached)
-}
-
-func TestQueryForms(t *testing.T) {
-	t.Parallel()
-	q := Query{"SELECT {a}, {b}", map[string]any{"a": `it's \ {b}`, "b": 5}}
-	assert.Equal(t, `SELECT 'it\'s \\ {b}', '5'`, q.String(), "a value is not read for placeholders")
-	text, err := json.Marshal(q)
-	require.NoError(t, err)
-	assert.JSONEq(t, `{"kind":"HogQLQuery","query":"SELECT {a}, {b}","values":{"a":"it's \\ {b}","b":5}}`, string(text))
 }
 
 // The text with names is one that realdb's TestQueriesAreHogQL parses.

@@ -78,7 +78,7 @@ func (s sight) hasSums() bool { return s.Sent.N == s.Acknowledged+s.Unconfirmed 
 
 // areOthers reports whether the project shows as many uuids as were sent, but other ones.
 func (s sight) areOthers() bool {
-	return s.Seen == s.Acknowledged+s.Unconfirmed && s.hasSums() && s.Sent != s.There
+	return s.Seen == s.Acknowledged+s.Unconfirmed && s.hasSums() && !s.Sent.IsSame(s.There)
 }
 
 // mayShareUUIDs reports whether events with equal uuids, which count once, can be all that a cell lacks.

@@ -45,7 +45,6 @@ type Project interface {
 	Count(ctx context.Context, w Window) ([]CountRow, error)
 	Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error)
 	List(ctx context.Context, name string, w Window) iter.Seq2[uuid.UUID, error]
-	Fault(err error) Fault
 }
 
 // Config configures Verify.

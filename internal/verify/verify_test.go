@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -39,11 +40,11 @@ type project struct {
 	looked int      // queries for one event
 }
 
-var errTooMuch, errHopeless, errUnreached = errors.New("too much"), errors.New("no scope"), errors.New("no route")
-
-func (p *project) Fault(err error) Fault {
-	return Fault{IsTooMuch: errors.Is(err, errTooMuch), IsHopeless: errors.Is(err, errHopeless), IsUnreachable: errors.Is(err, errUnreached)}
-}
+var (
+	errTooMuch   = &queries.Error{Kind: queries.TooMuch, Err: errors.New("too much")}
+	errHopeless  = &queries.Error{Kind: queries.Hopeless, Err: errors.New("no scope")}
+	errUnreached = &queries.Error{Kind: queries.Unreachable, Err: errors.New("no route")}
+)
 
 func (p *project) Count(_ context.Context, w Window) (rows []CountRow, err error) {
 	p.asked = append(p.asked, w)

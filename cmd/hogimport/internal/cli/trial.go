@@ -22,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -314,10 +315,10 @@ func (t *trial) stored(ctx context.Context, client *hogapi.Client, importID stri
 	if len(rows) == 0 {
 		return nil, nil
 	}
-	query := hogapi.Query{Values: values, HogQL: "SELECT toString(uuid) AS uuid_text, event, distinct_id, " +
+	query := queries.Query{Values: values, HogQL: "SELECT toString(uuid) AS uuid_text, event, distinct_id, " +
 		"toTimeZone(timestamp, 'UTC') AS utc_time, properties\n" + fromImport +
 		"AND toString(uuid) IN (" + strings.Join(names, ", ") + ") LIMIT 1000"}
-	answer, err := rowsOf(ctx, client, query, "hogimport: events of a trial")
+	answer, err := queries.Ask[[]any](ctx, queries.For(client, "hogimport: events of a trial"), query, 1_001)
 	for _, row := range answer {
 		const columns = 5
 		if len(row) != columns {

@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"strings"
 	"time"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 type undo struct {
@@ -207,46 +207,26 @@ type dayCount struct {
 const fromImport = "FROM events\n" +
 	"WHERE properties.$import_job_id = {job_id} AND timestamp >= toDateTime({start_at}) AND timestamp < toDateTime({end_at})\n"
 
+// The days of all that can be imported.
+var (
+	firstDay = time.Date(1900, 1, 1, 0, 0, 0, 0, time.UTC)
+	lastDay  = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC)
+)
+
 func allTimeOf(importID string) map[string]any {
-	return map[string]any{"job_id": importID, "start_at": "1900-01-01T00:00:00Z", "end_at": "2300-01-01T00:00:00Z"}
+	return map[string]any{"job_id": importID, "start_at": firstDay.Format(time.RFC3339), "end_at": lastDay.Format(time.RFC3339)}
 }
 
 const countImport = "SELECT toDate(toTimeZone(timestamp, 'UTC')) AS utc_day, count() AS copies\n" + fromImport +
 	"GROUP BY utc_day ORDER BY utc_day LIMIT 50000"
 
 func daysOf(ctx context.Context, client *hogapi.Client, importID string) (days []dayCount, err error) {
-	query := hogapi.Query{HogQL: countImport, Values: allTimeOf(importID)}
-	rows, err := rowsOf(ctx, client, query, "hogimport: the events of an import by day")
+	asker := queries.For(client, "hogimport: the events of an import by day")
+	rows, err := queries.AskDays[queries.DayRow](ctx, asker, queries.Query{HogQL: countImport, Values: map[string]any{"job_id": importID}}, firstDay, lastDay)
 	for _, row := range rows {
-		n, isNumber := row[len(row)-1].(float64)
-		if len(row) != 2 || !isNumber {
-			return nil, fmt.Errorf("a row of %d columns is not a day and a count", len(row))
-		}
-		days = append(days, dayCount{fmt.Sprint(row[0]), int64(n)})
+		days = append(days, dayCount{row.Day, row.N})
 	}
 	return days, err
-}
-
-// rowsOf returns the rows that answer a query. No row is empty.
-func rowsOf(ctx context.Context, client *hogapi.Client, query hogapi.Query, name string) ([][]any, error) {
-	var answer struct {
-		Results  [][]any
-		HasMore  bool `json:"hasMore"`
-		IsCached bool `json:"is_cached"`
-	}
-	err := client.Do(ctx, hogapi.Request{
-		Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,
-		Body: map[string]any{"query": query, "refresh": "force_blocking", "name": name},
-	}, &answer)
-	if answer.HasMore || answer.IsCached {
-		return nil, errors.New("the answer to a query lacks rows, or is an older one")
-	}
-	for _, row := range answer.Results {
-		if len(row) == 0 {
-			return nil, errors.New("the answer to a query has a row without columns")
-		}
-	}
-	return answer.Results, err
 }
 
 // daysTable writes the number of rows of each day, or of each month or year if there are many days.

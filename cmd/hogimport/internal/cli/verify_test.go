@@ -112,7 +112,7 @@ func TestVerifyOfAnOlderReceipt(t *testing.T) {
 	path, events := filepath.Join(folder, "receipt.json"), filepath.Join(p.Dir, "events.jsonl")
 	raw, err := os.ReadFile(path)
 	require.NoError(t, err)
-	older := regexp.MustCompile(`,\s*"digest": *"[0-9]+-[0-9]+-[0-9]+"`).ReplaceAll(raw, nil)
+	older := regexp.MustCompile(`,\s*"digest": *"[0-9-]+"`).ReplaceAll(raw, nil)
 	require.NotEqual(t, raw, older)
 	require.NoError(t, os.WriteFile(path, older, 0o600))
 	require.NoError(t, os.Rename(events, events+".away"))

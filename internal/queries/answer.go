@@ -1,4 +1,4 @@
-package verify
+package queries
 
 import (
 	"bytes"
@@ -6,19 +6,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"time"
-
-	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// Limits for the rows of an answer; the queries ask for as many.
-const (
-	MostCounts = 50_000
-	MostUUIDs  = 10_000
-)
+// MaxRows is the service's limit for the rows of an answer: a larger LIMIT is cut to it silently.
+const MaxRows = 50_000
 
 // ErrFull is the error for an answer that may lack rows.
 var ErrFull = errors.New("the answer may lack rows: it is full, or says that there are more")
@@ -68,8 +62,8 @@ func (a *Answer[T]) readRows(ctx context.Context, list []byte) (err error) {
 		case err != nil:
 		case ctx.Err() != nil:
 			err = httptry.ContextError(ctx)
-		case len(a.Rows) == MostCounts: // the caller refuses it
-			err = fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MostCounts)
+		case len(a.Rows) == MaxRows: // the caller refuses it
+			err = fmt.Errorf("%w: over %d rows", httptry.ErrTooBig, MaxRows)
 		case json.Unmarshal(raw, &row) != nil:
 			err = fmt.Errorf("row %d: it does not match the query", len(a.Rows))
 		default:
@@ -79,7 +73,8 @@ func (a *Answer[T]) readRows(ctx context.Context, list []byte) (err error) {
 	return err
 }
 
-func columns(b []byte, into ...any) error {
+// Columns decodes a row, which is a list of columns.
+func Columns(b []byte, into ...any) error {
 	var list []json.RawMessage
 	if err := json.Unmarshal(b, &list); err != nil {
 		return err
@@ -98,61 +93,28 @@ func columns(b []byte, into ...any) error {
 	return nil
 }
 
-// Whole returns the rows of a current answer, which must have fewer than most.
-func (a *Answer[T]) Whole(most int) ([]T, error) {
+// whole refuses an answer that is not current, or may lack rows: it must have fewer than limit.
+func (a *Answer[T]) whole(limit int) error {
 	switch {
 	case a.IsCached:
-		return nil, errCached
-	case len(a.Rows) >= most, a.HasMore && len(a.Rows) < most-1: // a full list of uuids has a next page
-		return nil, ErrFull
+		return errCached
+	case len(a.Rows) >= limit, a.HasMore && len(a.Rows) < limit-1: // a full list of uuids has a next page
+		return ErrFull
 	}
-	return a.Rows, nil
-}
-
-// CountRow is a row of a count by day and name.
-type CountRow struct {
-	Day   time.Time
-	Event string
-	Counts
-}
-
-// UnmarshalJSON decodes a list of columns.
-func (r *CountRow) UnmarshalJSON(b []byte) error {
-	var day string
-	values := []any{&day, &r.Event, &r.Copies, &r.Seen, &r.Sum.High, &r.Sum.Low}
-	err := columns(b, values...)
-	if err == nil {
-		r.Sum.N = r.Seen
-	} else if err = columns(b, values[:4]...); err != nil { // requested without sums
-		return err
-	}
-	at, err := time.Parse(time.DateOnly, day[:min(len(day), len(time.DateOnly))])
-	r.Day = at
-	if err == nil && (r.Seen < 1 || r.Copies < r.Seen) {
-		err = errors.New("counts that contradict each other")
-	}
-	return err
+	return nil
 }
 
 // NumberRow is a row with one number.
 type NumberRow struct{ N int64 }
 
 // UnmarshalJSON decodes a list of one column.
-func (r *NumberRow) UnmarshalJSON(b []byte) error { return columns(b, &r.N) }
+func (r *NumberRow) UnmarshalJSON(b []byte) error { return Columns(b, &r.N) }
 
-// UUIDRow is a row of a list of uuids.
-type UUIDRow struct{ ID uuid.UUID }
-
-// UnmarshalJSON decodes a list of one column.
-func (r *UUIDRow) UnmarshalJSON(b []byte) error {
-	var text string
-	if err := columns(b, &text); err != nil {
-		return err
-	}
-	id, err := uuid.Parse(text)
-	if err == nil && id.String() != text {
-		err = errors.New("a uuid in another form")
-	}
-	r.ID = id
-	return err
+// DayRow is a row with a day, or another text, and a number.
+type DayRow struct {
+	Day string
+	N   int64
 }
+
+// UnmarshalJSON decodes a list of two columns.
+func (r *DayRow) UnmarshalJSON(b []byte) error { return Columns(b, &r.Day, &r.N) }

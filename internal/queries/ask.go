@@ -1,0 +1,171 @@
+// Package queries asks HogQL queries. It is the only place that knows the service's words about them: what is too much,
+// when to wait, which server is older. Each query runs at once and is never answered from a cache.
+package queries
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/watch"
+)
+
+// Send makes one call of the query endpoint, with its tries, and decodes a success into the answer.
+type Send func(ctx context.Context, body any, answer Decoder) Reply
+
+// Decoder reads the body of a success. An [Answer] is one.
+type Decoder interface {
+	Decode(ctx context.Context, body []byte) error
+}
+
+// Reply is what a call of the endpoint says besides the rows.
+type Reply struct {
+	Err    error // as the caller of a query gets it; nil for a success
+	Header http.Header
+
+	Status       int // of the service's error; 0 for any other
+	Code, Detail string
+	RetryAfter   time.Duration
+	IsHopeless   bool // the key, its scope, the project or the call is wrong
+	IsRefused    bool // the service does not take the query
+	IsUnreadable bool // a success that cannot be read
+	IsUnsent     bool // no connection
+}
+
+// Server is what is known of a server and a project. All askers of a client share it.
+type Server struct {
+	mu        sync.Mutex
+	isUnnamed bool
+}
+
+func (s *Server) unnamed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.isUnnamed
+}
+
+func (s *Server) forgetName() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.isUnnamed = true
+}
+
+// Servers are the servers of a client, by project.
+type Servers struct{ all sync.Map }
+
+// Of returns what is known of a project.
+func (s *Servers) Of(project string) *Server {
+	server, _ := s.all.LoadOrStore(project, &Server{})
+	return server.(*Server)
+}
+
+// Asker asks the queries of one task, one at a time. Queries that run one at a time take one of the project's three slots.
+type Asker struct {
+	Send   Send
+	Server *Server
+	Name   string // of the queries, for the service's own records
+}
+
+// For returns an asker for a *hogapi.Client. Package hogapi sets it.
+var For func(client any, name string) *Asker
+
+const maxName = 128 // bytes, by the documentation of the endpoint
+
+func (a *Asker) body(q Query) map[string]any {
+	body := map[string]any{"query": q, "refresh": "force_blocking"}
+	if !a.Server.unnamed() {
+		body["name"] = a.Name[:min(len(a.Name), maxName)]
+	}
+	return body
+}
+
+// Waits for a busy service.
+const (
+	firstWait   = 10 * time.Second
+	maxWait     = 5 * time.Minute
+	maxWaits    = 10
+	maxLoads    = 4 // before a smaller query
+	maxRefusals = time.Hour
+
+	afterEqual = 6 * time.Second // the service gives an equal query the same answer for 5 s
+	maxEqual   = 3
+)
+
+// Ask carries out one query now, and returns its rows, which must be fewer than limit. It waits while the service is busy: as
+// long as the service asks, or else ten seconds, doubling. An error of the query is an *[Error].
+func Ask[T any](ctx context.Context, a *Asker, q Query, limit int) ([]T, error) {
+	wait, equal := firstWait, 0
+	for n := 1; ; n++ {
+		var answer Answer[T]
+		reply := a.Send(ctx, a.body(q), &answer)
+		err := reply.Err
+		if err == nil {
+			err = answer.whole(limit)
+		}
+		failed := classify(ctx, reply, err)
+		if failed == nil {
+			return answer.Rows, nil
+		}
+		pause := max(wait, reply.RetryAfter)
+		switch failed.Kind {
+		case unnamed:
+			if !a.Server.unnamed() {
+				a.Server.forgetName()
+				n--
+				continue
+			}
+			failed.Kind = Refused
+			return nil, failed
+		case cached:
+			if equal++; equal > maxEqual {
+				failed.Kind = Doubtful
+				return nil, failed
+			}
+			n, pause = n-1, afterEqual
+		case loaded:
+			if n > maxLoads {
+				failed.Kind = TooMuch
+				return nil, failed
+			}
+		case Busy, spent:
+			failed.Kind = Busy
+			if n > maxWaits || reply.RetryAfter > maxRefusals {
+				return nil, failed
+			}
+		default:
+			return nil, failed
+		}
+		if !watch.Sleep(ctx, pause) {
+			return nil, &Error{Kind: Failed, Err: fmt.Errorf("%w (while the service was busy: %w)", context.Cause(ctx), err)}
+		}
+		if failed.Kind != cached {
+			wait = min(2*wait, maxWait)
+		}
+	}
+}
+
+// AskDays carries out a query about the days from start_at until end_at, two of its values, and about each half of them where
+// that is too much.
+func AskDays[T any](ctx context.Context, a *Asker, q Query, from, until time.Time) ([]T, error) {
+	const day = 24 * time.Hour
+	q.Values = maps.Clone(q.Values)
+	if q.Values == nil {
+		q.Values = map[string]any{}
+	}
+	q.Values["start_at"], q.Values["end_at"] = from.Format(time.RFC3339), until.Format(time.RFC3339)
+	rows, err := Ask[T](ctx, a, q, MaxRows)
+	days := int(until.Sub(from) / day)
+	if KindOf(err) != TooMuch || days < 2 {
+		return rows, err
+	}
+	middle := from.AddDate(0, 0, days/2)
+	first, err := AskDays[T](ctx, a, q, from, middle)
+	if err != nil {
+		return nil, err
+	}
+	second, err := AskDays[T](ctx, a, q, middle, until)
+	return append(first, second...), err
+}
