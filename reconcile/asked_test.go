@@ -75,7 +75,9 @@ func TestAnswersOfTheService(t *testing.T) {
 		require.NoError(t, err)
 		return hogapitest.Status(status, json.RawMessage(body))
 	}
-	cached := hogapitest.Altered(func(own []byte) []byte { return []byte(strings.Replace(string(own), `"is_cached":false`, `"is_cached":true`, 1)) })
+	cached := hogapitest.Altered(func(own []byte) []byte {
+		return []byte(strings.Replace(string(own), `"is_cached":false`, `"is_cached":true`, 1))
+	})
 	for name, tt := range map[string]struct {
 		options []hogapitest.Option
 		faults  []hogapitest.Fault
