@@ -93,6 +93,29 @@ func TestEqualRecordsInDifferentFiles(t *testing.T) {
 	assert.Equal(t, 2, server.Ledger().Unique())
 }
 
+// A resumed run counts the equal records of the second before its position, however many bytes that second has.
+func TestEqualRecordsFarBeforeAResume(t *testing.T) {
+	t.Parallel()
+	visit := func(visitor, page string) string {
+		return fmt.Sprintf(`{"visitor":%q,"page":%q,"at":"2024-05-01T12:00:00Z"}`+"\n", visitor, page)
+	}
+	text := visit("ann", "/")
+	for i := range 30 { // 1.5 MiB
+		text += visit(fmt.Sprint("ben ", i), strings.Repeat("a", 50_000))
+	}
+	source := hogapi.FileSource(visits, writeFile(t, "visits.jsonl", text+visit("ann", "/")))
+	var before, whole hogapi.Event
+	for ev, err := range source.Events(t.Context(), hogapi.Position{}) {
+		require.NoError(t, err)
+		before, whole = whole, ev
+	}
+	require.EqualValues(t, 1, whole.Origin.Offset, "the second of its kind")
+	for ev, err := range source.Events(t.Context(), before.Position) {
+		require.NoError(t, err)
+		assert.Equal(t, whole.Origin, ev.Origin)
+	}
+}
+
 // payments are lines of events with an amount.
 func payments(from, to int) string {
 	var b strings.Builder

@@ -103,6 +103,22 @@ func TestBatchesStayWholeWhileOthersAreUnderWay(t *testing.T) {
 	require.NotNil(t, due(lingers))
 }
 
+// Items that come after a Flush do not hold back the items before it in their batch, and do not go out for themselves.
+func TestLaterItemsDoNotHoldUpAFlush(t *testing.T) {
+	s := idle(Limits{Lanes: 1, BatchItems: 10, BatchBytes: 1 << 20, Linger: time.Hour}, "[")
+	for i := range uint64(2) {
+		s.Add(Item{Seq: i, Wire: []byte("x")})
+		s.Flush(1)
+	}
+	b, _, _ := s.lanes[0].take()
+	require.NotNil(t, b)
+	require.Len(t, b.ends, 2)
+	s.Add(Item{Seq: 2, Wire: []byte("x")})
+	b, wait, _ := s.lanes[0].take()
+	require.Nil(t, b)
+	require.Greater(t, wait, time.Minute)
+}
+
 // A body that grows step by step is copied many times.
 func TestBodiesBeginWithTheirRoom(t *testing.T) {
 	const size = 1000
@@ -229,9 +245,11 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 			}
 			s := New(t.Context(), cfg)
 			const n, keys = 1000, 9
+			ctx, end := context.WithTimeout(t.Context(), 10*time.Hour) // until there is room
+			defer end()
 			for i := range uint64(n) {
 				wire := fmt.Appendf(nil, "%d-%d", i%keys, i)
-				require.NoError(t, budget.Acquire(t.Context(), Held{1, len(wire)}, Held{}))
+				require.NoError(t, budget.Acquire(ctx, Held{1, len(wire)}, Held{}), "room for item %d", i)
 				s.Add(Item{Seq: i, Wire: wire, Key: i % keys, Time: testTime})
 			}
 			s.Close()
@@ -254,7 +272,7 @@ func TestEachItemIsSettledOnce(t *testing.T) {
 					before = at
 				}
 			}
-			require.Zero(t, budget.Held())
+			require.Zero(t, budget.Held(), "also of bodies that a transport keeps")
 		})
 	}
 }
