@@ -99,7 +99,7 @@ func TestRehearsal(t *testing.T) {
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
 		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Position{}
 		events := []*Event{
-			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, own, past("f", 2), placeless, past("g", 2),
+			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, past("h", 3), own, past("f", 2), placeless, past("g", 2),
 		}
 		w := newWorld()
 		_, err := w.run(t.Context(), t, source(nil, events...))

@@ -1,6 +1,7 @@
 package pipeline
 
 import (
+	"context"
 	"errors"
 	"io"
 	"strings"
@@ -225,7 +226,9 @@ func TestRoomIsWaitedFor(t *testing.T) {
 			for i := range 40 {
 				events = append(events, past("a", int64(i/perRecord+1)))
 			}
-			r, err := w.run(t.Context(), t, source(nil, events...))
+			ctx, end := context.WithTimeout(t.Context(), time.Minute)
+			defer end()
+			r, err := w.run(ctx, t, source(nil, events...))
 			require.NoError(t, err)
 			assert.EqualValues(t, 40, r.State.Totals.Acknowledged, perRecord)
 			assert.Len(t, w.sent, 40)
