@@ -13,6 +13,9 @@ func TestRecent(t *testing.T) {
 	var r Recent[Word]
 	add := func(id [16]byte, word Word) (found [2]bool) {
 		found[0], found[1] = word.Compare(r.First(id, word))
+		if _, known := r.Find(id); !known { // also the one that begins a generation
+			t.Errorf("%x is forgotten at once", id)
+		}
 		return found
 	}
 	one := [16]byte{15: 1}
