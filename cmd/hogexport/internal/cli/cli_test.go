@@ -330,8 +330,8 @@ func TestRepairLeavesKnownGaps(t *testing.T) {
 	plan := func(args ...string) {
 		p.ends(t, 0, append([]string{"repair", "warehouse", "--plan", file}, args...)...)
 	}
-	begun := func(want int, args ...string) result {
-		r := p.run(t, append([]string{"repair", "--yes", "--max-rows", "4000"}, args...)...)
+	begun := func(want, code int, args ...string) result {
+		r := p.ends(t, code, append([]string{"repair", "--yes", "--max-rows", "4000"}, args...)...)
 		assert.Len(t, p.server.Calls("backfills.create"), want, "%s%s", r.stdout, r.stderr)
 		return r
 	}
@@ -340,15 +340,15 @@ func TestRepairLeavesKnownGaps(t *testing.T) {
 	intervals(1)
 	plan("--accept", hour)
 	intervals(3)
-	begun(0, "warehouse", "--accept", both).out(t, "nothing to repair")
+	begun(0, 0, "warehouse", "--accept", both).out(t, "nothing to repair")
 	plan()
-	begun(0, "--apply", file, "--accept", both)
+	begun(0, 0, "--apply", file, "--accept", both)
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
-	begun(1, "warehouse").err(t, "no such bucket")
-	begun(2, "warehouse", "--accept", hour).err(t, "continue the repair").out(t, "1 step: 0 planned", "1 done", "known: known to us")
-	begun(2, "warehouse", "--accept", hour).out(t, "nothing to repair")
-	begun(3, "warehouse").out(t, "1 done", "every interval is exported")
+	begun(1, 4, "warehouse").err(t, "no such bucket")
+	begun(2, 0, "warehouse", "--accept", hour).err(t, "continue the repair").out(t, "1 step: 0 planned", "1 done", "known: known to us")
+	begun(2, 0, "warehouse", "--accept", hour).out(t, "nothing to repair")
+	begun(3, 0, "warehouse").out(t, "1 done", "every interval is exported")
 }
 
 // A gap of which nobody can tell is no gap that is known.
