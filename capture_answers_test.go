@@ -196,6 +196,21 @@ func TestEachResultOfCaptureV1(t *testing.T) {
 	})
 }
 
+// Events that the service drops by name are rejects, however many: it is the service that answers, unlike a server that refuses
+// each request.
+func TestDropsByNameAreNotRefusals(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := fake(t)
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Results(func(int, hogapitest.StoredEvent) hogapitest.Result {
+			return hogapitest.Result{Result: "drop", Details: "event_restriction_drop"}
+		})))
+		receipt := imported(t, client, numbered(300), &hogapi.ImportOptions{ID: "drops", MaxRejectShare: -1, Rejects: ignoreRejects})
+		requireBalanced(t, receipt)
+		assert.EqualValues(t, 300, receipt.Rejected)
+	})
+}
+
 // An untrustworthy answer acknowledges nothing and stops the import. The next run sends the events unchanged.
 func TestWrongAnswersOfCaptureV1(t *testing.T) {
 	t.Parallel()
