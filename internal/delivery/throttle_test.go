@@ -273,3 +273,14 @@ func TestOneLaneKeepsThePace(t *testing.T) {
 		})
 	}
 }
+
+// What was too large sets a limit that a later answer only lowers: the batch of another lane may be an older, larger one.
+func TestTooLargeOnlyLowersTheLimit(t *testing.T) {
+	t.Parallel()
+	th := newThrottle(Limits{Lanes: 2, BatchItems: 10, BatchBytes: 10_000, LeastBatchBytes: 300}, nil)
+	for _, step := range []struct{ size, want int }{{4000, 2000}, {9000, 2000}, {1000, 500}, {400, 300}} {
+		th.tooLarge(step.size)
+		_, bytes := th.batchLimits()
+		assert.Equal(t, step.want, bytes, step.size)
+	}
+}
