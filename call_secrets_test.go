@@ -218,7 +218,7 @@ func TestStructureDumpersFindNoKey(t *testing.T) {
 	require.ErrorIs(t, refused, ErrInvalid)
 	paged := last(client.Runs.All(t.Context(), exportA, nil))
 	require.ErrorAs(t, paged, new(*PageError))
-	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{NoCompression: true}})
+	capture, err := client.NewCapture(&CaptureOptions{Rate: Unpaced, Delivery: DeliveryOptions{Compression: CompressionNone}})
 	require.NoError(t, err)
 	require.NoError(t, capture.Enqueue(t.Context(), testEvent()))
 	_, stopped := capture.Close(t.Context()) // since its goroutines write to it

@@ -7,7 +7,6 @@ import (
 	"io"
 	"log/slog"
 	"net/http"
-	"runtime"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
@@ -33,13 +32,11 @@ import (
 // A Capture is for past events only: every request is marked as a historical migration. No event that Enqueue
 // has taken is dropped: it is acknowledged, given to the reject handler, or listed by Close as unsettled.
 //
-// A Capture is safe for concurrent use. End it with Close. If it is garbage collected without Close, it tries
-// to send the events that it still holds, and logs their number as an error, to the client's logger or else to
-// [slog.Default].
+// A Capture is safe for concurrent use. End it with Close, which says what became of each event: what it holds when
+// the program ends without Close is lost.
 type Capture struct {
 	id       string
 	pipeline *pipeline.Pipeline
-	open     runtime.Cleanup
 }
 
 // Format writes the type's name under every verb: the buffers of a Capture hold events.
@@ -58,9 +55,7 @@ func (c *Client) NewCapture(o *CaptureOptions) (*Capture, error) {
 	if err != nil {
 		return nil, err
 	}
-	capture := &Capture{id: config.ID, pipeline: started}
-	capture.open = runtime.AddCleanup(capture, (*pipeline.Pipeline).Forgotten, started)
-	return capture, nil
+	return &Capture{id: config.ID, pipeline: started}, nil
 }
 
 // Enqueue takes all events of one record, or takes no event and returns an error. It encodes the events before
@@ -97,7 +92,6 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	if err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(c)
 	record := c.pipeline.Record(len(events), wait)
 	defer record.End()
 	for i := range events {
@@ -132,7 +126,6 @@ func (c *Capture) Flush(ctx context.Context) error {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return err
 	}
-	defer runtime.KeepAlive(c)
 	return c.pipeline.Flush(ctx)
 }
 
@@ -144,7 +137,6 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 	if err := checkContext(ctx, opCapture); err != nil {
 		return Receipt{}, err
 	}
-	c.open.Stop()
 	result, err := c.pipeline.Close(ctx)
 	return receiptOf(c.id, "", result), err
 }

@@ -275,7 +275,7 @@ func TestSizesOfCaptureV1(t *testing.T) {
 		delivery hogapi.DeliveryOptions
 		refused  bool // a request is
 	}{
-		"plain": {delivery: hogapi.DeliveryOptions{NoCompression: true}},
+		"plain": {delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone}},
 		"gzip":  {refused: true},
 	} {
 		t.Run(name, func(t *testing.T) {

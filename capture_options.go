@@ -5,8 +5,8 @@ import (
 	"context"
 	"errors"
 	"hash/maphash"
-	"io"
 	"math"
+	"slices"
 	"strconv"
 	"time"
 
@@ -48,11 +48,8 @@ type DeliveryOptions struct {
 	// GiveUpAfter is how long requests may fail before the import stops; a Retry-After that would last longer
 	// stops it at once. The import can then be resumed. Set -1 to never give up. The default is 15 minutes.
 	GiveUpAfter time.Duration
-	// NoCompression sends plain JSON. The default is false.
-	NoCompression bool
-	// Encoder compresses the bodies of requests to capture v1; for /batch/ it is always gzip. The default is
-	// Gzip().
-	Encoder Encoder
+	// Compression is how the bodies of requests are compressed. The default is CompressionGzip.
+	Compression Compression
 	// Protocol is the protocol of the requests. The default is ProtocolAuto: the import asks the server before the
 	// first event.
 	Protocol Protocol
@@ -70,8 +67,6 @@ type Tuning struct {
 	// MaxBatchBytes is the largest size of a request in bytes before compression, 900,000 to 18 MiB. Plain
 	// requests to capture v1 have at most 9 MiB. The default is 4 MiB.
 	MaxBatchBytes int
-	// MaxBatchSpan is the longest time between the timestamps of two events in a request. The default is no limit.
-	MaxBatchSpan time.Duration
 	// Linger is the longest time that an event waits for its request to fill. The default is 250 ms.
 	Linger time.Duration
 	// MaxInFlight is the largest number of events that are read and not yet committed: after a kill, the next run
@@ -112,33 +107,25 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err e
 		return config, err
 	}
 	limits, room := o.limits()
-	encoder := o.Delivery.Encoder
-	if encoder == nil {
-		encoder = Gzip()
-	}
+	encoding := string(cmp.Or(o.Delivery.Compression, CompressionGzip))
 	return pipeline.Config{
-		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now), ContentIDs: o.Gate.ContentIDs,
+		ID: o.ID, Gate: o.Gate.rules(wire.ProtocolUnknown, c.core.now),
 		Stamps: newStamps(o.ID), Seed: maphash.MakeSeed(),
 		Sender:   ingest.Sender{Key: c.core.projectKey, SDK: libraryName + "/" + outgoing.Version(), Now: c.core.now},
 		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
-		// The endpoint /batch/ knows gzip only.
-		Compression: map[string]pipeline.Compression{ingest.NameBatch: compression(Gzip()), ingest.NameV1: compression(encoder)},
-		Post:        c.core.capturePost, Reject: c.core.handler(o.Rejects),
+		Encodings: map[string]string{ingest.NameBatch: delivery.Gzip, ingest.NameV1: encoding}, // /batch/ knows gzip only
+		Post:      c.core.capturePost, Reject: c.core.handler(o.Rejects),
 		Errors: pipelineErrors, Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
 	}, nil
-}
-
-func compression(e Encoder) pipeline.Compression {
-	return pipeline.Compression{Encoding: e.Encoding(), NewWriter: func() delivery.Encoder { return e.NewWriter() }}
 }
 
 func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 	d := o.Delivery
 	l = delivery.Limits{
 		Lanes: cmp.Or(d.Lanes, 8), BatchItems: cmp.Or(d.MaxBatchEvents, defaultBatchEvents),
-		BatchBytes: cmp.Or(d.MaxBatchBytes, 4<<20), LeastBatchBytes: wire.MaxEventBytes, BatchSpan: d.MaxBatchSpan,
+		BatchBytes: cmp.Or(d.MaxBatchBytes, 4<<20), LeastBatchBytes: wire.MaxEventBytes,
 		Linger: cmp.Or(d.Linger, 250*time.Millisecond), GiveUpAfter: max(0, cmp.Or(d.GiveUpAfter, 15*time.Minute)),
-		UnreachableAfter: max(0, cmp.Or(d.UnreachableAfter, 30*time.Second)), MaxTries: d.MaxTries, NoCompression: d.NoCompression,
+		UnreachableAfter: max(0, cmp.Or(d.UnreachableAfter, 30*time.Second)), MaxTries: d.MaxTries, NoCompression: d.Compression == CompressionNone,
 	}
 	if d.GiveUpAfter < 0 && d.UnreachableAfter == 0 {
 		l.UnreachableAfter = 0
@@ -154,7 +141,7 @@ func (o CaptureOptions) limits() (l delivery.Limits, room delivery.Held) {
 		// The burst is a quarter of a second's events: over ten seconds the rate stays within 2.5 %.
 		l.BatchItems = min(l.BatchItems, max(l.Rate/4, 1))
 	}
-	if d.NoCompression && d.Protocol != ProtocolBatch {
+	if d.Compression == CompressionNone && d.Protocol != ProtocolBatch {
 		l.BatchBytes = min(l.BatchBytes, mostPlainV1)
 	}
 	return l, room
@@ -175,14 +162,10 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 		return bad("Rate", strconv.Itoa(o.Rate), "events per second, 0 for the default of 1,000, or Unpaced")
 	case o.Rejects != nil && isNil(o.Rejects):
 		return bad("Rejects", "", "a handler, or no value: this one is nil")
-	case o.Gate.ContentIDs > 0 && o.ID == "":
-		return bad("CaptureOptions.ID", "", "an ID where Gate.ContentIDs is set: without one, equal events of other programs would get the same uuids")
 	case d.Protocol != ProtocolAuto && rulesOf[d.Protocol] == wire.ProtocolUnknown:
 		return bad("Delivery.Protocol", string(d.Protocol), "ProtocolAuto, ProtocolV1 or ProtocolBatch")
-	case d.Encoder != nil && (isNil(d.Encoder) || !outgoing.IsPathSegment(d.Encoder.Encoding())):
-		return bad("Delivery.Encoder", "", "Gzip(), Zstd(), an encoder with a Content-Encoding, or no value")
-	case d.Encoder != nil && d.NoCompression:
-		return bad("Delivery.Encoder", d.Encoder.Encoding(), "either an encoder or NoCompression, not both")
+	case !slices.Contains([]Compression{"", CompressionGzip, CompressionZstd, CompressionNone}, d.Compression):
+		return bad("Delivery.Compression", string(d.Compression), "CompressionGzip, CompressionZstd or CompressionNone")
 	case outgoing.LacksUnit(d.GiveUpAfter):
 		return bad("Delivery.GiveUpAfter", d.GiveUpAfter.String(), outgoing.WantUnit)
 	case outgoing.LacksUnit(d.UnreachableAfter):
@@ -195,9 +178,7 @@ func (o CaptureOptions) check(op Op, c *core, project string) error {
 	return errors.Join(
 		checkImportID(op, "CaptureOptions.ID", o.ID), o.Gate.check(op),
 		refused(op, outgoing.Negative(map[string]int{"Delivery.MaxInFlight": d.MaxInFlight, "Delivery.MaxTries": d.MaxTries})),
-		refused(op, outgoing.Durations(map[string]time.Duration{
-			"Delivery.MaxBatchSpan": d.MaxBatchSpan, "Delivery.Linger": d.Linger,
-		})),
+		refused(op, outgoing.Durations(map[string]time.Duration{"Delivery.Linger": d.Linger})),
 		refused(op, outgoing.Within("Delivery.Lanes", d.Lanes, 1, mostLanes)),
 		refused(op, outgoing.Within("Delivery.MaxBatchEvents", d.MaxBatchEvents, 1, mostBatchEvents)),
 		refused(op, outgoing.Within("Delivery.MaxBatchBytes", d.MaxBatchBytes, wire.MaxEventBytes, mostBatchBytes)), // at least the largest event
@@ -225,28 +206,12 @@ const (
 // rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 
-// Encoder compresses the bodies of requests.
-type Encoder interface {
-	Encoding() string      // the Content-Encoding, such as "gzip"
-	NewWriter() BodyWriter // one goroutine uses it, for one body after another
-}
+// Compression is how the bodies of requests are compressed.
+type Compression string
 
-// BodyWriter compresses one body after another: each begins with Reset and ends with Close.
-type BodyWriter interface {
-	io.WriteCloser
-	Reset(to io.Writer)
-}
-
-// Gzip returns an Encoder for gzip, which every server takes.
-func Gzip() Encoder { return ownEncoder(delivery.Gzip) }
-
-// Zstd returns an Encoder for Zstandard, which only capture v1 takes. It makes smaller bodies than Gzip in
-// about the same time.
-func Zstd() Encoder { return ownEncoder(delivery.Zstd) }
-
-// ownEncoder is an Encoder of this package, by its Content-Encoding.
-type ownEncoder string
-
-func (e ownEncoder) Encoding() string { return string(e) }
-
-func (e ownEncoder) NewWriter() BodyWriter { return delivery.NewEncoder(string(e)) }
+// The compressions.
+const (
+	CompressionGzip Compression = "gzip"
+	CompressionZstd Compression = "zstd" // smaller in about the same time; for capture v1 only, /batch/ gets gzip
+	CompressionNone Compression = "none" // plain JSON
+)

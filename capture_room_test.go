@@ -77,7 +77,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			refuseEvents(t, server, every(20))
 			var rejects []hogapi.Reject
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: plain, Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch}},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch}},
 				Rejects: keepRejects(&rejects),
 			})
 			counted := 0

@@ -4,8 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
-	"runtime"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -17,7 +15,6 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/reasons"
 )
@@ -190,10 +187,8 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	server, client := fake(t)
 	tests := map[string]hogapi.CaptureOptions{
 		"CaptureOptions.ID":         {ID: "a\xffb"},
-		"CaptureOptions.ID<":        {Gate: hogapi.GateOptions{ContentIDs: 1}},
 		"Rate":                      {Rate: -2},
 		"Gate.PersonPolicy":         {Gate: hogapi.GateOptions{PersonPolicy: 9}},
-		"Gate.ContentIDs":           {Gate: hogapi.GateOptions{ContentIDs: -1}},
 		"Delivery.GiveUpAfter":      {Delivery: hogapi.DeliveryOptions{GiveUpAfter: -2}},
 		"Delivery.UnreachableAfter": {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{UnreachableAfter: -2}}},
 		"Delivery.Lanes":            {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 65}}},
@@ -204,8 +199,7 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 		"Delivery.MaxBytes<":        {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 1}}},
 		"Delivery.Linger":           {Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: -1}}},
 		"Delivery.Protocol":         {Delivery: hogapi.DeliveryOptions{Protocol: "v2"}},
-		"Delivery.Encoder":          {Delivery: hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), NoCompression: true}},
-		"Delivery.Encoder<":         {Delivery: hogapi.DeliveryOptions{Encoder: (*brokenEncoder)(nil)}},
+		"Delivery.Compression":      {Delivery: hogapi.DeliveryOptions{Compression: "br"}},
 		"Rejects":                   {Rejects: hogapi.RejectFunc(nil)},
 		"Rejects<":                  {Rejects: (*struct{ hogapi.RejectHandler })(nil)},
 	}
@@ -222,11 +216,6 @@ func TestNewCaptureRefusesBadOptions(t *testing.T) {
 	}
 	assert.Empty(t, server.Calls(ops.Capture))
 }
-
-type brokenEncoder struct{}
-
-func (*brokenEncoder) Encoding() string             { panic(errors.New("nil")) }
-func (*brokenEncoder) NewWriter() hogapi.BodyWriter { return nil }
 
 // If its context has ended, Enqueue fails at once, not only when the buffer is full.
 func TestEnqueueWithAnEndedContext(t *testing.T) {
@@ -251,92 +240,4 @@ func TestForProjectRefusesToImport(t *testing.T) {
 	_, err = other.NewCapture(&hogapi.CaptureOptions{})
 	require.ErrorIs(t, err, hogapi.ErrInvalid)
 	assert.Empty(t, server.Calls(ops.Capture))
-}
-
-// collect runs the garbage collector until something is so.
-func collect(t *testing.T, isSo func() bool) {
-	t.Helper()
-	for begin := time.Now(); !isSo(); time.Sleep(time.Millisecond) {
-		require.Less(t, time.Since(begin), time.Minute)
-		runtime.GC()
-	}
-}
-
-// A Capture that is garbage with events in it is logged as an error and tries to send them. An empty or closed one is not.
-func TestCaptureThatIsForgotten(t *testing.T) {
-	const words = "a Capture was garbage collected without Close"
-	before := slog.Default()
-	defer slog.SetDefault(before)
-	for name, own := range map[string]bool{"the client's logger": true, "the default": false} {
-		t.Run(name, func(t *testing.T) {
-			log, standard := &testevents.Output{}, &testevents.Output{}
-			slog.SetDefault(slog.New(slog.NewTextHandler(standard, nil)))
-			var options []hogapi.Option
-			if own {
-				options = append(options, hogapi.WithLogger(slog.New(slog.NewTextHandler(log, nil))))
-			} else {
-				log = standard
-			}
-			server := hogapitest.New()
-			client := server.Client(t, options...)
-			capture := func(events int, closed bool) {
-				c := newCapture(t, client, hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Linger: time.Hour}}})
-				enqueue(t, c, events)
-				if closed {
-					_, err := c.Close(t.Context())
-					require.NoError(t, err)
-				}
-			}
-			goroutines := runtime.NumGoroutine()
-			capture(0, false)
-			capture(3, true)
-			collect(t, func() bool { return runtime.NumGoroutine() <= goroutines })
-			assert.NotContains(t, log.String(), words)
-			capture(5, false)
-			collect(t, func() bool { return strings.Contains(log.String(), words) })
-			assert.Contains(t, log.String(), "level=ERROR")
-			assert.Contains(t, log.String(), "events=5")
-			collect(t, func() bool { return server.Ledger().Unique() == 5 })
-			collect(t, func() bool { return runtime.NumGoroutine() <= goroutines })
-			if own {
-				assert.Empty(t, standard.String())
-			}
-		})
-	}
-}
-
-// A call that is under way keeps its Capture, also where it is the last thing that knows it.
-func TestCaptureIsNotForgottenDuringACall(t *testing.T) {
-	server := hogapitest.New()
-	server.Script(ops.Preflight, hogapitest.Always(hogapitest.Slow(300*time.Millisecond)))
-	client := server.Client(t)
-	calls := map[string]func(c *hogapi.Capture) error{
-		"Enqueue": func(c *hogapi.Capture) error { return c.Enqueue(t.Context(), numberedEvent(3)) },
-		"Flush":   func(c *hogapi.Capture) error { return c.Flush(t.Context()) },
-		"Close":   func(c *hogapi.Capture) error { return failed(c.Close(t.Context())) },
-	}
-	for name, call := range calls {
-		t.Run(name, func(t *testing.T) {
-			ended := make(chan error, 1)
-			go func() {
-				c, err := client.NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 2}}})
-				if err == nil {
-					err = c.Enqueue(context.Background(), placed(1, 1), placed(2, 1))
-				}
-				if err == nil {
-					err = call(c) // waits
-				}
-				ended <- err
-			}()
-			for waiting := true; waiting; {
-				runtime.GC()
-				select {
-				case err := <-ended:
-					require.NoError(t, err)
-					waiting = false
-				case <-time.After(time.Millisecond):
-				}
-			}
-		})
-	}
 }

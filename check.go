@@ -189,7 +189,7 @@ type rehearsal struct {
 
 func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed maphash.Seed) *rehearsal {
 	rules := gate.rules(rulesOf[p], time.Now)
-	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, gate.ContentIDs, newStamps(importID), seed), trusting: trusts(s)}
+	return &rehearsal{events: pipeline.NewRehearsal(importID, rules, newStamps(importID), seed), trusting: trusts(s)}
 }
 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event

@@ -78,7 +78,6 @@ func TestCheckRefusesBadOptions(t *testing.T) {
 	for name, o := range map[string]hogapi.ImportOptions{
 		"no id":        {},
 		"blank id":     {ID: "a b"},
-		"content ids":  {ID: "x", Gate: hogapi.GateOptions{ContentIDs: -1}},
 		"a set policy": {ID: "x", Gate: hogapi.GateOptions{PersonPolicy: 9}},
 	} {
 		_, err := hogapi.Check(t.Context(), numbered(1), &o)

@@ -111,17 +111,11 @@ func (c *Client) String() string {
 	return fmt.Sprintf("hogapi.Client{project: %s, api: %s, capture: %s}", project, api, capture)
 }
 
-// GoString returns String.
-func (c *Client) GoString() string { return c.String() }
-
 // Format writes String under every verb.
 func (c *Client) Format(f fmt.State, _ rune) { _, _ = io.WriteString(f, c.String()) }
 
 // LogValue returns String for slog.
 func (c *Client) LogValue() slog.Value { return slog.StringValue(c.String()) }
-
-// MarshalText returns String, for encoders.
-func (c *Client) MarshalText() ([]byte, error) { return []byte(c.String()), nil }
 
 func hostOf(u *url.URL) string {
 	if u == nil {

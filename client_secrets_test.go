@@ -358,7 +358,7 @@ var echoBody = roundTrip(func(r *http.Request) (*http.Response, error) {
 func failedCapture(t *testing.T, transport http.RoundTripper, options []Option, rejects RejectHandler) []any {
 	client := newFakeClient(t, transport, options...)
 	capture, err := client.NewCapture(&CaptureOptions{
-		ID: "canary", Delivery: DeliveryOptions{NoCompression: true, Tuning: Tuning{NoPreflight: true, MaxTries: 1}},
+		ID: "canary", Delivery: DeliveryOptions{Compression: CompressionNone, Tuning: Tuning{NoPreflight: true, MaxTries: 1}},
 		Rejects: rejects,
 	})
 	require.NoError(t, err)
@@ -461,7 +461,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	}
 	receipt, err := client.Import(t.Context(), sourceOf(events...), &ImportOptions{
 		ID: "canary", MaxRejectShare: -1, Checkpoint: FileCheckpoint(filepath.Join(folder, "ckpt")), Rejects: RejectFile(filepath.Join(folder, "rejects")),
-		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{NoCompression: true, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}},
+		OnProgress: func(s Stats) { fmt.Fprintf(&progress, "%+v %v\n", s, s) }, Delivery: DeliveryOptions{Compression: CompressionNone, Protocol: ProtocolBatch, Tuning: Tuning{Lanes: 1, NoPreflight: true}},
 	})
 	require.NoError(t, err)
 	require.EqualValues(t, 8, receipt.Rejected)

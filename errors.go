@@ -53,7 +53,7 @@ var (
 	// ErrFull is returned by Capture.TryEnqueue if there is no room for the record.
 	ErrFull = errors.New("hogapi: the buffer is full")
 	// ErrNotReady is returned by Capture.TryEnqueue until the server has answered which protocol it has, for events
-	// that only /batch/ takes and for events whose uuids come from their contents (GateOptions.ContentIDs).
+	// that only /batch/ takes.
 	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
 	// ErrClosed is returned by a Capture after Close.
 	ErrClosed = errors.New("hogapi: closed")

@@ -48,7 +48,7 @@ var RaceDetector bool
 
 // UUIDAt is the uuid that an import of this id derives for the first event at a position.
 func UUIDAt(p Position, importID string) uuid.UUID {
-	return wire.NewIdentity(importID, 0).At(wire.Position(p), 0)
+	return wire.NewIdentity(importID).At(wire.Position(p), 0)
 }
 
 // DefaultVerifyArchives is ImportOptions.VerifyArchiveBytes where it is 0.

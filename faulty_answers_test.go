@@ -97,7 +97,7 @@ func TestProxyThatTakesSmallRequests(t *testing.T) {
 					return true
 				})
 				var rejects []hogapi.Reject
-				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: hogapi.DeliveryOptions{Protocol: protocol, NoCompression: true}})
+				capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: hogapi.CompressionNone}})
 				enqueue(t, capture, 200)
 				large := numberedEvent(201)
 				large.Properties["text"] = strings.Repeat("x", largest)
@@ -127,7 +127,7 @@ func TestConnectionsThatBreakUnderALargeBody(t *testing.T) {
 		}
 		return true
 	})
-	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{NoCompression: true, Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}}})
+	capture := newCapture(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Protocol: hogapi.ProtocolBatch, Tuning: hogapi.Tuning{Lanes: 1}}})
 	for n := 1; n <= 100; n++ {
 		ev := numberedEvent(n)
 		ev.Properties["text"] = strings.Repeat("x", 40<<10)

@@ -79,11 +79,6 @@ type GateOptions struct {
 	// MinAge is the least age of an event. The service treats younger events as live events and bills them. A
 	// negative MinAge allows every event, even one in the future. The default is 48 h.
 	MinAge time.Duration
-	// ContentIDs allows events without a uuid and a position. Their uuids are derived from their content and the
-	// number of equal events before them. The value is the number of different contents to remember, at about 100
-	// bytes each. Use it only for sources that yield the same events in the same order each time. The default is
-	// 0: such events are refused.
-	ContentIDs int
 	// PersonPolicy controls $set in old events, which could overwrite newer values of a person. The default is
 	// PersonPolicyKeep.
 	PersonPolicy PersonPolicy
@@ -114,7 +109,6 @@ func (o GateOptions) check(op Op) error {
 	policy := strconv.Itoa(int(o.PersonPolicy))
 	return refused(op, cmp.Or(
 		outgoing.If(outgoing.LacksUnit(o.MinAge), "Gate.MinAge", o.MinAge.String(), outgoing.WantUnit),
-		outgoing.Negative(map[string]int{"Gate.ContentIDs": o.ContentIDs}),
 		outgoing.If(o.PersonPolicy > PersonPolicyStrip, "Gate.PersonPolicy", policy,
 			"PersonPolicyKeep, PersonPolicySetOnce or PersonPolicyStrip"),
 	))

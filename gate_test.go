@@ -185,7 +185,7 @@ func TestReasonsOfTheGate(t *testing.T) {
 		wire.ReasonTwoDistinctIDs: reasons.TwoDistinctIDs, wire.ReasonNUL: reasons.NUL, wire.ReasonTooLong: reasons.TooLong,
 		wire.ReasonNoTimestamp: reasons.NoTimestamp, wire.ReasonBadTimestamp: reasons.BadTimestamp, wire.ReasonFuture: reasons.Future,
 		wire.ReasonTooYoung: reasons.TooYoung, wire.ReasonBadUUID: reasons.BadUUID, wire.ReasonNoIdentity: reasons.NoIdentity,
-		wire.ReasonIdentityFull: reasons.IdentityFull, wire.ReasonTooLarge: reasons.TooLarge, wire.ReasonBadUTF8: reasons.BadUTF8,
+		wire.ReasonTooLarge: reasons.TooLarge, wire.ReasonBadUTF8: reasons.BadUTF8,
 		wire.ReasonBadNumber: reasons.BadNumber, wire.ReasonBadProperties: reasons.BadProperties, wire.ReasonBadSpecial: reasons.BadSpecial,
 		wire.ReasonBadMerge: reasons.BadMerge, wire.ReasonDangerousMerge: reasons.DangerousMerge, wire.ReasonCookieless: reasons.Cookieless,
 	} {
@@ -242,7 +242,7 @@ func goldenEvents() []Event {
 
 // The wire form is the identity of past imports: the same on every run, machine and word size.
 func TestGoldenEvents(t *testing.T) {
-	encoder, identity := testEncoder(), wire.NewIdentity("golden", 0)
+	encoder, identity := testEncoder(), wire.NewIdentity("golden")
 	var got strings.Builder
 	for _, ev := range goldenEvents() {
 		fields := ev.fields()

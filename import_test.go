@@ -1,7 +1,6 @@
 package hogapi_test
 
 import (
-	"compress/gzip"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -261,11 +260,6 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 	})
 }
 
-type plainGzip struct{}
-
-func (plainGzip) Encoding() string             { return "gzip" }
-func (plainGzip) NewWriter() hogapi.BodyWriter { return gzip.NewWriter(nil) }
-
 // Bodies are compressed as the options say, for /batch/ with gzip always.
 func TestEncoders(t *testing.T) {
 	t.Parallel()
@@ -274,11 +268,10 @@ func TestEncoders(t *testing.T) {
 		want     string
 	}{
 		{hogapi.DeliveryOptions{}, "gzip"},
-		{hogapi.DeliveryOptions{Encoder: hogapi.Gzip()}, "gzip"},
-		{hogapi.DeliveryOptions{Encoder: plainGzip{}}, "gzip"},
-		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd()}, "zstd"},
-		{hogapi.DeliveryOptions{NoCompression: true}, ""},
-		{hogapi.DeliveryOptions{Encoder: hogapi.Zstd(), Protocol: hogapi.ProtocolBatch}, "gzip"},
+		{hogapi.DeliveryOptions{Compression: hogapi.CompressionGzip}, "gzip"},
+		{hogapi.DeliveryOptions{Compression: hogapi.CompressionZstd}, "zstd"},
+		{hogapi.DeliveryOptions{Compression: hogapi.CompressionNone}, ""},
+		{hogapi.DeliveryOptions{Compression: hogapi.CompressionZstd, Protocol: hogapi.ProtocolBatch}, "gzip"},
 	} {
 		var encodings []string
 		server := hogapitest.New()

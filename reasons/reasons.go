@@ -20,7 +20,6 @@ const (
 	TooYoung       Reason = "too_young"        // not yet 48 h old: the service would not treat it as historical, and bill it
 	BadUUID        Reason = "bad_uuid"         // not of the RFC 9562 variant: the service drops it
 	NoIdentity     Reason = "no_identity"      // neither uuid nor Position with a Key: a second sending would be a second event
-	IdentityFull   Reason = "identity_full"    // more different contents than ContentIDs allows
 	TooLarge       Reason = "too_large"        // over 900,000 bytes as the service counts
 	BadUTF8        Reason = "bad_utf8"         // text that is not UTF-8, or half a surrogate pair
 	BadNumber      Reason = "bad_number"       // NaN, infinite, or beyond the range that the service can read

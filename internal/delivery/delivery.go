@@ -26,7 +26,6 @@ type Limits struct {
 	MostBatchItems   int           // items a request, if answers are slow
 	BatchBytes       int           // bytes a request before compression
 	LeastBatchBytes  int           // body size that is never too large
-	BatchSpan        time.Duration // span of the items' times in a batch; 0: any
 	Linger           time.Duration // how long an item waits for others
 	Rate             int           // items a second; 0: as fast as the answers come
 	GiveUpAfter      time.Duration // how long failures may last; 0: any time

@@ -43,11 +43,7 @@ func (l *lane) fits(i Item) bool {
 		return true
 	}
 	items, bytes := l.s.throttle.batchLimits()
-	if len(b.ends) >= items || b.ids[i.ID] || l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) > bytes {
-		return false
-	}
-	span := l.s.cfg.BatchSpan
-	return span == 0 || i.Time.Sub(b.oldest) <= span && b.newest.Sub(i.Time) <= span
+	return len(b.ends) < items && !b.ids[i.ID] && l.s.cfg.Extra+len(b.body)+len(",")+len(i.Wire) <= bytes
 }
 
 // seal queues the open batch and starts another. The caller holds the lock.

@@ -26,9 +26,7 @@ func keeps(l Limits, prefix string, items []Item) bool {
 	for _, i := range items {
 		size += len(i.Wire)
 	}
-	byTime := func(a, b Item) int { return a.Time.Compare(b.Time) }
-	span := slices.MaxFunc(items, byTime).Time.Sub(slices.MinFunc(items, byTime).Time)
-	return len(items) <= l.BatchItems && size <= l.BatchBytes && (l.BatchSpan == 0 || span <= l.BatchSpan)
+	return len(items) <= l.BatchItems && size <= l.BatchBytes
 }
 
 // around returns a fixed start and end for every body.
@@ -47,15 +45,12 @@ func idle(l Limits, prefix string) *Sender {
 	})
 }
 
-// Each request has as many items, bytes and days as allowed, and not one more.
+// Each request has as many items and bytes as allowed, and not one more.
 func TestBatchesKeepTheirLimits(t *testing.T) {
 	const prefix, programs, largest = `{"batch":[`, 500, 50
 	for seed := range uint64(programs) {
 		random := rand.New(rand.NewPCG(seed, 1))
 		limits := Limits{Lanes: 1, BatchItems: 1 + random.IntN(12), BatchBytes: len(prefix) + largest + len("]}") + random.IntN(300)}
-		if random.IntN(2) == 0 {
-			limits.BatchSpan = time.Duration(1 + random.IntN(30)) // in any unit
-		}
 		s := idle(limits, prefix)
 		l := s.lanes[0]
 		items := make([]Item, 60)

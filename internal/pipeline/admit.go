@@ -102,10 +102,7 @@ func (r *Record) Admit(ctx context.Context) error {
 			p.budget.Release(delivery.Held{Bytes: unused})
 			r.held.Bytes -= unused
 		}
-		if reject := p.identify(&all[i], &numbers); reject != nil {
-			p.budget.Release(r.held)
-			return p.notTaken(reject)
-		}
+		p.identify(&all[i], &numbers)
 	}
 	if err := p.whyClosed(); err != nil {
 		p.budget.Release(r.held)
@@ -165,10 +162,7 @@ func (p *Pipeline) takeOne(ctx context.Context, ev *Event, r *openRecord, begins
 		p.budget.Release(more)
 		return err
 	}
-	if reject := p.identify(ev, &p.admission.numbers); reject != nil {
-		p.budget.Release(more)
-		return p.stopAt(reject)
-	}
+	p.identify(ev, &p.admission.numbers)
 	r.held.Events++
 	r.held.Bytes += p.admit(ev, begins, false)
 	return nil
@@ -215,36 +209,24 @@ func (p *Pipeline) prepareBy(enc *wire.Encoder, ev *Event) {
 	}
 }
 
-// identify gives an event the uuid that it lacks. If the event cannot have one, identify rejects it, and
-// returns the reject if the pipeline has no handler for rejects. The caller holds the admission lock.
-func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) *statefile.Reject {
+// identify gives an event the uuid that it lacks. The caller holds the admission lock.
+func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) {
 	out, origin := ev.encoded, ev.from()
 	n := numbers.Next(ev.Position, origin, ev.Number)
 	switch {
 	case ev.Skip != "":
-		return nil
 	case ev.reject != nil:
 		ev.reject.Note.Number = n
 		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != wire.ReasonNoIdentity
 		if ev.reject.UUID == uuid.Nil && hasOrigin && p.admission.identity.Named() {
 			ev.reject.UUID = p.admission.identity.At(origin, n)
 		}
-		return nil
-	}
-	refusal := p.admission.identity.Assign(out, origin, n)
-	if refusal == nil {
+	default:
+		p.admission.identity.Assign(out, origin, n)
 		if ev.other.encoded != nil {
 			ev.other.encoded.SetUUID(out.UUID)
 		}
-		return nil
 	}
-	encoded := ev.size
-	ev.turnDown(&statefile.Reject{Event: p.line(out.Wire), Time: out.Time, Refusal: refusal, Note: statefile.Note{Position: ev.Position}})
-	if p.Reject == nil {
-		return ev.reject
-	}
-	p.budget.Hold(ev.size - encoded)
-	return nil
 }
 
 // admit enters an event into the ledger and gives it to its lane. The caller holds the admission lock, and

@@ -3,7 +3,6 @@ package pipeline
 import (
 	"context"
 	"fmt"
-	"log/slog"
 	"sync"
 	"time"
 
@@ -90,24 +89,11 @@ func (p *Pipeline) end() (r Result, err error) {
 
 // abandoned returns the stop by a function that did not return after the context of its caller had ended.
 func (p *Pipeline) abandoned() error {
-	name := "a request (the transport of the HTTP client, an Encoder or Hooks.OnBatch)"
+	name := "a request (the transport of the HTTP client or Hooks.OnBatch)"
 	if outside := p.outside.Load(); outside != nil {
 		name = *outside
 	}
 	return p.Errors.Stop(Stop{Reason: StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(p.calling))})
-}
-
-// Forgotten logs an error about a pipeline that nobody can close any more, and sends the events that it
-// holds.
-func (p *Pipeline) Forgotten() {
-	logger := p.Logger
-	if !logger.Enabled(context.Background(), slog.LevelError) {
-		logger = slog.Default()
-	}
-	if n := p.ledger.Live().InFlight; n > 0 {
-		logger.Error("hogapi: a Capture was garbage collected without Close; it tries to send what it holds, and nobody will know the result", "events", n)
-	}
-	go func() { _, _ = p.Close(context.Background()) }()
 }
 
 // Progress describes how far a pipeline is.

@@ -40,7 +40,7 @@ func TestAnImport(t *testing.T) {
 		assert.Equal(t, at(4), r.State.Position)
 		assert.Zero(t, r.Pending)
 
-		identity := wire.NewIdentity("imp", 0)
+		identity := wire.NewIdentity("imp")
 		assert.Equal(t, []string{"a", "b", "c"}, w.sent)
 		assert.Equal(t, []string{identity.At(at(1), 0).String(), identity.At(at(4), 0).String(), identity.At(at(4), 1).String()}, w.ids)
 		require.Len(t, w.rejects, 1)

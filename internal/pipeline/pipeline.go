@@ -29,7 +29,6 @@ import (
 type Config struct {
 	ID          string // of the import; may be empty where every event has a uuid
 	Gate        wire.Rules
-	ContentIDs  int // see [wire.NewIdentity]
 	Stamps      wire.Stamps
 	Seed        maphash.Seed // of the hash that chooses lanes
 	Sender      ingest.Sender
@@ -43,19 +42,13 @@ type Config struct {
 	Resumed *resume.Saved[wire.Position] // of the run before; nil: this is the first
 	Files   *resume.Files[wire.Position] // where the state is saved; nil: nowhere
 
-	Compression map[string]Compression // by the name of the protocol
+	Encodings map[string]string // of bodies, by the name of the protocol: see [delivery.NewEncoder]
 
 	Post   func(ctx context.Context, r Request) httptry.Answer
 	Reject func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
 	Errors Errors
 	Hooks  Hooks
 	Logger *slog.Logger
-}
-
-// Compression compresses the bodies of requests.
-type Compression struct {
-	Encoding  string // the Content-Encoding
-	NewWriter func() delivery.Encoder
 }
 
 // Errors makes the errors that callers see.
@@ -109,7 +102,7 @@ func New(c Config) (*Pipeline, error) {
 	}
 	p := &Pipeline{
 		Config: c, lifetime: newLifetime(c.Errors, c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
-		admission: admission{identity: wire.NewIdentity(c.ID, c.ContentIDs)}, ready: make(chan struct{}),
+		admission: admission{identity: wire.NewIdentity(c.ID)}, ready: make(chan struct{}),
 	}
 	if c.Resumed != nil && !c.Resumed.Keyed {
 		p.admission.identity.AllowKeyless()

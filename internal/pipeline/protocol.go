@@ -20,11 +20,11 @@ import (
 type agreement struct {
 	config Config
 
-	protocol    ingest.Protocol // nil until decided
-	compression Compression
-	decided     chan struct{} // closed when the protocol is known
-	v1, batch   sync.Pool     // encoders with the rules and the form of each protocol
-	asking      sync.Once     // negotiate, before the first event is encoded
+	protocol  ingest.Protocol // nil until decided
+	encoding  string          // of bodies
+	decided   chan struct{}   // closed when the protocol is known
+	v1, batch sync.Pool       // encoders with the rules and the form of each protocol
+	asking    sync.Once       // negotiate, before the first event is encoded
 }
 
 func newAgreement(c Config) *agreement {
@@ -43,7 +43,7 @@ func (a *agreement) isDecided() bool {
 }
 
 func (a *agreement) decide(how ingest.Protocol) {
-	a.protocol, a.compression = how, a.config.Compression[how.Name()]
+	a.protocol, a.encoding = how, a.config.Encodings[how.Name()]
 	close(a.decided)
 }
 

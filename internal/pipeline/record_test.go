@@ -2,7 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"strings"
 	"testing"
 
 	"github.com/google/uuid"
@@ -10,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -58,40 +56,6 @@ func TestRecords(t *testing.T) {
 	})
 }
 
-// Where all contents that may be remembered are known, an event without a place is refused; it is not in the budget then.
-func TestContentsAreFull(t *testing.T) {
-	t.Parallel()
-	for name, taken := range map[string]bool{"without a handler": false, "with one": true} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := newWorld()
-				w.ContentIDs, w.Protocol, w.answer = 1, ingest.NameV1, takenByV1
-				if !taken {
-					w.Reject = nil
-				}
-				p, err := New(w.Config)
-				require.NoError(t, err)
-				placeless := func(name string) *Event {
-					ev := past(name, 0)
-					ev.Position = wire.Position{}
-					return ev
-				}
-				require.NoError(t, enqueue(p, true, placeless("a")))
-				if err := enqueue(p, true, placeless("b")); taken {
-					require.NoError(t, err)
-				} else {
-					require.EqualError(t, err, "identity_full")
-				}
-				_, err = p.Close(t.Context())
-				require.NoError(t, err)
-				assert.Equal(t, delivery.Held{}, p.budget.Held())
-				assert.Equal(t, []string{"a"}, w.sent)
-				assert.Equal(t, taken, len(w.rejects) == 1 && strings.Contains(string(w.rejects[0].Event), `"event":"b"`))
-			})
-		})
-	}
-}
-
 // A rehearsal gives each event the uuid that an import gives it.
 func TestRehearsal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -107,7 +71,7 @@ func TestRehearsal(t *testing.T) {
 
 		rules := w.Gate
 		rules.Protocol = wire.ProtocolBatch
-		r := NewRehearsal("imp", rules, 0, w.Stamps, w.Seed)
+		r := NewRehearsal("imp", rules, w.Stamps, w.Seed)
 		var ids []string
 		for _, ev := range events {
 			if out, _ := r.Next(ev); out != nil {

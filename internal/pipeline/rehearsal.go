@@ -15,10 +15,10 @@ type Rehearsal struct {
 }
 
 // NewRehearsal makes the Rehearsal of an import with this ID. For the other values see [Config].
-func NewRehearsal(importID string, gate wire.Rules, contentIDs int, s wire.Stamps, seed maphash.Seed) *Rehearsal {
+func NewRehearsal(importID string, gate wire.Rules, s wire.Stamps, seed maphash.Seed) *Rehearsal {
 	return &Rehearsal{
 		encoder:  wire.NewEncoder(wire.NewGate(gate), s, seed),
-		identity: wire.NewIdentity(importID, contentIDs),
+		identity: wire.NewIdentity(importID),
 	}
 }
 
@@ -37,11 +37,9 @@ func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *wire.Refusal) {
 	if refusal == nil {
 		refusal = r.identity.Check(ev.UUID, origin)
 	}
-	if refusal == nil {
-		refusal = r.identity.Assign(out, origin, n)
-	}
 	if refusal != nil {
 		return nil, refusal
 	}
+	r.identity.Assign(out, origin, n)
 	return out, nil
 }

@@ -55,9 +55,9 @@ const mostAround = 200
 
 func (p *Pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
 
-func (p *Pipeline) newEncoder() delivery.Encoder { return p.compression.NewWriter() }
+func (p *Pipeline) newEncoder() delivery.Encoder { return delivery.NewEncoder(p.encoding) }
 
-// encodeFailed returns the stop by the caller's encoder, which has returned an error or panicked with a value.
+// encodeFailed returns the stop by an encoder that has returned an error or panicked with a value.
 func (p *Pipeline) encodeFailed(err error, panicked any) error {
 	if panicked != nil {
 		err = errtext.Panic(panicked, "the encoder")
@@ -71,7 +71,7 @@ func (p *Pipeline) post(request *delivery.Request) delivery.Answer {
 	start, how := time.Now(), p.protocol
 	body := Body{Open: request.Body.Open, Size: int64(request.Body.Size)}
 	if request.Body.Encoded {
-		body.Encoding = p.compression.Encoding
+		body.Encoding = p.encoding
 	}
 	header := http.Header{}
 	how.Header(header, request)

@@ -93,12 +93,12 @@ func TestMemoryBehindASlowSink(t *testing.T) {
 		resident int
 	}{
 		"the defaults":       {hogapi.DeliveryOptions{}, "wide", 1_000_000, behindASlowSink},
-		"plain":              {hogapi.DeliveryOptions{NoCompression: true}, "wide", 0, behindASlowSink},
-		"64 lanes, plain":    {hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, behindASlowSink},
+		"plain":              {hogapi.DeliveryOptions{Compression: hogapi.CompressionNone}, "wide", 0, behindASlowSink},
+		"64 lanes, plain":    {hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{Lanes: 64}}, "wide", 0, behindASlowSink},
 		"1 MiB in all":       {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: mib}}, "wide", 0, behindASlowSink},
 		"requests of 18 MiB": {hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, Lanes: 1}}, "bulky", 0, 3 * mostResident},
 		"all at once": {
-			hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64}},
+			hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBytes: 32 * mib, MaxBatchBytes: 18 * mib, MaxBatchEvents: 10_000, MaxInFlight: 1_000_000, Lanes: 64}},
 			"wide", 0, 3 * mostResident,
 		},
 	}

@@ -315,11 +315,8 @@ func modelFaults(random *rand.Rand) (faults []hogapitest.Fault) {
 
 func modelDelivery(random *rand.Rand) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{
-		NoCompression: random.IntN(4) > 0,
-		Tuning:        hogapi.Tuning{Lanes: 1 + random.IntN(8), MaxBatchEvents: 1 + random.IntN(30), MaxInFlight: 1 + random.IntN(120), Linger: time.Duration(1+random.IntN(500)) * time.Millisecond},
-	}
-	if random.IntN(4) == 0 {
-		d.MaxBatchSpan = time.Duration(1+random.IntN(24)) * time.Hour
+		Compression: []hogapi.Compression{hogapi.CompressionGzip, hogapi.CompressionNone, hogapi.CompressionNone, hogapi.CompressionNone}[random.IntN(4)],
+		Tuning:      hogapi.Tuning{Lanes: 1 + random.IntN(8), MaxBatchEvents: 1 + random.IntN(30), MaxInFlight: 1 + random.IntN(120), Linger: time.Duration(1+random.IntN(500)) * time.Millisecond},
 	}
 	return d
 }

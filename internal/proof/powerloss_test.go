@@ -152,7 +152,7 @@ func (r *powerRun) start(t *testing.T) (hogapi.Receipt, error) {
 	t.Helper()
 	return r.client.Import(t.Context(), hogapi.JSONLinesFile(r.path), &hogapi.ImportOptions{
 		ID: "power", MaxRejectShare: -1, Rate: hogapi.Unpaced, Checkpoint: checkpointOn(r.disk, "d/ckpt"), Rejects: rejectsOn(r.disk, "elsewhere/rejects"),
-		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
+		Gate: hogapi.GateOptions{MinAge: -1}, Delivery: hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{MaxBatchEvents: 4, Lanes: 2, MaxInFlight: powerWindow}},
 	})
 }
 

@@ -24,7 +24,7 @@ import (
 func TestLongDurations(t *testing.T) {
 	server := hogapitest.New()
 	for _, d := range []time.Duration{time.Second, 3 * time.Second, 15 * time.Minute, time.Hour, 1000 * time.Hour} {
-		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{GiveUpAfter: d, Tuning: hogapi.Tuning{MaxBatchSpan: d, Linger: d}}})
+		capture, err := server.Client(t).NewCapture(&hogapi.CaptureOptions{Delivery: hogapi.DeliveryOptions{GiveUpAfter: d, Tuning: hogapi.Tuning{Linger: d}}})
 		require.NoError(t, err, "%v on %s", d, runtime.GOARCH)
 		_, err = capture.Close(t.Context())
 		require.NoError(t, err)

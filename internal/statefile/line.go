@@ -149,7 +149,7 @@ func (n *Note) UUIDOf(reject, own uuid.UUID, number uint64) uuid.UUID {
 	case own != uuid.Nil && own != reject:
 		return own
 	case n.Import != "" && from != (wire.Position{}) && n.Reason != wire.ReasonNoIdentity:
-		return wire.NewIdentity(n.Import, 0).At(from, number)
+		return wire.NewIdentity(n.Import).At(from, number)
 	}
 	return uuid.Nil
 }

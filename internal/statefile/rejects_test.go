@@ -92,7 +92,7 @@ func FuzzRecord(f *testing.F) {
 func TestNoteOfAnEvent(t *testing.T) {
 	t.Parallel()
 	at, from := wire.Position{Key: "a", Offset: 1}, wire.Position{Key: "b", Offset: 2}
-	derived := func(o wire.Position, n uint64) uuid.UUID { return wire.NewIdentity("imp", 0).At(o, n) }
+	derived := func(o wire.Position, n uint64) uuid.UUID { return wire.NewIdentity("imp").At(o, n) }
 	for name, tt := range map[string]struct {
 		note        statefile.Note
 		reject, own uuid.UUID
@@ -281,12 +281,12 @@ func TestIdentityOfARejectsEvents(t *testing.T) {
 	assert.Equal(t, oneID, id)
 	assert.Zero(t, number, "of a line, it is counted")
 	id, _ = e.Identity(1, oneID)
-	assert.Equal(t, wire.NewIdentity("imp", 0).At(place, 1), id, "two events, two uuids")
+	assert.Equal(t, wire.NewIdentity("imp").At(place, 1), id, "two events, two uuids")
 
 	e.Note.Format = "segment"
 	id, number = e.Identity(1, oneID)
 	assert.Equal(t, oneID, id, "a format may give its events one uuid")
 	assert.Equal(t, wire.Nth(1), number)
 	id, _ = e.Identity(1, uuid.Nil)
-	assert.Equal(t, wire.NewIdentity("imp", 0).At(place, wire.Nth(1)), id)
+	assert.Equal(t, wire.NewIdentity("imp").At(place, wire.Nth(1)), id)
 }

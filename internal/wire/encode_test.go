@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"hash/maphash"
 	"math"
 	"slices"
 	"strings"
@@ -120,26 +119,6 @@ func TestAnOpenGate(t *testing.T) {
 			_, refusal := testEncoder(wire.Rules{MinAge: -1}).Encode(&f)
 			assert.Equal(t, passes, refusal == nil, "%v, %v: %v", age, value, refusal)
 		}
-	}
-}
-
-// A later release derives the same uuids from the same content, since stamps are not content.
-func TestContentIdentityOutlivesARelease(t *testing.T) {
-	t.Parallel()
-	for _, protocol := range []wire.Protocol{wire.ProtocolBatch, wire.ProtocolV1} {
-		ids := map[uuid.UUID]bool{}
-		for _, version := range []string{"1.0.0", "1.0.1"} {
-			stamps := wire.NewStamps("hogapi-go", version, "one")
-			f := wiretest.Event()
-			f.UUID, f.Properties, f.Set = uuid.Nil, nil, map[string]any{"plan": "pro"}
-			out, refusal := wire.NewEncoder(wire.NewGate(wire.Rules{Protocol: protocol, Now: time.Now}), stamps, maphash.MakeSeed()).Encode(&f)
-			require.Nil(t, refusal)
-			require.Nil(t, wire.NewIdentity("one", 1).Assign(out, wire.Position{}, 0))
-			assert.True(t, json.Valid(out.Wire), string(out.Wire))
-			assert.Contains(t, string(out.Wire), out.UUID.String())
-			ids[out.UUID] = true
-		}
-		assert.Len(t, ids, 1, protocol)
 	}
 }
 

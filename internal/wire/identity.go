@@ -44,23 +44,15 @@ type Identity struct {
 	named bool            // the import has an id
 
 	keyless bool // positions without a Key are taken
-
-	contents map[[16]byte]uint64 // how often each content came; nil without content ids
-	most     int
 }
 
 // hogapiSpace is the namespace of all import ids.
 var hogapiSpace = uuid.MustParse("5a2f9d0c-3f6b-5d1e-9c53-6f0a4be0c1d7")
 
-// NewIdentity returns the identity of an import; importID may be empty. If contentIDs is above 0,
-// events without an origin get uuids from their content, up to that many different contents.
-func NewIdentity(importID string, contentIDs int) *Identity {
+// NewIdentity returns the identity of an import; importID may be empty.
+func NewIdentity(importID string) *Identity {
 	space := sha1.Sum(append(hogapiSpace[:], importID...)) //nolint:gosec // as RFC 9562 says
-	d := &Identity{space: space, named: importID != "", most: contentIDs}
-	if contentIDs > 0 {
-		d.contents = make(map[[16]byte]uint64)
-	}
-	return d
+	return &Identity{space: space, named: importID != ""}
 }
 
 // Named reports whether the import has an id, which uuids are derived from.
@@ -73,11 +65,11 @@ func (d *Identity) AllowKeyless() { d.keyless = true }
 // Offset 0, such a position is none. It is safe for concurrent use.
 func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
 	switch {
-	case id != uuid.Nil || d.contents != nil && at.IsZero():
+	case id != uuid.Nil:
 		return nil
 	case at.Key == "" && (at.IsZero() || !d.keyless):
 		return refuse(ReasonNoIdentity, "uuid", "",
-			"a uuid, a Position with a Key, such as the name of the queue (then the Offset may be 0), or GateOptions.ContentIDs")
+			"a uuid, or a Position with a Key, such as the name of the queue (then the Offset may be 0)")
 	case !d.named:
 		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
 	}
@@ -85,23 +77,10 @@ func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
 }
 
 // Assign derives the missing uuid of the n-th event at an origin; the event must have passed Check.
-// For events without an origin, only one goroutine at a time may call it.
-func (d *Identity) Assign(out *Encoded, at Position, n uint64) *Refusal {
-	if out.UUID != uuid.Nil {
-		return nil
+func (d *Identity) Assign(out *Encoded, at Position, n uint64) {
+	if out.UUID == uuid.Nil {
+		out.SetUUID(d.At(at, n))
 	}
-	if at.IsZero() {
-		id, known := d.ofContent(out.Wire[:out.stamps.from], out.Wire[out.stamps.to:])
-		if !known {
-			return refuse(ReasonIdentityFull, "uuid", "",
-				fmt.Sprintf("at most %d different contents (GateOptions.ContentIDs)", d.most))
-		}
-		out.UUID = id
-	} else {
-		out.UUID = d.At(at, n)
-	}
-	putUUID(out.Wire, out.UUID)
-	return nil
 }
 
 // SetUUID sets the derived uuid of an event that has none.
@@ -160,25 +139,6 @@ func (d *Identity) At(p Position, n uint64) uuid.UUID {
 	b = binary.BigEndian.AppendUint64(b, uint64(p.Offset))
 	b = binary.BigEndian.AppendUint64(b, n)
 	return version5(b)
-}
-
-// ofContent returns the uuid of an event without a position, from its content, which comes in
-// parts, and the number of earlier events with the same content.
-func (d *Identity) ofContent(content ...[]byte) (id uuid.UUID, known bool) {
-	h := sha1.New() //nolint:gosec // as RFC 9562 says
-	for _, part := range content {
-		h.Write(part)
-	}
-	sum := h.Sum(nil)
-	key := [16]byte(sum)
-	n, seen := d.contents[key]
-	if !seen && len(d.contents) >= d.most {
-		return uuid.Nil, false
-	}
-	d.contents[key] = n + 1
-	b := append(d.space[:len(d.space):len(d.space)], 'c')
-	b = append(b, sum...)
-	return version5(binary.BigEndian.AppendUint64(b, n)), true
 }
 
 func version5(b []byte) (id uuid.UUID) {

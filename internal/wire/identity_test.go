@@ -9,7 +9,7 @@ import (
 )
 
 func TestIdentity(t *testing.T) {
-	a, b := NewIdentity("one", 0), NewIdentity("two", 0)
+	a, b := NewIdentity("one"), NewIdentity("two")
 	p := Position{Key: "events.jsonl", Offset: 10}
 	ids := map[uuid.UUID]bool{}
 	for _, d := range []*Identity{a, b} {
@@ -26,25 +26,10 @@ func TestIdentity(t *testing.T) {
 	assert.Equal(t, "a4ddf1ca-85b4-5719-9d2c-e68505655282", a.At(p, 0).String(), "past imports must stay resumable: this value never changes")
 }
 
-func TestContentIdentity(t *testing.T) {
-	d := NewIdentity("one", 2)
-	first, ok := d.ofContent([]byte("a"))
-	require.True(t, ok)
-	second, ok := d.ofContent([]byte("a"))
-	require.True(t, ok)
-	assert.NotEqual(t, first, second, "two equal events are two events")
-	_, ok = d.ofContent([]byte("b"))
-	require.True(t, ok)
-	_, ok = d.ofContent([]byte("c"))
-	assert.False(t, ok, "the table is full")
-	again, _ := NewIdentity("one", 2).ofContent([]byte("a"))
-	assert.Equal(t, first, again)
-}
-
 // A position needs a key: at offset 0, a position without one would be none.
 func TestIdentityNeedsAKey(t *testing.T) {
 	own, keyless, keyed := uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), Position{Offset: 7}, Position{Key: "q"}
-	old := NewIdentity("old", 0)
+	old := NewIdentity("old")
 	old.AllowKeyless()
 	for name, tt := range map[string]struct {
 		d       *Identity
@@ -52,13 +37,11 @@ func TestIdentityNeedsAKey(t *testing.T) {
 		at      Position
 		refused string
 	}{
-		"a key with offset 0":            {NewIdentity("x", 0), uuid.Nil, keyed, ""},
-		"no key":                         {NewIdentity("x", 0), uuid.Nil, keyless, "Position with a Key"},
-		"no key, with content ids":       {NewIdentity("x", 9), uuid.Nil, keyless, "Position with a Key"},
-		"no key, with a uuid of its own": {NewIdentity("x", 0), own, keyless, ""},
-		"no position":                    {NewIdentity("x", 0), uuid.Nil, Position{}, "Position with a Key"},
-		"no position, with content ids":  {NewIdentity("x", 9), uuid.Nil, Position{}, ""},
-		"a key without an import":        {NewIdentity("", 0), uuid.Nil, keyed, "an ID for the import"},
+		"a key with offset 0":            {NewIdentity("x"), uuid.Nil, keyed, ""},
+		"no key":                         {NewIdentity("x"), uuid.Nil, keyless, "Position with a Key"},
+		"no key, with a uuid of its own": {NewIdentity("x"), own, keyless, ""},
+		"no position":                    {NewIdentity("x"), uuid.Nil, Position{}, "Position with a Key"},
+		"a key without an import":        {NewIdentity(""), uuid.Nil, keyed, "an ID for the import"},
 		"an old import: no key":          {old, uuid.Nil, keyless, ""},
 		"an old import: no position":     {old, uuid.Nil, Position{}, "Position with a Key"},
 	} {

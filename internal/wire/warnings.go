@@ -239,7 +239,7 @@ func Advice(warning string) string { return advice[warning] }
 var advice = map[string]string{
 	"suspect_distinct_id":  "a placeholder and not an id: all such users count as one person; map it to a real id, or leave the events out",
 	"group_identify_name":  "the service stores $group_identify as an ordinary event; only $groupidentify changes a group",
-	"batch_spans_days":     "slow for the service; set Delivery.MaxBatchSpan, or sort the source by time",
+	"batch_spans_days":     "slow for the service; sort the source by time",
 	"time_runs_backwards":  "give the oldest events first: the service applies person properties as they arrive",
 	"same_content":         "if one file is a copy of another, its events are imported twice",
 	"no_records":           "check the file: a dump that failed may leave an empty one",

@@ -109,7 +109,6 @@ const (
 	ReasonTooYoung       = "too_young"
 	ReasonBadUUID        = "bad_uuid"
 	ReasonNoIdentity     = "no_identity"
-	ReasonIdentityFull   = "identity_full"
 	ReasonTooLarge       = "too_large"
 	ReasonBadUTF8        = "bad_utf8"
 	ReasonBadNumber      = "bad_number"

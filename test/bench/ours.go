@@ -23,7 +23,7 @@ func prepareCapture(protocol hogapi.Protocol, zipped, ownIDs bool) prepare {
 		ring := newRing(j.Events)
 		return func() (string, error) {
 			capture, err := client.NewCapture(&hogapi.CaptureOptions{
-				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, NoCompression: !zipped},
+				ID: "benchmark", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Protocol: protocol, Compression: map[bool]hogapi.Compression{false: hogapi.CompressionNone}[zipped]},
 			})
 			if err != nil {
 				return "", err

@@ -20,9 +20,9 @@ const (
 
 // adapter answers the calls of the harness. It holds one session at a time.
 type adapter struct {
-	transport http.RoundTripper // to the service; nil: the package's own
-	protocol  hogapi.Protocol   // of all sessions
-	encoder   hogapi.Encoder    // for bodies, where a test asks for compression
+	transport   http.RoundTripper  // to the service; nil: the package's own
+	protocol    hogapi.Protocol    // of all sessions
+	compression hogapi.Compression // of bodies, where a test asks for it
 
 	mu      sync.Mutex
 	session *session // nil before init and after reset
@@ -78,7 +78,7 @@ func (a *adapter) health(*http.Request) (healthAnswer, error) {
 	}
 	return healthAnswer{
 		SDKName: sdkName, SDKVersion: sdkVersion(), AdapterVersion: adapterVersion,
-		Capabilities: []string{capture, "encoding_" + a.encoder.Encoding()},
+		Capabilities: []string{capture, "encoding_" + string(a.compression)},
 	}, nil
 }
 

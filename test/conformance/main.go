@@ -4,7 +4,6 @@ package main
 
 import (
 	"cmp"
-	"compress/zlib"
 	"context"
 	"errors"
 	"fmt"
@@ -15,8 +14,6 @@ import (
 	"os/signal"
 	"syscall"
 	"time"
-
-	"github.com/andybalholm/brotli"
 
 	"github.com/hogapi/hogapi"
 )
@@ -43,9 +40,11 @@ func newAdapter(protocol, encoding string) (*adapter, error) {
 	if a.protocol != hogapi.ProtocolBatch && a.protocol != hogapi.ProtocolV1 {
 		return nil, fmt.Errorf("CONFORMANCE_PROTOCOL: want batch or v1, not %q", protocol)
 	}
-	var err error
-	a.encoder, err = encoderOf(cmp.Or(encoding, "gzip"))
-	return a, err
+	a.compression = hogapi.Compression(cmp.Or(encoding, string(hogapi.CompressionGzip)))
+	if a.compression != hogapi.CompressionGzip && a.compression != hogapi.CompressionZstd {
+		return nil, fmt.Errorf("CONFORMANCE_ENCODING: want gzip or zstd, not %q", encoding)
+	}
+	return a, nil
 }
 
 // run serves the protocol on the loopback address until ctx ends.
@@ -64,28 +63,4 @@ func run(ctx context.Context, out io.Writer, port string, a *adapter) error {
 		return err
 	}
 	return nil
-}
-
-// encoder makes an encoder from a function, as a user would.
-type encoder struct {
-	encoding string
-	create   func() hogapi.BodyWriter
-}
-
-func (e encoder) Encoding() string             { return e.encoding }
-func (e encoder) NewWriter() hogapi.BodyWriter { return e.create() }
-
-// encoderOf returns the encoder for a Content-Encoding: two of the package, and two that it does not have.
-func encoderOf(encoding string) (hogapi.Encoder, error) {
-	switch encoding {
-	case "gzip":
-		return hogapi.Gzip(), nil
-	case "zstd":
-		return hogapi.Zstd(), nil
-	case "br":
-		return encoder{"br", func() hogapi.BodyWriter { return brotli.NewWriterLevel(nil, brotli.BestSpeed) }}, nil
-	case "deflate":
-		return encoder{"deflate", func() hogapi.BodyWriter { return zlib.NewWriter(nil) }}, nil
-	}
-	return nil, fmt.Errorf("CONFORMANCE_ENCODING: want gzip, zstd, br or deflate, not %q", encoding)
 }

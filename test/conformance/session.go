@@ -46,12 +46,14 @@ func isFalse(b *bool) bool { return b != nil && !*b }
 
 func (r initRequest) delivery(a *adapter) hogapi.DeliveryOptions {
 	d := hogapi.DeliveryOptions{
-		NoCompression: isFalse(r.EnableCompression),
-		Protocol:      a.protocol,
-		Tuning:        hogapi.Tuning{MaxBatchEvents: r.FlushAt, Linger: time.Duration(r.FlushIntervalMS) * time.Millisecond, NoPreflight: true},
+		Protocol: a.protocol,
+		Tuning:   hogapi.Tuning{MaxBatchEvents: r.FlushAt, Linger: time.Duration(r.FlushIntervalMS) * time.Millisecond, NoPreflight: true},
 	}
-	if a.protocol == hogapi.ProtocolV1 && r.EnableCompression != nil && *r.EnableCompression {
-		d.Encoder = a.encoder
+	switch {
+	case isFalse(r.EnableCompression):
+		d.Compression = hogapi.CompressionNone
+	case a.protocol == hogapi.ProtocolV1 && r.EnableCompression != nil:
+		d.Compression = a.compression
 	}
 	if r.MaxRetries != nil {
 		d.MaxTries = max(*r.MaxRetries, 0) + 1

@@ -172,7 +172,6 @@ var reasonTexts = map[hogapi.Reason]string{
 	reasons.TooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
 	reasons.BadUUID:        "The uuid is not one that PostHog takes.",
 	reasons.NoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
-	reasons.IdentityFull:   "More different contents than are remembered. Give the events uuids.",
 	reasons.TooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
 	reasons.BadUTF8:        "The text is not UTF-8. Convert the file.",
 	reasons.BadNumber:      "A number that PostHog cannot read, such as NaN.",
