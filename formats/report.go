@@ -149,6 +149,9 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 	keys := keysOf(record)
 	for n := range events {
 		ev := &events[n]
+		if _, isOut := ev.Skipped(); isOut {
+			continue
+		}
 		i.result.IDs[formOf(ev.DistinctID)]++
 		i.result.UUIDs[sourceOf(ev.UUID, record)]++
 		for name := range propertiesOf(ev) {
@@ -159,6 +162,9 @@ func (i *inspector) see(record []byte, events []hogapi.Event, err error) {
 		}
 	}
 	ev := &events[0]
+	if _, isOut := ev.Skipped(); isOut {
+		return
+	}
 	kind := idKind{formOf(ev.DistinctID), ev.AnonymousID != "" && ev.AnonymousID != ev.DistinctID}
 	n := len(i.result.Examples)
 	if n < mostExamples && !i.names[ev.Name] || n < mostExamples+mostKinds && !i.kinds[kind] {

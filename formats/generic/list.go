@@ -59,11 +59,15 @@ func (r *reading) element(number int, value []byte) (*reading, error) {
 
 // events returns the events of all elements, or an error.
 func (r *reading) events() ([]hogapi.Event, error) {
-	if err := r.skip(); err != nil {
-		return nil, err
+	whole := r.skip() // of all elements
+	if _, isSkip := errors.AsType[*hogapi.SkipError](whole); whole != nil && !isSkip {
+		return nil, whole
 	}
 	elements, err := r.elements()
-	if err != nil {
+	switch {
+	case whole != nil && (err != nil || len(elements) < 2):
+		return nil, whole
+	case err != nil:
 		return nil, err
 	}
 	if len(elements) == 0 {
@@ -74,7 +78,10 @@ func (r *reading) events() ([]hogapi.Event, error) {
 	for i, value := range elements {
 		var ev hogapi.Event
 		one, err := r.element(i, value)
-		if err == nil {
+		switch {
+		case whole != nil:
+			err = whole
+		case err == nil:
 			ev, err = one.event()
 		}
 		if skip, isSkip := errors.AsType[*hogapi.SkipError](err); isSkip {

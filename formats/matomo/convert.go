@@ -67,7 +67,7 @@ func (c *converter) Events() (made []hogapi.Event, err error) {
 	case err != nil:
 		return nil, err
 	case !hasID && !c.options.Personless:
-		return nil, hogapi.Skip(SkipNoID)
+		return c.nobody()
 	case !hasID:
 		base.DistinctID = "matomo-visit-" + v.row.Text("idSite") + "-" + v.row.Text("idVisit")
 	}
@@ -94,6 +94,18 @@ func (c *converter) Events() (made []hogapi.Event, err error) {
 		return nil, hogapi.Skip(SkipNoAction)
 	}
 	return made, nil
+}
+
+// nobody leaves out each action of a visit without an id.
+func (c *converter) nobody() (left []hogapi.Event, err error) {
+	for range c.visit.actions {
+		left = c.leaveOut(left, uuid.Nil, SkipNoID)
+	}
+	if len(left) < 2 {
+		return nil, hogapi.Skip(SkipNoID)
+	}
+	left[0].UUID = c.ID(true)
+	return left, nil
 }
 
 // leaveOut counts an action that makes no event.

@@ -21,5 +21,5 @@ func ExampleFormat() {
 	}
 	fmt.Println(report.Good, "events,", report.Rejected, "rejected, skipped:", report.Skips)
 	// Output:
-	// 11 events, 2 rejected, skipped: map[an action that is listed twice:1 no id:1]
+	// 11 events, 2 rejected, skipped: map[an action that is listed twice:1 no id:2]
 }

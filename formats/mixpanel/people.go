@@ -113,16 +113,18 @@ func (p *profiles) Events() (events []hogapi.Event, err error) {
 	if len(p.list) == 0 {
 		return nil, hogapi.Skip("an empty page")
 	}
+	isFound := false
 	for i, raw := range p.list {
 		ev, isKnown, err := p.event(raw)
 		if err != nil {
 			return nil, fmt.Errorf("profile %d of %d: %w", i+1, len(p.list), err)
 		}
-		if isKnown {
-			events = append(events, ev)
+		if isFound = isFound || isKnown; !isKnown {
+			ev = hogapi.SkippedEvent(hogapi.Position{}, SkipNoLastSeen)
 		}
+		events = append(events, ev)
 	}
-	if events == nil {
+	if !isFound && len(events) == 1 {
 		return nil, hogapi.Skip(SkipNoLastSeen)
 	}
 	return events, nil

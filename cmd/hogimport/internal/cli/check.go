@@ -210,6 +210,9 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		events, err := convert(record)
 		hints.record(record, events)
 		for i := range events {
+			if _, isOut := events[i].Skipped(); isOut {
+				continue
+			}
 			p.Sessions.Add(&events[i], hasSession(&events[i]))
 			if id := events[i].AnonymousID; id != "" && id != events[i].DistinctID {
 				p.People.Both++
@@ -277,14 +280,10 @@ func (in *input) cutRecords(convert func([]byte) ([]hogapi.Event, error)) func([
 		if err != nil || len(events) == 0 {
 			return events, err
 		}
-		out := 0
 		for i := range events {
 			if !events[i].Timestamp.Before(until) {
-				events[i], out = hogapi.SkippedEvent(hogapi.Position{}, page.SkipUntil), out+1
+				events[i] = hogapi.SkippedEvent(hogapi.Position{}, page.SkipUntil)
 			}
-		}
-		if out == len(events) {
-			return nil, hogapi.Skip(page.SkipUntil)
 		}
 		return events, nil
 	}

@@ -53,11 +53,7 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 	if in.Format == "mixpanel" {
 		s.zone = new(mixpanel.ZoneTest)
 	}
-	reason := "" // for which the record that was read last is left out
-	files := in.files(func(record []byte, err error) {
-		if skip, ok := errors.AsType[*hogapi.SkipError](err); ok {
-			reason = skip.Reason
-		}
+	files := in.files(func(record []byte, _ error) {
 		if s.zone != nil {
 			s.zone.Add(record)
 		}
@@ -74,11 +70,10 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 				records, last = records+1, ev.Position
 				read[last.Key] = last.Offset
 			}
-			if reason != "" && err == nil {
-				if list := s.skipped[reason]; len(list) < mostPlaces {
+			if reason, isOut := ev.Skipped(); isOut && err == nil {
+				if list := s.skipped[reason]; len(list) < mostPlaces && !slices.Contains(list, ev.Position) {
 					s.skipped[reason] = append(list, ev.Position)
 				}
-				reason = ""
 			}
 			if !yield(ev, err) {
 				return
