@@ -40,7 +40,9 @@ func TestHints(t *testing.T) {
 		"times of one clock": {"e.jsonl", call(2, "2023-01-20T09:59:00Z", "2023-01-20T10:00:00Z"), []string{"--format", "segment"}, 0, nil, "years from"},
 		"a NUL": {"e.jsonl", line("p", `"a":"x"`) + line("p", `"a":"x\u0000y"`) + line("q", `"$set":{"n":"\\\u0000"}`), nil, 0,
 			[]string{"2 events have a NUL character in a property Such as e.jsonl:2"}, ""},
-		"the text of a NUL":   {"e.jsonl", line("p", `"a":"x\\u0000"`), nil, 0, nil, "NUL character"},
+		"the text of a NUL": {"e.jsonl", line("p", `"a":"x\\u0000"`), nil, 0, nil, "NUL character"},
+		"a spreadsheet": {"e.csv", "event,distinct_id,timestamp\na,4.90151E+12,2024-01-01T00:00:00Z\nb,5E+1,2024-01-01T00:00:00Z\nc,1.5E+x,2024-01-01T00:00:00Z\nd,E+5,2024-01-01T00:00:00Z\n", nil, 0,
+			[]string{"2 events have an id that a spreadsheet has rounded Such as 4.90151E+12"}, ""},
 		"cases of an address": {"e.jsonl", line("P@x.org", "") + line("p@x.org", "") + line("q@x.org", ""), nil, 0, []string{"Warning: 1 id differs from another only in case p@x.org, which another event writes"}, ""},
 		"both spellings":      {"e.jsonl", line("p@x.org", "") + line("P@x.org", "") + line("P@X.org", ""), nil, 0, []string{"Warning: 2 ids differ from another only in case P@x.org and p@x.org."}, ""},
 		"cases of other ids":  {"e.jsonl", line("aBc", "") + line("abc", "") + line("aBc", ""), nil, 0, []string{"Note: 1 id differs from another only in case abc and aBc."}, ""},
@@ -96,6 +98,7 @@ func TestRowsOfTwoFiles(t *testing.T) {
 		return b.String()
 	}
 	const source, batch = `,"traffic_source":{"source":"google"}`, `,"batch_page_id":1,"batch_ordering_id":1,"batch_event_index":1`
+	const params = `,"event_params":[{"key":"batch_page_id","value":{"int_value":1}},{"key":"batch_ordering_id","value":{"int_value":1}}],"x":1`
 	row := func(name string) string {
 		return fmt.Sprintf(`{"event":"e","properties":{"n":%q},"distinct_id":"u","timestamp":"2024-01-01T00:00:00Z"}`+"\n", name)
 	}
@@ -110,6 +113,8 @@ func TestRowsOfTwoFiles(t *testing.T) {
 		"a few":            {rows(0, 1000, ""), rows(990, 1000, source), "ga4", 0, "Warning: 10 events are in two files"},
 		"copies":           {rows(0, 100, ""), rows(0, 100, ""), "ga4", 0, "100 surplus copies of events"},
 		"ids of batches":   {rows(0, 100, batch), rows(0, 100, batch+source), "ga4", 0, "100 surplus copies of events"},
+		"ids as params":    {rows(0, 100, params), rows(0, 100, params+batch), "ga4", 3, "Problem: 100 events are in two files"},
+		"two of a batch":   {rows(0, 100, batch), rows(95, 100, strings.Replace(batch, "index\":1", "index\":2", 1)), "ga4", 0, ""},
 		"other days":       {rows(0, 100, ""), rows(100, 100, source), "ga4", 0, ""},
 		"another format":   {row("1"), row("2"), "json", 0, "Warning: 1 event is in two files, with another content"},
 	} {

@@ -200,6 +200,10 @@ func TestTablesOfADay(t *testing.T) {
 	assert.NotContains(t, in.paths(), filepath.Join(dir, "events_intraday_20230902.json.gz"))
 	in.Format = "json"
 	require.ErrorContains(t, in.checkFormat(t.Context()), "--no-intraday is for ga4")
+	const early, fresh, final = "events_intraday_20230902.json", "events_fresh_20230902.json", "events_20230902.json"
+	assert.Equal(t, []string{early, fresh}, intraday([]string{early, final, fresh}))
+	assert.Equal(t, []string{early}, intraday([]string{fresh, early, "events_20230903.json"}))
+	assert.Empty(t, intraday([]string{fresh, "visits.json"}))
 }
 
 // A text of help that is wider than 80 columns would be broken in the middle of its lines.

@@ -9,20 +9,27 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
 
-// tableOfDay matches the name of a file of one of GA4's tables of a day. The intraday table fills while the day lasts, and the
-// same events come into the other one later, with more columns.
-var tableOfDay = regexp.MustCompile(`^(.*)events_(intraday_)?([0-9]{8})(.*)$`)
+// tableOfDay matches the name of a file of one of GA4's tables of a day. The intraday and the fresh table fill while the day
+// lasts, and the same events come into the final one later, with more columns.
+var tableOfDay = regexp.MustCompile(`^(.*)events_(intraday_|fresh_)?([0-9]{8})(.*)$`)
 
-// intraday returns the files of intraday tables of days whose final tables are among the paths too.
+// intraday returns the files of tables of days of which a later table is among the paths too.
 func intraday(paths []string) (twice []string) {
-	isFinal := map[string]bool{}
-	for _, path := range paths {
-		if m := tableOfDay.FindStringSubmatch(filepath.Base(path)); m != nil && m[2] == "" {
-			isFinal[m[1]+m[3]] = true
+	ages := []string{"intraday_", "fresh_", ""}
+	latest := map[string]int{}
+	age := func(path string) (day string, age int) {
+		m := tableOfDay.FindStringSubmatch(filepath.Base(path))
+		if m == nil {
+			return "", 0
 		}
+		return m[1] + m[3], slices.Index(ages, m[2])
 	}
 	for _, path := range paths {
-		if m := tableOfDay.FindStringSubmatch(filepath.Base(path)); m != nil && m[2] != "" && isFinal[m[1]+m[3]] {
+		day, n := age(path)
+		latest[day] = max(latest[day], n)
+	}
+	for _, path := range paths {
+		if day, n := age(path); day != "" && n < latest[day] {
 			twice = append(twice, path)
 		}
 	}
@@ -45,6 +52,6 @@ func (in *input) checkIntraday() error {
 	if more := len(twice) - 1; more > 0 {
 		text = fmt.Sprintf("%s and %s have events of days that other files have too", filepath.Base(twice[0]), counted(int64(more), "more file"))
 	}
-	return shell.UsageError(text+": Google moves them from the intraday table to the table of the day, so each would be imported twice",
-		"add --no-intraday to leave the intraday files of these days out, or name the files that you want")
+	return shell.UsageError(text+": Google moves them from the tables intraday and fresh to the table of the day, so each would be imported twice",
+		"add --no-intraday to leave the earlier files of these days out, or name the files that you want")
 }

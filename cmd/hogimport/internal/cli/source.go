@@ -78,7 +78,7 @@ func (in *input) bind(cmd *cobra.Command) {
 	f.StringVar(&in.NoID, "no-id", "", "mixpanel: send events that name no person as those of one person, with this `ID`")
 	f.BoolVar(&in.SkipNoID, "skip-no-id", false, "mixpanel: leave out events that name no person, without a warning of check")
 	f.BoolVar(&in.Named, "named-columns", false, "snowplow: the files have a header, such as rows of atomic.events")
-	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ files of days that have an events_ file too")
+	f.BoolVar(&in.NoIntraday, "no-intraday", false, "ga4: leave out events_intraday_ and events_fresh_ files of days\nthat have an events_ file too")
 	f.BoolVar(&in.NoGoals, "no-goals", false, "matomo: leave out the goals that were reached; by default each is an event")
 	f.BoolVar(&in.KeepNulls, "keep-nulls", false, "tables: NULL, null, [NULL], (null) and \\N are texts; by default they are NULLs")
 	f.StringVar(&in.SetPolicy, "set-policy", "", "person properties of old events, a `POLICY`: keep, set-once or strip; default: as they are for jsonl and posthog, else as $set_once")

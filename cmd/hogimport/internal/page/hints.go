@@ -19,6 +19,7 @@ const maxSampled = 1 << 18
 type Hints struct {
 	Columns Shared // ids that two columns of the map have
 	Cases   Cases  // ids that differ only in case
+	Excel   Noted  // ids that a spreadsheet has rounded
 	NULs    Noted  // events with a NUL in their properties
 	Clocks  Noted  // of Segment: the timestamp is years from the originalTimestamp
 	Twice   Noted  // events at a local time that the clocks show twice
@@ -40,11 +41,24 @@ func (h *Hints) See(ev *hogapi.Event, isCopy bool) {
 		return
 	}
 	h.Cases.add(ev.DistinctID)
+	if isRounded(ev.DistinctID) {
+		h.Excel.Add(func() string { return ev.DistinctID })
+	}
 	if hasNUL(ev.RawProperties) {
 		h.NULs.At = cmp.Or(h.NULs.At, ev.Position)
 		h.NULs.N++
 	}
 	h.Twins.add(ev)
+}
+
+// isRounded reports whether an id is a large number as a spreadsheet shows it, such as 4.90151E+12.
+func isRounded(id string) bool {
+	mantissa, power, isPower := strings.Cut(id, "E+")
+	if !isPower || len(power) == 0 || strings.Trim(power, "0123456789") != "" {
+		return false
+	}
+	whole, fraction, _ := strings.Cut(mantissa, ".")
+	return len(whole) == 1 && strings.Trim(whole+fraction, "0123456789") == ""
 }
 
 // hasNUL reports whether JSON has an escaped NUL.
@@ -174,6 +188,10 @@ func (h *Hints) findings(place func(hogapi.Position) string) (list []page.Findin
 		}
 		list = append(list, page.NewFinding(level, about(n, h.Cases.ids.Share(), "id differs", "ids differ")+" from another only in case",
 			h.Cases.differ()+". To PostHog these are different persons. If they are one, write the ids in one case in the files.", "duplicates"))
+	}
+	if h.Excel.N > 0 {
+		warn("duplicates", page.Plural(h.Excel.N, "event has", "events have")+" an id that a spreadsheet has rounded",
+			"Such as "+page.Shown(h.Excel.Example)+": Excel writes numbers of 12 digits and more so, and the ids of several persons become one. Export the files again, and open them in no spreadsheet.")
 	}
 	if h.NULs.N > 0 {
 		warn("warnings", page.Plural(h.NULs.N, "event has", "events have")+" a NUL character in a property",

@@ -12,12 +12,12 @@ import (
 )
 
 // Twins finds files that have events of other files with another content: the tables of one day, or an export that was made
-// again with more columns. Events with an id of the vendor are not compared, since equal ones are stored once.
+// again with more columns. Copies with the id of the vendor are stored once, and do not count.
 type Twins struct {
 	IsGA4 bool // it copies rows from one table to another and completes them
 
 	seed   maphash.Seed
-	events estimate.Sample[uint32] // by person, time and name, with the number of the file that had it first
+	events estimate.Sample[uint32] // by person, time and name, with twice the number of the file that had it first, and 1 for an id
 	files  []twinFile
 	number map[string]uint32 // of a file
 	last   uint32
@@ -27,6 +27,7 @@ type Twins struct {
 type twinFile struct {
 	name          string
 	events, twins int64
+	hasIDs        int64  // twins that have ids of the vendor both, such as several events of one batch
 	with          uint32 // the file of the last one
 }
 
@@ -35,7 +36,11 @@ func newTwins(seed maphash.Seed) Twins {
 }
 
 func (t *Twins) add(ev *hogapi.Event) {
-	if ev.UUID != uuid.Nil || ev.Position.Key == "" {
+	hasID := uint32(0)
+	if ev.UUID != uuid.Nil {
+		hasID = 1
+	}
+	if ev.Position.Key == "" || hasID == 1 && !t.IsGA4 {
 		return
 	}
 	if len(t.files) == 0 || t.files[t.last].name != ev.Position.Key {
@@ -55,25 +60,38 @@ func (t *Twins) add(ev *hogapi.Event) {
 	var at [8]byte
 	binary.LittleEndian.PutUint64(at[:], uint64(ev.Timestamp.UnixMicro()))
 	_, _ = h.Write(at[:])
-	first, isKnown, isKept := t.events.Add(h.Sum64(), t.last)
+	first, isKnown, isKept := t.events.Add(h.Sum64(), t.last<<1|hasID)
 	if !isKept {
 		return
 	}
 	own := &t.files[t.last]
 	own.events++
-	if isKnown && first != t.last {
-		other := &t.files[first]
-		own.twins, own.with = own.twins+1, first
-		other.twins, other.with = min(other.twins+1, other.events), t.last
+	if isKnown && first>>1 != t.last {
+		own.add(first>>1, first&hasID == 1)
+		t.files[first>>1].add(t.last, first&hasID == 1)
+	}
+}
+
+func (f *twinFile) add(with uint32, haveIDs bool) {
+	f.with = with
+	if haveIDs {
+		f.hasIDs++
+	} else {
+		f.twins++
 	}
 }
 
 // findings names the file with the largest share of twins.
 func (t *Twins) findings() []page.Finding {
 	const percent = 100
+	const half, tenth = 50, 10
 	worst, all, share := -1, int64(0), int64(0)
 	for i := range t.files {
 		f := &t.files[i]
+		if percent*f.hasIDs >= half*f.events {
+			f.twins += f.hasIDs
+		}
+		f.twins = min(f.twins, f.events)
 		all += f.twins
 		if f.events == 0 {
 			continue
@@ -82,7 +100,6 @@ func (t *Twins) findings() []page.Finding {
 			worst, share = i, of
 		}
 	}
-	const half, tenth = 50, 10
 	if worst < 0 || !t.IsGA4 && share < half {
 		return nil
 	}
