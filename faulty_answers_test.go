@@ -1,15 +1,20 @@
 package hogapi_test
 
 import (
+	"bytes"
 	"encoding/json"
+	"fmt"
 	"io"
+	"math/rand/v2"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -137,20 +142,129 @@ func TestConnectionsThatBreakUnderALargeBody(t *testing.T) {
 	requireWhole(t, server, 100)
 }
 
-// An event with which every request fails does not keep the requests of the other lanes from being tried.
+// requireOrder checks that the first n numbered events of a person were stored in order, and unchanged.
+func requireOrder(t *testing.T, server *hogapitest.Server, n int) {
+	t.Helper()
+	var order []uuid.UUID
+	for i := range n {
+		order = append(order, numberedUUID(i+1))
+	}
+	assert.Zero(t, server.Ledger().Inversions(order))
+	assert.Empty(t, server.Ledger().Changed())
+}
+
+// poisoned makes every request with an event of these numbers fail with 500.
+func poisoned(server *hogapitest.Server, numbers ...int) {
+	server.RejectEvents(func(raw json.RawMessage) int {
+		for _, n := range numbers {
+			if strings.Contains(string(raw), numberedUUID(n).String()) {
+				return http.StatusInternalServerError
+			}
+		}
+		return 0
+	})
+}
+
+// An event with which every request fails with 500 is found by halving and goes to the reject handler as unconfirmed:
+// wherever it is, in one lane or in several, also where it is alone in its batch. All other events arrive.
 func TestEventThatMakesTheServiceFail(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for name, numbers := range map[string][]int{"first": {1}, "middle": {1234}, "last": {n}, "neighbors": {1500, 1501, 1503}, "last two": {n - 1, n}} {
+		for tuning, d := range map[string]hogapi.DeliveryOptions{
+			"default": {}, "one lane": {Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 100}}, "/batch/": {Protocol: hogapi.ProtocolBatch},
+			"alone": {Tuning: hogapi.Tuning{MaxBatchEvents: 1}}, "alone, one lane": {Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: 1}},
+		} {
+			t.Run(name+", "+tuning, func(t *testing.T) {
+				t.Parallel()
+				synctest.Test(t, func(t *testing.T) {
+					server, client := fake(t)
+					poisoned(server, numbers...)
+					var rejects []hogapi.Reject
+					begin := time.Now()
+					receipt := imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "poison", Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
+					assert.EqualValues(t, n-len(numbers), receipt.Acknowledged)
+					assert.EqualValues(t, len(numbers), receipt.Unconfirmed)
+					require.Len(t, rejects, len(numbers))
+					for i, r := range rejects {
+						assert.Equal(t, numberedUUID(numbers[i]), r.UUID)
+						assert.Equal(t, reasons.Unconfirmed, r.Err.Reason)
+						assert.Contains(t, r.Err.Error(), "500")
+					}
+					assert.Less(t, time.Since(begin), 2*time.Minute)
+					requireOrder(t, server, n)
+				})
+			})
+		}
+	}
+}
+
+// Without a reject handler such an event stops the sending, and the error names it.
+func TestEventThatMakesTheServiceFailStops(t *testing.T) {
 	t.Parallel()
 	synctest.Test(t, func(t *testing.T) {
 		server, client := fake(t)
-		const n, poison = 3000, 1234
-		server.RejectEvents(func(raw json.RawMessage) int {
-			if strings.Contains(string(raw), numberedUUID(poison).String()) {
-				return http.StatusInternalServerError
-			}
-			return 0
-		})
-		receipt, err := client.Import(t.Context(), numbered(n), &hogapi.ImportOptions{ID: "poison", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxBatchEvents: 100}}})
-		assert.Equal(t, hogapi.StopNoProgress, stopOf(t, err).Reason)
-		assert.Greater(t, receipt.Acknowledged, int64(n*3/4), "only its own lane waits")
+		poisoned(server, 1234)
+		_, err := client.Import(t.Context(), numbered(3000), &hogapi.ImportOptions{ID: "poison", Rate: hogapi.Unpaced})
+		assert.Equal(t, hogapi.StopRejected, stopOf(t, err).Reason)
+		assert.ErrorContains(t, err, numberedEvent(1234).Position.String())
 	})
+}
+
+// The same on a real clock and real sockets, with an import and a Capture; and what is no poison rejects no event: a host
+// that fails for some seconds, and one that fails at random.
+func TestFailuresOfTheService(t *testing.T) {
+	t.Parallel()
+	const n = 3000
+	for name, fails := range map[string]func(begin time.Time, body string) bool{
+		"an event":  func(_ time.Time, body string) bool { return strings.Contains(body, numberedUUID(1234).String()) },
+		"an outage": func(begin time.Time, _ string) bool { return time.Since(begin) < 4*time.Second },
+		"at random": func(time.Time, string) bool { return rand.IntN(10) < 3 },
+	} {
+		for _, lanes := range []int{1, 8} {
+			unconfirmed := 0
+			if name == "an event" {
+				unconfirmed = 1
+			}
+			setup := func(t *testing.T) (client *hogapi.Client, server *hogapitest.Server, requests *atomic.Int64, d hogapi.DeliveryOptions) {
+				t.Helper()
+				server, requests = hogapitest.New(), new(atomic.Int64)
+				begin := time.Now()
+				client = behind(t, server, func(w http.ResponseWriter, r *http.Request) bool {
+					requests.Add(1)
+					body, err := io.ReadAll(r.Body)
+					assert.NoError(t, err)
+					r.Body = io.NopCloser(bytes.NewReader(body))
+					if !fails(begin, string(body)) {
+						return false
+					}
+					http.Error(w, "internal error", http.StatusInternalServerError)
+					return true
+				})
+				return client, server, requests, hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: lanes, MaxBatchEvents: 100}}
+			}
+			for kind, send := range map[string]func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt{
+				"import": func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt {
+					return imported(t, client, numbered(n), &hogapi.ImportOptions{ID: "poison", Rate: o.Rate, Rejects: o.Rejects, Delivery: o.Delivery})
+				},
+				"capture": func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt {
+					capture := newCapture(t, client, o)
+					enqueue(t, capture, n)
+					return closed(t, capture)
+				},
+			} {
+				t.Run(fmt.Sprintf("%s, %d lanes, %s", name, lanes, kind), func(t *testing.T) {
+					t.Parallel()
+					client, server, requests, d := setup(t)
+					var rejects []hogapi.Reject
+					receipt := send(t, client, hogapi.CaptureOptions{Rate: hogapi.Unpaced, Rejects: keepRejects(&rejects), Delivery: d})
+					assert.EqualValues(t, n-unconfirmed, receipt.Acknowledged)
+					assert.Len(t, rejects, unconfirmed)
+					assert.Equal(t, n-unconfirmed, server.Ledger().Unique())
+					assert.Less(t, requests.Load(), int64(400), "no storm of halves")
+					requireOrder(t, server, n)
+				})
+			}
+		}
+	}
 }

@@ -82,6 +82,7 @@ type Answer struct {
 	Verdict    Verdict
 	Status     int           // 0: no answer
 	TooLarge   bool          // later requests must be smaller
+	Suspect    bool          // with Wait: an item of the request may be the cause
 	Fates      []Fate        // with Each: one for each item, in order
 	Reason     string        // of the fate of one item
 	RetryAfter time.Duration // 0 if absent

@@ -3,6 +3,7 @@ package delivery
 import (
 	"cmp"
 	"context"
+	"math/rand/v2"
 	"slices"
 	"time"
 )
@@ -18,6 +19,7 @@ type lane struct {
 	queue []*batch // full, to be sent in this order
 	spare []*batch // empty
 	usual int      // bytes of the batch that was queued last
+	last  batch    // a copy of the item that was accepted last, unless it is large or of before a spread
 }
 
 // add appends an item. The caller holds the lock.
@@ -117,23 +119,29 @@ func (l *lane) take() (due *batch, wait time.Duration, ended bool) {
 	return due, 0, false
 }
 
-// deliver settles a batch, or returns when the context has ended. It halves a refused request until
-// the rejected item is alone.
+// deliver settles a batch, or returns when the context has ended. It halves a request that is refused, or that fails
+// several times, until the item that is the cause is alone.
 func (l *lane) deliver(b *batch) {
 	defer l.done(b)
-	work, missed := [][]part{{{0, len(b.ends)}}}, map[int]bool{}
+	work := []*Request{newRequest(b, []part{{0, len(b.ends)}}, map[int]bool{})}
 	for len(work) > 0 {
-		r := newRequest(b, work[0], missed)
+		r := work[0]
 		work = work[1:]
 		a, err := l.send(r)
 		switch left := r.Len(); {
 		case err != nil || left == 0:
 		case left > 1:
 			first, second := r.halves()
-			work = slices.Insert(work, 0, first, second)
+			for _, half := range [][]part{second, first} {
+				part := newRequest(b, half, r.missed)
+				part.patience, part.maySend = 1, a.Verdict == Wait
+				work = slices.Insert(work, 0, part)
+			}
 			if a.TooLarge {
 				l.s.throttle.tooLarge(r.size())
 			}
+		case a.Verdict == Wait:
+			err = l.s.cfg.Unconfirmed(r.seqs()[0], r.bytes()[0], a)
 		default:
 			err = l.s.cfg.Rejected(r.seqs()[0], r.bytes()[0], a)
 		}
@@ -157,8 +165,12 @@ func (l *lane) done(b *batch) {
 	l.s.items -= items
 	wake := l.s.underWay == 0 && l.s.cfg.Budget.Waiting()
 	if l.s.barrier > 0 && l.number == 0 {
-		l.s.barrier--
-		wake = wake || l.s.barrier == 0
+		if l.s.barrier--; l.s.barrier == 0 {
+			wake = true
+			for _, each := range l.s.lanes {
+				each.last.reset() // later items of the same keys may go over other lanes
+			}
+		}
 	}
 	l.s.mu.Unlock()
 	l.s.cfg.Budget.Release(Held{Bytes: held})
@@ -167,47 +179,29 @@ func (l *lane) done(b *batch) {
 	}
 }
 
-// send sends a request until each item is settled or some item is rejected; the request keeps the
-// items that are not settled. An error ends the sending.
+// send sends a request until each item is settled, or a smaller request is to be tried; the request keeps the items that
+// are not settled. An error ends the sending.
 func (l *lane) send(r *Request) (Answer, error) {
 	if err := l.pack(r); err != nil {
 		return Answer{}, err
 	}
 	defer func() { l.unpack(r) }()
-	maySent := false // by an earlier try
 	for r.Try = 1; ; r.Try++ {
 		items := r.Len()
-		select {
-		case <-l.s.cfg.Ready:
-		case <-l.s.ctx.Done():
-			return Answer{}, context.Cause(l.s.ctx)
-		}
-		if err := l.s.throttle.enter(l.s.ctx, r.batch.seqs[r.parts[0].from], items); err != nil {
-			return Answer{}, err
-		}
-		a := l.s.cfg.Post(r)
-		fates := r.fates(a)
-		if a.Verdict != Settled && !a.Unsent {
-			l.s.cfg.Sent(r.seqs())
-		}
-		wait, err := l.s.nextTry(fates.verdict(a), r.Try)
-		tried := Try{Lane: l.number, Items: items, Plain: r.Body.Plain, Wire: r.Body.Size, Number: r.Try, Answer: a}
-		if maySent && !a.Unsent {
-			tried.Resent = items
-		}
-		maySent = maySent || !a.Unsent
-		l.s.cfg.Tried(tried)
-		if settleErr := l.s.settle(r, a, fates); err == nil {
+		a, fates, wait, err := l.try(r, r.seqs()[0])
+		if settleErr := l.settle(r, a, fates); err == nil {
 			err = settleErr
 		}
-		if err != nil || a.Verdict == Stop {
-			return a, cmp.Or(err, a.Stop)
-		}
-		if r.Len() == 0 || a.Verdict == Split || l.s.breaks(r, a) {
-			return a, nil
+		if err != nil || r.Len() == 0 || l.s.narrows(r, a) {
+			return a, err
 		}
 		if err := pause(l.s.ctx, nil, wait); err != nil {
 			return a, err
+		}
+		if a.Suspect && items == 1 {
+			if err := l.compare(r); err != nil {
+				return a, err
+			}
 		}
 		if r.Len() < items {
 			l.unpack(r)
@@ -218,10 +212,118 @@ func (l *lane) send(r *Request) (Answer, error) {
 	}
 }
 
-// breaks reports whether connections have ended several times under a large body, which is then halved.
-func (s *Sender) breaks(r *Request, a Answer) bool {
-	const tries = 3
-	return a.Verdict == Wait && a.Status == 0 && !a.Unsent && r.Try >= tries && r.Len() > 1 && r.size() > s.cfg.LeastBatchBytes
+// try makes one try of a request, whose turn is that of an item. An error ends the sending.
+func (l *lane) try(r *Request, turn uint64) (a Answer, f fates, wait time.Duration, err error) {
+	select {
+	case <-l.s.cfg.Ready:
+	case <-l.s.ctx.Done():
+		return a, f, 0, context.Cause(l.s.ctx)
+	}
+	items := r.Len()
+	if err := l.s.throttle.enter(l.s.ctx, turn, items); err != nil {
+		return a, f, 0, err
+	}
+	a = l.s.cfg.Post(r)
+	f = r.fates(a)
+	if a.Verdict != Settled && !a.Unsent && !r.maySend {
+		l.s.cfg.Sent(r.seqs())
+	}
+	if a.Suspect && l.s.throttle.isTaking() {
+		r.alone++
+	}
+	wait, err = l.s.nextTry(f.verdict(a), r.Try)
+	tried := Try{Lane: l.number, Items: items, Plain: r.Body.Plain, Wire: r.Body.Size, Number: r.Try, Answer: a}
+	if r.maySend && !a.Unsent {
+		tried.Resent = items
+	}
+	r.maySend = r.maySend || !a.Unsent
+	l.s.cfg.Tried(tried)
+	return a, f, wait, cmp.Or(err, a.Stop)
+}
+
+const (
+	patience = 3  // failures of a request before it is halved
+	enough   = 12 // failures of one item alone, each after a success of others, that make it the cause
+)
+
+// narrows reports whether to go on with a smaller request, or without its only item.
+func (s *Sender) narrows(r *Request, a Answer) bool {
+	isAlone := r.Len() == 1
+	switch {
+	case a.Verdict != Wait:
+		return a.Verdict == Split
+	case a.Suspect:
+		return !isAlone && r.Try >= r.patience || isAlone && r.alone >= enough
+	}
+	return a.Status == 0 && !a.Unsent && !isAlone && r.Try >= r.patience && r.size() > s.cfg.LeastBatchBytes
+}
+
+// compare sends another item of the lane alone, unless the newest answer was a success: if the service takes it, the
+// failure of r is due to its own item. Either that item comes later and is sent again in its turn, or it is the one
+// before: the order stays.
+func (l *lane) compare(r *Request) error {
+	turn := r.seqs()[0]
+	b := l.other(r)
+	if b == nil || l.s.throttle.isTaking() {
+		return nil
+	}
+	other := newRequest(b, []part{{0, 1}}, map[int]bool{})
+	other.Try, other.maySend = 1, true
+	if b.seqs[0] > turn {
+		l.s.cfg.Sent(b.seqs)
+	}
+	if err := l.pack(other); err != nil {
+		return err
+	}
+	defer l.unpack(other)
+	_, _, wait, err := l.try(other, turn)
+	if err != nil {
+		return err
+	}
+	return pause(l.s.ctx, nil, wait)
+}
+
+// other returns a batch with a copy of the item of the lane that was accepted last, or else of one that comes after the
+// only item of r; or nil.
+func (l *lane) other(r *Request) *batch {
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	var all []Item
+	add := func(b *batch, from int) {
+		if n := len(b.ends) - from; n > 0 {
+			at := from + rand.IntN(n) //nolint:gosec // needs no secrecy
+			all = append(all, Item{Seq: b.seqs[at], Wire: b.items(part{at, at + 1})})
+		}
+	}
+	if add(&l.last, 0); len(all) == 0 {
+		add(r.batch, r.parts[0].to)
+		for _, each := range l.s.lanes {
+			if each == l || l.s.barrier > 0 { // the other lanes wait for this one
+				for _, later := range append(slices.Clip(each.queue), each.open) {
+					add(later, 0)
+				}
+			}
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	b := new(batch)
+	b.add(all[rand.IntN(len(all))]) //nolint:gosec // as above
+	return b
+}
+
+// keep remembers a copy of the last item of a request, which was accepted.
+func (l *lane) keep(r *Request) {
+	const most = 32 << 10 // bytes
+	at := r.parts[len(r.parts)-1].to - 1
+	wire := r.batch.items(part{at, at + 1})
+	l.s.mu.Lock()
+	defer l.s.mu.Unlock()
+	l.last.reset()
+	if len(wire) <= most {
+		l.last.add(Item{Seq: r.batch.seqs[at], Wire: wire})
+	}
 }
 
 // nextTry returns the wait before the next try, or why there is no next try. It ignores the failure

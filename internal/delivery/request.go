@@ -17,10 +17,14 @@ type Request struct {
 	batch  *batch
 	parts  []part       // the unsettled parts of the batch: not empty, not adjacent
 	missed map[int]bool // items of the batch that an answer to this request or to its other half did not name
+
+	patience int  // failures before it is halved
+	alone    int  // failures while others succeeded
+	maySend  bool // an earlier try may have sent its items
 }
 
 func newRequest(b *batch, parts []part, missed map[int]bool) *Request {
-	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts, missed: missed}
+	return &Request{ID: uuid.New(), Begun: time.Now(), batch: b, parts: parts, missed: missed, patience: patience}
 }
 
 // Len returns the number of items.
@@ -180,8 +184,10 @@ func (f fates) verdict(a Answer) Answer {
 }
 
 // settle settles items by an answer, and leaves the others in the request.
-func (s *Sender) settle(r *Request, a Answer, f fates) error {
+func (l *lane) settle(r *Request, a Answer, f fates) error {
+	s := l.s
 	if a.Verdict == Settled {
+		l.keep(r)
 		s.cfg.Settled(r.seqs())
 		r.parts = nil
 	}
@@ -193,6 +199,7 @@ func (s *Sender) settle(r *Request, a Answer, f fates) error {
 	}
 	if len(f.accepted) > 0 {
 		r.keep(f.accepted)
+		l.keep(r)
 		s.cfg.Settled(r.seqs())
 	}
 	for _, i := range f.turned {

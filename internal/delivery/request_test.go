@@ -313,3 +313,44 @@ func TestMixedAnswersSettleEachItemOnce(t *testing.T) {
 		})
 	}
 }
+
+// For failures at random, and with batches of any size, no item is unconfirmed. An item with which each
+// request fails is, and no other. The last time that each item was sent is in the order of its lane.
+func TestTheCauseOfFailuresIsFound(t *testing.T) {
+	for seed := range uint64(200) {
+		synctest.Test(t, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(seed, 4))
+			const n = 120
+			poison, share := fmt.Sprint(random.IntN(2*n)), []float64{0, 0.1, 0.2, 0.3}[seed%4] // in half of the seeds there is none
+			limits := Limits{Lanes: 1 + random.IntN(4), BatchItems: []int{1, 7, 50}[random.IntN(3)], NoCompression: true, Linger: time.Second}
+			limits.MostBatchItems = limits.BatchItems
+			l, last, requests := newLedger(), map[string]int{}, 0
+			s := New(t.Context(), l.config(limits, func(r *Request) Answer {
+				l.mu.Lock()
+				defer l.mu.Unlock()
+				requests++
+				isDown := random.Float64() < share
+				for _, item := range r.Items {
+					if isDown || string(item) == poison {
+						return Answer{Verdict: Wait, Status: 500, Suspect: true}
+					}
+				}
+				for _, item := range r.Items {
+					last[string(item)] = requests
+				}
+				return Answer{Verdict: Settled, Status: 200}
+			}))
+			for i := range uint64(n) {
+				s.Add(Item{Seq: i, Wire: fmt.Append(nil, i), Key: i % 5, Time: testTime})
+			}
+			s.Close()
+			for i := range uint64(n) {
+				require.Equal(t, fmt.Sprint(i) == poison, l.unconfirmed[i] == 1, "seed %d, item %d", seed, i)
+				require.Equal(t, fmt.Sprint(i) != poison, l.settled[i] == 1, "seed %d, item %d", seed, i)
+				if before, after := last[fmt.Sprint(i-5)], last[fmt.Sprint(i)]; i >= 5 && after > 0 {
+					require.LessOrEqual(t, before, after, "seed %d, item %d", seed, i)
+				}
+			}
+		})
+	}
+}

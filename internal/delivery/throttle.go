@@ -31,6 +31,7 @@ type throttle struct {
 	clean   int      // answers since the last change of permits
 	latency float64  // seconds, smoothed
 
+	taking    bool      // the newest answer accepted items
 	failures  int       // consecutive, over all lanes
 	failure   Failure   // set while failures > 0
 	notBefore time.Time // no request before this time
@@ -239,6 +240,7 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	defer t.wake()
 	t.inUse--
 	t.probing = false
+	t.taking = a.Verdict == Settled || a.Verdict == Each
 	if a.Verdict == Wait && a.Stale && try == 1 {
 		return 0, nil // says nothing about the service: another connection may work
 	}
@@ -253,6 +255,13 @@ func (t *throttle) after(a Answer, try int) (wait time.Duration, err error) {
 	t.failures, t.failure = 0, Failure{}
 	t.grow()
 	return 0, nil
+}
+
+// isTaking reports whether the newest answer accepted items.
+func (t *throttle) isTaking() bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.taking
 }
 
 // grow adds a permit for each round of good answers, if lanes wait for permits and the service

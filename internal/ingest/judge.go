@@ -33,7 +33,7 @@ func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (del
 	x := answer{Answer: r, how: how, host: host, failure: Unreachable(r.Err)}
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	rule := rules[slices.IndexFunc(rules, func(row rule) bool { return row.fits(x) })]
-	a.Verdict, a.TooLarge = rule.verdict, r.Status == http.StatusRequestEntityTooLarge
+	a.Verdict, a.TooLarge, a.Suspect = rule.verdict, r.Status == http.StatusRequestEntityTooLarge, r.Status == http.StatusInternalServerError
 	reason := rule.reason
 	switch {
 	case rule.verdict == delivery.Settled:

@@ -140,8 +140,12 @@ func (p *Pipeline) rejected(seq uint64, event []byte, a delivery.Answer) error {
 
 // unconfirmed rejects an event as unconfirmed: no answer says whether the service has stored it.
 func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) error {
-	a.Err = errors.New("two answers did not name the event")
-	if a.Reason != "" {
+	switch {
+	case a.Verdict == delivery.Wait:
+		a.Err = fmt.Errorf("the service failed each time the event was sent alone, and took other events in between: %w", a.Err)
+	case a.Reason == "":
+		a.Err = errors.New("two answers did not name the event")
+	default:
 		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))
 	}
 	held, reject := p.rejectOf(reasons.Unconfirmed, event, a)
