@@ -78,7 +78,7 @@ func (s *Sender) Flush(before uint64) {
 }
 
 // Hurry ends the pace: what is left goes out as fast as the answers come.
-func (s *Sender) Hurry() { s.throttle.hurry() }
+func (s *Sender) Hurry() { s.throttle.rush() }
 
 // Close sends everything. It returns when the lanes have ended: all items are settled, or the
 // context has ended.

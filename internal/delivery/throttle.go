@@ -1,29 +1,30 @@
 package delivery
 
 import (
+	"cmp"
 	"context"
 	"math/rand/v2"
 	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"golang.org/x/time/rate"
 )
 
 // throttle decides when a request may go out: it keeps the pace, grants permits, and holds back all
 // lanes during an outage.
 type throttle struct {
 	limits Limits
-	pace   *rate.Limiter // nil without a pace
-	rush   chan struct{} // closed when the pace ends
 	gaveUp func(Answer, time.Time) error
+
+	rushed context.Context //nolint:containedctx // ends the pace, also for the lanes that wait for it
+	rush   context.CancelFunc
 
 	// Atomic, since they are read for every item.
 	items atomic.Int64 // most items of a batch
 	bytes atomic.Int64 // most bytes of a batch; lowered when the service calls one too large
 
 	mu      sync.Mutex
+	paid    time.Time     // the pace has granted items up to this time
 	changed chan struct{} // closed and replaced to wake waiting lanes
 	permits float64
 	inUse   int
@@ -36,7 +37,7 @@ type throttle struct {
 	failure   Failure   // set while failures > 0
 	notBefore time.Time // no request before this time
 	probing   bool      // one lane tests whether the outage is over
-	probed    uint64    // the oldest item of the newest probe
+	probed    uint64    // the oldest item of the lane that sent last
 	throttled time.Duration
 }
 
@@ -62,10 +63,8 @@ const (
 )
 
 func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
-	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), rush: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
-	if l.Rate > 0 {
-		t.pace = rate.NewLimiter(rate.Limit(l.Rate), l.BatchItems)
-	}
+	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
+	t.rushed, t.rush = context.WithCancel(context.Background())
 	t.items.Store(int64(l.BatchItems))
 	t.bytes.Store(int64(l.BatchBytes))
 	return t
@@ -120,14 +119,12 @@ func (t *throttle) takePermit(ctx context.Context, oldest uint64) (taken bool, e
 			return false, context.Cause(ctx)
 		}
 		wait, ok := t.admits(oldest)
-		if ok && t.pace != nil && time.Since(paced) > paceHolds {
+		if ok && t.limits.Rate > 0 && time.Since(paced) > paceHolds {
 			return false, nil
 		}
 		if ok {
 			t.inUse++
-			if t.probing = t.failures >= outageAfter; t.probing {
-				t.probed = oldest
-			}
+			t.probing, t.probed = t.failures >= outageAfter, oldest
 			return true, nil
 		}
 		changed := t.changed
@@ -145,7 +142,7 @@ func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	if wait = time.Until(t.notBefore); wait > 0 {
 		return wait, false
 	}
-	if t.inUse >= int(t.permits) || t.next() != oldest {
+	if t.inUse >= int(t.permits) || slices.MinFunc(t.waiting, t.turns) != oldest {
 		return time.Hour, false
 	}
 	if t.failures >= outageAfter && t.probing {
@@ -154,17 +151,16 @@ func (t *throttle) admits(oldest uint64) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// next returns the oldest item of the lane whose turn it is. In an outage each probe is of another lane than the one
-// before: its request may be what fails.
-func (t *throttle) next() uint64 {
-	others := t.waiting
-	if t.failures >= outageAfter {
-		others = slices.DeleteFunc(slices.Clone(t.waiting), func(seq uint64) bool { return seq == t.probed })
+// turns compares two waiting lanes by their oldest items. In an outage the lane of the newest probe comes last: its request
+// may be what fails.
+func (t *throttle) turns(a, b uint64) int {
+	last := func(seq uint64) int {
+		if seq == t.probed && t.failures >= outageAfter {
+			return 1
+		}
+		return 0
 	}
-	if len(others) == 0 {
-		return slices.Min(t.waiting)
-	}
-	return slices.Min(others)
+	return cmp.Or(last(a)-last(b), cmp.Compare(a, b))
 }
 
 // pause waits for a change or a timeout. The error is the cause of the context's end.
@@ -180,55 +176,26 @@ func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) err
 	return nil
 }
 
-// keepPace waits until the pace allows this many items. A batch may be larger than the burst.
+// keepPace waits until the pace allows this many items. The lanes may save up one batch: a single lane that could save
+// up less while it waits for an answer would fall behind the pace.
 func (t *throttle) keepPace(ctx context.Context, items int) error {
-	if t.pace == nil || t.isRushed() {
+	if t.limits.Rate == 0 || t.rushed.Err() != nil {
 		return nil
 	}
-	reserved, wait := t.reserve(time.Now(), items)
+	span := func(items int) time.Duration {
+		return time.Second * time.Duration(items) / time.Duration(t.limits.Rate)
+	}
+	t.mu.Lock()
+	if saved := time.Now().Add(-span(int(t.items.Load()))); t.paid.Before(saved) {
+		t.paid = saved
+	}
+	t.paid = t.paid.Add(span(items))
+	wait := time.Until(t.paid)
+	t.mu.Unlock()
 	if wait <= 0 {
 		return nil
 	}
-	err := pause(ctx, t.rush, wait)
-	if err != nil {
-		for _, r := range slices.Backward(reserved) {
-			r.Cancel()
-		}
-	}
-	return err
-}
-
-// hurry ends the pace, also for the lanes that wait for it.
-func (t *throttle) hurry() {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if !t.isRushed() {
-		close(t.rush)
-	}
-}
-
-func (t *throttle) isRushed() bool {
-	select {
-	case <-t.rush:
-		return true
-	default:
-		return false
-	}
-}
-
-// reserve takes this many items from the pace. The burst stays as it is meanwhile: the pace never grants more than a
-// burst at once.
-func (t *throttle) reserve(now time.Time, items int) (reserved []*rate.Reservation, wait time.Duration) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for left := items; left > 0; {
-		n := min(left, t.pace.Burst())
-		r := t.pace.ReserveN(now, n)
-		reserved = append(reserved, r)
-		wait = r.DelayFrom(now)
-		left -= n
-	}
-	return reserved, wait
+	return pause(ctx, t.rushed.Done(), wait)
 }
 
 // after returns the permit and learns from the answer. After a failure that may pass, it returns
@@ -267,9 +234,9 @@ func (t *throttle) isTaking() bool {
 // grow adds a permit for each round of good answers, if lanes wait for permits and the service
 // rather than this machine is slow. A fast service needs few. Batches grow with the latency too.
 func (t *throttle) grow() {
-	if t.pace != nil {
+	if t.limits.Rate > 0 {
 		needed := min(headroom*t.latency*float64(t.limits.Rate), float64(t.limits.MostBatchItems))
-		t.resize(max(int(needed), t.limits.BatchItems))
+		t.items.Store(int64(max(int(needed), t.limits.BatchItems)))
 	}
 	t.clean++
 	if t.clean < int(t.permits) {
@@ -280,22 +247,14 @@ func (t *throttle) grow() {
 	switch {
 	case len(t.waiting) > 0 && (slow || t.permits < firstPermits):
 		t.permits = min(t.permits+1, float64(t.limits.Lanes))
-		if slow && t.pace == nil && int(t.permits) == t.limits.Lanes {
+		if slow && t.limits.Rate == 0 && int(t.permits) == t.limits.Lanes {
 			t.items.Store(min(t.items.Load()*2, int64(t.limits.MostBatchItems)))
 		}
 	case !slow && t.permits > firstPermits:
 		t.permits--
-		if t.pace == nil {
+		if t.limits.Rate == 0 {
 			t.items.Store(max(t.items.Load()/2, int64(t.limits.BatchItems)))
 		}
-	}
-}
-
-// resize sets the items of a paced batch. The burst is one batch: a single lane that could save up
-// less while it waits for an answer would fall behind the pace.
-func (t *throttle) resize(items int) {
-	if int64(items) != t.items.Swap(int64(items)) {
-		t.pace.SetBurst(items)
 	}
 }
 
@@ -314,8 +273,8 @@ func (t *throttle) shrink() {
 func (t *throttle) failed(a Answer, try int) (time.Duration, error) {
 	now := time.Now()
 	t.failures++
-	if t.pace != nil {
-		t.resize(t.limits.BatchItems)
+	if t.limits.Rate > 0 {
+		t.items.Store(int64(t.limits.BatchItems))
 	}
 	t.note(now, a.Err)
 	limit := t.limits.GiveUpAfter

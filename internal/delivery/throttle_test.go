@@ -247,9 +247,7 @@ func TestPaceWhileTheBurstShrinks(t *testing.T) {
 		})
 	}
 	for n := 1; time.Since(begin) < last; n++ {
-		f.mu.Lock()
-		f.resize([]int{5000, 1000}[n%2])
-		f.mu.Unlock()
+		f.items.Store([]int64{5000, 1000}[n%2])
 	}
 	lanes.Wait()
 }
