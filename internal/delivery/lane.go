@@ -283,33 +283,31 @@ func (l *lane) compare(r *Request) error {
 	return pause(l.s.ctx, nil, wait)
 }
 
-// other returns a batch with a copy of the item of the lane that was accepted last, or else of one that comes after the
-// only item of r; or nil.
+// other returns a batch with a copy of the item of the lane that was accepted last, or of one that comes after the only
+// item of r; or nil.
 func (l *lane) other(r *Request) *batch {
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	var all []Item
-	add := func(b *batch, from int) {
-		if n := len(b.ends) - from; n > 0 {
-			at := from + rand.IntN(n) //nolint:gosec // needs no secrecy
-			all = append(all, Item{Seq: b.seqs[at], Wire: b.items(part{at, at + 1})})
-		}
-	}
-	if add(&l.last, 0); len(all) == 0 {
-		add(r.batch, r.parts[0].to)
+	from, at := &l.last, 0
+	if len(from.ends) == 0 {
+		later := []*batch{r.batch}
 		for _, each := range l.s.lanes {
 			if each == l || l.s.barrier > 0 { // the other lanes wait for this one
-				for _, later := range append(slices.Clip(each.queue), each.open) {
-					add(later, 0)
-				}
+				later = append(append(later, each.queue...), each.open)
 			}
 		}
-	}
-	if len(all) == 0 {
-		return nil
+		later = slices.DeleteFunc(later, func(b *batch) bool { return len(b.ends) == 0 || b == r.batch && r.parts[0].to == len(b.ends) })
+		if len(later) == 0 {
+			return nil
+		}
+		from = later[rand.IntN(len(later))] //nolint:gosec // needs no secrecy
+		if from == r.batch {
+			at = r.parts[0].to
+		}
+		at += rand.IntN(len(from.ends) - at) //nolint:gosec // as above
 	}
 	b := new(batch)
-	b.add(all[rand.IntN(len(all))]) //nolint:gosec // as above
+	b.add(Item{Seq: from.seqs[at], Wire: from.items(part{at, at + 1})})
 	return b
 }
 
@@ -377,64 +375,4 @@ func (l *lane) unpack(r *Request) {
 		l.s.zips.put(body.chunks...)
 	}
 	l.s.cfg.Budget.Release(Held{Bytes: body.Size})
-}
-
-// batch holds items as they appear in a request's body.
-type batch struct {
-	body   []byte // the items, joined by commas
-	ends   []int  // where each item ends in body
-	seqs   []uint64
-	ids    map[[16]byte]bool
-	held   int       // bytes of the items
-	since  time.Time // arrival of the first item
-	oldest time.Time
-	newest time.Time
-	lent   bool // a transport may still read its body
-}
-
-const day = 24 * time.Hour
-
-// add appends an item, and reports whether it is more than a day older than an earlier one.
-func (b *batch) add(i Item) (backwards bool) {
-	if len(b.ends) == 0 {
-		b.since = time.Now()
-		b.oldest, b.newest = i.Time, i.Time
-	} else {
-		b.body = append(b.body, ',')
-		backwards = i.Time.Before(b.newest.Add(-day))
-		if i.Time.Before(b.oldest) {
-			b.oldest = i.Time
-		}
-		if i.Time.After(b.newest) {
-			b.newest = i.Time
-		}
-	}
-	b.body = append(b.body, i.Wire...)
-	b.ends = append(b.ends, len(b.body))
-	b.seqs = append(b.seqs, i.Seq)
-	b.held += len(i.Wire)
-	if i.ID != [16]byte{} {
-		if b.ids == nil {
-			b.ids = map[[16]byte]bool{}
-		}
-		b.ids[i.ID] = true
-	}
-	return backwards
-}
-
-func (b *batch) reset() {
-	clear(b.ids)
-	*b = batch{ends: b.ends[:0], seqs: b.seqs[:0], ids: b.ids}
-}
-
-type part struct{ from, to int }
-
-func (r part) len() int { return r.to - r.from }
-
-func (b *batch) items(r part) []byte {
-	begin := 0
-	if r.from > 0 {
-		begin = b.ends[r.from-1] + 1 // after the comma
-	}
-	return b.body[begin:b.ends[r.to-1]]
 }
