@@ -16,8 +16,8 @@ type throttle struct {
 	limits Limits
 	gaveUp func(Answer, time.Time) error
 
-	rushed context.Context //nolint:containedctx // ends the pace, also for the lanes that wait for it
-	rush   context.CancelFunc
+	rushed chan struct{} // closed when the pace ends, also for the lanes that wait for it
+	rush   func()
 
 	// Atomic, since they are read for every item.
 	items atomic.Int64 // most items of a batch
@@ -63,8 +63,8 @@ const (
 )
 
 func newThrottle(l Limits, gaveUp func(Answer, time.Time) error) *throttle {
-	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
-	t.rushed, t.rush = context.WithCancel(context.Background())
+	t := &throttle{limits: l, gaveUp: gaveUp, changed: make(chan struct{}), rushed: make(chan struct{}), permits: float64(min(firstPermits, l.Lanes))}
+	t.rush = sync.OnceFunc(func() { close(t.rushed) })
 	t.items.Store(int64(l.BatchItems))
 	t.bytes.Store(int64(l.BatchBytes))
 	return t
@@ -179,7 +179,7 @@ func pause(ctx context.Context, changed <-chan struct{}, wait time.Duration) err
 // keepPace waits until the pace allows this many items. The lanes may save up one batch: a single lane that could save
 // up less while it waits for an answer would fall behind the pace.
 func (t *throttle) keepPace(ctx context.Context, items int) error {
-	if t.limits.Rate == 0 || t.rushed.Err() != nil {
+	if t.limits.Rate == 0 {
 		return nil
 	}
 	span := func(items int) time.Duration {
@@ -195,7 +195,7 @@ func (t *throttle) keepPace(ctx context.Context, items int) error {
 	if wait <= 0 {
 		return nil
 	}
-	return pause(ctx, t.rushed.Done(), wait)
+	return pause(ctx, t.rushed, wait)
 }
 
 // after returns the permit and learns from the answer. After a failure that may pass, it returns
