@@ -241,7 +241,7 @@ func TestFailuresOfTheService(t *testing.T) {
 					http.Error(w, "internal error", http.StatusInternalServerError)
 					return true
 				})
-				return client, server, requests, hogapi.DeliveryOptions{NoCompression: true, Tuning: hogapi.Tuning{Lanes: lanes, MaxBatchEvents: 100}}
+				return client, server, requests, hogapi.DeliveryOptions{Compression: hogapi.CompressionNone, Tuning: hogapi.Tuning{Lanes: lanes, MaxBatchEvents: 100}}
 			}
 			for kind, send := range map[string]func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt{
 				"import": func(t *testing.T, client *hogapi.Client, o hogapi.CaptureOptions) hogapi.Receipt {
