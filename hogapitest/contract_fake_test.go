@@ -213,6 +213,7 @@ func TestContractRequestsAreTaken(t *testing.T) {
 		text, err := json.Marshal(body)
 		require.NoError(t, err)
 		assert.NoError(t, requests(w, ids, name, text), "the client: %s %s", name, text)
+		bodiesFit(t, w, all, map[string]bool{})
 		w, ids = contractWorld(t)
 		method := "POST"
 		if name == "BatchExportPatch" {
@@ -289,6 +290,7 @@ func TestContractRequestsAreTaken(t *testing.T) {
 				text, err := json.Marshal(map[string]any{"name": "n", "interval": "hour", "destination": map[string]any{"type": kind, "config": config, "integration": id}})
 				require.NoError(t, err)
 				assert.NoError(t, requests(w, ids, "BatchExportRequest", text), "%s", text)
+				bodiesFit(t, w, all, map[string]bool{})
 			}
 		}
 	}
