@@ -605,6 +605,18 @@ func TestRepairWaitsForOtherBackfills(t *testing.T) {
 		require.NoError(t, err)
 		assert.Empty(t, report.After.Gaps())
 	})
+	synctest.Test(t, func(t *testing.T) { // one without an end, which covers the gap
+		b := newBroken(t, 40, hogapitest.Export{DestinationType: "NoOp"}, map[int]hogapi.RunStatus{5: ""})
+		plan := b.plan(t, nil)
+		open := hogapi.BackfillRange{Start: hogapi.At(plan.Steps[0].Start), End: hogapi.CaughtUp()}
+		_, err := b.client.BatchExports.Backfill(t.Context(), b.export, open, nil)
+		require.NoError(t, err)
+		_, err = b.client.BatchExports.Repair(t.Context(), plan, nil)
+		require.NoError(t, err)
+		assert.Equal(t, []string{"backfill as_scheduled 1 covered_already"}, brief(plan))
+		require.Len(t, b.project.Backfills(b.export), 1)
+		assert.Equal(t, hogapi.RunStatusCompleted, b.project.Backfills(b.export)[0].Status)
+	})
 }
 
 var errKilled = errors.New("killed")

@@ -35,6 +35,24 @@ type modelRun struct {
 	byArrival   bool
 }
 
+var modelZones = []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Santiago"}
+
+// newService is a service with one of many schedules.
+func newService(r *rand.Rand, now time.Time) (*service, coverage.Schedule) {
+	schedule := coverage.Schedule{Interval: []string{"every 5 minutes", "every 15 minutes", "hour", "hour", "day", "day", "week"}[r.IntN(7)], Timezone: modelZones[r.IntN(len(modelZones))]}
+	s := &service{Rand: r, now: now}
+	s.zone, _ = time.LoadLocation(schedule.Timezone)
+	s.step = map[string]int{"every 5 minutes": 5, "every 15 minutes": 15, "hour": 60}[schedule.Interval]
+	if s.isDay, s.isWeek = schedule.Interval == "day", schedule.Interval == "week"; s.step == 0 {
+		schedule.Hour = []int{0, 4, 5, 12, 23}[r.IntN(5)] // not an hour that the zones skip or repeat
+	}
+	if s.hour = schedule.Hour; s.isWeek {
+		schedule.Weekday = time.Weekday(r.IntN(7))
+		s.weekday = int(schedule.Weekday)
+	}
+	return s, schedule
+}
+
 // align is the begin of today's interval that contains a time, by the wall clock of the zone.
 func (s *service) align(t time.Time) time.Time {
 	if !s.isDay && !s.isWeek {
@@ -111,28 +129,22 @@ func (s *service) came(e modelEvent) bool {
 // age takes, and that lies in a part which is not named as missing, came.
 func TestCoverIsNeverMoreThanCame(t *testing.T) {
 	t.Parallel()
-	zones := []string{"UTC", "Europe/Berlin", "America/New_York", "Asia/Kathmandu", "Australia/Lord_Howe", "America/Santiago"}
 	whole, lacking, leftOut, empty := 0, 0, 0, 0
 	for seed := range testevents.Sized(1_000, 10_000) {
 		r := rand.New(rand.NewPCG(1, uint64(seed)))
-		schedule := coverage.Schedule{Interval: []string{"every 5 minutes", "every 15 minutes", "hour", "hour", "day", "day", "week"}[r.IntN(7)], Timezone: zones[r.IntN(len(zones))]}
-		s := &service{Rand: r, now: time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, 0, time.UTC)}
-		s.zone, _ = time.LoadLocation(schedule.Timezone)
-		s.step = map[string]int{"every 5 minutes": 5, "every 15 minutes": 15, "hour": 60}[schedule.Interval]
-		if s.isDay, s.isWeek = schedule.Interval == "day", schedule.Interval == "week"; s.step == 0 {
-			schedule.Hour = []int{0, 4, 5, 12, 23}[r.IntN(5)] // not an hour that the zones skip or repeat
-		}
-		if s.hour = schedule.Hour; s.isWeek {
-			schedule.Weekday = time.Weekday(r.IntN(7))
-			s.weekday = int(schedule.Weekday)
+		now := time.Date(2026, time.Month(1+r.IntN(12)), 1+r.IntN(28), r.IntN(24), 0, 0, 0, time.UTC)
+		s, schedule := newService(r, now)
+		before := s
+		if r.IntN(3) == 0 { // interval, offset or zone were changed since
+			before, _ = newService(r, now)
 		}
 		// Bounds of today's schedule, of an earlier one, or of a pause.
-		to := s.align(s.now.Add(-time.Duration(r.IntN(12*24*60)) * time.Minute))
+		to := before.align(s.now.Add(-time.Duration(r.IntN(12*24*60)) * time.Minute))
 		from := to
 		for range 1 + r.IntN(6) {
-			from = s.align(from.Add(-time.Minute))
+			from = before.align(from.Add(-time.Minute))
 		}
-		if r.IntN(3) == 0 {
+		if r.IntN(6) == 0 {
 			from = from.Add(time.Duration(r.IntN(70)) * time.Minute)
 			to = to.Add(time.Duration(r.IntN(70)) * time.Minute)
 		}
@@ -153,10 +165,12 @@ func TestCoverIsNeverMoreThanCame(t *testing.T) {
 		}
 		var underWay []modelRun
 		for range r.IntN(3) { // of the schedule, perhaps of an earlier one
-			end := s.align(from.Add(time.Duration(r.Int64N(int64(span)))))
-			end = s.after(end)
-			length := []time.Duration{time.Hour, 24 * time.Hour, 15 * time.Minute, 7 * 24 * time.Hour}[r.IntN(4)]
-			underWay = append(underWay, modelRun{end.Add(-length), end, r.IntN(4) > 0, true})
+			begin := before.align(from.Add(time.Duration(r.Int64N(int64(span)))))
+			end := before.after(begin)
+			if r.IntN(2) == 0 { // with an end of today's schedule
+				end = s.after(s.align(end))
+			}
+			underWay = append(underWay, modelRun{begin, end, r.IntN(4) > 0, true})
 		}
 		s.backfill(from, to, underWay)
 

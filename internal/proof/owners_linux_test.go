@@ -1,6 +1,7 @@
 package proof_test
 
 import (
+	"bytes"
 	"errors"
 	"net/http"
 	"os"
@@ -9,10 +10,14 @@ import (
 	"sync"
 	"syscall"
 	"testing"
+	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
@@ -70,6 +75,46 @@ func TestDiskFillsUp(t *testing.T) {
 			b.requireExact(t, b.end(t))
 		})
 	}
+}
+
+// The disk of a range of file downloads, of 1 MiB, is full: the range ends with that, marks nothing as whole, and has every
+// event once there is more room.
+func TestRangeOnAFullDisk(t *testing.T) {
+	t.Parallel()
+	const events = 60
+	server := hogapitest.New()
+	client, folder := server.Client(t), t.TempDir()
+	mountMemory(t, folder, "size=1m")
+	from := time.Now().UTC().Truncate(time.Hour).AddDate(0, 0, -30)
+	capture, err := client.NewCapture(nil)
+	require.NoError(t, err)
+	for i := range events {
+		at := from.Add(time.Duration(1+i) * 30 * time.Minute)
+		require.NoError(t, capture.Enqueue(t.Context(), hogapi.Event{UUID: uuid.New(), Name: "e", DistinctID: "x", Timestamp: at, Properties: map[string]any{"p": strings.Repeat("p", 40_000)}}))
+	}
+	_, err = capture.Close(t.Context())
+	require.NoError(t, err)
+	read := func() (lines int, err error) {
+		o := &hogapi.RangeOptions{Folder: folder, Step: 24 * time.Hour, File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines}, Watch: &hogapi.WatchOptions{Interval: time.Millisecond, Settle: time.Millisecond}}
+		for file, err := range client.FileDownloads.Range(t.Context(), from, from.AddDate(0, 0, 2), o) {
+			if err != nil {
+				return lines, err
+			}
+			content, err := os.ReadFile(file.Path)
+			require.NoError(t, err)
+			lines += bytes.Count(content, []byte("\n"))
+		}
+		return lines, nil
+	}
+	for range 2 {
+		lines, err := read()
+		require.ErrorIs(t, err, syscall.ENOSPC)
+		require.Zero(t, lines, "the first day alone has more than the disk takes")
+	}
+	require.NoError(t, syscall.Mount("", folder, "", syscall.MS_REMOUNT, "size=16m"))
+	lines, err := read()
+	require.NoError(t, err)
+	require.Equal(t, events, lines)
 }
 
 func mountMemory(t *testing.T, folder, options string) {
