@@ -95,7 +95,7 @@ func throttled(retryAfter string) answer {
 var (
 	usualTexts = map[int]string{
 		http.StatusBadRequest:            unparsable,
-		http.StatusUnauthorized:          "API key is not valid: unknown",
+		http.StatusUnauthorized:          "API key does not belong to any project. Check the project API key in your PostHog project settings",
 		http.StatusRequestEntityTooLarge: "maximum event size exceeded",
 		http.StatusTooManyRequests:       "rate limited",
 		http.StatusServiceUnavailable:    "transient error, please retry",

@@ -179,7 +179,9 @@ func TestPreflightTellsAnUnknownKey(t *testing.T) {
 // A server can be set to refuse keys that nobody has. Without that, events of such a key are dropped behind a 200.
 func TestKeyCheck(t *testing.T) {
 	w := inProcess(t, hogapitest.WithKeyCheck())
-	assert.Equal(t, 401, w.batch(`{"api_key":"phc_nobody","batch":[`+event(1)+`]}`).StatusCode)
+	unknown := w.batch(`{"api_key":"phc_nobody","batch":[` + event(1) + `]}`)
+	assert.Equal(t, 401, unknown.StatusCode)
+	assert.Contains(t, unknown.text, "API key does not belong to any project")
 	assert.Equal(t, "401 invalid_api_token", w.post(v1Batch(v1Event(1)), "Authorization", "Bearer phc_nobody").refusal(t))
 	assert.Empty(t, w.Ledger().Dropped())
 	assert.Equal(t, 200, w.batch(historical(event(1))).StatusCode)
