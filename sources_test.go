@@ -324,6 +324,19 @@ var wrappings = map[string]func(hogapi.Source) hogapi.Source{
 
 func unchanged(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev}, nil }
 
+// Two events that a mapping makes of one have two uuids: the first keeps that of the record.
+func TestMappedEventsHaveUUIDsOfTheirOwn(t *testing.T) {
+	t.Parallel()
+	server, client := fake(t)
+	source := altered(numbered(5), func(ev *hogapi.Event) { ev.Position.Key = "f" })
+	twice := hogapi.MapSource(source, func(ev hogapi.Event) ([]hogapi.Event, error) { return []hogapi.Event{ev, ev}, nil })
+	imported(t, client, twice, &hogapi.ImportOptions{ID: "twice"})
+	assert.Equal(t, 10, server.Ledger().Unique())
+	for i := range 5 {
+		assert.Len(t, server.Ledger().Find(numberedUUID(i+1)), 1)
+	}
+}
+
 // A wrapped file is still known: a checkpoint does not continue in another file of its name.
 func TestWrappedFilesAreRecognized(t *testing.T) {
 	t.Parallel()

@@ -6,6 +6,7 @@ import (
 	"path/filepath"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/stretchr/testify/assert"
@@ -189,6 +190,26 @@ func TestGraceOfAnImport(t *testing.T) {
 			})
 		}
 	}
+}
+
+// Where requests fail when its context ends, an import sends nothing more: the grace is for requests under way.
+func TestGraceOfAnImportInAnOutage(t *testing.T) {
+	t.Parallel()
+	synctest.Test(t, func(t *testing.T) {
+		server, client := fake(t)
+		server.Script(ops.Capture, hogapitest.Always(hogapitest.Status(503)))
+		ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+		defer cancel()
+		begin, late := time.Now(), 0
+		_, err := client.Import(ctx, numbered(100), &hogapi.ImportOptions{ID: "outage", Grace: time.Minute})
+		require.ErrorIs(t, err, context.DeadlineExceeded)
+		for _, call := range server.Calls(ops.Capture) {
+			if call.At.Sub(begin) > time.Minute {
+				late++
+			}
+		}
+		assert.Zero(t, late, "requests after the end")
+	})
 }
 
 // Close sends what a Capture holds at the pace of the host, not at its Rate. On a real clock.

@@ -309,10 +309,13 @@ func TestGapsPage(t *testing.T) {
 }
 
 // accepting returns a file for --accept with the gaps of an export between two times, in hours before now.
-func accepting(t *testing.T, export string, from, to time.Duration) string {
+func accepting(t *testing.T, export string, from, to int) string {
 	t.Helper()
-	path, at := filepath.Join(t.TempDir(), "known"), time.Now().UTC()
-	line := fmt.Sprintf("%s\t%s\t%s\tknown to us\n", export, at.Add(-from*time.Hour).Format(time.RFC3339), at.Add(-to*time.Hour).Format(time.RFC3339))
+	path := filepath.Join(t.TempDir(), "known")
+	at := func(hoursAgo int) string {
+		return time.Now().UTC().Add(time.Duration(-hoursAgo) * time.Hour).Format(time.RFC3339)
+	}
+	line := fmt.Sprintf("%s\t%s\t%s\tknown to us\n", export, at(from), at(to))
 	require.NoError(t, os.WriteFile(path, []byte(line), 0o600))
 	return path
 }
