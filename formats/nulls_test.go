@@ -11,10 +11,12 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
+	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/heap"
 	"github.com/hogapi/hogapi/formats/pendo"
 	"github.com/hogapi/hogapi/formats/segment"
+	"github.com/hogapi/hogapi/formats/snowplow"
 	"github.com/hogapi/hogapi/formats/umami"
 	"github.com/hogapi/hogapi/formats/warehouse"
 )
@@ -39,6 +41,10 @@ var tablesWithNulls = map[string]struct {
 		"event_id,session_id,visit_id,website_id,created_at,url_path,event_type,utm_source,distinct_id,hostname\n7d9a3f52-8c1e-4b06-9f47-51c2e0b8d3a6,an1,v1,w1,2023-05-01 10:00:00,/,1,N,N,N\n", "an1"},
 	"pendo": {func(m int) hogapi.Format { return pendo.Format(&pendo.Options{Mapping: m}) },
 		"visitor_id,type,guide_id,browser_timestamp,account_id,country\nan1,guideSeen,g1,1682935200000,N,N\n", "an1"},
+	"ga4-warehouse": {func(m int) hogapi.Format { return warehouse.GA4(&ga4.Options{Mapping: m}, nil) },
+		"_fivetran_id,name,timestamp,user_id,user_pseudo_id,device_category\nf1,Order Paid,2023-05-01 10:00:00,N,an1,N\n", "an1"},
+	"snowplow": {func(m int) hogapi.Format { return snowplow.Format(&snowplow.Options{Mapping: m, HasNames: true}) },
+		"event,event_name,event_id,collector_tstamp,user_id,domain_userid,mkt_source\nunstruct,Order Paid,1,2023-05-01 10:00:00,N,an1,N\n", "an1"},
 	"generic": {func(m int) hogapi.Format {
 		f, _ := generic.Format(&generic.Options{Map: []string{"person=user", "person=device", "uuid=id"}, Mapping: m})
 		return f
