@@ -182,7 +182,10 @@ func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 		IsMapped: ev.from.IsMapped, IsFinal: ev.from.IsFinal, NeedsMapping: ev.from.NeedsMapping, IsLoose: ev.from.IsLoose || ev.from.File == nil && ev.from.Where == "",
 	}
 	if ev.from.Table != nil {
-		k.Table, _ = json.Marshal(ev.from.Table) // texts and a bool
+		var err error
+		if k.Table, err = json.Marshal(ev.from.Table); err != nil {
+			return b, fmt.Errorf("hogapi: the event cannot be kept: %w", err)
+		}
 	}
 	if ev.bad != nil {
 		k.Bad = &wire.KeptBad{Raw: ev.bad.raw, Note: noteOf(ev.bad.err)}

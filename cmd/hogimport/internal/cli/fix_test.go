@@ -166,11 +166,11 @@ func TestARowIsCorrectedAsItsFileHasIt(t *testing.T) {
 			p.Ends(t, 0, slices.Concat([]string{"run", tc.file, "--map", "uuid=id", "--yes", "--rate", "none", "--max-rejects", "50%"}, tc.flags)...).Out(t, "Rejected: 2;")
 			want := server.Ledger().Unique() + 2
 			folder := "hogimport-state/" + strings.TrimSuffix(strings.TrimSuffix(tc.file, ".csv"), ".tsv")
-			correct := func(rejects, old, new string) {
+			correct := func(rejects, wrong, right string) {
 				quote := func(s string) string { return strings.Trim(fmt.Sprintf("%q", s), `"`) }
 				text := p.Read(t, folder, rejects)
-				require.Contains(t, text, quote(old))
-				p.Write(t, folder+"/"+rejects, strings.Replace(text, quote(old), quote(new), 1))
+				require.Contains(t, text, quote(wrong))
+				p.Write(t, folder+"/"+rejects, strings.Replace(text, quote(wrong), quote(right), 1))
 			}
 			correct("rejects.jsonl", row(7), row(7, `\N`))
 			p.Ends(t, 0, "fix", "--yes").Err(t, "the row has 6 fields, and the table 5 columns")

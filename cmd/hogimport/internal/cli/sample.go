@@ -70,7 +70,7 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 				records, last = records+1, ev.Position
 				read[last.Key] = last.Offset
 			}
-			if reason, isOut := ev.Skipped(); isOut && err == nil {
+			if reason, isOut := ev.Skipped(); isOut && err == nil && reason != page.SkipUntil { // of which each newer one is an example
 				if list := s.skipped[reason]; len(list) < mostPlaces && !slices.Contains(list, ev.Position) {
 					s.skipped[reason] = append(list, ev.Position)
 				}
