@@ -84,7 +84,7 @@ type Verification struct {
 	ForeignEvents int64 `json:"foreign_events"`
 
 	Cells   []VerificationCell `json:"cells"`             // by day and name, as the receipt has them
-	Outside []VerificationCell `json:"outside,omitempty"` // days and names that the receipt does not have
+	Outside []VerificationCell `json:"outside,omitempty"` // days and names that the receipt does not have, if they were read
 
 	MissingIDs []uuid.UUID `json:"missing_ids,omitempty"` // the first 1,000,000, sorted; they need the Source
 	MovedIDs   []uuid.UUID `json:"moved_ids,omitempty"`   // the first 100,000

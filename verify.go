@@ -28,8 +28,8 @@ type VerifyOptions struct {
 	// Rejects are the paths of the import's reject files. They show which events of the source were not accepted,
 	// and which are unconfirmed.
 	Rejects []string
-	// EveryUUID compares the uuids of all days and names, 10,000 a call, even if counts and digests are equal. It
-	// needs the Source. The default is false.
+	// EveryUUID compares the uuids of all days and names by the import's ID, even if counts and digests are equal. It
+	// needs the Source, and reads all properties of these days. The default is false.
 	EveryUUID bool
 	// Dir is a folder for intermediate results: an interrupted Verify continues from it, and later ones remember
 	// the earlier looks. It takes up to 60 bytes for each event of the Source. One Verify at a time owns it;
@@ -66,19 +66,20 @@ func (p VerifyProgress) String() string { return verify.Progress(p).String() }
 // appear after minutes to hours.
 //
 // Verify compares by cell: the events of one name on one day in UTC. Equal counts do not prove that the events
-// are the same, so the query also computes a digest of the uuids, and a cell is complete if it has the digest
-// of the receipt ([DayCount.Digest]). Verify sends one query at a time: one for each month, or smaller ones if
-// the service needs too long. It waits while the service is busy.
+// are the same, so the query also computes a digest of the uuids, and a cell is complete if its events have the
+// digest of the receipt ([DayCount.Digest]), whichever import they are of. It is never read again. Where others
+// have events too, Verify asks again by the import's ID, for which the service reads all properties. Verify
+// sends one query at a time, and waits while the service is busy.
 //
 // Verify never calls an event missing that may still arrive; see [VerificationMissing]. Nor does it call events
 // missing that it cannot count. The state is then [VerificationUnknown]: for names in
-// [Verification.Uncountable], events with an $import_job_id of their own, cells with a failed count, and events
-// that may have gone because the project deletes persons or data. Events with equal uuids count once. So
+// [Verification.Uncountable], events with an $import_job_id of their own among those of others, cells with a
+// failed count, and events that may have gone because the project deletes persons or data. Events with equal uuids count once. So
 // without a Source, a cell with too few uuids but enough copies is VerificationUnknown too.
 //
 // With [VerifyOptions.Source], Verify names the missing events, and [Verification.Missing] is a source of them
 // for another import. An event that is in the project under another day or name is moved, not missing. Verify
-// looks for the first 20 absent events in the whole project, and for the others only among the events with the
+// looks for the first 1,000 absent events in the whole project, and for the others only among the events with the
 // import's ID.
 //
 // If counting is impossible, for example because the key lacks the scope, or if ctx has ended, Verify returns

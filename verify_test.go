@@ -282,15 +282,15 @@ func TestVerifyContinues(t *testing.T) {
 		require.Less(t, ends, 500, "it gets on")
 	}
 	assert.Equal(t, 3, v.Looks)
-	assert.Greater(t, ends, 10)
+	assert.Greater(t, ends, 5)
 	want := []uuid.UUID{}
 	for i := int64(50); i <= n; i += 50 {
 		want = append(want, uuidOf(i))
 	}
 	assert.Equal(t, sortedIDs(want...), v.MissingIDs, "%v", v)
 	assert.Equal(t, []uuid.UUID{uuidOf(77)}, v.MovedIDs)
-	require.Len(t, v.Outside, 1)
-	assert.EqualValues(t, 1, v.Outside[0].Seen, "what was counted is not counted twice")
+	assert.Empty(t, v.Outside, "it was found by its uuid")
+	assert.EqualValues(t, n, v.Seen+v.MissingEvents+v.MovedEvents, "what was counted is not counted twice")
 	left, err := filepath.Glob(filepath.Join(o.Dir, "*"))
 	require.NoError(t, err)
 	left = slices.DeleteFunc(left, func(name string) bool { return filepath.Base(name) == "verify.lock" })

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Compare compares the events of a time in a PostHog project with the rows of a destination, and names each row that
@@ -297,37 +298,18 @@ func (c *comparison) leftOut(ctx context.Context, windows []Part) error {
 }
 
 func (c *comparison) leftOutOf(ctx context.Context, w Part) ([]LeftOut, error) {
-	counts, err := ask(ctx, c, ofService, []any{"left out", w}, func(Side) ([]LeftOut, error) {
-		return c.service.LeftOut(ctx, Selection{Parts: []Part{w}, Exports: c.Exports})
-	}, func(counts []LeftOut) error {
-		for _, n := range counts {
-			if n.Day.Before(dayOf(w.From)) || !n.Day.Before(w.To) || n.NeverAsked < 0 || n.Filtered < 0 {
-				return errors.New("a count is of another time, or negative")
+	return narrow.Ask([]Part{w}, func(parts []Part) ([]LeftOut, error) {
+		return ask(ctx, c, ofService, []any{"left out", parts[0]}, func(Side) ([]LeftOut, error) {
+			return c.service.LeftOut(ctx, Selection{Parts: parts, Exports: c.Exports})
+		}, func(counts []LeftOut) error {
+			for _, n := range counts {
+				if n.Day.Before(dayOf(parts[0].From)) || !n.Day.Before(parts[0].To) || n.NeverAsked < 0 || n.Filtered < 0 {
+					return errors.New("a count is of another time, or negative")
+				}
 			}
-		}
-		return nil
-	})
-	const mostDigits = 2
-	smaller := w.halves(24 * time.Hour)
-	if smaller == nil && len(w.Suffix) < mostDigits {
-		smaller = w.slices()
-	}
-	if !errors.Is(err, ErrTooMuch) || smaller == nil {
-		return counts, err
-	}
-	return inParts(smaller, func(p Part) ([]LeftOut, error) { return c.leftOutOf(ctx, p) })
-}
-
-// inParts asks for one part after the other, and joins the answers.
-func inParts[T any](parts []Part, f func(Part) ([]T, error)) (all []T, err error) {
-	for _, p := range parts {
-		some, err := f(p)
-		if err != nil {
-			return nil, err
-		}
-		all = append(all, some...)
-	}
-	return all, nil
+			return nil
+		})
+	}, isTooMuch, dividedBy(24*time.Hour))
 }
 
 func (c *comparison) note(format string, args ...any) {
@@ -371,7 +353,7 @@ func (p Part) halves(unit time.Duration) []Part {
 
 // slices divides a part into 16 by another digit of the uuids.
 func (p Part) slices() (all []Part) {
-	for _, digit := range "0123456789abcdef" {
+	for _, digit := range narrow.Hex {
 		all = append(all, Part{p.From, p.To, string(digit) + p.Suffix})
 	}
 	return all

@@ -13,11 +13,12 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // list lists the keys of the buckets that differ, and keeps the rows of each uuid that differs.
 func (c *comparison) list(ctx context.Context, differing []cell) error {
-	groups := grouped(differing, c.listRows, cell.keys)
+	groups := narrow.Groups(differing, c.listRows, mostParts, cell.keys)
 	for i, group := range groups {
 		c.step = Progress{Step: "list", Done: i, Total: len(groups)}
 		if len(c.found) >= c.MaxFindings {
@@ -47,21 +48,6 @@ func (c *comparison) list(ctx context.Context, differing []cell) error {
 	return nil
 }
 
-// grouped joins buckets or parts for one list of at most so many rows.
-func grouped[T any](all []T, most int64, rowsOf func(T) int64) (groups [][]T) {
-	var size int64
-	for _, x := range all {
-		last := len(groups) - 1
-		if last >= 0 && size+rowsOf(x) <= most && len(groups[last]) < mostParts {
-			groups[last] = append(groups[last], x)
-			size += rowsOf(x)
-			continue
-		}
-		groups, size = append(groups, []T{x}), rowsOf(x)
-	}
-	return groups
-}
-
 // listBoth lists parts on both sides. It also returns why a part could not be listed.
 func (c *comparison) listBoth(ctx context.Context, parts []Part, try int) (rows [2][]Row, failed map[Part]error, err error) {
 	failed = map[Part]error{}
@@ -84,25 +70,33 @@ func (c *comparison) listParts(ctx context.Context, side int, parts []Part, fail
 		failed[parts[0]] = fmt.Errorf("%s: %w", c.report.sideName(side), errtext.Bare(err))
 		return nil, nil
 	}
-	return inParts(parts, func(p Part) ([]Row, error) { return c.listParts(ctx, side, []Part{p}, failed, try) })
+	return narrow.Each(parts, func(p Part) ([]Row, error) { return c.listParts(ctx, side, []Part{p}, failed, try) })
 }
 
 // listOne lists parts; a single part that is too much is divided.
-func (c *comparison) listOne(ctx context.Context, side int, parts []Part, try int) (rows []Row, err error) {
-	s := c.selection(side, parts)
-	rows, err = c.askList(ctx, side, s, try)
-	const mostDigits = 4
-	if !errors.Is(err, ErrTooMuch) || len(parts) > 1 {
-		return rows, err
+func (c *comparison) listOne(ctx context.Context, side int, parts []Part, try int) ([]Row, error) {
+	ask := func(parts []Part) ([]Row, error) { return c.askList(ctx, side, c.selection(side, parts), try) }
+	return narrow.Ask(parts, ask, isTooMuch, dividedBy(time.Hour))
+}
+
+func isTooMuch(err error) bool { return errors.Is(err, ErrTooMuch) }
+
+// dividedBy divides a single part by time down to a unit, and then by uuids.
+func dividedBy(unit time.Duration) func([]Part) [][]Part {
+	return func(parts []Part) (smaller [][]Part) {
+		const maxDigits = 4
+		if len(parts) > 1 {
+			return nil
+		}
+		divided := parts[0].halves(unit)
+		if divided == nil && len(parts[0].Suffix) < maxDigits {
+			divided = parts[0].slices()
+		}
+		for i := range divided {
+			smaller = append(smaller, divided[i:i+1])
+		}
+		return smaller
 	}
-	smaller := parts[0].halves(time.Hour)
-	if smaller == nil && len(parts[0].Suffix) < mostDigits {
-		smaller = parts[0].slices()
-	}
-	if smaller == nil {
-		return nil, err
-	}
-	return inParts(smaller, func(p Part) ([]Row, error) { return c.listOne(ctx, side, []Part{p}, try) })
 }
 
 func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
@@ -237,7 +231,7 @@ func (c *comparison) listDoubled(ctx context.Context) error {
 	for _, day := range slices.SortedFunc(maps.Keys(c.over), time.Time.Compare) {
 		days = append(days, Part{From: later(day, c.From), To: earlier(day.Add(24*time.Hour), c.To)})
 	}
-	groups := grouped(days, c.listRows, func(p Part) int64 { return c.over[dayOf(p.From)] })
+	groups := narrow.Groups(days, c.listRows, mostParts, func(p Part) int64 { return c.over[dayOf(p.From)] })
 	for i, group := range groups {
 		c.step = Progress{Step: "doubled", Done: i, Total: len(groups)}
 		if err := c.listDoubledOf(ctx, group); err != nil {
@@ -284,10 +278,8 @@ func (c *comparison) listDoubledOf(ctx context.Context, days []Part) error {
 
 // askDoubled lists the doubled rows of days; a day that is too much is divided by uuids.
 func (c *comparison) askDoubled(ctx context.Context, days []Part) ([]Row, error) {
-	rows, err := c.askList(ctx, ofDestination, Selection{Parts: days, Doubled: true}, 0)
-	const mostDigits = 4
-	if !errors.Is(err, ErrTooMuch) || len(days) > 1 || len(days[0].Suffix) >= mostDigits {
-		return rows, err
+	ask := func(days []Part) ([]Row, error) {
+		return c.askList(ctx, ofDestination, Selection{Parts: days, Doubled: true}, 0)
 	}
-	return inParts(days[0].slices(), func(p Part) ([]Row, error) { return c.askDoubled(ctx, []Part{p}) })
+	return narrow.Ask(days, ask, isTooMuch, dividedBy(24*time.Hour))
 }

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -150,22 +151,20 @@ func Ask[T any](ctx context.Context, a *Asker, q Query, limit int) ([]T, error) 
 // AskDays carries out a query about the days from start_at until end_at, two of its values, and about each half of them where
 // that is too much.
 func AskDays[T any](ctx context.Context, a *Asker, q Query, from, until time.Time) ([]T, error) {
-	const day = 24 * time.Hour
-	q.Values = maps.Clone(q.Values)
-	if q.Values == nil {
-		q.Values = map[string]any{}
+	ask := func(days [2]time.Time) ([]T, error) {
+		q := Query{q.HogQL, maps.Clone(q.Values)}
+		if q.Values == nil {
+			q.Values = map[string]any{}
+		}
+		q.Values["start_at"], q.Values["end_at"] = days[0].Format(time.RFC3339), days[1].Format(time.RFC3339)
+		return Ask[T](ctx, a, q, MaxRows)
 	}
-	q.Values["start_at"], q.Values["end_at"] = from.Format(time.RFC3339), until.Format(time.RFC3339)
-	rows, err := Ask[T](ctx, a, q, MaxRows)
-	days := int(until.Sub(from) / day)
-	if KindOf(err) != TooMuch || days < 2 {
-		return rows, err
-	}
-	middle := from.AddDate(0, 0, days/2)
-	first, err := AskDays[T](ctx, a, q, from, middle)
-	if err != nil {
-		return nil, err
-	}
-	second, err := AskDays[T](ctx, a, q, middle, until)
-	return append(first, second...), err
+	return narrow.Ask([2]time.Time{from, until}, ask, IsTooMuch, func(days [2]time.Time) [][2]time.Time {
+		n := int(days[1].Sub(days[0]) / (24 * time.Hour))
+		if n < 2 {
+			return nil
+		}
+		middle := days[0].AddDate(0, 0, n/2)
+		return [][2]time.Time{{days[0], middle}, {middle, days[1]}}
+	})
 }

@@ -46,6 +46,9 @@ func KindOf(err error) Kind {
 	return Failed
 }
 
+// IsTooMuch reports whether a smaller query may succeed.
+func IsTooMuch(err error) bool { return KindOf(err) == TooMuch }
+
 // Lacks reports whether the server does not have a function.
 func Lacks(err error, function string) bool {
 	of, ok := errors.AsType[*Error](err)

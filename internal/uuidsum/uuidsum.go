@@ -42,6 +42,11 @@ func (s Sum) IsSame(other Sum) bool {
 	return s.N == other.N && s.High == other.High && s.Low == other.Low && (!s.HasHash() || !other.HasHash() || s.Hash == other.Hash)
 }
 
+// Proves reports whether the uuids of another sum are the same for certain, whoever sent them.
+func (s Sum) Proves(other Sum) bool {
+	return s.N > 0 && s.N == other.N && s.Hashed == s.N && other.Hashed == s.N && s.Hash == other.Hash
+}
+
 // String returns the numbers, or "" for no uuids. The last one is the sum of hashes, if it is of all.
 func (s Sum) String() string {
 	switch {

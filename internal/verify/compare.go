@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"slices"
 	"time"
 
@@ -75,12 +74,8 @@ func (v *verifier) explain(ctx context.Context) error {
 	if err := v.save(); err != nil {
 		return err
 	}
-	if look := &v.memory.Look; short && !look.Beyond {
-		if err := v.lookBeyond(ctx); err != nil {
-			return err
-		}
-		look.Beyond = true
-		if err := v.save(); err != nil {
+	if look := &v.memory.Look; short && !look.Beyond && (v.Source == nil || !v.isCheap) { // otherwise uuids are looked for
+		if err := v.lookBeyond(ctx, v.table.windowsOf(v.open())); err != nil {
 			return err
 		}
 	}
@@ -100,19 +95,24 @@ func (v *verifier) explain(ctx context.Context) error {
 const (
 	mostBeyond   = 60 // queries
 	leastBeyond  = 31 * 24 * time.Hour
-	mostLookups  = 20 // events
-	mostPerEvent = 8  // queries
+	mostLookups  = 1_000 // events, of one query
+	mostPerEvent = 8     // queries in place of it
 )
 
-// lookBeyond counts the events of the import before and after all its days. It leaves out windows that take
-// the service too long, with a note.
-func (v *verifier) lookBeyond(ctx context.Context) error {
-	for todo, n := v.table.Beyond(v.Now()), 1; len(todo) > 0; n++ {
+// lookBeyond counts the events of the import before and after all its days, and under other names. It leaves out windows that
+// take the service too long, with a note.
+func (v *verifier) lookBeyond(ctx context.Context, days []Window) error {
+	todo, none := v.table.Beyond(v.Now()), []int{}
+	if v.isCheap { // so far, only the names of cells were read
+		todo = append(todo, days...)
+		v.table.Outside, v.table.Left = map[Key]Counts{}, Counts{}
+	}
+	for n := 1; len(todo) > 0; n++ {
 		w := todo[0]
 		todo = todo[1:]
-		rows, err := v.Project.Count(ctx, w)
+		rows, err := v.Project.Count(ctx, Scope{Window: w, OfImport: true})
 		for _, r := range rows {
-			v.table.Add(w, r.Day, r.Event, r.Counts)
+			v.table.Add(w, r.Day, r.Event, r.Counts, none)
 		}
 		switch {
 		case err == nil:
@@ -125,7 +125,8 @@ func (v *verifier) lookBeyond(ctx context.Context) error {
 		}
 		v.progress(Progress{Step: "look elsewhere", Done: int64(n), Total: int64(n + len(todo))})
 	}
-	return nil
+	v.memory.Look.Beyond = true
+	return v.save()
 }
 
 // compare names the missing, moved and foreign events.
@@ -143,6 +144,15 @@ func (v *verifier) compare(ctx context.Context) error {
 	}
 	if err := v.compareCells(ctx, sorted); err != nil {
 		return err
+	}
+	var absent int64
+	for _, f := range v.found {
+		absent += f.Absent
+	}
+	if v.isCheap && absent > mostLookups && !v.memory.Look.Beyond { // too many to look for their uuids
+		if err := v.lookBeyond(ctx, v.table.Windows(v.Now())); err != nil {
+			return err
+		}
 	}
 	v.every = len(v.table.Outside) > 0
 	for _, f := range v.found {
@@ -185,9 +195,14 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 		return nil
 	}
 	seen := v.table.Seen[i].Seen
-	f, err := v.compareWindows(ctx, sorted, i, []Window{v.table.Span(row.Key)})
+	scope := Scope{Window: v.table.Span(row.Key), Names: []string{row.Name}, OfImport: v.isByID(i)}
+	f, err := v.narrow(ctx, sorted, i, scope)
+	short, isShort := errors.AsType[*shortError](err)
 	switch {
-	case err == nil && f.Listed+f.Doubled < seen: // a month counts a uuid on each of its days
+	case isShort:
+		finds.why, finds.isShort = short.Error(), true
+		return nil
+	case err == nil && scope.OfImport && f.Listed+f.Doubled < seen: // a month counts a uuid on each of its days
 		finds.why, finds.isShort = shorter(f.Listed, seen), true
 		return nil
 	case err == nil:
@@ -195,7 +210,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 		return v.files.addCompared(comparedCell{v.memory.Looks, i, f})
 	case ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless:
 		return err
-	case !errors.As(err, new(*windowError)):
+	case !errors.As(err, new(*listError)):
 		return v.files.failed(sortedName, err)
 	}
 	finds.why = "its uuids could not be listed: " + mask.Clean(errtext.Bare(err).Error())
@@ -205,54 +220,6 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 func shorter(listed, counted int64) string {
 	return fmt.Sprintf("the service lists %d uuids of the %d that it has counted: look again", listed, counted)
 }
-
-// compareWindows lists the uuids of a cell in windows of time, smaller ones where the service needs too
-// long.
-func (v *verifier) compareWindows(ctx context.Context, sorted *sortedItems, i int, windows []Window) (Found, error) {
-	for {
-		var streams []iter.Seq2[uuid.UUID, error]
-		for _, w := range windows {
-			streams = append(streams, v.list(ctx, v.table.Cells[i].Name, w))
-		}
-		f, err := compareSorted(sorted.cell(i), mergeIDs(streams), mostMissingIDs)
-		failed, ok := errors.AsType[*windowError](err)
-		if !ok || queries.KindOf(err) != queries.TooMuch || failed.window.Halves() == nil || ctx.Err() != nil {
-			return f, err
-		}
-		var smaller []Window
-		for _, w := range windows {
-			if w == failed.window {
-				smaller = append(smaller, w.Halves()...)
-			} else {
-				smaller = append(smaller, w)
-			}
-		}
-		windows = smaller
-	}
-}
-
-// list gives the uuids of a name in a window. Its error names the window.
-func (v *verifier) list(ctx context.Context, name string, w Window) iter.Seq2[uuid.UUID, error] {
-	return func(yield func(uuid.UUID, error) bool) {
-		for id, err := range v.Project.List(ctx, name, w) {
-			if err != nil {
-				err = &windowError{w, err}
-			}
-			if !yield(id, err) {
-				return
-			}
-		}
-	}
-}
-
-type windowError struct {
-	window Window
-	err    error
-}
-
-func (e *windowError) Error() string { return fmt.Sprintf("%v: %v", e.window, errtext.Bare(e.err)) }
-
-func (e *windowError) Unwrap() error { return e.err }
 
 // compareOutside finds out which of the uuids that are not in their cell the source has.
 func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) error {
@@ -296,23 +263,28 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) erro
 
 // listOutside notes the uuids of a cell that the receipt does not have.
 func (v *verifier) listOutside(ctx context.Context, key Key) error {
-	find, listed := cellFinds{}, int64(0)
-	for id, err := range v.list(ctx, key.Name, v.table.Span(key)) {
-		if err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless) {
-			return err
-		}
-		if err != nil || len(v.finds.strange) >= 2*mostOtherIDs {
-			find.why = "not all of its uuids could be listed"
-			break
-		}
-		listed++
+	find := cellFinds{}
+	counted := v.table.Outside[key].Seen
+	var ids []uuid.UUID
+	var err error
+	hasRoom := counted <= int64(2*mostOtherIDs-len(v.finds.strange))
+	if hasRoom {
+		ids, err = v.listWithin(ctx, Scope{Window: v.table.Span(key), Names: []string{key.Name}, OfImport: true})
+	}
+	if err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless) {
+		return err
+	}
+	for _, id := range ids {
 		if v.rejected.has(id) { // it was imported again
 			continue
 		}
 		find.foreign++
 		v.finds.strange[id] = key
 	}
-	if counted := v.table.Outside[key].Seen; find.why == "" && listed < counted {
+	switch listed := int64(len(ids)); {
+	case err != nil, !hasRoom:
+		find.why = "not all of its uuids could be listed"
+	case listed < counted:
 		find.why = shorter(listed, counted)
 	}
 	v.finds.outside[key] = find

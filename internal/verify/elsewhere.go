@@ -9,56 +9,78 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/queries"
 )
 
+const maxShownMoved = 20
+
+// lookUp looks for missing events in the whole project, by their uuids.
 func (v *verifier) lookUp(ctx context.Context) error {
-	var left []uuid.UUID
-	for n, id := range v.finds.missing {
-		if n == mostLookups {
-			v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", mostLookups)
-			left = append(left, v.finds.missing[n:]...)
-			break
+	missing := v.finds.missing
+	if len(missing) == 0 {
+		return nil
+	}
+	some := missing[:min(len(missing), mostLookups)]
+	if len(some) < len(missing) {
+		v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", mostLookups)
+	}
+	rows, err := v.findWithin(ctx, some, Scope{Window: v.table.Wide(v.Now())})
+	switch {
+	case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
+		return err
+	case err != nil:
+		v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
+		return nil
+	}
+	isThere := map[uuid.UUID]bool{}
+	for _, r := range rows {
+		if isThere[r.ID] {
+			continue
 		}
-		isThere, err := v.lookUpOne(ctx, id)
-		switch {
+		switch err := v.isElsewhere(ctx, r); {
 		case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
 			return err
 		case err != nil:
 			v.note("missing events were not looked for in the whole project: %v", errtext.Bare(err))
-			v.finds.missing = append(left, v.finds.missing[n:]...)
-			return nil
-		case !isThere:
-			left = append(left, id)
+		default:
+			isThere[r.ID] = true
 		}
-		v.progress(Progress{Step: "look elsewhere", Done: int64(n + 1), Total: int64(min(len(v.finds.missing), mostLookups))})
 	}
-	v.finds.missing = left
+	v.finds.missing = slices.DeleteFunc(missing, func(id uuid.UUID) bool { return isThere[id] })
+	v.progress(Progress{Step: "look elsewhere", Done: int64(len(some)), Total: int64(len(some))})
 	return nil
 }
 
-func (v *verifier) lookUpOne(ctx context.Context, id uuid.UUID) (isThere bool, err error) {
-	rows, err := v.findWithin(ctx, id, false, v.table.Wide(v.Now()))
-	if err != nil || len(rows) == 0 {
-		return false, err
-	}
-	from := v.cellOf(id)
-	_, at := v.table.keyOf(rows[0].Day, rows[0].Event)
+// isElsewhere counts an event that was found as moved, or as come meanwhile.
+func (v *verifier) isElsewhere(ctx context.Context, r FoundRow) error {
+	from := v.cellOf(r.ID)
+	_, at := v.table.keyOf(r.Day, r.Event)
 	finds := &v.finds.cells[from]
 	if at == from {
-		ours, err := v.findWithin(ctx, id, true, v.table.Span(v.table.Cells[from].Key))
-		if err != nil {
-			return false, err
+		hasCome := !v.isByID(from)
+		if !hasCome {
+			ours, err := v.findWithin(ctx, []uuid.UUID{r.ID}, Scope{Window: v.table.Span(v.table.Cells[from].Key), OfImport: true})
+			if err != nil {
+				return err
+			}
+			hasCome = len(ours) > 0
 		}
-		if len(ours) > 0 { // it has come meanwhile
+		if hasCome {
 			finds.missing, finds.come = finds.missing-1, finds.come+1
-			return true, nil
+			return nil
 		}
 	}
 	finds.missing, finds.moved = finds.missing-1, finds.moved+1
-	v.finds.moved = append(v.finds.moved, id)
-	v.note("the event %v is there without the import's ID, on %s as %s", id, rows[0].Day.Format(time.DateOnly), mask.Shown(rows[0].Event))
-	return true, nil
+	v.finds.moved = append(v.finds.moved, r.ID)
+	if len(v.finds.moved) <= maxShownMoved {
+		without := " without the import's ID,"
+		if v.isCheap { // it was not looked for by the ID
+			without = ""
+		}
+		v.note("the event %v is there%s on %s as %s", r.ID, without, r.Day.Format(time.DateOnly), mask.Shown(r.Event))
+	}
+	return nil
 }
 
 func (v *verifier) cellOf(id uuid.UUID) int {
@@ -70,20 +92,16 @@ func (v *verifier) cellOf(id uuid.UUID) int {
 	return 0 // not reached: it is one of them
 }
 
-// findWithin looks for an event in a window, or in smaller windows if the service needs too long.
-func (v *verifier) findWithin(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error) {
-	todo := []Window{w}
-	for n := 1; len(todo) > 0; n++ {
-		w := todo[0]
-		todo = todo[1:]
-		rows, err := v.Project.Find(ctx, id, ofImport, w)
-		if queries.KindOf(err) == queries.TooMuch && n < mostPerEvent && w.Halves() != nil {
-			todo = append(w.Halves(), todo...)
-			continue
+// findWithin looks for events in a window, or in smaller windows if the service needs too long.
+func (v *verifier) findWithin(ctx context.Context, ids []uuid.UUID, scope Scope) ([]FoundRow, error) {
+	n := 0
+	return narrow.Ask(scope, func(s Scope) ([]FoundRow, error) {
+		n++
+		return v.Project.Find(ctx, ids, s)
+	}, queries.IsTooMuch, func(s Scope) (parts []Scope) {
+		if n >= mostPerEvent || s.Halves() == nil {
+			return nil
 		}
-		if err != nil || len(rows) > 0 {
-			return rows, err
-		}
-	}
-	return nil, nil
+		return s.smaller()
+	})
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"maps"
+	"slices"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -17,6 +18,7 @@ type memory struct {
 	Looks     int        `json:"looks"`
 	Cells     []standing `json:"cells"`
 	Grew      []bool     `json:"grew"` // since the look before
+	Proofs    []proof    `json:"proofs,omitempty"`
 	Look      lookState  `json:"look"` // the newest
 	Comparing bool       `json:"comparing"`
 	Sorted    string     `json:"sorted,omitempty"` // of which source the sorted file is
@@ -27,6 +29,9 @@ type lookState struct {
 	Began   time.Time      `json:"began"`
 	Ended   bool           `json:"ended"`
 	Beyond  bool           `json:"beyond,omitempty"` // the time before and after all events was counted too
+	Cheap   []Window       `json:"cheap,omitempty"`  // to be read without the import's ID
+	All     map[int]Counts `json:"all,omitempty"`    // by cell: what they show
+	Wanted  []int          `json:"wanted"`           // cells that are read by the import's ID; nil: all
 	Todo    []Window       `json:"todo"`
 	Done    int64          `json:"done"` // windows
 	Seen    []Counts       `json:"seen"` // by cell
@@ -62,7 +67,27 @@ func (v *verifier) look(ctx context.Context) error {
 		v.table.Begin()
 		v.failed, v.notes = map[int]string{}, nil
 		v.memory.Comparing = false
-		v.memory.Look = lookState{Began: v.Now(), Todo: v.table.Windows(v.Now())}
+		v.memory.Look = lookState{Began: v.Now()}
+		if v.isCheap {
+			look.Cheap, look.All = v.table.windowsOf(v.open()), map[int]Counts{}
+		} else {
+			look.Todo = v.table.Windows(v.Now())
+		}
+	}
+	for len(look.Cheap) > 0 {
+		if err := v.readNext(ctx, look); err != nil {
+			return err
+		}
+		if len(look.Cheap) == 0 {
+			v.settleCheap(look)
+		}
+		v.progress(Progress{Step: "count", Done: look.Done, Total: look.Done + int64(len(look.Cheap)+len(look.Todo))})
+		if err := v.save(); err != nil {
+			return err
+		}
+	}
+	if v.isCheap {
+		v.showProven()
 	}
 	for len(look.Todo) > 0 {
 		if err := v.countNext(ctx, look); err != nil {
@@ -100,12 +125,16 @@ func (v *verifier) save() error {
 // countNext counts the next window, or puts its halves in its place.
 func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	w := look.Todo[0]
-	rows, err := v.Project.Count(ctx, w)
+	scope := Scope{Window: w, OfImport: true}
+	if look.Wanted != nil {
+		scope.Names = v.table.namesIn(w, look.Wanted)
+	}
+	rows, err := v.Project.Count(ctx, scope)
 	halves, kind := w.Halves(), queries.KindOf(err)
 	switch {
 	case err == nil:
 		for _, r := range rows {
-			v.table.Add(w, r.Day, r.Event, r.Counts)
+			v.table.Add(w, r.Day, r.Event, r.Counts, look.Wanted)
 		}
 	case ctx.Err() != nil || kind == queries.Hopeless:
 		return err
@@ -127,7 +156,7 @@ func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 }
 
 func (v *verifier) notCounted(w Window, err error) {
-	cells := v.table.Within(w)
+	cells := slices.DeleteFunc(v.table.Within(w), v.isProven)
 	if len(v.table.Cells) == 0 {
 		cells = []int{noCell}
 	}
@@ -151,10 +180,11 @@ func (v *verifier) endLook() {
 	}
 	for i := range v.table.Cells {
 		v.memory.Grew[i] = false
-		if _, failed := v.failed[i]; !failed {
+		if _, failed := v.failed[i]; !failed && !v.isProven(i) {
 			v.memory.Cells[i], v.memory.Grew[i] = v.memory.Cells[i].Next(v.table.Seen[i].Seen, now)
 		}
 	}
+	v.keepExact()
 	v.memory.Look.Ended = true
 }
 
@@ -164,18 +194,20 @@ func (v *verifier) judge() {
 	}
 }
 
-func (v *verifier) sight(i int) sight {
+func (v *verifier) sight(i int) sight { return v.sightWith(i, v.memory.Cells[i], v.memory.Grew[i]) }
+
+func (v *verifier) sightWith(i int, standing standing, grew bool) sight {
 	now, since := v.Now(), v.LastAcknowledged
 	if since.IsZero() { // of an older release
 		since = v.memory.First
 	}
-	row, standing := v.table.Cells[i], v.memory.Cells[i]
+	row := v.table.Cells[i]
 	_, failed := v.failed[i]
 	return sight{
 		Acknowledged: row.Acknowledged, Unconfirmed: row.Unconfirmed, Seen: v.table.Seen[i].Seen, Copies: v.table.Seen[i].Copies,
 		Sent: row.Sum, There: v.table.Seen[i].Sum, Hidden: v.Hidden,
 		Failed: failed, Uncountable: isUncountable(row.Name), Unfinished: v.IsOpen,
-		Grew: v.memory.Grew[i], Looks: standing.Looks, Stood: now.Sub(standing.Since),
+		Grew: grew, Looks: standing.Looks, Stood: now.Sub(standing.Since),
 		Quiet: now.Sub(since), Patience: v.Patience,
 	}
 }

@@ -142,7 +142,7 @@ func (p *project) stopAt(t *testing.T, n int) context.Context {
 	ctx, cancel := context.WithCancel(t.Context())
 	p.asked = nil
 	p.errs = func(Window) error {
-		if len(p.asked) == n {
+		if len(p.asked)+len(p.cheap) == n {
 			cancel()
 		}
 		return ctx.Err()

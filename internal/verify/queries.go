@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
 	"time"
 
@@ -22,20 +21,50 @@ type Queries struct {
 	noSums bool // the server refuses the sums of uuids or their functions
 }
 
-// MostUUIDs is the limit of a list of uuids.
-const MostUUIDs = 10_000
+// Scope says which events a query is about.
+type Scope struct {
+	Window
 
-// Count counts by day and name, with sums of uuids if the service supports them.
-func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
-	if j.noSums {
-		return j.countBy(ctx, CountDays(j.ID, w), w)
+	Names    []string // nil: all
+	OfImport bool     // only those with the import's ID, for which the service reads all properties
+	Slices   []string // the last digits of the uuids; nil: all
+}
+
+// scoped puts a scope into the text of a query.
+func (j *Queries) scoped(text string, s Scope) queries.Query {
+	q := inWindow(text, s.Window)
+	var more string
+	if len(s.Names) > 0 {
+		more += " AND event IN (" + names(q, s.Names) + ")"
 	}
-	rows, err := j.countBy(ctx, SumDays(j.ID, w), w)
+	if len(s.Slices) > 0 {
+		const digits = 32
+		q.Values["slice_at"], q.Values["slice_digits"] = digits-len(s.Slices[0])+1, len(s.Slices[0])
+		more += " AND substring(replaceAll(toString(uuid), '-', ''), {slice_at}, {slice_digits}) IN (" + names(q, s.Slices) + ")"
+	}
+	if s.OfImport {
+		q.Values["job_id"] = j.ID
+		more += " AND properties.$import_job_id = {job_id}"
+	}
+	q.HogQL = strings.Replace(text, bounds, bounds+more, 1)
+	return q
+}
+
+// Count counts by day and name, with sums of uuids if the service supports them: of hashes, or for the events of an import of
+// digits.
+func (j *Queries) Count(ctx context.Context, s Scope) ([]CountRow, error) {
+	if !s.OfImport {
+		return j.countBy(ctx, j.scoped(hashDays, s), s.Window)
+	}
+	if j.noSums {
+		return j.countBy(ctx, j.scoped(countAll, s), s.Window)
+	}
+	rows, err := j.countBy(ctx, j.scoped(sumAll, s), s.Window)
 	isRefused := queries.KindOf(err) == queries.Refused
-	if !isRefused && (err == nil || queries.KindOf(err) != queries.TooMuch || w.Halves() != nil) {
+	if !isRefused && (err == nil || queries.KindOf(err) != queries.TooMuch || s.Halves() != nil) {
 		return rows, err
 	}
-	counts, failed := j.countBy(ctx, CountDays(j.ID, w), w) // cheaper
+	counts, failed := j.countBy(ctx, j.scoped(countAll, s), s.Window) // cheaper
 	if failed != nil {
 		return nil, err
 	}
@@ -43,15 +72,35 @@ func (j *Queries) Count(ctx context.Context, w Window) ([]CountRow, error) {
 	return counts, nil
 }
 
-// Find looks for an event by its uuid, among the import's events or among all.
-func (j *Queries) Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error) {
-	q := within(findUUID, w)
-	q.Values["one_id"] = id.String()
-	if ofImport {
-		q.Values["job_id"] = j.ID
-		q.HogQL = strings.Replace(q.HogQL, "WHERE ", "WHERE properties.$import_job_id = {job_id} AND ", 1)
+// Find looks for events by their uuids.
+func (j *Queries) Find(ctx context.Context, ids []uuid.UUID, s Scope) ([]FoundRow, error) {
+	q := j.scoped(findUUIDs, s)
+	texts := make([]string, len(ids))
+	for i, id := range ids {
+		texts[i] = id.String()
 	}
-	return j.countBy(ctx, q, w)
+	q.HogQL = strings.Replace(q.HogQL, "{ids}", names(q, texts), 1)
+	if j.older {
+		q.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
+	}
+	return queries.Ask[FoundRow](ctx, j.Asker, q, queries.MaxRows)
+}
+
+// Sums sums the uuids by their last digits.
+func (j *Queries) Sums(ctx context.Context, s Scope, digits int) ([]SliceRow, error) {
+	q := j.scoped(sumSlices, s)
+	q.Values["first_digit"], q.Values["digits"] = 32-digits+1, digits
+	return queries.Ask[SliceRow](ctx, j.Asker, q, queries.MaxRows)
+}
+
+// List lists uuids, in no order.
+func (j *Queries) List(ctx context.Context, s Scope) ([]uuid.UUID, error) {
+	rows, err := queries.Ask[UUIDRow](ctx, j.Asker, j.scoped(listAll, s), queries.MaxRows)
+	ids := make([]uuid.UUID, len(rows))
+	for i, r := range rows {
+		ids[i] = r.ID
+	}
+	return ids, err
 }
 
 func (j *Queries) countBy(ctx context.Context, q queries.Query, w Window) ([]CountRow, error) {
@@ -97,33 +146,6 @@ func checkCounts(rows []CountRow, w Window) error {
 	return nil
 }
 
-// List yields the uuids of the events with a name in a window, sorted as texts.
-func (j *Queries) List(ctx context.Context, event string, w Window) iter.Seq2[uuid.UUID, error] {
-	return func(yield func(uuid.UUID, error) bool) {
-		after := ""
-		for {
-			rows, err := queries.Ask[UUIDRow](ctx, j.Asker, ListUUIDs(j.ID, event, after, w), MostUUIDs+1)
-			for _, r := range rows {
-				if r.ID.String() <= after {
-					err = errors.New("the answer lists uuids out of order")
-					break
-				}
-				after = r.ID.String()
-				if !yield(r.ID, nil) {
-					return
-				}
-			}
-			if err != nil {
-				yield(uuid.Nil, err)
-				return
-			}
-			if len(rows) < MostUUIDs {
-				return
-			}
-		}
-	}
-}
-
 // All queries select the events of one import in a window of whole UTC days.
 const (
 	events = "\nFROM events\nWHERE properties.$import_job_id = {job_id}" + window
@@ -146,8 +168,21 @@ const (
 		"  min(toTimeZone(timestamp, 'UTC')) AS first_time, max(toTimeZone(timestamp, 'UTC')) AS last_time" + events
 	listUUIDs = "SELECT toString(uuid) AS uuid_text" + events +
 		"\n  AND event = {one_event} AND toString(uuid) > {after_id}\nGROUP BY uuid_text ORDER BY uuid_text LIMIT 10000"
-	findUUID = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids\nFROM events\n" +
-		"WHERE toString(uuid) = {one_id}" + window + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	// The texts with a scope: what it adds comes after the window.
+	allEvents = "\nFROM events\nWHERE " + bounds
+	countAll  = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
+		allEvents + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	sumAll = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHigh + " AS high_sum, " + sumLow + " AS low_sum" + oncePerDay
+	// Among the events of others only a sum that is not linear is a proof.
+	hashDays   = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHash + " AS hash_sum" + oncePerDay
+	sumHash    = "sum(cityHash64(toString(one_uuid)))"
+	oncePerDay = "\nFROM (SELECT " + dayOfEvent + " AS utc_day, event AS event_name, uuid AS one_uuid, count() AS of_one" +
+		allEvents + "\n  GROUP BY utc_day, event_name, one_uuid)\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
+	sumSlices = "SELECT substring(replaceAll(toString(one_uuid), '-', ''), {first_digit}, {digits}) AS uuid_slice, count() AS uuids, " +
+		sumHash + " AS hash_sum\nFROM (SELECT uuid AS one_uuid" + allEvents + "\n  GROUP BY one_uuid)\nGROUP BY uuid_slice ORDER BY uuid_slice LIMIT 50000"
+	listAll   = "SELECT toString(uuid) AS uuid_text" + allEvents + "\nGROUP BY uuid_text LIMIT 50000"
+	findUUIDs = "SELECT toString(uuid) AS uuid_text, " + dayOfEvent + " AS utc_day, event AS event_name" + allEvents +
+		"\n  AND toString(uuid) IN ({ids})\nGROUP BY uuid_text, utc_day, event_name LIMIT 50000"
 
 	selectEvents = "SELECT uuid FROM events WHERE properties.$import_job_id = {job_id}" + window
 
@@ -157,19 +192,19 @@ const (
 )
 
 func ofImport(text, id string, w Window) queries.Query {
-	q := within(text, w)
+	q := inWindow(text, w)
 	q.Values["job_id"] = id
 	return q
 }
 
-func within(text string, w Window) queries.Query {
+func inWindow(text string, w Window) queries.Query {
 	return queries.Query{HogQL: text, Values: map[string]any{"start_at": w.From.Format(time.RFC3339), "end_at": w.Until.Format(time.RFC3339)}}
 }
 
 // CountEvents counts the events with a timestamp in [from, until), of whole seconds, and with one of the included
 // names, if there are some, and none of the excluded ones.
 func CountEvents(from, until time.Time, include, exclude []string) queries.Query {
-	q := within(countEvents, Window{from, until})
+	q := inWindow(countEvents, Window{from, until})
 	if len(include) > 0 {
 		q.HogQL = countEvents + " AND event IN (" + names(q, include) + ")"
 	}

@@ -21,7 +21,7 @@ var (
 
 type service struct {
 	counts func(q queries.Query) ([]CountRow, error)
-	uuids  func(after string) ([]UUIDRow, error)
+	uuids  func() ([]UUIDRow, error)
 }
 
 func (s service) asker() *queries.Asker {
@@ -31,7 +31,7 @@ func (s service) asker() *queries.Asker {
 		case *queries.Answer[CountRow]:
 			a.Rows, r.Err = s.counts(q)
 		case *queries.Answer[UUIDRow]:
-			a.Rows, r.Err = s.uuids(q.Values["after_id"].(string))
+			a.Rows, r.Err = s.uuids()
 		}
 		switch r.Err {
 		case errRefused:
@@ -54,14 +54,14 @@ func TestOlderServersAreAskedAnotherWay(t *testing.T) {
 		return nil, nil
 	}}.asker()}
 	for range 2 {
-		_, err := j.Count(t.Context(), inMarch)
+		_, err := j.Count(t.Context(), Scope{Window: inMarch, OfImport: true})
 		require.NoError(t, err)
 	}
 	require.Len(t, texts, 3, "it is remembered")
 	assert.Contains(t, texts[2], startOfDay)
 
 	j.Asker, j.noSums = service{counts: func(queries.Query) ([]CountRow, error) { texts = append(texts, "refused"); return nil, errRefused }}.asker(), true
-	_, err := j.Count(t.Context(), inMarch)
+	_, err := j.Count(t.Context(), Scope{Window: inMarch, OfImport: true})
 	require.ErrorIs(t, err, errRefused)
 	assert.Len(t, texts, 4, "there is no third way")
 }
@@ -90,14 +90,14 @@ func TestSumsAreNotNeeded(t *testing.T) {
 			return []CountRow{{Day: inMarch.From, Event: "e"}}, nil
 		}}.asker()}
 		for range 2 {
-			rows, err := j.Count(t.Context(), tt.w)
+			rows, err := j.Count(t.Context(), Scope{Window: tt.w, OfImport: true})
 			require.ErrorIs(t, err, tt.want, name)
 			assert.Equal(t, tt.want == nil, len(rows) == 1, name)
 		}
 		assert.Equal(t, tt.asked, asked, name)
 	}
 	broken := Queries{ID: "i", Asker: service{counts: func(queries.Query) ([]CountRow, error) { return nil, errRefused }}.asker()}
-	_, err := broken.Count(t.Context(), inMarch)
+	_, err := broken.Count(t.Context(), Scope{Window: inMarch, OfImport: true})
 	require.ErrorIs(t, err, errRefused)
 }
 
@@ -107,56 +107,40 @@ func TestCountsOfAnotherQuestion(t *testing.T) {
 	row := func(day int) CountRow { return CountRow{Day: inMarch.From.AddDate(0, 0, day), Event: "e"} }
 	for _, rows := range [][]CountRow{{row(0), row(0)}, {row(-1)}, {row(31)}} {
 		j := Queries{ID: "i", Asker: service{counts: func(queries.Query) ([]CountRow, error) { return rows, nil }}.asker()}
-		got, err := j.Count(t.Context(), inMarch)
+		got, err := j.Count(t.Context(), Scope{Window: inMarch, OfImport: true})
 		require.ErrorContains(t, err, "outside the query, or a row twice")
 		assert.Empty(t, got)
 	}
 }
 
-func TestFindAsksOfTheImportOrOfAll(t *testing.T) {
+// A scope adds conditions after the window; each value is a placeholder.
+func TestScopes(t *testing.T) {
 	t.Parallel()
-	for ofImport, want := range map[bool]int{true: 1, false: 0} {
-		j := Queries{ID: "i", Asker: service{counts: func(q queries.Query) ([]CountRow, error) {
-			assert.Equal(t, want, strings.Count(q.HogQL, "{job_id}"))
-			assert.Len(t, q.Values, 3+want)
-			return nil, nil
-		}}.asker()}
-		_, err := j.Find(t.Context(), uuid.UUID{1}, ofImport, inMarch)
-		require.NoError(t, err)
-	}
-}
-
-func TestListReadsPageAfterPage(t *testing.T) {
-	t.Parallel()
-	all := make([]UUIDRow, MostUUIDs+5)
-	for i := range all {
-		all[i].ID = uuid.UUID{0: byte(i >> 8), 1: byte(i), 15: 1}
-	}
-	pages := 0
-	j := Queries{ID: "i", Asker: service{uuids: func(after string) ([]UUIDRow, error) {
-		if pages++; after == "" {
-			return all[:MostUUIDs], nil
+	j := &Queries{ID: "i"}
+	ids := []uuid.UUID{{1}, {2}}
+	for want, s := range map[string]Scope{
+		"": {},
+		" AND properties.$import_job_id = {job_id}":                                                               {OfImport: true},
+		" AND event IN ({name_2}, {name_3}) AND properties.$import_job_id = {job_id}":                             {Names: []string{"a", "it's"}, OfImport: true},
+		" AND substring(replaceAll(toString(uuid), '-', ''), {slice_at}, {slice_digits}) IN ({name_4}, {name_5})": {Slices: []string{"0a", "ff"}},
+	} {
+		s.Window = inMarch
+		for _, text := range []string{countAll, sumAll, hashDays, sumSlices, listAll, findUUIDs} {
+			q := j.scoped(text, s)
+			assert.Equal(t, strings.Replace(text, bounds, bounds+want, 1), q.HogQL)
+			assert.Equal(t, "1999-03-01T00:00:00Z", q.Values["start_at"])
 		}
-		assert.Equal(t, all[MostUUIDs-1].ID.String(), after)
-		return all[MostUUIDs:], nil
-	}}.asker()}
-	n := 0
-	for id, err := range j.List(t.Context(), "e", inMarch) {
-		require.NoError(t, err)
-		require.Equal(t, all[n].ID, id)
-		n++
 	}
-	assert.Equal(t, len(all), n)
-	assert.Equal(t, 2, pages)
-
-	for _, rows := range [][]UUIDRow{{all[2], all[1]}, {all[1], all[1]}} {
-		j.Asker = service{uuids: func(string) ([]UUIDRow, error) { return rows, nil }}.asker()
-		var last error
-		for _, err := range j.List(t.Context(), "e", inMarch) {
-			last = err
-		}
-		require.ErrorContains(t, last, "out of order")
-	}
+	q := j.scoped(listAll, Scope{Window: inMarch, Slices: []string{"0a"}})
+	assert.Equal(t, []any{31, 2, "0a"}, []any{q.Values["slice_at"], q.Values["slice_digits"], q.Values["name_4"]})
+	j.Asker = &queries.Asker{Server: &queries.Server{}, Send: func(_ context.Context, body any, answer queries.Decoder) queries.Reply {
+		q := body.(map[string]any)["query"].(queries.Query)
+		assert.Contains(t, q.HogQL, "toString(uuid) IN ({name_2}, {name_3})")
+		return queries.Reply{Err: answer.Decode(t.Context(), []byte(`{"results":[["`+ids[1].String()+`","1999-03-05","e"]]}`))}
+	}}
+	found, err := j.Find(t.Context(), ids, Scope{Window: inMarch})
+	require.NoError(t, err)
+	assert.Equal(t, []FoundRow{{ids[1], inMarch.From.AddDate(0, 0, 4), "e"}}, found)
 }
 
 // The text with names is one that realdb's TestQueriesAreHogQL parses.

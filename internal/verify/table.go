@@ -161,16 +161,28 @@ func (t *table) keyOf(day time.Time, name string) (Key, int) {
 	return key, -1
 }
 
-// Add counts a row of an answer for a window.
-func (t *table) Add(w Window, day time.Time, name string, n Counts) {
-	key, i := Key{BeforeEpoch, name}, -1
-	if w.Until.After(epoch) {
-		key, i = t.keyOf(day, name)
-	} else if w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout) {
-		key, i = t.keyOf(w.From, name)
+// place returns the key of a row of an answer for a window, and the index of its cell, or -1.
+func (t *table) place(w Window, day time.Time, name string) (Key, int) {
+	switch {
+	case w.Until.After(epoch):
+		return t.keyOf(day, name)
+	case w.From.Format(monthLayout) == w.Until.AddDate(0, 0, -1).Format(monthLayout):
+		return t.keyOf(w.From, name)
 	}
+	return Key{BeforeEpoch, name}, -1
+}
+
+func (t *table) cellOf(w Window, day time.Time, name string) int {
+	_, i := t.place(w, day, name)
+	return i
+}
+
+// Add counts a row of an answer for a window. Of the cells, it counts only the wanted ones, if wanted is not nil.
+func (t *table) Add(w Window, day time.Time, name string, n Counts, wanted []int) {
+	key, i := t.place(w, day, name)
 	at, known := t.Outside[key]
 	switch {
+	case i >= 0 && wanted != nil && !slices.Contains(wanted, i):
 	case i >= 0:
 		t.Seen[i].add(n)
 	case known || len(t.Outside) < mostOutside:

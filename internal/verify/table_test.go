@@ -66,9 +66,9 @@ func TestCellsOfEachGrain(t *testing.T) {
 	t.Parallel()
 	march := Window{date("2024-03-01"), date("2024-04-01")}
 	add := func(table *table) {
-		table.Add(march, date("2024-03-01"), "a", Counts{Seen: 2, Copies: 3})
-		table.Add(march, date("2024-03-02"), "a", Counts{Seen: 1, Copies: 1})
-		table.Add(march, date("2024-03-02"), "b", Counts{Seen: 5, Copies: 5})
+		table.Add(march, date("2024-03-01"), "a", Counts{Seen: 2, Copies: 3}, nil)
+		table.Add(march, date("2024-03-02"), "a", Counts{Seen: 1, Copies: 1}, nil)
+		table.Add(march, date("2024-03-02"), "b", Counts{Seen: 5, Copies: 5}, nil)
 	}
 	days := newTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	add(days)
@@ -83,7 +83,7 @@ func TestCellsOfEachGrain(t *testing.T) {
 
 	names := newTable([]Row{row("", "a", 3), row(Other, Other, 5)}, date("2024-03-01"), date("2024-03-02"))
 	add(names)
-	names.Add(march, date("2024-03-03"), "a", Counts{Seen: 9, Copies: 9})
+	names.Add(march, date("2024-03-03"), "a", Counts{Seen: 9, Copies: 9}, nil)
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 4}, {Seen: 5, Copies: 5}}, names.Seen)
 	assert.Equal(t, map[Key]Counts{{"2024-03-03", "a"}: {Seen: 9, Copies: 9}}, names.Outside, "after the last day")
 	assert.Equal(t, []int{0, 1}, names.Within(march))
@@ -95,15 +95,15 @@ func TestCellsOfEachGrain(t *testing.T) {
 
 	old := newTable([]Row{row("1965-03-01", "a", 1), row("1965-03-02", "a", 1)}, date("1965-03-01"), date("1965-03-02"))
 	assert.Equal(t, []Row{row("1965-03", "a", 2)}, old.Cells)
-	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{Seen: 2, Copies: 2})
+	old.Add(Window{date("1965-03-01"), date("1965-03-03")}, date("1970-01-01"), "a", Counts{Seen: 2, Copies: 2}, nil)
 	assert.Equal(t, []Counts{{Seen: 2, Copies: 2}}, old.Seen, "the service names no day before 1970")
-	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{Seen: 1, Copies: 1})
+	old.Add(Window{date("1965-03-01"), date("1965-04-01")}, date("1970-01-01"), "a", Counts{Seen: 1, Copies: 1}, nil)
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "a whole month")
 	_, cell := old.keyOf(date("1965-03-07"), "a")
 	assert.Equal(t, 0, cell)
 	_, cell = old.keyOf(date("1965-04-07"), "a")
 	assert.Equal(t, -1, cell)
-	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{Seen: 4, Copies: 4})
+	old.Add(Window{date("1965-03-01"), date("1965-04-02")}, date("1970-01-01"), "a", Counts{Seen: 4, Copies: 4}, nil)
 	assert.Equal(t, []Counts{{Seen: 3, Copies: 3}}, old.Seen, "of which month is not known")
 	assert.Equal(t, map[Key]Counts{{BeforeEpoch, "a"}: {Seen: 4, Copies: 4}}, old.Outside)
 
@@ -126,7 +126,7 @@ func TestOutsideIsBounded(t *testing.T) {
 	t.Parallel()
 	table := newTable([]Row{row("2024-03-01", "a", 2)}, date("2024-03-01"), date("2024-03-01"))
 	for i := range mostOutside + 7 {
-		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{Seen: 1, Copies: 2})
+		table.Add(Window{date("2000-01-01"), date("2100-01-01")}, date("2000-01-01").AddDate(0, 0, i), "b", Counts{Seen: 1, Copies: 2}, nil)
 	}
 	assert.Len(t, table.Outside, mostOutside)
 	assert.Equal(t, Counts{Seen: 7, Copies: 14}, table.Left)

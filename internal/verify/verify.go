@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"strconv"
 	"time"
 
@@ -40,11 +41,12 @@ type Event struct {
 	IsHidden bool // counting cannot find it
 }
 
-// Project shows the events of the import. *[Queries] is one.
+// Project shows events. *[Queries] is one.
 type Project interface {
-	Count(ctx context.Context, w Window) ([]CountRow, error)
-	Find(ctx context.Context, id uuid.UUID, ofImport bool, w Window) ([]CountRow, error)
-	List(ctx context.Context, name string, w Window) iter.Seq2[uuid.UUID, error]
+	Count(ctx context.Context, s Scope) ([]CountRow, error)
+	Find(ctx context.Context, ids []uuid.UUID, s Scope) ([]FoundRow, error)
+	Sums(ctx context.Context, s Scope, digits int) ([]SliceRow, error)
+	List(ctx context.Context, s Scope) ([]uuid.UUID, error)
 }
 
 // Config configures Verify.
@@ -124,6 +126,7 @@ type verifier struct {
 	found    map[int]Found // by cell, where uuids were compared
 	finds    findings
 	rejected rejectedIDs
+	isCheap  bool // cells are first compared with all events of their days and names
 	every    bool // some events are foreign or have moved, so they can be in cells that are still short too
 	notes    []string
 }
@@ -147,9 +150,16 @@ func newVerifier(c Config) (*verifier, error) {
 	if err := v.files.load(&v.memory); err != nil {
 		return nil, errors.Join(err, v.files.close())
 	}
-	if n := len(v.table.Cells); len(v.memory.Cells) != n || len(v.memory.Grew) != n || len(v.memory.Look.Seen) != n {
+	n := len(v.table.Cells)
+	if len(v.memory.Cells) != n || len(v.memory.Grew) != n || len(v.memory.Look.Seen) != n {
 		v.memory = memory{Cells: make([]standing, n), Grew: make([]bool, n)}
 	}
+	if len(v.memory.Proofs) != n { // of an older release
+		v.memory.Proofs = make([]proof, n)
+	}
+	v.isCheap = n > 0 && !v.EveryUUID && !slices.ContainsFunc(v.table.Cells, func(r Row) bool {
+		return r.Sum.N != r.Acknowledged+r.Unconfirmed || !r.Sum.HasHash()
+	})
 	return v, nil
 }
 

@@ -35,7 +35,9 @@ type project struct {
 	errs   func(Window) error                // of counts; may be nil
 	lists  func(name string, w Window) error // may be nil
 	finds  func(ofImport bool, w Window) error
-	asked  []Window // counts
+	asked  []Window // counts of the import
+	cheap  []Window // of all
+	summed int
 	listed []string // names
 	looked int      // queries for one event
 }
@@ -46,22 +48,46 @@ var (
 	errUnreached = &queries.Error{Kind: queries.Unreachable, Err: errors.New("no route")}
 )
 
-func (p *project) Count(_ context.Context, w Window) (rows []CountRow, err error) {
-	p.asked = append(p.asked, w)
+// shown are the events of a scope.
+func (p *project) shown(s Scope, more ...Event) (events []Event) {
+	events = append(slices.Clone(p.events), more...)
+	if !s.OfImport {
+		events = append(events, p.apart...)
+	}
+	return slices.DeleteFunc(events, func(ev Event) bool {
+		isOf := len(s.Slices) == 0 || slices.Contains(s.Slices, ending(ev.ID, len(s.Slices[0])))
+		return !isOf || ev.Time.Before(s.From) || !ev.Time.Before(s.Until) || len(s.Names) > 0 && !slices.Contains(s.Names, ev.Name)
+	})
+}
+
+func (p *project) Count(_ context.Context, s Scope) (rows []CountRow, err error) {
+	w := s.Window
+	if s.OfImport {
+		p.asked = append(p.asked, w)
+	} else {
+		p.cheap = append(p.cheap, w)
+	}
 	if p.errs != nil {
 		err = p.errs(w)
 	}
-	for _, ev := range p.events {
-		if err == nil && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			rows = append(rows, CountRow{Day: ev.Time, Event: ev.Name, Counts: Counts{Seen: 1, Copies: 1, Sum: p.sum(ev.ID)}})
+	if err != nil {
+		return nil, err
+	}
+	seen := map[Event]bool{}
+	for _, ev := range p.shown(s) {
+		n := Counts{Seen: 1, Copies: 1, Sum: p.sum(ev.ID)}
+		if !s.OfImport && seen[ev] {
+			n = Counts{Copies: 1}
 		}
+		seen[ev] = true
+		rows = append(rows, CountRow{Day: ev.Time, Event: ev.Name, Counts: n})
 	}
 	for n, copies := range p.copies {
-		if err == nil && !day(n).Before(w.From) && day(n).Before(w.Until) {
+		if !day(n).Before(w.From) && day(n).Before(w.Until) {
 			rows = append(rows, CountRow{Day: day(n), Event: "e", Counts: Counts{Copies: copies}})
 		}
 	}
-	return rows, err
+	return rows, nil
 }
 
 func (p *project) sum(id uuid.UUID) uuidsum.Sum {
@@ -71,41 +97,45 @@ func (p *project) sum(id uuid.UUID) uuidsum.Sum {
 	return uuidsum.Of(id)
 }
 
-func (p *project) Find(_ context.Context, id uuid.UUID, ofImport bool, w Window) (rows []CountRow, err error) {
+func (p *project) Find(_ context.Context, ids []uuid.UUID, s Scope) (rows []FoundRow, err error) {
 	p.looked++
 	if p.finds != nil {
-		err = p.finds(ofImport, w)
+		err = p.finds(s.OfImport, s.Window)
 	}
-	events := slices.Concat(p.events, p.late)
-	if !ofImport {
-		events = append(events, p.apart...)
-	}
-	for _, ev := range events {
-		if err == nil && ev.ID == id && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			rows = append(rows, CountRow{Day: ev.Time, Event: ev.Name})
+	for _, ev := range p.shown(s, p.late...) {
+		if err == nil && slices.Contains(ids, ev.ID) {
+			rows = append(rows, FoundRow{ev.ID, ev.Time, ev.Name})
 		}
 	}
 	return rows, err
 }
 
-func (p *project) List(_ context.Context, name string, w Window) iter.Seq2[uuid.UUID, error] {
-	p.listed = append(p.listed, name)
-	var err error
-	if p.lists != nil {
-		err = p.lists(name, w)
-	}
-	var ids []uuid.UUID
-	for _, ev := range p.events {
-		if ev.Name == name && !ev.Time.Before(w.From) && ev.Time.Before(w.Until) {
-			ids = append(ids, ev.ID)
+func (p *project) Sums(_ context.Context, s Scope, digits int) (rows []SliceRow, err error) {
+	p.summed++
+	seen := map[uuid.UUID]bool{}
+	for _, ev := range p.shown(s) {
+		if !seen[ev.ID] {
+			sum := uuidsum.Of(ev.ID)
+			rows = append(rows, SliceRow{ending(ev.ID, digits), uuidsum.Sum{N: 1, Hash: sum.Hash, Hashed: 1}})
 		}
+		seen[ev.ID] = true
+	}
+	return rows, nil
+}
+
+func (p *project) List(_ context.Context, s Scope) (ids []uuid.UUID, err error) {
+	p.listed = append(p.listed, s.Names[0])
+	if p.lists != nil {
+		if err := p.lists(s.Names[0], s.Window); err != nil {
+			return nil, err
+		}
+	}
+	for _, ev := range p.shown(s) {
+		ids = append(ids, ev.ID)
 	}
 	slices.SortFunc(ids, compareIDs)
 	ids = slices.Compact(ids)
-	if err != nil {
-		ids = nil
-	}
-	return sequence(err, ids[:max(0, len(ids)-p.short)]...)
+	return ids[:max(0, len(ids)-p.short)], nil
 }
 
 // when fails with err in some windows.
@@ -138,9 +168,27 @@ func importOf(events []Event) (Config, *project) {
 		Source: func(context.Context) iter.Seq2[Event, error] { return sequence(nil, p.source...) },
 	}
 	for _, ev := range events {
-		c.Rows = append(c.Rows, Row{Key: Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: uuidsum.Of(ev.ID)})
+		c.Rows = append(c.Rows, Row{Key: Key{Period: ev.Time.Format(time.DateOnly), Name: ev.Name}, Acknowledged: 1, Sum: unhashed(uuidsum.Of(ev.ID))})
 	}
 	return c, p
+}
+
+// unhashed is the sum of an older release: its events are proven by their import's ID only.
+func unhashed(s uuidsum.Sum) uuidsum.Sum {
+	s.Hash, s.Hashed = 0, 0
+	return s
+}
+
+// hashed gives the receipt the sums of hashes.
+func hashed(c *Config, events []Event) {
+	for i := range c.Rows {
+		c.Rows[i].Sum = uuidsum.Sum{}
+		for _, ev := range events {
+			if ev.Time.Format(time.DateOnly) == c.Rows[i].Period && ev.Name == c.Rows[i].Name {
+				c.Rows[i].Sum.Add(uuidsum.Of(ev.ID))
+			}
+		}
+	}
 }
 
 // enough makes as many looks as it takes before anything is called missing.

@@ -1,0 +1,207 @@
+package verify
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"github.com/hogapi/hogapi/internal/queries"
+)
+
+// The cheap reading is of uuids, times and names, whoever's events they are: the service need not read properties, which
+// are nearly all of its bytes. A cell with the receipt's sum of hashes is proven for good. Only what differs is read again
+// with the import's ID.
+
+// proof is what later looks know of a cell.
+type proof struct {
+	Of     string `json:"of,omitempty"`   // the digest of the receipt that is proven; empty: none
+	Shown  Counts `json:"shown,omitzero"` // when it was proven
+	All    Counts `json:"all,omitzero"`   // of all events of the day and name, at the newest reading by the import's ID
+	Exact  Counts `json:"exact,omitzero"` // that this reading has shown
+	IsRead bool   `json:"read,omitempty"` // there was one
+}
+
+func (v *verifier) isProven(i int) bool {
+	return v.isCheap && v.memory.Proofs[i].Of != "" && v.memory.Proofs[i].Of == v.table.Cells[i].Sum.String()
+}
+
+// open are the cells that are not proven.
+func (v *verifier) open() (cells []int) {
+	for i := range v.table.Cells {
+		if !v.isProven(i) {
+			cells = append(cells, i)
+		}
+	}
+	return cells
+}
+
+// readNext reads the next window without the import's ID, or puts its halves in its place.
+func (v *verifier) readNext(ctx context.Context, look *lookState) error {
+	w := look.Cheap[0]
+	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, v.open())})
+	halves, kind := w.Halves(), queries.KindOf(err)
+	switch {
+	case err == nil:
+		for _, r := range rows {
+			if i := v.table.cellOf(w, r.Day, r.Event); i >= 0 {
+				sum := look.All[i]
+				sum.add(r.Counts)
+				look.All[i] = sum
+			}
+		}
+	case ctx.Err() != nil || kind == queries.Hopeless:
+		return err
+	case kind == queries.Refused: // the server has no hashes: everything is read by the import's ID
+		v.isCheap, look.Cheap, look.All, look.Todo = false, nil, nil, v.table.Windows(v.Now())
+		return nil
+	case kind == queries.TooMuch && halves != nil:
+		look.Cheap = append(halves, look.Cheap[1:]...)
+		return nil
+	case kind == queries.Unreachable:
+		for _, w := range look.Cheap {
+			v.notCounted(w, err)
+		}
+		look.Cheap = nil
+		return nil
+	default:
+		v.notCounted(w, err)
+	}
+	look.Cheap = look.Cheap[1:]
+	look.Done++
+	return nil
+}
+
+// settleCheap proves cells, and chooses those that are read by the import's ID.
+func (v *verifier) settleCheap(look *lookState) {
+	if !v.isCheap {
+		return
+	}
+	look.Wanted = []int{}
+	for _, i := range v.open() {
+		if _, failed := v.failed[i]; failed {
+			continue
+		}
+		row, all, p := v.table.Cells[i], look.All[i], &v.memory.Proofs[i]
+		if row.Sum.Proves(all.Sum) {
+			all.Sum = row.Sum
+			p.Of, p.Shown = row.Sum.String(), all
+			continue
+		}
+		if known, ok := v.knownWithoutID(i, all); ok {
+			v.table.Seen[i] = known
+			continue
+		}
+		look.Wanted = append(look.Wanted, i)
+	}
+	look.Todo = v.table.windowsOf(look.Wanted)
+}
+
+// knownWithoutID returns what the cheap reading says about a cell that differs, if that is enough for this look: too few
+// events are there, whoever's they are, or since the last reading by the import's ID fewer have come than it lacked.
+func (v *verifier) knownWithoutID(i int, all Counts) (Counts, bool) {
+	row, p := v.table.Cells[i], v.memory.Proofs[i]
+	may := func(n int64) bool {
+		next, grew := v.memory.Cells[i].Next(n, v.Now())
+		return v.sightWith(i, next, grew).canArrive()
+	}
+	known := Counts{Seen: all.Seen, Copies: all.Copies}
+	if all.Seen < row.Acknowledged && (v.Source != nil || may(all.Seen)) {
+		return known, true
+	}
+	more := all.Seen - p.All.Seen
+	known = p.Exact
+	switch {
+	case !p.IsRead || more < 0 || p.Exact.Seen+more >= row.Acknowledged && all != p.All:
+		return Counts{}, false
+	case all != p.All: // so many more at most: they may be those of others
+		known.Seen, known.Copies = known.Seen+more, max(known.Copies, known.Seen+more)
+		known.Sum = p.Exact.Sum
+	}
+	return known, may(known.Seen)
+}
+
+// showProven shows the counts of proven cells.
+func (v *verifier) showProven() {
+	for i := range v.table.Cells {
+		if v.isProven(i) {
+			v.table.Seen[i] = v.memory.Proofs[i].Shown
+		}
+	}
+}
+
+// keepExact remembers what the reading by the import's ID has shown, beside that of all events.
+func (v *verifier) keepExact() {
+	look := &v.memory.Look
+	if !v.isCheap {
+		return
+	}
+	for _, i := range look.Wanted {
+		if _, failed := v.failed[i]; !failed {
+			p := &v.memory.Proofs[i]
+			p.All, p.Exact, p.IsRead = look.All[i], v.table.Seen[i], true
+		}
+	}
+}
+
+// isByID reports whether the newest look has read a cell by the import's ID.
+func (v *verifier) isByID(i int) bool {
+	return !v.isCheap || v.memory.Look.Wanted == nil || slices.Contains(v.memory.Look.Wanted, i)
+}
+
+const maxWindows = 60 // of the cells of a look, as long as gaps can be read too
+
+// windowsOf returns the days of some cells, by month, with gaps between them only where there are very many.
+func (t *table) windowsOf(cells []int) (list []Window) {
+	if len(cells) == 0 {
+		return nil
+	}
+	var spans []Window
+	for _, i := range cells {
+		spans = append(spans, t.Span(t.Cells[i].Key))
+	}
+	slices.SortFunc(spans, func(a, b Window) int { return a.From.Compare(b.From) })
+	for gap := time.Duration(0); ; gap = 2*gap + 24*time.Hour {
+		list = nil
+		for _, span := range spans {
+			last := len(list) - 1
+			if last >= 0 && !span.From.After(list[last].Until.Add(gap)) && (span.From.Before(list[last].Until) || sameMonth(list[last], span)) {
+				if list[last].Until.Before(span.Until) {
+					list[last].Until = span.Until
+				}
+				continue
+			}
+			list = append(list, span)
+		}
+		if len(list) <= maxWindows || gap > 31*24*time.Hour {
+			break
+		}
+	}
+	var months []Window
+	for _, w := range list {
+		months = append(months, w.Months()...)
+	}
+	return months
+}
+
+func sameMonth(a, b Window) bool { return a.From.Format(monthLayout) == b.From.Format(monthLayout) }
+
+// namesIn returns the names of some cells that have days in a window, or nil where there are too many to be listed.
+func (t *table) namesIn(w Window, cells []int) (names []string) {
+	const maxNames = 50
+	for _, i := range cells {
+		row := t.Cells[i]
+		if span := t.Span(row.Key); !span.From.Before(w.Until) || !w.From.Before(span.Until) {
+			continue
+		}
+		if row.Period == Other {
+			return nil
+		}
+		if !slices.Contains(names, row.Name) {
+			names = append(names, row.Name)
+		}
+		if len(names) > maxNames {
+			return nil
+		}
+	}
+	return names
+}
