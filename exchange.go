@@ -162,9 +162,17 @@ func (x *exchange) shown(body []byte) []byte {
 // observeTry reports one try, and the retry that follows, to logger and hooks.
 func (x *exchange) observeTry(ctx context.Context, r *httptry.Result) {
 	c, info := x.core, x.info(r.Tries)
-	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration))
+	var cost queries.Cost
+	attrs := []slog.Attr{slog.Int("status", r.Last.Status), slog.Duration("duration", r.Facts.Duration)}
+	if r.Answer != nil {
+		cost = queries.CostOf(r.Answer.Header)
+	}
+	if cost.IsKnown {
+		attrs = append(attrs, slog.Int64("bytes_read", cost.BytesRead), slog.Int64("budget_left", cost.BudgetLeft))
+	}
+	c.log(ctx, slog.LevelDebug, "hogapi: try", info, r.Last.Err, attrs...)
 	c.hook(ctx, c.hooks.OnTry != nil, func() {
-		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: r.Last.Status, Err: r.Last.Err, Duration: r.Facts.Duration})
+		c.hooks.OnTry(ctx, TryInfo{CallInfo: info, StatusCode: r.Last.Status, Err: r.Last.Err, Duration: r.Facts.Duration, Cost: QueryCost(cost)})
 	})
 	if !r.Verdict.Retry {
 		return

@@ -52,6 +52,14 @@ type TryInfo struct {
 	StatusCode int           // 0 if no answer came
 	Err        error         // the cause if no answer came
 	Duration   time.Duration // of this try
+	Cost       QueryCost     // of a query
+}
+
+// QueryCost is what the answer to a query says about its cost.
+type QueryCost struct {
+	BytesRead  int64 // by the query
+	BudgetLeft int64 // bytes that the project's queries may read; below 0 for a debt
+	IsKnown    bool  // the answer says it
 }
 
 // RetryInfo is a try that will be followed by another.

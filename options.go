@@ -2,6 +2,8 @@ package hogapi
 
 import (
 	"context"
+	"crypto/sha256"
+	"encoding/hex"
 	"errors"
 	"fmt"
 	"log/slog"
@@ -43,6 +45,7 @@ type config struct {
 	outgoing.Settings
 
 	personalKey KeySource // nil: no management calls
+	keyID       string    // a hash of a fixed personal key; empty for a source
 	projectKey  func() string
 
 	httpClient *http.Client
@@ -95,6 +98,8 @@ func WithPersonalAPIKey(key string) Option {
 		problem := outgoing.PersonalKeyProblem(key)
 		c.need(problem == "", "personal API key", "", problem)
 		c.personalKey = func(context.Context) (string, error) { return key, nil }
+		sum := sha256.Sum256([]byte(key))
+		c.keyID = hex.EncodeToString(sum[:8])
 	}
 }
 
@@ -102,6 +107,7 @@ func WithPersonalAPIKey(key string) Option {
 func WithPersonalKeySource(source KeySource) Option {
 	return func(c *config) {
 		c.need(source != nil, "personal key source", "", "a function, not nil")
+		c.keyID = ""
 		c.personalKey = func(ctx context.Context) (key string, err error) {
 			defer func() {
 				if p := recover(); p != nil {

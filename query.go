@@ -10,6 +10,9 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
+// ErrMaxBytesRead is the error of a [Client.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead].
+var ErrMaxBytesRead = queries.ErrMaxRead
+
 const queryPath = "/query/"
 
 // queryTry is the least time limit of a try: the service waits up to 30 s for room, and runs 10 s.
@@ -21,7 +24,7 @@ func init() {
 
 // asker asks the queries of one task.
 func (c *Client) asker(name string) *queries.Asker {
-	return &queries.Asker{Send: c.sendQuery, Server: c.core.queries.Of(c.project), Name: name}
+	return &queries.Asker{Send: c.sendQuery, Server: c.core.queries.Of(c.project), Name: name, Key: c.core.keyID, Now: c.core.now}
 }
 
 // sendQuery carries out one query.

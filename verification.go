@@ -96,6 +96,9 @@ type Verification struct {
 	Notes       []string           `json:"notes,omitempty"`       // facts that could not be found out, and why
 	Gate        GateOptions        `json:"gate"`                  // of the import
 	Protocol    Protocol           `json:"protocol,omitempty"`    // of the import
+
+	BytesRead  int64  `json:"bytes_read,omitempty"`  // by the queries of this call, as the service has said
+	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
 }
 
 // VerificationCell compares the events of one name in one period.
@@ -129,6 +132,7 @@ func (o VerifyOptions) verification(r Receipt, found *verify.Result, now time.Ti
 		Cells: append([]VerificationCell{}, cellsOf(found.Cells)...), Outside: cellsOf(found.Outside),
 		MissingIDs: found.MissingIDs, MovedIDs: found.MovedIDs, ForeignIDs: found.ForeignIDs,
 		Unfinished: !r.Finished, Uncountable: found.Uncountable, Notes: found.Notes, Gate: o.Gate, Protocol: r.Protocol,
+		BytesRead: found.BytesRead, BudgetLeft: found.BudgetLeft,
 	}
 }
 

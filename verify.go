@@ -42,6 +42,9 @@ type VerifyOptions struct {
 	// Patience is the time after the last acknowledgement in which no event is called missing. The service
 	// promises no time. The default is 24 h.
 	Patience time.Duration
+	// MaxBytesRead bounds what the queries of this call may read. Verify ends with [ErrMaxBytesRead] before a query
+	// that would pass it; with Dir, another Verify continues. The default is no limit but the project's budget.
+	MaxBytesRead int64
 	// OnProgress is called after each query and after each 100,000 events of the source. A panic in it is caught
 	// and logged.
 	OnProgress func(VerifyProgress)
@@ -50,12 +53,18 @@ type VerifyOptions struct {
 // VerifyProgress is the progress of [Client.Verify].
 type VerifyProgress struct {
 	Look     int       `json:"look"`               // from 1, over all runs with one Dir
-	Step     string    `json:"step"`               // "count", "wait", "read the source", "compare uuids" or "look elsewhere"
+	Step     string    `json:"step"`               // "count", "wait", "read the source", "compare uuids", "look elsewhere" or "wait for the read budget"
 	Done     int64     `json:"done"`               // of Total: windows of time, events, or cells
 	Total    int64     `json:"total"`              // 0: not known
 	Acked    int64     `json:"acknowledged"`       // by the receipt
 	Seen     int64     `json:"seen"`               // in this look so far
+	Proven   int       `json:"proven"`             // of Cells: they are complete, and not read again
+	Cells    int       `json:"cells"`              // days and names of the receipt
 	NextLook time.Time `json:"next_look,omitzero"` // while it waits
+
+	BytesRead  int64  `json:"bytes_read"`            // by the queries of this call
+	BytesToDo  int64  `json:"bytes_to_do"`           // of this look, about
+	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
 }
 
 // String describes the progress in a few words.
@@ -116,13 +125,16 @@ func (c *Client) Verify(ctx context.Context, receipt Receipt, o *VerifyOptions) 
 }
 
 func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (verify.Config, error) {
+	asker := c.asker("hogapi verify " + r.ID)
+	asker.MaxRead = o.MaxBytesRead
 	config := verify.Config{
+		OnWait: func(waits func(time.Time)) { asker.OnWait = waits },
 		Import: verify.Import{
 			ID: r.ID, Digest: r.Digest, Rows: make([]verify.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
 			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed,
 			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
 		},
-		Project: &verify.Queries{Asker: c.asker("hogapi verify " + r.ID), ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
+		Project: &verify.Queries{Asker: asker, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
 		Progress: func(p verify.Progress) {
 			c.core.hook(ctx, o.OnProgress != nil, func() { o.OnProgress(VerifyProgress(p)) })
@@ -155,6 +167,9 @@ func (o VerifyOptions) check(r Receipt) error {
 		if err := files.check(); err != nil {
 			return err
 		}
+	}
+	if o.MaxBytesRead < 0 {
+		return &InputError{Op: ops.Verify, Field: "VerifyOptions.MaxBytesRead", Value: fmt.Sprint(o.MaxBytesRead), Want: "a number of bytes, or 0 for no limit"}
 	}
 	return o.Gate.check(ops.Verify)
 }

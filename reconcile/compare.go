@@ -108,6 +108,13 @@ func newComparison(service Service, destination Side, o *Options) (*comparison, 
 		if project, ok := side.(*PostHogSide); ok {
 			paces[i] = &project.pace
 		}
+	}
+	if a, ok := service.(*PostHogSide); ok { // the service counts queries per key
+		if b, ok := destination.(*PostHogSide); ok && a.asker.Key != "" && a.asker.Key == b.asker.Key {
+			paces[ofDestination] = paces[ofService]
+		}
+	}
+	for i := range paces {
 		paces[i].add(j.asked[i])
 	}
 	return &comparison{
@@ -147,8 +154,25 @@ func (c *comparison) run(ctx context.Context) error {
 	if c.noTexts {
 		c.note("A server does not hash texts (MD5): a row with another name or distinct id was found only where uuids differ in its bucket too.")
 	}
+	c.report.BytesRead, c.report.BudgetLeft = c.read()
 	c.report.finish(c)
 	return nil
+}
+
+// read returns how many bytes the queries to projects have read, and the least that is left of a budget.
+func (c *comparison) read() (bytes int64, left *int64) {
+	for _, side := range c.sides {
+		project, ok := side.(*PostHogSide)
+		if !ok {
+			continue
+		}
+		read, newest := project.asker.Read()
+		bytes += read
+		if newest.IsKnown && (left == nil || newest.BudgetLeft < *left) {
+			left = &newest.BudgetLeft
+		}
+	}
+	return bytes, left
 }
 
 // ask asks a side, unless the journal has its answer. An answer that contradicts the question is asked for once more.

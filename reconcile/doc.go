@@ -21,5 +21,7 @@
 //
 // # What it costs
 //
-// [PlanFor] says queries, rows to scan and time. The service's limit of queries is kept half free.
+// [PlanFor] says queries, rows to scan and time. The service's limit of queries, which is for each API key, is kept half
+// free. The service also debits the bytes that queries read from an hourly budget of the project, which all its keys share:
+// the report says what was read and what is left, and Compare waits rather than take the last tenth.
 package reconcile

@@ -48,8 +48,9 @@ const (
 
 // PostHogOptions are the options of [PostHog].
 type PostHogOptions struct {
-	// QueriesPerHour bounds the queries in any hour. The service's limit for a project is 2,400. The default is 1,200,
-	// so that people keep half. All comparisons of this side, and those before in the same Options.Dir, count together. A
+	// QueriesPerHour bounds the queries in any hour. The service's limit for an API key is 2,400. The default is 1,200,
+	// so that others keep half. All comparisons of this side, and those before in the same Options.Dir, count together,
+	// and so do two sides with one key. A
 	// query that the client repeats, since its answer did not come, counts once.
 	QueriesPerHour int
 }

@@ -45,6 +45,9 @@ type Report struct {
 	Unknown     []Unknown       `json:"unknown"`
 	Notes       []string        `json:"notes"`
 	Queries     [2]int          `json:"queries"` // to the service and to the destination
+
+	BytesRead  int64  `json:"bytes_read,omitempty"`  // by the queries to projects since their sides were made, as the service has said
+	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
 }
 
 // Day has the counts of a day.

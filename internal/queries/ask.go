@@ -4,6 +4,7 @@ package queries
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -40,6 +41,7 @@ type Reply struct {
 type Server struct {
 	mu        sync.Mutex
 	isUnnamed bool
+	budget    budget
 }
 
 func (s *Server) unnamed() bool {
@@ -68,6 +70,61 @@ type Asker struct {
 	Send   Send
 	Server *Server
 	Name   string // of the queries, for the service's own records
+	Key    string // stands for the API key, whose limits of numbers of queries all askers share
+
+	MaxRead int64                 // bytes; 0: any number
+	Now     func() time.Time      // nil: time.Now
+	OnWait  func(until time.Time) // for the budget; may be nil
+	read    int64                 // bytes
+	cost    Cost                  // of the newest answer
+}
+
+// Read returns how many bytes the queries have read, and the newest cost, which shows what is left.
+func (a *Asker) Read() (bytes int64, newest Cost) { return a.read, a.cost }
+
+// admit waits until the project's budget has room for a query of about so many bytes. A query that can be divided is
+// refused as too much instead where that helps: smaller ones may go at once.
+func (a *Asker) admit(ctx context.Context, bytes int64, canDivide bool) error {
+	if a.MaxRead > 0 && a.read+bytes > a.MaxRead {
+		return &Error{Kind: Hopeless, Err: fmt.Errorf(
+			"%w: %d bytes are read, and the next query would read about %d; verify again with the same Dir to continue", ErrMaxRead, a.read, bytes)}
+	}
+	s, now := a.Server, a.now()
+	s.mu.Lock()
+	room, pause, isAsked, isKnown := s.budget.room(now), s.budget.pause(bytes, now), s.budget.isAsked, s.budget.isKnown
+	s.mu.Unlock()
+	if canDivide && (!isAsked && bytes > firstRead || isKnown && bytes > room && room > firstRead/reserve) {
+		return &Error{Kind: TooMuch, Err: errors.New("the query would read more than the project's budget has room for")}
+	}
+	if pause <= 0 {
+		return nil
+	}
+	if a.OnWait != nil {
+		a.OnWait(now.Add(pause))
+	}
+	if !watch.Sleep(ctx, pause) {
+		return &Error{Kind: Failed, Err: fmt.Errorf("%w (while the project's hourly read budget had no room)", context.Cause(ctx))}
+	}
+	return nil
+}
+
+func (a *Asker) now() time.Time {
+	if a.Now == nil {
+		return time.Now()
+	}
+	return a.Now()
+}
+
+func (a *Asker) charge(r Reply) {
+	c := CostOf(r.Header)
+	a.Server.mu.Lock()
+	if r.Err == nil || c.IsKnown {
+		a.Server.budget.note(c, a.now())
+	}
+	a.Server.mu.Unlock()
+	if c.IsKnown {
+		a.read, a.cost = a.read+c.BytesRead, c
+	}
 }
 
 // For returns an asker for a *hogapi.Client. Package hogapi sets it.
@@ -98,10 +155,19 @@ const (
 // Ask carries out one query now, and returns its rows, which must be fewer than limit. It waits while the service is busy: as
 // long as the service asks, or else ten seconds, doubling. An error of the query is an *[Error].
 func Ask[T any](ctx context.Context, a *Asker, q Query, limit int) ([]T, error) {
+	return AskFor[T](ctx, a, q, limit, a.cost.BytesRead, false)
+}
+
+// AskFor is Ask for a query that reads about so many bytes, and can be divided or not.
+func AskFor[T any](ctx context.Context, a *Asker, q Query, limit int, bytes int64, canDivide bool) ([]T, error) {
+	if err := a.admit(ctx, bytes, canDivide); err != nil {
+		return nil, err
+	}
 	wait, equal := firstWait, 0
 	for n := 1; ; n++ {
 		var answer Answer[T]
 		reply := a.Send(ctx, a.body(q), &answer)
+		a.charge(reply)
 		err := reply.Err
 		if err == nil {
 			err = answer.whole(limit)
@@ -131,8 +197,17 @@ func Ask[T any](ctx context.Context, a *Asker, q Query, limit int) ([]T, error) 
 				failed.Kind = TooMuch
 				return nil, failed
 			}
-		case Busy, spent:
+		case spent:
+			until := a.now().Add(pause)
+			failed.Err = fmt.Errorf("the project's hourly read budget, which all its API keys share, is spent until %s: %w", until.UTC().Format("15:04 UTC"), err)
 			failed.Kind = Busy
+			if n > maxWaits || reply.RetryAfter > maxRefusals {
+				return nil, failed
+			}
+			if a.OnWait != nil {
+				a.OnWait(until)
+			}
+		case Busy:
 			if n > maxWaits || reply.RetryAfter > maxRefusals {
 				return nil, failed
 			}

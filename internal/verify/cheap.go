@@ -38,7 +38,8 @@ func (v *verifier) open() (cells []int) {
 // readNext reads the next window without the import's ID, or puts its halves in its place.
 func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 	w := look.Cheap[0]
-	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, v.open())})
+	open := v.open()
+	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, open), Rows: v.table.eventsIn(w, open)})
 	halves, kind := w.Halves(), queries.KindOf(err)
 	switch {
 	case err == nil:
@@ -184,6 +185,27 @@ func (t *table) windowsOf(cells []int) (list []Window) {
 }
 
 func sameMonth(a, b Window) bool { return a.From.Format(monthLayout) == b.From.Format(monthLayout) }
+
+// eventsIn is the number of events that some cells have in a window, about, or all cells if cells is nil.
+func (t *table) eventsIn(w Window, cells []int) (n int64) {
+	count := func(i int) {
+		row := t.Cells[i]
+		if span := t.Span(row.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
+			n += (row.Acknowledged + row.Unconfirmed) * min(w.days(), span.days()) / max(1, span.days())
+		}
+	}
+	if cells == nil {
+		for i := range t.Cells {
+			count(i)
+		}
+	}
+	for _, i := range cells {
+		count(i)
+	}
+	return n
+}
+
+func (w Window) days() int64 { return int64(w.Until.Sub(w.From) / (24 * time.Hour)) }
 
 // namesIn returns the names of some cells that have days in a window, or nil where there are too many to be listed.
 func (t *table) namesIn(w Window, cells []int) (names []string) {

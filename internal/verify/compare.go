@@ -195,7 +195,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 		return nil
 	}
 	seen := v.table.Seen[i].Seen
-	scope := Scope{Window: v.table.Span(row.Key), Names: []string{row.Name}, OfImport: v.isByID(i)}
+	scope := Scope{Window: v.table.Span(row.Key), Names: []string{row.Name}, OfImport: v.isByID(i), Rows: row.Acknowledged + row.Unconfirmed}
 	f, err := v.narrow(ctx, sorted, i, scope)
 	short, isShort := errors.AsType[*shortError](err)
 	switch {
@@ -269,7 +269,7 @@ func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	var err error
 	hasRoom := counted <= int64(2*mostOtherIDs-len(v.finds.strange))
 	if hasRoom {
-		ids, err = v.listWithin(ctx, Scope{Window: v.table.Span(key), Names: []string{key.Name}, OfImport: true})
+		ids, err = v.listWithin(ctx, Scope{Window: v.table.Span(key), Names: []string{key.Name}, OfImport: true, Rows: counted})
 	}
 	if err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless) {
 		return err

@@ -25,7 +25,7 @@ func (v *verifier) lookUp(ctx context.Context) error {
 	if len(some) < len(missing) {
 		v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", mostLookups)
 	}
-	rows, err := v.findWithin(ctx, some, Scope{Window: v.table.Wide(v.Now())})
+	rows, err := v.findWithin(ctx, some, Scope{Window: v.table.Wide(v.Now()), Rows: v.Acknowledged + v.Unconfirmed})
 	switch {
 	case err != nil && (ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless):
 		return err

@@ -125,7 +125,7 @@ func (v *verifier) save() error {
 // countNext counts the next window, or puts its halves in its place.
 func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	w := look.Todo[0]
-	scope := Scope{Window: w, OfImport: true}
+	scope := Scope{Window: w, OfImport: true, Rows: v.table.eventsIn(w, look.Wanted)}
 	if look.Wanted != nil {
 		scope.Names = v.table.namesIn(w, look.Wanted)
 	}

@@ -177,7 +177,7 @@ func (s Scope) smaller() (parts []Scope) {
 	case s.Halves() != nil:
 		for _, half := range s.Halves() {
 			part := s
-			part.Window = half
+			part.Window, part.Rows = half, s.Rows/2
 			parts = append(parts, part)
 		}
 		return parts

@@ -1,6 +1,7 @@
 package verify
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -17,8 +18,9 @@ import (
 type Queries struct {
 	Asker  *queries.Asker
 	ID     string
-	older  bool // the server refuses toDate with a time zone
-	noSums bool // the server refuses the sums of uuids or their functions
+	older  bool           // the server refuses toDate with a time zone
+	noSums bool           // the server refuses the sums of uuids or their functions
+	perRow map[bool]int64 // bytes, by whether the query is of the import
 }
 
 // Scope says which events a query is about.
@@ -28,6 +30,44 @@ type Scope struct {
 	Names    []string // nil: all
 	OfImport bool     // only those with the import's ID, for which the service reads all properties
 	Slices   []string // the last digits of the uuids; nil: all
+	Rows     int64    // about so many events
+}
+
+// The bytes that a row costs until an answer shows it: of uuid, time and name, and of properties too.
+const (
+	columnBytes   = 16 + 8 + 20
+	propertyBytes = 1_000
+)
+
+// PerRow returns how many bytes a row costs.
+func (j *Queries) PerRow(ofImport bool) int64 {
+	if known := j.perRow[ofImport]; known > 0 {
+		return known
+	}
+	if ofImport {
+		return columnBytes + propertyBytes
+	}
+	return columnBytes
+}
+
+// Read returns how many bytes the queries have read, and the newest cost.
+func (j *Queries) Read() (bytes int64, newest queries.Cost) { return j.Asker.Read() }
+
+// ask carries out a query of a scope, and learns from its cost.
+func ask[T any](ctx context.Context, j *Queries, q queries.Query, s Scope) ([]T, error) {
+	before, _ := j.Asker.Read()
+	_, newest := j.Asker.Read()
+	bytes := cmp.Or(s.Rows*j.PerRow(s.OfImport), newest.BytesRead)
+	// A slice reads all rows of its days: only fewer days cost less.
+	rows, err := queries.AskFor[T](ctx, j.Asker, q, queries.MaxRows, bytes, s.Halves() != nil && len(s.Slices) == 0)
+	const enough = 1_000 // for an average
+	if read, _ := j.Asker.Read(); err == nil && s.Rows >= enough && read > before {
+		if j.perRow == nil {
+			j.perRow = map[bool]int64{}
+		}
+		j.perRow[s.OfImport] = (read - before) / s.Rows
+	}
+	return rows, err
 }
 
 // scoped puts a scope into the text of a query.
@@ -54,17 +94,17 @@ func (j *Queries) scoped(text string, s Scope) queries.Query {
 // digits.
 func (j *Queries) Count(ctx context.Context, s Scope) ([]CountRow, error) {
 	if !s.OfImport {
-		return j.countBy(ctx, j.scoped(hashDays, s), s.Window)
+		return j.countBy(ctx, j.scoped(hashDays, s), s)
 	}
 	if j.noSums {
-		return j.countBy(ctx, j.scoped(countAll, s), s.Window)
+		return j.countBy(ctx, j.scoped(countAll, s), s)
 	}
-	rows, err := j.countBy(ctx, j.scoped(sumAll, s), s.Window)
+	rows, err := j.countBy(ctx, j.scoped(sumAll, s), s)
 	isRefused := queries.KindOf(err) == queries.Refused
 	if !isRefused && (err == nil || queries.KindOf(err) != queries.TooMuch || s.Halves() != nil) {
 		return rows, err
 	}
-	counts, failed := j.countBy(ctx, j.scoped(countAll, s), s.Window) // cheaper
+	counts, failed := j.countBy(ctx, j.scoped(countAll, s), s) // cheaper
 	if failed != nil {
 		return nil, err
 	}
@@ -83,19 +123,19 @@ func (j *Queries) Find(ctx context.Context, ids []uuid.UUID, s Scope) ([]FoundRo
 	if j.older {
 		q.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
 	}
-	return queries.Ask[FoundRow](ctx, j.Asker, q, queries.MaxRows)
+	return ask[FoundRow](ctx, j, q, s)
 }
 
 // Sums sums the uuids by their last digits.
 func (j *Queries) Sums(ctx context.Context, s Scope, digits int) ([]SliceRow, error) {
 	q := j.scoped(sumSlices, s)
 	q.Values["first_digit"], q.Values["digits"] = 32-digits+1, digits
-	return queries.Ask[SliceRow](ctx, j.Asker, q, queries.MaxRows)
+	return ask[SliceRow](ctx, j, q, s)
 }
 
 // List lists uuids, in no order.
 func (j *Queries) List(ctx context.Context, s Scope) ([]uuid.UUID, error) {
-	rows, err := queries.Ask[UUIDRow](ctx, j.Asker, j.scoped(listAll, s), queries.MaxRows)
+	rows, err := ask[UUIDRow](ctx, j, j.scoped(listAll, s), s)
 	ids := make([]uuid.UUID, len(rows))
 	for i, r := range rows {
 		ids[i] = r.ID
@@ -103,15 +143,15 @@ func (j *Queries) List(ctx context.Context, s Scope) ([]uuid.UUID, error) {
 	return ids, err
 }
 
-func (j *Queries) countBy(ctx context.Context, q queries.Query, w Window) ([]CountRow, error) {
+func (j *Queries) countBy(ctx context.Context, q queries.Query, s Scope) ([]CountRow, error) {
 	count := func() ([]CountRow, error) {
 		sent := q
 		if j.older {
 			sent.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
 		}
-		rows, err := queries.Ask[CountRow](ctx, j.Asker, sent, queries.MaxRows)
+		rows, err := ask[CountRow](ctx, j, sent, s)
 		if err == nil {
-			err = checkCounts(rows, w)
+			err = checkCounts(rows, s.Window)
 		}
 		if err != nil {
 			return nil, err

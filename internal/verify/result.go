@@ -28,6 +28,9 @@ type Result struct {
 	ForeignIDs   []uuid.UUID
 	Uncountable  []string // names of events that counting can miss
 	Notes        []string
+
+	BytesRead  int64  // in this run
+	BudgetLeft *int64 // of the project; nil: not known
 }
 
 // Cell is the outcome for the events of one name in one period.
@@ -43,6 +46,7 @@ type Cell struct {
 
 func (v *verifier) result() *Result {
 	r := &Result{Looks: v.memory.Looks, MissingIDs: v.finds.missing, Notes: v.notes}
+	r.BytesRead, r.BudgetLeft = v.read()
 	names := map[string]bool{}
 	for i := range v.table.Cells {
 		cell := v.cell(i)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -47,6 +48,8 @@ type Project interface {
 	Find(ctx context.Context, ids []uuid.UUID, s Scope) ([]FoundRow, error)
 	Sums(ctx context.Context, s Scope, digits int) ([]SliceRow, error)
 	List(ctx context.Context, s Scope) ([]uuid.UUID, error)
+	Read() (bytes int64, newest queries.Cost)
+	PerRow(ofImport bool) int64
 }
 
 // Config configures Verify.
@@ -64,6 +67,7 @@ type Config struct {
 	Patience  time.Duration // 0: the default
 	Now       func() time.Time
 	Progress  func(Progress)
+	OnWait    func(func(until time.Time)) // gets what to call while queries wait for the budget; may be nil
 }
 
 // Progress describes how far a Verify is.
@@ -74,7 +78,13 @@ type Progress struct {
 	Total    int64
 	Acked    int64
 	Seen     int64
+	Proven   int
+	Cells    int
 	NextLook time.Time
+
+	BytesRead  int64
+	BytesToDo  int64
+	BudgetLeft *int64
 }
 
 // String is the progress in a few words.
@@ -87,6 +97,9 @@ func (p Progress) String() string {
 		text += fmt.Sprintf(" of %d", p.Total)
 	}
 	text += fmt.Sprintf(", seen %d of %d", p.Seen, p.Acked)
+	if p.Proven > 0 && p.Proven < p.Cells {
+		text += fmt.Sprintf(", %d of %d days and names proven, %d open", p.Proven, p.Cells, p.Cells-p.Proven)
+	}
 	if !p.NextLook.IsZero() {
 		text += ", again at " + p.NextLook.UTC().Format(time.TimeOnly+" UTC")
 	}
@@ -107,6 +120,9 @@ func Verify(ctx context.Context, c Config) (*Result, error) {
 	v, err := newVerifier(c)
 	if err != nil {
 		return nil, err
+	}
+	if c.OnWait != nil {
+		c.OnWait(v.waits)
 	}
 	result, err := v.run(ctx)
 	if closeErr := v.files.close(); err == nil {
@@ -168,8 +184,30 @@ func (v *verifier) progress(p Progress) {
 	if !v.memory.Look.Ended {
 		p.Look++
 	}
-	p.Acked, p.Seen = v.Acknowledged, v.seen()
+	p.Acked, p.Seen, p.Cells = v.Acknowledged, v.seen(), len(v.table.Cells)
+	p.Proven = p.Cells - len(v.open())
+	p.BytesRead, p.BudgetLeft = v.read()
+	for _, w := range v.memory.Look.Cheap {
+		p.BytesToDo += v.table.eventsIn(w, v.open()) * v.Project.PerRow(false)
+	}
+	for _, w := range v.memory.Look.Todo {
+		p.BytesToDo += v.table.eventsIn(w, v.memory.Look.Wanted) * v.Project.PerRow(true)
+	}
 	v.Progress(p)
+}
+
+// read returns how many bytes this run has read, and how many are left of the budget, if that is known.
+func (v *verifier) read() (bytes int64, left *int64) {
+	bytes, newest := v.Project.Read()
+	if newest.IsKnown {
+		left = &newest.BudgetLeft
+	}
+	return bytes, left
+}
+
+// waits says that the verification waits until the project's budget of bytes has room.
+func (v *verifier) waits(until time.Time) {
+	v.progress(Progress{Step: "wait for the read budget", NextLook: until})
 }
 
 func (v *verifier) seen() (n int64) {

@@ -138,6 +138,10 @@ func (p *project) List(_ context.Context, s Scope) (ids []uuid.UUID, err error) 
 	return ids[:max(0, len(ids)-p.short)], nil
 }
 
+func (p *project) Read() (int64, queries.Cost) { return 0, queries.Cost{} }
+
+func (p *project) PerRow(bool) int64 { return 1 }
+
 // when fails with err in some windows.
 func when(isIn func(Window) bool, err error) func(Window) error {
 	return func(w Window) error {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"math"
 	"net"
 	"strconv"
 	"strings"
@@ -323,6 +324,31 @@ func Bytes(n int64) string {
 		return fmt.Sprintf("%.0f %s", size, unit)
 	}
 	return fmt.Sprintf("%.1f %s", size, unit)
+}
+
+// Read says what queries have read and what is left of the project's budget, or nothing where that is not known.
+func Read(bytes int64, left *int64) string {
+	if left == nil {
+		return ""
+	}
+	return fmt.Sprintf("read %s; %s of the project's hourly budget left", Bytes(bytes), Bytes(max(*left, 0)))
+}
+
+// ParseBytes reads a size, such as 500MB or 10 GB.
+func ParseBytes(text string) (n int64, ok bool) {
+	text = strings.ToUpper(strings.ReplaceAll(text, " ", ""))
+	unit := 1.0
+	for _, u := range []struct {
+		name string
+		size float64
+	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}} {
+		if number, has := strings.CutSuffix(text, u.name); has {
+			text, unit = number, u.size
+			break
+		}
+	}
+	size, err := strconv.ParseFloat(text, 64)
+	return int64(size * unit), err == nil && size > 0 && size*unit < math.MaxInt64
 }
 
 // Span returns a duration for people, such as 42s, 5m03s, 2h14m or 3d04h.

@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats/s3files"
@@ -157,6 +158,9 @@ func (r *reconciling) finish(report *reconcile.Report, side reconcile.Side) erro
 		fmt.Fprintln(r.Out, report)
 		if report.Verdict != reconcile.Complete {
 			fmt.Fprintln(r.Out, inFlags(repair.String()))
+		}
+		if read := progress.Read(report.BytesRead, report.BudgetLeft); read != "" {
+			fmt.Fprintln(r.Out, read)
 		}
 	}
 	if r.report != "" {

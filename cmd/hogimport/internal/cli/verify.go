@@ -37,6 +37,8 @@ type verify struct {
 	wait     bool
 	every    bool
 	patience time.Duration
+	maxRead  string
+	maxBytes int64
 }
 
 func newVerifyCommand(a *app) *cobra.Command {
@@ -72,10 +74,18 @@ unknown, 5 the key or the project is wrong.`,
 	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
 	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, even if their digests are equal")
 	f.DurationVar(&v.patience, "patience", 24*time.Hour, "the `TIME` after the end of the import in which no event is called missing; 0: none")
+	f.StringVar(&v.maxRead, "max-read", "", "stop before the queries have read more than this `SIZE`, such as 10GB; run it again to continue")
 	return cmd
 }
 
 func (v *verify) run(ctx context.Context, files []string) error {
+	if v.maxRead != "" {
+		bytes, ok := progress.ParseBytes(v.maxRead)
+		if !ok {
+			return shell.UsageError(fmt.Sprintf("--max-read %q is not a size", v.maxRead), "give a number with a unit, such as 500MB or 10GB")
+		}
+		v.maxBytes = bytes
+	}
 	s, err := v.openState(ctx, files)
 	if err != nil {
 		return err
@@ -177,15 +187,20 @@ func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, receipt hogapi.Receipt, source hogapi.Source) (*hogapi.Verification, error) {
 	meter := v.Meter()
 	defer meter.End()
-	step := ""
+	step, isSaid := "", false
 	options := &hogapi.VerifyOptions{
-		Gate: s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: cmp.Or(v.patience, time.Millisecond), EveryUUID: v.every && source != nil,
+		MaxBytesRead: v.maxBytes,
+		Gate:         s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: cmp.Or(v.patience, time.Millisecond), EveryUUID: v.every && source != nil,
 		OnProgress: func(p hogapi.VerifyProgress) {
 			show := meter.Phase
 			if p.Step != step || p.Done == p.Total {
 				show = meter.Step
 			}
 			step = p.Step
+			if !isSaid && p.BytesRead > 0 && p.BytesRead+p.BytesToDo > muchToRead {
+				isSaid = true
+				v.Warn("this check reads about " + progress.Bytes(p.BytesRead+p.BytesToDo) + " of the project's hourly budget for queries")
+			}
 			show(lookText(p))
 		},
 	}
@@ -198,6 +213,9 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	return client.Verify(ctx, receipt, options)
 }
 
+// muchToRead is how many bytes of a check are said before it reads them.
+const muchToRead = 1_000_000_000
+
 var steps = map[string]string{
 	"count": "counting", "read the source": "reading the files", "compare uuids": "comparing uuids", "look elsewhere": "looking under other days and names",
 }
@@ -205,12 +223,18 @@ var steps = map[string]string{
 func lookText(p hogapi.VerifyProgress) string {
 	text := fmt.Sprintf("check %d: %s", p.Look, cmp.Or(steps[p.Step], p.Step))
 	switch {
+	case p.Step == "wait for the read budget":
+		text = "waiting until " + p.NextLook.UTC().Format("15:04 UTC") + ": the project's hourly budget for queries, which all its keys share, has no room"
 	case p.Step == "wait" && !p.NextLook.IsZero():
 		text = "waiting for the next check at " + p.NextLook.UTC().Format("15:04 UTC")
 	case p.Step != "count" && p.Total > 0:
 		return text + fmt.Sprintf(", %s of %s", progress.Number(p.Done), progress.Number(p.Total))
 	}
-	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
+	text += fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
+	if open := p.Cells - p.Proven; p.Proven > 0 && open > 0 {
+		text += fmt.Sprintf("; %s of %s days and names proven, %s open", progress.Number(int64(p.Proven)), progress.Number(int64(p.Cells)), progress.Number(int64(open)))
+	}
+	return text
 }
 
 func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
@@ -355,6 +379,9 @@ func verifyTable(w io.Writer, p *page.Verify) {
 	}
 	for _, note := range v.Notes {
 		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+page.Explained(note)))
+	}
+	if read := progress.Read(v.BytesRead, v.BudgetLeft); read != "" {
+		fmt.Fprintf(w, "\n%s\n", read)
 	}
 	if v.Complete() { // otherwise the error has the advice
 		for _, step := range p.Next {

@@ -1,0 +1,69 @@
+package queries
+
+import (
+	"errors"
+	"net/http"
+	"strconv"
+	"time"
+)
+
+// Cost is what an answer says about the bytes that queries read. The service debits them from an hourly budget of the project,
+// which all its keys share.
+type Cost struct {
+	BytesRead  int64 // by the query
+	BudgetLeft int64 // of the project
+	IsKnown    bool  // the service has said so; servers of before September 2026 do not
+}
+
+// CostOf reads the cost in the header of an answer.
+func CostOf(header http.Header) (c Cost) {
+	read, err := strconv.ParseInt(header.Get("X-PostHog-Query-Bytes-Read"), 10, 64)
+	left, other := strconv.ParseFloat(header.Get("X-PostHog-Query-Budget-Remaining-Bytes"), 64)
+	return Cost{read, int64(left), err == nil && other == nil && read >= 0}
+}
+
+// ErrMaxRead is the error for a query that would read more than the caller allows.
+var ErrMaxRead = errors.New("hogapi: VerifyOptions.MaxBytesRead is reached")
+
+// budget is what is known of a project's budget.
+type budget struct {
+	left, highest int64 // bytes: now, and ever seen
+	at            time.Time
+	perHour       float64 // refill, as far as it was seen
+	isAsked       bool    // a query was answered
+	isKnown       bool
+}
+
+const (
+	reserve   = 10            // a tenth of the budget is left to others
+	maxHours  = 24            // of refill, that a budget has room for
+	minSpan   = time.Minute   // in which a refill is measured
+	firstRead = 1_000_000     // bytes of the first query, which shows the budget
+	maxPause  = 1 * time.Hour // before it is asked again: the service's debt is never over an hour's refill
+)
+
+func (b *budget) note(c Cost, now time.Time) {
+	b.isAsked = true
+	if !c.IsKnown {
+		return
+	}
+	if span := now.Sub(b.at); b.isKnown && span >= minSpan {
+		b.perHour = max(b.perHour, float64(c.BudgetLeft+c.BytesRead-b.left)/span.Hours())
+	}
+	b.left, b.highest, b.at, b.isKnown = c.BudgetLeft, max(b.highest, c.BudgetLeft+c.BytesRead), now, true
+}
+
+// room is how many bytes may be read without others' tenth.
+func (b *budget) room(now time.Time) int64 {
+	return b.left + int64(b.perHour*now.Sub(b.at).Hours()) - b.highest/reserve
+}
+
+// pause is the time until there is room for a query.
+func (b *budget) pause(bytes int64, now time.Time) time.Duration {
+	lack := min(bytes, b.highest-b.highest/reserve) - b.room(now)
+	perHour := max(b.perHour, float64(b.highest)/maxHours, 1)
+	if !b.isKnown || lack <= 0 {
+		return 0
+	}
+	return min(time.Duration(float64(lack)/perHour*float64(time.Hour)), maxPause)
+}
