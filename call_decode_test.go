@@ -115,7 +115,7 @@ func bombs(t *testing.T, key string) map[string][]string {
 
 // A small answer of valid JSON never takes much memory or time, for any target of the decoding.
 func TestBombsOfValidJSON(t *testing.T) {
-	if RaceDetector {
+	if raceDetector {
 		t.Skip("memory is measured")
 	}
 	const most = 64 << 20
@@ -153,7 +153,7 @@ func TestBombsOfValidJSON(t *testing.T) {
 
 // Decoding a text within the estimate allocates at most a few times the estimate, including garbage.
 func TestFootprintBoundsMemory(t *testing.T) {
-	if RaceDetector {
+	if raceDetector {
 		t.Skip("memory is measured")
 	}
 	const enough = 12 << 20 // bytes of text: by then the estimate has refused all of these

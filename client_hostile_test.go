@@ -230,7 +230,7 @@ func requireTyped(t *testing.T, err error) {
 
 // Whatever is endless costs at most twice the cap of an answer; on the way of events far less, however many lanes there are.
 func TestHostileServersAndMemory(t *testing.T) {
-	if RaceDetector {
+	if raceDetector {
 		t.Skip("memory is measured; the tests before meet the same servers")
 	}
 	answers := hostile(t)

@@ -7,7 +7,12 @@ import (
 	"log"
 	"net/http"
 	"os"
+	"testing"
+	"testing/synctest"
 	"time"
+
+	"github.com/google/uuid"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/destination"
@@ -204,4 +209,102 @@ func ExamplePageError() {
 	// d
 	// e
 	// error: <nil>
+}
+
+// RetryFailed retries the failed runs of all exports of some projects, and waits for them. It leaves out runs that
+// are too old to be exported again unchanged, and returns an error for each: somebody must decide about them.
+func RetryFailed(ctx context.Context, client *hogapi.Client, watch *hogapi.WatchOptions, projects ...string) (retried int, err error) {
+	var old []error
+	for _, id := range projects {
+		project := client.ForProject(id)
+		for export, err := range project.BatchExports.All(ctx, nil) {
+			if err != nil {
+				return retried, err
+			}
+			for run, err := range project.Runs.LatestFailed(ctx, export.ID, nil) {
+				if err != nil {
+					return retried, err
+				}
+				if err := retry(ctx, project, export.ID, run.ID, watch); err != nil {
+					err = fmt.Errorf("project %s, export %q: %w", id, export.Name, err)
+					if _, refused := errors.AsType[*hogapi.InputError](err); !refused {
+						return retried, err
+					}
+					old = append(old, err)
+					continue
+				}
+				retried++
+			}
+		}
+	}
+	return retried, errors.Join(old...)
+}
+
+// retry retries one run. If the answer is lost, it does not send the retry again before it is clear that the first
+// one had no effect.
+func retry(ctx context.Context, project *hogapi.Client, exportID, runID uuid.UUID, watch *hogapi.WatchOptions) (err error) {
+	for range 3 {
+		var ticket *hogapi.BackfillTicket
+		ticket, err = project.Runs.Retry(ctx, exportID, runID, nil)
+		if ticket == nil {
+			return err
+		}
+		_, err = project.Backfills.Wait(ctx, ticket, watch)
+		if !errors.Is(err, hogapi.ErrOutcomeUnknown) {
+			return err
+		}
+	}
+	return err
+}
+
+// The failed runs of all exports of three projects are retried, one after another, and waited for.
+func ExampleRunsService_LatestFailed() {
+	server := hogapitest.New(hogapitest.WithPolls(1))
+	for _, id := range []string{"1", "2", "3"} {
+		export := server.Project(id).AddExport(hogapitest.Export{Name: "to the bucket"})
+		server.Project(id).AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed})
+	}
+	client := clientOf(server, "1")
+	retried, err := RetryFailed(context.Background(), client, &hogapi.WatchOptions{Interval: time.Millisecond}, "1", "2", "3")
+	fmt.Println(retried, err)
+	// Output:
+	// 3 <nil>
+}
+
+// A user's test of RetryFailed: the service asks it to slow down, and the connection is cut twice, once after the service has acted.
+func TestRetryFailed(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		server := hogapitest.New()
+		client := server.Client(t)
+		for _, id := range []string{"1", "2", "3"} {
+			project := server.Project(id)
+			export := project.AddExport(hogapitest.Export{})
+			before := time.Now().AddDate(0, 0, -4)
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: before})
+			project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusCompleted, Created: before.Add(time.Hour)})
+		}
+		server.Script(ops.RunsRetry, hogapitest.RateLimit("3"), hogapitest.CutAfter(), hogapitest.CutBefore())
+
+		retried, err := RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Equal(t, 3, retried)
+		require.Len(t, server.Calls(ops.RunsRetry), 5, "three, one more for the 429 and one for the request that had no effect")
+		for _, id := range []string{"1", "2", "3"} {
+			runs := server.Project(id).Runs(server.Project(id).Exports()[0].ID)
+			require.Len(t, runs, 3, "each failed run is retried once")
+			require.Equal(t, hogapi.RunStatusCompleted, runs[2].Status)
+		}
+
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.NoError(t, err)
+		require.Zero(t, retried, "nothing is left to retry")
+
+		export := server.Project("2").Exports()[0].ID
+		server.Project("2").AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed, Created: time.Now().AddDate(0, -1, 0)})
+		server.Project("3").AddRun(server.Project("3").Exports()[0].ID, hogapitest.Run{Status: hogapi.RunStatusFailed})
+		retried, err = RetryFailed(t.Context(), client, nil, "1", "2", "3")
+		require.ErrorContains(t, err, "project 2")
+		require.ErrorIs(t, err, hogapi.ErrInvalid, "too old")
+		require.Equal(t, 1, retried, "of the project after it")
+	})
 }

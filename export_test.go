@@ -7,12 +7,9 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/google/uuid"
-
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/pipeline"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -43,13 +40,5 @@ func CallEndpoint(ctx context.Context, c *Client, op Op, id string) error {
 	return c.call(ctx, r, nil)
 }
 
-// RaceDetector tells that everything takes some ten times as long, and several times the memory.
-var RaceDetector bool
-
-// UUIDAt is the uuid that an import of this id derives for the first event at a position.
-func UUIDAt(p Position, importID string) uuid.UUID {
-	return wire.NewIdentity(importID).At(wire.Position(p), 0)
-}
-
-// DefaultVerifyArchives is ImportOptions.VerifyArchiveBytes where it is 0.
-const DefaultVerifyArchives = defaultVerifyArchives
+// raceDetector tells that everything takes some ten times as long, and several times the memory.
+var raceDetector bool

@@ -1,5 +1,0 @@
-//go:build race
-
-package hogapi
-
-func init() { RaceDetector = true }

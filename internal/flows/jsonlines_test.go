@@ -1,0 +1,185 @@
+package flows_test
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+	"github.com/hogapi/hogapi/reasons"
+)
+
+// A record is an event of a source, and its place.
+type record struct {
+	Name     string
+	Position hogapi.Position
+}
+
+// readSource takes the records behind a position.
+func readSource(ctx context.Context, source hogapi.Source, after hogapi.Position) (records []record, err error) {
+	for ev, err := range source.Events(ctx, after) {
+		if err != nil {
+			return records, err
+		}
+		records = append(records, record{ev.Name, ev.Position})
+	}
+	return records, nil
+}
+
+// The uuid of a whole last line does not depend on its newline, and the file may grow behind it.
+func TestJSONLinesLastLine(t *testing.T) {
+	t.Parallel()
+	path := writeFile(t, "e.jsonl", `{"event":"a"}`)
+	open, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(path, []byte(`{"event":"a"}`+"\n"+`{"event":"b"}`), 0o600))
+	grown, err := readSource(t.Context(), hogapi.JSONLinesFile(path), hogapi.Position{})
+	require.NoError(t, err)
+	assert.Equal(t, open[0].Position, grown[0].Position)
+	rest, err := readSource(t.Context(), hogapi.JSONLinesFile(path), open[0].Position)
+	require.NoError(t, err)
+	assert.Equal(t, grown[1:], rest)
+}
+
+// refusalsOf imports files and returns the rejects.
+func refusalsOf(t *testing.T, source hogapi.Source, checkpoint hogapi.Checkpointer) (all []hogapi.Reject) {
+	t.Helper()
+	imported(t, hogapitest.New().Client(t), source, &hogapi.ImportOptions{
+		ID: "refusals", MaxRejectShare: -1, Checkpoint: checkpoint, Rejects: keepRejects(&all),
+	})
+	return all
+}
+
+const (
+	goodRecord  = `{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T00:00:00Z"}`
+	youngRecord = `{"event":"e","distinct_id":"ann","timestamp":"3024-05-01T00:00:00Z"}`
+)
+
+// A refusal names file and line, also after a resume in the middle of the file, and calls the byte offset so.
+func TestRefusalsNameTheLine(t *testing.T) {
+	t.Parallel()
+	content := "\xef\xbb\xbf" + goodRecord + "\r\n\n" + youngRecord + "\nbad\n" + goodRecord + "\n"
+	more := "bad\n\n" + youngRecord // lines 6 and 8
+	for name, form := range map[string]func(string) string{"plain": func(s string) string { return s }, "gzip": zipped} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			checkpoint := &memoryCheckpoint{}
+			path := writeFile(t, "e.jsonl", form(content))
+			other := writeFile(t, "other.jsonl", goodRecord+"\nbad")
+			rejects := refusalsOf(t, hogapi.JSONLinesFile(path, other), nil)
+			require.Len(t, rejects, 3)
+			for i, want := range []string{"e.jsonl:3", "e.jsonl:4", "other.jsonl:2"} {
+				assert.Equal(t, want, rejects[i].Where)
+				assert.Equal(t, want, rejects[i].Err.Where)
+				require.ErrorContains(t, rejects[i].Err, fmt.Sprintf("(%s, byte offset %d)", want, rejects[i].Position.Offset))
+			}
+			require.Len(t, refusalsOf(t, hogapi.JSONLinesFile(path), checkpoint), 2)
+			grown := writeFile(t, "e.jsonl", form(content+more))
+			rejects = refusalsOf(t, hogapi.JSONLinesFile(grown), checkpoint)
+			require.Len(t, rejects, 2)
+			assert.Equal(t, []string{"e.jsonl:6", "e.jsonl:8"}, []string{rejects[0].Where, rejects[1].Where})
+			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(grown), &hogapi.ImportOptions{ID: "refusals", MaxRejectShare: -1})
+			require.NoError(t, err)
+			assert.Contains(t, report.String(), "(e.jsonl:6, byte offset ")
+		})
+	}
+}
+
+// However an import ends, each error says once from where it is.
+func TestErrorsHaveOnePrefix(t *testing.T) {
+	t.Parallel()
+	for name, c := range map[string]struct {
+		content string
+		source  hogapi.Source // nil: a file of the content
+		fault   hogapitest.Fault
+		change  func(t *testing.T, o *hogapi.ImportOptions)
+	}{
+		"a refusal":          {content: youngRecord},
+		"a bad line":         {content: "bad\n"},
+		"an unfinished line": {content: goodRecord + "\n" + goodRecord[:30]},
+		"a missing file":     {source: hogapi.JSONLinesFile("missing.jsonl")},
+		"no file":            {source: hogapi.JSONLinesFile()},
+		"a folder":           {source: hogapi.JSONLinesFile(t.TempDir())},
+		"a refused batch":    {content: goodRecord, fault: hogapitest.Always(hogapitest.Status(400))},
+		"a wrong key":        {content: goodRecord, fault: hogapitest.Always(hogapitest.Status(401))},
+		"no progress":        {content: goodRecord, fault: hogapitest.Always(hogapitest.CutBefore()), change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Delivery.GiveUpAfter = time.Second }},
+		"too many rejects":   {content: "bad\nbad\n", change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Rejects = ignoreRejects }},
+		"a handler": {content: "bad\n", change: func(_ *testing.T, o *hogapi.ImportOptions) {
+			o.Rejects = hogapi.RejectFunc(func(_ context.Context, r hogapi.Reject) error { return r.Err })
+		}},
+		"a checkpoint in use": {content: goodRecord, change: func(t *testing.T, o *hogapi.ImportOptions) {
+			path := filepath.Join(t.TempDir(), "ckpt")
+			owner := hogapi.FileCheckpoint(path)
+			_, err := owner.Open(t.Context())
+			require.NoError(t, err)
+			t.Cleanup(func() { assert.NoError(t, owner.Close()) })
+			o.Checkpoint = hogapi.FileCheckpoint(path)
+		}},
+		"a checkpoint of another import": {content: goodRecord, change: func(t *testing.T, o *hogapi.ImportOptions) {
+			o.Checkpoint = &memoryCheckpoint{}
+			imported(t, hogapitest.New().Client(t), numbered(3), &hogapi.ImportOptions{ID: "other", Checkpoint: o.Checkpoint})
+		}},
+		"bad options": {content: goodRecord, change: func(_ *testing.T, o *hogapi.ImportOptions) { o.Rate = -7 }},
+	} {
+		t.Run(name, bubble(func(t *testing.T) {
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
+			server.Script(ops.Capture, c.fault)
+			options, source := hogapi.ImportOptions{ID: "prefixes"}, c.source
+			if source == nil {
+				source = hogapi.JSONLinesFile(writeFile(t, "e.jsonl", c.content))
+			}
+			if c.change != nil {
+				c.change(t, &options)
+			}
+			client := server.Client(t, hogapi.WithClock(func() time.Time { return time.Date(2025, 1, 1, 0, 0, 0, 0, time.UTC) }))
+			_, err := client.Import(t.Context(), source, &options)
+			require.Error(t, err)
+			for line := range strings.Lines(err.Error()) { // errors that are joined have a line each
+				assert.Equal(t, 1, strings.Count(line, "hogapi: "), line)
+				assert.True(t, strings.HasPrefix(line, "hogapi: "), line)
+			}
+			_, err = hogapi.Check(t.Context(), source, &options)
+			if err != nil && !errors.Is(err, context.Canceled) {
+				assert.Equal(t, 1, strings.Count(err.Error(), "hogapi: "), "%v", err)
+			}
+		}))
+	}
+}
+
+// UnmarshalBinary reads the output of AppendBinary again; other bytes are an error, not a panic.
+func FuzzEventBinary(f *testing.F) {
+	for _, ev := range []hogapi.Event{
+		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},
+		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: reasons.BadRecord, Field: "f", Want: "w"}),
+		hogapi.SkippedEvent(hogapi.Position{Offset: 1}, "why"),
+	} {
+		data, err := ev.AppendBinary(nil)
+		require.NoError(f, err)
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var ev, again hogapi.Event
+		if ev.UnmarshalBinary(data) != nil {
+			return
+		}
+		kept, err := ev.AppendBinary(nil)
+		if err != nil {
+			return // properties that are not JSON
+		}
+		require.NoError(t, again.UnmarshalBinary(kept))
+		twice, err := again.AppendBinary(nil)
+		require.NoError(t, err)
+		require.Equal(t, kept, twice)
+	})
+}

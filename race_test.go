@@ -1,0 +1,5 @@
+//go:build race
+
+package hogapi
+
+func init() { raceDetector = true }
