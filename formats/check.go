@@ -30,6 +30,9 @@ type CheckOptions struct {
 	// Test gets each record, one at a time, and reports in a text. For example, *mixpanel.ZoneTest finds out if
 	// times are local. The default is no test.
 	Test RecordTest
+	// Source opens the files with a format that notes each record, for files in another form, such as those of
+	// formats/parquet. The default is hogapi.FileSource of the paths.
+	Source func(hogapi.Format) hogapi.Source
 	// Links are the options of the links that the import is to have: the report then says which persons come out of
 	// more than one id. Ids are sorted on disk, in the folder for temporary files. By default, no links are planned.
 	Links *LinksOptions
@@ -116,7 +119,10 @@ func Check(ctx context.Context, format hogapi.Format, options *CheckOptions, pat
 	if format.Convert == nil {
 		inspected.Convert = nil // which is refused
 	}
-	check, web, err := CheckWeb(ctx, hogapi.FileSource(inspected, paths...), o.Import, o.Web)
+	if o.Source == nil {
+		o.Source = func(format hogapi.Format) hogapi.Source { return hogapi.FileSource(format, paths...) }
+	}
+	check, web, err := CheckWeb(ctx, o.Source(inspected), o.Import, o.Web)
 	r := look.report(check)
 	r.Web = web
 	r.Format, r.Zone = format.Name, o.Zone.String()

@@ -49,7 +49,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	rejects := filepath.Join(folder, "rejects.jsonl")
 
-	// Rows of an export are in the order in which they were stored. Sorted, persons end as they are.
+	// Rows of an export have no order. Sorted, persons end as they are.
 	format := posthogexport.Format(nil)
 	rows := hogapi.MapSource(hogapi.FileSource(format, files...), renameJob)
 	source := formats.Sorted(rows, filepath.Join(folder, "sorted"))

@@ -9,9 +9,8 @@
 // # Files
 //
 // Rows of the events model, as JSON lines or, with the module formats/parquet, as Parquet. Leave
-// out manifest.json. Brotli is not read: unpack such files. Rows are in the order in which they
-// were stored, not of the time of the events. Sort them with formats.Sorted: a person ends with the
-// $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are read from their
+// out manifest.json. Brotli is not read: unpack such files. Rows have no order, not even that of
+// their arrival. Sort them with formats.Sorted: a person ends with the $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are read from their
 // exports to JSON too.
 //
 // # Mapping

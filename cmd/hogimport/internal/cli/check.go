@@ -83,6 +83,9 @@ func (c *check) run(ctx context.Context) error {
 	if c.in.joinsByDefault() && !c.flags.Changed("links") {
 		c.in.Links = true
 	}
+	if c.in.sortsByDefault() && !c.flags.Changed("sort") {
+		c.in.Sort = true
+	}
 	paths := c.in.paths()
 	for _, out := range []shell.Output{reportAt(c.report, "check"), listAt(c.list)} {
 		if err := out.Check(paths); err != nil {
@@ -221,7 +224,8 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		return events, err
 	}
 	format.CheckColumns = hints.columns(format.CheckColumns)
-	o := &formats.CheckOptions{Import: options, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
+	source := func(format hogapi.Format) hogapi.Source { return c.in.open(format, paths) }
+	o := &formats.CheckOptions{Import: options, Source: source, Zone: zone, Web: &formats.WebAnalyticsOptions{}}
 	if c.in.Format != "posthog" {
 		o.Links = c.in.linksOptions()
 	}

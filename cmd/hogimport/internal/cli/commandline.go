@@ -80,7 +80,11 @@ func (in *input) unorder() { in.Sort, in.Links, in.Sessions, in.SessionsAfter = 
 // orderFlags returns the flags that need all events, such as --sort, as they are typed, each after a blank.
 func (in *input) orderFlags() string {
 	ordered := input{Sort: in.Sort, Links: in.Links, Sessions: in.Sessions, SessionsAfter: in.SessionsAfter}
-	return strings.Join(append([]string{""}, ordered.typed()...), " ")
+	words := append([]string{""}, ordered.typed()...)
+	if in.sortsByDefault() && !in.Sort {
+		words = append(words, "--sort=false")
+	}
+	return strings.Join(words, " ")
 }
 
 func joinedColumns(columns []string) string {

@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi/formats/heap"
 	"github.com/hogapi/hogapi/formats/matomo"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/pendo"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/formats/segment"
@@ -145,7 +146,11 @@ func head(ctx context.Context, path string) (columns []string, isTabs bool, reco
 	}
 	first := func(layout hogapi.Layout) {
 		probe.Layout = layout
-		hogapi.FileSource(probe, path).Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false })
+		source := hogapi.FileSource(probe, path)
+		if isParquet(path) {
+			source = parquet.FileSource(probe, nil, path)
+		}
+		source.Events(ctx, hogapi.Position{})(func(hogapi.Event, error) bool { return false })
 	}
 	first(hogapi.LayoutJSON)
 	if record == nil {
@@ -266,7 +271,7 @@ type vendor struct {
 // vendors has all formats by name. JSON lines have no Format.
 var vendors = map[string]vendor{
 	"jsonl": {what: "PostHog's own lines: event, distinct_id, timestamp, properties"},
-	"posthog": {what: "files of PostHog's batch exports and file downloads; events stay as they are; use --sort", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
+	"posthog": {what: "files of PostHog's batch exports and file downloads, Parquet or JSON lines; sorted unless --sort=false", make: func(_ *input, person formats.PersonProperties, _ *time.Location) (hogapi.Format, error) {
 		return posthogexport.Format(&posthogexport.Options{PersonProperties: person}), nil
 	}},
 	"mixpanel": {what: "Mixpanel's raw export; --zone for projects made before 2023", make: func(in *input, person formats.PersonProperties, zone *time.Location) (hogapi.Format, error) {

@@ -140,14 +140,14 @@ func (l *leftOutList) source() hogapi.Source {
 		l.record = append(l.record[:0], record...)
 		return convert(record)
 	}
-	return hogapi.FileSource(format, l.places.paths...)
+	return l.in.open(format, l.places.paths)
 }
 
 // placeText returns the place of a record, for people: with the number of its line if that can be found
 // quickly.
 func placeText(paths []string, at hogapi.Position) string {
 	const most = 64 << 20 // that is read for it
-	if at.Offset > most {
+	if at.Offset > most && fileOfRow(paths, at.Key) == "" {
 		return plainPlace(at)
 	}
 	f := lineFinder{paths: paths}
@@ -186,6 +186,10 @@ type lineFinder struct {
 
 // place returns the place of a record, for people. In one file, it must be called with ascending places.
 func (f *lineFinder) place(at hogapi.Position) string {
+	at = inFile(f.paths, at)
+	if file := fileOfRow(f.paths, at.Key); file != "" {
+		return rowPlace(file, at.Offset)
+	}
 	if at.Key != f.key {
 		f.close()
 		f.key = at.Key

@@ -62,7 +62,7 @@ func newRunCommand(a *app) *cobra.Command {
 	r.input.bindHeader(cmd)
 	r.input.bindUntil(cmd)
 	f := cmd.Flags()
-	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk")
+	f.BoolVar(&r.input.Sort, "sort", false, "sort all events by time first, in the state folder: takes up to four times the unpacked size on disk;\nso by default for posthog: --sort=false where the files are sorted already")
 	f.BoolVar(&r.input.Links, "links", false, "first join the ids that each person had before and after the login;\nso by default for segment and rudderstack")
 	r.input.bindLinks(cmd)
 	r.input.bindSessions(cmd)
@@ -207,6 +207,9 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	if r.input.joinsByDefault() && !r.flags.Changed("links") {
 		r.input.Links = true
 	}
+	if r.input.sortsByDefault() && !r.flags.Changed("sort") {
+		r.input.Sort = true
+	}
 	asked := r.input
 	asked.Files = r.input.paths()
 	dir, more, err := a.choose(ctx, r, &asked)
@@ -230,6 +233,9 @@ func (a *app) openRun(ctx context.Context, r *runFlags) (s *state, isNew bool, e
 	s = &state{dir: dir, more: more}
 	if _, err := s.read("import.json", &s.kept); err != nil {
 		return nil, false, err
+	}
+	if asked.sortsByDefault() && !r.flags.Changed("sort") && !s.hasSentNothing() {
+		asked.Sort = s.kept.Input.Sort // of an earlier release, or with --sort=false
 	}
 	names := s.kept.Input.differences(&asked)
 	s.isChanged = names != "" || !slices.Equal(s.kept.Input.Files, asked.Files)

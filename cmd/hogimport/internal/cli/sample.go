@@ -87,9 +87,12 @@ func takeSample(ctx context.Context, in *input, options hogapi.ImportOptions) (s
 	for _, n := range read {
 		length += n
 	}
+	rows := countRows(s.paths)
 	switch {
 	case s.isAll:
 		s.total = s.report.Read
+	case rows > 0:
+		s.total = rows
 	case length > 0 && plain > 0:
 		s.total = max(int64(float64(s.report.Read)*float64(plain)/float64(length)), s.report.Read)
 	}

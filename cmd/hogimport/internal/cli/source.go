@@ -180,7 +180,13 @@ func (in *input) check(ctx context.Context) error {
 				"write its content to a file first, so that an import can resume in it")
 		}
 	}
-	return in.checkFormat(ctx)
+	if err := in.checkFormat(ctx); err != nil {
+		return err
+	}
+	if len(in.paths()) == 0 {
+		return shell.UsageError("a manifest lists files, and has no events", "name the files of the export, such as export/*.parquet")
+	}
+	return nil
 }
 
 // checkFormat settles the format and checks all that depends on it.
@@ -310,7 +316,7 @@ func (in *input) files(seen func(record []byte, err error)) hogapi.Source {
 	if format.Convert == nil {
 		return in.cut(in.editedLines(hogapi.JSONLinesFile(in.paths()...)))
 	}
-	return in.cut(hogapi.FileSource(format, in.paths()...))
+	return in.cut(in.open(format, in.paths()))
 }
 
 // source returns the files, sorted and after the links if that was asked for. It sorts in a folder
@@ -357,6 +363,9 @@ func (in *input) paths() (paths []string) {
 				paths = append(paths, path)
 			}
 		}
+	}
+	if in.Format == "posthog" {
+		paths = slices.DeleteFunc(paths, isManifest)
 	}
 	if in.NoIntraday {
 		twice := intraday(paths)

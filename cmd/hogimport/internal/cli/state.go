@@ -258,7 +258,7 @@ func stateName(paths []string) string {
 	if len(paths) > 1 {
 		name = filepath.Base(filepath.Dir(absolute(paths[0])))
 	} else {
-		for _, end := range []string{".gz", ".zst", ".zip", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt"} {
+		for _, end := range []string{".gz", ".zst", ".zip", ".jsonl", ".ndjson", ".json", ".csv", ".tsv", ".txt", ".parquet"} {
 			name = strings.TrimSuffix(name, end)
 		}
 	}

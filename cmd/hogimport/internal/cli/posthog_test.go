@@ -1,0 +1,107 @@
+package cli_test
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	parquetgo "github.com/parquet-go/parquet-go"
+	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+)
+
+// exportRow is a row of an export to S3.
+type exportRow struct {
+	UUID             string    `parquet:"uuid"`
+	Event            string    `parquet:"event"`
+	DistinctID       string    `parquet:"distinct_id"`
+	Properties       *string   `parquet:"properties,optional"`
+	PersonProperties *string   `parquet:"person_properties,optional"`
+	ElementsChain    string    `parquet:"elements_chain"`
+	Timestamp        time.Time `parquet:"timestamp,timestamp(microsecond)"`
+	CreatedAt        time.Time `parquet:"created_at,timestamp(microsecond)"`
+}
+
+// exportRows are rows of which each later one is older.
+func exportRows(first, n int) (rows []exportRow) {
+	for i := first; i < first+n; i++ {
+		properties := fmt.Sprintf(`{"n":%d,"$set":{"plan":"p%d"}}`, i, i)
+		rows = append(rows, exportRow{
+			UUID: fmt.Sprintf("0188d3f2-1111-7aaa-8bbb-%012d", i), Event: "e", DistinctID: "p", Properties: &properties,
+			Timestamp: time.Date(2024, 1, 2, 0, 0, 0, 0, time.UTC).Add(-time.Duration(i) * time.Second),
+			CreatedAt: time.Date(2024, 1, 9, 0, 0, 0, 0, time.UTC),
+		})
+	}
+	return rows
+}
+
+func writeParquet(t *testing.T, p *clitest.Program, name string, rows []exportRow) {
+	t.Helper()
+	var b bytes.Buffer
+	w := parquetgo.NewGenericWriter[exportRow](&b, parquetgo.Compression(&parquetgo.Zstd))
+	_, err := w.Write(rows)
+	require.NoError(t, err)
+	require.NoError(t, w.Close())
+	p.Write(t, name, b.String())
+}
+
+func lineOf(r exportRow) string {
+	return fmt.Sprintf(`{"uuid":"%s","event":"%s","distinct_id":"%s","properties":%s,"elements_chain":"","timestamp":"%s","created_at":"2024-01-09T00:00:00Z"}`+"\n",
+		r.UUID, r.Event, r.DistinctID, *r.Properties, r.Timestamp.Format(time.RFC3339))
+}
+
+// The files that PostHog writes by default are Parquet with zstd, in several parts with a manifest. Their rows have no
+// order; they are sorted without a flag, and mixed with JSON lines, as after a change of the export.
+func TestPostHogParquet(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	bad := exportRows(300, 1)
+	bad[0].UUID = "not one"
+	writeParquet(t, p, "export/a-0.parquet", append(exportRows(0, 200), bad...))
+	writeParquet(t, p, "export/a-1.parquet.zst", exportRows(200, 50))
+	writeParquet(t, p, "export/a-2.parquet", nil) // a part without rows
+	p.Write(t, "export/a_manifest.json", "{\n  \"files\": [\n    \"a-0.parquet\"\n  ]\n}\n")
+	lines := ""
+	for _, r := range exportRows(250, 50) {
+		lines += lineOf(r)
+	}
+	p.Write(t, "export/b.jsonl", lines)
+
+	p.Ends(t, 2, "check", "export/a-0.parquet").Err(t, "look like --format posthog")
+	p.Ends(t, 0, "check", "export/*", "--format", "posthog").
+		Out(t, "read 301", "would be sent 300", "--sort").Never(t, "manifest", "Warning: The files are not in order of time", "of the unpacked text")
+
+	p.Ends(t, 0, "run", "export/*", "--format", "posthog", "--yes").
+		Err(t, "a-0.parquet, row 201").Never(t, "without --sort", "of the unpacked text")
+	var n []string
+	for e := range server.Ledger().Events() {
+		assert.Equal(t, "p", e.DistinctID)
+		n = append(n, strings.Split(string(e.Properties), `"n":`)[1][:3])
+	}
+	require.Len(t, n, 300)
+	assert.True(t, strings.HasPrefix(n[0], "299") && strings.HasPrefix(n[299], "0"), "oldest first: %v … %v", n[0], n[299])
+	sent := len(server.Ledger().Requests())
+	p.Ends(t, 0, "run", "export/*", "--format", "posthog", "--yes")
+	assert.Len(t, server.Ledger().Requests(), sent, "complete: nothing is sent again")
+}
+
+// Whoever has sorted the files says so; an import that an earlier release began unsorted continues in its order.
+func TestPostHogIsSortedUnlessSaid(t *testing.T) {
+	t.Parallel()
+	_, p := clitest.Serve(t)
+	writeParquet(t, p, "a.parquet", exportRows(0, 10))
+	p.Ends(t, 0, "run", "a.parquet", "--format", "posthog", "--yes", "--sort=false").
+		Err(t, "without --sort persons can end with old values")
+	_, err := os.Stat(filepath.Join(p.Dir, "hogimport-state", "a", "sorted"))
+	require.ErrorIs(t, err, os.ErrNotExist)
+	p.Ends(t, 0, "run", "a.parquet", "--format", "posthog", "--yes")
+	p.Ends(t, 0, "run", "a.parquet", "--format", "posthog", "--yes", "--state", "other")
+	_, err = os.Stat(filepath.Join(p.Dir, "other", "sorted"))
+	require.NoError(t, err)
+}
