@@ -20,15 +20,23 @@ const prefix = "posthog_"
 type row struct {
 	record.Reader
 
-	uuid, event, distinctID, properties, elements, timestamp, ip []byte
+	uuid, event, distinctID, properties, elements, tableElements, timestamp, ip []byte
+
+	columns []column // in place of properties
 }
 
 func (r *row) bind() {
 	r.Fields = record.Fields{
 		"uuid": &r.uuid, "event": &r.event, "distinct_id": &r.distinctID, "properties": &r.properties,
-		"elements_chain": &r.elements, "timestamp": &r.timestamp, "ip": &r.ip,
+		"elements_chain": &r.elements, "elements": &r.tableElements, "timestamp": &r.timestamp, "ip": &r.ip,
 	}.Drop("person_id", "person_properties", "created_at", "_inserted_at", "team_id", "site_url", // of the project
-		"set", "set_once") // which are in the properties too
+		"bq_ingested_timestamp", "snowflake_ingested_timestamp", "databricks_ingested_timestamp", "azure_blob_ingested_timestamp")
+	r.columns = newColumns()
+	for i := range r.columns {
+		c := &r.columns[i]
+		r.Fields[c.name] = &c.values[0]
+	}
+	r.Fields["people_set"], r.Fields["people_set_once"] = &r.columns[0].values[1], &r.columns[1].values[1] // of Snowflake
 }
 
 // converter makes events of rows. One goroutine at a time may use it.
@@ -44,6 +52,9 @@ type converter struct {
 
 	distinctID string
 	anonymous  string // the $anon_distinct_id of the properties
+	cookieless []byte // the $cookieless_mode of the properties
+	dollarID   []byte // their $distinct_id
+	groups     groups
 }
 
 func newConverter(o Options) *converter {
@@ -56,7 +67,10 @@ func newConverter(o Options) *converter {
 // Begin forgets the row.
 func (c *converter) Begin() {
 	c.row.Begin()
-	c.set, c.setOnce = nil, nil
+	c.set, c.setOnce, c.cookieless, c.dollarID, c.groups = nil, nil, nil, nil, groups{}
+	for i := range c.row.columns {
+		c.row.columns[i].isSet = false
+	}
 }
 
 // Read reads a row.
@@ -102,7 +116,7 @@ func (c *converter) event() (ev hogapi.Event, err error) {
 	return ev, err
 }
 
-// timeOf reads a time of RFC 3339, or as BigQuery writes it: 2024-02-29 23:59:58.012 UTC.
+// timeOf reads a time of RFC 3339, or as tables write it: 2024-02-29 23:59:58.012 UTC by BigQuery, and with +00 by Redshift.
 func timeOf(raw []byte) (time.Time, error) {
 	text := []byte(record.Text(raw))
 	at, err := jsonb.ParseTime(text)
@@ -110,9 +124,10 @@ func timeOf(raw []byte) (time.Time, error) {
 		return at, nil
 	}
 	const layout = "2006-01-02 15:04:05"
-	if len(text) >= len(layout) && text[10] == ' ' {
-		for _, layout := range [...]string{layout, layout + " UTC", layout + "Z07:00"} {
-			if at, err := time.Parse(layout, string(text)); err == nil {
+	if len(text) >= len(layout) && (text[10] == ' ' || text[10] == 'T') {
+		text[10] = ' '
+		for _, zone := range [...]string{"", " UTC", "Z07:00", "Z07", "Z0700", " Z07:00", " Z07", " Z0700"} {
+			if at, err := time.Parse(layout+zone, string(text)); err == nil {
 				return at.UTC(), nil
 			}
 		}
@@ -132,11 +147,30 @@ func (c *converter) properties(distinctID string) error {
 			return err
 		}
 	}
+	for i := range c.row.columns {
+		column := &c.row.columns[i]
+		value, err := column.value()
+		if err != nil {
+			return err
+		}
+		if value != nil {
+			c.property([]byte(column.property), value)
+		}
+	}
 	if err := c.persons(); err != nil {
 		return err
 	}
+	c.identity()
+	c.groups.others(func(name string, value []byte) { c.out.Keep(prefix, prefix+name, value) })
 	if !record.IsNone(c.row.elements) {
 		c.out.Keep(prefix, "$elements_chain", c.row.elements)
+	}
+	switch chain := unpacked(c.row.tableElements); {
+	case record.IsEmpty(chain):
+	case record.IsText(chain):
+		c.out.Keep(prefix, "$elements_chain", chain)
+	default:
+		c.out.Keep(prefix, "elements", c.row.tableElements)
 	}
 	if !record.IsNone(c.row.ip) {
 		c.out.Keep(prefix, "$ip", c.row.ip)
@@ -151,7 +185,19 @@ func (c *converter) properties(distinctID string) error {
 
 func (c *converter) property(key, value []byte) {
 	name := string(key)
+	for i := range c.row.columns {
+		column := &c.row.columns[i]
+		column.isSet = column.isSet || column.property == name
+	}
 	switch {
+	case c.groups.take(name, value):
+		return
+	case name == "$cookieless_mode":
+		c.cookieless = value
+		return
+	case name == "$distinct_id":
+		c.dollarID = value
+		return
 	case c.options.PersonProperties == formats.PersonSet:
 	case name == "$set" && record.IsObject(value):
 		c.set = value
@@ -167,6 +213,20 @@ func (c *converter) property(key, value []byte) {
 		c.anonymous = record.Text(value)
 	}
 	c.out.Keep(prefix, name, value)
+}
+
+// identity keeps the mode of a cookieless event under another name: the server has put its hash into the distinct id
+// already, and would drop an old event of this mode.
+func (c *converter) identity() {
+	switch {
+	case c.cookieless != nil:
+		c.out.Keep(prefix, "posthog_cookieless_mode", c.cookieless)
+		if c.dollarID != nil && record.Text(c.dollarID) != c.distinctID {
+			c.out.Keep(prefix, "distinct_id", c.dollarID)
+		}
+	case c.dollarID != nil:
+		c.out.Keep(prefix, "$distinct_id", c.dollarID)
+	}
 }
 
 // persons puts $set and $set_once into one. Where a key is in both, the value of $set is the newer

@@ -10,8 +10,13 @@
 //
 // Rows of the events model, as JSON lines or, with the module formats/parquet, as Parquet. Leave
 // out manifest.json. Brotli is not read: unpack such files. Rows have no order, not even that of
-// their arrival. Sort them with formats.Sorted: a person ends with the $set that arrives last. Tables of other destinations (BigQuery, Snowflake …) are read from their
-// exports to JSON too.
+// their arrival. Sort them with formats.Sorted: a person ends with the $set that arrives last.
+// Tables of other destinations (BigQuery, Snowflake …) are read from their exports to JSON too.
+//
+// Some destinations do not have all of an event. Tables of Redshift and files of Azure Blob Storage
+// have no elements of clicks. INSERT statements to Redshift shorten white space in properties, and
+// take the E of a text such as " E'". Files of newer servers can lack $set and $set_once, and the
+// prompts and answers of AI events, which are kept elsewhere for some weeks. [RowTest] counts them.
 //
 // # Mapping
 //
@@ -23,16 +28,22 @@
 //	properties                    properties              an object, or a text that holds one
 //	properties.$set               $set                    or $set_once by Options.PersonProperties:
 //	                                                      its values then take precedence
+//	set, set_once, unset,         $set, $set_once,        where the properties lack them: newer servers keep
+//	group_set                     $unset, $group_set      them apart; people_set and people_set_once likewise
+//	properties.$cookieless_mode   posthog_cookieless_mode the distinct id is the visitor's hash already
+//	properties.$distinct_id       posthog_distinct_id     of such an event, where it is another than the row's
+//	properties.$group_0 … $group_4 posthog_group_0 …      only where $groups does not have the key: the service
+//	                                                      makes them of $groups, by the project's own numbers
 //	properties.distinct_id        posthog_distinct_id     only where it is another than the row's
 //	elements_chain                $elements_chain         where it is not empty
+//	elements                      $elements_chain         of tables: a text, or JSON of a text, once or twice
 //	ip                            $ip
 //	other columns                 properties of their own names
 //
 // If another value has the name already, the name gets the prefix posthog_.
 //
 // Dropped: person_id and person_properties, which are the project's state at the time of the
-// export; created_at, _inserted_at, team_id and site_url; set and set_once, which the properties
-// have as $set and $set_once.
+// export; created_at, _inserted_at, team_id and site_url; the …_ingested_timestamp of tables.
 //
 // # Skipped and rejected
 //

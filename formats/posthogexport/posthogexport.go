@@ -20,7 +20,10 @@ type Options struct {
 
 // Columns returns the columns of an event, for parquet.Options.
 func Columns() []string {
-	return []string{"uuid", "event", "distinct_id", "properties", "elements_chain", "timestamp", "ip"}
+	return []string{
+		"uuid", "event", "distinct_id", "properties", "elements_chain", "timestamp", "ip",
+		"elements", "set", "set_once", "unset", "group_set", "people_set", "people_set_once", // of tables, and of newer exports
+	}
 }
 
 // Format reads rows of the events model of a batch export, as JSON objects.

@@ -22,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/survey"
 )
@@ -232,6 +233,10 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if c.in.Format == "mixpanel" {
 		p.Zone, p.Clock = new(mixpanel.ZoneTest), zone
 		o.Test = p.Zone
+	}
+	if c.in.Format == "posthog" {
+		p.Rows = new(posthogexport.RowTest)
+		o.Test = p.Rows
 	}
 	p.Report, err = formats.Check(ctx, format, o, paths...)
 	if p.Zone != nil {

@@ -105,3 +105,25 @@ func TestPostHogIsSortedUnlessSaid(t *testing.T) {
 	_, err = os.Stat(filepath.Join(p.Dir, "other", "sorted"))
 	require.NoError(t, err)
 }
+
+// check says with counts what an export does not give back, and what becomes of cookieless events.
+func TestPostHogCheckCountsLosses(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	line := func(i int, event, properties string) string {
+		return fmt.Sprintf(`{"uuid":"0188d3f2-1111-7aaa-8bbb-%012d","event":"%s","distinct_id":"u","timestamp":"2024-01-02T00:00:00Z","created_at":"2024-01-02T00:00:00Z","properties":%s}`+"\n", i, event, properties)
+	}
+	p.Write(t, "export.jsonl", line(1, "$identify", `{"$anon_distinct_id":"a"}`)+line(2, "$set", `{"$set":{"a":1}}`)+line(3, "$autocapture", `{}`)+
+		line(4, "$ai_generation", `{"$ai_model":"m"}`)+line(5, "$pageview", `{"$cookieless_mode":true,"$groups":{"company":"acme"},"$group_3":"acme"}`)+
+		line(6, "$groupidentify", `{"$group_type":"company","$group_key":"acme"}`))
+	p.Ends(t, 0, "check", "export.jsonl", "--format", "posthog").Out(t,
+		"1 of 2 $identify and $set events have no properties of the person", "1 of 1 $groupidentify events have no properties of the group",
+		"1 of 1 $autocapture events have no elements", "1 of 1 AI events have no input and no output", "1 events are of cookieless visitors",
+		"Events have groups of the types company", "would be sent 6")
+	p.Ends(t, 0, "run", "export.jsonl", "--format", "posthog", "--yes")
+	for e := range server.Ledger().Events() {
+		assert.NotContains(t, string(e.Properties), "$cookieless_mode")
+		assert.NotContains(t, string(e.Properties), "$group_3")
+	}
+	assert.Equal(t, 6, server.Ledger().Len())
+}

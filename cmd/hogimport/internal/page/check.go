@@ -16,18 +16,20 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/warnings"
 )
 
 // Check is the content of the page of a check.
 type Check struct {
 	Report   formats.CheckReport
-	Problem  string             // why an import would not be allowed to continue, or why reading stopped; empty: it may
-	Files    []string           // as they were given
-	Rate     int                // events a second; 0: unpaced
-	Limit    string             // of rejects, as the user wrote it, such as "1%" or "none"
-	Zone     *mixpanel.ZoneTest // nil: the format has no such test
-	Clock    *time.Location     // by which times were read; nil: UTC
+	Problem  string                 // why an import would not be allowed to continue, or why reading stopped; empty: it may
+	Files    []string               // as they were given
+	Rate     int                    // events a second; 0: unpaced
+	Limit    string                 // of rejects, as the user wrote it, such as "1%" or "none"
+	Zone     *mixpanel.ZoneTest     // nil: the format has no such test
+	Rows     *posthogexport.RowTest // nil: of another format
+	Clock    *time.Location         // by which times were read; nil: UTC
 	People   Identity
 	Sessions Sessions
 	Hints    *Hints // may be nil
