@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 	"iter"
+	"strconv"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -169,7 +170,7 @@ func (o VerifyOptions) check(r Receipt) error {
 		}
 	}
 	if o.MaxBytesRead < 0 {
-		return &InputError{Op: ops.Verify, Field: "VerifyOptions.MaxBytesRead", Value: fmt.Sprint(o.MaxBytesRead), Want: "a number of bytes, or 0 for no limit"}
+		return &InputError{Op: ops.Verify, Field: "VerifyOptions.MaxBytesRead", Value: strconv.FormatInt(o.MaxBytesRead, 10), Want: "a number of bytes, or 0 for no limit"}
 	}
 	return o.Gate.check(ops.Verify)
 }

@@ -33,10 +33,10 @@ func (s service) asker() *queries.Asker {
 		case *queries.Answer[UUIDRow]:
 			a.Rows, r.Err = s.uuids()
 		}
-		switch r.Err {
-		case errRefused:
+		switch {
+		case errors.Is(r.Err, errRefused):
 			r.Status, r.IsRefused = 400, true
-		case errTooMuch:
+		case errors.Is(r.Err, errTooMuch):
 			r.Status = 504
 		}
 		return r

@@ -369,7 +369,7 @@ func TestAdviceOfARunThatSendsNothing(t *testing.T) {
 	server.Script(ops.Query, hogapitest.Status(401))
 	p.Write(t, "live.json", liveEvents())
 	p.Run(t, "check", "live.json", "--format", "mixpanel", "--zone", "US/Pacific").
-		Err(t, "warning: the project was not asked which days it has: counting what the project has: POST /query/: 401 ").Never(t, "hogapi: ")
+		Err(t, "warning: the project was not asked which days it has: counting what the project has: query.run: 401 ").Never(t, "hogapi: ")
 }
 
 // logins writes an export of ten people of a project with simplified ID merge: each has three records before login and
