@@ -262,9 +262,7 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	case RepairByHand:
 		step.State, step.Note = RepairLeft, gap.Why
 	default:
-		if gap.IsOld {
-			step.Note = "by timestamp: rows that arrived late do not come (FileDownloads.Range gets them), and rows of neighbouring intervals come twice"
-		}
+		step.Note = e.repairNote(gap)
 	}
 	return step
 }
@@ -313,4 +311,28 @@ func (p *RepairPlan) String() string {
 	}
 	title := fmt.Sprintf("repair of export %s, planned at %s UTC", mask.Shown(p.Name), p.PlannedAt.Format(coverage.Clock))
 	return coverage.PlanTable(title, rows, p.Notes)
+}
+
+// repairNote says which rows of a backfill into a table come twice.
+func (e *BatchExport) repairNote(gap coverage.RepairStep) string {
+	kind, config := string(e.Destination.Type), e.Destination.Config
+	isOfEvents := cmp.Or(e.Model, ModelEvents) == ModelEvents
+	mayHaveRows := slices.ContainsFunc(coverage.As[IntervalState](gap.States), func(state IntervalState) bool {
+		return slices.Contains([]IntervalState{IntervalFailed, IntervalRecordsFailed, IntervalCancelled, IntervalStuck}, state)
+	})
+	const late = "by timestamp: rows that arrived late do not come (FileDownloads.Range gets them), and rows of neighbouring intervals "
+	note := ""
+	switch {
+	case gap.IsOld && isOfEvents && configs.MergesByUUID(kind, config):
+		return late + "replace those of the same uuid"
+	case gap.IsOld:
+		note = late + "come twice"
+	}
+	if isOfEvents && mayHaveRows && configs.WritesInParts(kind, config) {
+		if note != "" {
+			note += "; "
+		}
+		note += "a run that did not complete may have left a part of its rows, which then come twice: delete the rows of the interval first, or compare it with reconcile afterwards"
+	}
+	return note
 }

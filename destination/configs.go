@@ -72,7 +72,7 @@ type Redshift struct {
 	Schema             opt.Opt[string]             `json:"schema,omitzero"`
 	TableName          opt.Opt[string]             `json:"table_name,omitzero"`
 	HasSelfSignedCert  opt.Opt[bool]               `json:"has_self_signed_cert,omitzero"` // older servers only
-	PropertiesDataType opt.Opt[string]             `json:"properties_data_type,omitzero"` // varchar or super
+	PropertiesDataType opt.Opt[string]             `json:"properties_data_type,omitzero"` // varchar or super; older pages of PostHog have stored SUPER
 	Mode               opt.Opt[string]             `json:"mode,omitzero"`                 // INSERT or COPY
 	CopyInputs         opt.Opt[RedshiftCopyInputs] `json:"copy_inputs,omitzero"`          // for COPY
 	IncludeEvents      opt.Opt[[]string]           `json:"include_events,omitzero"`

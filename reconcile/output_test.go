@@ -104,6 +104,7 @@ func TestRepairOfAReport(t *testing.T) {
 	assert.Contains(t, repair.String(), "2026-11-01: 2 rows are missing")
 	assert.Empty(t, r.Repair(SQL(nil, Postgres, Table{Name: "events", TeamID: 1, UUID: "lower(id)"})).Dedupe, "no statement by expressions")
 	assert.Contains(t, r.Repair(nil).String(), "Doubled rows: 1. No statement is known")
+	assert.Equal(t, `"timestamp"`, SQL(nil, Redshift, Table{Name: "events", TeamID: 1}).table.Timestamp, "a reserved word there")
 	assert.Equal(t, "nothing to repair: no row is known to be missing or doubled", (&Report{}).Repair(nil).String())
 
 	c := &hogapi.Coverage{}

@@ -43,6 +43,9 @@ type Dialect struct {
 	// digits of the uuid, %[3]s to %[5]s for the columns of the event, the distinct id and the timestamp, and %[6]s for the
 	// condition of the rows to look at: rows of the project with a whole key. Empty: not known.
 	Dedupe string
+	// Quoted puts the default names of columns in quotes: for Redshift, where timestamp is a reserved word, and for
+	// Snowflake, where the service names tables and columns in lower case, in quotes.
+	Quoted bool
 	// Untried says that no test has run the dialect.
 	Untried bool
 
@@ -89,6 +92,7 @@ var (
 		Number:  "STRTOL(%s, 16)",
 		MD5:     "MD5(%s)",
 		Time:    "CAST('%s+00' AS TIMESTAMPTZ)",
+		Quoted:  true,
 		Untried: true,
 		tooMuch: regexp.MustCompile(`(?i)statement timeout|out of memory|disk full|query_timeout`),
 		noZone:  "TIMESTAMP",
@@ -111,11 +115,14 @@ type SQLSide struct {
 // id are counted as Bad.
 func SQL(db *sql.DB, dialect Dialect, table Table) *SQLSide {
 	const timeout = 10 * time.Minute
-	table.UUID = cmp.Or(table.UUID, "uuid")
-	table.Event = cmp.Or(table.Event, "event")
-	table.DistinctID = cmp.Or(table.DistinctID, "distinct_id")
-	table.Timestamp = cmp.Or(table.Timestamp, "timestamp")
-	table.Team = cmp.Or(table.Team, "team_id")
+	for column, name := range map[*string]string{
+		&table.UUID: "uuid", &table.Event: "event", &table.DistinctID: "distinct_id", &table.Timestamp: "timestamp", &table.Team: "team_id",
+	} {
+		if dialect.Quoted {
+			name = `"` + name + `"`
+		}
+		*column = cmp.Or(*column, name)
+	}
 	table.Timeout = cmp.Or(table.Timeout, timeout)
 	return &SQLSide{db: db, dialect: dialect, table: table, name: fmt.Sprintf("%s table %s, team %d", dialect.Name, table.Name, table.TeamID)}
 }

@@ -116,11 +116,17 @@ var values = map[string][]string{
 	"mode":                 {"INSERT", "COPY"},
 }
 
+// stored are further values that PostHog's own pages have saved. The service takes all but varchar for super.
+var stored = map[string]string{"properties_data_type": "SUPER"}
+
 // CheckValues refuses misspelt values of keys with known values.
 func CheckValues(keys Keys) *outgoing.Refusal {
 	for name, known := range values {
 		var value string
 		if json.Unmarshal(keys[name], &value) != nil || value == "" {
+			continue
+		}
+		if value == stored[name] {
 			continue
 		}
 		if refusal := outgoing.Misspelt("Destination.Config: "+name, value, known); refusal != nil {

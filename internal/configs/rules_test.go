@@ -91,6 +91,8 @@ func TestEncode(t *testing.T) {
 func TestCheck(t *testing.T) {
 	t.Parallel()
 	assert.NotNil(t, CheckValues(keysOf(t, `{"mode":"copy"}`)))
+	assert.Nil(t, CheckValues(keysOf(t, `{"properties_data_type":"SUPER"}`)), "PostHog's own pages have stored it")
+	assert.NotNil(t, CheckValues(keysOf(t, `{"properties_data_type":"VARCHAR"}`)), "the service would take it for super")
 	assert.Nil(t, CheckValues(keysOf(t, `{"mode":"COPY","compression":"new","file_format":7}`)))
 	for name, tt := range map[string]struct {
 		kind  string

@@ -171,6 +171,40 @@ func TestRepairPlansByAgeAndDestination(t *testing.T) {
 }
 
 // Each run of a query without placeholders exports all rows: it covers each gap before it, and no backfill is planned.
+// Postgres, and Redshift with INSERT and VARCHAR, have the first rows of a run that failed. The other tables get the rows of
+// a run at once, and Redshift with SUPER keeps one row for each uuid.
+func TestRepairNotesSayWhatComesTwice(t *testing.T) {
+	const part, twice, replace = "may have left a part of its rows", "neighbouring intervals come twice", "replace those of the same uuid"
+	for name, tt := range map[string]struct {
+		kind       string
+		config     map[string]any
+		gap        hogapi.RunStatus
+		young, old string
+	}{
+		"Postgres":          {"Postgres", nil, hogapi.RunStatusFailed, part, twice},
+		"cancelled":         {"Postgres", nil, hogapi.RunStatusCancelled, part, twice},
+		"never ran":         {"Postgres", nil, "", "", twice},
+		"Redshift":          {"Redshift", map[string]any{}, hogapi.RunStatusFailed, part, twice},
+		"Redshift, VARCHAR": {"Redshift", map[string]any{"properties_data_type": "varchar", "mode": "INSERT"}, hogapi.RunStatusFailed, part, twice},
+		"Redshift, COPY":    {"Redshift", map[string]any{"properties_data_type": "varchar", "mode": "COPY"}, hogapi.RunStatusFailed, "", twice},
+		"Redshift, SUPER":   {"Redshift", map[string]any{"properties_data_type": "SUPER", "mode": "INSERT"}, hogapi.RunStatusFailed, "", replace},
+		"BigQuery":          {"BigQuery", nil, hogapi.RunStatusFailed, "", twice},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				b := newBroken(t, 200, hogapitest.Export{DestinationType: tt.kind, Config: tt.config}, map[int]hogapi.RunStatus{180: tt.gap, 10: tt.gap})
+				at := coverageNow.Truncate(time.Hour).Add(-180*time.Hour + time.Minute)
+				b.project.AddEvent(hogapitest.StoredEvent{UUID: uuid.New(), Event: "e", DistinctID: "x", Time: at})
+				plan := b.plan(t, nil)
+				require.Len(t, plan.Steps, 2, plan)
+				assert.Contains(t, plan.Steps[0].Note, tt.old)
+				assert.Contains(t, plan.Steps[1].Note, tt.young)
+				assert.Equal(t, tt.young == "", plan.Steps[1].Note == "")
+			})
+		})
+	}
+}
+
 func TestRepairOfAnExportOfAllRows(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		x := hogapitest.Export{DestinationType: "BigQuery", Model: hogapi.ModelHogQL, Extra: map[string]any{"hogql_query": "SELECT event FROM events"}}
