@@ -2,6 +2,7 @@ package verify
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
@@ -14,11 +15,12 @@ import (
 
 // proof is what later looks know of a cell.
 type proof struct {
-	Of     string `json:"of,omitempty"`   // the digest of the receipt that is proven; empty: none
-	Shown  Counts `json:"shown,omitzero"` // when it was proven
-	All    Counts `json:"all,omitzero"`   // of all events of the day and name, at the newest reading by the import's ID
-	Exact  Counts `json:"exact,omitzero"` // that this reading has shown
-	IsRead bool   `json:"read,omitempty"` // there was one
+	Of     string    `json:"of,omitempty"`   // the digest of the receipt that is proven; empty: none
+	At     time.Time `json:"at,omitzero"`    // when it was proven
+	Shown  Counts    `json:"shown,omitzero"` // when it was proven
+	All    Counts    `json:"all,omitzero"`   // of all events of the day and name, at the newest reading by the import's ID
+	Exact  Counts    `json:"exact,omitzero"` // that this reading has shown
+	IsRead bool      `json:"read,omitempty"` // there was one
 }
 
 func (v *verifier) isProven(i int) bool {
@@ -85,7 +87,7 @@ func (v *verifier) settleCheap(look *lookState) {
 		row, all, p := v.table.Cells[i], look.All[i], &v.memory.Proofs[i]
 		if row.Sum.Proves(all.Sum) {
 			all.Sum = row.Sum
-			p.Of, p.Shown = row.Sum.String(), all
+			p.Of, p.At, p.Shown = row.Sum.String(), v.Now(), all
 			continue
 		}
 		if known, ok := v.knownWithoutID(i, all); ok {
@@ -127,6 +129,23 @@ func (v *verifier) showProven() {
 		if v.isProven(i) {
 			v.table.Seen[i] = v.memory.Proofs[i].Shown
 		}
+	}
+}
+
+// noteEarlier says which cells an earlier run has proven: they were not read again.
+func (v *verifier) noteEarlier(r *Result) {
+	n, newest := 0, time.Time{}
+	for i := range v.table.Cells {
+		if at := v.memory.Proofs[i].At; v.isProven(i) && at.Before(v.began) {
+			n++
+			if at.After(newest) {
+				newest = at
+			}
+		}
+	}
+	if n > 0 {
+		r.Notes = append(r.Notes, fmt.Sprintf("%d of %d days and names were proven before, until %s, and were not read again; another Dir reads them again",
+			n, len(v.table.Cells), newest.UTC().Format(time.DateTime+" UTC")))
 	}
 }
 

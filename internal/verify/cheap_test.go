@@ -42,6 +42,11 @@ func TestProvenCellsAreReadOnce(t *testing.T) {
 	r, err = Verify(t.Context(), c)
 	require.NoError(t, err)
 	assert.Equal(t, []any{Complete, int64(40)}, []any{r.State, r.Seen})
+	assert.Empty(t, r.Notes)
+	c.Now = func() time.Time { return day(60) }
+	r, err = Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, []string{"40 of 40 days and names were proven before, until 1999-04-20 00:00:00 UTC, and were not read again; another Dir reads them again"}, r.Notes)
 	assert.Empty(t, slices.Concat(p.cheap, p.asked))
 }
 

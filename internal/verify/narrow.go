@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/uuidsum"
@@ -26,7 +27,8 @@ type slice struct {
 }
 
 // narrow compares the uuids of a cell with those of the source: first by sums of slices, then by lists of the slices that
-// differ. Among the events of others, only absent ones are of interest.
+// differ. Uuids that the source does not have are foreign if they have the import's ID; among the events of all, a few are
+// asked for it, and very many are left to others, with a note.
 func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope Scope) (f Found, err error) {
 	row := v.table.Cells[i]
 	digits := narrow.Digits(max(row.Acknowledged+row.Unconfirmed, v.table.Seen[i].Seen))
@@ -61,9 +63,14 @@ func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope
 		at(ending(ours.id, digits)).ours.Add(uuidsum.Of(ours.id))
 	}
 	var differing []*slice
+	var strangers int64
 	for _, s := range sums {
 		f.Listed += s.theirs.N
-		if digits == 0 || !s.ours.Proves(s.theirs) && (s.ours.N > 0 || scope.OfImport) {
+		strangers += max(0, s.theirs.N-s.ours.N)
+	}
+	isOfOthers := !scope.OfImport && strangers > mostLookups
+	for _, s := range sums {
+		if digits == 0 || !s.ours.Proves(s.theirs) && (s.ours.N > 0 || !isOfOthers) {
 			differing = append(differing, s)
 		}
 	}
@@ -74,11 +81,38 @@ func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope
 			return f, err
 		}
 	}
-	if !scope.OfImport { // those of others are not ours
-		f.Listed = sorted.count(i) - f.Doubled - f.Absent - f.Hidden
+	if !scope.OfImport {
+		if err := v.ofImport(ctx, scope, isOfOthers || f.Foreign > mostLookups, &f); err != nil {
+			return f, err
+		}
+		f.Listed = sorted.count(i) - f.Doubled - f.Absent + f.Foreign
 	}
 	slices.SortFunc(f.AbsentIDs, compareIDs)
 	return f, nil
+}
+
+// ofImport leaves those of the foreign uuids that have the import's ID.
+func (v *verifier) ofImport(ctx context.Context, scope Scope, isOfOthers bool, f *Found) error {
+	strangers := f.ForeignIDs
+	f.Foreign, f.ForeignIDs = 0, nil
+	switch {
+	case isOfOthers:
+		v.note("%v has too many events of others with the name %s to ask which of them have the import's ID", scope.Window, mask.Shown(scope.Names[0]))
+		return nil
+	case len(strangers) == 0:
+		return nil
+	}
+	scope.OfImport = true
+	rows, err := v.findWithin(ctx, strangers, scope)
+	if err != nil {
+		return &listError{scope.Window, err}
+	}
+	for _, r := range rows {
+		if !slices.Contains(f.ForeignIDs, r.ID) {
+			f.Foreign, f.ForeignIDs = f.Foreign+1, append(f.ForeignIDs, r.ID)
+		}
+	}
+	return nil
 }
 
 // ending is the last digits of a uuid.
@@ -135,7 +169,7 @@ func (v *verifier) compareSlices(ctx context.Context, sorted *sortedItems, i int
 		last = ours.id
 	}
 	for id, isOurs := range theirs {
-		if !isOurs && scope.OfImport {
+		if !isOurs {
 			f.Foreign, f.ForeignIDs = f.Foreign+1, appended(f.ForeignIDs, id)
 		}
 	}

@@ -71,6 +71,7 @@ func (v *verifier) result() *Result {
 		v.finds.unnamed += v.table.Left.Seen
 		r.Notes = append(r.Notes, fmt.Sprintf("%d events are of further days and names that the receipt does not have", v.table.Left.Seen))
 	}
+	v.noteEarlier(r)
 	r.Uncountable = slices.Sorted(maps.Keys(names))
 	r.MovedIDs, r.ForeignIDs = v.strangeIDs()
 	r.Moved = v.finds.unnamed + int64(len(v.finds.ours)+len(v.finds.moved))

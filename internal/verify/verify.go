@@ -142,6 +142,7 @@ type verifier struct {
 	found    map[int]Found // by cell, where uuids were compared
 	finds    findings
 	rejected rejectedIDs
+	began    time.Time
 	isCheap  bool // cells are first compared with all events of their days and names
 	every    bool // some events are foreign or have moved, so they can be in cells that are still short too
 	notes    []string
@@ -158,7 +159,7 @@ func newVerifier(c Config) (*verifier, error) {
 		Config: c, table: newTable(c.Rows, c.Oldest, c.Newest),
 		found: map[int]Found{}, failed: map[int]string{},
 	}
-	v.state = make([]State, len(v.table.Cells))
+	v.state, v.began = make([]State, len(v.table.Cells)), c.Now()
 	var err error
 	if v.files, err = openFolder(c.Dir, c.Import); err != nil {
 		return nil, err

@@ -328,7 +328,7 @@ func TestContinuesToCount(t *testing.T) {
 		assert.Equal(t, Complete, r.State)
 		assert.Equal(t, 1, r.Looks)
 		assert.Equal(t, first[counted:], p.asked)
-		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20}, last)
+		assert.Equal(t, Progress{Look: 1, Step: "count", Done: 2, Total: 2, Acked: 20, Seen: 20, Cells: 20}, last)
 
 		c.ID = "another"
 		_, err = Verify(t.Context(), c)
