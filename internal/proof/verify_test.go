@@ -133,7 +133,6 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	assert.True(t, v.Complete(), "%v", v)
 	assert.Greater(t, v.Copies, v.Seen, "not merged yet")
 	b.server.MergeEvents()
-	require.NoError(t, os.RemoveAll(filepath.Join(state, "verify")), "what is proven is not read again")
 
 	project := b.server.Project(hogapitest.DefaultProject)
 	lost, moved := project.LoseEvents("proof", 17), project.MoveEvents("proof", 5, 24*time.Hour)

@@ -91,9 +91,9 @@ func (a *Asker) admit(ctx context.Context, bytes int64, canDivide bool) error {
 	}
 	s, now := a.Server, a.now()
 	s.mu.Lock()
-	room, pause, isAsked, isKnown := s.budget.room(now), s.budget.pause(bytes, now), s.budget.isAsked, s.budget.isKnown
+	most, pause := s.budget.most(now), s.budget.pause(bytes, now)
 	s.mu.Unlock()
-	if canDivide && (!isAsked && bytes > firstRead || isKnown && bytes > room && room > firstRead/reserve) {
+	if canDivide && bytes > most {
 		return &Error{Kind: TooMuch, Err: errors.New("the query would read more than the project's budget has room for")}
 	}
 	if pause <= 0 {

@@ -2,6 +2,7 @@ package queries
 
 import (
 	"errors"
+	"math"
 	"net/http"
 	"strconv"
 	"time"
@@ -35,11 +36,10 @@ type budget struct {
 }
 
 const (
-	reserve   = 10            // a tenth of the budget is left to others
-	maxHours  = 24            // of refill, that a budget has room for
-	minSpan   = time.Minute   // in which a refill is measured
-	firstRead = 1_000_000     // bytes of the first query, which shows the budget
-	maxPause  = 1 * time.Hour // before it is asked again: the service's debt is never over an hour's refill
+	reserve   = 10          // a tenth of the budget is left to others
+	maxHours  = 24          // of refill, that a budget has room for
+	minSpan   = time.Minute // in which a refill is measured
+	firstRead = 1_000_000   // bytes of the first query, which shows the budget
 )
 
 func (b *budget) note(c Cost, now time.Time) {
@@ -53,17 +53,34 @@ func (b *budget) note(c Cost, now time.Time) {
 	b.left, b.highest, b.at, b.isKnown = c.BudgetLeft, max(b.highest, c.BudgetLeft+c.BytesRead), now, true
 }
 
+// others is the tenth of an hour's budget, as far as it is known, that is left to others.
+func (b *budget) others() int64 { return max(b.highest, int64(b.perHour)) / reserve }
+
 // room is how many bytes may be read without others' tenth.
 func (b *budget) room(now time.Time) int64 {
-	return b.left + int64(b.perHour*now.Sub(b.at).Hours()) - b.highest/reserve
+	return b.left + int64(b.perHour*now.Sub(b.at).Hours()) - b.others()
 }
 
-// pause is the time until there is room for a query.
+// most is how many bytes one query may read that can be divided: the room, or where there is none a tenth of an hour's budget.
+func (b *budget) most(now time.Time) int64 {
+	switch {
+	case !b.isAsked:
+		return firstRead
+	case !b.isKnown:
+		return math.MaxInt64
+	}
+	return max(b.room(now), b.others(), firstRead/reserve)
+}
+
+// pause is the time until there is room for a query. Where no refill was seen yet, the budget is looked at again after an hour.
 func (b *budget) pause(bytes int64, now time.Time) time.Duration {
-	lack := min(bytes, b.highest-b.highest/reserve) - b.room(now)
-	perHour := max(b.perHour, float64(b.highest)/maxHours, 1)
+	perHour, longest := b.perHour, maxHours*time.Hour
+	if perHour <= 0 {
+		perHour, longest = max(float64(b.highest)/maxHours, 1), time.Hour
+	}
+	lack := min(bytes, max(b.highest, int64(maxHours*perHour))-b.others()) - b.room(now)
 	if !b.isKnown || lack <= 0 {
 		return 0
 	}
-	return min(time.Duration(float64(lack)/perHour*float64(time.Hour)), maxPause)
+	return min(time.Duration(float64(lack)/perHour*float64(time.Hour)), longest)
 }

@@ -11,7 +11,7 @@ import (
 
 // The cheap reading is of uuids, times and names, whoever's events they are: the service need not read properties, which
 // are nearly all of its bytes. A cell with the receipt's sum of hashes is proven for good. Only what differs is read again
-// with the import's ID.
+// with the import's ID. A Verify after one that has said "complete" reads all again: events may have gone since.
 
 // proof is what later looks know of a cell.
 type proof struct {
@@ -25,6 +25,14 @@ type proof struct {
 
 func (v *verifier) isProven(i int) bool {
 	return v.isCheap && v.memory.Proofs[i].Of != "" && v.memory.Proofs[i].Of == v.table.Cells[i].Sum.String()
+}
+
+func (v *verifier) allCells() []int {
+	cells := make([]int, len(v.table.Cells))
+	for i := range cells {
+		cells[i] = i
+	}
+	return cells
 }
 
 // open are the cells that are not proven.
@@ -41,7 +49,7 @@ func (v *verifier) open() (cells []int) {
 func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 	w := look.Cheap[0]
 	open := v.open()
-	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, open), Rows: v.table.eventsIn(w, open)})
+	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, open), Rows: v.rowsIn(w, open)})
 	halves, kind := w.Halves(), queries.KindOf(err)
 	switch {
 	case err == nil:
@@ -205,21 +213,18 @@ func (t *table) windowsOf(cells []int) (list []Window) {
 
 func sameMonth(a, b Window) bool { return a.From.Format(monthLayout) == b.From.Format(monthLayout) }
 
-// eventsIn is the number of events that some cells have in a window, about, or all cells if cells is nil.
-func (t *table) eventsIn(w Window, cells []int) (n int64) {
-	count := func(i int) {
-		row := t.Cells[i]
-		if span := t.Span(row.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
-			n += (row.Acknowledged + row.Unconfirmed) * min(w.days(), span.days()) / max(1, span.days())
-		}
-	}
+// rowsIn is the number of rows that some cells have in a window, about, or all cells if cells is nil: as the cheap reading has
+// shown them, or else as the receipt has them.
+func (v *verifier) rowsIn(w Window, cells []int) (n int64) {
 	if cells == nil {
-		for i := range t.Cells {
-			count(i)
-		}
+		cells = v.allCells()
 	}
 	for _, i := range cells {
-		count(i)
+		row := v.table.Cells[i]
+		rows := max(row.Acknowledged+row.Unconfirmed, v.memory.Look.All[i].Copies)
+		if span := v.table.Span(row.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
+			n += rows * min(w.days(), span.days()) / max(1, span.days())
+		}
 	}
 	return n
 }

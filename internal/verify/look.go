@@ -19,7 +19,8 @@ type memory struct {
 	Cells     []standing `json:"cells"`
 	Grew      []bool     `json:"grew"` // since the look before
 	Proofs    []proof    `json:"proofs,omitempty"`
-	Look      lookState  `json:"look"` // the newest
+	Complete  bool       `json:"complete,omitempty"` // it was said
+	Look      lookState  `json:"look"`               // the newest
 	Comparing bool       `json:"comparing"`
 	Sorted    string     `json:"sorted,omitempty"` // of which source the sorted file is
 }
@@ -80,15 +81,14 @@ func (v *verifier) look(ctx context.Context) error {
 		}
 		if len(look.Cheap) == 0 {
 			v.settleCheap(look)
+			v.showProven()
 		}
 		v.progress(Progress{Step: "count", Done: look.Done, Total: look.Done + int64(len(look.Cheap)+len(look.Todo))})
 		if err := v.save(); err != nil {
 			return err
 		}
 	}
-	if v.isCheap {
-		v.showProven()
-	}
+	v.showProven()
 	for len(look.Todo) > 0 {
 		if err := v.countNext(ctx, look); err != nil {
 			return err
@@ -125,7 +125,7 @@ func (v *verifier) save() error {
 // countNext counts the next window, or puts its halves in its place.
 func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	w := look.Todo[0]
-	scope := Scope{Window: w, OfImport: true, Rows: v.table.eventsIn(w, look.Wanted)}
+	scope := Scope{Window: w, OfImport: true, Rows: v.rowsIn(w, look.Wanted)}
 	if look.Wanted != nil {
 		scope.Names = v.table.namesIn(w, look.Wanted)
 	}

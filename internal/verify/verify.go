@@ -171,8 +171,8 @@ func newVerifier(c Config) (*verifier, error) {
 	if len(v.memory.Cells) != n || len(v.memory.Grew) != n || len(v.memory.Look.Seen) != n {
 		v.memory = memory{Cells: make([]standing, n), Grew: make([]bool, n)}
 	}
-	if len(v.memory.Proofs) != n { // of an older release
-		v.memory.Proofs = make([]proof, n)
+	if len(v.memory.Proofs) != n || v.memory.Complete { // of an older release; or that question was answered, and this is another
+		v.memory.Proofs, v.memory.Complete = make([]proof, n), false
 	}
 	v.isCheap = n > 0 && !v.EveryUUID && !slices.ContainsFunc(v.table.Cells, func(r Row) bool {
 		return r.Sum.N != r.Acknowledged+r.Unconfirmed || !r.Sum.HasHash()
@@ -189,10 +189,10 @@ func (v *verifier) progress(p Progress) {
 	p.Proven = p.Cells - len(v.open())
 	p.BytesRead, p.BudgetLeft = v.read()
 	for _, w := range v.memory.Look.Cheap {
-		p.BytesToDo += v.table.eventsIn(w, v.open()) * v.Project.PerRow(false)
+		p.BytesToDo += v.rowsIn(w, v.open()) * v.Project.PerRow(false)
 	}
 	for _, w := range v.memory.Look.Todo {
-		p.BytesToDo += v.table.eventsIn(w, v.memory.Look.Wanted) * v.Project.PerRow(true)
+		p.BytesToDo += v.rowsIn(w, v.memory.Look.Wanted) * v.Project.PerRow(true)
 	}
 	v.Progress(p)
 }
@@ -238,7 +238,9 @@ func (v *verifier) run(ctx context.Context) (*Result, error) {
 				v.forgetFinds(err)
 				return v.result(), err
 			case isLast || !v.mayArrive():
-				return v.result(), nil
+				result := v.result()
+				v.memory.Complete = result.State == Complete
+				return result, v.save()
 			}
 			compared = seen // with the same count, comparing again shows nothing else
 		}
