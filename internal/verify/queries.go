@@ -196,11 +196,6 @@ const (
 
 	countDays = "SELECT " + dayOfEvent + " AS utc_day, event AS event_name, count() AS copies, uniqExact(uuid) AS uuids" +
 		events + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
-	// Copies of an event that are not merged yet must count once in the sums, so the sums group by
-	// uuid.
-	sumDays = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHigh + " AS high_sum, " + sumLow + " AS low_sum" +
-		"\nFROM (SELECT " + dayOfEvent + " AS utc_day, event AS event_name, uuid AS one_uuid, count() AS of_one" +
-		events + "\n  GROUP BY utc_day, event_name, one_uuid)\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
 	sumHigh = "sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid), '-', ''), 17, 8)))))"
 	sumLow  = "sum(reinterpretAsUInt64(reverse(unhex(substring(replaceAll(toString(one_uuid), '-', ''), 25, 8)))))"
 
@@ -214,8 +209,9 @@ const (
 		allEvents + "\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
 	sumAll = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHigh + " AS high_sum, " + sumLow + " AS low_sum" + oncePerDay
 	// Among the events of others only a sum that is not linear is a proof.
-	hashDays   = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHash + " AS hash_sum" + oncePerDay
-	sumHash    = "sum(cityHash64(toString(one_uuid)))"
+	hashDays = "SELECT utc_day, event_name, sum(of_one) AS copies, count() AS uuids, " + sumHash + " AS hash_sum" + oncePerDay
+	sumHash  = "sum(cityHash64(toString(one_uuid)))"
+	// Copies of an event that are not merged yet must count once in the sums, so the sums group by uuid.
 	oncePerDay = "\nFROM (SELECT " + dayOfEvent + " AS utc_day, event AS event_name, uuid AS one_uuid, count() AS of_one" +
 		allEvents + "\n  GROUP BY utc_day, event_name, one_uuid)\nGROUP BY utc_day, event_name ORDER BY utc_day, event_name LIMIT 50000"
 	sumSlices = "SELECT substring(replaceAll(toString(one_uuid), '-', ''), {first_digit}, {digits}) AS uuid_slice, count() AS uuids, " +
@@ -270,9 +266,6 @@ func CountTotal(id string, w Window) queries.Query { return ofImport(countTotal,
 
 // CountDays counts the events of an import by day and name.
 func CountDays(id string, w Window) queries.Query { return ofImport(countDays, id, w) }
-
-// SumDays counts the events of an import by day and name, and sums their uuids like [uuidsum.Sum].
-func SumDays(id string, w Window) queries.Query { return ofImport(sumDays, id, w) }
 
 // ListUUIDs lists the uuids of the events with one name, sorted as texts, after a given one.
 func ListUUIDs(id, event, after string, w Window) queries.Query {

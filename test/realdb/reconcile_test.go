@@ -85,7 +85,7 @@ func (h *hogql) RoundTrip(r *http.Request) (*http.Response, error) {
 	var body struct {
 		Query struct {
 			Query  string
-			Values map[string]string
+			Values map[string]any
 		}
 	}
 	if err := json.NewDecoder(r.Body).Decode(&body); err != nil {
@@ -93,7 +93,10 @@ func (h *hogql) RoundTrip(r *http.Request) (*http.Response, error) {
 	}
 	var pairs []string
 	for name, value := range body.Query.Values {
-		pairs = append(pairs, "{"+name+"}", "'"+strings.ReplaceAll(value, "'", "\\'")+"'")
+		if text, ok := value.(string); ok {
+			value = "'" + strings.ReplaceAll(text, "'", "\\'") + "'"
+		}
+		pairs = append(pairs, "{"+name+"}", fmt.Sprint(value))
 	}
 	h.mu.Lock()
 	h.texts = append(h.texts, body.Query.Query)

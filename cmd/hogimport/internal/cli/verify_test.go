@@ -318,3 +318,12 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	assert.Equal(t, 2, p.Run(t, "undo", "--submission-id", "1").Code)
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
 }
+
+// The last line says what was read and what is left of the budget. A limit ends a check before it is passed.
+func TestVerifySaysWhatItReads(t *testing.T) {
+	t.Parallel()
+	p, _ := imported(t, hogapitest.New(hogapitest.WithReadBudget(20_000_000_000, 0)))
+	p.Ends(t, 7, "verify", "--max-read", "1KB").Err(t, "--max-read is reached")
+	p.Ends(t, 2, "verify", "--max-read", "much").Err(t, "give a number with a unit")
+	p.Ends(t, 0, "verify", "--max-read", "10 GB").Narrow(t).Out(t, "read 13.2 KB; 480 GB of the project's hourly budget left")
+}
