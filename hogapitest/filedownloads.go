@@ -170,7 +170,7 @@ func (s *Server) createFileDownload(r *request) answer {
 	x := FileDownload{ID: uuid.New(), Status: "Starting", Model: q.model, Created: r.now}
 	var lines []byte
 	if lines, x.Records = s.exported(r.project, q); x.Records > 0 {
-		x.Files = q.files(lines)
+		x.Files = q.files(lines, s.parquet)
 	}
 	r.project.addFileDownload(x)
 	return reply(http.StatusAccepted, object{"id": x.ID})
@@ -238,7 +238,7 @@ func (c checker) checkInterval(start, end, now time.Time, query string) {
 }
 
 // files are the files of lines, of about the size that the request allows, and named as the service names them.
-func (q fileRequest) files(lines []byte) (files []File) {
+func (q fileRequest) files(lines []byte, parquet func(lines []byte, codec string) []byte) (files []File) {
 	isSplit := q.maxMiB != nil && *q.maxMiB > 0
 	name := q.start.Format("2006-01-02T15:04:05-07:00") + "-" + q.end.Format("2006-01-02T15:04:05-07:00")
 	ending := map[string]string{"Parquet": ".parquet", "JSONLines": ".jsonl"}[q.format] +
@@ -251,7 +251,11 @@ func (q fileRequest) files(lines []byte) (files []File) {
 			}
 			numbered = fmt.Sprintf("%s-%d", name, len(files))
 		}
-		files = append(files, File{ID: uuid.New(), Content: packed(part, q.compression), name: numbered + ending})
+		content := packed(part, q.compression)
+		if q.format == "Parquet" && parquet != nil {
+			content, ending = parquet(part, q.compression), ".parquet"
+		}
+		files = append(files, File{ID: uuid.New(), Content: content, name: numbered + ending})
 		lines = lines[len(part):]
 	}
 	return files

@@ -80,6 +80,12 @@ func WithRunDelay(d time.Duration) Option { return func(s *Server) { s.runDelay 
 // row a moment after the request.
 func WithLateRows(n int) Option { return func(s *Server) { s.lateRows = n } }
 
+// WithParquet makes the files of file downloads in the format Parquet of their lines of JSON, with a codec or "". The
+// default is files of these lines, since this package has no writer of Parquet.
+func WithParquet(write func(lines []byte, codec string) []byte) Option {
+	return func(s *Server) { s.parquet = write }
+}
+
 // WithTimezone sets the time zone of every project, in which queries show timestamps and read times without a
 // zone. The default is UTC.
 func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone = zone } }

@@ -60,6 +60,7 @@ type settings struct {
 	hogqlExports      bool
 	shortIntervals    bool
 	lateRows          int
+	parquet           func(lines []byte, codec string) []byte
 	runDelay          time.Duration
 	noV1              bool
 	dataDeletions     bool

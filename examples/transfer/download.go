@@ -25,8 +25,8 @@ type state struct {
 	Files []string  `json:"files"` // names in the folder, once it is done
 }
 
-// download lets the first project export some days, and returns the paths of the files. JSON lines need
-// no further module; for Parquet there is formats/parquet.
+// download lets the first project export some days, and returns the paths of the files. They
+// are Parquet, which the service writes unless it is asked for another format.
 func (t *transfer) download(ctx context.Context, begin, end time.Time) (paths []string, err error) {
 	span := begin.Format(time.DateOnly) + "_" + end.Format(time.DateOnly)
 	keep := filepath.Join(t.folder, span+".json")
@@ -36,7 +36,7 @@ func (t *transfer) download(ctx context.Context, begin, end time.Time) (paths []
 	}
 	request := hogapi.FileDownloadRequest{
 		Model: hogapi.ModelEvents, DataIntervalStart: begin, DataIntervalEnd: end,
-		File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip},
+		File: hogapi.FileOptions{Compression: hogapi.FileCompressionZstd},
 	}
 	if s.ID == uuid.Nil {
 		if s.ID, err = t.from.FileDownloads.Create(ctx, request); err != nil {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/hogapitest"
 )
 
@@ -33,7 +34,7 @@ func connect(ctx context.Context, out io.Writer, begin, end time.Time) (
 		return from, to, false, nil
 	}
 	fmt.Fprint(out, "No keys in the environment: working with two fakes of the service.\n\n")
-	first, second := hogapitest.New(hogapitest.WithPolls(2)), hogapitest.New()
+	first, second := hogapitest.New(hogapitest.WithPolls(2), hogapitest.WithParquet(demo.Parquet)), hogapitest.New()
 	if from, err = hogapi.NewClient(first.ClientOptions(hogapitest.DefaultProject)...); err != nil {
 		return nil, nil, true, err
 	}

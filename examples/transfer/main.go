@@ -36,6 +36,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
@@ -117,7 +118,7 @@ func (t *transfer) run(ctx context.Context) error {
 
 // send imports the files, oldest event first, so that persons end as they are.
 func (t *transfer) send(ctx context.Context, paths []string) error {
-	rows := hogapi.FileSource(posthogexport.Format(nil), paths...)
+	rows := parquet.FileSource(posthogexport.Format(nil), nil, paths...)
 	receipt, err := t.to.Import(ctx, formats.Sorted(rows, filepath.Join(t.folder, "sorted")), &hogapi.ImportOptions{
 		ID: t.id, Rate: t.rate,
 		Checkpoint: hogapi.FileCheckpoint(filepath.Join(t.folder, "checkpoint")),

@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
@@ -60,7 +61,7 @@ type project struct {
 // projects makes two projects, the first with 3,000 events, and a transfer of them.
 func projects(t *testing.T) (from, to project, work *transfer) {
 	t.Helper()
-	first, second := hogapitest.New(hogapitest.WithPolls(1)), hogapitest.New()
+	first, second := hogapitest.New(hogapitest.WithPolls(1), hogapitest.WithParquet(demo.Parquet)), hogapitest.New()
 	from, to = project{first, first.Client(t)}, project{second, second.Client(t)}
 	work = &transfer{
 		from: from.client, to: to.client, watch: &hogapi.WatchOptions{Interval: time.Millisecond}, rate: hogapi.Unpaced,

@@ -3,6 +3,8 @@
 //
 //	ustoeu ID FOLDER FILE…
 //
+// The files are all Parquet, or all JSON lines (.jsonl, packed or not).
+//
 // The project is that of hogapi.FromEnv: POSTHOG_REGION, POSTHOG_PROJECT_ID, POSTHOG_PROJECT_API_KEY, and
 // POSTHOG_PERSONAL_API_KEY with the scope query:read. The ID names the import and must not change. The folder
 // keeps the position and the rejects of the import: the same command continues after a stop or a kill.
@@ -18,11 +20,13 @@ import (
 	"os"
 	"os/signal"
 	"path/filepath"
+	"strings"
 	"syscall"
 	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats"
+	"github.com/hogapi/hogapi/formats/parquet"
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
@@ -51,7 +55,13 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 
 	// Rows of an export have no order. Sorted, persons end as they are.
 	format := posthogexport.Format(nil)
-	rows := hogapi.MapSource(hogapi.FileSource(format, files...), renameJob)
+	var read hogapi.Source
+	if strings.HasSuffix(files[0], ".jsonl") || strings.Contains(files[0], ".jsonl.") {
+		read = hogapi.FileSource(format, files...)
+	} else { // as the service writes them by default
+		read = parquet.FileSource(format, nil, files...)
+	}
+	rows := hogapi.MapSource(read, renameJob)
 	source := formats.Sorted(rows, filepath.Join(folder, "sorted"))
 	printed := time.Now()
 	receipt, err := client.Import(ctx, source, &hogapi.ImportOptions{

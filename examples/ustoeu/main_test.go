@@ -15,6 +15,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/examples/internal/demo"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -31,9 +32,9 @@ func TestMain(m *testing.M) {
 var begin = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
 
 // export fills a project and has it export its events, as a batch export does.
-func export(t *testing.T, events int) (us *hogapitest.Server, files []string) {
+func export(t *testing.T, events int, file hogapi.FileOptions) (us *hogapitest.Server, files []string) {
 	t.Helper()
-	us = hogapitest.New(hogapitest.WithPolls(1))
+	us = hogapitest.New(hogapitest.WithPolls(1), hogapitest.WithParquet(demo.Parquet))
 	client := us.Client(t)
 	read := func(_ context.Context, page hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
 		var list []hogapi.Event
@@ -52,12 +53,12 @@ func export(t *testing.T, events int) (us *hogapitest.Server, files []string) {
 	require.NoError(t, err)
 	id, err := client.FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{
 		Model: hogapi.ModelEvents, DataIntervalStart: begin, DataIntervalEnd: begin.AddDate(0, 0, 5),
-		File: hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip},
+		File: file,
 	})
 	require.NoError(t, err)
 	_, err = client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
 	require.NoError(t, err)
-	files, err = client.FileDownloads.DownloadAll(t.Context(), id, t.TempDir(), &hogapi.FolderOptions{Extension: ".jsonl.gz"})
+	files, err = client.FileDownloads.DownloadAll(t.Context(), id, t.TempDir(), &hogapi.FolderOptions{Extension: file.Extension()})
 	require.NoError(t, err)
 	require.NotEmpty(t, files)
 	return us, files
@@ -88,7 +89,7 @@ func command(t *testing.T, eu *hogapitest.Server, args ...string) (*exec.Cmd, *b
 
 // Killed twice on its way, the import ends with the same events in both projects.
 func TestBothProjectsAreEqual(t *testing.T) {
-	us, files := export(t, 4000)
+	us, files := export(t, 4000, hogapi.FileOptions{Compression: hogapi.FileCompressionZstd})
 	eu := hogapitest.New()
 	t.Cleanup(eu.Close)
 	eu.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(100*time.Millisecond)))
@@ -117,7 +118,7 @@ func TestBothProjectsAreEqual(t *testing.T) {
 
 // The exit code says that events are missing.
 func TestRejectsAreNotSilent(t *testing.T) {
-	_, files := export(t, 1000)
+	_, files := export(t, 1000, hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip})
 	eu := hogapitest.New()
 	t.Cleanup(eu.Close)
 	text := `{"uuid":"018e0000-0000-7000-8000-000000000000","event":"","distinct_id":"ann","timestamp":"2024-03-01T00:00:00Z"}` + "\n"
