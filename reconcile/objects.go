@@ -16,6 +16,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/mask"
 )
@@ -298,12 +299,16 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 			continue
 		}
 		keys := []string{layout.key(of)}
-		if layout.hasParts() {
+		if layout.hasParts() { // Azure writes no manifest of a single part
 			name, err := below(keys[0])
 			if err != nil {
 				return nil, err
 			}
-			if keys, err = readManifest(fsys, name); err != nil {
+			keys, err = readManifest(fsys, name)
+			if errors.Is(err, fs.ErrNotExist) && e.Destination.Type == destination.TypeAzureBlob {
+				keys, err = []string{strings.TrimSuffix(layout.key(of), manifest) + "-0" + layout.extension()}, nil
+			}
+			if err != nil {
 				return nil, fmt.Errorf("%w: the manifest of %v: %w", ErrCannotTell, of, err)
 			}
 		}
@@ -338,7 +343,7 @@ func layoutOf(e *hogapi.BatchExport) (l objectLayout, err error) {
 }
 
 // hasParts reports whether an interval has several objects, and a manifest.
-func (l objectLayout) hasParts() bool { return l.Size != nil }
+func (l objectLayout) hasParts() bool { return l.Size != nil && *l.Size != 0 }
 
 // key is the key of the only object of an interval, or of its manifest.
 func (l objectLayout) key(of bounds) string {

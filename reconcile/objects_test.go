@@ -204,6 +204,15 @@ func TestNamedObjects(t *testing.T) {
 		b.MapFS[n+"_manifest.json"] = &fstest.MapFile{Data: []byte(`{"files":["events/` + n + `-0.parquet","events/` + n + `-1.parquet"]}`)}
 	}
 	assert.Equal(t, []string{named(1) + "-0.parquet", named(1) + "-1.parquet", last + "-0.parquet", last + "-1.parquet"}, names("events", parts))
+	assert.Equal(t, []string{named(1) + ".jsonl", last + ".jsonl"}, names("", destination.S3{MaxFileSizeMB: opt.Set(0)}), "0 is no limit, so there is no manifest")
+	azure := &hogapi.BatchExport{Name: "lake", Destination: hogapi.Destination{Type: destination.TypeAzureBlob, Config: &destination.AzureBlob{
+		Prefix: opt.Set("events"), FileFormat: opt.Set("Parquet"), MaxFileSizeMB: opt.Set(5), LegacyParquetExtension: opt.Set(false),
+	}}}
+	delete(b.MapFS, last+"_manifest.json")
+	found, err := NamedObjects(b, "events", azure, &b.coverage)
+	require.NoError(t, err, "Azure writes a manifest of several parts only")
+	assert.Equal(t, []string{named(1) + "-0.parquet", named(1) + "-1.parquet", last + "-0.parquet"}, found)
+	e.Destination.Config = &parts
 	_, err = NamedObjects(b, "others", e, &b.coverage)
 	require.ErrorIs(t, err, ErrCannotTell)
 	require.ErrorContains(t, err, "not below the prefix")

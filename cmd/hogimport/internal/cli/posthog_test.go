@@ -127,3 +127,24 @@ func TestPostHogCheckCountsLosses(t *testing.T) {
 	}
 	assert.Equal(t, 6, server.Ledger().Len())
 }
+
+// An import of Parquet that is killed, while it sorts and while it sends, ends with each event once.
+func TestPostHogParquetIsKilled(t *testing.T) {
+	t.Parallel()
+	server, p := clitest.Serve(t)
+	for i := range 3 {
+		writeParquet(t, p, fmt.Sprintf("export/%d.parquet", i), exportRows(i*2000, 2000))
+	}
+	run := []string{"run", "export/*.parquet", "--format", "posthog", "--yes", "--rate", "3000"}
+	isSorting := func() bool {
+		found, _ := filepath.Glob(filepath.Join(p.Dir, "hogimport-state", "export", "sorted", "*"))
+		return len(found) > 0
+	}
+	p.Until(t, isSorting, os.Kill, run...)
+	for _, sent := range []int{500, 3000} {
+		p.Until(t, func() bool { return server.Ledger().Unique() > sent }, os.Kill, run...)
+	}
+	p.Ends(t, 0, append(run[:len(run)-1], "none")...)
+	assert.Equal(t, 6000, server.Ledger().Unique())
+	p.Ends(t, 0, "verify")
+}
