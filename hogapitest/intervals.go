@@ -82,7 +82,11 @@ func (e *export) intervalOf(t time.Time) time.Time {
 		return t.Truncate(length)
 	}
 	start := shownBy(t, e.zone()).Truncate(24 * time.Hour).Add(e.hour())
-	for e.Interval == "week" && int(start.Weekday()) != deref(e.offsetDay) || firstAt(start, e.zone()).After(t) {
+	weekday := deref(e.offsetDay)
+	if e.project.server.era == E1 {
+		weekday = int(time.Thursday) // as on 1 January 1970
+	}
+	for e.Interval == "week" && int(start.Weekday()) != weekday || firstAt(start, e.zone()).After(t) {
 		start = start.AddDate(0, 0, -1)
 	}
 	return firstAt(start, e.zone())

@@ -21,12 +21,16 @@ func (s Schedule) Calendar() (c Calendar, ok bool) {
 	return c, ok
 }
 
+// untilThursday is the time from a Monday, where Truncate begins weeks, to a Thursday, as on 1 January 1970: without a
+// zone, Temporal counts intervals from there.
+const untilThursday = 3 * day
+
 // Intervals returns the intervals with an end after one time and not after another, in the order of
 // their ends. Clocks that skip the hour of the end skip the interval, and clocks that repeat it
 // repeat the interval.
 func (c Calendar) Intervals(after, until time.Time) (all []Span) {
 	if c.days == nil {
-		for end := after.Truncate(c.step).Add(c.step); !end.After(until); end = end.Add(c.step) {
+		for end := after.Add(-untilThursday).Truncate(c.step).Add(untilThursday + c.step); !end.After(until); end = end.Add(c.step) {
 			all = append(all, NewSpan(end.Add(-c.step), end))
 		}
 		return all

@@ -212,3 +212,16 @@ func TestEachRunOfAnExportOfAllRowsCoversThePast(t *testing.T) {
 	assert.True(t, HasIntervalPlaceholders("SELECT 1 WHERE timestamp < { data_interval_end }"))
 	assert.False(t, HasIntervalPlaceholders("SELECT 1"))
 }
+
+// Without a zone, Temporal counts weeks from 1 January 1970, a Thursday, and days from midnight of UTC.
+func TestWeeksWithoutAZone(t *testing.T) {
+	from := time.Date(2024, 3, 4, 0, 0, 0, 0, time.UTC)
+	for interval, want := range map[string][]Span{
+		"week": {{from.AddDate(0, 0, -4), from.AddDate(0, 0, 3)}, {from.AddDate(0, 0, 3), from.AddDate(0, 0, 10)}},
+		"day":  {{from, from.AddDate(0, 0, 1)}},
+	} {
+		c, ok := Schedule{Interval: interval}.Calendar()
+		require.True(t, ok)
+		assert.Equal(t, want, c.Intervals(from, from.AddDate(0, 0, 1+9*(len(want)-1))), interval)
+	}
+}
