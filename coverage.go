@@ -161,7 +161,7 @@ type CoverageGap struct {
 // rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that.
 //
 // It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest
-// entries of the activity log (1,000 a call, 100 on older servers; 10 calls). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
+// entries of the activity log (1,000 a call; 10 calls). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
 //
 // GET /batch_exports/{id}/, …/runs/, …/backfills/, scope batch_export:read; GET /activity_log/, scope
 // activity_log:read. [ErrNotFound] for an unknown export.

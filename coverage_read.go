@@ -64,7 +64,7 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	return c, nil
 }
 
-// The activity log is read up to 10 pages. Servers before August 2026 have 100 entries on a page at most.
+// The activity log is read up to 10 pages. A server may give fewer entries on a page than it is asked for.
 const (
 	maxLogPages = 10
 	maxLogPage  = 1000

@@ -226,7 +226,7 @@ func ExampleFileDownloadsService_Download() {
 }
 
 func ExampleFileDownloadsService_Create_unsupported() {
-	client, _ := exampleClient(hogapitest.WithEra(hogapitest.E2))
+	client, _ := exampleClient(hogapitest.WithOldService())
 	day := time.Date(2024, 5, 1, 0, 0, 0, 0, time.UTC)
 	_, err := client.FileDownloads.Create(context.Background(), hogapi.FileDownloadRequest{
 		Model: hogapi.ModelEvents, DataIntervalStart: day, DataIntervalEnd: day.AddDate(0, 0, 7),
@@ -288,7 +288,7 @@ func ExampleDashboardsService_All() {
 
 // On older servers the id of a batch export gives the counts of its runs.
 func ExampleAppMetricsService_Get() {
-	client, project := exampleClient(hogapitest.WithEra(hogapitest.E2))
+	client, project := exampleClient(hogapitest.WithOldService())
 	export := project.AddExport(hogapitest.Export{})
 	project.AddRun(export, hogapitest.Run{})
 	project.AddRun(export, hogapitest.Run{Status: hogapi.RunStatusFailed})

@@ -2,17 +2,14 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
 	"time"
 
-	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
-	"github.com/hogapi/hogapi/ops"
 )
 
 // harmlessSteps are the steps of tests that change nothing at the destination. The others create a table or a volume, and
@@ -32,14 +29,11 @@ func (r *repairer) testDestination(ctx context.Context) error {
 	}
 	isSelected := func(name string) bool { return r.selected.TestAll || slices.Contains(harmlessSteps, name) }
 	test, err := r.client.BatchExports.testOf(ctx, r.export, isSelected, r.options)
-	if errors.Is(err, ErrUnsupported) { // an older server tests new exports only
-		test, err = r.client.BatchExports.testAsNew(ctx, r.export, isSelected, r.options)
-	}
 	result := orDefault(test)
 	switch failed := result.Failed(); {
-	case errors.Is(err, ErrNoDestinationTest) || errors.Is(err, ErrUnsupported):
+	case errors.Is(err, ErrNoDestinationTest):
 		return nil
-	case errors.Is(err, ErrInvalid) || errors.Is(err, ErrServer):
+	case errors.Is(err, ErrUnsupported) || errors.Is(err, ErrInvalid) || errors.Is(err, ErrServer):
 		r.note("The destination was not tested: " + mask.OneLine(err.Error()))
 		return nil
 	case err != nil || failed == nil:
@@ -51,20 +45,6 @@ func (r *repairer) testDestination(ctx context.Context) error {
 	default:
 		return errtext.Errorf("the destination does not pass its test %q: %s", failed.Name, orDefault(failed.Result.Message))
 	}
-}
-
-// testAsNew runs the steps of a test of a new export with the same destination.
-func (s *BatchExportsService) testAsNew(ctx context.Context, e *BatchExport, only func(name string) bool, options []CallOption) (*DestinationTest, error) {
-	_, keys, refusal := configs.Encode(e.Destination.Config)
-	if refusal != nil {
-		return nil, refused(ops.BatchExportsRunTestStep, refusal)
-	}
-	config, _ := json.Marshal(configs.ForNew(keys)) //nolint:errchkjson // was JSON
-	body := &wireExport{
-		BatchExportRequest: BatchExportRequest{Name: e.Name, Model: ModelEvents, Interval: IntervalHour},
-		Destination:        wireDestination{e.Destination.Type, configs.Tested(string(e.Destination.Type), config), e.Destination.Integration},
-	}
-	return s.runTest(ctx, endpoint(ops.BatchExportsRunTestStep), body, only, options)
 }
 
 // note adds a note to the plan, once.

@@ -79,13 +79,10 @@ func (p *Project) EditExport(exportID uuid.UUID, at time.Time, change func(*Expo
 	e.logEdit(before, at)
 }
 
-// listActivity answers for the scope of batch exports and one item, which is what the client asks for. Before the newest era, a size of
-// pages counts only with a number of the page.
+// listActivity answers for the scope of batch exports and one item, which is what the client asks for.
 func (s *Server) listActivity(r *request) answer {
 	size := 100
-	if s.era >= E4 {
-		r.number("page_size", &size, 1000)
-	}
+	r.number("page_size", &size, 1000)
 	var rows []activity
 	if id, err := uuid.Parse(r.query.Get("item_id")); err == nil && r.query.Get("scope") == "BatchExport" {
 		rows = r.project.find(id).activities

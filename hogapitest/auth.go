@@ -81,7 +81,7 @@ func (s *Server) admit(v *visit, r *request) {
 		refuse(notFound("Project not found."))
 	}
 	scope, late := strings.CutPrefix(v.route.scope, noScope)
-	if late && s.era < E3 && !s.workingLogs {
+	if late && s.era == E1 && !s.workingLogs {
 		refuse(forbidden("This action does not support Personal API Key access"))
 	}
 	if scope != "" && !allows(scopes, scope) {

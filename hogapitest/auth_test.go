@@ -88,8 +88,6 @@ func TestErasOfTheEndpoints(t *testing.T) {
 		exportLogs, runLg int
 	}{
 		{hogapitest.E1, 200, 404, 200, 403, 403},
-		{hogapitest.E2, 200, 201, 200, 403, 403},
-		{hogapitest.E3, 404, 201, 201, 200, 500},
 		{hogapitest.E4, 404, 201, 201, 200, 500},
 	} {
 		t.Run(test.era.String(), func(t *testing.T) {

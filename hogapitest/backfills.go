@@ -19,7 +19,7 @@ import (
 type backfill struct {
 	Backfill
 
-	workflow string // its id for retries and in older eras
+	workflow string // its id for retries and for the action of E1
 	export   *export
 	updated  time.Time
 	finished time.Time
@@ -54,7 +54,7 @@ func (b *backfill) start(over span, now time.Time) *backfill {
 		return b
 	}
 	start := over.start
-	if s.era >= E3 && !start.IsZero() {
+	if s.era == E4 && !start.IsZero() {
 		start = b.narrow()
 	}
 	if start.IsZero() {
@@ -62,7 +62,7 @@ func (b *backfill) start(over span, now time.Time) *backfill {
 	} else {
 		b.intervals = e.intervals(start, over.end)
 	}
-	if e.Model == "hogql" && s.era >= E3 {
+	if e.Model == "hogql" && s.era == E4 {
 		b.records = nil
 	} else {
 		b.records = new(0)
@@ -273,17 +273,13 @@ func (b *backfill) progress() any {
 	return object{"total_runs": total, "finished_runs": finished, "progress": math.Round(10*float64(finished)/float64(total)) / 10}
 }
 
-// backfillAction is the endpoint of PostHog's API reference, gone in the newest era.
+// backfillAction is the endpoint of PostHog's API reference, gone in E4.
 func (s *Server) backfillAction(r *request) answer {
 	return success(object{"backfill_id": s.backfill(r).workflow})
 }
 
 func (s *Server) createBackfill(r *request) answer {
-	b := s.backfill(r)
-	if s.era >= E3 {
-		return reply(http.StatusCreated, object{"backfill_id": b.ID})
-	}
-	return reply(http.StatusCreated, object{"backfill_id": b.workflow})
+	return reply(http.StatusCreated, object{"backfill_id": s.backfill(r).ID})
 }
 
 func (s *Server) backfill(r *request) *backfill {
@@ -296,7 +292,7 @@ func (s *Server) backfill(r *request) *backfill {
 	}
 	end := or(s.bound(e, c, "end_at"), r.now)
 	limit := r.now
-	if s.era < E3 {
+	if s.era == E1 {
 		limit = e.intervalAfter(r.now)
 	}
 	if end.After(limit) {
@@ -317,12 +313,12 @@ var (
 	withOffset = regexp.MustCompile(`(Z|[+-]\d{2}:?\d{2})$`)
 )
 
-// bound reads one end of a range: a date-time with an offset, or in the newest era a plain date for daily and weekly exports.
+// bound reads one end of a range: a date-time with an offset, or in E4 a plain date for daily and weekly exports.
 // Null and an absent one are the zero time.
 func (s *Server) bound(e *export, c checker, name string) time.Time {
 	fail := func(format string, args ...any) { c.fail("", "invalid_input", fmt.Sprintf(format, args...)) }
 	if absent(c.fields[name]) {
-		if name == "start_at" && s.era >= E3 {
+		if name == "start_at" && s.era == E4 {
 			fail("Backfilling from the beginning of time is not enabled for this team.")
 		}
 		return time.Time{}
@@ -331,7 +327,7 @@ func (s *Server) bound(e *export, c checker, name string) time.Time {
 	if json.Unmarshal(c.fields[name], &text) != nil {
 		fail("Input %s is not a valid ISO formatted datetime.", c.fields[name])
 	}
-	if s.era >= E3 && (e.Interval == "day" || e.Interval == "week") {
+	if s.era == E4 && (e.Interval == "day" || e.Interval == "week") {
 		return e.day(text, fail)
 	}
 	at, ok := readISO(text)

@@ -22,24 +22,24 @@ func TestBoundsOfBackfills(t *testing.T) {
 		start, end string // as JSON
 		status     int
 	}{
-		{"hours in UTC", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `"2026-03-04T02:00:00Z"`, 201},
-		{"hours with an offset", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00+02:00"`, `"2026-03-04T02:00:00+02:00"`, 201},
-		{"hours without an offset", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00"`, `"2026-03-04T02:00:00Z"`, 400},
-		{"hours with dates", hogapitest.E3, hogapitest.Export{}, `"2026-03-03"`, `"2026-03-04"`, 400},
-		{"no time at all", hogapitest.E3, hogapitest.Export{}, `7`, `"2026-03-04"`, 400},
-		{"days with dates", hogapitest.E3, hogapitest.Export{Interval: "day"}, `"2026-03-01"`, `"2026-03-04"`, 201},
-		{"days with times", hogapitest.E3, hogapitest.Export{Interval: "day"}, `"2026-03-01T00:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400},
+		{"hours in UTC", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `"2026-03-04T02:00:00Z"`, 201},
+		{"hours with an offset", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T00:00:00+02:00"`, `"2026-03-04T02:00:00+02:00"`, 201},
+		{"hours without an offset", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T00:00:00"`, `"2026-03-04T02:00:00Z"`, 400},
+		{"hours with dates", hogapitest.E4, hogapitest.Export{}, `"2026-03-03"`, `"2026-03-04"`, 400},
+		{"no time at all", hogapitest.E4, hogapitest.Export{}, `7`, `"2026-03-04"`, 400},
+		{"days with dates", hogapitest.E4, hogapitest.Export{Interval: "day"}, `"2026-03-01"`, `"2026-03-04"`, 201},
+		{"days with times", hogapitest.E4, hogapitest.Export{Interval: "day"}, `"2026-03-01T00:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400},
 		{"days with times, long ago", hogapitest.E1, hogapitest.Export{Interval: "day"}, `"2026-03-01T00:00:00Z"`, `"2026-03-04T00:00:00Z"`, 200},
-		{"weeks on their day", hogapitest.E3, hogapitest.Export{Interval: "week"}, `"2026-02-22"`, `"2026-03-01"`, 201},
-		{"weeks on another day", hogapitest.E3, hogapitest.Export{Interval: "week"}, `"2026-02-23"`, `"2026-03-01"`, 400},
-		{"end missing", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, ``, 500},
-		{"end null", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `null`, 500},
-		{"end null of NoOp", hogapitest.E3, hogapitest.Export{DestinationType: "NoOp"}, `"2026-03-04T00:00:00Z"`, `null`, 201},
-		{"start null", hogapitest.E3, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 400},
+		{"weeks on their day", hogapitest.E4, hogapitest.Export{Interval: "week"}, `"2026-02-22"`, `"2026-03-01"`, 201},
+		{"weeks on another day", hogapitest.E4, hogapitest.Export{Interval: "week"}, `"2026-02-23"`, `"2026-03-01"`, 400},
+		{"end missing", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, ``, 500},
+		{"end null", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T00:00:00Z"`, `null`, 500},
+		{"end null of NoOp", hogapitest.E4, hogapitest.Export{DestinationType: "NoOp"}, `"2026-03-04T00:00:00Z"`, `null`, 201},
+		{"start null", hogapitest.E4, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 400},
 		{"start null, long ago", hogapitest.E1, hogapitest.Export{}, `null`, `"2026-03-04T00:00:00Z"`, 200},
-		{"backwards", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400},
-		{"empty", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T02:00:00Z"`, 400},
-		{"end to come", hogapitest.E3, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T12:30:00Z"`, 400},
+		{"backwards", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T00:00:00Z"`, 400},
+		{"empty", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T02:00:00Z"`, 400},
+		{"end to come", hogapitest.E4, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T12:30:00Z"`, 400},
 		{"end within an interval, long ago", hogapitest.E1, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T12:30:00Z"`, 200},
 		{"end far ahead, long ago", hogapitest.E1, hogapitest.Export{}, `"2026-03-04T02:00:00Z"`, `"2026-03-04T13:30:00Z"`, 400},
 	}
@@ -47,7 +47,7 @@ func TestBoundsOfBackfills(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			w := inProcess(t, hogapitest.WithEra(test.era))
 			export := w.project().AddExport(test.export)
-			action := map[bool]string{true: "backfills", false: "backfill"}[test.era == hogapitest.E3]
+			action := map[bool]string{true: "backfills", false: "backfill"}[test.era == hogapitest.E4]
 			body := fmt.Sprintf(`{"start_at":%s,"end_at":%s}`, test.start, test.end)
 			if test.end == "" {
 				body = fmt.Sprintf(`{"start_at":%s}`, test.start)
@@ -139,7 +139,7 @@ func TestCancelOfBackfills(t *testing.T) {
 }
 
 func TestListOfBackfills(t *testing.T) {
-	w, export := withExport(t, hogapitest.WithEra(hogapitest.E2))
+	w, export := withExport(t)
 	for i := range 60 {
 		w.hours(export, i%7, 8)
 	}

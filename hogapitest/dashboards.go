@@ -21,7 +21,7 @@ type Dashboard struct {
 	Shared      bool
 	Deleted     bool
 	Tags        []string
-	Folder      string              // of E3 and E4; empty for the root
+	Folder      string              // of E4; empty for the root
 	Mode        hogapi.CreationMode // default where it is empty
 	Tiles       []map[string]any    // the keys that are missing are added; an empty one becomes a text
 	Created     time.Time
@@ -34,7 +34,7 @@ func (d Dashboard) json(era Era, team int) object {
 		"created_by": defaultUser(), "is_shared": d.Shared, "deleted": d.Deleted, "creation_mode": or(d.Mode, hogapi.CreationModeDefault), "tags": orEmpty(d.Tags),
 		"restriction_level": 21, "effective_restriction_level": 21, "effective_privilege_level": 37, "user_access_level": "editor",
 	}
-	if era >= E3 {
+	if era == E4 {
 		maps.Copy(o, object{
 			"last_accessed_at": nil, "last_viewed_at": nil, "last_refresh": nil, "access_control_version": "v2", "team_id": team, "folder": orNull(d.Folder),
 		})
@@ -55,14 +55,14 @@ func (s *Server) listDashboards(r *request) answer {
 	var listed []Dashboard
 	for _, d := range r.project.dashboards {
 		mode, isOpen := hogapi.CreationMode(r.query.Get("creation_mode")), !d.Deleted
-		if s.era >= E4 && mode == "" {
+		if s.era == E4 && mode == "" {
 			isOpen = isOpen && d.Mode != hogapi.CreationModeUnlisted
 		} else if mode != "" {
 			isOpen = isOpen && or(d.Mode, hogapi.CreationModeDefault) == mode
 		}
 		tags := r.query["tags"]
 		isTagged := len(tags) == 0 || slices.ContainsFunc(d.Tags, func(tag string) bool { return slices.Contains(tags, tag) })
-		isThere := s.era < E4 || !r.query.Has("folder") || r.query.Get("folder") == d.Folder
+		isThere := s.era == E1 || !r.query.Has("folder") || r.query.Get("folder") == d.Folder
 		if isOpen && isTagged && isThere {
 			listed = append(listed, d)
 		}
@@ -82,14 +82,14 @@ func (s *Server) listDashboards(r *request) answer {
 	}
 	return offsetPage(s, r, listed, func(d Dashboard) object {
 		o := d.json(s.era, r.project.team)
-		if match != "" && s.era >= E4 {
+		if match != "" && s.era == E4 {
 			o["search_match_type"] = match
 		}
 		return o
 	})
 }
 
-// searched are the dashboards that hold a text: in the name first, then the others. If none does, the newest era takes similar names.
+// searched are the dashboards that hold a text: in the name first, then the others. If none does, E4 takes similar names.
 func (s *Server) searched(all []Dashboard, search string) (found []Dashboard, match string) {
 	holds := func(texts ...string) bool {
 		return slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(strings.ToLower(text), search) })
@@ -99,9 +99,9 @@ func (s *Server) searched(all []Dashboard, search string) (found []Dashboard, ma
 		switch {
 		case holds(d.Name):
 			found = append(found, d)
-		case holds(d.Description), s.era >= E4 && holds(d.Tags...):
+		case holds(d.Description), s.era == E4 && holds(d.Tags...):
 			others = append(others, d)
-		case s.era >= E4 && isSimilar(strings.ToLower(d.Name), search):
+		case s.era == E4 && isSimilar(strings.ToLower(d.Name), search):
 			similar = append(similar, d)
 		}
 	}
@@ -135,7 +135,7 @@ func (s *Server) getDashboard(r *request) answer {
 			tiles = append(tiles, s.tile(i, t))
 		}
 		o["filters"], o["tiles"] = object{}, tiles
-		if s.era >= E3 {
+		if s.era == E4 {
 			maps.Copy(o, object{
 				"variables": nil, "breakdown_colors": []any{}, "data_color_theme_id": nil, "persisted_filters": nil,
 				"persisted_variables": nil, "quick_filter_ids": []any{},
@@ -149,7 +149,7 @@ func (s *Server) getDashboard(r *request) answer {
 
 func (s *Server) tile(i int, given map[string]any) object {
 	o := object{"id": i + 1, "insight": nil, "text": nil, "layouts": object{}, "color": nil, "order": i, "last_refresh": nil, "is_cached": false}
-	if s.era >= E3 {
+	if s.era == E4 {
 		maps.Copy(o, object{"button_tile": nil, "widget": nil, "filters_overrides": nil, "show_description": nil, "transparent_background": nil})
 	}
 	if len(given) == 0 {

@@ -119,6 +119,6 @@ func TestDataDeletionsAreNotEnabled(t *testing.T) {
 	w = deleting(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "query:read"))
 	assert.Contains(t, w.refused(403, "permission_denied", "POST", "/data_deletion_requests/", body), "data_deletion:write")
 	assert.Contains(t, w.refused(403, "permission_denied", "GET", "/data_deletion_requests/", ""), "data_deletion:read")
-	w = deleting(t, hogapitest.WithEra(hogapitest.E3))
+	w = inProcess(t, hogapitest.WithOldService(), hogapitest.WithDataDeletions())
 	w.refused(404, "not_found", "GET", "/data_deletion_requests/", "")
 }

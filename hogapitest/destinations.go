@@ -1,7 +1,6 @@
 package hogapitest
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -23,9 +22,8 @@ type destination struct {
 // kindOf describes one destination type: its config keys per age. "*" marks a required key, ":int" and ":bool" a
 // type other than string, ":any" one that is not checked, as the service does not check types that allow null.
 type kindOf struct {
-	old, new    string
-	integration bool // required in E3; the newest era requires nearly all
-	secrets     string
+	old, new string // of E1 and E4
+	secrets  string
 }
 
 const (
@@ -38,13 +36,12 @@ const (
 
 var kinds = map[string]kindOf{
 	"S3":           {old: s3Old, secrets: s3Secret},
-	"AwsS3":        {new: s3New + " encryption:any kms_key_id:any", integration: true, secrets: s3Secret},
-	"S3Compatible": {new: s3New + " use_virtual_style_addressing:bool", integration: true, secrets: s3Secret},
+	"AwsS3":        {new: s3New + " encryption:any kms_key_id:any", secrets: s3Secret},
+	"S3Compatible": {new: s3New + " use_virtual_style_addressing:bool", secrets: s3Secret},
 	"Snowflake": {
-		old:         "account* user* database* warehouse* schema* table_name authentication_type password private_key private_key_passphrase role",
-		new:         "database* warehouse* schema* table_name role:any",
-		integration: true,
-		secrets:     "user password private_key private_key_passphrase",
+		old:     "account* user* database* warehouse* schema* table_name authentication_type password private_key private_key_passphrase role",
+		new:     "database* warehouse* schema* table_name role:any",
+		secrets: "user password private_key private_key_passphrase",
 	},
 	"Postgres": {
 		old:     "user* password* host* database* schema table_name port:int has_self_signed_cert:bool",
@@ -61,15 +58,11 @@ var kinds = map[string]kindOf{
 		new:     "dataset_id* table_id use_json_type:bool project_id:any private_key:any private_key_id:any token_uri:any client_email:any",
 		secrets: "private_key private_key_id client_email token_uri",
 	},
-	"Databricks": {
-		old:         "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool",
-		new:         "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool",
-		integration: true,
-	},
-	"AzureBlob": {new: "container_name* prefix compression:any file_format max_file_size_mb:any legacy_parquet_extension:bool", integration: true},
-	"HTTP":      {old: "url* token*", new: "url* token*", secrets: "token"},
-	"Workflows": {new: "hog_function_id*"},
-	"NoOp":      {old: " ", new: " "},
+	"Databricks": {new: "http_path* catalog* schema* table_name* use_variant_type:bool use_automatic_schema_evolution:bool"},
+	"AzureBlob":  {new: "container_name* prefix compression:any file_format max_file_size_mb:any legacy_parquet_extension:bool"},
+	"HTTP":       {old: "url* token*", new: "url* token*", secrets: "token"},
+	"Workflows":  {new: "hog_function_id*"},
+	"NoOp":       {old: " ", new: " "},
 }
 
 // captureURLs are the only targets of an HTTP destination.
@@ -77,13 +70,13 @@ var captureURLs = []string{"https://us.i.posthog.com/batch/", "https://eu.i.post
 
 // keys are the config keys of an era; empty where the era cannot make the type.
 func (k kindOf) keys(e Era) string {
-	if e >= E3 {
+	if e == E4 {
 		return k.new
 	}
 	return k.old
 }
 
-// json is the destination as it is read: without secrets, and before the newest era with every scalar turned into a string.
+// json is the destination as it is read: without secrets, and in E1 with every scalar turned into a string.
 func (d destination) json(e Era) object {
 	config := map[string]any{}
 	secrets := strings.Fields(kinds[d.kind].secrets)
@@ -91,7 +84,7 @@ func (d destination) json(e Era) object {
 		if slices.Contains(secrets, name) {
 			continue
 		}
-		if e < E3 {
+		if e == E1 {
 			value = stringified(value)
 		} else if name == "copy_inputs" {
 			value = withoutSecrets(value, append(secrets, strings.Fields(s3Secret)...))
@@ -99,13 +92,13 @@ func (d destination) json(e Era) object {
 		config[name] = value
 	}
 	o := object{"type": d.kind, "config": config}
-	if e >= E2 {
+	if e == E4 {
 		o["integration"] = orNull(d.integration)
 	}
 	return o
 }
 
-// stringified is the type loss of the encrypted column of older eras.
+// stringified is the type loss of the encrypted column of E1.
 func stringified(v any) any {
 	switch v := v.(type) {
 	case bool:
@@ -153,8 +146,8 @@ func withoutSecrets(v any, secrets []string) any {
 	return out
 }
 
-// writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in the
-// oldest era replaces it.
+// writeDestination checks a destination and puts it into the export. A PATCH merges its config into the stored one, and in E1
+// replaces it.
 func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage) {
 	inner := checker{prefix: "destination__"}
 	if json.Unmarshal(raw, &inner.fields) != nil || inner.fields == nil {
@@ -164,26 +157,21 @@ func (s *Server) writeDestination(c checker, e *export, raw json.RawMessage) {
 	before, d := e.destination, e.destination
 	choice(inner, "type", &d.kind, s.kinds()...)
 	config := inner.dictionary("config")
-	switch {
-	case before.kind == "" && d.kind == "S3" && s.era >= E3:
-		inner.fail("type", "invalid_choice", "Destination type 'S3' is deprecated: use 'AwsS3' or 'S3Compatible'.")
-	case before.kind != "" && before.kind != d.kind && s.era >= E3:
+	if before.kind != "" && before.kind != d.kind && s.era == E4 {
 		inner.fail("type", "invalid_input", fmt.Sprintf("Cannot change destination type from '%s' to '%s'. Delete this batch export and create a new one.", before.kind, d.kind))
 	}
-	sent := s.era >= E2 && (inner.integration("integration", &d.integration) || inner.integration("integration_id", &d.integration))
+	sent := s.era == E4 && (inner.integration("integration", &d.integration) || inner.integration("integration_id", &d.integration))
 	stored := before.config
 	if before.kind != d.kind || s.era == E1 {
 		stored = nil
 	}
-	d.config = merged(stored, config, s.era >= E3)
+	d.config = merged(stored, config, s.era == E4)
 	s.checkConfig(inner, e.Model, d)
 	checkCompression(inner, d)
-	if s.era >= E4 {
+	if s.era == E4 {
 		e.project.checkNewest(inner, before, d, sent)
 		checkValues(inner, before, d)
 		e.project.checkCopy(inner, d)
-	} else if s.era == E3 && (kinds[d.kind].integration && d.integration == 0 || isResent(d.kind) && d.integration != 0 && !sent) {
-		inner.fail("integration", "required", "Integration is required for "+d.kind+" batch exports")
 	}
 	e.destination = d
 }
@@ -203,12 +191,9 @@ func (c checker) integration(name string, to *int) bool {
 func (s *Server) kinds() []string {
 	var all []string
 	for name, k := range kinds {
-		if k.keys(s.era) != "" && (name != "Databricks" || s.era >= E2) {
+		if k.keys(s.era) != "" {
 			all = append(all, name)
 		}
-	}
-	if s.era == E3 {
-		all = append(all, "S3") // stored ones may be changed
 	}
 	return all
 }
@@ -233,13 +218,13 @@ func merged(stored, sent map[string]any, deep bool) map[string]any {
 // checkConfig holds a config to the keys of its type.
 func (s *Server) checkConfig(c checker, model hogapi.Model, d destination) {
 	config := d.config
-	keys := cmp.Or(kinds[d.kind].keys(s.era), kinds[d.kind].old) // stored S3 ones live on in the newest era
+	keys := kinds[d.kind].keys(s.era)
 	known := map[string]string{"include_events": "any", "exclude_events": "any"}
 	for key := range strings.FieldsSeq(keys) {
 		name, typ, _ := strings.Cut(key, ":")
 		bare := strings.TrimSuffix(name, "*")
 		known[bare] = typ
-		if value, ok := config[bare]; bare != name && (!ok || value == nil && s.era < E3) {
+		if value, ok := config[bare]; bare != name && (!ok || value == nil && s.era == E1) {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration missing required field: '%s'", bare))
 		}
 	}
@@ -248,7 +233,7 @@ func (s *Server) checkConfig(c checker, model hogapi.Model, d destination) {
 		typ, ok := known[name]
 		if !ok {
 			unknown = append(unknown, "'"+name+"'")
-		} else if !fits(typ, config[name]) || s.era >= E3 && typ != "any" && config[name] == nil {
+		} else if !fits(typ, config[name]) || s.era == E4 && typ != "any" && config[name] == nil {
 			c.fail("config", "invalid_input", fmt.Sprintf("Configuration has invalid type: '%s'", name))
 		}
 	}
@@ -295,7 +280,7 @@ func isResent(kind string) bool {
 	return kind == "Databricks" || kind == "BigQuery" || kind == "AzureBlob" || kind == "Redshift"
 }
 
-// checkNewest asks for an integration of the right kind, as the newest era does. Before is the stored destination, of no kind for a
+// checkNewest asks for an integration of the right kind, as E4 does. Before is the stored destination, of no kind for a
 // new export.
 func (p *Project) checkNewest(c checker, before, d destination, sent bool) {
 	want, needs := kindFor[d.kind]
@@ -365,7 +350,7 @@ func (p *Project) checkCopy(c checker, d destination) {
 
 var fileTypes = map[string]bool{"S3": true, "AwsS3": true, "S3Compatible": true, "AzureBlob": true}
 
-// checkCompression holds the codec to the file format, in every era.
+// checkCompression holds the codec to the file format.
 func checkCompression(c checker, d destination) {
 	codec, _ := d.config["compression"].(string)
 	format, _ := d.config["file_format"].(string)

@@ -18,7 +18,6 @@ type testStep struct {
 var (
 	bucketStep = testStep{name: "Check S3 bucket exists", description: "Ensure the configured S3 bucket exists and that we have the required permissions to access it."}
 	testSteps  = map[string][]testStep{
-		"S3": {bucketStep},
 		"AwsS3": {
 			{name: "Ensure we can assume provided AWS role", description: "Ensure the configured AWS role ARN exists.", skip: (*Integration).withKeys}, bucketStep,
 		},
@@ -45,15 +44,7 @@ var (
 		},
 		"AzureBlob": {{name: "Check Azure Blob container exists", description: "Ensure the configured container exists."}},
 	}
-	testedInE2 = map[string]bool{"S3": true, "BigQuery": true, "Snowflake": true}
 )
-
-func (s *Server) stepsOf(kind string) []testStep {
-	if (s.era == E2) != testedInE2[kind] && (s.era == E2 || kind == "S3") {
-		return nil
-	}
-	return testSteps[kind]
-}
 
 func (t testStep) json(result any) object {
 	return object{"name": t.name, "description": t.description, "result": result}
@@ -82,7 +73,7 @@ func (s *Server) listTestSteps(r *request) answer {
 	if kind == "" {
 		return answer{status: http.StatusBadRequest}
 	}
-	steps := s.stepsOf(kind)
+	steps := testSteps[kind]
 	if steps == nil {
 		return answer{status: http.StatusNotFound, header: http.Header{"Allow": {"GET, HEAD, OPTIONS"}}}
 	}
@@ -118,7 +109,7 @@ func (s *Server) runStep(r *request, d destination) answer {
 	if raw, ok := readFields(r.body).fields["step"]; ok && json.Unmarshal(raw, &n) != nil {
 		return serverError()
 	}
-	steps := s.stepsOf(d.kind)
+	steps := testSteps[d.kind]
 	if n < 0 {
 		n += len(steps)
 	}
@@ -128,7 +119,7 @@ func (s *Server) runStep(r *request, d destination) answer {
 	step, with := steps[n], r.project.integration(d.integration)
 	result := object{"status": "Passed", "message": nil}
 	switch message := r.project.failing[step.name]; {
-	case with == nil && s.era >= E4, step.needs != "" && d.config[step.needs] == nil:
+	case with == nil, step.needs != "" && d.config[step.needs] == nil:
 		result = object{"status": "Failed", "message": "The test step cannot run as it's not configured."}
 	case step.skip != nil && step.skip(with):
 		result = object{"status": "Skipped", "message": "Not needed with these credentials."}

@@ -142,7 +142,7 @@ func (v *visit) service(ctx context.Context, body []byte) answer {
 	return answered(func() answer { return s.manage(ctx, v, body) })
 }
 
-func (s *Server) hasV1() bool { return !s.noV1 && s.era >= E3 }
+func (s *Server) hasV1() bool { return !s.noV1 && s.era == E4 }
 
 // short reads a body ahead if it may be a probe, and puts it back.
 func short(r *http.Request) []byte {

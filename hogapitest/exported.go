@@ -17,7 +17,7 @@ type Exported struct {
 // ExportEvents makes the runs that begin from now on export the events of the project, instead of numbers that are
 // made up. It concerns exports of the model events without [Project.ExportRows]. A run of the schedule takes the
 // events that arrived in its interval. So does a run of a backfill or a retry, unless the whole backfill began too
-// long ago for the era: 8 days in [E4], 6 in [E3] and [E2], always in [E1]. Then, and to Workflows, it takes the
+// long ago: 8 days in [E4], always in [E1]. Then, and to Workflows, it takes the
 // events with a timestamp in the interval. A backfill without an event by timestamp makes no run.
 //
 // A run writes when it completes. In an object store, the object of an interval replaces an earlier one; a run
@@ -42,7 +42,7 @@ func (p *Project) Exported(exportID uuid.UUID) []Exported {
 }
 
 // recentDays is how long a backfill can choose events by their arrival.
-var recentDays = map[Era]int{E2: 6, E3: 6, E4: 8}
+var recentDays = map[Era]int{E4: 8}
 
 // exportsEvents reports whether the runs of the export take the project's events.
 func (e *export) exportsEvents() bool {

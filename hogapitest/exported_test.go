@@ -83,7 +83,7 @@ func TestARetryExportsByItsAge(t *testing.T) {
 		days  int
 		isOld bool
 	}{
-		{hogapitest.E4, 7, false}, {hogapitest.E4, 9, true}, {hogapitest.E3, 5, false}, {hogapitest.E3, 7, true}, {hogapitest.E2, 7, true}, {hogapitest.E1, 1, true},
+		{hogapitest.E4, 7, false}, {hogapitest.E4, 9, true}, {hogapitest.E1, 1, true},
 	} {
 		e := newExporting(t, tt.days, bucket, hogapitest.WithEra(tt.era))
 		before := e.project().Exported(e.export)

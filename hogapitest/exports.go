@@ -34,7 +34,7 @@ type export struct {
 	exported   []Exported
 }
 
-// optional are the fields of an export that are kept as they came. All but the first are of the newest eras.
+// optional are the fields of an export that are kept as they came. All but the first are of E4.
 var optional = []string{"filters", "hogql_query", "hogql_modifiers", "primary_key", "version_key", "incremental_mode"}
 
 func (p *Project) newExport(now time.Time) *export {
@@ -60,7 +60,7 @@ func (e *export) json(s *Server) object {
 		"last_paused_at": stampOrNil(e.LastPaused), "start_at": stampOrNil(e.StartAt), "end_at": stampOrNil(e.EndAt), "latest_runs": latest, "schema": nil,
 	}
 	shown := optional[:1]
-	if s.era >= E3 {
+	if s.era == E4 {
 		o["timezone"], o["offset_day"], o["offset_hour"] = e.Timezone, nil, nil
 		if e.Interval == "week" {
 			o["offset_day"] = deref(e.offsetDay)
@@ -134,7 +134,7 @@ func (s *Server) fill(c checker, e *export) {
 	choice(c, "model", &e.Model, s.models()...)
 	s.write(c, e)
 	s.checkPlan(c)
-	if s.era >= E4 {
+	if s.era == E4 {
 		s.writeNewestFields(c, e, true)
 	}
 }
@@ -143,7 +143,7 @@ func (s *Server) patchExport(r *request) answer {
 	stored, c := r.export(), readFields(r.body)
 	changed := *stored
 	choice(c, "model", &changed.Model, s.models()...)
-	if changed.Model != stored.Model && s.era >= E3 {
+	if changed.Model != stored.Model && s.era == E4 {
 		c.fail("model", "invalid_input", "Changing models is not supported. Create a new batch export instead.")
 	}
 	if raw, ok := c.fields["destination"]; ok && lacksTypeOrConfig(raw) {
@@ -151,7 +151,7 @@ func (s *Server) patchExport(r *request) answer {
 	}
 	s.write(c, &changed)
 	s.checkPlan(c)
-	if s.era >= E4 {
+	if s.era == E4 {
 		s.writeNewestFields(c, &changed, false)
 	}
 	changed.updated = r.now
@@ -164,10 +164,10 @@ func (s *Server) patchExport(r *request) answer {
 func (s *Server) checkPlan(c checker) {
 	model, _ := asString(c.fields["model"])
 	interval, _ := asString(c.fields["interval"])
-	if model == "hogql" && s.era >= E4 && !s.hogqlExports {
+	if model == "hogql" && s.era == E4 && !s.hogqlExports {
 		refuse(forbidden("HogQL batch exports are not enabled for this team."))
 	}
-	if strings.HasPrefix(interval, "every") && s.era >= E4 && !s.shortIntervals {
+	if strings.HasPrefix(interval, "every") && s.era == E4 && !s.shortIntervals {
 		refuse(forbidden("Higher frequency batch exports are not enabled for this team."))
 	}
 }
@@ -197,7 +197,7 @@ func (s *Server) write(c checker, e *export) {
 			e.more[name] = c.fields[name]
 		}
 	}
-	if s.era >= E3 {
+	if s.era == E4 {
 		s.writeNewest(c, e)
 	}
 	if raw, ok := c.fields["destination"]; ok {
@@ -205,7 +205,7 @@ func (s *Server) write(c checker, e *export) {
 	}
 }
 
-// writeNewest sets the fields that E3 added. For the zone and the offsets absent keeps and null resets.
+// writeNewest sets the fields of E4. For the zone and the offsets absent keeps and null resets.
 func (s *Server) writeNewest(c checker, e *export) {
 	if raw, ok := c.fields["timezone"]; ok {
 		e.Timezone = "UTC"
@@ -227,22 +227,19 @@ func (s *Server) writeNewest(c checker, e *export) {
 		}
 		e.offsetDay, e.offsetHour = nil, nil // a day keeps the day of a week
 	}
-	var filters []fields
-	if raw := e.more["filters"]; s.era == E3 && !absent(raw) && json.Unmarshal(raw, &filters) != nil {
-		c.fail("filters", "invalid_input", "Filters must be an array of objects.")
-	}
-	if s.era == E3 && e.Model != "events" && len(filters) > 0 {
-		c.fail("filters", "invalid_input", "Filters are only supported for the events model.")
-	}
 }
 
 func (s *Server) models() []hogapi.Model {
-	return []hogapi.Model{"events", "persons", "sessions", "hogql"}[:min(int(s.era)+1, 4)]
+	all := []hogapi.Model{"events", "persons", "sessions", "hogql"}
+	if s.era == E1 {
+		return all[:2]
+	}
+	return all
 }
 
 func (s *Server) intervals() []hogapi.Interval {
 	all := []hogapi.Interval{"hour", "day", "week", "every 5 minutes", "every 15 minutes"}
-	if s.era < E3 {
+	if s.era == E1 {
 		return all[:4]
 	}
 	return all

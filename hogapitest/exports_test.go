@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/integration"
 )
 
 // with is the body of an export to a NoOp destination, with more fields.
@@ -31,37 +32,35 @@ func TestCreateRefuses(t *testing.T) {
 		body       string
 		code, attr string
 	}{
-		{"no JSON", hogapitest.E3, `{"name"`, "parse_error", ""},
-		{"no object", hogapitest.E3, `[]`, "invalid_input", ""},
-		{"nothing", hogapitest.E3, ``, "required", "name"},
-		{"no destination", hogapitest.E3, `{"name":"a","interval":"hour"}`, "required", "destination"},
-		{"no interval", hogapitest.E3, `{"name":"a","destination":{"type":"NoOp","config":{}}}`, "required", "interval"},
-		{"blank name", hogapitest.E3, with(`,"name":" "`), "blank", "name"},
-		{"null name", hogapitest.E3, with(`,"name":null`), "null", "name"},
-		{"name of another type", hogapitest.E3, with(`,"name":{}`), "invalid_input", "name"},
-		{"unknown interval", hogapitest.E3, with(`,"interval":"hourly"`), "invalid_choice", "interval"},
-		{"interval in capitals", hogapitest.E3, with(`,"interval":"Hour"`), "invalid_choice", "interval"},
+		{"no JSON", hogapitest.E4, `{"name"`, "parse_error", ""},
+		{"no object", hogapitest.E4, `[]`, "invalid_input", ""},
+		{"nothing", hogapitest.E4, ``, "required", "name"},
+		{"no destination", hogapitest.E4, `{"name":"a","interval":"hour"}`, "required", "destination"},
+		{"no interval", hogapitest.E4, `{"name":"a","destination":{"type":"NoOp","config":{}}}`, "required", "interval"},
+		{"blank name", hogapitest.E4, with(`,"name":" "`), "blank", "name"},
+		{"null name", hogapitest.E4, with(`,"name":null`), "null", "name"},
+		{"name of another type", hogapitest.E4, with(`,"name":{}`), "invalid_input", "name"},
+		{"unknown interval", hogapitest.E4, with(`,"interval":"hourly"`), "invalid_choice", "interval"},
+		{"interval in capitals", hogapitest.E4, with(`,"interval":"Hour"`), "invalid_choice", "interval"},
 		{"interval of a later era", hogapitest.E1, with(`,"interval":"every 15 minutes"`), "invalid_choice", "interval"},
-		{"unknown model", hogapitest.E3, with(`,"model":"people"`), "invalid_choice", "model"},
+		{"unknown model", hogapitest.E4, with(`,"model":"people"`), "invalid_choice", "model"},
 		{"model of a later era", hogapitest.E1, with(`,"model":"sessions"`), "invalid_choice", "model"},
-		{"paused of another type", hogapitest.E3, with(`,"paused":"maybe"`), "invalid_input", "paused"},
-		{"no time", hogapitest.E3, with(`,"start_at":"soon"`), "invalid_input", "start_at"},
-		{"filters as an object", hogapitest.E3, with(`,"filters":{}`), "invalid_input", "filters"},
+		{"paused of another type", hogapitest.E4, with(`,"paused":"maybe"`), "invalid_input", "paused"},
+		{"no time", hogapitest.E4, with(`,"start_at":"soon"`), "invalid_input", "start_at"},
+		{"filters as an object", hogapitest.E4, with(`,"filters":{}`), "invalid_input", "filters"},
 		{"filters with persons", hogapitest.E4, with(`,"model":"persons","filters":[]`), "invalid_input", "filters"},
 		{"null for a number", hogapitest.E4, dest("Postgres", `{"database":"d","port":null}`), "invalid_input", "destination__config"},
 		{"null for a boolean", hogapitest.E4, dest("Databricks", `{"http_path":"p","catalog":"c","schema":"s","table_name":"t","use_variant_type":null}`), "invalid_input", "destination__config"},
 		{"self-signed Redshift", hogapitest.E4, dest("Redshift", `{"database":"d","has_self_signed_cert":true}`), "invalid_input", "destination__config"},
-		{"unknown zone", hogapitest.E3, with(`,"timezone":"Mars"`), "invalid_choice", "timezone"},
-		{"offset of the day with hours", hogapitest.E3, with(`,"offset_hour":3`), "invalid_input", "offset_hour"},
-		{"destination as text", hogapitest.E3, with(`,"destination":"S3"`), "invalid_input", "destination"},
-		{"unknown destination", hogapitest.E3, dest("Floppy", "{}"), "invalid_choice", "destination__type"},
-		{"no config", hogapitest.E3, with(`,"destination":{"type":"NoOp"}`), "required", "destination__config"},
-		{"new S3 in the newest era", hogapitest.E3, dest("S3", `{"bucket_name":"b","region":"r","prefix":"p"}`), "invalid_choice", "destination__type"},
+		{"unknown zone", hogapitest.E4, with(`,"timezone":"Mars"`), "invalid_choice", "timezone"},
+		{"offset of the day with hours", hogapitest.E4, with(`,"offset_hour":3`), "invalid_input", "offset_hour"},
+		{"destination as text", hogapitest.E4, with(`,"destination":"S3"`), "invalid_input", "destination"},
+		{"unknown destination", hogapitest.E4, dest("Floppy", "{}"), "invalid_choice", "destination__type"},
+		{"no config", hogapitest.E4, with(`,"destination":{"type":"NoOp"}`), "required", "destination__config"},
 		{"missing key", hogapitest.E1, dest("S3", `{"bucket_name":"b","region":"r"}`), "invalid_input", "destination__config"},
 		{"unknown key", hogapitest.E1, dest("Postgres", `{"user":"u","password":"p","host":"h","database":"d","prot":1}`), "invalid_input", "destination__config"},
-		{"wrong type", hogapitest.E3, dest("Postgres", `{"database":"d","port":"many"}`), "invalid_input", "destination__config"},
-		{"no integration", hogapitest.E3, dest("AwsS3", `{"bucket_name":"b","region":"r","prefix":"p"}`), "required", "destination__integration"},
-		{"HTTP to anywhere", hogapitest.E3, dest("HTTP", `{"url":"https://example.com/","token":"t"}`), "invalid_input", "destination__config"},
+		{"wrong type", hogapitest.E4, dest("Postgres", `{"database":"d","port":"many"}`), "invalid_input", "destination__config"},
+		{"HTTP to anywhere", hogapitest.E4, dest("HTTP", `{"url":"https://example.com/","token":"t"}`), "invalid_input", "destination__config"},
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
@@ -88,12 +87,15 @@ func TestCreateAccepts(t *testing.T) {
 		{hogapitest.E1, dest("Snowflake", `{"account":"a","user":"u","database":"d","warehouse":"w","schema":"s","password":"p"}`)},
 		{hogapitest.E1, dest("BigQuery", `{"project_id":"p","dataset_id":"d","private_key":"k","private_key_id":"i","token_uri":"t","client_email":"c"}`)},
 		{hogapitest.E1, dest("HTTP", `{"url":"https://us.i.posthog.com/batch/","token":"t"}`)},
-		{hogapitest.E2, dest("Databricks", `{"http_path":"h","catalog":"c","schema":"s","table_name":"t","use_variant_type":"true"}`)},
-		{hogapitest.E3, `{"name":"a","interval":"week","offset_day":1,"offset_hour":5,"timezone":"UTC","destination":{"type":"AwsS3","integration":3,"config":{"bucket_name":"b","region":"r","prefix":"p","include_events":["x"]}}}`},
-		{hogapitest.E3, dest("BigQuery", `{"dataset_id":"d"}`)},
-		{hogapitest.E3, with(`,"model":"hogql","hogql_query":"select 1","incremental_mode":"MERGE","primary_key":["id"],"what_is_this":1`)},
+		{hogapitest.E4, withIntegration("Databricks", `{"http_path":"h","catalog":"c","schema":"s","table_name":"t","use_variant_type":"true"}`, 4)},
+		{hogapitest.E4, `{"name":"a","interval":"week","offset_day":1,"offset_hour":5,"timezone":"UTC","destination":{"type":"AwsS3","integration":3,"config":{"bucket_name":"b","region":"r","prefix":"p","include_events":["x"]}}}`},
+		{hogapitest.E4, withIntegration("BigQuery", `{"dataset_id":"d"}`, 5)},
+		{hogapitest.E4, with(`,"model":"hogql","hogql_query":"select 1","incremental_mode":"MERGE","primary_key":["id"],"what_is_this":1`)},
 	} {
-		w := inProcess(t, hogapitest.WithEra(test.era))
+		w := inProcess(t, hogapitest.WithEra(test.era), hogapitest.WithHogQLExports())
+		for id, kind := range map[int]integration.Kind{3: "aws-s3", 4: "databricks", 5: "google-cloud-service-account"} {
+			w.project().AddIntegration(hogapitest.Integration{ID: id, Kind: kind})
+		}
 		w.want(201, "POST", "/batch_exports/", test.body)
 	}
 }
@@ -101,7 +103,7 @@ func TestCreateAccepts(t *testing.T) {
 func TestShapeOfAnExport(t *testing.T) {
 	spec := []string{"created_at", "destination", "end_at", "filters", "id", "interval", "last_paused_at", "last_updated_at", "latest_runs", "model", "name", "paused", "schema", "start_at", "team_id"}
 	newest := []string{"hogql_modifiers", "hogql_query", "incremental_mode", "offset_day", "offset_hour", "primary_key", "timezone", "version_key"}
-	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E2: spec, hogapitest.E3: append(newest, spec...)} {
+	for era, want := range map[hogapitest.Era][]string{hogapitest.E1: spec, hogapitest.E4: append(newest, spec...)} {
 		w, id := withExport(t, hogapitest.WithEra(era))
 		assert.ElementsMatch(t, want, slices.Collect(maps.Keys(w.get("/batch_exports/%s/", id))), era)
 	}
@@ -111,8 +113,7 @@ func TestSecretsAndTypesOnRead(t *testing.T) {
 	config := map[string]any{"user": "u", "password": "p", "host": "h", "database": "d", "port": 5432, "has_self_signed_cert": true, "schema": nil}
 	for era, want := range map[hogapitest.Era]string{
 		hogapitest.E1: `{"type":"Postgres","config":{"host":"h","database":"d","port":"5432","has_self_signed_cert":"True","schema":null}}`,
-		hogapitest.E2: `{"type":"Postgres","integration":null,"config":{"host":"h","database":"d","port":"5432","has_self_signed_cert":"True","schema":null}}`,
-		hogapitest.E3: `{"type":"Postgres","integration":null,"config":{"host":"h","database":"d","port":5432,"has_self_signed_cert":true,"schema":null}}`,
+		hogapitest.E4: `{"type":"Postgres","integration":null,"config":{"host":"h","database":"d","port":5432,"has_self_signed_cert":true,"schema":null}}`,
 	} {
 		w := inProcess(t, hogapitest.WithEra(era))
 		id := w.project().AddExport(hogapitest.Export{DestinationType: "Postgres", Config: config})
@@ -124,31 +125,31 @@ func TestSecretsAndTypesOnRead(t *testing.T) {
 }
 
 func TestPatch(t *testing.T) {
-	over(t, []hogapitest.Option{hogapitest.WithEra(hogapitest.E3)}, func(t *testing.T, w *wire) {
+	over(t, nil, func(t *testing.T, w *wire) {
 		id := w.project().AddExport(hogapitest.Export{
 			Paused: true, EndAt: now.Add(time.Hour), Timezone: "Europe/Berlin", Interval: "day",
-			Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "old/", "aws_secret_access_key": "s"},
+			Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "old/", "kms_key_id": "k"},
 		})
 		path := "/batch_exports/" + id.String() + "/"
 
-		got := w.want(200, "PATCH", path, `{"paused":false,"end_at":null,"destination":{"type":"S3","config":{"prefix":"new/"}}}`)
+		got := w.want(200, "PATCH", path, `{"paused":false,"end_at":null,"destination":{"type":"AwsS3","config":{"prefix":"new/"}}}`)
 		assert.Equal(t, false, got["paused"])
 		assert.Nil(t, got["end_at"])
 		assert.Equal(t, "Export", got["name"], "absent keeps")
 		config := w.project().Exports()[0].Config
-		assert.Equal(t, map[string]any{"bucket_name": "b", "region": "r", "prefix": "new/", "aws_secret_access_key": "s"}, config)
+		assert.Equal(t, map[string]any{"bucket_name": "b", "region": "r", "prefix": "new/", "kms_key_id": "k", "legacy_parquet_extension": false}, config)
 
-		got = w.want(200, "PATCH", path, `{"offset_hour":4}`)
+		got = w.want(200, "PATCH", path, `{"interval":"day","offset_hour":4}`)
 		assert.Equal(t, 4.0, got["offset_hour"])
-		got = w.want(200, "PATCH", path, `{"offset_hour":null,"timezone":null}`)
+		got = w.want(200, "PATCH", path, `{"interval":"day","offset_hour":null,"timezone":null}`)
 		assert.Equal(t, 0.0, got["offset_hour"])
 		assert.Equal(t, "UTC", got["timezone"], "null resets")
 
 		w.refused(500, "error", "PATCH", path, `{"destination":{"config":{"prefix":"x"}}}`)
-		w.refused(500, "error", "PATCH", path, `{"destination":{"type":"S3"}}`)
+		w.refused(500, "error", "PATCH", path, `{"destination":{"type":"AwsS3"}}`)
 		w.refused(400, "invalid_input", "PATCH", path, `{"destination":{"type":"NoOp","config":{}}}`)
 		w.refused(400, "invalid_input", "PATCH", path, `{"model":"persons"}`)
-		w.refused(400, "invalid_input", "PATCH", path, `{"destination":{"type":"S3","config":{"prefix":1}}}`)
+		w.refused(400, "invalid_input", "PATCH", path, `{"destination":{"type":"AwsS3","config":{"prefix":1}}}`)
 		w.refused(404, "not_found", "PATCH", "/batch_exports/0190e0a2-0000-7000-8000-000000000001/", `{}`)
 		assert.Equal(t, "new/", w.project().Exports()[0].Config["prefix"], "a refused change changes nothing")
 	})

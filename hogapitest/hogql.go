@@ -250,7 +250,7 @@ func (p *hogParser) node(name string, args ...*hogNode) *hogNode {
 	function, ok := hogFunctions[name]
 	least, most := function.arity(name, p.era)
 	switch {
-	case !ok || name == "MD5" && p.era < E4:
+	case !ok || name == "MD5" && p.era == E1:
 		hogFail("hogql_query_error", "Unsupported function call '%s(...)'. The fake knows %s.", name, strings.Join(slices.Sorted(maps.Keys(hogFunctions)), " "))
 	case len(args) < least || len(args) > most:
 		want := strconv.Itoa(least)
@@ -370,7 +370,7 @@ func (s *Server) query(r *request) answer {
 	if body.Refresh != true && body.Refresh != "force_blocking" {
 		return invalid("refresh", "invalid_input", "The fake has no cache, from which the service may answer: set refresh to force_blocking.")
 	}
-	if body.Name != nil && s.era < E3 {
+	if body.Name != nil && s.era == E1 {
 		refuse(invalid("", "parse_error", "1 validation error for QueryRequest\nname\n  Extra inputs are not permitted"))
 	}
 	s.checkBudget(r.project)
@@ -423,7 +423,7 @@ func (s *Server) runQuery(r *request, body *queryBody) object {
 // queryRefused is a 400. The codes are newer than most servers.
 func (s *Server) queryRefused(e *hogError) answer {
 	code := e.code
-	if s.era < E4 {
+	if s.era == E1 {
 		code = "invalid_input"
 	}
 	return invalid("", code, e.detail)

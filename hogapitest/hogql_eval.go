@@ -158,7 +158,7 @@ func (f hogFunction) arity(name string, e Era) (least, most int) {
 	switch {
 	case name == "toDateTime" && e == E1:
 		return 1, 1
-	case name == "toTimeZone" && e < E4:
+	case name == "toTimeZone" && e == E1:
 		return 2, 2
 	}
 	return f.least, f.most

@@ -69,7 +69,7 @@ func TestNestedConfigsOfOlderEras(t *testing.T) {
 	}}
 	want := map[string]any{"copy_inputs": map[string]any{"bucket": "b", "retries": "3", "authorization": map[string]any{"aws_access_key_id": "k", "role": "r"}}, "list": []any{"True", "1.50", nil}}
 	assert.Equal(t, want, d.json(E1)["config"])
-	newest := d.json(E3)["config"].(map[string]any)["copy_inputs"]
+	newest := d.json(E4)["config"].(map[string]any)["copy_inputs"]
 	assert.Equal(t, map[string]any{
 		"bucket": "b", "retries": json.Number("3"), "bucket_credentials": map[string]any{}, "authorization": map[string]any{"role": "r"},
 	}, newest, "secret keys are left out at every depth")

@@ -30,7 +30,7 @@ func (s *Server) listDownloadLogs(r *request) answer {
 	return s.showLogs(r, d.logs, d.ID)
 }
 
-// listRunLogs fails in the newest era, as the service does there: see [WithWorkingLogs].
+// listRunLogs fails in E4, as the service does there: see [WithWorkingLogs].
 func (s *Server) listRunLogs(r *request) answer {
 	if !s.workingLogs {
 		return serverError()
@@ -40,7 +40,7 @@ func (s *Server) listRunLogs(r *request) answer {
 	return s.showLogs(r, mine, run.export.ID)
 }
 
-// logDays is how far logs without a lower bound go back in the newest era.
+// logDays is how far logs without a lower bound go back in E4.
 const logDays = 7
 
 // showLogs shows the newest lines that fit a query. The count is of the lines in this answer, and there is no next link.
@@ -49,7 +49,7 @@ func (s *Server) showLogs(r *request, lines []LogEntry, source uuid.UUID) answer
 	r.number("limit", &limit, 500)
 	wanted := strings.FieldsFunc(strings.ToUpper(strings.Join(r.query["level"], ",")), func(c rune) bool { return c == ',' || c == ' ' })
 	var after, before time.Time
-	if s.era >= E4 {
+	if s.era == E4 {
 		after = r.now.AddDate(0, 0, -logDays)
 	}
 	r.instant("after", &after)

@@ -37,7 +37,7 @@ func WithTime(start time.Time) Option {
 	return WithClock(func() time.Time { return start.Add(time.Since(began)) })
 }
 
-// WithEra selects the generation of the service. The default is [E4].
+// WithEra selects the age of the service: [E1] or [E4], which is the default.
 func WithEra(e Era) Option { return func(s *Server) { s.era = e } }
 
 // WithOldService is WithEra(E1).
@@ -50,7 +50,7 @@ func WithMember() Option { return func(s *Server) { s.member = true } }
 func WithEmptyBodies() Option { return func(s *Server) { s.emptyBodies = true } }
 
 // WithWorkingLogs makes the logs of exports and of runs, and the error details of app metrics, work in each era
-// that has them. By default, older eras refuse them to every personal key (403), and the newest era fails for
+// that has them. By default, E1 refuses them to every personal key (403), and E4 fails for
 // the logs of a run (500), as the service does.
 func WithWorkingLogs() Option { return func(s *Server) { s.workingLogs = true } }
 
@@ -62,10 +62,10 @@ func WithPolls(n int) Option { return func(s *Server) { s.polls = max(n, 1) } }
 // too_many_concurrent_file_downloads. The default is no limit.
 func WithFileDownloadLimit(n int) Option { return func(s *Server) { s.fileDownloadLimit = n } }
 
-// WithHogQLExports enables the model hogql for exports and file downloads, which the newest era refuses otherwise (403).
+// WithHogQLExports enables the model hogql for exports and file downloads, which E4 refuses otherwise (403).
 func WithHogQLExports() Option { return func(s *Server) { s.hogqlExports = true } }
 
-// WithShortIntervals enables the intervals below an hour, which the newest era refuses otherwise (403).
+// WithShortIntervals enables the intervals below an hour, which E4 refuses otherwise (403).
 func WithShortIntervals() Option { return func(s *Server) { s.shortIntervals = true } }
 
 // WithDataDeletions enables requests to delete events. By default they are answered 403, as in most projects.
@@ -94,7 +94,7 @@ func WithTimezone(zone *time.Location) Option { return func(s *Server) { s.zone 
 // import with corrected times doubles its events there. By default copies of one day merge.
 func WithNewerEvents() Option { return func(s *Server) { s.table.isNewer = true } }
 
-// WithoutV1 turns off capture v1, as on self-hosted servers and before E3: it answers 404 without JSON.
+// WithoutV1 turns off capture v1, as on self-hosted servers and in E1: it answers 404 without JSON.
 func WithoutV1() Option { return func(s *Server) { s.noV1 = true } }
 
 // WithKeyCheck makes capture refuse project keys that nobody has (401), as a server can be set to. By default, it

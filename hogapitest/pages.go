@@ -85,13 +85,13 @@ func readCursor(s string) (key uuid.UUID, ok bool) {
 }
 
 // link is the request's own URL with some query parameters replaced, as the service makes it: absolute, from the host and
-// scheme that it sees, and in the newest era under /api/projects.
+// scheme that it sees, and in E4 under /api/projects.
 func (s *Server) link(r *request, change url.Values) string {
 	u := *r.url
 	query := u.Query()
 	maps.Copy(query, change)
 	u.RawQuery = query.Encode()
-	if s.era >= E3 {
+	if s.era == E4 {
 		u.Path = strings.Replace(u.Path, "/api/environments/", "/api/projects/", 1)
 	}
 	return u.String()

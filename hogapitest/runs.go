@@ -162,10 +162,8 @@ func (r *run) json(s *Server) object {
 		"records_completed": r.completed, "records_total_count": r.total, "latest_error": orNull(r.Error), "cursor": nil,
 		"created_at": stamp(r.Created), "last_updated_at": stamp(r.updated), "finished_at": stampOrNil(r.Finished),
 	}
-	if s.era >= E2 {
+	if s.era == E4 {
 		o["backfill"], o["bytes_exported"] = orNull(r.BackfillID), r.bytes
-	}
-	if s.era >= E3 {
 		o["records_failed"], o["batch_export_on_demand"] = r.failed, nil
 	}
 	if r.NoEnd {
@@ -196,7 +194,7 @@ func (s *Server) runsOf(r *request) []*run {
 	r.time(low, &from)
 	r.time(high, &until)
 	statuses := r.query["status"]
-	if s.era < E3 {
+	if s.era == E1 {
 		statuses = nil
 	}
 	for _, status := range statuses {
@@ -230,7 +228,7 @@ func createdWithin(runs []*run, from, until time.Time) []*run {
 
 func (s *Server) statuses() []string {
 	all := []string{"Cancelled", "Completed", "ContinuedAsNew", "Failed", "FailedRetryable", "Terminated", "TimedOut", "Running", "Starting"}
-	if s.era >= E2 {
+	if s.era == E4 {
 		all = append(all, "FailedBilling")
 	}
 	return all
@@ -246,7 +244,7 @@ func (s *Server) listRuns(r *request) answer {
 		}
 		slices.SortStableFunc(seen, func(a, b *run) int { return compareZerosLast(a.Start, b.Start) })
 		key = func(x *run) uuid.UUID {
-			if x.FromStart { // the oldest era cannot read such a cursor back
+			if x.FromStart { // E1 cannot read such a cursor back
 				return uuid.Nil
 			}
 			return x.ID
@@ -296,7 +294,7 @@ func (s *Server) retryRun(r *request) answer {
 		}
 	}
 	var b *backfill
-	if s.era >= E3 && !old.NoEnd {
+	if s.era == E4 && !old.NoEnd {
 		b = s.startBackfill(old.export, interval, r.now)
 	} else {
 		b = s.newBackfill(old.export, interval, r.now)
@@ -305,7 +303,7 @@ func (s *Server) retryRun(r *request) answer {
 	}
 	b.Retry = true
 	status := http.StatusOK
-	if s.era >= E3 {
+	if s.era == E4 {
 		status = http.StatusCreated
 	}
 	return reply(status, object{"backfill_id": b.workflow})

@@ -48,7 +48,7 @@ func (e *export) delay(end time.Time) time.Duration {
 	most := map[hogapi.Interval]time.Duration{
 		"day": 20 * time.Minute, "week": 30 * time.Minute, "every 5 minutes": time.Minute, "every 15 minutes": 3 * time.Minute,
 	}
-	if e.project.server.era < E4 {
+	if e.project.server.era == E1 {
 		most["day"], most["week"] = time.Hour, 24*time.Hour
 	}
 	least := time.Minute
@@ -94,7 +94,7 @@ func (e *export) catchUp(now time.Time) {
 
 // pauseWindow is how many of the newest runs the service looks at after a failure, and how many failed ones pause an export.
 func (e *export) pauseWindow() (runs, most int) {
-	if e.project.server.era < E3 {
+	if e.project.server.era == E1 {
 		return 50, 10
 	}
 	return map[hogapi.Interval]int{"day": 7, "week": 4, "every 5 minutes": 12, "every 15 minutes": 4, "hour": 24}[e.Interval], 3

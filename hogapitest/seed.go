@@ -70,7 +70,7 @@ func (p *Project) AddExport(x Export) uuid.UUID {
 	e := p.newExport(or(x.Created, s.now()))
 	x.ID, x.Name, x.Interval, x.Created = or(x.ID, e.ID), or(x.Name, "Export"), or(x.Interval, "hour"), e.Created
 	x.Model, x.Timezone = or(x.Model, e.Model), or(x.Timezone, e.Timezone)
-	if s.era >= E4 && x.DestinationType == "" {
+	if s.era == E4 && x.DestinationType == "" {
 		x.DestinationType, x.Integration = "AwsS3", or(x.Integration, 1)
 	}
 	e.destination = destination{or(x.DestinationType, "S3"), asSent(x.Config), x.Integration}
@@ -218,7 +218,7 @@ type Outcome struct {
 	Error         string
 	Polls         int
 	Records       int
-	FailedRecords int // of Records; only the newest era shows them
+	FailedRecords int // of Records; only E4 shows them
 	OnCancel      CancelEffect
 	CancelPolls   int // the reads after a cancel until the workflow ends; 0 is one
 }

@@ -72,7 +72,7 @@ type settings struct {
 	maxQueryRows      int
 }
 
-// New returns a server of the newest era with one project, [DefaultProject], and one key of each kind, unless
+// New returns a server of E4 with one project, [DefaultProject], and one key of each kind, unless
 // options say otherwise. It starts nothing: see [Server.Transport] and [Server.URL].
 func New(options ...Option) *Server {
 	s := &Server{
@@ -150,23 +150,20 @@ func (s *Server) RejectEvents(status func(raw json.RawMessage) int) {
 // Close stops the listener, if one was started. The in-process transport continues to work.
 func (s *Server) Close() { s.listener.close() }
 
-// Era is a generation of the service. The answers of the generations differ.
+// Era is an age of the service. The answers of the ages differ.
 type Era int
 
 const (
 	// E1 is the age of PostHog's API reference: one backfill action, answers 200, nine statuses, config values come back as
 	// strings, a filter by status is ignored, and a PATCH replaces the whole config of a destination. A walk in the order of
 	// the intervals fails with 500 at a run without a start.
-	E1 Era = iota + 1
-	// E2 is between the two: it has the backfills resource and the backfill action.
-	E2
-	// E3 is mid 2026: no backfill action, 201 for each create, dates for the backfills of daily and weekly exports.
-	E3
-	// E4 is late 2026, the newest: an integration is required for nearly every destination, and app metrics are gone.
-	E4
+	E1 Era = 1
+	// E4 is late 2026, today's: the backfills resource instead of the action, 201 for each create, dates for the backfills of
+	// daily and weekly exports, an integration for nearly every destination, and no app metrics.
+	E4 Era = 4
 )
 
-// String returns "E1", "E2", "E3" or "E4".
+// String returns "E1" or "E4".
 func (e Era) String() string { return "E" + strconv.Itoa(int(e)) }
 
 // Quota says how the service treats events over the plan's limit.

@@ -281,7 +281,7 @@ func TestV1Time(t *testing.T) {
 
 // A server without v1 answers 404, without any part of v1's answers.
 func TestWithoutV1(t *testing.T) {
-	for _, option := range []hogapitest.Option{hogapitest.WithoutV1(), hogapitest.WithEra(hogapitest.E2)} {
+	for _, option := range []hogapitest.Option{hogapitest.WithoutV1(), hogapitest.WithOldService()} {
 		over(t, []hogapitest.Option{option}, func(t *testing.T, w *wire) {
 			for _, body := range [][]byte{v1Batch(), v1Batch(v1Event(1))} {
 				a := w.post(body)

@@ -89,8 +89,7 @@ func TestAnswersOfTheService(t *testing.T) {
 		"513":                           {options: []hogapitest.Option{hogapitest.WithQueryMemory(79)}},
 		"too many bytes":                {options: []hogapitest.Option{hogapitest.WithQueryBytes(79 * 1_080)}},
 		"heavy load":                    {faults: []hogapitest.Fault{hogapitest.Repeat(3, said(513, "clickhouse_memory_limit_exceeded", "We're under heavy load right now. Please try again in a few minutes."))}},
-		"a server without names":        {options: []hogapitest.Option{hogapitest.WithEra(hogapitest.E2)}},
-		"a server without MD5":          {options: []hogapitest.Option{hogapitest.WithEra(hogapitest.E3)}},
+		"a server without names or MD5": {options: []hogapitest.Option{hogapitest.WithOldService()}},
 		"the answer of an equal query":  {faults: []hogapitest.Fault{cached, cached}},
 		"500 with a text":               {faults: []hogapitest.Fault{said(500, "error", "ClickHouse error while executing query.")}},
 		"503":                           {faults: []hogapitest.Fault{hogapitest.Repeat(9, hogapitest.Status(503))}},
@@ -125,7 +124,7 @@ func TestAnswersOfTheService(t *testing.T) {
 func TestOlderServers(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var names []any
-		server := hogapitest.New(hogapitest.WithEra(hogapitest.E3), hogapitest.WithTime(modelEnd))
+		server := hogapitest.New(hogapitest.WithOldService(), hogapitest.WithTime(modelEnd))
 		client := server.Client(t)
 		report, err := Compare(t.Context(), PostHog(client, nil), PostHog(client, nil), &Options{From: modelEnd.AddDate(0, 0, -2), now: func() time.Time { return modelEnd }})
 		require.NoError(t, err)

@@ -92,7 +92,7 @@ func TestALostRequestIsNotReportedAsCompleted(t *testing.T) {
 				time.Sleep(age) // virtual
 
 				op := ops.BatchExportsBackfill
-				if era >= hogapitest.E2 {
+				if era == hogapitest.E4 {
 					op = ops.BackfillsCreate
 				}
 				s.Script(op, hogapitest.CutBefore())
@@ -186,7 +186,7 @@ func TestFollowingAnUnknownOutcome(t *testing.T) {
 		client, project, export := exported(t, s)
 		old := project.AddRun(export, hogapitest.Run{Status: "Failed", Created: december})
 		op := ops.BatchExportsBackfill
-		if era >= hogapitest.E2 {
+		if era == hogapitest.E4 {
 			op = ops.BackfillsCreate
 		}
 		paused := project.AddExport(hogapitest.Export{Paused: true, LastPaused: time.Now().Add(-2 * time.Hour)})

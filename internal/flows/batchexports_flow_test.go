@@ -24,8 +24,6 @@ func TestLifeOfAnExport(t *testing.T) {
 	for name, options := range map[string][]hogapitest.Option{
 		"oldest":                   {hogapitest.WithEra(hogapitest.E1)},
 		"oldest with empty bodies": {hogapitest.WithEra(hogapitest.E1), hogapitest.WithEmptyBodies()},
-		"middle":                   {hogapitest.WithEra(hogapitest.E2)},
-		"newer":                    {hogapitest.WithEra(hogapitest.E3)},
 		"newest":                   {hogapitest.WithEra(hogapitest.E4)},
 		"newest with empty bodies": {hogapitest.WithEmptyBodies()},
 	} {
@@ -91,7 +89,7 @@ func TestUnpauseWithABackfillIsFollowed(t *testing.T) {
 		state, err := client.Backfills.Wait(t.Context(), &again, nil)
 		require.ErrorContains(t, err, "bucket is gone")
 		require.ErrorIs(t, err, hogapi.ErrRunFailed)
-		whole := map[bool]int{true: 4, false: 3}[era == hogapitest.E3] // from the begin of the hour of the pause
+		whole := map[bool]int{true: 4, false: 3}[era == hogapitest.E4] // from the begin of the hour of the pause
 		require.Len(t, state.Runs, whole, "whole hours only")
 		require.Equal(t, whole-1, state.Completed)
 		require.False(t, project.Exports()[0].Paused)
@@ -226,7 +224,7 @@ func TestOldEventsNeedAnOption(t *testing.T) {
 	} {
 		for op, begin := range beginnings {
 			t.Run(name+" "+string(op), bubble(func(t *testing.T) {
-				s := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+				s := hogapitest.New()
 				client := s.Client(t)
 				export, run, covers := aged(t, defaultProject(s), tt.export, tt.days)
 				err := begin(t, client, export, run, covers, nil)

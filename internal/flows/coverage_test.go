@@ -274,24 +274,29 @@ func TestCoverageWithoutTheActivityLog(t *testing.T) {
 // The log is read page by page. A time before the entries that were read is not guessed.
 func TestCoverageWithALongActivityLog(t *testing.T) {
 	for name, tt := range map[string]struct {
-		era           hogapitest.Era
+		page          string // size that the server takes
 		entries, read int
 		want          []string
 		note          string
 	}{
-		"big pages":             {hogapitest.E4, 2500, 3, []string{"40 never scheduled", "10 never scheduled"}, ""},
-		"pages of older server": {hogapitest.E3, 500, 6, []string{"40 never scheduled", "10 never scheduled"}, ""},
-		"more than ten pages":   {hogapitest.E3, 1000, 10, []string{"40 cannot tell", "10 never scheduled"}, "1000"},
+		"big pages":           {"1000", 2500, 3, []string{"40 never scheduled", "10 never scheduled"}, ""},
+		"small pages":         {"100", 500, 6, []string{"40 never scheduled", "10 never scheduled"}, ""},
+		"more than ten pages": {"100", 1000, 10, []string{"40 cannot tell", "10 never scheduled"}, "1000"},
 	} {
 		t.Run(name, func(t *testing.T) {
-			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }), hogapitest.WithEra(tt.era))
+			server := hogapitest.New(hogapitest.WithClock(func() time.Time { return coverageNow }))
+			pages := roundTrip(func(r *http.Request) (*http.Response, error) {
+				r.URL.RawQuery = strings.Replace(r.URL.RawQuery, "page_size=1000", "page_size="+tt.page, 1)
+				return server.Transport().RoundTrip(r)
+			})
 			project := server.Project(hogapitest.DefaultProject)
 			id := exportOf(project, 50, hogapitest.Export{}, map[int]hogapi.RunStatus{40: "", 10: ""})
 			for i := range tt.entries {
 				at := coverageNow.Add(-20*time.Hour + time.Duration(i)*time.Second)
 				project.EditExport(id, at, func(x *hogapitest.Export) { x.Name = fmt.Sprint("renamed ", i) })
 			}
-			c, err := server.Client(t).BatchExports.Coverage(t.Context(), id, nil)
+			client := server.Client(t, hogapi.WithHTTPClient(&http.Client{Transport: pages}))
+			c, err := client.BatchExports.Coverage(t.Context(), id, nil)
 			require.NoError(t, err)
 			assert.Equal(t, tt.want, exceptCompleted(states(c)))
 			assert.Len(t, server.Calls(ops.ActivityLog), tt.read)

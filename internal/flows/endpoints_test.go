@@ -17,7 +17,7 @@ import (
 // A client, and its copies for other projects, remember which endpoint the server has. A fallback that is handled is no
 // error in the log.
 func TestTheServersEndpointsAreRemembered(t *testing.T) {
-	for era := hogapitest.E1; era <= hogapitest.E4; era++ {
+	for _, era := range []hogapitest.Era{hogapitest.E1, hogapitest.E4} {
 		t.Run(era.String(), bubble(func(t *testing.T) {
 			var log bytes.Buffer
 			missing := 0

@@ -277,7 +277,7 @@ func TestRepairPlanWithoutACount(t *testing.T) {
 func TestRepairWithAWrongSecondExport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := hogapitest.Export{Name: "lake", DestinationType: "S3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p"}}
-		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithEra(hogapitest.E2))
+		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithOldService())
 		b.addEvent(150, "e")
 		credentials := destination.S3{AWSAccessKeyID: hogapi.Set(hogapi.NewSecret("id")), AWSSecretAccessKey: hogapi.Set(hogapi.NewSecret("secret"))}
 		plan := b.plan(t, &hogapi.RepairOptions{Credentials: credentials})

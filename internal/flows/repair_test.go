@@ -1,7 +1,6 @@
 package flows_test
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -266,16 +265,17 @@ func TestAPlanAsText(t *testing.T) {
 	assert.Equal(t, "4 steps: 1 planned, 1 begun, 1 done or covered, 0 failed, 1 left to you", last())
 }
 
-// An older server begins the run of a week up to a day after its end. Until then, the week is no gap.
+// A server of E1 begins the run of a week, which is over on a Thursday, up to a day after its end. Until then, the week is
+// no gap.
 func TestARunThatIsStillDueIsNotRepaired(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithEra(hogapitest.E3))
-		sunday := time.Date(2026, 11, 22, 0, 0, 0, 0, time.UTC)
-		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalWeek, Created: sunday.AddDate(0, 0, -14), DestinationType: "BigQuery"})
-		for end := sunday.AddDate(0, 0, -7); !end.After(sunday); end = end.AddDate(0, 0, 7) {
+		b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithOldService())
+		thursday := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+		b.export = b.project.AddExport(hogapitest.Export{Interval: hogapi.IntervalWeek, Created: thursday.AddDate(0, 0, -14), DestinationType: "BigQuery"})
+		for end := thursday.AddDate(0, 0, -7); !end.After(thursday); end = end.AddDate(0, 0, 7) {
 			b.project.AddRun(b.export, hogapitest.Run{Start: end.AddDate(0, 0, -7), End: end, Created: end.Add(20 * time.Hour)})
 		}
-		end := sunday.AddDate(0, 0, 7)
+		end := thursday.AddDate(0, 0, 7)
 		last := func() hogapi.IntervalState {
 			c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)
 			require.NoError(t, err)
@@ -301,10 +301,10 @@ var lake = hogapitest.Export{
 func TestRepairPlanWithoutCredentials(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		old := hogapitest.Export{Name: "lake", DestinationType: "S3", Config: map[string]any{"bucket_name": "b", "region": "r", "prefix": "p/", "aws_secret_access_key": "hidden"}}
-		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithEra(hogapitest.E2))
+		b := newBroken(t, 200, old, map[int]hogapi.RunStatus{150: ""}, hogapitest.WithOldService())
 		plan := b.plan(t, nil)
 		require.Equal(t, []string{"file_download as_scheduled 1 left_to_you"}, brief(plan))
-		assert.JSONEq(t, `{"name": "lake (repair of 2026-11-20T06:00:00Z)", "model": "events", "interval": "hour", "paused": true, "filters": null, "destination": {"type": "S3", "integration": null,
+		assert.JSONEq(t, `{"name": "lake (repair of 2026-11-20T06:00:00Z)", "model": "events", "interval": "hour", "paused": true, "filters": null, "destination": {"type": "S3",
 			"config": {"bucket_name": "b", "region": "r", "prefix": "p/repair-2026-11-20T060000Z/", "aws_access_key_id": "", "aws_secret_access_key": ""}}}`, string(plan.Steps[0].Request))
 		assert.Contains(t, plan.String(), "instead of the download from 2026-11-20 06:00: create this paused export")
 
@@ -577,28 +577,31 @@ func TestRepairTestsTheDestinationFirst(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind    integration.Kind
 		export  hogapitest.Export
-		era     hogapitest.Era
 		last    hogapi.RunStatus // of the newest run
 		fails   string           // a step
 		testAll bool
 		steps   int
 		note    string
 		stops   bool
+
+		lacksTest bool
 	}{
-		"it passes":                {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, steps: 2},
-		"old names of files":       {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(map[string]any{"legacy_parquet_extension": true})}, steps: 2},
-		"old names, older server":  {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(map[string]any{"legacy_parquet_extension": true})}, era: hogapitest.E3, steps: 2},
-		"without s3:ListBucket":    {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, fails: "Check S3 bucket exists", steps: 2, note: `does not pass its test "Check S3 bucket exists": ` + denied + ". The newest run completed, so the repair continues."},
-		"the newest run failed":    {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, last: hogapi.RunStatusFailed, fails: "Check S3 bucket exists", steps: 2, stops: true},
-		"a volume of the customer": {kind: "databricks", export: databricks, steps: 3},
-		"on an older server":       {kind: "databricks", export: databricks, era: hogapitest.E3, steps: 3},
-		"all steps":                {kind: "databricks", export: databricks, testAll: true, steps: 5},
+		"it passes":                 {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, steps: 2},
+		"old names of files":        {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(map[string]any{"legacy_parquet_extension": true})}, steps: 2},
+		"without s3:ListBucket":     {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, fails: "Check S3 bucket exists", steps: 2, note: `does not pass its test "Check S3 bucket exists": ` + denied + ". The newest run completed, so the repair continues."},
+		"the newest run failed":     {kind: "aws-s3", export: hogapitest.Export{DestinationType: "AwsS3", Config: files(nil)}, last: hogapi.RunStatusFailed, fails: "Check S3 bucket exists", steps: 2, stops: true},
+		"a volume of the customer":  {kind: "databricks", export: databricks, steps: 3},
+		"a server without the test": {kind: "databricks", export: databricks, lacksTest: true, note: "The destination was not tested: "},
+		"all steps":                 {kind: "databricks", export: databricks, testAll: true, steps: 5},
 		"hogql, default table": {kind: "google-cloud-service-account", testAll: true, steps: 5, export: hogapitest.Export{
 			DestinationType: "BigQuery", Config: map[string]any{"dataset_id": "d"}, Model: hogapi.ModelHogQL, Extra: map[string]any{"hogql_query": "SELECT {data_interval_start}"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				b := newBroken(t, 0, hogapitest.Export{}, nil, hogapitest.WithEra(cmp.Or(tt.era, hogapitest.E4)))
+				b := newBroken(t, 0, hogapitest.Export{}, nil)
+				if tt.lacksTest {
+					b.server.Script(ops.BatchExportsRunTestStepOf, hogapitest.Status(http.StatusNotFound, map[string]any{"detail": "Endpoint not found."}))
+				}
 				tt.export.Integration = b.project.AddIntegration(hogapitest.Integration{Kind: tt.kind, Config: map[string]any{"name": "n"}})
 				except := map[int]hogapi.RunStatus{5: ""}
 				if tt.last != "" {
@@ -610,11 +613,10 @@ func TestRepairTestsTheDestinationFirst(t *testing.T) {
 					b.project.FailTestStep(tt.fails, denied)
 				}
 				_, err := b.client.BatchExports.Repair(t.Context(), plan, &hogapi.RepairOptions{TestAll: tt.testAll})
-				sent := b.server.Calls(ops.BatchExportsRunTestStepOf)
-				if tt.era == hogapitest.E3 {
-					sent = b.server.Calls(ops.BatchExportsRunTestStep)
+				if !tt.lacksTest {
+					assert.Len(t, b.server.Calls(ops.BatchExportsRunTestStepOf), tt.steps)
 				}
-				assert.Len(t, sent, tt.steps)
+				assert.Empty(t, b.server.Calls(ops.BatchExportsRunTestStep), "the test of another export")
 				assert.Equal(t, tt.note != "", strings.Contains(plan.String(), "note: The destination"), plan)
 				assert.Contains(t, plan.String(), tt.note)
 				if tt.stops {

@@ -33,15 +33,15 @@ func main() {
 	}
 }
 
-// ages are the generations of the service, by the name that -age takes.
-var ages = map[string]hogapitest.Era{"E1": hogapitest.E1, "E2": hogapitest.E2, "E3": hogapitest.E3, "E4": hogapitest.E4}
+// ages are those of the service, by the name that -age takes.
+var ages = map[string]hogapitest.Era{"E1": hogapitest.E1, "E4": hogapitest.E4}
 
 // run serves until ctx ends.
 func run(ctx context.Context, out io.Writer, args []string) error {
 	flags := flag.NewFlagSet("hogfake", flag.ContinueOnError)
 	flags.SetOutput(out)
 	addr := flags.String("addr", "127.0.0.1:8010", "the address to listen on; port 0 takes a free one")
-	age := flags.String("age", "E4", "the age of the service: E1 (early 2025), E2, E3 (mid 2026) or E4 (late 2026)")
+	age := flags.String("age", "E4", "the age of the service: E1 (early 2025) or E4 (late 2026)")
 	noV1 := flags.Bool("no-v1", false, "leave out capture v1, as on a self-hosted server: events come by /batch/ only")
 	compact := flags.Bool("compact", false, "keep of an event what counts need, and no other properties: for imports of a million events")
 	deletions := flags.Bool("deletions", false, "take requests to delete events, such as those of hogimport undo, which most projects refuse")
@@ -58,7 +58,7 @@ func run(ctx context.Context, out io.Writer, args []string) error {
 	}
 	era, ok := ages[strings.ToUpper(*age)]
 	if !ok || flags.NArg() > 0 {
-		return fmt.Errorf("want -age E1, E2, E3 or E4 (not %q), and no other arguments (not %q)", *age, flags.Args())
+		return fmt.Errorf("want -age E1 or E4 (not %q), and no other arguments (not %q)", *age, flags.Args())
 	}
 	options := []hogapitest.Option{hogapitest.WithEra(era)}
 	if *noV1 {

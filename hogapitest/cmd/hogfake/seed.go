@@ -15,7 +15,7 @@ import (
 func seed(project *hogapitest.Project, era hogapitest.Era) {
 	hour := time.Now().UTC().Truncate(time.Hour)
 	day := hour.Truncate(24 * time.Hour)
-	if era >= hogapitest.E2 {
+	if era == hogapitest.E4 {
 		project.AddIntegration(hogapitest.Integration{
 			Kind: integration.KindAwsS3, Created: day.AddDate(0, -2, 0),
 			Config: map[string]any{"name": "lake", "aws_access_key_id": "AKIAEXAMPLE", "aws_secret_access_key": "not shown"},
@@ -40,7 +40,7 @@ func seed(project *hogapitest.Project, era hogapitest.Era) {
 	project.AddRun(archive, hogapitest.Run{Start: day.AddDate(0, 0, -1), End: day, Created: day.Add(time.Minute), Records: 412})
 	project.AddDashboard(hogapitest.Dashboard{Name: "Company numbers", Pinned: true, Tags: []string{"board"}, Tiles: []map[string]any{{}}})
 	project.AddDashboard(hogapitest.Dashboard{Name: "Checkout funnel", Tags: []string{"product"}})
-	if era >= hogapitest.E4 {
+	if era == hogapitest.E4 {
 		project.AddFileDownload(hogapitest.FileDownload{
 			Created: hour.Add(-time.Hour),
 			Files:   []hogapitest.File{{ID: uuid.New(), Content: []byte(`{"event":"$pageview","distinct_id":"ann"}` + "\n")}},

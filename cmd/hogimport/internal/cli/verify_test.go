@@ -308,7 +308,7 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	p.Ends(t, 5, "undo", "--yes").Narrow(t).
 		Err(t, "ask PostHog's support to delete the events, with the project and the import's id: hogimport-events-")
 
-	old := hogapitest.New(hogapitest.WithEra(hogapitest.E2))
+	old := hogapitest.New(hogapitest.WithOldService())
 	p, _ = imported(t, old)
 	assert.Equal(t, 7, p.Run(t, "undo", "--yes").Code)
 
