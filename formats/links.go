@@ -8,7 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
-	"time"
+	"strconv"
 
 	"github.com/google/uuid"
 
@@ -17,11 +17,12 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// Reasons why a link is left out: it would merge two persons permanently.
+// Reasons why a link is left out: but for the last one, it would merge two persons permanently.
 const (
 	SkipSharedDevice = "a device with two users"         // more than one person used the anonymous id: see LinksOptions.SharedDevices
 	SkipUserDevice   = "a device with the id of a user"  // the anonymous id is also an id of another person
 	SkipPlaceholder  = "a placeholder in place of an id" // such as NULL or unknown: see LinksOptions.RealIDs
+	SkipRepeated     = "a link that is there already"    // earlier releases sent it again; its number stays, for imports that go on
 )
 
 // SharedDevices says what becomes of an anonymous id that several persons used. Its visits cannot be told apart.
@@ -49,6 +50,10 @@ type LinksOptions struct {
 	// RealIDs are ids that are linked although they look like placeholders, such as the 0 of somebody's user. By default,
 	// NULL, unknown, -1 and the like are never linked: they would make one person of all visitors who have them.
 	RealIDs []string
+	// Memory is how many bytes the process may take while the links are found: 48 MiB, and 21 for each id of the source. If there
+	// are more ids, the import stops before its first event with a *[hogapi.InputError] that names the memory that it needs.
+	// The default is 256 MiB, which is enough for 10,000,000 ids; the least is 64 MiB.
+	Memory int
 	// Placeholders links placeholders too, as mapping 3 did: for an import that began with it.
 	Placeholders bool
 	// OnReport, if not nil, is called with the report before the first link.
@@ -71,18 +76,19 @@ func Links(source hogapi.Source) hogapi.Source { return LinksWith(source, nil) }
 // for the beginning of a person.
 //
 // The source is read once before the first link, and again if an import resumes within the links. Ids are sorted on
-// disk, in the folder for temporary files, and take at most 32 MiB of memory. The next run removes the files that a
-// crash has left there. Links ignores records that make no event.
+// disk, in the folder for temporary files; what joins them is in memory, see LinksOptions.Memory. The next run removes
+// the files that a crash has left there. Links ignores records that make no event.
 func LinksWith(source hogapi.Source, options *LinksOptions) hogapi.Source {
 	return links{source, optionsOf(options)}
 }
 
 func optionsOf(options *LinksOptions) (o LinksOptions) {
-	const most = 1000
+	const most, memory = 1000, 256 << 20
 	if options != nil {
 		o = *options
 	}
 	o.SharedDevices, o.MaxIDs = cmp.Or(o.SharedDevices, SharedDevicesAlone), cmp.Or(o.MaxIDs, most)
+	o.Memory = cmp.Or(o.Memory, memory)
 	return o
 }
 
@@ -90,6 +96,9 @@ func (o LinksOptions) check() error {
 	if o.SharedDevices != SharedDevicesAlone && o.SharedDevices != SharedDevicesFirstUser {
 		return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.SharedDevices", Value: string(o.SharedDevices),
 			Want: "SharedDevicesAlone or SharedDevicesFirstUser"}
+	}
+	if o.Memory < minMemory {
+		return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.Memory", Value: strconv.Itoa(o.Memory), Want: "at least 64 MiB, in bytes"}
 	}
 	return nil
 }
@@ -158,6 +167,7 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 		if damaged = json.Unmarshal(item[timeKey:], &p); damaged != nil {
 			return false
 		}
+		p.at = stamp(item)
 		return yield(p.event(hogapi.Position{Key: linksKey, Offset: n}))
 	})
 	return errors.Join(err, damaged)
@@ -167,12 +177,9 @@ func (l links) events(ctx context.Context, after hogapi.Position, yield func(hog
 type pair struct {
 	Anonymous string `json:"a"`
 	User      string `json:"u,omitempty"`
-	Unix      int64  `json:"t"` // of the oldest event
-	Nanos     int32  `json:"n,omitempty"`
 	Skip      string `json:"s,omitempty"` // why it is not linked
+	at        stamp  // the time of the oldest event
 }
-
-func (p pair) at() time.Time { return time.Unix(p.Unix, int64(p.Nanos)).UTC() }
 
 var linkSpace = uuid.MustParse("8c1f4f0e-2a2b-5a55-9a35-0b8e2f8f7f01")
 
@@ -180,7 +187,7 @@ func (p pair) event(at hogapi.Position) hogapi.Event {
 	if p.Skip != "" {
 		return hogapi.SkippedEvent(at, p.Skip)
 	}
-	ev := hogapi.Identify(p.User, p.at(), nil)
+	ev := hogapi.Identify(p.User, p.at.time(), nil)
 	ev.Properties = map[string]any{"$anon_distinct_id": p.Anonymous}
 	key := binary.BigEndian.AppendUint64(nil, uint64(len(p.Anonymous)))
 	ev.UUID = uuid.NewSHA1(linkSpace, append(append(key, p.Anonymous...), p.User...))

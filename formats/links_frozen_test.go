@@ -108,7 +108,7 @@ func sequence(links []hogapi.Event) (sum hash.Hash, repeated int) {
 		reason, isSkipped := ev.Skipped()
 		other, _ := ev.Properties["$anon_distinct_id"].(string)
 		text := fmt.Sprint(ev.Name, ev.DistinctID, ev.UUID, ev.Timestamp.Format(time.RFC3339Nano), other, reason, len(ev.Properties))
-		if !isSkipped && (text == last || other == ev.DistinctID) || reason == "a link that is there already" {
+		if !isSkipped && (text == last || other == ev.DistinctID) || reason == formats.SkipRepeated {
 			repeated++
 			text = "repeated"
 		} else {

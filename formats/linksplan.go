@@ -1,6 +1,7 @@
 package formats
 
 import (
+	"bytes"
 	"cmp"
 	"context"
 	"crypto/sha256"
@@ -9,7 +10,9 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"strings"
 	"sync"
+	"time"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/extsort"
@@ -19,31 +22,32 @@ import (
 
 // LinksPlan finds the links of events that are given to it, in any order. [PlanLinks] and [LinksWith] use one. Use
 // it yourself where the events are read for another purpose, as in a check. It keeps ids on disk, in the folder for
-// temporary files, and takes at most 32 MiB of memory. Close it.
+// temporary files, and Report takes memory for them: see LinksOptions.Memory. Close it.
 type LinksPlan struct {
 	options LinksOptions
 	dir     *tempFolder
 
 	mu      sync.Mutex
 	ids     *extsort.Sorter // facts about ids, by their digests
-	lately  map[[factKey]byte]moment
+	lately  map[[factKey]byte]noted
 	stands  map[string]*placeholder // ids that stand for no id
 	counted []string                // of them, for the event that is added
 	failed  error
+	digest  func(text string) idDigest
 
 	byTime *extsort.Sorter // the links, after Report
 }
 
-// moment is a time that takes little room.
-type moment struct {
-	unix  int64
-	nanos int32
+// noted is a time of a fact, and the id if the fact has it.
+type noted struct {
+	at   stamp
+	text string
 }
 
 // placeholder is what is known about an id that is not linked.
 type placeholder struct {
 	events int64
-	oldest moment
+	oldest stamp
 }
 
 // A fact is a digest of an id, a kind, a digest of another id or zeros, and what is named below.
@@ -54,12 +58,23 @@ const (
 	factSeen          // a time of an event with the id, and the id
 	factWeak          // the id is an anonymous one of the other; a time of an event
 	factAlias         // an alias event names the id as one of the other; a time of an event
+	factEnd           // there are no more facts about the id
 )
+
+type fact struct {
+	id, other idDigest
+	kind      byte
+	at        stamp
+	text      []byte // valid until the next one
+}
+
+func factOf(item []byte) fact {
+	return fact{idDigest(item), idDigest(item[idKey+1:]), item[idKey], stamp(item[factKey:]), item[factKey+timeKey:]}
+}
 
 const (
 	idKey   = 16 // the length of a digest
 	factKey = idKey + 1 + idKey
-	edgeKey = 2 * idKey
 )
 
 type idDigest = [idKey]byte
@@ -69,10 +84,10 @@ func digest(text string) idDigest {
 	return idDigest(sum[:])
 }
 
-// Bytes that are sorted in memory at once: ids while events are read, others when they are not.
+// Bytes that are sorted in memory at once: facts while events are read, links when they are not.
 const (
-	idsMemory  = 3 << 20
-	stepMemory = 3 << 20
+	idsMemory   = 8 << 20
+	linksMemory = 8 << 20
 )
 
 // NewLinksPlan returns a plan without events.
@@ -85,7 +100,7 @@ func NewLinksPlan(options *LinksOptions) (*LinksPlan, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]moment{}, stands: map[string]*placeholder{}}
+	p := &LinksPlan{options: o, dir: dir, lately: map[[factKey]byte]noted{}, stands: map[string]*placeholder{}, digest: digest}
 	if p.ids, err = dir.sorter("ids", factKey, idsMemory); err != nil {
 		return nil, errors.Join(err, dir.remove())
 	}
@@ -115,30 +130,34 @@ func (p *LinksPlan) Add(ev *hogapi.Event) {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	at := moment{ev.Timestamp.Unix(), int32(ev.Timestamp.Nanosecond())}
+	at := stampOf(ev.Timestamp)
 	p.counted = p.counted[:0]
 	hasPerson := p.takesPart(ev.DistinctID, at)
 	var person idDigest
 	if hasPerson {
-		person = digest(ev.DistinctID)
-		p.seen(person, ev.DistinctID, at)
+		person = p.digest(ev.DistinctID)
+		p.fact(person, factSeen, idDigest{}, at, ev.DistinctID)
 	}
 	for _, id := range ev.UserIDs {
 		if id == "" || !p.takesPart(id, at) {
 			continue
 		}
-		user := digest(id)
-		p.fact(user, factNamed, idDigest{}, moment{}, "")
-		if hasPerson && user != person {
-			p.seen(user, id, at)
-			p.fact(user, factStrong, person, moment{}, "")
-			p.fact(person, factStrong, user, moment{}, "")
+		user := p.digest(id)
+		p.fact(user, factNamed, idDigest{}, stamp{}, "")
+		if hasPerson && id != ev.DistinctID {
+			p.fact(user, factSeen, idDigest{}, at, id)
+			p.fact(user, factStrong, person, stamp{}, "")
+			p.fact(person, factStrong, user, stamp{}, "")
 		}
 	}
 	other := func(id string, kind byte) {
-		if id != "" && id != ev.DistinctID && p.takesPart(id, at) && hasPerson {
-			p.other(person, id, kind, at)
+		if id == "" || id == ev.DistinctID || !p.takesPart(id, at) || !hasPerson {
+			return
 		}
+		device := p.digest(id)
+		p.fact(device, factSeen, idDigest{}, at, id)
+		p.fact(person, factUser, idDigest{}, stamp{}, "")
+		p.fact(device, kind, person, at, "")
 	}
 	other(ev.AnonymousID, factWeak)
 	switch ev.Name {
@@ -150,7 +169,7 @@ func (p *LinksPlan) Add(ev *hogapi.Event) {
 }
 
 // takesPart reports whether an id of an event is linked with others. It counts placeholders, once for the event.
-func (p *LinksPlan) takesPart(id string, at moment) bool {
+func (p *LinksPlan) takesPart(id string, at stamp) bool {
 	if p.options.Placeholders || !wire.IsPlaceholder(id) || slices.Contains(p.options.RealIDs, id) {
 		return true
 	}
@@ -164,26 +183,13 @@ func (p *LinksPlan) takesPart(id string, at moment) bool {
 		return false
 	}
 	p.counted = append(p.counted, id)
-	if of.events++; at.before(of.oldest) {
-		of.oldest = at
-	}
+	of.events++
+	of.oldest = at.earlier(of.oldest)
 	return false
 }
 
-// other notes another id of a person, which others may have used too.
-func (p *LinksPlan) other(person idDigest, id string, kind byte, at moment) {
-	other := digest(id)
-	p.seen(other, id, at)
-	p.fact(person, factUser, idDigest{}, moment{}, "")
-	p.fact(other, kind, person, at, "")
-}
-
-func (p *LinksPlan) seen(id idDigest, text string, at moment) {
-	p.fact(id, factSeen, idDigest{}, at, text)
-}
-
 // fact notes a fact, unless it was noted lately with a time that is not later.
-func (p *LinksPlan) fact(id idDigest, kind byte, other idDigest, at moment, text string) {
+func (p *LinksPlan) fact(id idDigest, kind byte, other idDigest, at stamp, text string) {
 	if p.failed != nil {
 		return
 	}
@@ -191,17 +197,18 @@ func (p *LinksPlan) fact(id idDigest, kind byte, other idDigest, at moment, text
 	copy(key[:], id[:])
 	key[idKey] = kind
 	copy(key[idKey+1:], other[:])
-	if was, known := p.lately[key]; known && (was.unix < at.unix || was.unix == at.unix && was.nanos <= at.nanos) {
+	if was, known := p.lately[key]; known && was.text == text && was.at.earlier(at) == was.at {
 		return
 	}
-	const lately = 1 << 13
-	if len(p.lately) >= lately {
+	const maxNoted, maxText = 1 << 13, 1 << 10
+	if len(p.lately) >= maxNoted {
 		clear(p.lately)
 	}
-	p.lately[key] = at
+	if len(text) <= maxText {
+		p.lately[key] = noted{at, strings.Clone(text)} // of a record, which is not kept
+	}
 	p.failed = put(p.ids, func(room []byte) []byte {
-		room = append(room, key[:]...)
-		return append(appendTime(room, at.time()), text...)
+		return append(append(append(room, key[:]...), at[:]...), text...)
 	})
 }
 
@@ -233,12 +240,28 @@ func putPair(to *extsort.Sorter, p pair) error {
 	if err != nil {
 		return err
 	}
-	return put(to, func(room []byte) []byte { return append(appendTime(room, p.at()), text...) })
+	return put(to, func(room []byte) []byte { return append(append(room, p.at[:]...), text...) })
 }
 
-// momentOf reads what appendTime has written.
-func momentOf(b []byte) moment {
-	return moment{int64(binary.BigEndian.Uint64(b) ^ 1<<63), int32(binary.BigEndian.Uint32(b[8:]))}
+// stamp is a time in the order of its bytes.
+type stamp [timeKey]byte
+
+var never = stamp(bytes.Repeat([]byte{0xff}, timeKey))
+
+func stampOf(at time.Time) (s stamp) {
+	appendTime(s[:0], at)
+	return s
+}
+
+func (s stamp) time() time.Time {
+	return time.Unix(int64(binary.BigEndian.Uint64(s[:])^1<<63), int64(binary.BigEndian.Uint32(s[8:]))).UTC()
+}
+
+func (s stamp) earlier(other stamp) stamp {
+	if bytes.Compare(other[:], s[:]) < 0 {
+		return other
+	}
+	return s
 }
 
 // items are the items of a sorter that is finished, until *err has an error, which may be that of reading them. Each is
@@ -249,19 +272,3 @@ func items(of *extsort.Sorter, err *error) iter.Seq[[]byte] {
 		*err = cmp.Or(*err, failed)
 	}
 }
-
-// cursor finds items by the digests that they begin with, which are asked for in ascending order.
-type cursor struct {
-	next func() ([]byte, bool)
-	stop func()
-	item []byte // nil after the last
-}
-
-func newCursor(of *extsort.Sorter, err *error) *cursor {
-	c := &cursor{}
-	c.next, c.stop = iter.Pull(items(of, err))
-	c.advance()
-	return c
-}
-
-func (c *cursor) advance() { c.item, _ = c.next() }

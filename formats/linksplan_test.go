@@ -1,11 +1,14 @@
 package formats_test
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -167,4 +170,78 @@ func TestPlanLinks(t *testing.T) {
 	_, err = formats.PlanLinks(t.Context(), broken, nil)
 	require.Error(t, err)
 	assert.False(t, errors.As(err, new(*json.SyntaxError)))
+}
+
+// Ids are equal if their texts are, not if their digests are: two with one digest would be one person for good.
+func TestIDsOfOneDigestAreNotOne(t *testing.T) {
+	t.Parallel()
+	for _, other := range []string{"bob", "cy"} {
+		plan, err := formats.NewLinksPlan(nil)
+		require.NoError(t, err)
+		defer func() { require.NoError(t, plan.Close()) }()
+		plan.SetDigest(func(text string) [16]byte { return [16]byte{byte(len(text))} })
+		for _, user := range []string{"ann", other, "ann"} {
+			plan.Add(&hogapi.Event{DistinctID: user, AnonymousID: "phone " + other, Timestamp: longAgo})
+		}
+		_, err = plan.Report(t.Context())
+		if other == "bob" {
+			require.ErrorContains(t, err, "two ids have the same digest")
+		} else {
+			require.NoError(t, err)
+		}
+	}
+}
+
+// More ids than memory has room for stop an import before its first link, and the error names the memory that is enough.
+func TestMoreIDsThanMemory(t *testing.T) {
+	t.Parallel()
+	const visitors, memory = 849_999, 64 << 20
+	source := hogapi.SourceFunc("visitors", func(context.Context, hogapi.Position) iter.Seq2[hogapi.Event, error] {
+		return func(yield func(hogapi.Event, error) bool) {
+			for i := range visitors {
+				ev := hogapi.Event{DistinctID: "v" + strconv.Itoa(i), Timestamp: longAgo}
+				if i == 0 {
+					ev.AnonymousID = "phone"
+				}
+				if !yield(ev, nil) {
+					return
+				}
+			}
+		}
+	})
+	for ev, err := range formats.LinksWith(source, &formats.LinksOptions{Memory: memory}).Events(t.Context(), hogapi.Position{}) {
+		require.Zero(t, ev)
+		var refused *hogapi.InputError
+		require.ErrorAs(t, err, &refused)
+		assert.EqualError(t, err, `hogapi: import: LinksOptions.Memory "64MiB": want at least 66MiB, since the source has 850000 ids`)
+	}
+	report, err := formats.PlanLinks(t.Context(), source, &formats.LinksOptions{Memory: 66 << 20})
+	require.NoError(t, err)
+	assert.EqualValues(t, 2, report.IDs)
+	_, err = formats.PlanLinks(t.Context(), source, &formats.LinksOptions{Memory: memory - 1})
+	require.ErrorContains(t, err, "want at least 64 MiB")
+}
+
+// Nothing links an id with itself, or twice: a user who is also the device of another user has devices on both sides of its
+// own digest here, which made such a link.
+func TestNoLinkIsRepeated(t *testing.T) {
+	t.Parallel()
+	events := []hogapi.Event{{DistinctID: "bob", AnonymousID: "ann"}}
+	for i := range 20 {
+		events = append(events, hogapi.Event{DistinctID: "ann", AnonymousID: fmt.Sprint("phone ", i)})
+	}
+	var repeated, links int
+	for _, ev := range all(t, formats.Links(each(events...))) {
+		if reason, _ := ev.Skipped(); reason == formats.SkipRepeated {
+			repeated++
+		} else if reason == "" {
+			links++
+			assert.NotEqual(t, ev.DistinctID, ev.Properties["$anon_distinct_id"])
+		}
+	}
+	assert.Equal(t, []int{1, 20}, []int{repeated, links})
+	report, err := formats.PlanLinks(t.Context(), each(events...), nil)
+	require.NoError(t, err)
+	assert.EqualValues(t, 21, report.IDs)
+	assert.Equal(t, map[string]int64{formats.SkipUserDevice: 1}, report.Left)
 }

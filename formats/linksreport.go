@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -36,23 +37,26 @@ type LinkedPerson struct {
 }
 
 const (
-	mostPersons = 10
-	mostOthers  = 4
+	maxPersons = 10
+	maxOthers  = 4
 )
 
-// add counts a person.
+// add counts a person, if it has several ids.
 func (r *LinksReport) add(p LinkedPerson) {
+	if p.IDs < 2 {
+		return
+	}
 	r.Persons++
 	r.IDs += p.IDs
 	at := len(r.Largest)
 	for at > 0 && r.Largest[at-1].IDs < p.IDs {
 		at--
 	}
-	if at == mostPersons {
+	if at == maxPersons {
 		return
 	}
 	r.Largest = slices.Insert(r.Largest, at, p)
-	r.Largest = r.Largest[:min(len(r.Largest), mostPersons)]
+	r.Largest = r.Largest[:min(len(r.Largest), maxPersons)]
 }
 
 // tooMany is the error of a person with more ids than are allowed.
@@ -64,6 +68,23 @@ func (r *LinksReport) tooMany(most int) error {
 	return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.MaxIDs", Value: strconv.Itoa(most), Want: fmt.Sprintf(
 		"at least %d, if %q is one person of so many ids, such as %s. Merges cannot be undone: if the ids are those of several persons, "+
 			"leave out the events that join them, or their AnonymousID", p.IDs, p.ID, quotedAll(p.Others))}
+}
+
+// Of the memory that a process takes, what is not for ids, and the least of all.
+const (
+	memoryOfReading = 48 << 20
+	minMemory       = 64 << 20
+)
+
+// tooManyIDs is the error of more ids than there is memory for.
+func tooManyIDs(n, memory int) error {
+	const step = 1 << 20
+	needed := (memoryOfReading+n*bytesPerID)/step + 1
+	if needed*step <= memory && n < math.MaxInt32 {
+		return nil
+	}
+	return &hogapi.InputError{Op: ops.Import, Field: "LinksOptions.Memory", Value: fmt.Sprint(memory/step, "MiB"), Want: fmt.Sprintf(
+		"at least %dMiB, since the source has %d ids", needed, n)}
 }
 
 func quotedAll(ids []string) string {

@@ -24,10 +24,10 @@ const headerSize = 4 + 4
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 func appendHeader(b []byte, offset int64, item []byte) []byte {
-	var position [8]byte
-	binary.BigEndian.PutUint64(position[:], uint64(offset))
-	sum := crc32.Update(crc32.Checksum(position[:], castagnoli), castagnoli, item)
-	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b, uint32(len(item))), sum)
+	from := len(b)
+	b = binary.BigEndian.AppendUint64(b, uint64(offset)) // in the place of the header, so that nothing is allocated
+	sum := crc32.Update(crc32.Checksum(b[from:], castagnoli), castagnoli, item)
+	return binary.BigEndian.AppendUint32(binary.BigEndian.AppendUint32(b[:from], uint32(len(item))), sum)
 }
 
 // runWriter writes a run. Its end returns the first error.
@@ -78,6 +78,8 @@ type runReader struct {
 	buf    *bufio.Reader
 	offset int64
 	text   []byte // valid until the next one
+
+	header, want [headerSize]byte // of the next one, so that nothing is allocated
 }
 
 func (r *runReader) key() []byte { return r.text[:r.sorter.Key] }
@@ -97,11 +99,10 @@ func (r *runReader) next() error {
 	if r.offset == r.run.Bytes {
 		return io.EOF
 	}
-	var header, want [headerSize]byte
-	if _, err := io.ReadFull(r.buf, header[:]); err != nil {
+	if _, err := io.ReadFull(r.buf, r.header[:]); err != nil {
 		return r.failed(err)
 	}
-	size := int64(binary.BigEndian.Uint32(header[:]))
+	size := int64(binary.BigEndian.Uint32(r.header[:]))
 	if size > r.run.Bytes-r.offset-headerSize {
 		return r.damaged()
 	}
@@ -109,7 +110,7 @@ func (r *runReader) next() error {
 	if _, err := io.ReadFull(r.buf, r.text); err != nil {
 		return r.failed(err)
 	}
-	if !bytes.Equal(appendHeader(want[:0], r.offset, r.text), header[:]) || len(r.text) < r.sorter.Key {
+	if !bytes.Equal(appendHeader(r.want[:0], r.offset, r.text), r.header[:]) || len(r.text) < r.sorter.Key {
 		return r.damaged()
 	}
 	r.offset += headerSize + size

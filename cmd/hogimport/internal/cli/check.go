@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -239,6 +240,10 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 		o.Test = p.Rows
 	}
 	p.Report, err = formats.Check(ctx, format, o, paths...)
+	if few, ok := errors.AsType[*hogapi.InputError](err); ok && few.Field == "LinksOptions.Memory" && !c.in.Links && !isTooMuch(err) {
+		p.Report.Links, err = nil, nil
+		c.Warn("which ids --links would join was not checked: " + inFlags(few))
+	}
 	if p.Zone != nil {
 		p.People.Before = p.Zone.Devices
 	}

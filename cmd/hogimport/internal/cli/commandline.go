@@ -71,6 +71,9 @@ func (in *input) typed() (words []string) {
 			words = append(words, s.flag, shell.Quoted(value))
 		}
 	}
+	if in.memory != "" {
+		words = append(words, "--memory", in.memory)
+	}
 	return words
 }
 

@@ -222,7 +222,8 @@ func (s *state) lastFix() *state {
 
 // source returns the files of the import or, for a fix, the rejects after the mapping.
 func (s *state) source() hogapi.Source {
-	in := &s.kept.Input
+	in := s.kept.Input
+	in.memory = s.kept.Memory
 	if s.kept.Rejects == "" {
 		return in.source(s.dir)
 	}

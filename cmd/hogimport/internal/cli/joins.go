@@ -2,6 +2,7 @@ package cli
 
 import (
 	"fmt"
+	"math"
 	"slices"
 	"strconv"
 	"strings"
@@ -18,6 +19,24 @@ func (in *input) bindLinks(cmd *cobra.Command) {
 	cmd.Flags().StringVar(&in.Shared, "shared-devices", "", "with --links: an id that two users had before login, a `RULE`:\nalone (default), or first-user, who then has the visits of both")
 	cmd.Flags().StringArrayVar(&in.RealIDs, "real-id", nil, "an `ID` of a person that looks like a placeholder, such as 0;\nNULL, unknown, -1 and the like are joined with no other id")
 	cmd.Flags().StringVar(&in.MaxIDs, "max-ids", "", "with --links: stop before a person of more ids than this `NUMBER`; default 1000; none for no limit")
+	cmd.Flags().StringVar(&in.memory, "memory", "", "with --links: how much memory the program may take while it joins ids, a `SIZE`;\ndefault 256MiB, for 10 million ids")
+}
+
+// memoryBytes returns the bytes of --memory: 0 is the default, and -1 means that it is not a size.
+func (in *input) memoryBytes() int {
+	if in.memory == "" {
+		return 0
+	}
+	const mib, least = 1 << 20, 64
+	text, unit := strings.TrimSuffix(in.memory, "MiB"), 1
+	if text == in.memory {
+		text, unit = strings.TrimSuffix(in.memory, "GiB"), 1<<10
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || text == in.memory || n > math.MaxInt32 || n*unit < least {
+		return -1
+	}
+	return n * unit * mib
 }
 
 // joinsByDefault reports whether ids are joined without --links: the identify calls of these formats would join two users of one
@@ -43,7 +62,7 @@ func (in *input) mostIDs() int {
 // linksOptions returns how ids are joined.
 func (in *input) linksOptions() *formats.LinksOptions {
 	return &formats.LinksOptions{
-		SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
+		Memory: in.memoryBytes(), SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
 	}
 }
 
@@ -65,6 +84,8 @@ func (in *input) checkPersons() error {
 		return shell.UsageError(fmt.Sprintf("--shared-devices %q is not known", in.Shared), "give alone or first-user")
 	case in.mostIDs() == 0:
 		return shell.UsageError(fmt.Sprintf("--max-ids %q is not a number of ids", in.MaxIDs), "give a number such as 1000, or none for no limit")
+	case in.memoryBytes() < 0:
+		return shell.UsageError(fmt.Sprintf("--memory %q is not enough, or not a size", in.memory), "give a size such as 512MiB or 2GiB; the least is 64MiB")
 	case len(in.Groups) > 0 && in.Format != "mixpanel":
 		return shell.UsageError("--group is for mixpanel, not for "+in.Format, "leave it out, or give --format mixpanel")
 	case in.NoVisitor && !isVendor:

@@ -39,7 +39,7 @@ func TestTwoUsersOfADeviceStayTwo(t *testing.T) {
 	} {
 		server, p := clitest.Serve(t)
 		calls(t, p)
-		args := []string{"run", "--format", "rudderstack", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "2"}
+		args := []string{"run", "--format", "rudderstack", "calls.jsonl", "--yes", "--rate", "none", "--max-ids", "2", "--memory", "64MiB"}
 		if flags != "" {
 			args = append(args, flags)
 		}
@@ -53,6 +53,12 @@ func TestTwoUsersOfADeviceStayTwo(t *testing.T) {
 			}
 		}
 		assert.ElementsMatch(t, want, pairs, flags)
+		kept, err := filepath.Glob(filepath.Join(p.Dir, "hogimport-state", "*", "import.json"))
+		require.NoError(t, err)
+		require.Len(t, kept, 1)
+		text, err := os.ReadFile(kept[0])
+		require.NoError(t, err)
+		assert.Contains(t, string(text), `"memory": "64MiB"`, "verify and a run that continues take it too")
 		if flags != "--links=false" {
 			clitest.Says(t, r.Stderr, "out of more than one id: of ")
 		}
@@ -73,7 +79,7 @@ func TestAPersonOfTooManyIDs(t *testing.T) {
 	assert.Zero(t, server.Ledger().Unique())
 	p.Ends(t, 0, check...).Out(t, "1 person comes out of more than one id", "everybody 6")
 	for _, flags := range [][]string{
-		{"--max-ids", "many"}, {"--shared-devices", "none"}, {"--format", "ga4", "--group", "a=b"}, {"--format", "mixpanel", "--group", "a"},
+		{"--max-ids", "many"}, {"--memory", "63MiB"}, {"--memory", "1"}, {"--shared-devices", "none"}, {"--format", "ga4", "--group", "a=b"}, {"--format", "mixpanel", "--group", "a"},
 		{"--format", "ga4", "--look-up-ip"}, {"--format", "ga4", "--no-visitor-profiles"},
 	} {
 		p.Ends(t, 2, append(check, flags...)...)

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -138,10 +139,12 @@ func rejectLimit(text string) (share float64, number int64, err error) {
 }
 
 func (a *app) run(ctx context.Context, r *runFlags) error {
+	memory := r.input.memory
 	s, isNew, err := a.openRun(ctx, r)
 	if err != nil {
 		return err
 	}
+	s.kept.Memory = cmp.Or(memory, s.kept.Memory)
 	options, client, err := a.prepare(r, s, isNew)
 	if err != nil {
 		return err

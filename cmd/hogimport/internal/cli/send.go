@@ -424,6 +424,6 @@ func (s *state) links(r hogapi.Receipt) (has bool, read, acknowledged int64) {
 	case r.Rejected+r.Unconfirmed > 0: // some may be links
 		return true, all, 0
 	}
-	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice] - r.Skips[formats.SkipPlaceholder]
+	joined := all - r.Skips[formats.SkipSharedDevice] - r.Skips[formats.SkipUserDevice] - r.Skips[formats.SkipPlaceholder] - r.Skips[formats.SkipRepeated]
 	return joined > 0, all, joined
 }

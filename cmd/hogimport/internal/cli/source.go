@@ -56,7 +56,8 @@ type input struct {
 	Sessions      string `json:"sessions,omitempty"`       // the silence that ends one
 	SessionsAfter string `json:"sessions_after,omitempty"` // the file of the sessions that go on
 
-	mapping int // its version, of an import that has begun; 0: the newest
+	memory  string // for the links; it changes no event
+	mapping int    // its version, of an import that has begun; 0: the newest
 }
 
 func (in *input) bind(cmd *cobra.Command) {

@@ -47,6 +47,8 @@ type kept struct {
 	Files []knownFile `json:"files,omitempty"` // the files of Input
 	More  string      `json:"more,omitempty"`  // flags of the last run that Input does not have, as they are typed
 
+	Memory string `json:"memory,omitempty"` // --memory of the last run that had it
+
 	Total   int64 `json:"total,omitempty"` // about how many records there are; 0: not known
 	IsExact bool  `json:"exact,omitempty"` // there are so many
 

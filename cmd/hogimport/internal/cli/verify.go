@@ -178,7 +178,7 @@ func (v *verify) source(ctx context.Context, s *state) hogapi.Source {
 	}
 	if _, isOther := s.hasOtherMapping(); isOther { // the sorted events are as the other release made them, with the same uuids
 		in := s.kept.Input
-		in.Sort = false
+		in.Sort, in.memory = false, s.kept.Memory
 		return in.source(s.dir)
 	}
 	return s.source()

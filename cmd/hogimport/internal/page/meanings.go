@@ -32,6 +32,7 @@ var skips = map[string]string{
 	formats.SkipSharedDevice:     "are ids of a device with two users, which are not joined: it would make one person of them",
 	formats.SkipPlaceholderMerge: "are merges of a person with a placeholder in place of an id, such as NULL or unknown",
 	formats.SkipPlaceholder:      "are placeholders in place of an id, such as NULL or unknown, which are joined with no other id; --real-id takes one for a real id",
+	formats.SkipRepeated:         "are links that are there already: earlier releases sent them again, and their numbers stay",
 	formats.SkipUserDevice:       "are ids of a device that are also the id of a user, who is another person: they are not joined",
 	formats.SkipMerge:            "are aliases, which the links replace",
 	SkipUntil:                    "are at or after --until",

@@ -56,7 +56,7 @@ var flagNames = strings.NewReplacer(
 	"MaxRejectShare (-1 is no limit) or MaxRejects", "--max-rejects (a number, a share such as 2%, or none)",
 	"MaxRejectShare", "--max-rejects", "MaxRejects", "--max-rejects",
 	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Table", "--table", "Options.Event", "--table", "Options.Header", "--header",
-	"ImportOptions.", "", "hogapi: ", "",
+	"import: LinksOptions.Memory", "--memory", "ImportOptions.", "", "hogapi: ", "",
 	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
 	", or set VerifyOptions.Dir, and verify again", ", and verify again", " with the same Dir", "", "VerifyOptions.Dir", "the state folder", "VerifyOptions.MaxBytesRead", "--max-read",
 	"; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", "; a proxy may take smaller requests only",
