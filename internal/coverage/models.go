@@ -41,7 +41,7 @@ var (
 	sessions = Model{
 		Choosing: ByTheServer, name: "sessions", covers: coveredAlike,
 		line:  "by the age of the server, so a backfill is `completed by timestamp`",
-		twice: "the same session: merge by session id", repair: "backfill",
+		twice: "the same session: merge by session id", repair: "backfill; it replaces only rows of sessions that end later than the row says",
 	}
 	hogql = Model{
 		NoDownload: true, name: "hogql with `{data_interval_start}` or `_end`", covers: coveredAlike, line: "no", twice: "as the query says",
