@@ -60,6 +60,7 @@ func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 				look.All[i] = sum
 			}
 		}
+		v.prove(w, look)
 	case ctx.Err() != nil || kind == queries.Hopeless:
 		return err
 	case kind == queries.Refused: // the server has no hashes: everything is read by the import's ID
@@ -82,7 +83,19 @@ func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 	return nil
 }
 
-// settleCheap proves cells, and chooses those that are read by the import's ID.
+// prove proves the cells of which a window was the last to be read: a Verify that is killed has proven what it has read.
+func (v *verifier) prove(w Window, look *lookState) {
+	for _, i := range v.open() {
+		row, all := v.table.Cells[i], look.All[i]
+		if _, failed := v.failed[i]; !failed && row.Sum.Proves(all.Sum) && !v.table.Span(row.Key).Until.After(w.Until) {
+			all.Sum = row.Sum
+			p := &v.memory.Proofs[i]
+			p.Of, p.At, p.Shown = row.Sum.String(), v.Now(), all
+		}
+	}
+}
+
+// settleCheap chooses the cells that are read by the import's ID.
 func (v *verifier) settleCheap(look *lookState) {
 	if !v.isCheap {
 		return
@@ -92,13 +105,7 @@ func (v *verifier) settleCheap(look *lookState) {
 		if _, failed := v.failed[i]; failed {
 			continue
 		}
-		row, all, p := v.table.Cells[i], look.All[i], &v.memory.Proofs[i]
-		if row.Sum.Proves(all.Sum) {
-			all.Sum = row.Sum
-			p.Of, p.At, p.Shown = row.Sum.String(), v.Now(), all
-			continue
-		}
-		if known, ok := v.knownWithoutID(i, all); ok {
+		if known, ok := v.knownWithoutID(i, look.All[i]); ok {
 			v.table.Seen[i] = known
 			continue
 		}

@@ -319,6 +319,45 @@ func TestUndoThatIsNotPossible(t *testing.T) {
 	assert.Empty(t, empty.Calls(ops.DataDeletionsCreate))
 }
 
+// A verify that is killed between two queries has proven what it has read: however late the next one comes, it reads only the rest.
+func TestKilledVerifyReadsNoProvenCellAgain(t *testing.T) {
+	t.Parallel()
+	const answered = 3
+	for name, later := range map[string]time.Duration{"at once": 0, "a day later": 24 * time.Hour} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			server := hogapitest.New()
+			p := clitest.New(t, server)
+			export(t, p, "export.jsonl", 1000, 0, time.UTC) // of ten months, each of which is counted by a query
+			p.Ends(t, 0, "run", "export.jsonl", "--format", "mixpanel", "--yes", "--rate", "none")
+			server.Script(ops.Query, append(slices.Repeat([]hogapitest.Fault{hogapitest.Slow(0)}, answered), hogapitest.Slow(time.Hour))...)
+			p.Until(t, func() bool { return len(server.Calls(ops.Query)) > answered }, os.Kill, "verify")
+			pass(t, filepath.Join(p.Dir, "hogimport-state", "export"), later)
+			r := p.Ends(t, 0, "verify").Out(t, "Complete: all 1,000 events are in the project")
+			assert.Contains(t, clitest.Words(r.Stdout), "were proven before")
+
+			reads := map[string]int{}
+			for i, call := range server.Calls(ops.Query) {
+				var body struct {
+					Query struct {
+						Values struct {
+							From string `json:"start_at"`
+						}
+					}
+				}
+				require.NoError(t, json.Unmarshal(call.Body, &body))
+				if i != answered { // it was killed before the answer
+					reads[body.Query.Values.From]++
+				}
+			}
+			assert.Len(t, reads, 10)
+			for from, n := range reads {
+				assert.Equal(t, 1, n, from)
+			}
+		})
+	}
+}
+
 // The last line says what was read and what is left of the budget. A limit ends a check before it is passed.
 func TestVerifySaysWhatItReads(t *testing.T) {
 	t.Parallel()
