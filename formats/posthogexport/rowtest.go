@@ -93,7 +93,9 @@ func (t *RowTest) count(name string) {
 	case "$autocapture":
 		t.add(&t.Clicks, &t.ClicksBare, hasElements || t.hasAny("$elements_chain", "$elements"))
 	case "$ai_generation", "$ai_embedding", "$ai_span", "$ai_trace":
-		t.add(&t.AI, &t.AIBare, t.hasAny("$ai_input", "$ai_output", "$ai_output_choices", "$ai_input_state", "$ai_output_state"))
+		t.add(&t.AI, &t.AIBare, t.hasAny(
+			"$ai_input", "$ai_output", "$ai_output_choices", "$ai_input_state", "$ai_output_state",
+		))
 	}
 }
 
@@ -121,7 +123,8 @@ func (t *RowTest) Losses() (list []string) {
 	add(t.GroupsBare, t.Groups, "$groupidentify events have no properties of the group",
 		"Newer servers keep $group_set apart, for 60 days: compare the groups of the new project with those of the old one")
 	add(t.ClicksBare, t.Clicks, "$autocapture events have no elements",
-		"Tables of Redshift and files of Azure Blob Storage do not have them: actions, heatmaps and the toolbar need them, so export to S3 or to files")
+		"Tables of Redshift and files of Azure Blob Storage do not have them: "+
+			"actions, heatmaps and the toolbar need them, so export to S3 or to files")
 	add(t.AIBare, t.AI, "AI events have no input and no output",
 		"Newer servers keep them for some weeks in a table of AI events, which no export reads")
 	return list
@@ -130,14 +133,16 @@ func (t *RowTest) Losses() (list []string) {
 // Notes are sentences about what the new project shows in another way, each with its count.
 func (t *RowTest) Notes() (list []string) {
 	if t.Cookieless > 0 {
-		list = append(list, fmt.Sprintf("%d events are of cookieless visitors. Their distinct id is the hash that the old project made, and their persons have no properties", t.Cookieless))
+		list = append(list, fmt.Sprintf("%d events are of cookieless visitors. "+
+			"Their distinct id is the hash that the old project made, and their persons have no properties", t.Cookieless))
 	}
 	if len(t.GroupTypes) > 0 {
 		kinds := slices.SortedFunc(maps.Keys(t.GroupTypes), func(a, b string) int {
 			return cmp.Or(cmp.Compare(t.GroupTypes[b], t.GroupTypes[a]), cmp.Compare(a, b))
 		})
 		list = append(list, "Events have groups of the types "+strings.Join(kinds[:min(5, len(kinds))], ", ")+
-			". A project has five types at most and numbers them as they arrive. Where insights are copied from the old project, let the types arrive in its order first")
+			". A project has five types at most and numbers them as they arrive. "+
+			"Where insights are copied from the old project, let the types arrive in its order first")
 	}
 	if t.ForeignIndexes > 0 {
 		list = append(list, fmt.Sprintf("%d keys of groups are in no $groups. They are kept as posthog_group_0 to posthog_group_4", t.ForeignIndexes))
