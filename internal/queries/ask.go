@@ -42,6 +42,17 @@ type Server struct {
 	mu        sync.Mutex
 	isUnnamed bool
 	budget    budget
+	read      int64 // bytes
+}
+
+// Read returns how many bytes the queries of all askers have read, and what is left of the budget; nil: not known.
+func (s *Server) Read() (bytes int64, left *int64) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.budget.isKnown {
+		left = new(s.budget.left)
+	}
+	return s.read, left
 }
 
 func (s *Server) unnamed() bool {
@@ -120,6 +131,7 @@ func (a *Asker) charge(r Reply) {
 	a.Server.mu.Lock()
 	if r.Err == nil || c.IsKnown {
 		a.Server.budget.note(c, a.now())
+		a.Server.read += c.BytesRead
 	}
 	a.Server.mu.Unlock()
 	if c.IsKnown {

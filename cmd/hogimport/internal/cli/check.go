@@ -400,6 +400,9 @@ func checkTable(w io.Writer, p *page.Check) {
 	for _, f := range findings {
 		fmt.Fprintf(w, "%s\n%s\n", term.Flow("- "+colored(f.Level)+": "+f.Title), term.Flow("  "+f.Text))
 	}
+	if p.Read != "" {
+		fmt.Fprintf(w, "\n%s\n", p.Read)
+	}
 	for i, step := range p.Next {
 		if i == 0 {
 			fmt.Fprintln(w, "\nWhat to do next:")

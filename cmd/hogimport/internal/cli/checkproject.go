@@ -73,6 +73,9 @@ func (c *check) askProject(ctx context.Context, p *page.Check, begun []*state) {
 	if err == nil {
 		p.Later, err = eventsAfter(ctx, client, p.Report.CheckReport)
 	}
+	if client != nil {
+		p.Read = readBy(client)
+	}
 	if err != nil {
 		p.Report.Held, p.Own = nil, nil
 		p.Unasked = faultOf(err).Text

@@ -28,6 +28,15 @@ import (
 	"github.com/hogapi/hogapi/internal/testevents"
 )
 
+// The preview of undo, and the check of an import that has begun, count the events of an import by day.
+func TestAnswersToUndo(t *testing.T) {
+	t.Parallel()
+	testevents.RequireSameAnswers(t, time.Now(), func(ctx context.Context, client *hogapi.Client, r hogapi.Receipt) (string, error) {
+		days, err := daysOf(ctx, client, r.ID)
+		return fmt.Sprint(len(days), days), err
+	})
+}
+
 func TestSizesAreEstimatedFromTheBeginning(t *testing.T) {
 	t.Parallel()
 	var text bytes.Buffer

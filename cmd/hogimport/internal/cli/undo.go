@@ -16,6 +16,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/internal/queries"
@@ -103,7 +104,7 @@ func (u *undo) run(ctx context.Context) error {
 		u.Warn("the events could not be counted by day: " + faultOf(err).Text)
 	}
 	if !u.JSON {
-		u.preview(&d)
+		u.preview(&d, readBy(client))
 	}
 	if d.Events == 0 {
 		return u.nothing(ctx, client, request, d)
@@ -117,12 +118,20 @@ func (u *undo) run(ctx context.Context) error {
 	return u.done(d)
 }
 
-func (u *undo) preview(d *deletion) {
+// readBy says what the queries of a client have read, and what is left of the project's budget.
+func readBy(client *hogapi.Client) string {
+	return progress.Read(queries.For(client, "").Server.Read())
+}
+
+func (u *undo) preview(d *deletion, read string) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, "import            %s\nproject           %s\nevents there now  %s\n", pages.Shown(d.ImportID), pages.Shown(d.Project), pages.Count(d.Events))
 	if len(d.Days) > 0 {
 		fmt.Fprintln(&b, "\nBy day (UTC):")
 		daysTable(&b, d.Days)
+	}
+	if read != "" {
+		fmt.Fprintf(&b, "\n%s\n", read)
 	}
 	fmt.Fprintln(&b)
 	_, _ = u.Out.Write(b.Bytes())

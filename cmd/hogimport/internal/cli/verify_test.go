@@ -361,8 +361,11 @@ func TestKilledVerifyReadsNoProvenCellAgain(t *testing.T) {
 // The last line says what was read and what is left of the budget. A limit ends a check before it is passed.
 func TestVerifySaysWhatItReads(t *testing.T) {
 	t.Parallel()
-	p, _ := imported(t, hogapitest.New(hogapitest.WithReadBudget(20_000_000_000, 0)))
+	p, _ := imported(t, hogapitest.New(hogapitest.WithReadBudget(20_000_000_000, 0), hogapitest.WithDataDeletions()))
 	p.Ends(t, 7, "verify", "--max-read", "1KB").Err(t, "--max-read is reached")
 	p.Ends(t, 2, "verify", "--max-read", "much").Err(t, "give a number with a unit")
 	p.Ends(t, 0, "verify", "--max-read", "10 GB").Narrow(t).Out(t, "read 13.2 KB; 480 GB of the project's hourly budget left")
+	for _, args := range [][]string{{"undo"}, {"check", "events.jsonl", "--max-rejects", "none"}} {
+		assert.Regexp(t, `\nread [\d.]+ KB; 480 GB of the project's hourly budget left\n`, p.Run(t, args...).Narrow(t).Stdout, args[0])
+	}
 }

@@ -46,6 +46,7 @@ type Check struct {
 	Grown    []string                     // files that have become longer, in which an import continues
 	Own      map[string]int64             // by day: how many of the project's events are from these imports
 	Unasked  string                       // why it could not be asked, if it should have been
+	Read     string                       // what the queries have read of the project's budget, for people; may be empty
 	At       time.Time
 	Version  string
 	Next     []shell.Step
