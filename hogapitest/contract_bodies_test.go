@@ -57,7 +57,7 @@ func TestContractBodiesOfTheClient(t *testing.T) {
 			_, err := c.BatchExports.Unpause(ctx, id, &hogapi.UnpauseOptions{Backfill: true})
 			return err
 		},
-		func(ctx context.Context, c *hogapi.Client, ids map[string]string) error {
+		func(ctx context.Context, c *hogapi.Client, _ map[string]string) error {
 			of := hogapi.DataDeletionRequest{ImportID: "job", From: now.AddDate(-1, 0, 0), Until: now}
 			if _, err := c.DataDeletions.Preview(ctx, of); err != nil {
 				return err
