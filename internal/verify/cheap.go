@@ -45,41 +45,31 @@ func (v *verifier) open() (cells []int) {
 	return cells
 }
 
-// readNext reads the next window without the import's ID, or puts its halves in its place.
+// readNext reads the next window without the import's ID.
 func (v *verifier) readNext(ctx context.Context, look *lookState) error {
-	w := look.Cheap[0]
-	open := v.open()
-	rows, err := v.Project.Count(ctx, Scope{Window: w, Names: v.table.namesIn(w, open), Rows: v.rowsIn(w, open)})
-	halves, kind := w.Halves(), queries.KindOf(err)
-	switch {
-	case err == nil:
-		for _, r := range rows {
-			if i := v.table.cellOf(w, r.Day, r.Event); i >= 0 {
-				sum := look.All[i]
-				sum.add(r.Counts)
-				look.All[i] = sum
-			}
-		}
-		v.prove(w, look)
-	case ctx.Err() != nil || kind == queries.Hopeless:
-		return err
-	case kind == queries.Refused: // the server has no hashes: everything is read by the import's ID
+	w, open := look.Cheap[0], v.open()
+	rows, rest, err := v.readFirst(ctx, look.Cheap, Scope{Window: w, Names: v.table.namesIn(w, open), Rows: v.rowsIn(w, open)})
+	if queries.KindOf(err) == queries.Refused { // the server has no hashes: everything is read by the import's ID
+		clear(v.memory.Proofs)
 		v.isCheap, look.Cheap, look.All, look.Todo = false, nil, nil, v.table.Windows(v.Now())
 		return nil
-	case kind == queries.TooMuch && halves != nil:
-		look.Cheap = append(halves, look.Cheap[1:]...)
-		return nil
-	case kind == queries.Unreachable:
-		for _, w := range look.Cheap {
-			v.notCounted(w, err)
-		}
-		look.Cheap = nil
-		return nil
-	default:
-		v.notCounted(w, err)
 	}
-	look.Cheap = look.Cheap[1:]
-	look.Done++
+	if err != nil {
+		return err
+	}
+	look.Cheap = rest
+	for _, r := range rows {
+		if i := v.table.cellOf(w, r.Day, r.Event); i >= 0 {
+			sum := look.All[i]
+			sum.add(r.Counts)
+			look.All[i] = sum
+		}
+	}
+	v.prove(w, look)
+	if len(rest) == 0 {
+		v.settleCheap(look)
+		v.showProven()
+	}
 	return nil
 }
 
@@ -97,9 +87,6 @@ func (v *verifier) prove(w Window, look *lookState) {
 
 // settleCheap chooses the cells that are read by the import's ID.
 func (v *verifier) settleCheap(look *lookState) {
-	if !v.isCheap {
-		return
-	}
 	look.Wanted = []int{}
 	for _, i := range v.open() {
 		if _, failed := v.failed[i]; failed {

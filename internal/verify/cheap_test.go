@@ -11,6 +11,8 @@ import (
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
+
+	"github.com/hogapi/hogapi/internal/queries"
 )
 
 // hashedImport has sent some events with sums of hashes, and all of them are in the project.
@@ -62,6 +64,29 @@ func TestAKilledLookKnowsWhatIsProven(t *testing.T) {
 	require.NoError(t, err)
 	assert.Equal(t, Complete, r.State)
 	assert.Equal(t, []string{"1999-04-01 to 1999-04-30", "1999-05-01 to 1999-05-09"}, windows(p.cheap))
+}
+
+// A server that no longer has the hashes is asked for all days by the import's ID, and a kill then makes nothing count twice.
+func TestProvenCellsWithoutHashes(t *testing.T) {
+	t.Parallel()
+	c, p := hashedImport(sent(70)) // three months
+	c.Dir = t.TempDir()
+	_, err := Verify(p.stopAt(t, 2), c)
+	require.Error(t, err)
+	ctx := p.stopAt(t, 5)
+	stops := p.errs
+	p.errs = func(w Window) error {
+		if len(p.asked) == 0 {
+			return &queries.Error{Kind: queries.Refused, Err: errRefused}
+		}
+		return stops(w)
+	}
+	_, err = Verify(ctx, c)
+	require.Error(t, err)
+	p.errs = nil
+	r, err := Verify(t.Context(), c)
+	require.NoError(t, err)
+	assert.Equal(t, []any{Complete, int64(70)}, []any{r.State, r.Seen}, "%v", r.Notes)
 }
 
 // Whoever shares days, names and uuids: an import is complete only if it is, and no event is missing that is there.

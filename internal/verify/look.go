@@ -75,25 +75,18 @@ func (v *verifier) look(ctx context.Context) error {
 			look.Todo = v.table.Windows(v.Now())
 		}
 	}
-	for len(look.Cheap) > 0 {
-		if err := v.readNext(ctx, look); err != nil {
-			return err
+	if len(look.Cheap) == 0 {
+		v.showProven()
+	}
+	for len(look.Cheap)+len(look.Todo) > 0 {
+		read := v.countNext
+		if len(look.Cheap) > 0 {
+			read = v.readNext
 		}
-		if len(look.Cheap) == 0 {
-			v.settleCheap(look)
-			v.showProven()
+		if err := read(ctx, look); err != nil {
+			return err
 		}
 		v.progress(Progress{Step: "count", Done: look.Done, Total: look.Done + int64(len(look.Cheap)+len(look.Todo))})
-		if err := v.save(); err != nil {
-			return err
-		}
-	}
-	v.showProven()
-	for len(look.Todo) > 0 {
-		if err := v.countNext(ctx, look); err != nil {
-			return err
-		}
-		v.progress(Progress{Step: "count", Done: look.Done, Total: look.Done + int64(len(look.Todo))})
 		if err := v.save(); err != nil {
 			return err
 		}
@@ -122,37 +115,44 @@ func (v *verifier) save() error {
 	return v.files.save(&v.memory)
 }
 
-// countNext counts the next window, or puts its halves in its place.
+// countNext counts the next window by the import's ID.
 func (v *verifier) countNext(ctx context.Context, look *lookState) error {
 	w := look.Todo[0]
 	scope := Scope{Window: w, OfImport: true, Rows: v.rowsIn(w, look.Wanted)}
 	if look.Wanted != nil {
 		scope.Names = v.table.namesIn(w, look.Wanted)
 	}
-	rows, err := v.Project.Count(ctx, scope)
-	halves, kind := w.Halves(), queries.KindOf(err)
+	rows, rest, err := v.readFirst(ctx, look.Todo, scope)
+	if err != nil {
+		return err
+	}
+	look.Todo = rest
+	for _, r := range rows {
+		v.table.Add(w, r.Day, r.Event, r.Counts, look.Wanted)
+	}
+	return nil
+}
+
+// readFirst counts the first of some windows, and returns those that are left: its halves too where it was too much.
+func (v *verifier) readFirst(ctx context.Context, todo []Window, scope Scope) (rows []CountRow, rest []Window, err error) {
+	rows, err = v.Project.Count(ctx, scope)
+	halves, kind := scope.Halves(), queries.KindOf(err)
 	switch {
 	case err == nil:
-		for _, r := range rows {
-			v.table.Add(w, r.Day, r.Event, r.Counts, look.Wanted)
-		}
-	case ctx.Err() != nil || kind == queries.Hopeless:
-		return err
+	case ctx.Err() != nil || kind == queries.Hopeless || kind == queries.Refused && !scope.OfImport:
+		return nil, todo, err
 	case kind == queries.TooMuch && halves != nil:
-		look.Todo = append(halves, look.Todo[1:]...)
-		return nil
+		return nil, append(halves, todo[1:]...), nil
 	case kind == queries.Unreachable: // so are all others
-		for _, w := range look.Todo {
+		for _, w := range todo {
 			v.notCounted(w, err)
 		}
-		look.Todo = nil
-		return nil
+		return nil, nil, nil
 	default:
-		v.notCounted(w, err)
+		v.notCounted(todo[0], err)
 	}
-	look.Todo = look.Todo[1:]
-	look.Done++
-	return nil
+	v.memory.Look.Done++
+	return rows, todo[1:], nil
 }
 
 func (v *verifier) notCounted(w Window, err error) {

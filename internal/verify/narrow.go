@@ -117,11 +117,10 @@ func (v *verifier) ofImport(ctx context.Context, scope Scope, isOfOthers bool, f
 
 // ending is the last digits of a uuid.
 func ending(id uuid.UUID, digits int) string {
-	const hexDigits = "0123456789abcdef"
 	var text [2 * len(id)]byte
 	for n := range digits {
 		at := len(text) - 1 - n
-		text[at] = hexDigits[id[at/2]>>(4*(1-at%2))&0xf]
+		text[at] = narrow.Hex[id[at/2]>>(4*(1-at%2))&0xf]
 	}
 	return string(text[len(text)-digits:])
 }
