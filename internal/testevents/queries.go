@@ -10,7 +10,6 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
@@ -84,11 +83,11 @@ func RequireSameAnswers(t *testing.T, now time.Time, ask Ask) {
 				got, err := ask(t.Context(), client, receipt)
 				if tt.fails != "" {
 					require.ErrorContains(t, err, tt.fails)
-					assert.Len(t, server.Calls(ops.Query), tt.most)
+					require.Len(t, server.Calls(ops.Query), tt.most)
 					return
 				}
 				require.NoError(t, err)
-				assert.Equal(t, want, got)
+				require.Equal(t, want, got)
 			})
 		})
 	}
