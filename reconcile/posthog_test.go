@@ -174,50 +174,52 @@ func TestProjectsThatLie(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()
-			for number := range 4 {
-				isService, isWhole := number%2 == 0, number/2 == 0
-				if isWhole && (name == "an hour later" || name == "empty lists") {
-					continue // equal digests: neither hours nor lists are asked for
-				}
-				w := newWorld(3)
-				w.exports = nil
-				w.service.rows, w.there.rows, w.want, w.classes = nil, nil, nil, map[Class]bool{}
-				for range 60 {
-					fates["delivered"](w)
-				}
-				want := Complete
-				if !isWhole {
-					fates["missing"](w)
-					want = Incomplete
-				}
-				lying := func(next http.RoundTripper) http.RoundTripper {
-					return transport(func(r *http.Request) (*http.Response, error) {
-						a, err := next.RoundTrip(r)
-						if err != nil {
-							return nil, err
+			synctest.Test(t, func(t *testing.T) { // a cached answer is asked for again after some seconds
+				for number := range 4 {
+					isService, isWhole := number%2 == 0, number/2 == 0
+					if isWhole && (name == "an hour later" || name == "empty lists") {
+						continue // equal digests: neither hours nor lists are asked for
+					}
+					w := newWorld(3)
+					w.exports = nil
+					w.service.rows, w.there.rows, w.want, w.classes = nil, nil, nil, map[Class]bool{}
+					for range 60 {
+						fates["delivered"](w)
+					}
+					want := Complete
+					if !isWhole {
+						fates["missing"](w)
+						want = Incomplete
+					}
+					lying := func(next http.RoundTripper) http.RoundTripper {
+						return transport(func(r *http.Request) (*http.Response, error) {
+							a, err := next.RoundTrip(r)
+							if err != nil {
+								return nil, err
+							}
+							defer a.Body.Close()
+							text, err := io.ReadAll(a.Body)
+							return answered(r, a.StatusCode, tt.change(string(text))), err
+						})
+					}
+					service, there := project(t, w.service.rows, lying), Side(w.there)
+					if !isService {
+						service, there = project(t, w.service.rows, nil), project(t, w.there.rows, lying)
+					}
+					r := compare(t, service, there, &Options{From: w.from.Truncate(time.Hour), To: w.to, listDays: 3, listHours: 1, now: func() time.Time { return modelEnd }})
+					if tt.isRight {
+						assert.Equal(t, w.findings(), shown(r))
+						assert.Equal(t, want, r.Verdict)
+						continue
+					}
+					assert.NotContains(t, []Verdict{Complete, CompleteWithDifferences}, r.Verdict, "%v", r)
+					for _, f := range r.Findings {
+						if f.Class == Missing {
+							assert.Contains(t, w.findings(), shown(&Report{Findings: []Finding{f}})[0], "%v", r)
 						}
-						defer a.Body.Close()
-						text, err := io.ReadAll(a.Body)
-						return answered(r, a.StatusCode, tt.change(string(text))), err
-					})
-				}
-				service, there := project(t, w.service.rows, lying), Side(w.there)
-				if !isService {
-					service, there = project(t, w.service.rows, nil), project(t, w.there.rows, lying)
-				}
-				r := compare(t, service, there, &Options{From: w.from.Truncate(time.Hour), To: w.to, listDays: 3, listHours: 1, now: func() time.Time { return modelEnd }})
-				if tt.isRight {
-					assert.Equal(t, w.findings(), shown(r))
-					assert.Equal(t, want, r.Verdict)
-					continue
-				}
-				assert.NotContains(t, []Verdict{Complete, CompleteWithDifferences}, r.Verdict, "%v", r)
-				for _, f := range r.Findings {
-					if f.Class == Missing {
-						assert.Contains(t, w.findings(), shown(&Report{Findings: []Finding{f}})[0], "%v", r)
 					}
 				}
-			}
+			})
 		})
 	}
 }
