@@ -319,7 +319,7 @@ func TestSuggestedReportsAreFree(t *testing.T) {
 	assert.Contains(t, next("check", "e.jsonl", "--until", "2024-01-01T00:02:00Z"), " --left-out left-out-2.txt")
 
 	server.HoldEvents()
-	p.Events(t, "f.jsonl", 10, nil)
+	p.Events(t, "f.jsonl", 20, nil) // ten of them are those of e.jsonl
 	p.Ends(t, 0, "run", "f.jsonl", "--yes")
 	assert.Contains(t, next("verify", "--state", "hogimport-state/f", "--report", "my page-2.html"),
 		"hogimport verify --state hogimport-state/f --report 'my page-2.html'")

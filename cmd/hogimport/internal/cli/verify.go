@@ -230,11 +230,10 @@ func lookText(p hogapi.VerifyProgress) string {
 	case p.Step != "count" && p.Total > 0:
 		return text + fmt.Sprintf(", %s of %s", progress.Number(p.Done), progress.Number(p.Total))
 	}
-	text += fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
-	if open := p.Cells - p.Proven; p.Proven > 0 && open > 0 {
-		text += fmt.Sprintf("; %s of %s days and names proven, %s open", progress.Number(int64(p.Proven)), progress.Number(int64(p.Cells)), progress.Number(int64(open)))
+	if p.Step == "count" && p.Proven > 0 && p.Proven < p.Cells { // of the days and names
+		text = fmt.Sprintf("check %d: %s of %s proven", p.Look, progress.Number(int64(p.Proven)), progress.Number(int64(p.Cells)))
 	}
-	return text
+	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
 }
 
 func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
