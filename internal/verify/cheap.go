@@ -24,7 +24,7 @@ type proof struct {
 }
 
 func (v *verifier) isProven(i int) bool {
-	return v.isCheap && v.memory.Proofs[i].Of != "" && v.memory.Proofs[i].Of == v.table.Cells[i].Sum.String()
+	return v.isCheap && v.memory.Proofs[i].Of != "" && v.memory.Proofs[i].Of == v.table.digests[i]
 }
 
 func (v *verifier) allCells() []int {
@@ -77,10 +77,10 @@ func (v *verifier) readNext(ctx context.Context, look *lookState) error {
 func (v *verifier) prove(w Window, look *lookState) {
 	for _, i := range v.open() {
 		row, all := v.table.Cells[i], look.All[i]
-		if _, failed := v.failed[i]; !failed && row.Sum.Proves(all.Sum) && !v.table.Span(row.Key).Until.After(w.Until) {
+		if _, failed := v.failed[i]; !failed && row.Sum.Proves(all.Sum) && !v.table.spans[i].Until.After(w.Until) {
 			all.Sum = row.Sum
 			p := &v.memory.Proofs[i]
-			p.Of, p.At, p.Shown = row.Sum.String(), v.Now(), all
+			p.Of, p.At, p.Shown = v.table.digests[i], v.Now(), all
 		}
 	}
 }
@@ -167,7 +167,7 @@ func (v *verifier) keepExact() {
 
 // isByID reports whether the newest look has read a cell by the import's ID.
 func (v *verifier) isByID(i int) bool {
-	return !v.isCheap || v.memory.Look.Wanted == nil || slices.Contains(v.memory.Look.Wanted, i)
+	return !v.isCheap || isWanted(v.memory.Look.Wanted, i)
 }
 
 const maxWindows = 60 // of the cells of a look, as long as gaps can be read too
@@ -179,7 +179,7 @@ func (t *table) windowsOf(cells []int) (list []Window) {
 	}
 	var spans []Window
 	for _, i := range cells {
-		spans = append(spans, t.Span(t.Cells[i].Key))
+		spans = append(spans, t.spans[i])
 	}
 	slices.SortFunc(spans, func(a, b Window) int { return a.From.Compare(b.From) })
 	for gap := time.Duration(0); ; gap = 2*gap + 24*time.Hour {
@@ -214,9 +214,9 @@ func (v *verifier) rowsIn(w Window, cells []int) (n int64) {
 		cells = v.allCells()
 	}
 	for _, i := range cells {
-		row := v.table.Cells[i]
-		rows := max(row.Acknowledged+row.Unconfirmed, v.memory.Look.All[i].Copies)
-		if span := v.table.Span(row.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
+		if span := v.table.spans[i]; span.overlaps(w) {
+			row := v.table.Cells[i]
+			rows := max(row.Acknowledged+row.Unconfirmed, v.memory.Look.All[i].Copies)
 			n += rows * min(w.days(), span.days()) / max(1, span.days())
 		}
 	}
@@ -230,7 +230,7 @@ func (t *table) namesIn(w Window, cells []int) (names []string) {
 	const maxNames = 50
 	for _, i := range cells {
 		row := t.Cells[i]
-		if span := t.Span(row.Key); !span.From.Before(w.Until) || !w.From.Before(span.Until) {
+		if !t.spans[i].overlaps(w) {
 			continue
 		}
 		if row.Period == Other {

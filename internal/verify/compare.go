@@ -195,7 +195,7 @@ func (v *verifier) compareCell(ctx context.Context, sorted *sortedItems, i int) 
 		return nil
 	}
 	seen := v.table.Seen[i].Seen
-	scope := Scope{Window: v.table.Span(row.Key), Names: []string{row.Name}, OfImport: v.isByID(i), Rows: row.Acknowledged + row.Unconfirmed}
+	scope := Scope{Window: v.table.spans[i], Names: []string{row.Name}, OfImport: v.isByID(i), Rows: row.Acknowledged + row.Unconfirmed}
 	f, err := v.narrow(ctx, sorted, i, scope)
 	short, isShort := errors.AsType[*shortError](err)
 	switch {

@@ -60,7 +60,7 @@ func (v *verifier) isElsewhere(ctx context.Context, r FoundRow) error {
 	if at == from {
 		hasCome := !v.isByID(from)
 		if !hasCome {
-			ours, err := v.findWithin(ctx, []uuid.UUID{r.ID}, Scope{Window: v.table.Span(v.table.Cells[from].Key), OfImport: true})
+			ours, err := v.findWithin(ctx, []uuid.UUID{r.ID}, Scope{Window: v.table.spans[from], OfImport: true})
 			if err != nil {
 				return err
 			}

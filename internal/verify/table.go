@@ -75,6 +75,9 @@ type table struct {
 	Seen    []Counts // of Cells, by index
 	Left    Counts   // outside, beyond the bound of Outside
 
+	spans   []Window // of Cells, by index
+	digests []string // of Cells, by index: of what the receipt has
+
 	grain       grain
 	index       map[Key]int
 	from, until time.Time // of all events; whole days
@@ -116,6 +119,8 @@ func newTable(rows []Row, oldest, newest time.Time) *table {
 	slices.SortFunc(t.Cells, func(a, b Row) int { return a.compare(b.Key) })
 	for i, r := range t.Cells {
 		t.index[r.Key] = i
+		t.spans = append(t.spans, t.Span(r.Key))
+		t.digests = append(t.digests, r.Sum.String())
 	}
 	t.Begin()
 	return t
@@ -177,12 +182,12 @@ func (t *table) cellOf(w Window, day time.Time, name string) int {
 	return i
 }
 
-// Add counts a row of an answer for a window. Of the cells, it counts only the wanted ones, if wanted is not nil.
+// Add counts a row of an answer for a window. Of the cells, it counts only the wanted ones, if wanted is not nil: in order.
 func (t *table) Add(w Window, day time.Time, name string, n Counts, wanted []int) {
 	key, i := t.place(w, day, name)
 	at, known := t.Outside[key]
 	switch {
-	case i >= 0 && wanted != nil && !slices.Contains(wanted, i):
+	case i >= 0 && !isWanted(wanted, i):
 	case i >= 0:
 		t.Seen[i].add(n)
 	case known || len(t.Outside) < mostOutside:
@@ -191,6 +196,12 @@ func (t *table) Add(w Window, day time.Time, name string, n Counts, wanted []int
 	default:
 		t.Left.add(n)
 	}
+}
+
+// isWanted reports whether some cells, in order, have one; nil has all.
+func isWanted(wanted []int, i int) bool {
+	_, found := slices.BinarySearch(wanted, i)
+	return found || wanted == nil
 }
 
 // Span is the days of a cell, half open.
@@ -203,8 +214,8 @@ func (t *table) Span(k Key) Window {
 
 // Within returns the indexes of the cells that have days in a window.
 func (t *table) Within(w Window) (cells []int) {
-	for i, r := range t.Cells {
-		if span := t.Span(r.Key); span.From.Before(w.Until) && w.From.Before(span.Until) {
+	for i, span := range t.spans {
+		if span.overlaps(w) {
 			cells = append(cells, i)
 		}
 	}
@@ -274,6 +285,10 @@ func (w Window) String() string {
 		return fmt.Sprintf("%s to %s", w.From.Format(dayLayout), last.Format(dayLayout))
 	}
 	return w.From.Format(dayLayout)
+}
+
+func (w Window) overlaps(other Window) bool {
+	return w.From.Before(other.Until) && other.From.Before(w.Until)
 }
 
 // Wider returns the window with this many more days on both sides.

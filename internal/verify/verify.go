@@ -186,10 +186,11 @@ func (v *verifier) progress(p Progress) {
 		p.Look++
 	}
 	p.Acked, p.Seen, p.Cells = v.Acknowledged, v.seen(), len(v.table.Cells)
-	p.Proven = p.Cells - len(v.open())
+	open := v.open()
+	p.Proven = p.Cells - len(open)
 	p.BytesRead, p.BudgetLeft = v.read()
 	for _, w := range v.memory.Look.Cheap {
-		p.BytesToDo += v.rowsIn(w, v.open()) * v.Project.PerRow(false)
+		p.BytesToDo += v.rowsIn(w, open) * v.Project.PerRow(false)
 	}
 	for _, w := range v.memory.Look.Todo {
 		p.BytesToDo += v.rowsIn(w, v.memory.Look.Wanted) * v.Project.PerRow(true)
