@@ -36,7 +36,7 @@ const (
 	StopNoProgress     StopReason = "no_progress"       // failures lasted longer than the limit
 	StopTooManyRejects StopReason = "too_many_rejects"  // over MaxRejectShare or MaxRejects
 	StopRejected       StopReason = "rejected_event"    // an event was rejected and there is no handler
-	StopHandler        StopReason = "handler_failed"    // the reject handler or the encoder failed
+	StopHandler        StopReason = "handler_failed"    // the reject handler failed
 	StopCheckpoint     StopReason = "checkpoint_failed" // the checkpoint could not be saved
 	StopSource         StopReason = "source_failed"     // the source ended with an error
 	StopWrongKey       StopReason = "wrong_key"         // the preflight: no project has this key

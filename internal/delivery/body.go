@@ -69,26 +69,20 @@ func (r *bodyReader) Close() error {
 type encoders struct {
 	free   chan Encoder
 	create func() Encoder
-	failed func(err error, panicked any) error
 }
 
-func newEncoders(create func() Encoder, failed func(err error, panicked any) error) encoders {
+func newEncoders(create func() Encoder) encoders {
 	n := runtime.GOMAXPROCS(0)
-	e := encoders{make(chan Encoder, n), create, failed}
+	e := encoders{make(chan Encoder, n), create}
 	for range n {
 		e.free <- nil // made on first use
 	}
 	return e
 }
 
-func (e encoders) encode(out io.Writer, body [][]byte) (err error) {
+func (e encoders) encode(out io.Writer, body [][]byte) error {
 	w := <-e.free
-	defer func() {
-		if p := recover(); p != nil || err != nil {
-			w, err = nil, e.failed(err, p)
-		}
-		e.free <- w
-	}()
+	defer func() { e.free <- w }()
 	if w == nil {
 		w = e.create()
 	}

@@ -41,8 +41,6 @@ type Config struct {
 	Around func(begun time.Time) (prefix, suffix []byte) // surround the items of a request that began then
 	Extra  int                                           // most bytes of prefix and suffix
 	Encode func() Encoder                                // a new encoder of bodies; first called after an item is added
-	// EncodeFailed makes the cause of a stop by an encoder that returned an error or panicked with a value.
-	EncodeFailed func(err error, panicked any) error
 
 	Budget *Budget           // holds the items' bytes
 	Ready  <-chan struct{}   // closed when the first request may go out

@@ -321,7 +321,7 @@ func TestTheCauseOfFailuresIsFound(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			random := rand.New(rand.NewPCG(seed, 4))
 			const n = 120
-			poison, share := fmt.Sprint(random.IntN(2*n)), []float64{0, 0.1, 0.2, 0.3}[seed%4] // in half of the seeds there is none
+			poison, share := fmt.Sprint(random.IntN(2*n)), []float64{0, 0.1, 0.2, 0.3}[seed%4] // half of the seeds have no such item
 			limits := Limits{Lanes: 1 + random.IntN(4), BatchItems: []int{1, 7, 50}[random.IntN(3)], NoCompression: true, Linger: time.Second}
 			limits.MostBatchItems = limits.BatchItems
 			l, last, requests := newLedger(), map[string]int{}, 0

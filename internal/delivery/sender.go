@@ -34,7 +34,7 @@ type Sender struct {
 func New(ctx context.Context, c Config) *Sender {
 	most := c.Budget.most.Bytes
 	s := &Sender{
-		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode, c.EncodeFailed),
+		cfg: c, ctx: ctx, throttle: newThrottle(c.Limits, c.GaveUp), encoders: newEncoders(c.Encode),
 		bodies: &spares{most: most / 2}, zips: &spares{most: most / 4},
 	}
 	for i := range c.Lanes {

@@ -5,13 +5,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"runtime/debug"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -56,15 +54,6 @@ const mostAround = 200
 func (p *Pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
 
 func (p *Pipeline) newEncoder() delivery.Encoder { return delivery.NewEncoder(p.encoding) }
-
-// encodeFailed returns the stop by an encoder that has returned an error or panicked with a value.
-func (p *Pipeline) encodeFailed(err error, panicked any) error {
-	if panicked != nil {
-		err = errtext.Panic(panicked, "the encoder")
-		p.Logger.Error("hogapi: "+err.Error(), "stack", string(debug.Stack()))
-	}
-	return p.Errors.Stop(Stop{Reason: StopHandler, Err: err})
-}
 
 // post makes one try of a batch.
 func (p *Pipeline) post(request *delivery.Request) delivery.Answer {

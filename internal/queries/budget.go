@@ -61,7 +61,7 @@ func (b *budget) room(now time.Time) int64 {
 	return b.left + int64(b.perHour*now.Sub(b.at).Hours()) - b.others()
 }
 
-// most is how many bytes one query may read that can be divided: the room, or where there is none a tenth of an hour's budget.
+// most is how many bytes one query may read that can be divided: the room, but at least a tenth of an hour's budget.
 func (b *budget) most(now time.Time) int64 {
 	switch {
 	case !b.isAsked:
