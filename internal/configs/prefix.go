@@ -19,9 +19,9 @@ func HasOldNames(config any) bool {
 	return string(keys["legacy_parquet_extension"]) == "true"
 }
 
-// ForNew returns a config that an export has as a new export may have it: without the old names of Parquet files, which only
+// forNew returns a config that an export has as a new export may have it: without the old names of Parquet files, which only
 // the exports that write them keep, and without keys that are null.
-func ForNew(keys Keys) Keys {
+func forNew(keys Keys) Keys {
 	rest := Keys{}
 	for name, value := range keys {
 		if name != "legacy_parquet_extension" && string(value) != "null" {
@@ -53,7 +53,7 @@ func WithPrefix(prefix string, configs ...any) (json.RawMessage, *outgoing.Refus
 		}
 		keys = Overlay(keys, more)
 	}
-	keys = ForNew(keys)
+	keys = forNew(keys)
 	keys["prefix"], _ = json.Marshal(prefix) //nolint:errchkjson // a text
 	text, err := json.Marshal(keys)
 	return text, outgoing.If(err != nil, "Destination.Config", "", "a config that is a JSON object")
