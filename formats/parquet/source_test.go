@@ -182,7 +182,8 @@ func TestExport(t *testing.T) {
 	require.NoError(t, os.WriteFile(lines, text.Bytes(), 0o600))
 	options := &parquet.Options{Columns: posthogexport.Columns()}
 	source := parquet.FileSource(posthogexport.Format(nil), options, writeParquet(t, "rows.parquet", rows, 700))
-	assert.Equal(t, "posthogexport (person=set): rows.parquet [uuid,event,distinct_id,properties,elements_chain,timestamp,ip]", source.Name())
+	assert.Equal(t, "posthogexport (person=set): rows.parquet [uuid,event,distinct_id,properties,elements_chain,timestamp,ip,"+
+		"elements,set,set_once,unset,group_set,people_set,people_set_once]", source.Name())
 
 	want, got := hogapitest.New(), hogapitest.New()
 	_, err := want.Client(t).Import(t.Context(), hogapi.FileSource(posthogexport.Format(nil), lines), &hogapi.ImportOptions{ID: "export", Rate: hogapi.Unpaced})
