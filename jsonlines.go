@@ -86,7 +86,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
 		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
-			notes.warn(warnings.SameContent, fmt.Sprintf("%s begins with the same megabyte as %s: if it is a copy, leave it out, since its events get other uuids",
+			notes.warn(warnings.SameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
 				mask.Shown(name), mask.Shown(earlier)))
 		}
 		s.walkAs(ctx, after, w, begin(), yield)

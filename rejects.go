@@ -69,7 +69,7 @@ func (f RejectFunc) Reject(ctx context.Context, r Reject) error { return f(ctx, 
 // Lines are only ever appended. They are on disk before the checkpoint passes them. After a crash the file may
 // have the last lines twice, with the same uuid and position; RejectedRecords skips the second. If the last
 // line has no newline, since a crash cut it off or somebody edited it, the next run ends the line. If a crash
-// cut it off, the run also writes its reject again, and RejectedRecords skips the incomplete line. A file that
+// cut it off, the run also writes its reject again, and RejectedRecords rejects the incomplete line. A file that
 // is not a reject file is refused with an *InputError.
 //
 // One import at a time owns the file, by a lock on path.lock; another import gets [ErrHeld]. In a Capture, or
@@ -122,7 +122,7 @@ type rejectedRecords struct {
 func (s *rejectedRecords) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return s.walk(ctx, after, lines.Options{Holes: true, Longest: longestReject}, func() lineFunc {
 		w := &rejectsWalk{parse: s.parse, lines: newLineParser()}
-		return func(f *lines.File, l lines.Line) ([]Event, error) { return w.events(ctx, f, l), nil }
+		return func(_ *lines.File, l lines.Line) ([]Event, error) { return w.events(ctx, l), nil }
 	})
 }
 
@@ -132,13 +132,11 @@ type rejectsWalk struct {
 	entries statefile.Repeats
 }
 
-func (w *rejectsWalk) events(ctx context.Context, f *lines.File, l lines.Line) []Event {
+func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []Event {
 	entry := w.entries.Next(l.Text, l.Long)
 	switch l.Text = entry.Text; {
 	case entry.Skip != "":
 		return []Event{SkippedEvent(Position{}, entry.Skip)}
-	case entry.Note == nil && f.IsTorn(l):
-		return []Event{SkippedEvent(Position{}, "torn by a crash")}
 	case entry.Note == nil:
 		ev := w.lines.event(l)
 		ev.from.IsFinal = entry.IsFinal

@@ -12,7 +12,7 @@ const (
 	GroupIdentify  Warning = "group_identify_name"  // $group_identify: the service acts on $groupidentify only
 	WideBatch      Warning = "batch_spans_days"     // a batch spans more than a day: slow for the service
 	Backwards      Warning = "time_runs_backwards"  // an event is over a day older than one before it in its batch
-	SameContent    Warning = "same_content"         // two files begin with the same megabyte: is one a copy?
+	SameContent    Warning = "same_content"         // two files begin with the same 64 KiB: is one a copy?
 	NoRecords      Warning = "no_records"           // the source has no records: is it the right file?
 	AllSkipped     Warning = "all_skipped"          // every record of the source was left out: is it the right format?
 	KeyUnchecked   Warning = "key_not_checked"      // it could not be found out whether the service knows the project key

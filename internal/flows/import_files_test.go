@@ -114,7 +114,7 @@ func TestTheSameFileTwiceIsRefused(t *testing.T) {
 	}
 }
 
-// A copy may be intended: Import and Check warn of two files that begin with the same megabyte of text, in any form.
+// A copy may be intended: Import and Check warn of two files that begin with the same 64 KiB of text, in any form.
 func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 	t.Parallel()
 	long := strings.Repeat(linesOf(2023, 3600), 5) // over a megabyte
@@ -139,12 +139,12 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
 			receipt := imported(t, client, hogapi.JSONLinesFile(one, other), &options)
 			assert.Equal(t, c.want, receipt.Warnings[warnings.SameContent])
-			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same megabyte as one.jsonl"))
+			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same 64 KiB as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
 			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
 			assert.Equal(t, c.want, report.Warnings[warnings.SameContent].Count)
-			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same megabyte as one.jsonl"))
+			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same 64 KiB as one.jsonl"))
 		})
 	}
 }

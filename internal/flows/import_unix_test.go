@@ -5,6 +5,7 @@ package flows_test
 import (
 	"context"
 	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
@@ -136,4 +137,41 @@ func TestPipeThatCheckHasRead(t *testing.T) {
 	assert.Equal(t, hogapi.StopSource, stopOf(t, err).Reason)
 	require.ErrorContains(t, err, "it is a pipe, which can be read once, and Check has read it")
 	assert.Empty(t, server.Calls())
+}
+
+// A record of a pipe is read once: what its reject does not have is in no file, and nothing waits for the pipe again.
+func TestTooLargeARecordOfAPipe(t *testing.T) {
+	t.Parallel()
+	path, rejects := pipe(t), filepath.Join(t.TempDir(), "rejects.jsonl")
+	written := make(chan error, 1)
+	go func() {
+		f, err := os.OpenFile(path, os.O_WRONLY, 0) // waits for the reader
+		if err == nil {
+			for _, size := range []int{5 << 20, 17 << 20} {
+				_, failed := fmt.Fprintf(f, `{"id":%d,"more":"%s"}`+"\n", size, strings.Repeat("x", size))
+				err = errors.Join(err, failed)
+			}
+			err = errors.Join(err, f.Close())
+		}
+		written <- err
+	}()
+	fails := func([]byte) ([]hogapi.Event, error) { return nil, errors.New("not yet") }
+	client := hogapitest.New().Client(t)
+	receipt := imported(t, client, hogapi.FileSource(hogapi.Format{Name: "own", Convert: fails}, path),
+		&hogapi.ImportOptions{ID: "first", MaxRejectShare: -1, Rejects: hogapi.RejectFile(rejects)})
+	require.NoError(t, <-written)
+	require.EqualValues(t, 2, receipt.Rejected)
+
+	ctx, cancel := context.WithTimeout(t.Context(), 20*time.Second)
+	defer cancel()
+	var sizes []int
+	var again []hogapi.Reject
+	_, err := client.Import(ctx, hogapi.RejectedRecords(rejects, func(record []byte) ([]hogapi.Event, error) {
+		sizes = append(sizes, len(record))
+		return fails(record)
+	}), &hogapi.ImportOptions{ID: "again", MaxRejectShare: -1, Rejects: keepRejects(&again)})
+	require.NoError(t, err)
+	assert.Equal(t, []int{5<<20 + 24}, sizes, "what fits is whole")
+	require.Len(t, again, 2)
+	assert.ErrorContains(t, again[1].Err, "its source keeps it")
 }

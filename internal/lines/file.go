@@ -5,9 +5,9 @@ import (
 	"bufio"
 	"bytes"
 	"context"
+	"crypto/sha256"
 	"errors"
 	"fmt"
-	"hash"
 	"io"
 	"io/fs"
 	"strings"
@@ -42,9 +42,8 @@ type File struct {
 	layout Layout        // of its text
 	begin  int64         // offset of the text after a byte order mark; only lines count the mark
 
-	reader  splitter
-	source  *counter // of the reader
-	content *megabyte
+	reader splitter
+	source *counter // of the reader
 
 	from    int64 // start of the reader: earlier records are not counted
 	counted bool
@@ -61,14 +60,12 @@ type splitter interface {
 type counter struct {
 	io.Reader
 
-	offset  int64
-	isAtEnd bool
+	offset int64
 }
 
 func (c *counter) Read(p []byte) (n int, err error) {
 	n, err = c.Reader.Read(p)
 	c.offset += int64(n)
-	c.isAtEnd = c.isAtEnd || err != nil
 	return n, err
 }
 
@@ -305,33 +302,16 @@ func (f *File) fault(err error) error {
 	return err
 }
 
-type megabyte struct {
-	hash hash.Hash
-	n    int64
-}
-
-const mostHashed = 1 << 20
-
-func (b *megabyte) Write(p []byte) (int, error) {
-	if rest := mostHashed - b.n; rest > 0 {
-		b.hash.Write(p[:min(int64(len(p)), rest)])
-	}
-	b.n += int64(len(p))
-	return len(p), nil
-}
-
-func (b *megabyte) digest(whole bool) string {
-	if b.n == 0 || b.n < mostHashed && !whole {
+// beginning is a digest of the first 64 KiB of the plain text, or of all of a shorter one. It is taken before the
+// reader begins. It is empty for an empty file, and for a pipe, which may have to wait for its text.
+func (f *File) beginning() string {
+	if f.disk.at == nil {
 		return ""
 	}
-	return string(b.hash.Sum(nil))
-}
-
-// Beginning is a digest of the first megabyte of the plain text, or of a shorter text, once it is
-// read. It is empty before, for an empty file, and for a file not read from its start.
-func (f *File) Beginning() string {
-	if f.content == nil {
+	head, _ := f.text.Peek(buffer) // the reader has the error
+	if len(head) == 0 {
 		return ""
 	}
-	return f.content.digest(f.source.isAtEnd)
+	sum := sha256.Sum256(head)
+	return string(sum[:])
 }

@@ -110,7 +110,7 @@ type Walk struct {
 
 	Lead    *Lead                      // nil: records before the position do not matter
 	IsTrial bool                       // the files will be read again, which pipes cannot be
-	Copied  func(name, earlier string) // called if a file begins with the same megabyte as an earlier one
+	Copied  func(name, earlier string) // called if a file begins with the same 64 KiB as an earlier one
 	Take    func(*File, Line) bool     // receives each record; false ends the walk
 }
 
@@ -238,20 +238,20 @@ func (s *Files) readFile(ctx context.Context, i int, after position, w Walk, beg
 }
 
 func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string]string) (more bool, err error) {
+	if w.Copied != nil {
+		beginning := f.beginning()
+		if earlier, again := begins[beginning]; again {
+			w.Copied(f.name, earlier)
+		}
+		if beginning != "" {
+			begins[beginning] = f.name
+		}
+	}
 	if err := f.skipTo(offset, w.Lead); err != nil {
 		return false, err
 	}
-	for beginning := ""; ; {
+	for {
 		l, err := f.Next()
-		if beginning == "" && w.Copied != nil {
-			beginning = f.Beginning()
-			if earlier, again := begins[beginning]; again {
-				w.Copied(f.name, earlier)
-			}
-			if beginning != "" {
-				begins[beginning] = f.name
-			}
-		}
 		switch {
 		case errors.Is(err, io.EOF):
 			return true, nil
@@ -276,17 +276,6 @@ func (f *File) read(ctx context.Context, offset int64, w Walk, begins map[string
 
 func isBlank(text []byte) bool {
 	return len(text) == 0 || text[0] <= ' ' && len(bytes.TrimLeft(text, " \t\r")) == 0
-}
-
-// IsTorn reports whether a crash has torn a line: then one of the next lines begins with all of it.
-func (f *File) IsTorn(l Line) bool {
-	const far = 8 << 20 // a crash repeats less than this before it
-	if l.Long || !f.canSeek() || !isUnfinished(l.Text) {
-		return false
-	}
-	next := make([]byte, far+len(l.Text))
-	n, _ := f.disk.at.ReadAt(next, l.End-1) // with the newline before it
-	return bytes.Contains(next[:n], append([]byte{'\n'}, l.Text...))
 }
 
 func isUnfinished(text []byte) bool {

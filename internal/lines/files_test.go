@@ -100,7 +100,7 @@ func TestFilesThatAreCopies(t *testing.T) {
 	t.Parallel()
 	got, err := readFiles(t, write(t, "1", "a\n"), write(t, "2", "b\n"), write(t, "3", zipped(t, "a\n")), write(t, "4", ""), write(t, "5", ""))
 	require.NoError(t, err)
-	assert.Equal(t, []string{"1@2 a", "2@2 b", "3@2 a", "3 is 1"}, got)
+	assert.Equal(t, []string{"1@2 a", "2@2 b", "3 is 1", "3@2 a"}, got)
 }
 
 func TestFilesThatDoNotFit(t *testing.T) {

@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"hash"
 	"io"
+	"os"
 	"path/filepath"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -225,8 +226,9 @@ const mostOriginal = 256 << 20
 
 // Read reads the whole record from its file.
 func (c *Cut) Read(ctx context.Context) (record []byte, err error) {
+	info, _ := os.Stat(c.File)
 	switch {
-	case c.File == "":
+	case c.File == "", info != nil && !info.Mode().IsRegular(): // what a pipe had is read
 		return nil, fmt.Errorf("the record has %d bytes, and its source keeps it: correct it there", c.Bytes)
 	case c.Bytes < 0 || c.Begin < 0:
 		return nil, fmt.Errorf("the place of the record is damaged: %d bytes at byte %d", c.Bytes, c.Begin)

@@ -2,7 +2,6 @@ package lines
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"errors"
 	"fmt"
 	"io"
@@ -54,22 +53,19 @@ func (f *File) skipTo(offset int64, lead *Lead) error {
 // beginAt makes a reader at an offset where a record may begin.
 func (f *File) beginAt(offset int64) (err error) {
 	var text io.Reader = f.text
-	f.from, f.content = offset, nil
+	f.from = offset
 	f.before, f.counted = 0, offset == 0
 	if f.canSeek() {
 		text = f.disk.from(offset)
 	}
 	f.source = &counter{Reader: text, offset: offset}
-	text = f.source
 	if offset == 0 {
-		f.content = &megabyte{hash: sha256.New()}
-		text = io.TeeReader(f.source, f.content)
-		if _, err := io.CopyN(io.Discard, text, f.begin); err != nil {
+		if _, err := io.CopyN(io.Discard, f.source, f.begin); err != nil {
 			return f.fault(err)
 		}
 		offset = f.begin
 	}
-	f.reader, err = f.split(text, offset, f.options.Columns)
+	f.reader, err = f.split(f.source, offset, f.options.Columns)
 	return err
 }
 

@@ -65,7 +65,7 @@ var meanings = map[hogapi.Warning]string{
 	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
 		"For files that are not in order of time, add --sort",
 	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
-	warnings.SameContent:    "begin with the same megabyte as another one. If one is a copy, leave it out",
+	warnings.SameContent:    "begin with the same 64 KiB as another one. If one is a copy, leave it out",
 	warnings.NoRecords:      "have no records. Is the export complete?",
 	warnings.AllSkipped:     "have no record that makes an event. Is --format right?",
 	warnings.Heatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
