@@ -171,11 +171,14 @@ func Alias(distinctID, alias string, at time.Time) Event {
 	return Event{Name: wire.EventAlias, DistinctID: distinctID, Timestamp: at, Properties: map[string]any{"alias": alias}}
 }
 
-// AppendBinary appends the event to b with everything that an import needs: its uuid or the origin of the uuid,
-// its position, its record for a reject, and the reason if it is skipped or rejected. It is for sources that
-// store the events of another source, such as formats.Sorted. Such a source must read the other one through
-// [Concat], which numbers the events of a record. Properties that JSON cannot hold are an error.
-func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
+func init() {
+	wire.AppendEvent = func(b []byte, event any) ([]byte, error) { return event.(*Event).appendKept(b) }
+	wire.ReadEvent = func(data []byte, event any) error { return event.(*Event).readKept(data) }
+}
+
+// appendKept appends the event with its uuid or the origin of its uuid, its position, its record for a reject, and the
+// reason if it is skipped or rejected. Properties that JSON cannot hold are an error.
+func (ev *Event) appendKept(b []byte) ([]byte, error) {
 	k := wire.Kept{
 		Fields: ev.fields(), AnonymousID: ev.AnonymousID, UserIDs: ev.UserIDs, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
@@ -197,8 +200,8 @@ func (ev *Event) AppendBinary(b []byte) ([]byte, error) {
 	return b, err
 }
 
-// UnmarshalBinary reads the form that AppendBinary has written. The event shares the bytes of data.
-func (ev *Event) UnmarshalBinary(data []byte) error {
+// readKept reads what appendKept has written. The event shares the bytes of data.
+func (ev *Event) readKept(data []byte) error {
 	k, err := wire.ReadKept(data)
 	if err != nil {
 		return fmt.Errorf("hogapi: %w", err)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/extsort"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // SkipOlderState is the reason why [Newest] skips an event: the source has a newer one of the person.
@@ -87,7 +88,7 @@ func (n newest) events(ctx context.Context, after hogapi.Position, yield func(ho
 			return yield(hogapi.SkippedEvent(at, SkipOlderState))
 		}
 		var ev hogapi.Event
-		if damaged = ev.UnmarshalBinary(item[newestKeySize:]); damaged != nil {
+		if damaged = wire.ReadEvent(item[newestKeySize:], &ev); damaged != nil {
 			return false
 		}
 		ev.Origin, ev.Position = cmp.Or(ev.Origin, ev.Position), at
@@ -114,7 +115,7 @@ func (n newest) sorted(ctx context.Context, dir *tempFolder) (*extsort.Sorter, e
 		}
 		if err == nil {
 			number++
-			err = s.Add(func(room []byte) ([]byte, error) { return ev.AppendBinary(appendPerson(room, &ev, number)) })
+			err = s.Add(func(room []byte) ([]byte, error) { return wire.AppendEvent(appendPerson(room, &ev, number), &ev) })
 		}
 		if err != nil {
 			return nil, err

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/extsort"
 	"github.com/hogapi/hogapi/internal/lines"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -112,7 +113,7 @@ func (s *SortedSource) events(ctx context.Context, after hogapi.Position, yield 
 			return false
 		}
 		var ev hogapi.Event
-		if damaged = ev.UnmarshalBinary(item[timeKey:]); damaged != nil {
+		if damaged = wire.ReadEvent(item[timeKey:], &ev); damaged != nil {
 			return false
 		}
 		ev.Origin, ev.Position = cmp.Or(ev.Origin, ev.Position), hogapi.Position{Key: key, Offset: end}
@@ -188,13 +189,13 @@ func endRun(sorter *extsort.Sorter, after hogapi.Position) error {
 
 // add adds an event, or why it cannot be kept. at is its time, or that of the event before.
 func add(sorter *extsort.Sorter, ev hogapi.Event, at time.Time) error {
-	err := sorter.Add(func(room []byte) ([]byte, error) { return ev.AppendBinary(appendTime(room, at)) })
+	err := sorter.Add(func(room []byte) ([]byte, error) { return wire.AppendEvent(appendTime(room, at), &ev) })
 	if err == nil {
 		return nil
 	}
 	bad := hogapi.BadEvent(ev.Position, nil, err)
 	bad.UUID, bad.Origin = ev.UUID, ev.Origin
-	return sorter.Add(func(room []byte) ([]byte, error) { return bad.AppendBinary(appendTime(room, at)) })
+	return sorter.Add(func(room []byte) ([]byte, error) { return wire.AppendEvent(appendTime(room, at), &bad) })
 }
 
 // timeKey is the length of a time as a key.

@@ -20,6 +20,7 @@ import (
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/wire"
 )
 
 var longAgo = time.Date(2024, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -316,7 +317,7 @@ func TestDamagedSortFolders(t *testing.T) {
 			if err != nil {
 				return events, err
 			}
-			text, err := ev.AppendBinary(nil)
+			text, err := wire.AppendEvent(nil, &ev)
 			require.NoError(t, err)
 			events = append(events, string(text))
 		}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 	"github.com/hogapi/hogapi/reasons"
 )
@@ -157,28 +158,28 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 	}
 }
 
-// UnmarshalBinary reads the output of AppendBinary again; other bytes are an error, not a panic.
+// ReadEvent reads the output of AppendEvent again; other bytes are an error, not a panic.
 func FuzzEventBinary(f *testing.F) {
 	for _, ev := range []hogapi.Event{
 		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},
 		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: reasons.BadRecord, Field: "f", Want: "w"}),
 		hogapi.SkippedEvent(hogapi.Position{Offset: 1}, "why"),
 	} {
-		data, err := ev.AppendBinary(nil)
+		data, err := wire.AppendEvent(nil, &ev)
 		require.NoError(f, err)
 		f.Add(data)
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		var ev, again hogapi.Event
-		if ev.UnmarshalBinary(data) != nil {
+		if wire.ReadEvent(data, &ev) != nil {
 			return
 		}
-		kept, err := ev.AppendBinary(nil)
+		kept, err := wire.AppendEvent(nil, &ev)
 		if err != nil {
 			return // properties that are not JSON
 		}
-		require.NoError(t, again.UnmarshalBinary(kept))
-		twice, err := again.AppendBinary(nil)
+		require.NoError(t, wire.ReadEvent(kept, &again))
+		twice, err := wire.AppendEvent(nil, &again)
 		require.NoError(t, err)
 		require.Equal(t, kept, twice)
 	})
