@@ -106,7 +106,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 }
 
 // positionOf returns the Position that the events of a record share.
-func positionOf(events []Event) (position wire.Position, err error) {
+func positionOf(events []Event) (position Position, err error) {
 	for i := range events {
 		at := events[i].Position
 		if !at.IsZero() && !position.IsZero() && at != Position(position) {
@@ -114,7 +114,7 @@ func positionOf(events []Event) (position wire.Position, err error) {
 				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", Position(position))}
 		}
 		if position.IsZero() {
-			position = wire.Position(at)
+			position = at
 		}
 	}
 	return position, nil
@@ -147,7 +147,7 @@ func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
 var pipelineErrors = pipeline.Errors{
 	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
 	Rejected: func(r *statefile.Reject) error { return rejectError(r) },
-	Split: func(of wire.Position, number int) error {
+	Split: func(of Position, number int) error {
 		return &InputError{Op: opCapture, Field: "events", Value: Position(of).String(), Want: fmt.Sprintf("all events of a record in one call, "+
 			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", number)}
 	},
@@ -208,12 +208,12 @@ func (c *core) pipelineHooks(onSettled func(context.Context, Position)) pipeline
 	ctx := context.Background()
 	return pipeline.Hooks{
 		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
-		Saved: func(position wire.Position, took time.Duration) {
+		Saved: func(position Position, took time.Duration) {
 			c.hook(ctx, c.hooks.OnCheckpoint != nil, func() {
 				c.hooks.OnCheckpoint(CheckpointInfo{Position: Position(position), Duration: took})
 			})
 		},
-		Settled: func(ctx context.Context, position wire.Position) {
+		Settled: func(ctx context.Context, position Position) {
 			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, Position(position)) })
 		},
 	}

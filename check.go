@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
@@ -18,7 +19,6 @@ import (
 	"github.com/hogapi/hogapi/internal/survey"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // CheckReport counts the events that an import would send, reject and skip.
@@ -110,10 +110,10 @@ func Check(ctx context.Context, source Source, options *ImportOptions) (CheckRep
 		return c.finish(), fmt.Errorf("hogapi: check: stopped: %w", context.Cause(ctx))
 	}
 	if c.report.Skipped > 0 && c.report.Good+c.report.Rejected == 0 {
-		note(c.report.Warnings, warnings.AllSkipped, Position{}, "every record of the source was skipped")
+		note(c.report.Warnings, event.WarningAllSkipped, Position{}, "every record of the source was skipped")
 	}
 	if c.report.Read == 0 {
-		note(c.report.Warnings, warnings.NoRecords, Position{}, pipeline.NoRecords)
+		note(c.report.Warnings, event.WarningNoRecords, Position{}, pipeline.NoRecords)
 	}
 	return c.finish(), c.judge(o.rejectLimits())
 }
@@ -162,17 +162,17 @@ func (c *checker) add(ev *Event) {
 	}
 	c.report.Good++
 	for name := range out.Warnings.All {
-		note(c.report.Warnings, Warning(name), ev.Position, "")
+		note(c.report.Warnings, name, ev.Position, "")
 	}
 	found := c.good.Add(survey.Event{ID: out.UUID, Name: ev.Name, Person: out.Person, Time: out.Time, Content: out.Content(c.seed), Size: len(out.Wire)})
 	if found.IsDouble {
 		c.report.DoubleUUIDs.add(ev.Position, out.UUID.String())
 	}
 	if found.IsConflict {
-		note(c.report.Warnings, warnings.UUIDConflict, ev.Position, out.UUID.String())
+		note(c.report.Warnings, event.WarningUUIDConflict, ev.Position, out.UUID.String())
 	}
 	if found.IsReuse {
-		note(c.report.Warnings, warnings.UUIDReuse, ev.Position, out.UUID.String())
+		note(c.report.Warnings, event.WarningUUIDReuse, ev.Position, out.UUID.String())
 	}
 	c.watch(ev, found.IsDouble && !found.IsConflict)
 	if found.Jump > 0 {

@@ -13,7 +13,6 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -80,15 +79,15 @@ func (c fileCheckpoint) Save(_ context.Context, state []byte) error { return c.f
 func (c fileCheckpoint) Close() error { return c.file.Close() }
 
 // importFiles are the checkpoint and the reject file of one run.
-type importFiles struct{ resume.Files[wire.Position] }
+type importFiles struct{ resume.Files[Position] }
 
 func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
-	f := &importFiles{resume.Files[wire.Position]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
+	f := &importFiles{resume.Files[Position]{Of: resume.Of{Import: o.ID, Target: c.importTarget(), Source: source.Name()}}}
 	if o.Checkpoint != nil {
 		f.Checkpoint = guarded{o.Checkpoint, c}
 	}
 	if read, ok := unwrap[fileSource](source); ok {
-		f.Fingerprint = func(at wire.Position) lines.Fingerprint { return read.fingerprint(Position(at)) }
+		f.Fingerprint = func(at Position) lines.Fingerprint { return read.fingerprint(Position(at)) }
 	}
 	if read := growing(source); read != nil {
 		f.HasGrown = read.hasGrown

@@ -9,10 +9,10 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Event is one past event.
@@ -55,7 +55,7 @@ func (ev *Event) fields() wire.Fields {
 // fill sets e to the event in the form of a pipeline. trusting means that the event comes straight from a
 // source that notes the reserved properties while it reads: no code of the user ran in between.
 func (ev *Event) fill(e *pipeline.Event, trusting bool) {
-	*e = pipeline.Event{Provenance: ev.from, Fields: ev.fields(), Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin)}
+	*e = pipeline.Event{Provenance: ev.from, Fields: ev.fields(), Position: ev.Position, Origin: ev.Origin}
 	if trusting {
 		e.Noted = ev.noted
 	}
@@ -65,7 +65,7 @@ func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 			e.Fault = ev.bad.refusal()
 		}
 	} else if ev.from.NeedsMapping {
-		e.Fault = &wire.Refusal{Reason: string(reasons.BadRecord), Err: errNeedsMapping}
+		e.Fault = &wire.Refusal{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
 	}
 }
 
@@ -97,7 +97,7 @@ func (b *badRecord) refusal() *wire.Refusal {
 	if own, ok := errors.AsType[*EventError](b.err); ok {
 		return own.refusal()
 	}
-	return &wire.Refusal{Reason: string(reasons.BadRecord), Err: b.err}
+	return &wire.Refusal{Reason: event.ReasonBadRecord, Err: b.err}
 }
 
 // BadEvent returns the event of a record that cannot be converted, such as a line that is not JSON. The import
@@ -133,21 +133,8 @@ func (ev *Event) Skipped() (reason string, yes bool) {
 	return mask.Clean(cmp.Or(skip.Reason, "no reason given")), true
 }
 
-// Position is a position in a source, such as the base name of a file and a byte offset, or the key of a row of
-// a table. Key must be valid UTF-8. The zero value is the start. Consecutive events with the same Position are
-// one record, which is settled and resumed as a whole. Events without a Position do not advance the point at
-// which an import resumes.
-type Position struct {
-	Key    string `json:"key,omitempty"`
-	Offset int64  `json:"offset,omitempty"`
-}
-
-// IsZero reports whether p is the zero value: the start of a source, or no position.
-func (p Position) IsZero() bool { return p == Position{} }
-
-// String returns "key@offset", "key" or "offset", with the key quoted if it is not printable. (Errors name a
-// line of a file as "file:line".)
-func (p Position) String() string { return wire.Position(p).String() }
+// Position is a position in a source: see [event.Position].
+type Position = event.Position
 
 // Identify returns an event that sets person properties. To also merge an anonymous person into this one, add
 // the property "$anon_distinct_id".
@@ -180,7 +167,7 @@ func init() {
 // reason if it is skipped or rejected. Properties that JSON cannot hold are an error.
 func (ev *Event) appendKept(b []byte) ([]byte, error) {
 	k := wire.Kept{
-		Fields: ev.fields(), AnonymousID: ev.AnonymousID, UserIDs: ev.UserIDs, Position: wire.Position(ev.Position), Origin: wire.Position(ev.Origin),
+		Fields: ev.fields(), AnonymousID: ev.AnonymousID, UserIDs: ev.UserIDs, Position: ev.Position, Origin: ev.Origin,
 		Record: ev.from.Record, Where: ev.from.Location(), Format: ev.from.Format, Number: ev.from.Number,
 		IsMapped: ev.from.IsMapped, IsFinal: ev.from.IsFinal, NeedsMapping: ev.from.NeedsMapping, IsLoose: ev.from.IsLoose || ev.from.File == nil && ev.from.Where == "",
 	}

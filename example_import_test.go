@@ -14,8 +14,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Past events of any origin are imported as a Source: events in a fixed order, each with its position.
@@ -275,7 +275,7 @@ func ExampleCheck() {
 	}
 	fmt.Println("good", report.Good, "rejected", report.Rejected)
 	fmt.Println(report.Oldest.UTC().Format(time.RFC3339), "to", report.Newest.UTC().Format(time.RFC3339))
-	for _, place := range report.Reasons[reasons.BadRecord].Examples {
+	for _, place := range report.Reasons[event.ReasonBadRecord].Examples {
 		fmt.Println("bad record at", place.Position)
 	}
 	// Output:

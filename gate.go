@@ -5,16 +5,15 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Reason says why an event was refused before it was sent, or rejected by the service: see package reasons.
-type Reason = reasons.Reason
+type Reason = event.Reason
 
 // EventError is the error of an event that the gate refuses or the service has rejected.
 type EventError struct {
@@ -31,7 +30,7 @@ type EventError struct {
 
 // newEventError returns a refusal as a caller sees it, without its position.
 func newEventError(r *wire.Refusal) *EventError {
-	e := &EventError{Reason: Reason(r.Reason), Field: r.Field, Value: r.Value, Want: r.Want, Err: r.Err}
+	e := &EventError{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want, Err: r.Err}
 	for _, other := range r.Also {
 		e.Also = append(e.Also, newEventError(other))
 	}
@@ -49,7 +48,7 @@ func (e *EventError) refusal() *wire.Refusal {
 	if e == nil {
 		return nil
 	}
-	r := &wire.Refusal{Reason: string(e.Reason), Field: e.Field, Value: e.Value, Want: e.Want, Err: e.Err}
+	r := &wire.Refusal{Reason: e.Reason, Field: e.Field, Value: e.Value, Want: e.Want, Err: e.Err}
 	for _, other := range e.Also {
 		r.Also = append(r.Also, other.refusal())
 	}
@@ -122,4 +121,4 @@ func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 }
 
 // Warning names a fact to look at, although the event is sent: see package warnings.
-type Warning = warnings.Warning
+type Warning = event.Warning

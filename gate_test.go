@@ -18,14 +18,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // like is the event of the tests, changed.
@@ -75,11 +74,11 @@ func TestCheckReportsEachRule(t *testing.T) {
 			o := ImportOptions{ID: "golden", Gate: GateOptions{AllowMergeDangerously: rule.Settings.AllowMergeDangerously}, MaxRejectShare: -1}
 			report, err := Check(t.Context(), sourceOf(append([]Event{testEvent()}, eventsOf(rule.Hits...)...)...), &o)
 			require.NoError(t, err)
-			found, line := report.Warnings[Warning(want.Warning)], "warning, "+want.Warning
+			found, line := report.Warnings[want.Warning], "warning, "+string(want.Warning)
 			if want.Reason != "" {
-				found, line = report.Reasons[Reason(want.Reason)], "refused, "+want.Reason
+				found, line = report.Reasons[want.Reason], "refused, "+string(want.Reason)
 			} else {
-				assert.Contains(t, report.String(), " ("+Warning(want.Warning).Advice()+")")
+				assert.Contains(t, report.String(), " ("+want.Warning.Advice()+")")
 			}
 			assert.EqualValues(t, len(rule.Hits), found.Count)
 			assert.EqualValues(t, 2, found.Examples[0].Position.Offset)
@@ -98,7 +97,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 	bad.Position = Position{Offset: 7}
 	_, refusal := newRehearsal("golden", GateOptions{}, ProtocolBatch, nil, maphash.MakeSeed()).next(&bad)
 	require.NotNil(t, refusal)
-	assert.Equal(t, reasons.Dropped, refusal.Reason)
+	assert.Equal(t, event.ReasonDropped, refusal.Reason)
 	assert.Equal(t, Position{Offset: 7}, refusal.Position)
 	require.ErrorIs(t, refusal, ErrInvalid)
 	require.Len(t, refusal.Also, 2)
@@ -118,7 +117,7 @@ func TestAllFaultsAreListed(t *testing.T) {
 	report, err := Check(t.Context(), sourceOf(bad), &ImportOptions{ID: "golden", MaxRejectShare: -1})
 	require.NoError(t, err)
 	assert.EqualValues(t, 1, report.Rejected)
-	for _, reason := range []Reason{reasons.Dropped, reasons.NoTimestamp, reasons.BadSpecial} {
+	for _, reason := range []Reason{event.ReasonDropped, event.ReasonNoTimestamp, event.ReasonBadSpecial} {
 		assert.EqualValues(t, 1, report.Reasons[reason].Count, reason)
 		assert.Contains(t, report.String(), "refused, "+string(reason)+": 1")
 	}
@@ -134,7 +133,7 @@ func TestGuideHasEachRule(t *testing.T) {
 		row := regexp.MustCompile(`(?m)^\| `+rule.ID+` \|.*$`).FindAllString(string(guide), -1)
 		require.Len(t, row, 1, rule.ID)
 		for _, want := range rule.Want {
-			for _, word := range []string{want.Reason, want.Warning} {
+			for _, word := range []string{string(want.Reason), string(want.Warning)} {
 				if word != "" {
 					assert.Contains(t, row[0], "`"+word+"`")
 				}
@@ -156,12 +155,12 @@ func TestUUIDConflict(t *testing.T) {
 	report, err := Check(t.Context(), sourceOf(testEvent(), second, third), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 2, report.DoubleUUIDs.Count)
-	assert.Zero(t, report.Warnings[warnings.UUIDConflict].Count, "of one name, person and time")
-	assert.EqualValues(t, 2, report.Warnings[warnings.UUIDReuse].Count)
+	assert.Zero(t, report.Warnings[event.WarningUUIDConflict].Count, "of one name, person and time")
+	assert.EqualValues(t, 2, report.Warnings[event.WarningUUIDReuse].Count)
 	report, err = Check(t.Context(), sourceOf(testEvent(), like(func(e *Event) { e.Name = "other" }), like(func(e *Event) { e.DistinctID = "bob" }), like(func(e *Event) { e.Timestamp = e.Timestamp.Add(time.Millisecond) })), &ImportOptions{ID: "golden"})
 	require.NoError(t, err)
 	assert.EqualValues(t, 3, report.DoubleUUIDs.Count)
-	assert.EqualValues(t, 3, report.Warnings[warnings.UUIDConflict].Count)
+	assert.EqualValues(t, 3, report.Warnings[event.WarningUUIDConflict].Count)
 	assert.Contains(t, report.String(), "warning, uuid_conflict: 3 (")
 }
 
@@ -176,21 +175,6 @@ func TestGateOptions(t *testing.T) {
 	}, got)
 	assert.Equal(t, wire.PersonPolicySetOnce, GateOptions{PersonPolicy: PersonPolicySetOnce}.rules(0, now).PersonPolicy)
 	assert.Zero(t, GateOptions{}.rules(0, nil))
-}
-
-// Package wire and this package have the same words for reasons.
-func TestReasonsOfTheGate(t *testing.T) {
-	for word, reason := range map[string]Reason{
-		wire.ReasonNoName: reasons.NoName, wire.ReasonDropped: reasons.Dropped, wire.ReasonNoDistinctID: reasons.NoDistinctID,
-		wire.ReasonTwoDistinctIDs: reasons.TwoDistinctIDs, wire.ReasonNUL: reasons.NUL, wire.ReasonTooLong: reasons.TooLong,
-		wire.ReasonNoTimestamp: reasons.NoTimestamp, wire.ReasonBadTimestamp: reasons.BadTimestamp, wire.ReasonFuture: reasons.Future,
-		wire.ReasonTooYoung: reasons.TooYoung, wire.ReasonBadUUID: reasons.BadUUID, wire.ReasonNoIdentity: reasons.NoIdentity,
-		wire.ReasonTooLarge: reasons.TooLarge, wire.ReasonBadUTF8: reasons.BadUTF8,
-		wire.ReasonBadNumber: reasons.BadNumber, wire.ReasonBadProperties: reasons.BadProperties, wire.ReasonBadSpecial: reasons.BadSpecial,
-		wire.ReasonBadMerge: reasons.BadMerge, wire.ReasonDangerousMerge: reasons.DangerousMerge, wire.ReasonCookieless: reasons.Cookieless,
-	} {
-		assert.Equal(t, reason, Reason(word))
-	}
 }
 
 var update = flag.Bool("update", false, "write golden files again")
@@ -249,7 +233,7 @@ func TestGoldenEvents(t *testing.T) {
 		out, refusal := encoder.Encode(&fields)
 		require.Nil(t, refusal)
 		if ev.UUID == uuid.Nil {
-			copy(out.Wire[len(`{"uuid":"`):], identity.At(wire.Position(ev.Position), 3).String())
+			copy(out.Wire[len(`{"uuid":"`):], identity.At(event.Position(ev.Position), 3).String())
 		}
 		require.True(t, json.Valid(out.Wire), "%s", out.Wire)
 		got.Write(out.Wire)
@@ -274,7 +258,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
 	_, refusal := events.next(&ev)
 	require.NotNil(t, refusal)
-	assert.Equal(t, reasons.TwoDistinctIDs, refusal.Reason)
+	assert.Equal(t, event.ReasonTwoDistinctIDs, refusal.Reason)
 }
 
 // The runbook has a row for each reason of a stop and each checkpoint that is refused, and quotes the error texts.

@@ -14,7 +14,6 @@ import (
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/watch"
-	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
 )
 
@@ -170,7 +169,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 
 const progressInterval = 500 * time.Millisecond
 
-func (r *importRun) events(ctx context.Context, after wire.Position) iter.Seq2[*pipeline.Event, error] {
+func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[*pipeline.Event, error] {
 	notes := &sourceNotes{
 		verifyArchives: cmp.Or(r.options.VerifyArchiveBytes, defaultVerifyArchives), resumed: r.pipeline.Resumed,
 		warn: func(w Warning, text string) { r.pipeline.Warn(ctx, w, text) },

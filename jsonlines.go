@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"iter"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // JSONLinesFile returns a source that reads files with one JSON object a line, in the given order. It is the
@@ -86,7 +86,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 		o.Layout, o.Longest = lines.Lines, cmp.Or(o.Longest, longestLine)
 		w, notes := lines.Walk{Options: o}, notesOf(ctx)
 		w.Copied = func(name, earlier string) {
-			notes.warn(warnings.SameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
+			notes.warn(event.WarningSameContent, fmt.Sprintf("%s begins with the same 64 KiB as %s: if it is a copy, leave it out, since its events get other uuids",
 				mask.Shown(name), mask.Shown(earlier)))
 		}
 		s.walkAs(ctx, after, w, begin(), yield)
@@ -96,7 +96,7 @@ func (s lineFiles) walk(ctx context.Context, after Position, o lines.Options, be
 func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, events lineFunc, yield func(Event, error) bool) {
 	notes := notesOf(ctx)
 	w.Verify, w.IsTrial = notes.verifyArchives, notes.isCheck
-	if notes.resumed != nil && !after.IsZero() && wire.Position(after) == notes.resumed.State.Position {
+	if notes.resumed != nil && !after.IsZero() && after == notes.resumed.State.Position {
 		w.Known = notes.resumed.File
 	}
 	w.Take = func(f *lines.File, l lines.Line) bool {

@@ -11,7 +11,6 @@ import (
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Stats is a snapshot of a running import. Its counts add up like the counts of a [Receipt].
@@ -94,12 +93,12 @@ type Receipt struct {
 	Rejects map[Reason]int64 `json:"rejects,omitempty"`
 	Skips   map[string]int64 `json:"skips,omitempty"`
 
-	// Warnings counts the settled events by warning; warnings.WideBatch counts batches. The map also has the
+	// Warnings counts the settled events by warning; event.WarningWideBatch counts batches. The map also has the
 	// service's own warnings about accepted events, in the service's words.
 	Warnings map[Warning]int64 `json:"warnings,omitempty"`
 
 	// SharedUUIDs are the first five events that have the uuid of an earlier, different event. The warnings
-	// [warnings.UUIDConflict] and [warnings.UUIDReuse] count all such events. The import compares an event that
+	// [event.WarningUUIDConflict] and [event.WarningUUIDReuse] count all such events. The import compares an event that
 	// has its own uuid with the last 100,000 to 200,000 such events of the same run; [Check] compares it with the
 	// first million of the source.
 	SharedUUIDs []CheckExample `json:"shared_uuids,omitempty"`
@@ -124,7 +123,7 @@ type DayCount struct {
 	Digest string `json:"digest,omitempty"`
 }
 
-func newReceipt(id, source string, s ledger.State[wire.Position]) Receipt {
+func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 	t := s.Totals
 	r := Receipt{
 		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
@@ -205,7 +204,7 @@ func (q Query) String() string { return queries.Query(q).String() }
 //
 // The service shows historical events some minutes to some hours after it has taken them. The query finds them
 // by their property $import_job_id. It does not find an event that has an $import_job_id of its own
-// ([warnings.OwnJobID]), nor events from which the service removes properties, such as $feature_flag_called. If
+// ([event.WarningOwnJobID]), nor events from which the service removes properties, such as $feature_flag_called. If
 // no event was acknowledged, the query is the zero Query.
 func (r Receipt) TotalQuery() Query {
 	if r.Acknowledged == 0 {

@@ -12,11 +12,10 @@ import (
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Reject is an event that the gate or the service refused, or a record that made no event. The service does not
-// have it, unless its reason is [reasons.Unconfirmed]: then it may. The import does not send it again.
+// have it, unless its reason is [event.ReasonUnconfirmed]: then it may. The import does not send it again.
 type Reject struct {
 	Event json.RawMessage // as it was, or would have been, sent; nil if there is no event
 	// Raw is the record of the source if it made no event or a mapping changed it, or the properties if they are
@@ -89,7 +88,7 @@ func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
 	note := r.note
-	note.Status, note.Position, note.Where = r.Status, wire.Position(r.Position), r.Where
+	note.Status, note.Position, note.Where = r.Status, r.Position, r.Where
 	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err.refusal(), Note: note}))
 }
 

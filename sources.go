@@ -137,7 +137,7 @@ func readOnly(ctx context.Context, warn func(w Warning, text string)) context.Co
 	return (&sourceNotes{isCheck: true, verifyArchives: -1, warn: warn}).in(ctx)
 }
 
-type savedState = resume.Saved[wire.Position]
+type savedState = resume.Saved[Position]
 
 const defaultVerifyArchives = 1 << 30
 
@@ -256,7 +256,7 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 		return &ev.Position, ev.UUID != uuid.Nil || ev.bad != nil
 	}
 	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to Position) bool {
-		return wire.Position(to).GoesBack(wire.Position(from))
+		return wire.GoesBack(to, from)
 	}}.All)
 }
 
@@ -325,7 +325,7 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 			prefix := strconv.Itoa(first+i+1) + ":"
 			for ev, err := range s.Events(innerNotes(ctx, after, begin), begin) {
 				if err == nil {
-					ev.from.Number = numbers.Next(wire.Position(ev.Position), wire.Position(ev.origin()), ev.from.Number)
+					ev.from.Number = numbers.Next(ev.Position, ev.origin(), ev.from.Number)
 					ev.Origin = ev.origin()
 					if !ev.Position.IsZero() {
 						ev.Position.Key = prefix + ev.Position.Key
@@ -347,10 +347,10 @@ func innerNotes(ctx context.Context, after, inner Position) context.Context {
 	notes := *notesOf(ctx)
 	if notes.resumed != nil {
 		resumed := *notes.resumed
-		if resumed.State.Position != wire.Position(after) {
+		if resumed.State.Position != after {
 			resumed.File = lines.Fingerprint{}
 		}
-		resumed.State.Position = wire.Position(inner)
+		resumed.State.Position = inner
 		notes.resumed = &resumed
 	}
 	return notes.in(ctx)

@@ -14,7 +14,6 @@ import (
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/pipeline"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // StopReason is the reason why an import stopped. Once its cause is gone, the import can be resumed.
@@ -117,7 +116,7 @@ type UnsettledEvent struct {
 // Events yields all unsettled events, in the order in which they were taken.
 func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Values(e.events) }
 
-func newUnsettledError(open []ledger.Unsettled[wire.Position], why error) error {
+func newUnsettledError(open []ledger.Unsettled[Position], why error) error {
 	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
 	for i, u := range open {
 		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Position), Number: u.Number, Sent: u.Sent}

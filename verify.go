@@ -9,13 +9,12 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/verify"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // VerifyOptions are the options of [Client.Verify].
@@ -133,7 +132,7 @@ func (c *Client) verifyConfig(ctx context.Context, r Receipt, o VerifyOptions) (
 		Import: verify.Import{
 			ID: r.ID, Digest: r.Digest, Rows: make([]verify.Row, len(r.Days)), Oldest: r.Oldest, Newest: r.Newest,
 			LastAcknowledged: r.LastAcknowledged, Read: r.Read, Acknowledged: r.Acknowledged, Unconfirmed: r.Unconfirmed,
-			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[warnings.OwnJobID],
+			IsOpen: r.Pending > 0 || !r.Finished, Hidden: r.Warnings[event.WarningOwnJobID],
 		},
 		Project: &verify.Queries{Asker: asker, ID: r.ID}, Rejects: o.Rejects, Dir: o.Dir, EveryUUID: o.EveryUUID,
 		Wait: o.Wait, Patience: o.Patience, Now: c.core.now,
@@ -180,7 +179,7 @@ func (o VerifyOptions) sent(ctx context.Context, r Receipt) iter.Seq2[verify.Eve
 	ctx = readOnly(ctx, func(Warning, string) {})
 	return func(yield func(verify.Event, error) bool) {
 		events := newRehearsal(r.ID, o.Gate, r.Protocol, o.Source, maphash.MakeSeed())
-		if r.Rejects[reasons.NoIdentity] == 0 || r.Last.Key == "" { // an older release may have sent it
+		if r.Rejects[event.ReasonNoIdentity] == 0 || r.Last.Key == "" { // an older release may have sent it
 			events.events.AllowKeyless()
 		}
 		isLast := false

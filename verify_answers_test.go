@@ -18,8 +18,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/uuidsum"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // receiptOfMarch is the receipt of 31 events, one a day.
@@ -251,7 +251,7 @@ func TestVerifyStates(t *testing.T) {
 		assert.Equal(t, map[VerificationState]int{VerificationComplete: 30, VerificationMissing: 1, VerificationUnknown: 1}, states)
 		assert.Equal(t, 7, v.Looks, "the import ended long ago: an hour is enough, after 0, 1, 3, 7, 15, 31 and 61 minutes")
 
-		receipt.Warnings = map[Warning]int64{warnings.OwnJobID: 2}
+		receipt.Warnings = map[Warning]int64{event.WarningOwnJobID: 2}
 		v, err = client.Verify(t.Context(), receipt, &VerifyOptions{Wait: true})
 		require.NoError(t, err)
 		assert.Equal(t, VerificationUnknown, v.State, "counting cannot find them")

@@ -13,9 +13,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/ledger"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // The receipts of two shards add up to that of one import of both files.
@@ -49,8 +49,8 @@ func TestReceiptsAddUp(t *testing.T) {
 	sum := add(add(hogapi.Receipt{ID: "sum"}, run(paths[0])), run(paths[1]))
 	assert.WithinDuration(t, whole.LastAcknowledged, sum.LastAcknowledged, time.Minute)
 	sum.LastAcknowledged, sum.Source = whole.LastAcknowledged, whole.Source
-	delete(whole.Warnings, warnings.WideBatch) // it counts batches
-	delete(sum.Warnings, warnings.WideBatch)
+	delete(whole.Warnings, event.WarningWideBatch) // it counts batches
+	delete(sum.Warnings, event.WarningWideBatch)
 	assert.Equal(t, whole, sum)
 }
 

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // messageOf is the record of a message: two events, one, or none, without uuids.
@@ -236,8 +236,8 @@ func TestEventsAreTakenBeforeTheHostAnswers(t *testing.T) {
 			assert.Equal(t, first, ledger.Unique())
 			assert.Equal(t, 2*first, ledger.Len())
 			assert.Empty(t, ledger.Changed())
-			assert.NotContains(t, receipt.Warnings, warnings.UUIDReuse)
-			assert.NotContains(t, receipt.Warnings, warnings.UUIDConflict)
+			assert.NotContains(t, receipt.Warnings, event.WarningUUIDReuse)
+			assert.NotContains(t, receipt.Warnings, event.WarningUUIDConflict)
 		})
 	}
 }

@@ -14,9 +14,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Close with a context that has ended sends nothing more, not even events that waited to fill a batch.
@@ -119,7 +119,7 @@ func TestEnqueueTakesAllOrNone(t *testing.T) {
 		capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{ID: "x", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{MaxInFlight: 3, Linger: time.Hour}}})
 		bad := placed(2, 1)
 		bad.Name = ""
-		assert.Equal(t, reasons.NoName, as[*hogapi.EventError](t, capture.Enqueue(t.Context(), placed(1, 1), bad)).Reason)
+		assert.Equal(t, event.ReasonNoName, as[*hogapi.EventError](t, capture.Enqueue(t.Context(), placed(1, 1), bad)).Reason)
 		require.ErrorIs(t, capture.Enqueue(t.Context(), placed(1, 1), placed(2, 2)), hogapi.ErrInvalid, "two records")
 		require.NoError(t, capture.TryEnqueue(placed(1, 1), placed(2, 1)))
 		require.ErrorIs(t, capture.TryEnqueue(placed(3, 2), placed(4, 2)), hogapi.ErrFull)
@@ -149,11 +149,11 @@ func TestGateRefusalsGoToTheHandler(t *testing.T) {
 		require.NoError(t, capture.Enqueue(t.Context(), hogapi.SkippedEvent(hogapi.Position{Key: "q", Offset: 3}, "internal")))
 		receipt := closed(t, capture)
 		require.Len(t, rejects, 1)
-		assert.Equal(t, reasons.NoName, rejects[0].Err.Reason)
+		assert.Equal(t, event.ReasonNoName, rejects[0].Err.Reason)
 		assert.Equal(t, uuidAt(hogapi.Position{Key: "q", Offset: 2}, "x"), rejects[0].UUID)
 		assert.Equal(t, []int64{3}, settled[len(settled)-1:])
 		assert.Equal(t, []int64{3, 1, 1, 1, 0}, []int64{receipt.Read, receipt.Acknowledged, receipt.Rejected, receipt.Skipped, receipt.Refused})
-		assert.Equal(t, map[hogapi.Reason]int64{reasons.NoName: 1}, receipt.Rejects)
+		assert.Equal(t, map[hogapi.Reason]int64{event.ReasonNoName: 1}, receipt.Rejects)
 		assert.Equal(t, map[string]int64{"internal": 1}, receipt.Skips)
 		requireBalanced(t, receipt)
 	})

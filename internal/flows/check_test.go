@@ -13,9 +13,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 func TestCheckCountsAndSendsNothing(t *testing.T) {
@@ -58,12 +57,12 @@ func TestCheckFinds(t *testing.T) {
 	assert.EqualValues(t, 7, report.Read)
 	assert.EqualValues(t, 3, report.Good)
 	assert.EqualValues(t, 4, report.Rejected)
-	for reason, offset := range map[hogapi.Reason]int64{reasons.NoName: 3, reasons.NoIdentity: 0, reasons.TooYoung: 6, reasons.BadRecord: 7} {
+	for reason, offset := range map[hogapi.Reason]int64{event.ReasonNoName: 3, event.ReasonNoIdentity: 0, event.ReasonTooYoung: 6, event.ReasonBadRecord: 7} {
 		require.Len(t, report.Reasons[reason].Examples, 1, reason)
 		assert.Equal(t, offset, report.Reasons[reason].Examples[0].Position.Offset)
 		assert.EqualValues(t, 1, report.Reasons[reason].Count)
 	}
-	assert.EqualValues(t, 1, report.Warnings[warnings.SuspectID].Count)
+	assert.EqualValues(t, 1, report.Warnings[event.WarningSuspectID].Count)
 	assert.EqualValues(t, 1, report.DoubleUUIDs.Count)
 	assert.EqualValues(t, 1, report.Backwards.Count)
 	assert.Equal(t, 99_998*time.Second, report.LargestJump)
@@ -124,7 +123,7 @@ func TestAClockThatWasAhead(t *testing.T) {
 				return nil
 			}),
 		})
-		assert.Equal(t, []hogapi.Reason{reasons.TooYoung, reasons.TooYoung, reasons.Future, reasons.TooYoung}, refused)
+		assert.Equal(t, []hogapi.Reason{event.ReasonTooYoung, event.ReasonTooYoung, event.ReasonFuture, event.ReasonTooYoung}, refused)
 		assert.Equal(t, 1, server.Ledger().Unique(), "while it was ahead")
 	})
 }

@@ -19,8 +19,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // behind is a client of the fake behind a proxy, which may answer a request with events itself: on real sockets.
@@ -110,7 +110,7 @@ func TestProxyThatTakesSmallRequests(t *testing.T) {
 				receipt := closed(t, capture)
 				assert.EqualValues(t, 200, receipt.Acknowledged)
 				require.Len(t, rejects, 1)
-				assert.Equal(t, reasons.Answer413, rejects[0].Err.Reason)
+				assert.Equal(t, event.ReasonAnswer413, rejects[0].Err.Reason)
 				assert.Equal(t, numberedUUID(201), rejects[0].UUID)
 			})
 		}
@@ -188,7 +188,7 @@ func TestEventThatMakesTheServiceFail(t *testing.T) {
 					require.Len(t, rejects, len(numbers))
 					for i, r := range rejects {
 						assert.Equal(t, numberedUUID(numbers[i]), r.UUID)
-						assert.Equal(t, reasons.Unconfirmed, r.Err.Reason)
+						assert.Equal(t, event.ReasonUnconfirmed, r.Err.Reason)
 						assert.Contains(t, r.Err.Error(), "500")
 					}
 					assert.Less(t, time.Since(begin), 4*time.Minute)

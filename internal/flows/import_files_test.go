@@ -16,8 +16,8 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Files after the others belong to the same import, and those before may go. Files before or between are another import.
@@ -138,12 +138,12 @@ func TestTheSameContentTwiceIsWarnedOf(t *testing.T) {
 			client := hogapitest.New().Client(t, hogapi.WithLogger(slog.New(slog.NewTextHandler(&logged, nil))))
 			options := hogapi.ImportOptions{ID: "copies", Rate: hogapi.Unpaced}
 			receipt := imported(t, client, hogapi.JSONLinesFile(one, other), &options)
-			assert.Equal(t, c.want, receipt.Warnings[warnings.SameContent])
+			assert.Equal(t, c.want, receipt.Warnings[event.WarningSameContent])
 			assert.Equal(t, c.want > 0, strings.Contains(logged.String(), "other begins with the same 64 KiB as one.jsonl"))
 			assert.Equal(t, c.want > 0, strings.Contains(receipt.String(), "warning, same_content: 1"))
 			report, err := hogapi.Check(t.Context(), hogapi.JSONLinesFile(one, other), &options)
 			require.NoError(t, err)
-			assert.Equal(t, c.want, report.Warnings[warnings.SameContent].Count)
+			assert.Equal(t, c.want, report.Warnings[event.WarningSameContent].Count)
 			assert.Equal(t, c.want > 0, strings.Contains(report.String(), "other begins with the same 64 KiB as one.jsonl"))
 		})
 	}

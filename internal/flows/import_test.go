@@ -17,10 +17,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // bubble is a test in virtual time.
@@ -254,7 +253,7 @@ func TestTryEnqueueBeforeTheProtocolIsKnown(t *testing.T) {
 		require.ErrorIs(t, capture.TryEnqueue(long), hogapi.ErrNotReady)
 		require.NoError(t, capture.TryEnqueue(numberedEvent(1)))
 		time.Sleep(2 * time.Second) // virtual
-		assert.Equal(t, reasons.TooLong, as[*hogapi.EventError](t, capture.TryEnqueue(long)).Reason)
+		assert.Equal(t, event.ReasonTooLong, as[*hogapi.EventError](t, capture.TryEnqueue(long)).Reason)
 		receipt := closed(t, capture)
 		assert.EqualValues(t, 1, receipt.Acknowledged)
 	})
@@ -313,7 +312,7 @@ func TestWarningsOfTime(t *testing.T) {
 		options := hogapi.ImportOptions{ID: "times", Checkpoint: &memoryCheckpoint{}, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 1, MaxBatchEvents: size}}}
 		receipt := imported(t, client, source, &options)
 		assert.Len(t, server.Ledger().Requests(), len(batches))
-		want := map[hogapi.Warning]int64{warnings.WideBatch: 4, warnings.Backwards: 3}
+		want := map[hogapi.Warning]int64{event.WarningWideBatch: 4, event.WarningBackwards: 3}
 		assert.Equal(t, want, receipt.Warnings)
 		again := imported(t, client, source, &options)
 		assert.Equal(t, want, again.Warnings, "kept in the checkpoint")
@@ -332,16 +331,16 @@ func TestSourceWithoutRecordsIsWarnedOf(t *testing.T) {
 		options := hogapi.ImportOptions{ID: "empty", Checkpoint: &memoryCheckpoint{}}
 		receipt, err := hogapitest.New().Client(t).Import(t.Context(), source, &options)
 		require.NoError(t, err, name)
-		assert.EqualValues(t, 1, receipt.Warnings[warnings.NoRecords], name)
+		assert.EqualValues(t, 1, receipt.Warnings[event.WarningNoRecords], name)
 		report, err := hogapi.Check(t.Context(), source, &options)
 		require.NoError(t, err, name)
-		assert.EqualValues(t, 1, report.Warnings[warnings.NoRecords].Count, name)
+		assert.EqualValues(t, 1, report.Warnings[event.WarningNoRecords].Count, name)
 		assert.Contains(t, report.String(), "no_records")
 	}
 	options := hogapi.ImportOptions{ID: "done", Checkpoint: &memoryCheckpoint{}}
 	for range 2 { // the second run has nothing left, so it does not warn
 		receipt := imported(t, hogapitest.New().Client(t), numbered(3), &options)
-		assert.Zero(t, receipt.Warnings[warnings.NoRecords])
+		assert.Zero(t, receipt.Warnings[event.WarningNoRecords])
 	}
 }
 
@@ -413,7 +412,7 @@ func (p preflightTest) run(t *testing.T) {
 		require.NoError(t, err)
 		assert.EqualValues(t, n, receipt.Acknowledged)
 		unknown := p.fault.String() != "" && !strings.HasPrefix(p.fault.String(), "Slow(10s")
-		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[warnings.KeyUnchecked])
+		assert.EqualValues(t, map[bool]int64{true: 1}[unknown], receipt.Warnings[event.WarningKeyUnchecked])
 		return
 	}
 	stop := stopOf(t, err)

@@ -15,10 +15,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // A record is an event of a source, and its place.
@@ -162,7 +162,7 @@ func TestErrorsHaveOnePrefix(t *testing.T) {
 func FuzzEventBinary(f *testing.F) {
 	for _, ev := range []hogapi.Event{
 		{Name: "e", DistinctID: "a", Timestamp: longAgo, Properties: map[string]any{"n": 1.5}, Set: map[string]any{"a": json.Number("12345678901234567890")}},
-		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: reasons.BadRecord, Field: "f", Want: "w"}),
+		hogapi.BadEvent(hogapi.Position{Key: "k", Offset: 7}, []byte("raw"), &hogapi.EventError{Reason: event.ReasonBadRecord, Field: "f", Want: "w"}),
 		hogapi.SkippedEvent(hogapi.Position{Offset: 1}, "why"),
 	} {
 		data, err := wire.AppendEvent(nil, &ev)

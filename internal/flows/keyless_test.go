@@ -12,9 +12,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // keyless are n events at positions without a key, from the fourth on without a uuid of their own. Where stop is
@@ -45,13 +45,13 @@ func TestPositionsNeedAKey(t *testing.T) {
 	server, client := fake(t)
 	_, err := client.Import(t.Context(), keyless(6, 0), &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced})
 	refused := as[*hogapi.EventError](t, err)
-	assert.Equal(t, reasons.NoIdentity, refused.Reason)
+	assert.Equal(t, event.ReasonNoIdentity, refused.Reason)
 	assert.Contains(t, refused.Want, "Position with a Key")
 
 	path := t.TempDir() + "/rejects.jsonl"
 	receipt, err := client.Import(t.Context(), keyless(6, 0), &hogapi.ImportOptions{ID: "x", Rate: hogapi.Unpaced, MaxRejectShare: -1, Rejects: hogapi.RejectFile(path)})
 	require.NoError(t, err)
-	assert.Equal(t, map[hogapi.Reason]int64{reasons.NoIdentity: 3}, receipt.Rejects)
+	assert.Equal(t, map[hogapi.Reason]int64{event.ReasonNoIdentity: 3}, receipt.Rejects)
 	for ev, err := range hogapi.RejectedRecords(path, nil).Events(t.Context(), hogapi.Position{}) {
 		require.NoError(t, err)
 		assert.Equal(t, uuid.Nil, ev.UUID)
@@ -76,7 +76,7 @@ func TestOldImportsWithoutKeys(t *testing.T) {
 			}
 			_, err = client.Import(t.Context(), keyless(6, 6), options)
 			if !isOld {
-				assert.Equal(t, reasons.NoIdentity, as[*hogapi.EventError](t, err).Reason)
+				assert.Equal(t, event.ReasonNoIdentity, as[*hogapi.EventError](t, err).Reason)
 				assert.Equal(t, 3, server.Ledger().Unique())
 				return
 			}

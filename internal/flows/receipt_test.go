@@ -16,11 +16,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/ops"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Rejects that have no name, no time or neither stand in a row of the receipt, and each reason has its count.
@@ -50,7 +49,7 @@ func TestReceiptHasARowForEachReject(t *testing.T) {
 			{Day: "1998-01-01", Event: "", Rejected: 1}, {Day: "1998-01-01", Event: "order placed", Acknowledged: 1, Digest: receipt.Days[3].Digest}, {Day: "1998-01-01", Event: "poison", Rejected: 1},
 		}, receipt.Days)
 		assert.Equal(t, map[hogapi.Reason]int64{
-			reasons.BadRecord: 1, reasons.NoName: 1, reasons.NoTimestamp: 2, reasons.Answer400: 1,
+			event.ReasonBadRecord: 1, event.ReasonNoName: 1, event.ReasonNoTimestamp: 2, event.ReasonAnswer400: 1,
 		}, receipt.Rejects)
 		assert.Equal(t, map[string]int64{"internal user": 2, "no reason given": 1}, receipt.Skips)
 		for _, want := range []string{
@@ -147,7 +146,7 @@ func TestReceiptNamesSharedUUIDs(t *testing.T) {
 		for range 2 {
 			receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(path), &options)
 			assert.EqualValues(t, 7, receipt.Acknowledged)
-			assert.Equal(t, map[hogapi.Warning]int64{warnings.UUIDConflict: 1, warnings.UUIDReuse: 1}, receipt.Warnings)
+			assert.Equal(t, map[hogapi.Warning]int64{event.WarningUUIDConflict: 1, event.WarningUUIDReuse: 1}, receipt.Warnings)
 			assert.Equal(t, []hogapi.CheckExample{
 				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(3, "a", `"n":1`)))}, Text: "00000000-0000-4000-8000-000000000002"},
 				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(4, "a", "")))}, Text: "00000000-0000-4000-8000-000000000003"},

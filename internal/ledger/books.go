@@ -12,8 +12,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/uuidsum"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Totals are a ledger's counts of committed events over all runs:
@@ -124,7 +124,7 @@ func (t *Totals[P]) own() {
 }
 
 // count counts one settled event, committed or not.
-func (k *books[P]) count(e *event[P], reason string) {
+func (k *books[P]) count(e *entry[P], reason string) {
 	t := &k.totals
 	t.Read++
 	for i, name := range k.warnings[:min(len(k.warnings), bits.Len32(e.warnings))] {
@@ -167,10 +167,10 @@ func (k *books[P]) count(e *event[P], reason string) {
 }
 
 // share counts an event with the uuid of an earlier event.
-func (k *books[P]) share(e *event[P]) {
-	t, warning := &k.totals, warnings.UUIDReuse
+func (k *books[P]) share(e *entry[P]) {
+	t, warning := &k.totals, event.WarningUUIDReuse
 	if e.isConflict {
-		warning = warnings.UUIDConflict
+		warning = event.WarningUUIDConflict
 	}
 	AddTo(t.Warnings, string(warning), 1)
 	if len(t.Shared) < mostShared {

@@ -15,7 +15,7 @@ import (
 // R describes a rejected event. A Ledger is safe for concurrent use.
 type Ledger[P comparable, R any] struct {
 	mu       sync.Mutex
-	window   window[event[P]]
+	window   window[entry[P]]
 	details  map[uint64]*detail[R] // of the events that have one
 	books    *books[P]
 	recent   Recent[Word] // uuids of committed events
@@ -29,8 +29,8 @@ type Ledger[P comparable, R any] struct {
 	concluded *State[P] // set by Conclude: the committed state before it
 }
 
-// event is an event between its admission and its commit.
-type event[P comparable] struct {
+// entry is an event between its admission and its commit.
+type entry[P comparable] struct {
 	position P
 	id       [16]byte
 	time     time.Time
@@ -56,7 +56,7 @@ const (
 	skipped
 )
 
-func (e *event[P]) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
+func (e *entry[P]) isLateReject() bool { return e.state == rejectedByService || e.state == unconfirmed }
 
 // detail holds further data of an event that is rejected, unconfirmed or skipped, or that the
 // service remarked on.
@@ -129,7 +129,7 @@ func (l *Ledger[P, R]) push(e Event[P], s state, in *row) uint64 {
 	if e.Begins {
 		l.end()
 	}
-	return l.window.push(event[P]{
+	return l.window.push(entry[P]{
 		position: e.Position, id: e.ID, time: e.Time, row: in, held: e.Held, warnings: e.Warnings, state: s, word: e.Word, ends: e.Ends,
 	})
 }
@@ -324,7 +324,7 @@ func (l *Ledger[P, R]) commit(n int) (held int) {
 }
 
 // compare compares an event with the first event of its uuid.
-func (l *Ledger[P, R]) compare(e *event[P]) {
+func (l *Ledger[P, R]) compare(e *entry[P]) {
 	if e.word != 0 {
 		e.isConflict, e.isReuse = e.word.Compare(l.recent.First(e.id, e.word))
 	}

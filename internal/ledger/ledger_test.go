@@ -382,7 +382,7 @@ func TestOlderTableIsRead(t *testing.T) {
 	require.NoError(t, err)
 	books := newBooks[int](nil)
 	books.table = table
-	books.count(&event[int]{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
+	books.count(&entry[int]{state: acknowledged, id: [16]byte{11: 1}, row: table.find("a", date("2024-01-01T00:00:00Z"))}, "")
 	assert.Equal(t, Tally{5, 2, 1, uuidsum.Of([16]byte{11: 1})}, table.list()[0].Tally)
 	require.NoError(t, json.Unmarshal([]byte(`{"grain":0,"rows":[[0,738885,2,0,0,2,7,8]],"names":["a"]}`), &s)) // without hashes
 	table, err = s.restore(10)

@@ -6,6 +6,8 @@ import (
 	"strings"
 	"sync"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/delivery"
@@ -217,7 +219,7 @@ func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) {
 	case ev.Skip != "":
 	case ev.reject != nil:
 		ev.reject.Note.Number = n
-		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != wire.ReasonNoIdentity
+		hasOrigin := !origin.IsZero() && ev.reject.Refusal.Reason != event.ReasonNoIdentity
 		if ev.reject.UUID == uuid.Nil && hasOrigin && p.admission.identity.Named() {
 			ev.reject.UUID = p.admission.identity.At(origin, n)
 		}
@@ -233,14 +235,14 @@ func (p *Pipeline) identify(ev *Event, numbers *wire.Numbering) {
 // has acquired the event's size from the budget. admit returns how much of the size is held until the event
 // is committed.
 func (p *Pipeline) admit(ev *Event, begins, ends bool) (held int) {
-	e := ledger.Event[wire.Position]{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
+	e := ledger.Event[event.Position]{Position: ev.Position, Name: ev.Name, Held: len(ev.Position.Key), Begins: begins, Ends: ends}
 	switch {
 	case ev.Skip != "":
 		p.ledger.Skip(e, ev.Skip)
 	case ev.reject != nil:
 		e.Held = ev.size
 		e.ID, e.Name, e.Time = ev.reject.UUID, rowName(ev.Name), ev.reject.Time
-		p.ledger.Reject(e, ev.reject.Refusal.Reason, ev.reject)
+		p.ledger.Reject(e, string(ev.reject.Refusal.Reason), ev.reject)
 	default:
 		out := ev.encoded
 		e.ID, e.Time, e.Warnings = out.UUID, out.Time, uint32(out.Warnings)

@@ -6,15 +6,16 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/watch"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Result is the outcome of a Pipeline. It is valid with an error too.
 type Result struct {
-	State    ledger.State[wire.Position]
+	State    ledger.State[event.Position]
 	Protocol string // empty: nothing was sent
 	Pending  int64  // taken and not settled
 	NotTaken int64  // records that were not taken
@@ -102,8 +103,8 @@ type Progress struct {
 	delivery.State
 	Meter
 
-	Bytes    int           // held
-	Position wire.Position // all up to it is settled
+	Bytes    int            // held
+	Position event.Position // all up to it is settled
 }
 
 // Meter counts requests and records that were not taken.

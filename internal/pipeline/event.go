@@ -4,6 +4,8 @@ import (
 	"hash/maphash"
 	"slices"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/ledger"
@@ -19,10 +21,10 @@ type Event struct {
 	Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
-	Position wire.Position // where to resume after its record
-	Origin   wire.Position // where its uuid comes from; zero: Position
-	Skip     string        // why it is left out on purpose; empty: it is not
-	Fault    *wire.Refusal // why it cannot be sent, where that is known already
+	Position event.Position // where to resume after its record
+	Origin   event.Position // where its uuid comes from; zero: Position
+	Skip     string         // why it is left out on purpose; empty: it is not
+	Fault    *wire.Refusal  // why it cannot be sent, where that is known already
 
 	IsBad bool // the record made no event
 
@@ -66,7 +68,7 @@ func (p *Provenance) Location() string {
 }
 
 // from returns the position that the event's uuid is derived from.
-func (ev *Event) from() wire.Position {
+func (ev *Event) from() event.Position {
 	if ev.Origin.IsZero() {
 		return ev.Position
 	}

@@ -9,17 +9,17 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/watch"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Source gives the events after a position, in order. The events of one record follow each other. The
 // caller reads an event before it asks for the next one.
-type Source func(ctx context.Context, after wire.Position) iter.Seq2[*Event, error]
+type Source func(ctx context.Context, after event.Position) iter.Seq2[*Event, error]
 
 // Import takes all events of a source from the position that the previous run saved, and ends the pipeline.
 // After ctx has ended, what was taken may still be sent within the grace, so that less is sent again.
@@ -100,7 +100,7 @@ type reader struct {
 const NoRecords = "the source has no records"
 
 func (r *reader) readAll(ctx context.Context, source Source) error {
-	var after wire.Position
+	var after event.Position
 	if r.p.Resumed != nil {
 		after = r.p.Resumed.State.Position
 	}
@@ -109,7 +109,7 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 		if err != nil {
 			return err
 		}
-		if r.begins = r.begins && !after.IsZero(); r.begins && (ev.Position == after || ev.Position.GoesBack(after)) {
+		if r.begins = r.begins && !after.IsZero(); r.begins && (ev.Position == after || wire.GoesBack(ev.Position, after)) {
 			return r.p.badSource(fmt.Errorf("the source does not continue where the checkpoint ends: the run before settled everything up to %s, "+
 				"and the first event now is at %s; read from the position that Events gets", after, ev.Position))
 		}
@@ -128,13 +128,13 @@ func (r *reader) readAll(ctx context.Context, source Source) error {
 		return context.Cause(ctx)
 	}
 	if isEmpty {
-		r.p.Warn(ctx, warnings.NoRecords, NoRecords)
+		r.p.Warn(ctx, event.WarningNoRecords, NoRecords)
 	}
 	return r.saveStart(ctx)
 }
 
 // Warn counts and logs a warning that is not about a single event.
-func (p *Pipeline) Warn(ctx context.Context, name warnings.Warning, text string) {
+func (p *Pipeline) Warn(ctx context.Context, name event.Warning, text string) {
 	p.ledger.Count(string(name), 1)
 	p.Logger.WarnContext(ctx, "hogapi: "+text, "warning", string(name))
 }
@@ -150,7 +150,7 @@ func (r *reader) saveStart(ctx context.Context) error {
 }
 
 type openRecord struct {
-	position wire.Position
+	position event.Position
 	held     delivery.Held // for it, until it is committed
 }
 

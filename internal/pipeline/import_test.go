@@ -12,6 +12,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
@@ -19,7 +20,6 @@ import (
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 func TestAnImport(t *testing.T) {
@@ -81,7 +81,7 @@ func TestNegotiation(t *testing.T) {
 					return answered(200, `{"status":"Ok"}`)
 				})
 				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
-				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(warnings.Protocol)])
+				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(event.WarningProtocol)])
 				if tt.want == "stop" {
 					assert.Equal(t, ingest.Unauthorized, reasonOf(err))
 					assert.NotContains(t, w.log, "events")
@@ -122,9 +122,9 @@ func TestStops(t *testing.T) {
 	}{
 		"the source fails":    {nil, source(failed, past("a", 1)), StopSource, "disk full"},
 		"it says why":         {nil, source(errFinal, past("a", 1)), "", "final"},
-		"it panics":           {nil, func(context.Context, wire.Position) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
+		"it panics":           {nil, func(context.Context, event.Position) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
 		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), StopSource, "an event has no position"},
-		"a key without UTF-8": {nil, source(nil, &Event{Position: wire.Position{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
+		"a key without UTF-8": {nil, source(nil, &Event{Position: event.Position{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
 		"nobody takes a reject": {
 			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), StopRejected, "no_name",
 		},
@@ -167,7 +167,7 @@ func TestEverythingIsRefused(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
-		w.Resumed = &resume.Saved[wire.Position]{State: first.State}
+		w.Resumed = &resume.Saved[event.Position]{State: first.State}
 		w.answer = slowly(byKind(400, 0, 200)) // meanwhile all events are read: without a pending event, the refused ones would be rejects
 		var events []*Event
 		for i := range 150 {
@@ -213,7 +213,7 @@ func TestASourceThatHangs(t *testing.T) {
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		start, w := time.Now(), newWorld().keeps()
-		_, err := w.run(ctx, t, func(context.Context, wire.Position) iter.Seq2[*Event, error] {
+		_, err := w.run(ctx, t, func(context.Context, event.Position) iter.Seq2[*Event, error] {
 			return func(yield func(*Event, error) bool) {
 				<-release
 				assert.False(t, yield(past("a", 1), nil), "it comes too late")
@@ -234,7 +234,7 @@ func TestResumed(t *testing.T) {
 		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
 		require.NoError(t, err)
 		w := newWorld()
-		w.Resumed = &resume.Saved[wire.Position]{State: first.State}
+		w.Resumed = &resume.Saved[event.Position]{State: first.State}
 		r, err := w.run(t.Context(), t, source(nil, past("a", 1), past("b", 2), past("c", 3)))
 		require.NoError(t, err)
 		assert.Equal(t, []string{"c"}, w.sent)
@@ -246,11 +246,11 @@ func TestNothingToRead(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		r, err := newWorld().run(t.Context(), t, source(nil))
 		require.NoError(t, err)
-		assert.Equal(t, map[string]int64{string(warnings.NoRecords): 1}, r.State.Totals.Warnings)
+		assert.Equal(t, map[string]int64{string(event.WarningNoRecords): 1}, r.State.Totals.Warnings)
 		skipped := past("a", 1)
 		skipped.Skip = "x"
 		r, err = newWorld().run(t.Context(), t, source(nil, skipped))
 		require.NoError(t, err)
-		assert.Equal(t, map[string]int64{string(warnings.AllSkipped): 1}, r.State.Totals.Warnings)
+		assert.Equal(t, map[string]int64{string(event.WarningAllSkipped): 1}, r.State.Totals.Warnings)
 	})
 }

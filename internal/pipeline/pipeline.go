@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
@@ -22,7 +23,6 @@ import (
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Config configures a Pipeline. Its functions must be safe for concurrent use.
@@ -39,8 +39,8 @@ type Config struct {
 	Grace       time.Duration // in which requests under way may end after the sending has
 
 	Rejects commit.Limits
-	Resumed *resume.Saved[wire.Position] // of the run before; nil: this is the first
-	Files   *resume.Files[wire.Position] // where the state is saved; nil: nowhere
+	Resumed *resume.Saved[event.Position] // of the run before; nil: this is the first
+	Files   *resume.Files[event.Position] // where the state is saved; nil: nowhere
 
 	Encodings map[string]string // of bodies, by the name of the protocol: see [delivery.NewEncoder]
 
@@ -54,20 +54,20 @@ type Config struct {
 // Errors makes the errors that callers see.
 type Errors struct {
 	Stop      func(Stop) error
-	Unsettled func(open []ledger.Unsettled[wire.Position], why error) error
+	Unsettled func(open []ledger.Unsettled[event.Position], why error) error
 	Rejected  func(*statefile.Reject) error
-	Split     func(of wire.Position, number int) error // a record of a Capture, of which the event has other content than before
-	IsFinal   func(error) bool                         // a source's error that is passed on as it is
-	Full      error                                    // there is no room
-	NotReady  error                                    // it is not known how events are sent
+	Split     func(of event.Position, number int) error // a record of a Capture, of which the event has other content than before
+	IsFinal   func(error) bool                          // a source's error that is passed on as it is
+	Full      error                                     // there is no room
+	NotReady  error                                     // it is not known how events are sent
 	Closed    error
 }
 
 // Hooks are called as events are sent, saved and settled.
 type Hooks struct {
 	Tried   func(path string, t delivery.Try)
-	Saved   func(position wire.Position, took time.Duration)
-	Settled func(ctx context.Context, position wire.Position) // all up to a position is settled
+	Saved   func(position event.Position, took time.Duration)
+	Settled func(ctx context.Context, position event.Position) // all up to a position is settled
 }
 
 // Pipeline is safe for concurrent use. An import is one call of [Pipeline.Import]. Any other pipeline ends
@@ -79,10 +79,10 @@ type Pipeline struct {
 	*agreement
 
 	admission admission
-	ledger    *ledger.Ledger[wire.Position, *statefile.Reject]
+	ledger    *ledger.Ledger[event.Position, *statefile.Reject]
 	budget    *delivery.Budget
 	sender    *delivery.Sender
-	committer *commit.Committer[wire.Position, *statefile.Reject]
+	committer *commit.Committer[event.Position, *statefile.Reject]
 	meter     meter
 	outside   atomic.Pointer[string] // the function of a user that the committer waits for
 
@@ -115,31 +115,31 @@ func New(c Config) (*Pipeline, error) {
 		Limits: c.Limits, Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
 		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Rejected: p.rejected, Unconfirmed: p.unconfirmed,
 		Tried: p.tried,
-		Wide:  func() { p.ledger.Count(string(warnings.WideBatch), 1) },
+		Wide:  func() { p.ledger.Count(string(event.WarningWideBatch), 1) },
 	})
 	p.committer = commit.Start(p.commits())
 	return p, nil
 }
 
 // ledger returns the ledger of the previous run, or a new one.
-func (c *Config) ledger() (*ledger.Ledger[wire.Position, *statefile.Reject], error) {
+func (c *Config) ledger() (*ledger.Ledger[event.Position, *statefile.Reject], error) {
 	names := wire.WarningNames()
 	if c.Resumed == nil {
-		return ledger.New[wire.Position, *statefile.Reject](names...), nil
+		return ledger.New[event.Position, *statefile.Reject](names...), nil
 	}
-	return ledger.Resume[wire.Position, *statefile.Reject](c.Resumed.State, names...)
+	return ledger.Resume[event.Position, *statefile.Reject](c.Resumed.State, names...)
 }
 
 // commits returns the configuration of the committer.
-func (p *Pipeline) commits() commit.Config[wire.Position, *statefile.Reject] {
-	c := commit.Config[wire.Position, *statefile.Reject]{
+func (p *Pipeline) commits() commit.Config[event.Position, *statefile.Reject] {
+	c := commit.Config[event.Position, *statefile.Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
 		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected,
-		Saved: func(position wire.Position, took time.Duration) {
+		Saved: func(position event.Position, took time.Duration) {
 			defer p.call("Hooks.OnCheckpoint")()
 			p.Hooks.Saved(position, took)
 		},
-		Settled: func(position wire.Position) {
+		Settled: func(position event.Position) {
 			defer p.call("CaptureOptions.OnSettled")()
 			p.Hooks.Settled(p.calling, position)
 		},
@@ -147,7 +147,7 @@ func (p *Pipeline) commits() commit.Config[wire.Position, *statefile.Reject] {
 		TooMany: func(err error) error { return p.Errors.Stop(Stop{Reason: StopTooManyRejects, Err: err}) },
 	}
 	if p.Files != nil {
-		c.Save = func(s ledger.State[wire.Position]) error {
+		c.Save = func(s ledger.State[event.Position]) error {
 			if s.Ahead != nil && !p.Files.HasSaved() {
 				return nil // the run has not begun
 			}
@@ -186,7 +186,7 @@ func (p *Pipeline) stopUnlessSaved(err error) error {
 // endOfSource ends an import after all records of its source are committed.
 func (p *Pipeline) endOfSource(c ledger.Counts, tooMany error) error {
 	if c.Skipped > 0 && c.Acknowledged+c.Rejects() == 0 {
-		p.ledger.Count(string(warnings.AllSkipped), 1)
+		p.ledger.Count(string(event.WarningAllSkipped), 1)
 		p.Logger.WarnContext(p.sending, "hogapi: every record of the source was skipped", "records", c.Skipped)
 	}
 	if tooMany != nil || p.Files == nil {

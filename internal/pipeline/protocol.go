@@ -8,12 +8,12 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // agreement is the protocol by which events are sent, once it is known.
@@ -199,7 +199,7 @@ func (p *Pipeline) ask(request *delivery.Request) (delivery.Answer, ingest.Proto
 	}
 	how, isClear := ingest.Offer(r, p.Sender)
 	if !isClear {
-		p.ledger.Count(string(warnings.Protocol), 1)
+		p.ledger.Count(string(event.WarningProtocol), 1)
 		const text = "hogapi: the server's answer does not say which protocol it takes: events go to /batch/"
 		p.Logger.WarnContext(p.sending, text, "status", r.Status)
 	}
@@ -263,7 +263,7 @@ func (p *Pipeline) preflight() {
 		if r.Err != nil {
 			p.sender.Failing(r.Err)
 		}
-		p.ledger.Count(string(warnings.KeyUnchecked), 1)
+		p.ledger.Count(string(event.WarningKeyUnchecked), 1)
 		const text = "hogapi: the project key could not be checked"
 		p.Logger.WarnContext(p.sending, text, "status", r.Status, "error", r.Err)
 	}

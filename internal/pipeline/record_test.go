@@ -4,6 +4,8 @@ import (
 	"context"
 	"testing"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -61,7 +63,7 @@ func TestRehearsal(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		own, skipped, placeless := past("own", 4), past("skipped", 3), past("placeless", 0)
 		own.UUID, skipped.Skip = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6516"), "x"
-		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), wire.Position{}
+		placeless.UUID, placeless.Position = uuid.MustParse("461fc531-6209-5996-b1b1-a8aa997a6517"), event.Position{}
 		events := []*Event{
 			past("a", 1), past("b", 1), past("", 1), past("c", 1), past("", 2), past("e", 1), past("d", 2), skipped, past("h", 3), own, past("f", 2), placeless, past("g", 2),
 		}

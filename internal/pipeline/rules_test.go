@@ -13,13 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Events of one place are one record. Events without a place are a record each.
@@ -27,9 +27,9 @@ func TestRecordsOfPlaces(t *testing.T) {
 	t.Parallel()
 	var r openRecord
 	for i, step := range []struct {
-		place  wire.Position
+		place  event.Position
 		begins bool
-	}{{at(1), true}, {at(1), false}, {at(2), true}, {at(2), false}, {at(1), true}, {wire.Position{}, true}, {wire.Position{}, true}} {
+	}{{at(1), true}, {at(1), false}, {at(2), true}, {at(2), false}, {at(1), true}, {event.Position{}, true}, {event.Position{}, true}} {
 		assert.Equal(t, step.begins, r.next(&Event{Position: step.place}), i)
 		r.held.Events++
 		assert.Equal(t, step.begins, r.held.Events == 1, i)
@@ -56,7 +56,7 @@ func TestUUIDsOfTheSource(t *testing.T) {
 		require.NoError(t, err)
 		require.Len(t, w.rejects, 1)
 		assert.Equal(t, own, w.rejects[0].UUID)
-		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(warnings.UUIDConflict)])
+		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(event.WarningUUIDConflict)])
 		require.Len(t, r.State.Totals.Shared, 1)
 		assert.Equal(t, own.String(), r.State.Totals.Shared[0].UUID)
 	})
@@ -77,7 +77,7 @@ func TestSomeOfEach(t *testing.T) {
 		assert.True(t, r.Finished)
 		assert.Equal(t, ledger.Counts{Acknowledged: 1, Rejected: 1, Skipped: 2}, r.State.Totals.Counts())
 		assert.EqualValues(t, 1, p.Progress().Requests)
-		assert.Zero(t, r.State.Totals.Warnings[string(warnings.AllSkipped)])
+		assert.Zero(t, r.State.Totals.Warnings[string(event.WarningAllSkipped)])
 		assert.Equal(t, "save", w.log[len(w.log)-1], "that it is finished")
 	})
 }
@@ -102,7 +102,7 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 		require.NoError(t, err)
 		assert.Equal(t, ingest.NameV1, r.Protocol)
 		assert.Equal(t, 2, questions)
-		assert.Zero(t, r.State.Totals.Warnings[string(warnings.Protocol)])
+		assert.Zero(t, r.State.Totals.Warnings[string(event.WarningProtocol)])
 	})
 }
 

@@ -9,12 +9,12 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Request is one POST to the host that takes events.
@@ -108,27 +108,27 @@ func (p *Pipeline) line(event []byte) []byte {
 const mostRejected = 100
 
 // rejected handles an event that the service has rejected, alone or by name.
-func (p *Pipeline) rejected(seq uint64, event []byte, a delivery.Answer) error {
-	reason := reasons.Answer400
+func (p *Pipeline) rejected(seq uint64, sent []byte, a delivery.Answer) error {
+	reason := event.ReasonAnswer400
 	switch {
 	case a.Verdict == delivery.Each:
-		reason = reasons.DropPrefix + reasons.Reason(shortWord(a.Reason))
+		reason = event.ReasonDropPrefix + event.Reason(shortWord(a.Reason))
 		a.Err = fmt.Errorf("the service dropped the event: %s", shortWord(a.Reason))
 	case a.Status == http.StatusRequestEntityTooLarge:
-		reason = reasons.Answer413
+		reason = event.ReasonAnswer413
 	}
 	if a.Verdict == delivery.Split && p.rejectedOnly.Add(1) >= mostRejected {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRejected, a.Err)
 		return p.Errors.Stop(Stop{Reason: ingest.Refused, Status: a.Status, Err: err})
 	}
-	held, reject := p.rejectOf(reason, event, a)
+	held, reject := p.rejectOf(reason, sent, a)
 	p.ledger.RejectSent(seq, string(reason), held, reject)
 	p.committer.Signal()
 	return nil
 }
 
 // unconfirmed rejects an event as unconfirmed: no answer says whether the service has stored it.
-func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) error {
+func (p *Pipeline) unconfirmed(seq uint64, sent []byte, a delivery.Answer) error {
 	switch {
 	case a.Verdict == delivery.Wait:
 		a.Err = fmt.Errorf("the service failed each time the event was sent alone, and took other events in between: %w", a.Err)
@@ -137,19 +137,19 @@ func (p *Pipeline) unconfirmed(seq uint64, event []byte, a delivery.Answer) erro
 	default:
 		a.Err = fmt.Errorf("the service answered with a word that this release does not know: %s", shortWord(a.Reason))
 	}
-	held, reject := p.rejectOf(reasons.Unconfirmed, event, a)
+	held, reject := p.rejectOf(event.ReasonUnconfirmed, sent, a)
 	p.ledger.Unconfirm(seq, held, reject)
 	p.committer.Signal()
 	return nil
 }
 
 // rejectOf makes the reject of an event that was sent. Its bytes are held until it is committed.
-func (p *Pipeline) rejectOf(reason reasons.Reason, sent []byte, a delivery.Answer) (held int, of func(wire.Position, [16]byte) *statefile.Reject) {
-	event := p.line(sent)
-	p.budget.Hold(len(event))
-	return len(event), func(position wire.Position, id [16]byte) *statefile.Reject {
+func (p *Pipeline) rejectOf(reason event.Reason, sent []byte, a delivery.Answer) (held int, of func(event.Position, [16]byte) *statefile.Reject) {
+	line := p.line(sent)
+	p.budget.Hold(len(line))
+	return len(line), func(position event.Position, id [16]byte) *statefile.Reject {
 		return &statefile.Reject{
-			Event: event, UUID: id, Refusal: &wire.Refusal{Reason: string(reason), Field: "event", Err: a.Err},
+			Event: line, UUID: id, Refusal: &wire.Refusal{Reason: reason, Field: "event", Err: a.Err},
 			Note: statefile.Note{Position: position, Status: a.Status},
 		}
 	}

@@ -15,6 +15,8 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/delivery"
@@ -39,7 +41,7 @@ func (s *stopped) Error() string { return fmt.Sprintf("hogapi: %s: %v", s.Reason
 
 // unsettled is the error that a caller sees when events are not settled.
 type unsettled struct {
-	open []ledger.Unsettled[wire.Position]
+	open []ledger.Unsettled[event.Position]
 	why  error
 }
 
@@ -49,7 +51,7 @@ func (u *unsettled) Unwrap() error { return u.why }
 // rejected is the error that a caller sees when an event is rejected.
 type rejected struct{ *statefile.Reject }
 
-func (r *rejected) Error() string { return r.Refusal.Reason }
+func (r *rejected) Error() string { return string(r.Refusal.Reason) }
 
 // world simulates the service, the checkpoint and the handler of rejects around a pipeline. It logs their calls in
 // order.
@@ -115,13 +117,13 @@ func newWorld() *world {
 		Room: delivery.Held{Events: 100, Bytes: 1 << 20},
 		Post: w.post,
 		Reject: func(_ context.Context, r *statefile.Reject) error {
-			w.note("reject " + r.Refusal.Reason)
+			w.note("reject " + string(r.Refusal.Reason))
 			w.rejects = append(w.rejects, r)
 			return nil
 		},
 		Errors: Errors{
 			Stop:      func(s Stop) error { return &stopped{s} },
-			Unsettled: func(open []ledger.Unsettled[wire.Position], why error) error { return &unsettled{open, why} },
+			Unsettled: func(open []ledger.Unsettled[event.Position], why error) error { return &unsettled{open, why} },
 			Rejected:  func(r *statefile.Reject) error { return &rejected{r} },
 			IsFinal: func(err error) bool {
 				_, isStop := errors.AsType[*stopped](err)
@@ -131,8 +133,8 @@ func newWorld() *world {
 		},
 		Hooks: Hooks{
 			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
-			Saved:   func(place wire.Position, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
-			Settled: func(_ context.Context, place wire.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
+			Saved:   func(place event.Position, _ time.Duration) { w.note(fmt.Sprint("saved ", place.Offset)) },
+			Settled: func(_ context.Context, place event.Position) { w.note(fmt.Sprint("settled ", place.Offset)) },
 		},
 		Logger: slog.New(slog.DiscardHandler),
 	}
@@ -141,7 +143,7 @@ func newWorld() *world {
 
 // keeps gives the import a checkpoint.
 func (w *world) keeps() *world {
-	w.Files = &resume.Files[wire.Position]{Of: resume.Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
+	w.Files = &resume.Files[event.Position]{Of: resume.Of{Import: "imp"}, Checkpoint: w, Protocol: w.Protocol}
 	return w
 }
 
@@ -200,7 +202,7 @@ func takenByV1(r Request) httptry.Answer {
 	return answered(200, string(text))
 }
 
-func at(offset int64) wire.Position { return wire.Position{Key: "f", Offset: offset} }
+func at(offset int64) event.Position { return event.Position{Key: "f", Offset: offset} }
 
 // past is a good event at a place.
 func past(name string, offset int64) *Event {
@@ -211,7 +213,7 @@ func past(name string, offset int64) *Event {
 
 // source gives events, and then an error.
 func source(err error, events ...*Event) Source {
-	return func(_ context.Context, after wire.Position) iter.Seq2[*Event, error] {
+	return func(_ context.Context, after event.Position) iter.Seq2[*Event, error] {
 		return func(yield func(*Event, error) bool) {
 			for _, ev := range events {
 				if (ev.Position.IsZero() || ev.Position.Offset > after.Offset) && !yield(ev, nil) {

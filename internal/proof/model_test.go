@@ -22,10 +22,10 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/internal/testevents"
 	"github.com/hogapi/hogapi/internal/uuidsum"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // K6. Random programs of events, flushes, crashes, resumptions and faults run against a model of the right result of each event. The
@@ -96,20 +96,20 @@ func randomEvent(random *rand.Rand, i int, person string, at, place hogapi.Posit
 	}
 	switch random.IntN(30) {
 	case 0:
-		e.Name, e.reason = "", reasons.NoName
+		e.Name, e.reason = "", event.ReasonNoName
 	case 1:
-		e.DistinctID, e.reason = "", reasons.NoDistinctID
+		e.DistinctID, e.reason = "", event.ReasonNoDistinctID
 	case 2:
-		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), reasons.BadRecord
+		e.Event, e.reason = hogapi.BadEvent(at, []byte("\xffno event"), os.ErrInvalid), event.ReasonBadRecord
 	case 3:
-		e.Name, e.reason, e.status = "poison", reasons.Answer400, http.StatusBadRequest
+		e.Name, e.reason, e.status = "poison", event.ReasonAnswer400, http.StatusBadRequest
 	case 4:
-		e.Name, e.reason, e.status = "too large", reasons.Answer413, http.StatusRequestEntityTooLarge
+		e.Name, e.reason, e.status = "too large", event.ReasonAnswer413, http.StatusRequestEntityTooLarge
 	}
 	if !place.IsZero() {
 		e.id = derivedUUID(modelID, place, number)
 	}
-	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != reasons.BadRecord {
+	if (random.IntN(3) == 0 || place.IsZero()) && e.reason != event.ReasonBadRecord {
 		e.id = testevents.ID(i)
 		e.UUID = e.id
 	}
@@ -165,7 +165,7 @@ func (m *model) receipt(n int) hogapi.Receipt {
 		r.Last = e.place
 		at := e.Timestamp.UTC()
 		line := hogapitest.EventDay{Event: e.Name, Day: at.Format(time.DateOnly)}
-		if e.reason == reasons.BadRecord {
+		if e.reason == event.ReasonBadRecord {
 			line.Day = "" // it has neither
 		}
 		if days[line] == nil {

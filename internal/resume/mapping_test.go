@@ -5,11 +5,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // A state of another mapping is refused with that reason, wherever the format is in the name, and a state of
@@ -33,13 +34,13 @@ func TestOtherMapping(t *testing.T) {
 		if strings.HasSuffix(tt.now, ", b") {
 			now.HasGrown = func(from string) bool { return from == "amplitude (mapping 2): a" }
 		}
-		_, err := Read[wire.Position](savedWith(t, tt.was), now)
+		_, err := Read[event.Position](savedWith(t, tt.was), now)
 		unfit, ok := errors.AsType[*statefile.UnfitError](err)
 		require.True(t, ok, tt.was)
 		assert.Equal(t, "checkpoint: begun with the mapping", unfit.Field, tt.was)
 		assert.Equal(t, tt.mapping, unfit.Value)
 		assert.Contains(t, unfit.Want, "finish the import with the release that began it")
-		_, err = Read[wire.Position](savedWith(t, tt.now), now)
+		_, err = Read[event.Position](savedWith(t, tt.now), now)
 		require.NoError(t, err, "its own mapping")
 	}
 	for was, now := range map[string]string{
@@ -49,7 +50,7 @@ func TestOtherMapping(t *testing.T) {
 		"jsonl: a":                    "sorted jsonl: a",
 		"(":                           "amplitude (mapping 2; x): a", "": "",
 	} {
-		_, err := Read[wire.Position](savedWith(t, was), Of{Import: "imp", Target: "target", Source: now})
+		_, err := Read[event.Position](savedWith(t, was), Of{Import: "imp", Target: "target", Source: now})
 		if was == "" {
 			require.NoError(t, err)
 			continue
@@ -63,7 +64,7 @@ func TestOtherMapping(t *testing.T) {
 func savedWith(t *testing.T, source string) []byte {
 	t.Helper()
 	m := &memory{}
-	f := &Files[wire.Position]{Of: Of{Import: "imp", Target: "target", Source: source}, Checkpoint: m}
+	f := &Files[event.Position]{Of: Of{Import: "imp", Target: "target", Source: source}, Checkpoint: m}
 	_, err := f.Open(t.Context())
 	require.NoError(t, err)
 	require.NoError(t, f.Save(t.Context(), stateAt(5, 1)))

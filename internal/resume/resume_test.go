@@ -7,13 +7,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/internal/wire"
 )
 
 var of = Of{Import: "imp", Target: "target", Source: "src"}
@@ -21,15 +22,15 @@ var of = Of{Import: "imp", Target: "target", Source: "src"}
 // FuzzSavedState: a state resumes only with its own import and source, and its counts stay the same through a
 // checkpoint: a changed count would hide an event.
 func FuzzSavedState(f *testing.F) {
-	books := ledger.New[wire.Position, string]("a warning")
+	books := ledger.New[event.Position, string]("a warning")
 	for i, name := range []string{"a", "b", "a"} {
-		seq := books.Take(ledger.Event[wire.Position]{Position: wire.Position{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
+		seq := books.Take(ledger.Event[event.Position]{Position: event.Position{Key: "f", Offset: int64(i + 1)}, ID: [16]byte{byte(i)}, Name: name, Time: time.Unix(1e9, 0), Warnings: 1, Ends: true})
 		books.Acknowledge([]uint64{seq}, time.Unix(1, 0))
 	}
-	books.Reject(ledger.Event[wire.Position]{Name: "c", Ends: true}, "bad_record", "")
-	books.Skip(ledger.Event[wire.Position]{Ends: true}, "internal")
+	books.Reject(ledger.Event[event.Position]{Name: "c", Ends: true}, "bad_record", "")
+	books.Skip(ledger.Event[event.Position]{Ends: true}, "internal")
 	books.Commit(5)
-	state, err := json.Marshal(Saved[wire.Position]{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
+	state, err := json.Marshal(Saved[event.Position]{Version: stateVersion, Import: "imp", Source: "src", State: books.State()})
 	require.NoError(f, err)
 	f.Add(state)
 	for _, text := range []string{
@@ -44,7 +45,7 @@ func FuzzSavedState(f *testing.F) {
 		f.Add([]byte(text))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		s, err := Read[wire.Position](raw, of)
+		s, err := Read[event.Position](raw, of)
 		if err != nil {
 			_, unfit := errors.AsType[*statefile.UnfitError](err)
 			require.True(t, unfit)
@@ -55,7 +56,7 @@ func FuzzSavedState(f *testing.F) {
 		}
 		require.Contains(t, []int{versionBatch, stateVersion}, s.Version)
 		require.Equal(t, "imp", s.Import)
-		resumed, err := ledger.Resume[wire.Position, string](s.State)
+		resumed, err := ledger.Resume[event.Position, string](s.State)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), resumed.State().Rows())
 		s.State = resumed.State()
@@ -64,7 +65,7 @@ func FuzzSavedState(f *testing.F) {
 			require.ErrorContains(t, err, "year", "a time that no event has")
 			return
 		}
-		again, err := Read[wire.Position](written, of)
+		again, err := Read[event.Position](written, of)
 		require.NoError(t, err)
 		require.Equal(t, s.State.Rows(), again.State.Rows())
 		require.Equal(t, s.State.Totals.Counts(), again.State.Totals.Counts())
@@ -96,8 +97,8 @@ func (m *memory) Close() error {
 	return m.err
 }
 
-func stateAt(offset int64, read int64) (s ledger.State[wire.Position]) {
-	s.Position = wire.Position{Key: "f", Offset: offset}
+func stateAt(offset int64, read int64) (s ledger.State[event.Position]) {
+	s.Position = event.Position{Key: "f", Offset: offset}
 	s.Totals.Read, s.Totals.Acknowledged = read, read
 	return s
 }
@@ -106,7 +107,7 @@ func stateAt(offset int64, read int64) (s ledger.State[wire.Position]) {
 func TestStateOfAnOlderRelease(t *testing.T) {
 	t.Parallel()
 	for totals, want := range map[string]string{`{}`: "", `{"read":1,"acknowledged":1}`: onlyProtocol} {
-		s, err := Read[wire.Position]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
+		s, err := Read[event.Position]([]byte(`{"version":2,"import":"imp","source":"src","state":{"totals":`+totals+`}}`), of)
 		require.NoError(t, err)
 		assert.Equal(t, want, s.Protocol, totals)
 	}
@@ -116,16 +117,16 @@ func TestStateOfAnOlderRelease(t *testing.T) {
 func TestFiles(t *testing.T) {
 	t.Parallel()
 	m := &memory{}
-	run := func() *Files[wire.Position] {
-		return &Files[wire.Position]{Of: of, Checkpoint: m, Fingerprint: func(wire.Position) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
+	run := func() *Files[event.Position] {
+		return &Files[event.Position]{Of: of, Checkpoint: m, Fingerprint: func(event.Position) lines.Fingerprint { return lines.Fingerprint{Head: "h"} }}
 	}
 	f := run()
 	saved, err := f.Open(t.Context())
 	require.NoError(t, err)
 	require.Nil(t, saved)
 
-	read := func() *Saved[wire.Position] {
-		saved, err := Read[wire.Position](m.state, of)
+	read := func() *Saved[event.Position] {
+		saved, err := Read[event.Position](m.state, of)
 		require.NoError(t, err)
 		return saved
 	}
@@ -163,7 +164,7 @@ func TestWhatIsNotOfTheImport(t *testing.T) {
 		`{"version":3,"import":"imp","target":"other"}`: "begun with the project",
 		`{"version":3,"import":"imp","source":"other"}`: FieldSource,
 	} {
-		_, err := Read[wire.Position]([]byte(text), of)
+		_, err := Read[event.Position]([]byte(text), of)
 		unfit, ok := errors.AsType[*statefile.UnfitError](err)
 		require.True(t, ok, text)
 		assert.Equal(t, "checkpoint: "+field, unfit.Field)

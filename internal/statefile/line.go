@@ -8,6 +8,8 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -30,25 +32,25 @@ type Reject struct {
 
 // Note has the reason and the origin of a rejected event.
 type Note struct {
-	Reason    string        `json:"reason,omitempty"`
-	Field     string        `json:"field,omitempty"`
-	Value     string        `json:"value,omitempty"`
-	Want      string        `json:"want,omitempty"`
-	Detail    string        `json:"detail,omitempty"`
-	Also      []string      `json:"also,omitempty"` // further faults
-	Status    int           `json:"status,omitempty"`
-	Position  wire.Position `json:"position,omitzero"`
-	Origin    wire.Position `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
-	Number    uint64        `json:"number,omitempty"` // of the event in its record
-	Format    string        `json:"format,omitempty"` // that reads the record; empty: it is a line
-	Where     string        `json:"where,omitempty"`
-	Raw       string        `json:"raw,omitempty"`
-	RawBase64 []byte        `json:"raw_base64,omitempty"`
-	Table     *lines.Table  `json:"table,omitempty"`    // of a record that is a row with a fault
-	LeftOut   []string      `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
-	Original  *lines.Cut    `json:"original,omitempty"` // where the record is, of which raw is the beginning
-	Import    string        `json:"import,omitempty"`
-	IsMapped  bool          `json:"mapped,omitempty"` // the import had a mapping
+	Reason    event.Reason   `json:"reason,omitempty"`
+	Field     string         `json:"field,omitempty"`
+	Value     string         `json:"value,omitempty"`
+	Want      string         `json:"want,omitempty"`
+	Detail    string         `json:"detail,omitempty"`
+	Also      []string       `json:"also,omitempty"` // further faults
+	Status    int            `json:"status,omitempty"`
+	Position  event.Position `json:"position,omitzero"`
+	Origin    event.Position `json:"origin,omitzero"`  // where the uuid comes from, unless it is position
+	Number    uint64         `json:"number,omitempty"` // of the event in its record
+	Format    string         `json:"format,omitempty"` // that reads the record; empty: it is a line
+	Where     string         `json:"where,omitempty"`
+	Raw       string         `json:"raw,omitempty"`
+	RawBase64 []byte         `json:"raw_base64,omitempty"`
+	Table     *lines.Table   `json:"table,omitempty"`    // of a record that is a row with a fault
+	LeftOut   []string       `json:"left_out,omitempty"` // values that are not in the line, since JSON cannot hold them
+	Original  *lines.Cut     `json:"original,omitempty"` // where the record is, of which raw is the beginning
+	Import    string         `json:"import,omitempty"`
+	IsMapped  bool           `json:"mapped,omitempty"` // the import had a mapping
 }
 
 // encode makes the line without its newline. Texts that others wrote are cleaned.
@@ -122,8 +124,8 @@ func (n *Note) Whole() []byte {
 }
 
 // From is where the uuid comes from.
-func (n *Note) From() wire.Position {
-	if n.Origin != (wire.Position{}) {
+func (n *Note) From() event.Position {
+	if n.Origin != (event.Position{}) {
 		return n.Origin
 	}
 	return n.Position
@@ -148,7 +150,7 @@ func (n *Note) UUIDOf(reject, own uuid.UUID, number uint64) uuid.UUID {
 		return reject
 	case own != uuid.Nil && own != reject:
 		return own
-	case n.Import != "" && from != (wire.Position{}) && n.Reason != wire.ReasonNoIdentity:
+	case n.Import != "" && from != (event.Position{}) && n.Reason != event.ReasonNoIdentity:
 		return wire.NewIdentity(n.Import).At(from, number)
 	}
 	return uuid.Nil

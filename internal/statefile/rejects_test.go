@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -45,7 +47,7 @@ func TestLines(t *testing.T) {
 		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*wire.Refusal{{Reason: "a", Err: errors.New("b\nc")}},
 	}
 	full := statefile.Note{
-		Status: 400, Position: wire.Position{Key: "e.jsonl", Offset: 7}, Origin: wire.Position{Offset: 3}, Where: "e.jsonl:1",
+		Status: 400, Position: event.Position{Key: "e.jsonl", Offset: 7}, Origin: event.Position{Offset: 3}, Where: "e.jsonl:1",
 		LeftOut: []string{"x"}, Import: "imp", IsMapped: true,
 	}
 	for _, tt := range []struct {
@@ -91,8 +93,8 @@ func FuzzRecord(f *testing.F) {
 
 func TestNoteOfAnEvent(t *testing.T) {
 	t.Parallel()
-	at, from := wire.Position{Key: "a", Offset: 1}, wire.Position{Key: "b", Offset: 2}
-	derived := func(o wire.Position, n uint64) uuid.UUID { return wire.NewIdentity("imp").At(o, n) }
+	at, from := event.Position{Key: "a", Offset: 1}, event.Position{Key: "b", Offset: 2}
+	derived := func(o event.Position, n uint64) uuid.UUID { return wire.NewIdentity("imp").At(o, n) }
 	for name, tt := range map[string]struct {
 		note        statefile.Note
 		reject, own uuid.UUID
@@ -124,7 +126,7 @@ func TestCheckCorrected(t *testing.T) {
 
 func TestRepeats(t *testing.T) {
 	t.Parallel()
-	place := wire.Position{Key: "a", Offset: 1}
+	place := event.Position{Key: "a", Offset: 1}
 	first := statefile.Note{Reason: "r", Import: "imp", Position: place, Number: 1, Raw: "{}"}
 	other := func(change func(*statefile.Note)) *statefile.Note {
 		note := first
@@ -275,7 +277,7 @@ func TestEntries(t *testing.T) {
 
 func TestIdentityOfARejectsEvents(t *testing.T) {
 	t.Parallel()
-	place := wire.Position{Key: "a", Offset: 1}
+	place := event.Position{Key: "a", Offset: 1}
 	e := statefile.Entry{UUID: oneID, Note: &statefile.Note{Import: "imp", Position: place, Raw: "{}"}}
 	id, number := e.Identity(0, uuid.Nil)
 	assert.Equal(t, oneID, id)

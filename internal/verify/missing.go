@@ -14,9 +14,9 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/statefile"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // rejectedIDs are the uuids in reject files: of rejected events, and of unconfirmed events. Each list is
@@ -71,7 +71,7 @@ func (r *rejectedIDs) add(line []byte, importID string) {
 	id, note, _ := statefile.ReadLine(text)
 	switch {
 	case id == uuid.Nil || note != nil && note.Import != "" && note.Import != importID:
-	case note != nil && note.Reason == string(reasons.Unconfirmed):
+	case note != nil && note.Reason == event.ReasonUnconfirmed:
 		r.unconfirmed = append(r.unconfirmed, id)
 	default:
 		r.refused = append(r.refused, id)

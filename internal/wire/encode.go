@@ -7,6 +7,8 @@ import (
 	"hash/maphash"
 	"strconv"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -110,7 +112,7 @@ func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
 		e.props, err = e.json.AppendVisited(e.props[:0], f.Properties, e.visitMember)
 		members = e.props
 	case f.Properties != nil:
-		return nil, refuse(ReasonBadProperties, "properties", "", "either Properties or RawProperties, not both")
+		return nil, refuse(event.ReasonBadProperties, "properties", "", "either Properties or RawProperties, not both")
 	case f.Noted != nil:
 		e.seen, err = f.Noted, f.Noted.fault
 	default:
@@ -153,13 +155,13 @@ func (e *Encoder) person(given string) (string, *Refusal) {
 	}
 	text, ok := distinctIDText(raw)
 	if !ok {
-		return "", refuse(ReasonNoDistinctID, "properties.distinct_id", string(raw), "a text, or a whole number")
+		return "", refuse(event.ReasonNoDistinctID, "properties.distinct_id", string(raw), "a text, or a whole number")
 	}
 	if given == "" {
 		given = text
 	}
 	if given != text {
-		return "", refuse(ReasonTwoDistinctIDs, "properties.distinct_id", text, "the same id as in the event itself")
+		return "", refuse(event.ReasonTwoDistinctIDs, "properties.distinct_id", text, "the same id as in the event itself")
 	}
 	return given, e.gate.distinctID(given)
 }
@@ -259,16 +261,16 @@ func putUUID(wire []byte, id uuid.UUID) {
 
 // jsonRefusal converts a JSON fault to a refusal.
 func jsonRefusal(field string, err error) *Refusal {
-	refusal := &Refusal{Reason: ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
+	refusal := &Refusal{Reason: event.ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
 	if e, ok := errors.AsType[*jsonb.Error](err); ok {
 		if e.Path != "" {
 			refusal.Field += "." + e.Path
 		}
 		switch e.Kind {
 		case jsonb.KindUTF8, jsonb.KindSurrogate:
-			refusal.Reason, refusal.Want = ReasonBadUTF8, "valid UTF-8"
+			refusal.Reason, refusal.Want = event.ReasonBadUTF8, "valid UTF-8"
 		case jsonb.KindNumber:
-			refusal.Reason, refusal.Want = ReasonBadNumber, "a finite number"
+			refusal.Reason, refusal.Want = event.ReasonBadNumber, "a finite number"
 		case jsonb.KindType:
 			refusal.Want = "a value that JSON can hold"
 		case jsonb.KindDepth:

@@ -10,6 +10,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -29,7 +31,7 @@ func newParser() *wire.LineParser {
 	return wire.NewLineParser(func([]byte, bool) error { return errors.New("a reject") })
 }
 
-func warningsOf(out *wire.Encoded) []string { return slices.Collect(out.Warnings.All) }
+func warningsOf(out *wire.Encoded) []event.Warning { return slices.Collect(out.Warnings.All) }
 
 // The events that TestGateRules lacks. Package jsonb tests the faults of values.
 func TestGateRefuses(t *testing.T) {
@@ -39,46 +41,46 @@ func TestGateRefuses(t *testing.T) {
 	}
 	tests := map[string]struct {
 		change func(*wire.Fields)
-		reason string
+		reason event.Reason
 	}{
-		"no name":                   {func(e *wire.Fields) { e.Name = "" }, wire.ReasonNoName},
-		"long name":                 {func(e *wire.Fields) { e.Name = strings.Repeat("é", 201) }, wire.ReasonTooLong},
-		"bad name":                  {func(e *wire.Fields) { e.Name = "a\xff" }, wire.ReasonBadUTF8},
-		"no distinct id":            {func(e *wire.Fields) { e.DistinctID = "" }, wire.ReasonNoDistinctID},
-		"blank distinct id":         {func(e *wire.Fields) { e.DistinctID = " \t" }, wire.ReasonNoDistinctID},
-		"long distinct id":          {func(e *wire.Fields) { e.DistinctID = strings.Repeat("a", 201) }, wire.ReasonTooLong},
-		"bad distinct id":           {func(e *wire.Fields) { e.DistinctID = "\xc3" }, wire.ReasonBadUTF8},
-		"two distinct ids":          {props("distinct_id", "other"), wire.ReasonTwoDistinctIDs},
-		"distinct id is an object":  {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", map[string]any{})(e) }, wire.ReasonNoDistinctID},
-		"distinct id is a fraction": {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", 1.5)(e) }, wire.ReasonNoDistinctID},
-		"distinct id is null":       {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", nil)(e) }, wire.ReasonNoDistinctID},
-		"name of 202 UTF-16 units":  {func(e *wire.Fields) { e.Name = strings.Repeat("𝄞", 101) }, wire.ReasonTooLong},
-		"a spreadsheet's zero":      {func(e *wire.Fields) { e.Timestamp = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC) }, wire.ReasonBadTimestamp},
+		"no name":                   {func(e *wire.Fields) { e.Name = "" }, event.ReasonNoName},
+		"long name":                 {func(e *wire.Fields) { e.Name = strings.Repeat("é", 201) }, event.ReasonTooLong},
+		"bad name":                  {func(e *wire.Fields) { e.Name = "a\xff" }, event.ReasonBadUTF8},
+		"no distinct id":            {func(e *wire.Fields) { e.DistinctID = "" }, event.ReasonNoDistinctID},
+		"blank distinct id":         {func(e *wire.Fields) { e.DistinctID = " \t" }, event.ReasonNoDistinctID},
+		"long distinct id":          {func(e *wire.Fields) { e.DistinctID = strings.Repeat("a", 201) }, event.ReasonTooLong},
+		"bad distinct id":           {func(e *wire.Fields) { e.DistinctID = "\xc3" }, event.ReasonBadUTF8},
+		"two distinct ids":          {props("distinct_id", "other"), event.ReasonTwoDistinctIDs},
+		"distinct id is an object":  {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", map[string]any{})(e) }, event.ReasonNoDistinctID},
+		"distinct id is a fraction": {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", 1.5)(e) }, event.ReasonNoDistinctID},
+		"distinct id is null":       {func(e *wire.Fields) { e.DistinctID = ""; props("distinct_id", nil)(e) }, event.ReasonNoDistinctID},
+		"name of 202 UTF-16 units":  {func(e *wire.Fields) { e.Name = strings.Repeat("𝄞", 101) }, event.ReasonTooLong},
+		"a spreadsheet's zero":      {func(e *wire.Fields) { e.Timestamp = time.Date(1899, 12, 30, 0, 0, 0, 0, time.UTC) }, event.ReasonBadTimestamp},
 		"1900 in its zone only": {func(e *wire.Fields) {
 			e.Timestamp = time.Date(1900, 1, 1, 0, 0, 0, 0, time.FixedZone("", 3600))
-		}, wire.ReasonBadTimestamp},
-		"year 2300":                {func(e *wire.Fields) { e.Timestamp = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) }, wire.ReasonBadTimestamp},
-		"a foreign uuid variant":   {func(e *wire.Fields) { e.UUID[8] = 0xff }, wire.ReasonBadUUID},
-		"too large":                {props("text", strings.Repeat("a", 900_001)), wire.ReasonTooLarge},
-		"too large once escaped":   {props("text", strings.Repeat(`"`, 230_000)), wire.ReasonTooLarge},
-		"not a number":             {props("x", math.NaN()), wire.ReasonBadNumber},
-		"raw beyond a float":       {raw(`{"x":1e400}`), wire.ReasonBadNumber},
-		"bad text":                 {props("x", "\xff"), wire.ReasonBadUTF8},
-		"bad key":                  {props("\xff", 1), wire.ReasonBadUTF8},
-		"half a surrogate pair":    {raw(`{"x":"\ud800"}`), wire.ReasonBadUTF8},
-		"a channel":                {props("x", make(chan int)), wire.ReasonBadProperties},
-		"raw empty":                {raw(``), wire.ReasonBadProperties},
-		"raw too deep":             {raw(`{"x":` + strings.Repeat("[", 120) + strings.Repeat("]", 120) + `}`), wire.ReasonBadProperties},
-		"raw double key":           {raw(`{"x":1,"x":2}`), wire.ReasonBadProperties},
-		"both kinds of properties": {func(e *wire.Fields) { e.RawProperties = json.RawMessage(`{}`) }, wire.ReasonBadProperties},
-		"cookieless":               {props("$cookieless_mode", true), wire.ReasonBadSpecial},
-		"$set is no object":        {props("$set", 1), wire.ReasonBadSpecial},
+		}, event.ReasonBadTimestamp},
+		"year 2300":                {func(e *wire.Fields) { e.Timestamp = time.Date(2300, 1, 1, 0, 0, 0, 0, time.UTC) }, event.ReasonBadTimestamp},
+		"a foreign uuid variant":   {func(e *wire.Fields) { e.UUID[8] = 0xff }, event.ReasonBadUUID},
+		"too large":                {props("text", strings.Repeat("a", 900_001)), event.ReasonTooLarge},
+		"too large once escaped":   {props("text", strings.Repeat(`"`, 230_000)), event.ReasonTooLarge},
+		"not a number":             {props("x", math.NaN()), event.ReasonBadNumber},
+		"raw beyond a float":       {raw(`{"x":1e400}`), event.ReasonBadNumber},
+		"bad text":                 {props("x", "\xff"), event.ReasonBadUTF8},
+		"bad key":                  {props("\xff", 1), event.ReasonBadUTF8},
+		"half a surrogate pair":    {raw(`{"x":"\ud800"}`), event.ReasonBadUTF8},
+		"a channel":                {props("x", make(chan int)), event.ReasonBadProperties},
+		"raw empty":                {raw(``), event.ReasonBadProperties},
+		"raw too deep":             {raw(`{"x":` + strings.Repeat("[", 120) + strings.Repeat("]", 120) + `}`), event.ReasonBadProperties},
+		"raw double key":           {raw(`{"x":1,"x":2}`), event.ReasonBadProperties},
+		"both kinds of properties": {func(e *wire.Fields) { e.RawProperties = json.RawMessage(`{}`) }, event.ReasonBadProperties},
+		"cookieless":               {props("$cookieless_mode", true), event.ReasonBadSpecial},
+		"$set is no object":        {props("$set", 1), event.ReasonBadSpecial},
 		"alias that is cut": {func(e *wire.Fields) {
 			e.Name, e.Properties = "$create_alias", map[string]any{"alias": strings.Repeat("a", 201)}
-		}, wire.ReasonTooLong},
+		}, event.ReasonTooLong},
 		"anonymous id with a NUL": {func(e *wire.Fields) {
 			e.Name, e.Properties = "$identify", map[string]any{"$anon_distinct_id": "a\x00b"}
-		}, wire.ReasonNUL},
+		}, event.ReasonNUL},
 	}
 	encoder := testEncoder(wire.Rules{})
 	for name, test := range tests {
@@ -159,7 +161,7 @@ func TestGateCountsRawBlanks(t *testing.T) {
 			require.Equal(t, wire.MaxEventBytes, sizeAsCounted(t, out.Wire))
 			_, refusal = made(n, strings.Repeat("x", rest+1))
 			require.NotNil(t, refusal)
-			assert.Equal(t, wire.ReasonTooLarge, refusal.Reason)
+			assert.Equal(t, event.ReasonTooLarge, refusal.Reason)
 		})
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/mask"
@@ -82,14 +84,14 @@ func NewGate(rules Rules) *Gate {
 func (g *Gate) name(s string) *Refusal {
 	switch {
 	case s == "":
-		return &Refusal{Reason: ReasonNoName, Field: "event", Want: "a name"}
+		return &Refusal{Reason: event.ReasonNoName, Field: "event", Want: "a name"}
 	case len(s) <= MaxName:
 		return nil
 	case lengthUTF16(s) > MaxName:
-		return refuse(ReasonTooLong, "event", s,
+		return refuse(event.ReasonTooLong, "event", s,
 			"at most 200 characters, counted in UTF-16 as the service does: it cuts the rest")
 	case g.rules.Protocol == ProtocolV1:
-		return refuse(ReasonTooLong, "event", s, "at most 200 bytes: the service drops the event")
+		return refuse(event.ReasonTooLong, "event", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil
 }
@@ -97,19 +99,19 @@ func (g *Gate) name(s string) *Refusal {
 func (g *Gate) distinctID(s string) *Refusal {
 	switch {
 	case strings.TrimSpace(s) == "":
-		return refuse(ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
+		return refuse(event.ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
 	case strings.IndexByte(s, 0) >= 0:
-		return refuse(ReasonNUL, "distinct_id", s, "no NUL: the service replaces it")
+		return refuse(event.ReasonNUL, "distinct_id", s, "no NUL: the service replaces it")
 	case s == cookielessID:
-		return refuse(ReasonCookieless, "distinct_id", s,
+		return refuse(event.ReasonCookieless, "distinct_id", s,
 			"the id of a person: cookieless events cannot be imported")
 	case len(s) <= MaxName:
 		return nil
 	case utf8.RuneCountInString(s) > MaxName:
-		return refuse(ReasonTooLong, "distinct_id", s,
+		return refuse(event.ReasonTooLong, "distinct_id", s,
 			"at most 200 characters: the service cuts the rest, which merges persons")
 	case g.rules.Protocol == ProtocolV1:
-		return refuse(ReasonTooLong, "distinct_id", s, "at most 200 bytes: the service drops the event")
+		return refuse(event.ReasonTooLong, "distinct_id", s, "at most 200 bytes: the service drops the event")
 	}
 	return nil
 }
@@ -123,22 +125,22 @@ func lengthUTF16(s string) (n int) {
 
 func (g *Gate) timestamp(t time.Time) *Refusal {
 	if t.IsZero() {
-		return &Refusal{Reason: ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
+		return &Refusal{Reason: event.ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
-	bad := func(reason string, want string) *Refusal {
+	bad := func(reason event.Reason, want string) *Refusal {
 		return &Refusal{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
 	}
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
-		return bad(ReasonBadTimestamp, wantStored)
+		return bad(event.ReasonBadTimestamp, wantStored)
 	}
 	if g.rules.MinAge < 0 {
 		return nil
 	}
 	switch age := g.rules.Now().Sub(t); {
 	case age < 0:
-		return bad(ReasonFuture, "a time in the past")
+		return bad(event.ReasonFuture, "a time in the past")
 	case age < g.rules.MinAge:
-		return bad(ReasonTooYoung, fmt.Sprintf(
+		return bad(event.ReasonTooYoung, fmt.Sprintf(
 			"an age of at least %v: the service bills younger events (GateOptions.MinAge)", g.rules.MinAge))
 	}
 	return nil
@@ -163,7 +165,7 @@ func (g *Gate) size(wire []byte) *Refusal {
 	if n <= MaxEventBytes {
 		return nil
 	}
-	return refuse(ReasonTooLarge, "event", "",
+	return refuse(event.ReasonTooLarge, "event", "",
 		fmt.Sprintf("at most %d bytes, it has %d as the service counts", MaxEventBytes, n))
 }
 
@@ -171,7 +173,7 @@ func (g *Gate) size(wire []byte) *Refusal {
 func checkDropped(name string) *Refusal {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
-		return refuse(ReasonDropped, "event", name,
+		return refuse(event.ReasonDropped, "event", name,
 			"another name: the service accepts these silently but keeps no event")
 	}
 	return nil
@@ -179,7 +181,7 @@ func checkDropped(name string) *Refusal {
 
 func checkUUID(id uuid.UUID) *Refusal {
 	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
-		return &Refusal{Reason: ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
+		return &Refusal{Reason: event.ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
 	}
 	return nil
 }

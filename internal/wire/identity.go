@@ -3,40 +3,17 @@ package wire
 import (
 	"crypto/sha1" //nolint:gosec // version 5 of RFC 9562 is defined over SHA-1
 	"encoding/binary"
-	"fmt"
 	"regexp"
-	"strconv"
 	"strings"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
-
-	"github.com/hogapi/hogapi/internal/mask"
 )
-
-// Position is a position in a source, such as a file and an offset. The origin of an event is the position
-// that its uuid is derived from.
-type Position struct {
-	Key    string `json:"key,omitempty"`
-	Offset int64  `json:"offset,omitempty"`
-}
-
-// IsZero reports whether there is no position.
-func (p Position) IsZero() bool { return p == Position{} }
-
-// String returns the position for people.
-func (p Position) String() string {
-	switch {
-	case p.Key == "":
-		return strconv.FormatInt(p.Offset, 10)
-	case p.Offset == 0:
-		return mask.OneLine(p.Key)
-	}
-	return fmt.Sprintf("%s@%d", mask.OneLine(p.Key), p.Offset)
-}
 
 // GoesBack reports whether a position is before another one, as far as that can be known: only positions of one key
 // have an order.
-func (p Position) GoesBack(from Position) bool { return p.Key == from.Key && p.Offset < from.Offset }
+func GoesBack(p, from event.Position) bool { return p.Key == from.Key && p.Offset < from.Offset }
 
 // Identity derives the uuids of events without one.
 type Identity struct {
@@ -63,21 +40,21 @@ func (d *Identity) AllowKeyless() { d.keyless = true }
 
 // Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at
 // Offset 0, such a position is none. It is safe for concurrent use.
-func (d *Identity) Check(id uuid.UUID, at Position) *Refusal {
+func (d *Identity) Check(id uuid.UUID, at event.Position) *Refusal {
 	switch {
 	case id != uuid.Nil:
 		return nil
 	case at.Key == "" && (at.IsZero() || !d.keyless):
-		return refuse(ReasonNoIdentity, "uuid", "",
+		return refuse(event.ReasonNoIdentity, "uuid", "",
 			"a uuid, or a Position with a Key, such as the name of the queue (then the Offset may be 0)")
 	case !d.named:
-		return refuse(ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
+		return refuse(event.ReasonNoIdentity, "uuid", "", "a uuid, or an ID for the import")
 	}
 	return nil
 }
 
 // Assign derives the missing uuid of the n-th event at an origin; the event must have passed Check.
-func (d *Identity) Assign(out *Encoded, at Position, n uint64) {
+func (d *Identity) Assign(out *Encoded, at event.Position, n uint64) {
 	if out.UUID == uuid.Nil {
 		out.SetUUID(d.At(at, n))
 	}
@@ -92,13 +69,13 @@ func (e *Encoded) SetUUID(id uuid.UUID) {
 // Numbering numbers the events of one record, which are consecutive and have the same origin. It
 // must see every event.
 type Numbering struct {
-	position, origin Position
+	position, origin event.Position
 	n                uint64 // of the next event of the record
 }
 
 // Next returns the number of an event of the record at a position. A known number above 0 is kept. Two
 // records may have the same origin.
-func (x *Numbering) Next(position, origin Position, known uint64) (n uint64) {
+func (x *Numbering) Next(position, origin event.Position, known uint64) (n uint64) {
 	if origin.IsZero() {
 		return 0
 	}
@@ -130,7 +107,7 @@ func NthChild(number uint64, i int) uint64 {
 }
 
 // At returns the uuid of the n-th event at p.
-func (d *Identity) At(p Position, n uint64) uuid.UUID {
+func (d *Identity) At(p event.Position, n uint64) uuid.UUID {
 	var room [128]byte
 	b := append(room[:0], d.space[:]...)
 	b = append(b, 'p')

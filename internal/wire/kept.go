@@ -8,6 +8,8 @@ import (
 	"math"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -27,7 +29,7 @@ type Kept struct {
 
 	AnonymousID      string
 	UserIDs          []string
-	Position, Origin Position
+	Position, Origin event.Position
 	Record           []byte // may be nil
 	Where, Format    string
 	Number           uint64
@@ -54,7 +56,10 @@ type KeptNote struct {
 }
 
 // KeptRefusal is a fault of an event.
-type KeptRefusal struct{ Reason, Field, Value, Want, Text string }
+type KeptRefusal struct {
+	Reason                   event.Reason
+	Field, Value, Want, Text string
+}
 
 // NoteOf converts a refusal to a note, with the text of its cause.
 func NoteOf(r *Refusal) KeptNote {
@@ -208,7 +213,7 @@ func (w *keptWriter) time(at time.Time) {
 	w.b = binary.AppendUvarint(w.b, uint64(at.Nanosecond()))
 }
 
-func (w *keptWriter) position(p Position) {
+func (w *keptWriter) position(p event.Position) {
 	w.text(p.Key)
 	w.b = binary.AppendVarint(w.b, p.Offset)
 }
@@ -282,8 +287,8 @@ func (r *keptReader) time() time.Time {
 	return time.Unix(seconds, int64(nanoseconds%1e9)).UTC()
 }
 
-func (r *keptReader) position() Position {
-	return Position{Key: string(r.bytes()), Offset: r.varint()}
+func (r *keptReader) position() event.Position {
+	return event.Position{Key: string(r.bytes()), Offset: r.varint()}
 }
 
 // object returns an object; its numbers keep their digits.

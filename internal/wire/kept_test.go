@@ -5,6 +5,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -17,7 +19,7 @@ func TestKept(t *testing.T) {
 	for name, k := range map[string]Kept{
 		"zero":  {},
 		"event": {Fields: Fields{Name: "e", DistinctID: "d", Timestamp: at, UUID: uuid.UUID{1}, RawProperties: []byte("{}")}, AnonymousID: "a", UserIDs: []string{"u", ""}, IsMapped: true},
-		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: Position{"k", -1}, Origin: Position{Offset: math.MaxInt64}, IsLoose: true},
+		"set":   {Fields: Fields{Set: map[string]any{"a": "b"}, SetOnce: map[string]any{}}, Position: event.Position{Key: "k", Offset: -1}, Origin: event.Position{Offset: math.MaxInt64}, IsLoose: true},
 		"bad":   {Record: []byte("r"), Where: "w", Format: "f", Number: math.MaxUint64, Bad: &KeptBad{Raw: []byte("x"), Note: KeptNote{Skip: &skip}}, IsFinal: true},
 		"row":   {Record: []byte("1,2"), Table: []byte(`{"columns":["a"]}`), Bad: &KeptBad{Raw: []byte("1,2")}},
 		"refused": {NeedsMapping: true, Bad: &KeptBad{Note: KeptNote{
@@ -66,7 +68,7 @@ func TestKeptByAnEarlierRelease(t *testing.T) {
 				Name: "n", DistinctID: "d", Timestamp: time.Date(2020, 2, 3, 4, 5, 6, 7, time.UTC), UUID: uuid.UUID{1},
 				RawProperties: []byte(`{"p":1}`), Set: map[string]any{"a": "b"}, SetOnce: map[string]any{"c": "d"},
 			},
-			AnonymousID: "a", UserIDs: []string{"u", "v"}, Position: Position{"k", 1}, Origin: Position{"o", 2}, Record: []byte("r"), Where: "w", Format: "f", Number: 3,
+			AnonymousID: "a", UserIDs: []string{"u", "v"}, Position: event.Position{Key: "k", Offset: 1}, Origin: event.Position{Key: "o", Offset: 2}, Record: []byte("r"), Where: "w", Format: "f", Number: 3,
 		}
 		set(&want)
 		got, err := ReadKept([]byte(begin + flags + "\x02\x02u\x02v"))

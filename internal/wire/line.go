@@ -9,6 +9,8 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -130,7 +132,7 @@ func (p *LineParser) timestamp() (at time.Time, err error) {
 	case err != nil:
 		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
 	case at.IsZero():
-		return at, &Refusal{Reason: ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
+		return at, &Refusal{Reason: event.ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
 	}
 	return at, nil
 }

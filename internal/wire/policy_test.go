@@ -5,6 +5,8 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -76,7 +78,7 @@ func TestSetPolicyOfDoubles(t *testing.T) {
 			change(&f)
 			_, refusal := testEncoder(wire.Rules{PersonPolicy: policy}).Encode(&f)
 			require.NotNil(t, refusal, "%s, %d", key, policy)
-			assert.Equal(t, wire.ReasonBadSpecial, refusal.Reason)
+			assert.Equal(t, event.ReasonBadSpecial, refusal.Reason)
 		}
 	}
 }

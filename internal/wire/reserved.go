@@ -3,6 +3,8 @@ package wire
 import (
 	"strconv"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -183,7 +185,7 @@ func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
 }
 
 func badReserved(field, want string) *Refusal {
-	return &Refusal{Reason: ReasonBadSpecial, Field: "properties." + field, Want: want}
+	return &Refusal{Reason: event.ReasonBadSpecial, Field: "properties." + field, Want: want}
 }
 
 func (e *Encoder) checkGroup() *Refusal {
@@ -229,7 +231,7 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 	case !isFilledText(raw):
 		return badReserved("alias", "the other id, a text")
 	case name == eventMerge && !e.gate.rules.AllowMergeDangerously:
-		return &Refusal{Reason: ReasonDangerousMerge, Field: "event", Value: name,
+		return &Refusal{Reason: event.ReasonDangerousMerge, Field: "event", Value: name,
 			Want: "GateOptions.AllowMergeDangerously: it merges persons of today for good, also identified ones"}
 	}
 	other := "null" // the service makes this text of null
@@ -237,7 +239,7 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 		other, _ = jsonb.Unquote(raw) // cannot fail: it was read
 	}
 	if isPlaceholder(other) || isPlaceholder(person) {
-		return &Refusal{Reason: ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+		return &Refusal{Reason: event.ReasonBadMerge, Field: "properties." + field, Value: shown(other),
 			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
 				": the service refuses the merge and stores an event without its effect"}
 	}

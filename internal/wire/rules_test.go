@@ -7,6 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
@@ -71,7 +73,7 @@ var otherTests = map[string]func(*testing.T){
 			long := wiretest.Event(wiretest.By(strings.Repeat("é", 201)))
 			_, refusal := ruleEncoder(wire.Protocol(p), wire.Rules{}).Encode(&long)
 			require.NotNil(t, refusal)
-			assert.Equal(t, wire.ReasonTooLong, refusal.Reason)
+			assert.Equal(t, event.ReasonTooLong, refusal.Reason)
 		}
 	},
 }
@@ -138,7 +140,7 @@ func testImportIDs(t *testing.T) {
 
 // G41: events from the future or less than 48 hours old are refused.
 func testYoungEvents(t *testing.T) {
-	for age, reason := range map[time.Duration]string{-time.Second: wire.ReasonFuture, 48*time.Hour - time.Second: wire.ReasonTooYoung, 48 * time.Hour: ""} {
+	for age, reason := range map[time.Duration]event.Reason{-time.Second: event.ReasonFuture, 48*time.Hour - time.Second: event.ReasonTooYoung, 48 * time.Hour: ""} {
 		f := wiretest.Event()
 		f.Timestamp = wiretest.Now.Add(-age)
 		e := wiretest.Effect{Reason: reason}
@@ -151,7 +153,7 @@ func testYoungEvents(t *testing.T) {
 // G20: a project has room for five group types.
 func testGroupTypes(t *testing.T) {
 	e := ruleEncoder(wire.ProtocolBatch, wire.Rules{})
-	find := func(f wire.Fields) []string {
+	find := func(f wire.Fields) []event.Warning {
 		out, refusal := e.Encode(&f)
 		require.Nil(t, refusal)
 		return warningsOf(out)
@@ -159,8 +161,8 @@ func testGroupTypes(t *testing.T) {
 	assert.Empty(t, find(wiretest.Carrying(`{"$groups":{"a":"1","b":"1","c":"1"}}`)))
 	assert.Empty(t, find(wiretest.As("$groupidentify", `{"$group_type":"d","$group_key":"1"}`)))
 	assert.Empty(t, find(wiretest.Carrying(`{"$groups":{"a":"2","e":"1"},"$group_type":"no group"}`)))
-	assert.Equal(t, []string{"group_types"}, find(wiretest.Carrying(`{"$groups":{"a":"2","f":"1"}}`)))
-	assert.Equal(t, []string{"group_types"}, find(wiretest.As("$groupidentify", `{"$group_type":"g","$group_key":"1"}`)))
+	assert.Equal(t, []event.Warning{event.WarningGroupTypes}, find(wiretest.Carrying(`{"$groups":{"a":"2","f":"1"}}`)))
+	assert.Equal(t, []event.Warning{event.WarningGroupTypes}, find(wiretest.As("$groupidentify", `{"$group_type":"g","$group_key":"1"}`)))
 	assert.Empty(t, find(wiretest.As("$groupidentify", `{"$group_type":"e","$group_key":"1"}`)))
 }
 
@@ -196,7 +198,7 @@ func TestStripHeatmaps(t *testing.T) {
 			f := wiretest.Event(change)
 			out, refusal := ruleEncoder(wire.ProtocolBatch, o).Encode(&f)
 			require.Nil(t, refusal)
-			assert.Equal(t, []string{"heatmap_stripped"}, warningsOf(out))
+			assert.Equal(t, []event.Warning{event.WarningHeatmapStrip}, warningsOf(out))
 			var sent struct{ Properties map[string]any }
 			require.NoError(t, json.Unmarshal(out.Wire, &sent))
 			for _, ours := range []string{"distinct_id", "$lib", "$lib_version", "$geoip_disable", "$import_job_id"} {

@@ -12,6 +12,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
+
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -56,7 +58,7 @@ type stretch struct{ from, to int }
 
 // Refusal says why an event is not sent.
 type Refusal struct {
-	Reason string // one of the constants below
+	Reason event.Reason
 	Field  string // with the fault
 	Value  string // the refused value, shortened and without keys; may be empty
 	Want   string // the allowed values
@@ -67,7 +69,7 @@ type Refusal struct {
 
 // Fault describes the first fault: the reason, the value and the allowed values.
 func (r *Refusal) Fault() string {
-	text := mask.OneLine(r.Reason)
+	text := mask.OneLine(string(r.Reason))
 	if r.Field != "" {
 		text += ": " + mask.OneLine(r.Field)
 	}
@@ -95,31 +97,7 @@ func (r *Refusal) Error() string {
 // Unwrap returns the cause.
 func (r *Refusal) Unwrap() error { return r.Err }
 
-// Reasons of a refusal.
-const (
-	ReasonNoName         = "no_name"
-	ReasonDropped        = "dropped"
-	ReasonNoDistinctID   = "no_distinct_id"
-	ReasonTwoDistinctIDs = "two_distinct_ids"
-	ReasonNUL            = "nul"
-	ReasonTooLong        = "too_long"
-	ReasonNoTimestamp    = "no_timestamp"
-	ReasonBadTimestamp   = "bad_timestamp"
-	ReasonFuture         = "future"
-	ReasonTooYoung       = "too_young"
-	ReasonBadUUID        = "bad_uuid"
-	ReasonNoIdentity     = "no_identity"
-	ReasonTooLarge       = "too_large"
-	ReasonBadUTF8        = "bad_utf8"
-	ReasonBadNumber      = "bad_number"
-	ReasonBadProperties  = "bad_properties"
-	ReasonBadSpecial     = "bad_special"
-	ReasonBadMerge       = "bad_merge"
-	ReasonDangerousMerge = "dangerous_merge"
-	ReasonCookieless     = "cookieless"
-)
-
-func refuse(reason, field, value, want string) *Refusal {
+func refuse(reason event.Reason, field, value, want string) *Refusal {
 	return &Refusal{Reason: reason, Field: field, Value: shown(value), Want: want}
 }
 

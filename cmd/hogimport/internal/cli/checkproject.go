@@ -17,8 +17,8 @@ import (
 	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // importsOf returns the imports that have begun to send some of these files.
@@ -151,7 +151,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	if failed {
 		text := "Correct the files, or the options that say how they are read. Then check again."
 		lacksZone := func(e hogapi.CheckExample) bool { return strings.Contains(e.Text, "has no offset: give --zone") }
-		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[reasons.BadRecord].Examples, lacksZone) {
+		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[event.ReasonBadRecord].Examples, lacksZone) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}
 		return []shell.Step{{

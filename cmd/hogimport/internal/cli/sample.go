@@ -27,8 +27,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/mixpanel"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // sampleRecords is how many records a run checks before it begins.
@@ -160,7 +160,7 @@ func (s sample) show(w io.Writer) {
 // the warning too if there are few a day and, once, if the oldest events follow the links of --links: then
 // nothing can be done.
 func isOfOrder(w hogapi.Warning) bool {
-	return w == warnings.Backwards || w == warnings.WideBatch
+	return w == event.WarningBackwards || w == event.WarningWideBatch
 }
 
 // places has the places of left-out records, by reason.

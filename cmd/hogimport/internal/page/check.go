@@ -14,10 +14,10 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/posthogexport"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Check is the content of the page of a check.
@@ -212,7 +212,7 @@ func (c Check) places(found []hogapi.CheckExample) (list []example) {
 
 // Surplus returns the number of good events with the uuid of an earlier event: PostHog stores both as one.
 func (c Check) Surplus() int64 {
-	return c.Report.DoubleUUIDs.Count - c.Report.Warnings[warnings.UUIDConflict].Count
+	return c.Report.DoubleUUIDs.Count - c.Report.Warnings[event.WarningUUIDConflict].Count
 }
 
 // Different returns the number of the files' events that the project will have, or its upper bound if the

@@ -9,8 +9,8 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/page"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // Disorder is the largest jump back in time in files that count as sorted.
@@ -58,10 +58,10 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 		warning             hogapi.Warning
 		anchor, title, text string
 	}{
-		{warnings.UUIDConflict, "duplicates", "the uuid of a different event", "Name, person or time differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them. Its older events table keeps one of two that differ only in the time of a day."},
-		{warnings.UUIDReuse, "duplicates", "the uuid of an event with another content",
+		{event.WarningUUIDConflict, "duplicates", "the uuid of a different event", "Name, person or time differ, so PostHog keeps both, and counts and lookups by uuid are wrong for them. Its older events table keeps one of two that differ only in the time of a day."},
+		{event.WarningUUIDReuse, "duplicates", "the uuid of an event with another content",
 			"Name, person and time are the same, so PostHog keeps one of the two and the other is lost. Leave out the uuid, or correct it."},
-		{warnings.Before1980, "warnings", "a time before 1980",
+		{event.WarningBefore1980, "warnings", "a time before 1980",
 			"Are seconds read as milliseconds, or are they of a clock that was never set? PostHog stores them at that time."},
 	} {
 		if f, has := r.Warnings[w.warning]; has {
@@ -81,7 +81,7 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 				most+page.Plural(c.Different(), "different event", "different events")+" of these files.")
 	}
 	warned := slices.DeleteFunc(slices.Clone(v.Warnings), func(w reason) bool {
-		named := []hogapi.Warning{warnings.UUIDConflict, warnings.UUIDReuse, warnings.Before1980, warnings.Lib} // the last changes nothing
+		named := []hogapi.Warning{event.WarningUUIDConflict, event.WarningUUIDReuse, event.WarningBefore1980, event.WarningLib} // the last changes nothing
 		return slices.Contains(named, hogapi.Warning(w.Name))
 	})
 	if n := len(warned); n > 0 {

@@ -13,8 +13,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/mixpanel"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 func days(from time.Time, n int, name string) (list []sample) {
@@ -142,10 +142,10 @@ func TestReasonsAndWarningsAreSentences(t *testing.T) {
 	assert.Contains(t, SkipText("ga4", mixpanel.SkipNoID, 1, nil), "1 record names no person (no user_id or user_pseudo_id), so")
 	assert.Equal(t, "2 records are left out: of a later release.", SkipText("ga4", "of a later release", 2, nil))
 	assert.Equal(t, "1 request holds events of more than a day, which PostHog takes more slowly. Nothing is lost. For files that are not in order of time, add --sort.",
-		WarningText(warnings.WideBatch, 1))
-	assert.Equal(t, "26 events are sent without their heatmap data.", WarningText(warnings.HeatmapStrip, 26))
+		WarningText(event.WarningWideBatch, 1))
+	assert.Equal(t, "26 events are sent without their heatmap data.", WarningText(event.WarningHeatmapStrip, 26))
 	assert.Equal(t, "788 events have a placeholder such as null in place of a person's id: PostHog counts all of them as one person.",
-		WarningText(warnings.SuspectID, 788))
+		WarningText(event.WarningSuspectID, 788))
 	assert.Equal(t, "788 events are stored without a person's profile: their id is a placeholder, or too many events have it.",
 		WarningText("person_processing_disabled", 788))
 	for w := range meanings {

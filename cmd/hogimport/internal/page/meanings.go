@@ -9,13 +9,12 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/amplitude"
 	"github.com/hogapi/hogapi/formats/ga4"
 	"github.com/hogapi/hogapi/formats/mixpanel"
 	"github.com/hogapi/hogapi/formats/segment"
-	"github.com/hogapi/hogapi/reasons"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // skips explains the reasons why records are left out. The texts follow the number of records.
@@ -60,40 +59,40 @@ func SkipText(format, reason string, n int64, places []string) string {
 
 // meanings explains the codes of warnings. The texts follow the number of events.
 var meanings = map[hogapi.Warning]string{
-	warnings.SuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
-	warnings.GroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
-	warnings.WideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
+	event.WarningSuspectID:     "have a placeholder such as null in place of a person's id: PostHog counts all of them as one person",
+	event.WarningGroupIdentify: "are named $group_identify, which changes no group: the name that does is $groupidentify",
+	event.WarningWideBatch: "hold events of more than a day, which PostHog takes more slowly. Nothing is lost. " +
 		"For files that are not in order of time, add --sort",
-	warnings.Backwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
-	warnings.SameContent:    "begin with the same 64 KiB as another one. If one is a copy, leave it out",
-	warnings.NoRecords:      "have no records. Is the export complete?",
-	warnings.AllSkipped:     "have no record that makes an event. Is --format right?",
-	warnings.Heatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
-	warnings.HeatmapStrip:   "are sent without their heatmap data",
-	warnings.AIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
-	warnings.Exception:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
-	warnings.FlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
-	warnings.SelfMerge:      "join an id with itself, which has no effect",
-	warnings.GroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
-	warnings.GroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
-	warnings.GroupUnchanged: "set group properties without effect, since $process_person_profile is false",
-	warnings.IDBlanks:       "have blanks around the person's id: one user can become two persons",
-	warnings.LongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
-	warnings.UUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
-	warnings.UUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
-	warnings.UUIDReuse:      "have the uuid of an event with another content: PostHog keeps one of the two, the other is lost",
-	warnings.SessionType:    "have a $session_id or $window_id that is not a text",
-	warnings.SessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
-	warnings.SessionVersion: "have a $session_id that is a UUID of another version than 7, so PostHog makes no session of it",
-	warnings.SessionTime:    "have a $session_id whose time is more than 24 hours from theirs, so their session has a wrong start",
-	warnings.GroupsDropped:  "lose their groups, since $process_person_profile is false: they are not counted for a group",
-	warnings.AlmostSpecial:  "have almost the name of an event that PostHog acts on, such as $Identify for $identify: it does not act on them",
-	warnings.OwnJobID:       "keep the $import_job_id that they had: hogimport verify does not find them",
-	warnings.Unset:          "remove properties of persons as they are today",
-	warnings.SetIgnored:     "are AI events or exceptions, and PostHog ignores their person properties",
-	warnings.LongID:         "have a person's id of over 200 bytes, which PostHog may drop",
-	warnings.Before1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
-	warnings.Lib:            "have a $lib, which PostHog may replace: the old one is kept as $import_lib",
+	event.WarningBackwards:      "are over a day older than one sent before. Person properties follow the order of sending: --sort sends the oldest first",
+	event.WarningSameContent:    "begin with the same 64 KiB as another one. If one is a copy, leave it out",
+	event.WarningNoRecords:      "have no records. Is the export complete?",
+	event.WarningAllSkipped:     "have no record that makes an event. Is --format right?",
+	event.WarningHeatmap:        "have heatmap data, which PostHog adds once more each time an event is sent again",
+	event.WarningHeatmapStrip:   "are sent without their heatmap data",
+	event.WarningAIEvent:        "are AI events, which PostHog stores apart and may drop: counts may miss them",
+	event.WarningException:      "are exceptions: they go to error tracking, have a quota of their own and can alert people",
+	event.WarningFlagCalled:     "are calls of feature flags, of which PostHog removes repeats and most properties",
+	event.WarningSelfMerge:      "join an id with itself, which has no effect",
+	event.WarningGroupKeyNumber: "have a number as the key of a group, which PostHog turns into text",
+	event.WarningGroupTypes:     "are of a sixth type of groups or a later one, which PostHog ignores",
+	event.WarningGroupUnchanged: "set group properties without effect, since $process_person_profile is false",
+	event.WarningIDBlanks:       "have blanks around the person's id: one user can become two persons",
+	event.WarningLongName:       "have a name of over 200 bytes, which PostHog does not list or drops",
+	event.WarningUUIDTime:       "have a uuid that was made at another time, so that finding them by it can fail",
+	event.WarningUUIDConflict:   "have the uuid of a different event: PostHog keeps both, and counts by uuid are wrong for them",
+	event.WarningUUIDReuse:      "have the uuid of an event with another content: PostHog keeps one of the two, the other is lost",
+	event.WarningSessionType:    "have a $session_id or $window_id that is not a text",
+	event.WarningSessionID:      "have a $session_id that is not a UUID, so PostHog makes no session of it",
+	event.WarningSessionVersion: "have a $session_id that is a UUID of another version than 7, so PostHog makes no session of it",
+	event.WarningSessionTime:    "have a $session_id whose time is more than 24 hours from theirs, so their session has a wrong start",
+	event.WarningGroupsDropped:  "lose their groups, since $process_person_profile is false: they are not counted for a group",
+	event.WarningAlmostSpecial:  "have almost the name of an event that PostHog acts on, such as $Identify for $identify: it does not act on them",
+	event.WarningOwnJobID:       "keep the $import_job_id that they had: hogimport verify does not find them",
+	event.WarningUnset:          "remove properties of persons as they are today",
+	event.WarningSetIgnored:     "are AI events or exceptions, and PostHog ignores their person properties",
+	event.WarningLongID:         "have a person's id of over 200 bytes, which PostHog may drop",
+	event.WarningBefore1980:     "have a time before 1980: seconds were read as milliseconds, or a clock was never set",
+	event.WarningLib:            "have a $lib, which PostHog may replace: the old one is kept as $import_lib",
 
 	"person_processing_disabled": "are stored without a person's profile: their id is a placeholder, or too many events have it", // of capture v1
 }
@@ -116,12 +115,12 @@ func WarningText(w hogapi.Warning, n int64) string {
 
 // warnedThings names the things that a warning counts, if it does not count events.
 var warnedThings = map[hogapi.Warning]string{
-	warnings.WideBatch: "request", warnings.SameContent: "file", warnings.NoRecords: "file", warnings.AllSkipped: "file",
+	event.WarningWideBatch: "request", event.WarningSameContent: "file", event.WarningNoRecords: "file", event.WarningAllSkipped: "file",
 }
 
 var ofTheRun = map[hogapi.Warning]string{
-	warnings.KeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
-	warnings.Protocol:     "The server does not say which protocol it takes, so events go to /batch/.",
+	event.WarningKeyUnchecked: "The project key could not be checked: look for the first events in PostHog.",
+	event.WarningProtocol:     "The server does not say which protocol it takes, so events go to /batch/.",
 }
 
 // Predicate returns a sentence, without its end, about a number of things. The given predicate is in the
@@ -152,33 +151,33 @@ func (c Check) Advice(r hogapi.Reason) string {
 
 // mappedTexts has the texts for formats with columns that --map names.
 var mappedTexts = map[hogapi.Reason]string{
-	reasons.NoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
-	reasons.TwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +
+	event.ReasonNoName: "The event has no name. Name the column that has it: --map event=COLUMN.",
+	event.ReasonTwoDistinctIDs: "The person and the property distinct_id differ. Take the property with --map person=distinct_id, " +
 		"or leave it out with --map drop=distinct_id; within an object by its path.",
-	reasons.NoDistinctID: "The event has no person. Name the column that has one: --map person=COLUMN.",
-	reasons.NoTimestamp:  "No time: PostHog would take the time of the import. Name the column that has it: --map time=COLUMN.",
+	event.ReasonNoDistinctID: "The event has no person. Name the column that has one: --map person=COLUMN.",
+	event.ReasonNoTimestamp:  "No time: PostHog would take the time of the import. Name the column that has it: --map time=COLUMN.",
 }
 
 var reasonTexts = map[hogapi.Reason]string{
-	reasons.BadRecord:      "The record makes no event.",
-	reasons.NoName:         "The event has no name.",
-	reasons.Dropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
-	reasons.NoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
-	reasons.TwoDistinctIDs: "The field and the property of the distinct id differ. Leave the wrong one out of the files.",
-	reasons.NUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
-	reasons.TooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
-	reasons.NoTimestamp:    "No time: PostHog would take the time of the import.",
-	reasons.BadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
-	reasons.Future:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
-	reasons.TooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
-	reasons.BadUUID:        "The uuid is not one that PostHog takes.",
-	reasons.NoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
-	reasons.TooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
-	reasons.BadUTF8:        "The text is not UTF-8. Convert the file.",
-	reasons.BadNumber:      "A number that PostHog cannot read, such as NaN.",
-	reasons.BadProperties:  "The properties are not a JSON object, or are nested too deep.",
-	reasons.BadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
-	reasons.BadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
-	reasons.DangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
-	reasons.Cookieless:     "The id of cookieless events, which cannot be imported.",
+	event.ReasonBadRecord:      "The record makes no event.",
+	event.ReasonNoName:         "The event has no name.",
+	event.ReasonDropped:        "PostHog keeps no events of this name. Rename the event if it is one of your own.",
+	event.ReasonNoDistinctID:   "No person: neither the field nor the properties have a distinct id.",
+	event.ReasonTwoDistinctIDs: "The field and the property of the distinct id differ. Leave the wrong one out of the files.",
+	event.ReasonNUL:            "A NUL character in the distinct id, which PostHog would replace: persons could become one.",
+	event.ReasonTooLong:        "The name or the distinct id has over 200 characters. PostHog would cut it, and merge persons.",
+	event.ReasonNoTimestamp:    "No time: PostHog would take the time of the import.",
+	event.ReasonBadTimestamp:   "The time is not within the years 1900 to 2299. Is it in seconds where milliseconds are expected?",
+	event.ReasonFuture:         "The time is in the future, and PostHog would take the time of the import. Is the time zone right?",
+	event.ReasonTooYoung:       "Less than 48 hours old: PostHog would bill it as a live event. Import it two days later.",
+	event.ReasonBadUUID:        "The uuid is not one that PostHog takes.",
+	event.ReasonNoIdentity:     "Neither a uuid nor a place to derive one from: a second try would make a second event.",
+	event.ReasonTooLarge:       "Over 900,000 bytes, which PostHog refuses. Shorten the longest properties.",
+	event.ReasonBadUTF8:        "The text is not UTF-8. Convert the file.",
+	event.ReasonBadNumber:      "A number that PostHog cannot read, such as NaN.",
+	event.ReasonBadProperties:  "The properties are not a JSON object, or are nested too deep.",
+	event.ReasonBadSpecial:     "A property with a meaning to PostHog has a value by which the event would be dropped, or have no effect.",
+	event.ReasonBadMerge:       "It would merge a person with a placeholder such as null. PostHog refuses that.",
+	event.ReasonDangerousMerge: "$merge_dangerously merges persons for good, so hogimport does not send it.",
+	event.ReasonCookieless:     "The id of cookieless events, which cannot be imported.",
 }

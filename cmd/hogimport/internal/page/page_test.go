@@ -21,9 +21,9 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 var at = time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC)
@@ -155,7 +155,7 @@ func TestWhatAPageSaysFirst(t *testing.T) {
 		"persons left":     {func(c *page.Check) { c.Project, c.Later, c.Leaves = "1", 3, true }, pages.Good, "Ready to import", ""},
 		"no overlap":       {func(c *page.Check) { c.Project = "1" }, pages.Good, "Ready to import", ""},
 		"conflicts": {func(c *page.Check) {
-			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}, warnings.Lib: {Count: 9}}
+			c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{event.WarningUUIDConflict: {Count: 1}, event.WarningLib: {Count: 9}}
 		}, pages.Warn, "Ready, with 1 warning", "1 event has the uuid of a different event"},
 		"ids outside": {func(c *page.Check) {
 			c.Report.Web = &formats.WebReport{Events: 5, InSession: 4, Outside: map[string]hogapi.CheckFinding{formats.OutsideNotV7: {Count: 1}, formats.OutsideLate: {Count: 2}}}
@@ -324,7 +324,7 @@ func TestLinksOfPersonsAreNamed(t *testing.T) {
 func TestACheckSaysHowManyEventsThereWillBe(t *testing.T) {
 	c := good()
 	c.Report.DoubleUUIDs.Count = 234
-	c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{warnings.UUIDConflict: {Count: 1}}
+	c.Report.Warnings = map[hogapi.Warning]hogapi.CheckFinding{event.WarningUUIDConflict: {Count: 1}}
 	_, findings := c.Summary()
 	clitest.Says(t, fmt.Sprint(findings), "233 surplus copies of events", "the project will hold 1,234,334 different events of these files.")
 	c.Report.UUIDsPartial = true

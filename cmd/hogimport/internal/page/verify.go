@@ -14,7 +14,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/warnings"
+	"github.com/hogapi/hogapi/event"
 )
 
 // Verify is the content of the page of a verification.
@@ -234,7 +234,7 @@ func (p Verify) Verdict() page.Verdict {
 
 // Apart returns how many of the events with the uuid of another one PostHog keeps apart, since their name, person
 // or time differ.
-func (p Verify) Apart() int64 { return min(p.Once(), p.Receipt.Warnings[warnings.UUIDConflict]) }
+func (p Verify) Apart() int64 { return min(p.Once(), p.Receipt.Warnings[event.WarningUUIDConflict]) }
 
 // shared says what became of the events that have the uuid of another one.
 func (p Verify) shared(once int64) string {

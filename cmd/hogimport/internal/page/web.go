@@ -11,8 +11,8 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/page"
 
 	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
-	"github.com/hogapi/hogapi/reasons"
 )
 
 // Export is a running batch export of the project, which sends imported events too.
@@ -199,7 +199,7 @@ func (c Check) webFindings(add func(l page.Level, anchor, title, text string)) {
 		add(page.Info, "web", page.Plural(int64(len(names)), "property has", "properties have")+" values of several types",
 			few(texts, most, "; ")+". PostHog gives a property one type, and sums and comparisons leave out the others.")
 	}
-	if n := r.Young + c.Report.Reasons[reasons.TooYoung].Count; n > 0 {
+	if n := r.Young + c.Report.Reasons[event.ReasonTooYoung].Count; n > 0 {
 		add(page.Info, "web", page.Plural(n, "event is", "events are")+" less than 48 hours old", "PostHog bills such events as live ones. An import refuses them until they are older.")
 	}
 }

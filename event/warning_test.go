@@ -1,4 +1,4 @@
-package warnings_test
+package event_test
 
 import (
 	"go/ast"
@@ -12,8 +12,8 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/wire"
-	"github.com/hogapi/hogapi/warnings"
 )
 
 // constants returns the values of all constants of the package.
@@ -28,7 +28,7 @@ func constants(t *testing.T) (values []string) {
 		file, err := parser.ParseFile(token.NewFileSet(), e.Name(), nil, 0)
 		require.NoError(t, err)
 		ast.Inspect(file, func(n ast.Node) bool {
-			if spec, ok := n.(*ast.ValueSpec); ok {
+			if spec, ok := n.(*ast.ValueSpec); ok && strings.HasPrefix(spec.Names[0].Name, "Warning") {
 				for _, v := range spec.Values {
 					if text, ok := v.(*ast.BasicLit); ok {
 						value, err := strconv.Unquote(text.Value)
@@ -49,7 +49,7 @@ func TestEachWarningHasAdvice(t *testing.T) {
 	all := constants(t)
 	require.Subset(t, all, wire.WarningNames())
 	for _, name := range append(all, "person_processing_disabled", "warning") { // the last two come from capture v1
-		assert.NotEmpty(t, warnings.Warning(name).Advice(), name)
+		assert.NotEmpty(t, event.Warning(name).Advice(), name)
 	}
-	assert.Empty(t, warnings.Warning("of tomorrow").Advice())
+	assert.Empty(t, event.Warning("of tomorrow").Advice())
 }
