@@ -37,7 +37,7 @@ func TestRecords(t *testing.T) {
 		require.NoError(t, enqueue(p, false), "no events")
 		var refused *rejected
 		require.ErrorAs(t, enqueue(p, true, past("a", 1), past("", 1)), &refused)
-		assert.Equal(t, "no_name", refused.Refusal.Reason)
+		assert.Equal(t, event.ReasonNoName, refused.Refusal.Reason)
 		assert.Equal(t, delivery.Held{}, p.budget.Held())
 		require.NoError(t, enqueue(p, false, past("b", 2), past("c", 2)))
 		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), errFull)

@@ -206,7 +206,7 @@ func TestOneEventIsRefused(t *testing.T) {
 			require.NoError(t, err)
 			assert.EqualValues(t, 2, r.State.Totals.Acknowledged, protocol)
 			require.Len(t, w.rejects, 1, protocol)
-			assert.Equal(t, reason, w.rejects[0].Refusal.Reason)
+			assert.EqualValues(t, reason, w.rejects[0].Refusal.Reason)
 			ours := map[string]string{ingest.NameBatch: `,"distinct_id":"ann","$lib":"test","$lib_version":"1"`}[protocol] // of this SDK
 			assert.JSONEq(t, line+ours+"}}", string(w.rejects[0].Event), protocol)
 		})
