@@ -12,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-// Reason says why an event was refused before it was sent, or rejected by the service: see package reasons.
+// Reason says why an event was refused before it was sent, or rejected by the service: see [event.Reason].
 type Reason = event.Reason
 
 // EventError is the error of an event that the gate refuses or the service has rejected.
@@ -120,5 +120,5 @@ func (o GateOptions) rules(p wire.Protocol, now func() time.Time) wire.Rules {
 	}
 }
 
-// Warning names a fact to look at, although the event is sent: see package warnings.
+// Warning names a fact to look at, although the event is sent: see [event.Warning].
 type Warning = event.Warning
