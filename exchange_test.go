@@ -458,7 +458,8 @@ func TestNothingIsCarriedOutTwice(t *testing.T) {
 // All creates succeed although the first try of each gets no connection, and each is carried out once.
 func TestWhatWasNotSentIsSentAgain(t *testing.T) {
 	t.Parallel()
-	const calls, workers = 3000, 50 // half the retries that the budget has room for at the same time
+	const workers = 50 // half the retries that the budget has room for at the same time
+	calls := longer(1000, 3000, 10_000)
 	reasons := []error{
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.ECONNREFUSED},
 		&net.OpError{Op: "dial", Net: "tcp", Err: syscall.EHOSTUNREACH},

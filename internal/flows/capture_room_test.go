@@ -195,7 +195,7 @@ func TestMaxBatchEventsHoldsWithoutAPace(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := hogapitest.New()
 		server.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(time.Second)))
-		imported(t, server.Client(t), numbered(50_000), &hogapi.ImportOptions{
+		imported(t, server.Client(t), numbered(8_000), &hogapi.ImportOptions{
 			ID: "limited", Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Tuning: hogapi.Tuning{Lanes: 3, MaxBatchEvents: 100}},
 		})
 		largest := 0

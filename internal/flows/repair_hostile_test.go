@@ -103,7 +103,7 @@ func TestRepairOverABadNetwork(t *testing.T) {
 		for _, op := range []hogapi.Op{ops.BatchExportsGet, ops.BackfillsList, ops.RunsList, ops.BackfillsCreate, ops.BackfillsGet} {
 			t.Run(name+"/"+string(op), func(t *testing.T) {
 				synctest.Test(t, func(t *testing.T) {
-					b := newBroken(t, 250, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
+					b := newBroken(t, 130, hogapitest.Export{}, map[int]hogapi.RunStatus{110: ""})
 					b.client = b.server.Client(t, hogapi.WithRetryPolicy(hogapi.RetryPolicy{MaxTries: 1}))
 					if op == ops.BatchExportsGet || op == ops.BackfillsList {
 						c, err := b.client.BatchExports.Coverage(t.Context(), b.export, nil)

@@ -101,7 +101,10 @@ func run(ctx context.Context, kind string) error {
 	}
 	closing, cancel := context.WithTimeout(context.Background(), 10*time.Second)
 	defer cancel()
-	_, closeErr := capture.Close(closing) // the queue delivers again what is open
+	_, closeErr := capture.Close(closing)
+	if _, ok := errors.AsType[*hogapi.UnsettledError](closeErr); ok {
+		closeErr = nil // the queue delivers again what is open
+	}
 	return errors.Join(err, closeErr)
 }
 

@@ -25,10 +25,13 @@ import (
 
 // kills is how often each program is killed.
 func kills() int {
-	if level := os.Getenv("HOGAPI_TEST"); level == "" || level == "gate" {
-		return 3
+	switch os.Getenv("HOGAPI_TEST") {
+	case "nightly":
+		return 20
+	case "deep":
+		return 50
 	}
-	return 50
+	return 3
 }
 
 // Four programs read a queue that delivers every message at least twice, and are killed again and again, while requests fail. No event
@@ -111,7 +114,7 @@ func filled(t *testing.T, n int) (url string, messages jetstream.Consumer, event
 		_, err = js.Publish(t.Context(), strings.ToLower(stream), data)
 		require.NoError(t, err)
 	}
-	messages, err = js.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait})
+	messages, err = js.CreateConsumer(t.Context(), stream, jetstream.ConsumerConfig{Durable: consumer, AckPolicy: jetstream.AckExplicitPolicy, AckWait: ackWait, MaxAckPending: 500})
 	require.NoError(t, err)
 	return host.ClientURL(), messages, events
 }
