@@ -14,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/download"
+	"github.com/hogapi/hogapi/internal/exported"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/outgoing"
@@ -98,10 +99,7 @@ type FileOptions struct {
 // Extension returns the end of the names of such files, for example ".parquet" or ".jsonl.gz". A compressed
 // Parquet file ends like any other: the compression is inside.
 func (o FileOptions) Extension() string {
-	if o.Format != FileFormatJSONLines {
-		return ".parquet"
-	}
-	return ".jsonl" + map[FileCompression]string{FileCompressionGzip: ".gz", FileCompressionBrotli: ".br"}[o.Compression]
+	return exported.Layout{Format: cmp.Or(string(o.Format), "Parquet"), Compression: string(o.Compression), IsLegacy: new(false)}.Extension()
 }
 
 func (o FileOptions) check() *outgoing.Refusal {

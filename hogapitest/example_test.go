@@ -124,8 +124,8 @@ func ExampleProject_ExportEvents() {
 	object = project.Exported(export)[0]
 	fmt.Println(object.Key, len(object.Events))
 	// Output:
-	// events/2026-11-16T12:00:00Z-2026-11-16T13:00:00Z 2
-	// events/2026-11-16T12:00:00Z-2026-11-16T13:00:00Z 1
+	// events/2026-11-16T12:00:00+00:00-2026-11-16T13:00:00+00:00.jsonl 2
+	// events/2026-11-16T12:00:00+00:00-2026-11-16T13:00:00+00:00.jsonl 1
 }
 
 // Capture v1 answers for each event. The script drops one of two, as a rule of PostHog's staff would.

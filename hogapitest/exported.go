@@ -1,17 +1,24 @@
 package hogapitest
 
 import (
+	"bytes"
+	"encoding/json"
 	"slices"
-	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/exported"
 )
 
 // Exported is a part of what an export has written: an object, or the rows that one run has added to a table.
 type Exported struct {
 	Key    string      // of an object: the prefix and the interval, without the run; empty in a table
 	RunID  uuid.UUID   // the run that wrote it
-	Events []uuid.UUID // each event once a run
+	Events []uuid.UUID // each event of a run once; a manifest has none
+
+	// Content is the object, or the rows of a table as lines of JSON, as its engine writes them: row_to_json of
+	// Postgres, an export of BigQuery. Objects are packed with gzip only, and are Parquet only by [WithParquet].
+	Content []byte
 }
 
 // ExportEvents makes the runs that begin from now on export the events of the project, instead of numbers that are
@@ -49,17 +56,22 @@ func (e *export) exportsEvents() bool {
 	return e.project.exportsEvents && e.project.exportRows == nil && e.Model == "events"
 }
 
-// choose returns the events of a run that begins, without copies of an event.
-func (e *export) choose(x Run) (events []uuid.UUID) {
+// choose returns the rows of a run that begins, without copies of an event.
+func (e *export) choose(x Run) []int32 {
 	isOld := x.BackfillID != uuid.Nil && x.backfill.Before(x.Created.AddDate(0, 0, -recentDays[e.project.server.era]))
+	t := &e.project.server.table
+	return t.once(e.project.rows(span{x.Start, x.End}, isOld || e.kind == "Workflows", e.names("include_events"), e.names("exclude_events")))
+}
+
+// once are rows without copies of an event, of any day.
+func (t *eventTable) once(rows []int32) []int32 {
 	seen := map[eventKey]bool{}
-	for _, i := range e.project.rows(span{x.Start, x.End}, isOld || e.kind == "Workflows", e.names("include_events"), e.names("exclude_events")) {
-		if key := e.project.server.table.rows[i].eventKey(); !seen[key] {
-			seen[key] = true
-			events = append(events, key.id)
-		}
-	}
-	return events
+	return slices.DeleteFunc(rows, func(i int32) bool {
+		key := t.rows[i].eventKey()
+		isCopy := seen[key]
+		seen[key] = true
+		return isCopy
+	})
 }
 
 // estimate returns how many records a backfill expects in an interval: by timestamp, with copies.
@@ -103,19 +115,106 @@ func (e *export) names(key string) (names []string) {
 	return names
 }
 
-// write writes the events of a run that has completed.
+// write writes the rows of a run that has completed.
 func (e *export) write(r *run) {
-	part := Exported{RunID: r.ID, Events: r.events}
-	if len(part.Events) == 0 {
+	if len(r.rows) == 0 {
 		return
 	}
-	if slices.Contains([]string{"S3", "AwsS3", "S3Compatible", "AzureBlob"}, e.kind) {
-		prefix, _ := e.config["prefix"].(string)
-		part.Key = prefix + r.Start.UTC().Format(time.RFC3339) + "-" + r.End.UTC().Format(time.RFC3339)
-		if i := slices.IndexFunc(e.exported, func(x Exported) bool { return x.Key == part.Key }); i >= 0 {
-			e.exported[i] = part
-			return
+	rows := e.project.stored(r.rows)
+	if !exported.IsFile(e.kind) {
+		all := written{rows: rows}
+		for _, row := range rows {
+			all.content = row.AppendText(all.content, e.kind, false)
+		}
+		e.exported = append(e.exported, all.exported("", r.ID))
+		return
+	}
+	layout, _ := exported.LayoutOf(e.kind, string(e.Model), toJSON(e.config)) // its values were checked
+	of := exported.Interval{Start: r.Start, End: r.End}
+	var keys []string
+	for i, part := range e.project.server.parts(layout, rows) {
+		keys = append(keys, layout.Object(of, i))
+		e.put(part.exported(keys[i], r.ID))
+	}
+	if layout.HasManifest(len(keys)) {
+		e.put(Exported{Key: layout.Manifest(of), RunID: r.ID, Content: layout.ManifestOf(keys)})
+	}
+}
+
+// put adds an object, or replaces the one of its key.
+func (e *export) put(x Exported) {
+	if i := slices.IndexFunc(e.exported, func(before Exported) bool { return before.Key == x.Key }); i >= 0 {
+		e.exported[i] = x
+		return
+	}
+	e.exported = append(e.exported, x)
+}
+
+// stored are rows of the table with all that an export shows.
+func (p *Project) stored(rows []int32) (all []exported.Row) {
+	t := &p.server.table
+	for _, i := range rows {
+		r := &t.rows[i]
+		properties, chain := takeElements(r.properties)
+		who := t.texts[r.who]
+		all = append(all, exported.Row{
+			UUID: r.id.String(), Event: t.texts[r.name], DistinctID: who, TeamID: p.team, Properties: properties, Elements: chain,
+			Timestamp: r.at, Created: r.created, Inserted: r.created, PersonID: uuid.NewSHA1(uuid.Nil, []byte(p.id+":"+who)).String(),
+		})
+	}
+	return all
+}
+
+// takeElements returns properties without the elements, which the service keeps in a column of their own.
+func takeElements(properties json.RawMessage) (rest []byte, chain string) {
+	const name = "$elements_chain"
+	var f fields
+	if !bytes.Contains(properties, []byte(name)) || json.Unmarshal(properties, &f) != nil {
+		return properties, ""
+	}
+	chain, _ = asString(f[name])
+	delete(f, name)
+	return toJSON(f), chain
+}
+
+// written is a file of a run, or its rows in a table.
+type written struct {
+	rows    []exported.Row
+	content []byte
+}
+
+func (p written) exported(key string, run uuid.UUID) Exported {
+	x := Exported{Key: key, RunID: run, Content: p.content}
+	for _, row := range p.rows {
+		x.Events = append(x.Events, uuid.MustParse(row.UUID))
+	}
+	return x
+}
+
+// parts are the files of rows. One ends with the row that takes it over the size that bounds them.
+func (s *Server) parts(layout exported.Layout, rows []exported.Row) (parts []written) {
+	isParquet := layout.Format == "Parquet" && s.parquet != nil
+	bound := len(rows) << 40 // no size
+	if layout.HasParts() {
+		bound = int(*layout.MaxMiB) << 20
+	}
+	isFull := true
+	for _, row := range rows {
+		if isFull {
+			parts, isFull = append(parts, written{}), false
+		}
+		p := &parts[len(parts)-1]
+		line := row.AppendText(nil, layout.Kind, isParquet)
+		if layout.Compression == "gzip" && !isParquet {
+			line = packed(line) // each row is a member
+		}
+		p.rows, p.content = append(p.rows, row), append(p.content, line...)
+		isFull = len(p.content) > bound
+	}
+	for i := range parts {
+		if isParquet {
+			parts[i].content = s.parquet(parts[i].content, layout.Compression)
 		}
 	}
-	e.exported = append(e.exported, part)
+	return parts
 }

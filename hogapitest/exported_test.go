@@ -2,10 +2,14 @@ package hogapitest_test
 
 import (
 	"bytes"
+	"compress/gzip"
 	"encoding/json"
 	"fmt"
+	"io"
+	"maps"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -69,7 +73,7 @@ func TestTheScheduleExportsByArrival(t *testing.T) {
 	e := newExporting(t, 10, bucket)
 	objects := e.project().Exported(e.export)
 	require.Len(t, objects, 2, "hours without events have no object")
-	assert.Equal(t, "p/2026-02-22T12:00:00Z-2026-02-22T13:00:00Z", objects[0].Key)
+	assert.Equal(t, "p/2026-02-22T12:00:00+00:00-2026-02-22T13:00:00+00:00.jsonl", objects[0].Key)
 	assert.ElementsMatch(t, []uuid.UUID{e.prompt, e.late}, objects[0].Events)
 	assert.Equal(t, []uuid.UUID{e.ofNextHour}, objects[1].Events)
 	assert.Equal(t, 2, e.project().Runs(e.export)[1].Records)
@@ -113,6 +117,103 @@ func TestRowsOfATableAreAdded(t *testing.T) {
 		}
 	}
 	assert.Equal(t, map[uuid.UUID]int{e.prompt: 2, e.late: 1, e.ofNextHour: 2}, copies, "a copy of an event comes once a run, and another name not at all")
+}
+
+// A run writes objects of about the size that bounds them, with the names, the manifest and the columns of the service. One
+// without rows writes nothing. A table gets rows.
+func TestWhatRunsWrite(t *testing.T) {
+	const name = "2026-02-22T12:00:00+00:00-2026-02-22T13:00:00+00:00"
+	config := func(more map[string]any) map[string]any {
+		c := map[string]any{"bucket_name": "b", "region": "r", "container_name": "c", "prefix": "/{table}/{year}"}
+		maps.Copy(c, more)
+		return c
+	}
+	for what, c := range map[string]struct {
+		kind   string
+		config map[string]any
+		big    int      // further events, of half a MiB each
+		want   []string // keys, of the first hour
+	}{
+		"one object":       {"AwsS3", nil, 0, []string{"events/2026/" + name + ".jsonl"}},
+		"gzip":             {"S3Compatible", map[string]any{"compression": "gzip", "max_file_size_mb": 0}, 3, []string{"events/2026/" + name + ".jsonl.gz"}},
+		"old names":        {"AwsS3", map[string]any{"file_format": "Parquet", "compression": "zstd"}, 0, []string{"events/2026/" + name + ".parquet.zst"}},
+		"S3 lists one":     {"AwsS3", map[string]any{"max_file_size_mb": 1}, 0, []string{"events/2026/" + name + "-0.jsonl", "/events/2026/" + name + "_manifest.json"}},
+		"Azure lists none": {"AzureBlob", map[string]any{"max_file_size_mb": 1}, 0, []string{"events/2026/" + name + "-0.jsonl"}},
+		"parts":            {"AzureBlob", map[string]any{"max_file_size_mb": 1}, 3, []string{"events/2026/" + name + "-0.jsonl", "events/2026/" + name + "-1.jsonl", "/events/2026/" + name + "_manifest.json"}},
+		"a table":          {"Postgres", map[string]any{}, 0, []string{""}},
+	} {
+		w := inProcess(t)
+		w.project().ExportEvents()
+		hour := now.AddDate(0, 0, -10).Truncate(time.Hour)
+		properties := `{"text":"` + strings.Repeat("x", 1<<19) + `","$elements_chain":"a:x=\"1\""}`
+		for range c.big {
+			w.project().AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: hour, CreatedAt: hour, Properties: json.RawMessage(properties)})
+		}
+		last := uuid.New()
+		for range 2 { // copies
+			w.project().AddEvent(hogapitest.StoredEvent{UUID: last, Event: "paid", DistinctID: "ada", Time: hour, CreatedAt: hour})
+		}
+		export := w.project().AddExport(hogapitest.Export{Created: hour.Add(-2 * time.Hour), DestinationType: c.kind, Integration: 1, Config: config(c.config)})
+		w.project().RunSchedule(export, nil)
+		var keys, listed []string
+		var rows []map[string]json.RawMessage
+		for _, x := range w.project().Exported(export) {
+			keys = append(keys, x.Key)
+			if strings.HasSuffix(x.Key, "_manifest.json") {
+				listed = append(listed, string(x.Content))
+				continue
+			}
+			text := x.Content
+			if strings.HasSuffix(x.Key, ".gz") {
+				r, err := gzip.NewReader(bytes.NewReader(text))
+				require.NoError(t, err)
+				text, err = io.ReadAll(r)
+				require.NoError(t, err)
+			}
+			n := len(rows)
+			for line := range strings.Lines(string(text)) {
+				var row map[string]json.RawMessage
+				require.NoError(t, json.Unmarshal([]byte(line), &row))
+				rows = append(rows, row)
+			}
+			assert.Len(t, x.Events, len(rows)-n)
+		}
+		assert.Equal(t, c.want, keys, what)
+		require.Len(t, rows, c.big+1, what)
+		assert.Equal(t, "null", string(rows[c.big]["properties"]), "empty properties")
+		if c.big > 0 {
+			assert.Equal(t, []bool{false, c.kind != "AzureBlob"}, []bool{strings.Contains(string(rows[0]["properties"]), "$elements_chain"), rows[0]["elements_chain"] != nil}, what)
+		}
+		switch what {
+		case "S3 lists one":
+			assert.Equal(t, []string{`{"files":["events/2026/` + name + `-0.jsonl"]}`}, listed)
+		case "parts":
+			assert.Contains(t, listed[0], "{\n  \"files\": [\n    \"events")
+			assert.Contains(t, rows[0], "azure_blob_ingested_timestamp")
+		case "a table":
+			assert.NotContains(t, rows[0], "_inserted_at")
+			assert.Equal(t, "12345", string(rows[0]["team_id"]))
+		}
+	}
+}
+
+// Without ExportEvents too, a file has one row for each event, in S3's columns, and null for properties that are empty.
+func TestAFileHasARowForEachEvent(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPolls(1))
+	for _, id := range []uuid.UUID{{1}, {1}, {2}} {
+		w.project().AddEvent(hogapitest.StoredEvent{UUID: id, Event: "paid", DistinctID: "ada", Time: now.AddDate(0, 0, -1)})
+	}
+	body := `{"model":"events","file":{"format":"JSONLines"},"data_interval_start":"2026-03-03T00:00:00Z","data_interval_end":"2026-03-04T00:00:00Z"}`
+	w.want(202, "POST", "/file_download_batch_exports/", body)
+	download := w.project().FileDownloads()[0]
+	assert.Equal(t, 2, download.Records)
+	var row map[string]any
+	require.NoError(t, json.NewDecoder(bytes.NewReader(download.Files[0].Content)).Decode(&row))
+	assert.Equal(t, []string{
+		"_inserted_at", "created_at", "distinct_id", "elements_chain", "event", "person_id", "person_properties", "properties", "timestamp", "uuid",
+	}, slices.Sorted(maps.Keys(row)))
+	assert.Nil(t, row["properties"])
+	assert.Equal(t, "2026-03-03T12:00:00+00:00", row["timestamp"])
 }
 
 // A file download takes events by their arrival at any age; of an old time, those with a timestamp in the week before.

@@ -3,7 +3,6 @@ package hogapitest
 import (
 	"bytes"
 	"compress/gzip"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -15,6 +14,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/exported"
 )
 
 // FileDownload describes an export on demand, to add it or to read it. A zero FileDownload has the status
@@ -149,11 +149,10 @@ func (s *Server) cancelFileDownload(r *request) answer {
 }
 
 type fileRequest struct {
-	model               hogapi.Model
-	format, compression string
-	maxMiB              *int
-	include, exclude    []string
-	start, end          time.Time
+	model            hogapi.Model
+	layout           exported.Layout
+	include, exclude []string
+	start, end       time.Time
 }
 
 func (s *Server) createFileDownload(r *request) answer {
@@ -168,10 +167,8 @@ func (s *Server) createFileDownload(r *request) answer {
 		return failure(http.StatusTooManyRequests, "server_error", "too_many_concurrent_file_downloads", "Too many concurrent file download batch exports for this team.", "")
 	}
 	x := FileDownload{ID: uuid.New(), Status: "Starting", Model: q.model, Created: r.now}
-	var lines []byte
-	if lines, x.Records = s.exported(r.project, q); x.Records > 0 {
-		x.Files = q.files(lines, s.parquet)
-	}
+	rows := s.exported(r.project, q)
+	x.Records, x.Files = len(rows), q.files(s, rows)
 	r.project.addFileDownload(x)
 	return reply(http.StatusAccepted, object{"id": x.ID})
 }
@@ -186,12 +183,15 @@ func (s *Server) readFileRequest(c checker, now time.Time) (q fileRequest) {
 	c.when("data_interval_end", &q.end)
 	file := checker{prefix: "file__"}
 	c.value("file", &file.fields, "Invalid data. Expected a dictionary.")
-	q.format, q.maxMiB = "Parquet", new(1024)
-	choice(file, "format", &q.format, "Parquet", "JSONLines")
+	q.layout = exported.Layout{Model: string(q.model), Format: "Parquet", IsLegacy: new(false)}
+	choice(file, "format", &q.layout.Format, "Parquet", "JSONLines")
 	if !isNull(file.fields["compression"]) {
-		choice(file, "compression", &q.compression, "zstd", "gzip", "brotli", "lz4", "snappy")
+		choice(file, "compression", &q.layout.Compression, "zstd", "gzip", "brotli", "lz4", "snappy")
 	}
-	file.smallInt("max_size_mb", &q.maxMiB, 0, 1<<31-1)
+	maxMiB := new(1024)
+	if file.smallInt("max_size_mb", &maxMiB, 0, 1<<31-1); maxMiB != nil {
+		q.layout.MaxMiB = new(int64(*maxMiB))
+	}
 	var query string
 	c.text("hogql_query", &query)
 	switch isQuery := q.model == "hogql"; {
@@ -237,26 +237,11 @@ func (c checker) checkInterval(start, end, now time.Time, query string) {
 	}
 }
 
-// files are the files of lines, of about the size that the request allows, and named as the service names them.
-func (q fileRequest) files(lines []byte, parquet func(lines []byte, codec string) []byte) (files []File) {
-	isSplit := q.maxMiB != nil && *q.maxMiB > 0
-	name := q.start.Format("2006-01-02T15:04:05-07:00") + "-" + q.end.Format("2006-01-02T15:04:05-07:00")
-	ending := map[string]string{"Parquet": ".parquet", "JSONLines": ".jsonl"}[q.format] +
-		map[string]string{"gzip": ".gz", "brotli": ".br", "zstd": ".zst", "lz4": ".lz4", "snappy": ".sz"}[q.compression]
-	for len(lines) > 0 {
-		part, numbered := lines, name
-		if isSplit {
-			if size := *q.maxMiB << 20; size < len(lines) {
-				part = lines[:size+bytes.IndexByte(lines[size:], '\n')+1]
-			}
-			numbered = fmt.Sprintf("%s-%d", name, len(files))
-		}
-		content := packed(part, q.compression)
-		if q.format == "Parquet" && parquet != nil {
-			content, ending = parquet(part, q.compression), ".parquet"
-		}
-		files = append(files, File{ID: uuid.New(), Content: content, name: numbered + ending})
-		lines = lines[len(part):]
+// files are the files of rows, as the service names them.
+func (q fileRequest) files(s *Server, rows []exported.Row) (files []File) {
+	of := exported.Interval{Start: q.start, End: q.end}
+	for i, part := range s.parts(q.layout, rows) {
+		files = append(files, File{ID: uuid.New(), Content: part.content, name: q.layout.Object(of, i)})
 	}
 	return files
 }
@@ -264,42 +249,27 @@ func (q fileRequest) files(lines []byte, parquet func(lines []byte, codec string
 // tableDays is how long the table of recent events keeps them. A file download of exactly 5 minutes reads no other.
 const tableDays = 9
 
-// exported are the lines that a request exports, and how many records they have. After [Project.ExportEvents]
-// these are the events that arrived in the interval. Otherwise they are the events that capture has stored with a timestamp in
-// it; a server without any makes up 1,000. The fake writes JSON lines for every format, and compresses
-// them with gzip only.
-func (s *Server) exported(p *Project, q fileRequest) (content []byte, records int) {
-	var lines bytes.Buffer
-	if p.exportsEvents && q.model == "events" {
-		t, now, seen := &s.table, s.now(), map[eventKey]bool{}
-		isRecentOnly := q.end.Sub(q.start) == 5*time.Minute
-		isOld := q.start.Before(now.AddDate(0, 0, -recentDays[s.era])) && !isRecentOnly
-		for _, i := range p.rows(span{q.start, q.end}, false, q.include, q.exclude) {
+// exported are the rows that a request exports. After [Project.ExportEvents] these are the events that arrived in the
+// interval; otherwise those with a timestamp in it, and a server without any makes up 1,000.
+func (s *Server) exported(p *Project, q fileRequest) (rows []exported.Row) {
+	if t := &s.table; len(t.rows) > 0 || p.exportsEvents {
+		isByArrival := p.exportsEvents && q.model == "events"
+		isRecentOnly := isByArrival && q.end.Sub(q.start) == 5*time.Minute
+		isOld := isByArrival && q.start.Before(s.now().AddDate(0, 0, -recentDays[s.era])) && !isRecentOnly
+		end := or(q.end, s.now().AddDate(1, 0, 0)) // a query needs no bounds
+		chosen := p.rows(span{q.start, end}, !isByArrival, q.include, q.exclude)
+		chosen = slices.DeleteFunc(chosen, func(i int32) bool {
 			r := &t.rows[i]
-			isLeftOut := isRecentOnly && r.created.Before(now.AddDate(0, 0, -tableDays)) || seen[r.eventKey()]
-			if isLeftOut || isOld && (r.at.Before(q.start.AddDate(0, 0, -7)) || !r.at.Before(q.end.AddDate(0, 0, 1))) {
-				continue
-			}
-			seen[r.eventKey()] = true
-			writeRow(&lines, r.id, t.texts[r.name], t.texts[r.who], r.properties, r.at)
-			records++
-		}
-		return lines.Bytes(), records
-	}
-	for i, e := range s.ledger.full {
-		named := (len(q.include) == 0 || slices.Contains(q.include, e.name)) && !slices.Contains(q.exclude, e.name)
-		in := q.start.IsZero() || q.end.IsZero() || !e.at.Before(q.start) && e.at.Before(q.end)
-		if s.ledger.requests[s.ledger.rows[i].request-1].Project == p.id && named && in {
-			writeRow(&lines, e.uuid, e.name, e.distinctID, e.properties, e.at)
-			records++
-		}
+			isGone := isRecentOnly && r.created.Before(s.now().AddDate(0, 0, -tableDays))
+			return isGone || isOld && (r.at.Before(q.start.AddDate(0, 0, -7)) || !r.at.Before(q.end.AddDate(0, 0, 1)))
+		})
+		return p.stored(t.once(chosen))
 	}
 	at := or(q.start, s.now())
-	for len(s.ledger.rows) == 0 && records < defaultRecords {
-		writeRow(&lines, uuid.New(), "made up", strconv.Itoa(records), nil, at)
-		records++
+	for i := range defaultRecords {
+		rows = append(rows, exported.Row{UUID: uuid.NewString(), Event: "made up", DistinctID: strconv.Itoa(i), TeamID: p.team, Timestamp: at, Created: at, Inserted: at})
 	}
-	return lines.Bytes(), records
+	return rows
 }
 
 // unpacked is a content without gzip.
@@ -312,26 +282,13 @@ func unpacked(content []byte) []byte {
 	return plain
 }
 
-// packed is a content in a compression.
-func packed(content []byte, compression string) []byte {
-	if compression != "gzip" {
-		return content
-	}
+// packed is a content in gzip.
+func packed(content []byte) []byte {
 	var zipped bytes.Buffer
 	w := gzip.NewWriter(&zipped)
 	_, _ = w.Write(content)
 	_ = w.Close()
 	return zipped.Bytes()
-}
-
-// writeRow writes a row of the model of events, with the columns that an import reads.
-func writeRow(lines *bytes.Buffer, id uuid.UUID, name, distinctID string, properties json.RawMessage, at time.Time) {
-	if len(properties) == 0 {
-		properties = json.RawMessage("{}")
-	}
-	lines.Write(append(toJSON(object{
-		"uuid": id, "event": name, "distinct_id": distinctID, "properties": properties, "timestamp": stamp(at), "elements_chain": "",
-	}), '\n'))
 }
 
 func (s *Server) countRows(r *request) answer {

@@ -29,8 +29,8 @@ type run struct {
 
 	outcome   Outcome
 	step      int
-	cancelled bool        // its workflow has not ended since
-	events    []uuid.UUID // that it writes when it completes
+	cancelled bool    // its workflow has not ended since
+	rows      []int32 // that it writes when it completes
 }
 
 func isLive(status hogapi.RunStatus) bool { return status == "Starting" || status == "Running" }
@@ -64,8 +64,8 @@ func (e *export) begin(x Run, outcome Outcome) *run {
 		r.outcome.Records = rows(ExportedRun{e.shown(), x.Start, x.End, x.BackfillID != uuid.Nil, x.backfill})
 	}
 	if e.exportsEvents() {
-		r.events = e.choose(x)
-		r.outcome.Records = len(r.events)
+		r.rows = e.choose(x)
+		r.outcome.Records = len(r.rows)
 	}
 	e.add(r)
 	return r

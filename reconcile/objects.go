@@ -1,14 +1,11 @@
 package reconcile
 
 import (
-	"cmp"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io/fs"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -16,8 +13,8 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/destination"
 	"github.com/hogapi/hogapi/internal/configs"
+	"github.com/hogapi/hogapi/internal/exported"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -39,23 +36,20 @@ type Objects struct {
 	NotCounted int `json:"not_counted"`
 }
 
-// objectName is the form of the names that the service gives: the bounds of the interval, the number of the part, if a
-// size bounds the parts, and the format. The manifest of an interval lists its parts.
-var objectName = regexp.MustCompile(`^(None|` + isoTime + `)-(` + isoTime + `)(-\d+)?(_manifest\.json|\.parquet(\.\w+)?|\.jsonl(\.\w+)?)$`)
+// bounds are an interval, as reports show it.
+type bounds struct{ exported.Interval }
 
-const (
-	isoTime  = `\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(?:\.\d+)?(?:Z|[+-]\d\d:\d\d)`
-	manifest = "_manifest.json"
-)
+func boundsOf(start, end time.Time) bounds {
+	return bounds{exported.Interval{Start: start.UTC(), End: end.UTC()}}
+}
 
-// bounds are an interval.
-type bounds struct{ start, end time.Time }
+func (b bounds) compare(other bounds) int { return b.Compare(other.Interval) }
 
 func (b bounds) String() string {
-	if b.start.IsZero() {
-		return "up to " + b.end.Format(clock)
+	if b.Start.IsZero() {
+		return "up to " + b.End.Format(clock)
 	}
-	return b.start.Format(clock) + " to " + b.end.Format(clock)
+	return b.Start.Format(clock) + " to " + b.End.Format(clock)
 }
 
 // objectsOf are the objects of an interval.
@@ -70,14 +64,15 @@ type objectsOf struct {
 func CheckObjects(fsys fs.FS, names []string, count func(fsys fs.FS, name string) (int64, error), exports ...*hogapi.Coverage) *Objects {
 	found := map[bounds]*objectsOf{}
 	for _, name := range names {
-		of, ok := boundsOf(name)
+		interval, isManifest, ok := exported.IntervalOf(name)
 		if !ok {
 			continue
 		}
+		of := bounds{interval}
 		if found[of] == nil {
 			found[of] = &objectsOf{}
 		}
-		if strings.HasSuffix(name, manifest) {
+		if isManifest {
 			found[of].manifests = append(found[of].manifests, name)
 		} else {
 			found[of].names = append(found[of].names, name)
@@ -180,13 +175,11 @@ func readManifest(fsys fs.FS, name string) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var m struct {
-		Files []string `json:"files"`
-	}
-	if err := json.Unmarshal(text, &m); err != nil || m.Files == nil {
+	keys := exported.KeysOf(text)
+	if keys == nil {
 		return nil, fmt.Errorf("%s is not a manifest", mask.Shown(name))
 	}
-	return m.Files, nil
+	return keys, nil
 }
 
 // Notes says the result in lines, for [Report].Notes. At most 20 objects of a kind are named.
@@ -219,26 +212,6 @@ func (o *Objects) Notes() (notes []string) {
 	return notes
 }
 
-// boundsOf returns the interval of an object by its name.
-func boundsOf(name string) (b bounds, ok bool) {
-	match := objectName.FindStringSubmatch(path.Base(name))
-	if match == nil {
-		return b, false
-	}
-	var err error
-	if match[1] != "None" {
-		if b.start, err = time.Parse(time.RFC3339Nano, match[1]); err != nil {
-			return b, false
-		}
-	}
-	b.end, err = time.Parse(time.RFC3339Nano, match[2])
-	return bounds{b.start.UTC(), b.end.UTC()}, err == nil
-}
-
-func (b bounds) compare(other bounds) int {
-	return cmp.Or(b.end.Compare(other.end), b.start.Compare(other.start))
-}
-
 // runsOf returns the runs of each interval, the newest first. An interval that two exports have is left out: their
 // objects cannot be told apart.
 func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
@@ -247,7 +220,7 @@ func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
 	for _, c := range exports {
 		for _, i := range c.Intervals {
 			for _, run := range i.Runs {
-				b := bounds{run.Start.UTC(), run.End.UTC()}
+				b := boundsOf(run.Start, run.End)
 				if seen[run.ID] {
 					continue // it covers several intervals
 				}
@@ -276,9 +249,10 @@ func runsOf(exports []*hogapi.Coverage) map[bounds][]hogapi.CoverageRun {
 // files, else one for each run. A manifest that cannot be read is [ErrCannotTell]. Objects that no such run names are
 // not found: the report of a comparison must say so.
 func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Coverage) (names []string, err error) {
-	layout, err := layoutOf(e)
+	config, _, _ := configs.Encode(e.Destination.Config)
+	layout, err := exported.LayoutOf(string(e.Destination.Type), string(e.Model), config)
 	if err != nil {
-		return nil, err
+		return nil, fmt.Errorf("%w: the export %s does not say how it names its objects", ErrCannotTell, mask.Shown(e.Name))
 	}
 	if prefix = strings.Trim(prefix, "/"); prefix != "" {
 		prefix += "/"
@@ -298,18 +272,19 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 		if !isWritten {
 			continue
 		}
-		keys := []string{layout.key(of)}
-		if layout.hasParts() { // Azure writes no manifest of a single part
-			name, err := below(keys[0])
+		keys := []string{layout.Object(of.Interval, 0)}
+		if layout.HasParts() {
+			name, err := below(layout.Manifest(of.Interval))
 			if err != nil {
 				return nil, err
 			}
-			keys, err = readManifest(fsys, name)
-			if errors.Is(err, fs.ErrNotExist) && e.Destination.Type == destination.TypeAzureBlob {
-				keys, err = []string{strings.TrimSuffix(layout.key(of), manifest) + "-0" + layout.extension()}, nil
-			}
-			if err != nil {
+			listed, err := readManifest(fsys, name)
+			isSingle := errors.Is(err, fs.ErrNotExist) && !layout.HasManifest(1)
+			if err != nil && !isSingle {
 				return nil, fmt.Errorf("%w: the manifest of %v: %w", ErrCannotTell, of, err)
+			}
+			if !isSingle {
+				keys = listed
 			}
 		}
 		for _, key := range keys {
@@ -321,76 +296,4 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 		}
 	}
 	return names, nil
-}
-
-// objectLayout is how an export names its objects.
-type objectLayout struct {
-	Prefix      string
-	Format      string `json:"file_format"`
-	Compression string
-	Size        *int64 `json:"max_file_size_mb"`
-	IsLegacy    *bool  `json:"legacy_parquet_extension"`
-	model       hogapi.Model
-}
-
-func layoutOf(e *hogapi.BatchExport) (l objectLayout, err error) {
-	text, _, _ := configs.Encode(e.Destination.Config)
-	if err := json.Unmarshal(text, &l); err != nil {
-		return l, fmt.Errorf("%w: the export %s does not say how it names its objects", ErrCannotTell, mask.Shown(e.Name))
-	}
-	l.model = cmp.Or(e.Model, hogapi.ModelEvents)
-	return l, nil
-}
-
-// hasParts reports whether an interval has several objects, and a manifest.
-func (l objectLayout) hasParts() bool { return l.Size != nil && *l.Size != 0 }
-
-// key is the key of the only object of an interval, or of its manifest.
-func (l objectLayout) key(of bounds) string {
-	start, end := isoformat(of.start), isoformat(of.end)
-	prefix := strings.NewReplacer(
-		"{second}", of.end.Format("05"), "{minute}", of.end.Format("04"), "{hour}", of.end.Format("15"), "{day}", of.end.Format("02"),
-		"{month}", of.end.Format("01"), "{year}", of.end.Format("2006"), "{data_interval_start}", cmp.Or(start, "START"),
-		"{data_interval_end}", end, "{table}", string(l.model),
-	).Replace(l.Prefix)
-	if strings.ContainsAny(prefix, "{}") {
-		prefix = l.Prefix // the service takes one that it cannot read as it is
-	}
-	name := cmp.Or(start, "None") + "-" + end
-	if l.hasParts() {
-		name += manifest
-	} else {
-		name += l.extension()
-	}
-	if prefix != "" && !strings.HasSuffix(prefix, "/") {
-		prefix += "/"
-	}
-	key := prefix + name
-	if strings.HasPrefix(key, "/") {
-		key = path.Clean(key)[1:]
-	}
-	return key
-}
-
-func (l objectLayout) extension() string {
-	packed := map[string]string{"gzip": ".gz", "snappy": ".sz", "brotli": ".br", "zstd": ".zst", "lz4": ".lz4"}[l.Compression]
-	if l.Format != "Parquet" {
-		return ".jsonl" + packed
-	}
-	if l.IsLegacy != nil && !*l.IsLegacy {
-		return ".parquet"
-	}
-	return ".parquet" + packed
-}
-
-// isoformat writes a time as Python does, and nothing for the beginning of time.
-func isoformat(at time.Time) string {
-	if at.IsZero() {
-		return ""
-	}
-	layout := "2006-01-02T15:04:05-07:00"
-	if at.Nanosecond() != 0 {
-		layout = "2006-01-02T15:04:05.000000-07:00"
-	}
-	return at.UTC().Format(layout)
 }

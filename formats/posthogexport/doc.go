@@ -13,10 +13,13 @@
 // their arrival. Sort them with formats.Sorted: a person ends with the $set that arrives last.
 // Tables of other destinations (BigQuery, Snowflake …) are read from their exports to JSON too.
 //
-// Some destinations do not have all of an event. Tables of Redshift and files of Azure Blob Storage
-// have no elements of clicks. INSERT statements to Redshift shorten white space in properties, and
-// take the E of a text such as " E'". Files of newer servers can lack $set and $set_once, and the
-// prompts and answers of AI events, which are kept elsewhere for some weeks. [RowTest] counts them.
+// Some destinations do not have all of an event. Tables of Redshift and Databricks and files of
+// Azure Blob Storage have no elements of clicks. INSERT statements to Redshift shorten white space in
+// properties, and take the E of a text such as " E'". Files of newer servers can lack $set and
+// $set_once, and the prompts and answers of AI events, which are kept elsewhere for some weeks.
+// [RowTest] counts them. Where a text has half of a surrogate pair, JSON lines have "?" in its place
+// and garble the event's letters outside ASCII, Postgres leaves it out, and an import refuses the
+// event as the others have it.
 //
 // # Mapping
 //

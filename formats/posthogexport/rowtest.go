@@ -123,7 +123,7 @@ func (t *RowTest) Losses() (list []string) {
 	add(t.GroupsBare, t.Groups, "$groupidentify events have no properties of the group",
 		"Newer servers keep $group_set apart, for 60 days: compare the groups of the new project with those of the old one")
 	add(t.ClicksBare, t.Clicks, "$autocapture events have no elements",
-		"Tables of Redshift and files of Azure Blob Storage do not have them: "+
+		"Tables of Redshift and Databricks and files of Azure Blob Storage do not have them: "+
 			"actions, heatmaps and the toolbar need them, so export to S3 or to files")
 	add(t.AIBare, t.AI, "AI events have no input and no output",
 		"Newer servers keep them for some weeks in a table of AI events, which no export reads")

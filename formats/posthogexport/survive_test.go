@@ -9,6 +9,7 @@ import (
 
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/posthogexport"
+	"github.com/hogapi/hogapi/internal/exported"
 )
 
 // What PostHog's server has put into an event, and what the tables of its destinations have besides the rows of files,
@@ -103,5 +104,28 @@ func TestTimesOfTables(t *testing.T) {
 	for _, at := range []string{"2024-02-29 23:59:58+1", "2024-02-29", "2024-02-29 23:59:58 EST"} {
 		_, err := posthogexport.Format(nil).Convert([]byte(`{"event":"e","distinct_id":"u","timestamp":"` + at + `"}`))
 		require.ErrorContains(t, err, "timestamp: want a time such as", at)
+	}
+}
+
+// Each column that a destination has is a part of the event, or left out: it does not become a property by its name.
+func TestColumnsOfEachDestination(t *testing.T) {
+	t.Parallel()
+	row := exported.Row{
+		UUID: "0190a6a5-6f6c-7000-8000-000000000001", Event: "$autocapture", DistinctID: "u", PersonID: "0190a6a5-6f6c-7000-8000-000000000002",
+		Elements: `button:text="Buy"`, TeamID: 7, Timestamp: time.Date(2024, 2, 29, 23, 59, 58, 12e6, time.UTC),
+		Properties: []byte(`{"$ip":"203.0.113.9","$set":{"a":1},"n":12345678901234567890123}`),
+	}
+	for _, kind := range exported.Kinds() {
+		want := `{"$elements_chain":"button:text=\"Buy\"","$ip":"203.0.113.9","$set":{"a":1},"n":12345678901234567890123}`
+		if kind == "Redshift" || kind == "AzureBlob" || kind == "Databricks" { // which lack the elements
+			want = string(row.Properties)
+		}
+		for _, asStored := range []bool{false, true} {
+			events, err := posthogexport.Format(nil).Convert(row.AppendText(nil, kind, asStored))
+			require.NoError(t, err, kind)
+			assert.JSONEq(t, want, string(events[0].RawProperties), kind)
+			assert.Equal(t, row.Timestamp, events[0].Timestamp, kind)
+			assert.Equal(t, row.UUID, events[0].UUID.String(), kind)
+		}
 	}
 }
