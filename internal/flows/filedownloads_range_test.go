@@ -134,7 +134,7 @@ func TestRangeIsBounded(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server, from, to := ranged(t)
 		client, o := server.Client(t), linesOnly(t.TempDir())
-		o.MaxBytes = 700 // one file
+		o.MaxBytes = 1000 // one file
 		var names []string
 		var err error
 		for calls := range 10 {

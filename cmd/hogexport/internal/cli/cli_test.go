@@ -701,6 +701,7 @@ func TestDownloadCountsBefore(t *testing.T) {
 		at := from.Add(time.Duration(i) * time.Minute)
 		project.AddEvent(hogapitest.StoredEvent{Event: []string{"paid", "seen", "seen"}[i%3], DistinctID: "ada", Time: at})
 	}
+	project.AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: from.AddDate(0, 0, 9)}) // in the second interval
 	with := func(args ...string) result {
 		return p.ends(t, 0, append([]string{"download", filepath.Join(t.TempDir(), "rows"), "--from", "2026-01-01", "--to", "2026-01-02"}, args...)...)
 	}
