@@ -10,7 +10,8 @@ import (
 	"github.com/hogapi/hogapi/ops"
 )
 
-// ErrMaxBytesRead is the error of a [Client.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead].
+// ErrMaxBytesRead is the error of a [Client.Verify] whose next query would read more than [VerifyOptions.MaxBytesRead], and of a
+// comparison of package reconcile whose next query would read more than its Options.MaxBytesRead.
 var ErrMaxBytesRead = queries.ErrMaxRead
 
 const queryPath = "/query/"

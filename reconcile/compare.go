@@ -107,6 +107,7 @@ func newComparison(service Service, destination Side, o *Options) (*comparison, 
 		paces[i] = &pace{}
 		if project, ok := side.(*PostHogSide); ok {
 			paces[i] = &project.pace
+			project.limit(options.MaxBytesRead)
 		}
 	}
 	if a, ok := service.(*PostHogSide); ok { // the service counts queries per key
@@ -324,7 +325,7 @@ func (c *comparison) leftOut(ctx context.Context, windows []Part) error {
 func (c *comparison) leftOutOf(ctx context.Context, w Part) ([]LeftOut, error) {
 	return narrow.Ask([]Part{w}, func(parts []Part) ([]LeftOut, error) {
 		return ask(ctx, c, ofService, []any{"left out", parts[0]}, func(Side) ([]LeftOut, error) {
-			return c.service.LeftOut(ctx, Selection{Parts: parts, Exports: c.Exports})
+			return c.service.LeftOut(ctx, c.selection(ofService, parts))
 		}, func(counts []LeftOut) error {
 			for _, n := range counts {
 				if n.Day.Before(dayOf(parts[0].From)) || !n.Day.Before(parts[0].To) || n.NeverAsked < 0 || n.Filtered < 0 {

@@ -289,12 +289,26 @@ func (c *comparison) hasRoom() bool {
 	return c.queries[0] < c.MaxQueries && c.queries[1] < c.MaxQueries
 }
 
+// selection selects parts of a side, and of the service only what the exports send.
 func (c *comparison) selection(side int, parts []Part) Selection {
-	s := Selection{Parts: parts}
+	s := Selection{Parts: parts, rows: c.rowsOn(side, parts)}
 	if side == ofService {
 		s.Exports = c.Exports
 	}
 	return s
+}
+
+// rowsOn returns how many rows a side has on the days of some parts.
+func (c *comparison) rowsOn(side int, parts []Part) (rows int64) {
+	days := map[time.Time]bool{}
+	for _, p := range parts {
+		for day := dayOf(p.From); day.Before(p.To); day = day.Add(24 * time.Hour) {
+			if !days[day] {
+				days[day], rows = true, rows+c.counted[side][day]
+			}
+		}
+	}
+	return rows
 }
 
 // askDigest asks a side for digests. The try tells a second reading of the same part from the first.

@@ -100,6 +100,7 @@ func dividedBy(unit time.Duration) func([]Part) [][]Part {
 }
 
 func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
+	s.rows = c.rowsOn(side, s.Parts)
 	return ask(ctx, c, side, []any{"list", s, len(s.Exports) > 0, try}, func(asked Side) ([]Row, error) {
 		rows, err := asked.List(ctx, s, c.mostRows)
 		for i := range rows {

@@ -26,6 +26,10 @@ type Options struct {
 	// MaxFindings bounds the rows that are named. Each takes some 500 bytes of memory. Further ones are CannotTell. The
 	// default is 200,000.
 	MaxFindings int
+	// MaxBytesRead bounds what the queries of one Compare may read of each project. Compare ends with
+	// [hogapi.ErrMaxBytesRead] before a query that would pass it; with Dir, another one continues, and without it, another one
+	// begins again. The default is no limit but the budget of the project.
+	MaxBytesRead int64
 	// Dir is a folder for the answers of the sides. A comparison that was killed continues from there for a day; a
 	// finished one is not used again. One comparison at a time owns it. By default nothing is kept.
 	Dir string
@@ -88,8 +92,8 @@ func (o *Options) complete() (Options, error) {
 		return c, errors.New("reconcile: Options.From and To: give whole hours in UTC")
 	case !c.To.IsZero() && !c.From.Before(c.To):
 		return c, errors.New("reconcile: Options.To is not after From: give a later time")
-	case c.Margin < 0 || c.MaxQueries < 0 || c.MaxFindings < 0:
-		return c, errors.New("reconcile: Options.Margin, MaxQueries or MaxFindings is negative: give a positive value, or 0 for the default")
+	case c.Margin < 0 || c.MaxQueries < 0 || c.MaxFindings < 0 || c.MaxBytesRead < 0:
+		return c, errors.New("reconcile: Options.Margin, MaxQueries, MaxFindings or MaxBytesRead is negative: give a positive value, or 0 for the default")
 	}
 	c.From, c.To = c.From.UTC(), c.To.UTC()
 	return c, nil

@@ -87,6 +87,14 @@ func (s *PostHogSide) Name() string { return "PostHog project " + s.project }
 // QueriesPerHour is how often [Compare] may ask in an hour.
 func (s *PostHogSide) QueriesPerHour() int { return s.perHour }
 
+// limit bounds what further queries may read; 0: no limit.
+func (s *PostHogSide) limit(bytes int64) {
+	if s.asker.MaxRead = bytes; bytes > 0 {
+		read, _ := s.asker.Read()
+		s.asker.MaxRead += read
+	}
+}
+
 // Count implements [Side].
 func (s *PostHogSide) Count(ctx context.Context, selected Selection) ([]DayCount, error) {
 	return query(ctx, s, countDays, selected, func(c row) (d DayCount, err error) {
@@ -152,7 +160,14 @@ func (s *PostHogSide) LeftOut(ctx context.Context, selected Selection) ([]LeftOu
 func query[T any](
 	ctx context.Context, s *PostHogSide, text string, selected Selection, read func(row) (T, error), columns int,
 ) ([]T, error) {
-	rows, err := queries.Ask[row](ctx, s.asker, compose(text, selected), queries.MaxRows)
+	q := compose(text, selected)
+	size := queries.Size{Rows: selected.rows, PerRow: 16 + 8 + 20 + 36} // uuid, time, name and distinct id
+	for column, bytes := range map[string]int64{"created_at": 8, "properties": 1_000} {
+		if strings.Contains(q.HogQL, column) {
+			size.PerRow += bytes
+		}
+	}
+	rows, err := queries.AskFor[row](ctx, s.asker, q, queries.MaxRows, size)
 	if err != nil {
 		return nil, asSideError(ctx, err)
 	}

@@ -309,3 +309,57 @@ func TestProjectsThatAreSlow(t *testing.T) {
 		})
 	}
 }
+
+// MaxBytesRead ends a comparison before the query that would pass it. With the folder, another one continues, and nothing is
+// read twice; without it, the next one begins again.
+func TestReadsNoMoreThanItMay(t *testing.T) {
+	t.Parallel()
+	w := newWorld(5)
+	w.exports, w.from = nil, w.to.Add(-40*24*time.Hour)
+	w.service.rows, w.there.rows, w.want = nil, nil, nil
+	for range 400 {
+		fates["delivered"](w)
+	}
+	fates["missing"](w)
+	w.service.most, w.there.most = 0, 0
+	server := hogapitest.New(hogapitest.WithReadBudget(20_000_000_000, 0), hogapitest.WithClock(func() time.Time { return modelEnd }))
+	p := server.Project(hogapitest.DefaultProject)
+	for _, r := range w.service.rows {
+		p.AddEvent(hogapitest.StoredEvent{UUID: r.id, Event: r.event, DistinctID: r.who, Time: r.at, CreatedAt: r.created})
+	}
+	run := func(dir string, most int64) (report *Report, read int64, err error) {
+		before := p.ReadBytes()
+		o := &Options{From: w.from.Truncate(time.Hour), To: w.to, Dir: dir, MaxBytesRead: most, windowRows: 100, now: func() time.Time { return modelEnd }}
+		report, err = Compare(t.Context(), PostHog(server.Client(t), nil), w.there, o)
+		return report, p.ReadBytes() - before, err
+	}
+	report, whole, err := run("", 0)
+	require.NoError(t, err)
+	require.Equal(t, w.findings(), shown(report))
+	require.Equal(t, whole, report.BytesRead)
+
+	limit, dir, all, runs := whole/2, t.TempDir(), int64(0), 0
+	for report = nil; report == nil; {
+		var read int64
+		report, read, err = run(dir, limit)
+		if runs++; report == nil {
+			require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+			require.ErrorContains(t, err, "run again with the same Dir to continue")
+		}
+		require.LessOrEqual(t, read, limit)
+		require.Less(t, runs, 10)
+		all += read
+	}
+	require.NoError(t, err)
+	assert.Equal(t, w.findings(), shown(report))
+	assert.Greater(t, runs, 1)
+	assert.Equal(t, whole, all, "nothing is read twice")
+
+	_, first, err := run("", limit)
+	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+	_, second, err := run("", limit)
+	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
+	assert.Equal(t, first, second)
+	_, _, err = run("", -1)
+	require.ErrorContains(t, err, "MaxBytesRead")
+}

@@ -114,6 +114,8 @@ type Selection struct {
 	Doubled bool `json:"doubled,omitempty"`
 	// Exports leaves only the rows that one of the exports sends. Empty means all rows. Only a [Service] is asked so.
 	Exports []Export `json:"-"`
+
+	rows int64 // that the side has on the days of the parts, as far as it could count
 }
 
 // Digest stands for a set of keys.

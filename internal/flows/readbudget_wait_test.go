@@ -73,7 +73,7 @@ func TestVerifyReadsNoMoreThanItMay(t *testing.T) {
 	limit := int64(40 * 100 * 44)
 	v, err := client.Verify(t.Context(), b.receipt, &hogapi.VerifyOptions{Dir: dir, MaxBytesRead: limit})
 	require.ErrorIs(t, err, hogapi.ErrMaxBytesRead)
-	require.ErrorContains(t, err, "verify again with the same Dir to continue")
+	require.ErrorContains(t, err, "run again with the same Dir to continue")
 	assert.Nil(t, v)
 	first := b.project.ReadBytes()
 	assert.LessOrEqual(t, first, limit)

@@ -3,6 +3,7 @@
 package queries
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -88,6 +89,29 @@ type Asker struct {
 	OnWait  func(until time.Time) // for the budget; may be nil
 	read    int64                 // bytes
 	cost    Cost                  // of the newest answer
+	perRow  map[int64]int64       // bytes that answers have shown, by [Size.PerRow]
+}
+
+// Size is about what a query reads.
+type Size struct {
+	Rows      int64 // 0: as many bytes as the query before
+	PerRow    int64 // bytes, until an answer shows them
+	CanDivide bool  // smaller queries read less
+}
+
+// PerRow returns how many bytes a row takes: as answers have shown it, or else as it was guessed.
+func (a *Asker) PerRow(guess int64) int64 { return cmp.Or(a.perRow[guess], guess) }
+
+// learn learns from what a query has read.
+func (a *Asker) learn(size Size, read int64) {
+	const enough = 1_000 // for an average
+	if size.Rows < enough || read == 0 {
+		return
+	}
+	if a.perRow == nil {
+		a.perRow = map[int64]int64{}
+	}
+	a.perRow[size.PerRow] = read / size.Rows
 }
 
 // Read returns how many bytes the queries have read, and the newest cost, which shows what is left.
@@ -98,7 +122,7 @@ func (a *Asker) Read() (bytes int64, newest Cost) { return a.read, a.cost }
 func (a *Asker) admit(ctx context.Context, bytes int64, canDivide bool) error {
 	if a.MaxRead > 0 && a.read+bytes > a.MaxRead {
 		return &Error{Kind: Hopeless, Err: fmt.Errorf(
-			"%w: %d bytes are read, and the next query would read about %d; verify again with the same Dir to continue", ErrMaxRead, a.read, bytes)}
+			"%w: %d bytes are read, and the next query would read about %d; run again with the same Dir to continue", ErrMaxRead, a.read, bytes)}
 	}
 	s, now := a.Server, a.now()
 	s.mu.Lock()
@@ -167,14 +191,15 @@ const (
 // Ask carries out one query now, and returns its rows, which must be fewer than limit. It waits while the service is busy: as
 // long as the service asks, or else ten seconds, doubling. An error of the query is an *[Error].
 func Ask[T any](ctx context.Context, a *Asker, q Query, limit int) ([]T, error) {
-	return AskFor[T](ctx, a, q, limit, a.cost.BytesRead, false)
+	return AskFor[T](ctx, a, q, limit, Size{})
 }
 
-// AskFor is Ask for a query that reads about so many bytes, and can be divided or not.
-func AskFor[T any](ctx context.Context, a *Asker, q Query, limit int, bytes int64, canDivide bool) ([]T, error) {
-	if err := a.admit(ctx, bytes, canDivide); err != nil {
+// AskFor is Ask for a query of a known size.
+func AskFor[T any](ctx context.Context, a *Asker, q Query, limit int, size Size) ([]T, error) {
+	if err := a.admit(ctx, cmp.Or(size.Rows*a.PerRow(size.PerRow), a.cost.BytesRead), size.CanDivide); err != nil {
 		return nil, err
 	}
+	before := a.read
 	wait, equal := firstWait, 0
 	for n := 1; ; n++ {
 		var answer Answer[T]
@@ -186,6 +211,7 @@ func AskFor[T any](ctx context.Context, a *Asker, q Query, limit int, bytes int6
 		}
 		failed := classify(ctx, reply, err)
 		if failed == nil {
+			a.learn(size, a.read-before)
 			return answer.Rows, nil
 		}
 		pause := max(wait, reply.RetryAfter)

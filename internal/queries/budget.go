@@ -24,7 +24,7 @@ func CostOf(header http.Header) (c Cost) {
 }
 
 // ErrMaxRead is the error for a query that would read more than the caller allows.
-var ErrMaxRead = errors.New("hogapi: VerifyOptions.MaxBytesRead is reached")
+var ErrMaxRead = errors.New("hogapi: MaxBytesRead is reached")
 
 // budget is what is known of a project's budget.
 type budget struct {

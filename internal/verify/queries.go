@@ -1,7 +1,6 @@
 package verify
 
 import (
-	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -18,9 +17,8 @@ import (
 type Queries struct {
 	Asker  *queries.Asker
 	ID     string
-	older  bool           // the server refuses toDate with a time zone
-	noSums bool           // the server refuses the sums of uuids or their functions
-	perRow map[bool]int64 // bytes, by whether the query is of the import
+	older  bool // the server refuses toDate with a time zone
+	noSums bool // the server refuses the sums of uuids or their functions
 }
 
 // Scope says which events a query is about.
@@ -39,35 +37,24 @@ const (
 	propertyBytes = 1_000
 )
 
-// PerRow returns how many bytes a row costs.
-func (j *Queries) PerRow(ofImport bool) int64 {
-	if known := j.perRow[ofImport]; known > 0 {
-		return known
-	}
+func perRow(ofImport bool) int64 {
 	if ofImport {
 		return columnBytes + propertyBytes
 	}
 	return columnBytes
 }
 
+// PerRow returns how many bytes a row costs.
+func (j *Queries) PerRow(ofImport bool) int64 { return j.Asker.PerRow(perRow(ofImport)) }
+
 // Read returns how many bytes the queries have read, and the newest cost.
 func (j *Queries) Read() (bytes int64, newest queries.Cost) { return j.Asker.Read() }
 
-// ask carries out a query of a scope, and learns from its cost.
+// ask carries out a query of a scope.
 func ask[T any](ctx context.Context, j *Queries, q queries.Query, s Scope) ([]T, error) {
-	before, _ := j.Asker.Read()
-	_, newest := j.Asker.Read()
-	bytes := cmp.Or(s.Rows*j.PerRow(s.OfImport), newest.BytesRead)
 	// A slice reads all rows of its days: only fewer days cost less.
-	rows, err := queries.AskFor[T](ctx, j.Asker, q, queries.MaxRows, bytes, s.Halves() != nil && len(s.Slices) == 0)
-	const enough = 1_000 // for an average
-	if read, _ := j.Asker.Read(); err == nil && s.Rows >= enough && read > before {
-		if j.perRow == nil {
-			j.perRow = map[bool]int64{}
-		}
-		j.perRow[s.OfImport] = (read - before) / s.Rows
-	}
-	return rows, err
+	canDivide := s.Halves() != nil && len(s.Slices) == 0
+	return queries.AskFor[T](ctx, j.Asker, q, queries.MaxRows, queries.Size{Rows: s.Rows, PerRow: perRow(s.OfImport), CanDivide: canDivide})
 }
 
 // scoped puts a scope into the text of a query.

@@ -334,21 +334,37 @@ func Read(bytes int64, left *int64) string {
 	return fmt.Sprintf("read %s; %s of the project's hourly budget left", Bytes(bytes), Bytes(max(*left, 0)))
 }
 
-// ParseBytes reads a size, such as 500MB or 10 GB.
-func ParseBytes(text string) (n int64, ok bool) {
-	text = strings.ToUpper(strings.ReplaceAll(text, " ", ""))
-	unit := 1.0
+// Limit is a flag with a size, such as 500MB or 10 GB.
+type Limit int64
+
+// Set implements pflag.Value.
+func (l *Limit) Set(text string) error {
+	number, unit := strings.ToUpper(strings.ReplaceAll(text, " ", "")), 1.0
 	for _, u := range []struct {
 		name string
 		size float64
 	}{{"TB", 1e12}, {"GB", 1e9}, {"MB", 1e6}, {"KB", 1e3}, {"B", 1}} {
-		if number, has := strings.CutSuffix(text, u.name); has {
-			text, unit = number, u.size
+		if rest, has := strings.CutSuffix(number, u.name); has {
+			number, unit = rest, u.size
 			break
 		}
 	}
-	size, err := strconv.ParseFloat(text, 64)
-	return int64(size * unit), err == nil && size > 0 && size*unit < math.MaxInt64
+	size, err := strconv.ParseFloat(number, 64)
+	if err != nil || size <= 0 || size*unit >= math.MaxInt64 {
+		return errors.New("give a number with a unit, such as 500MB or 10GB")
+	}
+	*l = Limit(size * unit)
+	return nil
+}
+
+// Type implements pflag.Value.
+func (l *Limit) Type() string { return "size" }
+
+func (l *Limit) String() string {
+	if *l == 0 {
+		return ""
+	}
+	return Bytes(int64(*l))
 }
 
 // Span returns a duration for people, such as 42s, 5m03s, 2h14m or 3d04h.

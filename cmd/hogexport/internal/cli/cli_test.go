@@ -785,7 +785,7 @@ func TestMistakes(t *testing.T) {
 // The rows of a project are compared with the files of a folder: a missing one is named, and in the report.
 func TestReconcile(t *testing.T) {
 	t.Parallel()
-	p := newProgram(t)
+	p := newProgram(t, hogapitest.WithReadBudget(20_000_000_000, 0))
 	p.addExport("lake", good)
 	rows, folder := p.addRows(100), t.TempDir()
 	write := func(rows []row) {
@@ -802,7 +802,13 @@ func TestReconcile(t *testing.T) {
 	assert.FileExists(t, filepath.Join(report, "report.html"))
 
 	write(rows)
-	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h")
+	p.ends(t, 7, "reconcile", "lake", "--to", folder, "--since", "40h", "--max-read", "4KB").
+		err(t, "--max-read is reached", "run the same command again to continue")
+	p.ends(t, 2, "reconcile", "lake", "--to", folder, "--max-read", "much").err(t, "give a number with a unit")
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h", "--max-read", "1 GB").err(t, "this continues the comparison of")
+	p.ends(t, 7, "reconcile", "lake", "--to", folder, "--since", "40h", "--max-read", "4KB")
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "30h").err(t, "this one begins again")
+	p.ends(t, 0, "reconcile", "lake", "--to", folder, "--since", "40h").out(t, "COMPLETE: 100 rows delivered", "; 480 GB of the project")
 	for _, c := range []struct {
 		to, says string
 		code     int

@@ -28,6 +28,7 @@ var inFlags = strings.NewReplacer(
 	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
 	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
+	"hogapi: MaxBytesRead", "--max-read", "run again with the same Dir to continue", "run the same command again to continue",
 ).Replace
 
 // printPlan writes a plan for people: its steps, what comes twice, and until when it must begin.

@@ -6,7 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -20,6 +22,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 	"github.com/hogapi/hogapi/formats/s3files"
+	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/reconcile"
 )
 
@@ -29,6 +32,7 @@ type reconciling struct {
 	to, table, since, until, report, cache, endpoint string
 
 	maxQueries int
+	maxRead    progress.Limit
 	yes        bool
 }
 
@@ -72,6 +76,7 @@ missing; 7: some rows could not be compared.`,
 	f.StringVar(&r.until, "until", "", "the `TIME` at which the range ends; default: an hour ago")
 	f.StringVar(&r.report, "report", "", "a `FOLDER` for the report: page, JSON, text, and the uuids of each class")
 	f.IntVar(&r.maxQueries, "max-queries", 0, "the largest `NUMBER` of queries to each side; default: 10,000, and 1,200 an hour to PostHog")
+	f.Var(&r.maxRead, "max-read", "stop before the queries have read more than this `SIZE` of the project, such as 10GB; run it again to continue")
 	f.BoolVar(&r.yes, "yes", false, "on a terminal, do not ask before the queries begin")
 	bindCache(cmd, &r.cache)
 	return cmd
@@ -86,7 +91,7 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	o := &reconcile.Options{From: from.Truncate(time.Hour), MaxQueries: r.maxQueries}
+	o := &reconcile.Options{From: from.Truncate(time.Hour), MaxQueries: r.maxQueries, MaxBytesRead: int64(r.maxRead)}
 	if r.until != "" {
 		if o.To, err = parseTime("--until", r.until, now); err != nil {
 			return err
@@ -116,7 +121,8 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 		return err
 	}
 	defer place.end()
-	report, err := r.compare(ctx, client, place.side, o)
+	command := strings.Join(append(names, r.since, r.until, place.side.Name()), "\x00")
+	report, err := r.compare(ctx, client, place.side, o, command)
 	if err != nil {
 		return explained(err)
 	}
@@ -124,9 +130,56 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	return r.finish(report, place.side)
 }
 
+// stopped is a comparison that has not come to its end. Its range and its exports move with the clock, so the same command
+// takes those that it has begun with.
+type stopped struct {
+	Command string             `json:"command"`
+	At      time.Time          `json:"at"`
+	From    time.Time          `json:"from"`
+	Exports []reconcile.Export `json:"exports"`
+}
+
+// resume continues with what the same command was stopped at, for a day as Compare does. Another command begins again.
+func (r *reconciling) resume(path, command string, o *reconcile.Options) error {
+	const fresh = 24 * time.Hour
+	var was stopped
+	text, err := durable.Read(durable.OS{}, path)
+	if err != nil || json.Unmarshal(text, &was) != nil || time.Since(was.At) > fresh {
+		was = stopped{}
+	}
+	if was.Command == command {
+		o.From, o.Exports = was.From, was.Exports
+		r.Note("this continues the comparison of " + was.At.Format(clock) + " UTC")
+		return nil
+	}
+	if was.Command != "" {
+		journal := filepath.Join(o.Dir, "reconcile.jsonl")
+		lock, err := durable.OS{}.Lock(journal + ".lock")
+		if err != nil {
+			return err
+		}
+		defer lock.Close()
+		if err := os.Remove(journal); err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		r.Note("the comparison of " + was.At.Format(clock) + " UTC, which was stopped, was of another range or of other files: this one begins again")
+	}
+	text, err = json.Marshal(stopped{command, time.Now().UTC(), o.From, o.Exports})
+	if err != nil {
+		return err
+	}
+	return durable.Replace(durable.OS{}, path, text)
+}
+
 // compare shows what the comparison will cost, asks, and compares.
-func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side reconcile.Side, o *reconcile.Options) (*reconcile.Report, error) {
-	service := reconcile.PostHog(client, nil)
+func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side reconcile.Side, o *reconcile.Options, command string) (*reconcile.Report, error) {
+	service, path := reconcile.PostHog(client, nil), filepath.Join(o.Dir, "command.json")
+	if err := makeFolder(o.Dir); err != nil {
+		return nil, cacheFault(err)
+	}
+	if err := r.resume(path, command, o); err != nil {
+		return nil, cacheFault(err)
+	}
 	plan, err := reconcile.PlanFor(ctx, service, side, o)
 	if err != nil {
 		return nil, err
@@ -138,13 +191,14 @@ func (r *reconciling) compare(ctx context.Context, client *hogapi.Client, side r
 			return nil, err
 		}
 	}
-	if err := makeFolder(o.Dir); err != nil {
-		return nil, cacheFault(err)
-	}
 	meter := r.Meter()
 	defer meter.End()
 	o.OnProgress = func(p reconcile.Progress) { meter.Phase(p.String()) }
-	return reconcile.Compare(ctx, service, side, o)
+	report, err := reconcile.Compare(ctx, service, side, o)
+	if err == nil {
+		_ = os.Remove(path) // it only says how to continue
+	}
+	return report, err
 }
 
 // finish prints the result, and writes its files.

@@ -175,6 +175,8 @@ func explain(err error) *shell.Fault {
 		return fault(shell.CodeProject, "give the key the scope that is named, or ask an admin of the project for one")
 	case errors.Is(err, hogapi.ErrNotFound):
 		return fault(shell.CodeProject, "check --project-id, --host and the export: see hogexport list")
+	case errors.Is(err, hogapi.ErrMaxBytesRead):
+		return fault(shell.CodeCannot, "with a larger --max-read, or later within a day: what was read is kept")
 	case errors.Is(err, hogapi.ErrInvalid):
 		return fault(shell.CodeUsage, "")
 	}

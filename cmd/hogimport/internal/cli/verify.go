@@ -37,8 +37,7 @@ type verify struct {
 	wait     bool
 	every    bool
 	patience time.Duration
-	maxRead  string
-	maxBytes int64
+	maxRead  progress.Limit
 }
 
 func newVerifyCommand(a *app) *cobra.Command {
@@ -74,18 +73,11 @@ unknown, 5 the key or the project is wrong.`,
 	f.BoolVar(&v.wait, "wait", false, "check again until the import is complete or nothing more arrives")
 	f.BoolVar(&v.every, "every-uuid", false, "compare the uuids of all events, even if their digests are equal")
 	f.DurationVar(&v.patience, "patience", 24*time.Hour, "the `TIME` after the end of the import in which no event is called missing; 0: none")
-	f.StringVar(&v.maxRead, "max-read", "", "stop before the queries have read more than this `SIZE`, such as 10GB; run it again to continue")
+	f.Var(&v.maxRead, "max-read", "stop before the queries have read more than this `SIZE`, such as 10GB; run it again to continue")
 	return cmd
 }
 
 func (v *verify) run(ctx context.Context, files []string) error {
-	if v.maxRead != "" {
-		bytes, ok := progress.ParseBytes(v.maxRead)
-		if !ok {
-			return shell.UsageError(fmt.Sprintf("--max-read %q is not a size", v.maxRead), "give a number with a unit, such as 500MB or 10GB")
-		}
-		v.maxBytes = bytes
-	}
 	s, err := v.openState(ctx, files)
 	if err != nil {
 		return err
@@ -189,7 +181,7 @@ func (v *verify) look(ctx context.Context, client *hogapi.Client, s *state, rece
 	defer meter.End()
 	step, isSaid := "", false
 	options := &hogapi.VerifyOptions{
-		MaxBytesRead: v.maxBytes,
+		MaxBytesRead: int64(v.maxRead),
 		Gate:         s.kept.Input.gate(), Dir: s.file("verify"), Wait: v.wait, Patience: cmp.Or(v.patience, time.Millisecond), EveryUUID: v.every && source != nil,
 		OnProgress: func(p hogapi.VerifyProgress) {
 			show := meter.Phase

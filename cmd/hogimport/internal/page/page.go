@@ -58,7 +58,7 @@ var flagNames = strings.NewReplacer(
 	"in Options.Map", "with --map", "in Options.Header", "with --header", "Options.Map", "--map", "Options.Zone", "--zone", "Options.Table", "--table", "Options.Event", "--table", "Options.Header", "--header",
 	"import: LinksOptions.Memory", "--memory", "ImportOptions.", "", "hogapi: ", "",
 	" (GateOptions.MinAge)", "", "GateOptions.AllowMergeDangerously: it", "another name, since hogimport does not send this: it",
-	", or set VerifyOptions.Dir, and verify again", ", and verify again", " with the same Dir", "", "VerifyOptions.Dir", "the state folder", "VerifyOptions.MaxBytesRead", "--max-read",
+	", or set VerifyOptions.Dir, and verify again", ", and verify again", " with the same Dir", "", "VerifyOptions.Dir", "the state folder", "MaxBytesRead", "--max-read",
 	"; if a proxy takes smaller requests only, set DeliveryOptions.MaxBatchBytes", "; a proxy may take smaller requests only",
 	"give its Convert to RejectedRecords", "use hogimport fix", "give RejectedRecords to MapSource, or ", "",
 	"read the file with RejectedRecords", "use hogimport fix",
