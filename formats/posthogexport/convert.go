@@ -54,6 +54,7 @@ type converter struct {
 	anonymous  string // the $anon_distinct_id of the properties
 	cookieless []byte // the $cookieless_mode of the properties
 	dollarID   []byte // their $distinct_id
+	job        []byte // their $import_job_id
 	groups     groups
 }
 
@@ -67,7 +68,7 @@ func newConverter(o Options) *converter {
 // Begin forgets the row.
 func (c *converter) Begin() {
 	c.row.Begin()
-	c.set, c.setOnce, c.cookieless, c.dollarID, c.groups = nil, nil, nil, nil, groups{}
+	c.set, c.setOnce, c.cookieless, c.dollarID, c.job, c.groups = nil, nil, nil, nil, nil, groups{}
 	for i := range c.row.columns {
 		c.row.columns[i].isSet = false
 	}
@@ -198,6 +199,9 @@ func (c *converter) property(key, value []byte) {
 	case name == "$distinct_id":
 		c.dollarID = value
 		return
+	case name == "$import_job_id":
+		c.job = value
+		return
 	case c.options.PersonProperties == formats.PersonSet:
 	case name == "$set" && record.IsObject(value):
 		c.set = value
@@ -215,9 +219,12 @@ func (c *converter) property(key, value []byte) {
 	c.out.Keep(prefix, name, value)
 }
 
-// identity keeps the mode of a cookieless event under another name: the server has put its hash into the distinct id
-// already, and would drop an old event of this mode.
+// identity keeps under another name the mode of a cookieless event, whose distinct id is its hash already: the server
+// would drop an old event of this mode. It keeps the id of an earlier import likewise: the event gets that of this one.
 func (c *converter) identity() {
+	if c.job != nil {
+		c.out.Keep(prefix, "posthog_import_job_id", c.job)
+	}
 	switch {
 	case c.cookieless != nil:
 		c.out.Keep(prefix, "posthog_cookieless_mode", c.cookieless)

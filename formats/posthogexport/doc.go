@@ -35,6 +35,7 @@
 //	group_set                     $unset, $group_set      them apart; people_set and people_set_once likewise
 //	properties.$cookieless_mode   posthog_cookieless_mode the distinct id is the visitor's hash already
 //	properties.$distinct_id       posthog_distinct_id     of such an event, where it is another than the row's
+//	properties.$import_job_id     posthog_import_job_id   of an earlier import: the event gets the id of this one
 //	properties.$group_0 … $group_4 posthog_group_0 …      only where $groups does not have the key: the service
 //	                                                      makes them of $groups, by the project's own numbers
 //	properties.distinct_id        posthog_distinct_id     only where it is another than the row's

@@ -20,6 +20,8 @@ func TestWhatTheServerAddedStaysOut(t *testing.T) {
 		"cookieless":           {`"properties":{"$cookieless_mode":true,"$distinct_id":"u","n":1}`, `{"n":1,"posthog_cookieless_mode":true}`},
 		"cookieless, own id":   {`"properties":{"$cookieless_mode":true,"$distinct_id":"other"}`, `{"posthog_cookieless_mode":true,"posthog_distinct_id":"other"}`},
 		"an id without a mode": {`"properties":{"$distinct_id":"u"}`, `{"$distinct_id":"u"}`},
+		"an earlier import":    {`"properties":{"$import_job_id":"old"}`, `{"posthog_import_job_id":"old"}`},
+		"two earlier imports":  {`"properties":{"$import_job_id":"b","posthog_import_job_id":"a"}`, `{"posthog_import_job_id":"a","posthog_posthog_import_job_id":"b"}`},
 		"groups":               {`"properties":{"$group_1":"acme","$groups":{"company":"acme"}}`, `{"$groups":{"company":"acme"}}`},
 		"groups as numbers":    {`"properties":{"$groups":{"company":7},"$group_4":"7"}`, `{"$groups":{"company":7}}`},
 		"a group of no type":   {`"properties":{"$group_0":"x","$groups":{"company":"acme"}}`, `{"$groups":{"company":"acme"},"posthog_group_0":"x"}`},
