@@ -14,18 +14,21 @@ import (
 // RowTest counts the rows that do not have all of their event, for formats.CheckOptions.Test: a destination or a newer
 // server keeps a part of it elsewhere, so an import cannot bring that part back.
 type RowTest struct {
-	Rows           int64            // with the name of an event
-	Cookieless     int64            // events of cookieless visitors, whose persons have no properties
-	Persons        int64            // $identify and $set events
-	PersonsBare    int64            // of them, without $set, $set_once and $unset
-	Groups         int64            // $groupidentify events
-	GroupsBare     int64            // of them, without $group_set
-	Clicks         int64            // $autocapture events
-	ClicksBare     int64            // of them, without elements
-	AI             int64            // $ai_generation, $ai_embedding, $ai_span and $ai_trace events
-	AIBare         int64            // of them, without any input and output
-	GroupTypes     map[string]int64 // events by type of group; of many types, the first 100
-	ForeignIndexes int64            // keys of groups that $groups does not have: see the package's mapping
+	Rows           int64            `json:"rows"`            // with the name of an event
+	Cookieless     int64            `json:"cookieless"`      // events of cookieless visitors, whose persons have no properties
+	Imported       int64            `json:"imported"`        // events with the $import_job_id of an earlier import
+	Persons        int64            `json:"persons"`         // $identify and $set events
+	PersonsBare    int64            `json:"persons_bare"`    // of them, without $set, $set_once and $unset
+	Groups         int64            `json:"groups"`          // $groupidentify events
+	GroupsBare     int64            `json:"groups_bare"`     // of them, without $group_set
+	Clicks         int64            `json:"clicks"`          // $autocapture events
+	ClicksBare     int64            `json:"clicks_bare"`     // of them, without elements
+	AI             int64            `json:"ai"`              // $ai_generation, $ai_embedding, $ai_span and $ai_trace events
+	AIBare         int64            `json:"ai_bare"`         // of them, without any input and output
+	GroupTypes     map[string]int64 `json:"group_types"`     // events by type of group; of many types, the first 100
+	GroupIndexes   map[string]int   `json:"group_indexes"`   // the types' numbers in the old project, as its $group_0 to $group_4 show
+	Indexes        int64            `json:"indexes"`         // keys in $group_0 to $group_4
+	ForeignIndexes int64            `json:"foreign_indexes"` // of them, those that $groups does not have: see the package's mapping
 
 	row   row
 	has   map[string]bool
@@ -36,7 +39,7 @@ type RowTest struct {
 // Add counts a row.
 func (t *RowTest) Add(raw []byte) {
 	if t.has == nil {
-		t.has, t.GroupTypes = map[string]bool{}, map[string]int64{}
+		t.has, t.GroupTypes, t.GroupIndexes = map[string]bool{}, map[string]int64{}, map[string]int{}
 		t.row.bind()
 	}
 	t.row.Begin()
@@ -56,10 +59,38 @@ func (t *RowTest) Add(raw []byte) {
 		_ = jsonb.Object(properties, t.property) // a broken object is a reject
 	}
 	if record.IsObject(t.keys.of) {
-		_ = jsonb.Object(t.keys.of, func(key, _ []byte) { t.types = append(t.types, string(key)) })
+		_ = jsonb.Object(t.keys.of, func(key, id []byte) {
+			t.types = append(t.types, string(key))
+			t.index(string(key), id)
+		})
+	}
+	for _, raw := range t.keys.keys {
+		if !record.IsNone(raw) {
+			t.Indexes++
+		}
 	}
 	t.keys.others(func(string, []byte) { t.ForeignIndexes++ })
-	t.count(record.Text(t.row.event))
+	t.take(record.Text(t.row.event))
+}
+
+// index notes which number a type has: the only one with its key.
+func (t *RowTest) index(kind string, key []byte) {
+	if _, isKnown := t.GroupIndexes[kind]; isKnown || len(t.GroupIndexes) == len(t.keys.keys) {
+		return
+	}
+	id, err := record.ID("", key)
+	found := -1
+	for i, raw := range t.keys.keys {
+		if other, bad := record.ID("", raw); err == nil && bad == nil && other == id {
+			if found >= 0 {
+				return // which of the two is not known
+			}
+			found = i
+		}
+	}
+	if found >= 0 {
+		t.GroupIndexes[kind] = found
+	}
 }
 
 func (t *RowTest) property(key, value []byte) {
@@ -68,15 +99,20 @@ func (t *RowTest) property(key, value []byte) {
 	switch name {
 	case "$cookieless_mode":
 		t.has[name] = record.IsTrue(value)
+	case "$import_job_id":
+		t.has[name] = true
 	case "$set", "$set_once", "$unset", "$group_set", "$elements_chain", "$elements",
 		"$ai_input", "$ai_output", "$ai_output_choices", "$ai_input_state", "$ai_output_state":
 		t.has[name] = t.has[name] || !record.IsEmpty(value)
 	}
 }
 
-func (t *RowTest) count(name string) {
+func (t *RowTest) take(name string) {
 	if t.has["$cookieless_mode"] {
 		t.Cookieless++
+	}
+	if t.has["$import_job_id"] {
+		t.Imported++
 	}
 	const most = 100
 	for _, kind := range t.types {
@@ -87,19 +123,19 @@ func (t *RowTest) count(name string) {
 	hasElements := !record.IsEmpty(t.row.elements) || !record.IsEmpty(unpacked(t.row.tableElements))
 	switch name {
 	case "$identify", "$set":
-		t.add(&t.Persons, &t.PersonsBare, t.hasAny("$set", "$set_once", "$unset"))
+		count(&t.Persons, &t.PersonsBare, t.hasAny("$set", "$set_once", "$unset"))
 	case "$groupidentify":
-		t.add(&t.Groups, &t.GroupsBare, t.hasAny("$group_set"))
+		count(&t.Groups, &t.GroupsBare, t.hasAny("$group_set"))
 	case "$autocapture":
-		t.add(&t.Clicks, &t.ClicksBare, hasElements || t.hasAny("$elements_chain", "$elements"))
+		count(&t.Clicks, &t.ClicksBare, hasElements || t.hasAny("$elements_chain", "$elements"))
 	case "$ai_generation", "$ai_embedding", "$ai_span", "$ai_trace":
-		t.add(&t.AI, &t.AIBare, t.hasAny(
+		count(&t.AI, &t.AIBare, t.hasAny(
 			"$ai_input", "$ai_output", "$ai_output_choices", "$ai_input_state", "$ai_output_state",
 		))
 	}
 }
 
-func (*RowTest) add(all, bare *int64, has bool) {
+func count(all, bare *int64, has bool) {
 	*all++
 	if !has {
 		*bare++
@@ -110,45 +146,53 @@ func (t *RowTest) hasAny(names ...string) bool {
 	return slices.ContainsFunc(names, func(name string) bool { return t.has[name] })
 }
 
+// add adds a sentence about some of the rows to a list.
+func add(list *[]string, n, of int64, what, why string) {
+	if n > 0 {
+		*list = append(*list, fmt.Sprintf("%d of %d %s. %s", n, of, what, why))
+	}
+}
+
 // Losses are sentences about what the rows lack, each with its count.
 func (t *RowTest) Losses() (list []string) {
-	add := func(n, of int64, what, why string) {
-		if n > 0 {
-			list = append(list, fmt.Sprintf("%d of %d %s. %s", n, of, what, why))
-		}
-	}
-	add(t.PersonsBare, t.Persons, "$identify and $set events have no properties of the person",
+	add(&list, t.PersonsBare, t.Persons, "$identify and $set events have no properties of the person",
 		"Some never had any. Newer servers keep $set apart, for 60 days, and files of their exports lack it: "+
 			"compare the persons of the new project with those of the old one")
-	add(t.GroupsBare, t.Groups, "$groupidentify events have no properties of the group",
+	add(&list, t.GroupsBare, t.Groups, "$groupidentify events have no properties of the group",
 		"Newer servers keep $group_set apart, for 60 days: compare the groups of the new project with those of the old one")
-	add(t.ClicksBare, t.Clicks, "$autocapture events have no elements",
+	add(&list, t.ClicksBare, t.Clicks, "$autocapture events have no elements",
 		"Tables of Redshift and Databricks and files of Azure Blob Storage do not have them: "+
 			"actions, heatmaps and the toolbar need them, so export to S3 or to files")
-	add(t.AIBare, t.AI, "AI events have no input and no output",
+	add(&list, t.AIBare, t.AI, "AI events have no input and no output",
 		"Newer servers keep them for some weeks in a table of AI events, which no export reads")
 	return list
 }
 
 // Notes are sentences about what the new project shows in another way, each with its count.
 func (t *RowTest) Notes() (list []string) {
-	if t.Cookieless > 0 {
-		list = append(list, fmt.Sprintf("%d events are of cookieless visitors. "+
-			"Their distinct id is the hash that the old project made, and their persons have no properties", t.Cookieless))
-	}
-	if len(t.GroupTypes) > 0 {
-		kinds := slices.SortedFunc(maps.Keys(t.GroupTypes), func(a, b string) int {
-			return cmp.Or(cmp.Compare(t.GroupTypes[b], t.GroupTypes[a]), cmp.Compare(a, b))
-		})
-		list = append(list, "Events have groups of the types "+strings.Join(kinds[:min(5, len(kinds))], ", ")+
-			". A project has five types at most and numbers them as they arrive. "+
-			"Where insights are copied from the old project, let the types arrive in its order first")
-	}
-	if t.ForeignIndexes > 0 {
-		list = append(list, fmt.Sprintf("%d keys of groups are in no $groups. They are kept as posthog_group_0 to posthog_group_4", t.ForeignIndexes))
-	}
+	add(&list, t.Cookieless, t.Rows, "events are of cookieless visitors", "They become ordinary ones: "+
+		"their distinct id is the hash that the old project made, and their persons have no properties")
+	add(&list, t.Imported, t.Rows, "events are of an earlier import",
+		"Its id is kept as posthog_import_job_id, since the events get the id of this one")
+	add(&list, t.Indexes-t.ForeignIndexes, t.Indexes, "keys of groups in $group_0 to $group_4 stay out",
+		"They are there by the old project's numbers, and the new one makes its own of $groups")
+	add(&list, t.ForeignIndexes, t.Indexes, "keys of groups in $group_0 to $group_4 are in no $groups",
+		"They are kept as posthog_group_0 to posthog_group_4")
 	return list
 }
 
+// Kinds are the types of groups, the most frequent first.
+func (t *RowTest) Kinds() []string {
+	return slices.SortedFunc(maps.Keys(t.GroupTypes), func(a, b string) int {
+		return cmp.Or(cmp.Compare(t.GroupTypes[b], t.GroupTypes[a]), cmp.Compare(a, b))
+	})
+}
+
 // String implements formats.RecordTest.
-func (t *RowTest) String() string { return strings.Join(append(t.Losses(), t.Notes()...), "\n") }
+func (t *RowTest) String() string {
+	list := append(t.Losses(), t.Notes()...)
+	if kinds := t.Kinds(); len(kinds) > 0 {
+		list = append(list, "events have groups of the types "+strings.Join(kinds, ", "))
+	}
+	return strings.Join(list, "\n")
+}

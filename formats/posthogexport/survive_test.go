@@ -64,16 +64,18 @@ func TestRowsThatLackAPart(t *testing.T) {
 		`{"event":"$autocapture","elements_chain":"a:x=\"1\""}`, `{"event":"$autocapture","properties":{"$elements":[{"tag_name":"a"}]}}`,
 		`{"event":"$ai_generation","properties":{"$ai_model":"m"}}`, `{"event":"$ai_trace","properties":{"$ai_output_state":{"a":1}}}`,
 		`{"event":"e","properties":{"$cookieless_mode":true,"$groups":{"company":"acme"},"$group_0":"acme","$group_1":"x"}}`,
+		`{"event":"e","properties":{"$import_job_id":"old","$groups":{"seat":7,"team":"7"},"$group_3":"7","$group_4":"7"}}`,
 		`{"files":["a"]}`, `{`, `{"event":"e","properties":"{"}`,
 	} {
 		test.Add([]byte(row))
 	}
-	assert.Equal(t, []int64{14, 1, 5, 2, 2, 1, 3, 1, 2, 1, 1}, []int64{
-		test.Rows, test.Cookieless, test.Persons, test.PersonsBare, test.Groups, test.GroupsBare, test.Clicks, test.ClicksBare, test.AI, test.AIBare, test.ForeignIndexes,
+	assert.Equal(t, []int64{15, 1, 1, 4, 5, 2, 2, 1, 3, 1, 2, 1, 1}, []int64{
+		test.Rows, test.Cookieless, test.Imported, test.Indexes, test.Persons, test.PersonsBare, test.Groups, test.GroupsBare, test.Clicks, test.ClicksBare, test.AI, test.AIBare, test.ForeignIndexes,
 	})
-	assert.Equal(t, map[string]int64{"company": 1}, test.GroupTypes)
+	assert.Equal(t, map[string]int64{"company": 1, "seat": 1, "team": 1}, test.GroupTypes)
+	assert.Equal(t, map[string]int{"company": 0}, test.GroupIndexes, "which number the others have is not known")
 	assert.Len(t, test.Losses(), 4)
-	assert.Len(t, test.Notes(), 3)
+	assert.Len(t, test.Notes(), 4)
 	assert.Contains(t, test.String(), "2 of 5 $identify and $set events have no properties of the person")
 	assert.Empty(t, new(posthogexport.RowTest).String())
 }

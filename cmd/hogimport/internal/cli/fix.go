@@ -130,7 +130,7 @@ func (a *app) fix(cmd *cobra.Command, r *runFlags) error {
 		return err
 	}
 	receipt, err := a.send(ctx, client, s, source, options, r.metrics)
-	return a.report(s, receipt, err)
+	return a.report(ctx, s, receipt, err)
 }
 
 // agreeToFix checks all rejects with the corrected mapping, shows the result and asks whether to begin.

@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 	"os"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/formats/parquet"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
 // sortsByDefault reports whether events are sorted without --sort: rows of PostHog's exports have no order at all.
@@ -106,6 +108,49 @@ func countRows(paths []string) (sum int64) {
 		sum += n
 	}
 	return sum
+}
+
+// testedRows are the counts of the rows of an import that had read so many records.
+type testedRows struct {
+	Read int64 `json:"read"`
+	posthogexport.RowTest
+}
+
+// tested reads the rows of a complete import once more, and counts what they lack and what changes. It returns nil for
+// other formats, and where the files cannot be read.
+func (a *app) tested(ctx context.Context, s *state, r hogapi.Receipt) *testedRows {
+	in := s.kept.Input
+	switch {
+	case in.Format != "posthog" || s.kept.Rejects != "" || !r.Finished:
+		return nil
+	case s.kept.Rows != nil && s.kept.Rows.Read == r.Read:
+		return s.kept.Rows
+	}
+	meter, rows, n := a.Meter(), &testedRows{Read: r.Read}, int64(0)
+	defer meter.End()
+	format := in.format()
+	convert := in.cutRecords(format.Convert)
+	format.Convert = func(record []byte) ([]hogapi.Event, error) {
+		events, err := convert(record)
+		if err == nil && len(events) > 0 {
+			if _, isOut := events[0].Skipped(); !isOut {
+				rows.Add(record)
+			}
+		}
+		n++
+		meter.Part("counting what the rows lack", n, r.Read)
+		return events, err
+	}
+	for _, err := range in.open(format, in.paths()).Events(ctx, hogapi.Position{}) {
+		if err != nil {
+			a.Warn("what the rows lack was not counted: " + faultOf(err).Text)
+			return nil
+		}
+	}
+	if ctx.Err() != nil {
+		return nil
+	}
+	return rows
 }
 
 func rowPlace(file string, row int64) string { return fmt.Sprintf("%s, row %d", file, row) }

@@ -171,7 +171,7 @@ func (a *app) run(ctx context.Context, r *runFlags) error {
 	if err == nil {
 		err = read()
 	}
-	return a.report(s, receipt, err)
+	return a.report(ctx, s, receipt, err)
 }
 
 // prepare makes the options and the client of an import, and refuses a new one where nobody can agree to it.
@@ -364,7 +364,7 @@ func (s *state) grow(found sample) error {
 	return s.saveProgress(p)
 }
 
-func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
+func (a *app) report(ctx context.Context, s *state, receipt hogapi.Receipt, err error) error {
 	result := map[string]any{"state": s.dir, "rejects": s.rejects(), "receipt": receipt}
 	if err != nil {
 		ended := &importError{err: err, state: s, receipt: receipt}
@@ -374,6 +374,11 @@ func (a *app) report(s *state, receipt hogapi.Receipt, err error) error {
 			_ = json.NewEncoder(a.Out).Encode(result) //nolint:errchkjson // the error of the import matters more
 		}
 		return ended
+	}
+	if rows := a.tested(ctx, s, receipt); rows != nil {
+		s.kept.Rows = rows
+		result["rows"] = rows.RowTest
+		_ = s.save() // verify counts them otherwise
 	}
 	if a.JSON {
 		return json.NewEncoder(a.Out).Encode(result)

@@ -315,6 +315,9 @@ func resultText(s *state, r hogapi.Receipt) string {
 		}
 		fmt.Fprintln(&b, term.Flow(text))
 	}
+	if rows := s.kept.Rows; rows != nil {
+		page.NotCarried(&rows.RowTest, func(line string) { fmt.Fprintln(&b, term.Flow(line)) })
+	}
 	if _, err := os.Stat(s.file("sorted")); err == nil {
 		fmt.Fprintln(&b, term.Flow("Remove "+term.Line(s.file("sorted"))+" once it is verified: it holds the sorted events."))
 	}

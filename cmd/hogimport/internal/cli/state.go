@@ -54,6 +54,7 @@ type kept struct {
 
 	Skipped map[string][]string `json:"skipped,omitempty"` // where some records are that are left out, by reason
 	Links   int64               `json:"links,omitempty"`   // pairs of ids that come first, with the left-out pairs of shared devices
+	Rows    *testedRows         `json:"rows,omitempty"`    // of PostHog's own export, once all was sent
 
 	// Of a fix: the reject file that it reads, and the size of that of the import when it began.
 	Rejects     string `json:"rejects,omitempty"`

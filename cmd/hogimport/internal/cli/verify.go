@@ -24,6 +24,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
 type verify struct {
@@ -113,7 +114,7 @@ func (v *verify) run(ctx context.Context, files []string) error {
 			return err
 		}
 	}
-	if failed := v.write(s, receipt, result); failed != nil {
+	if failed := v.write(ctx, s, receipt, result); failed != nil {
 		return failed
 	}
 	if err != nil {
@@ -228,13 +229,24 @@ func lookText(p hogapi.VerifyProgress) string {
 	return text + fmt.Sprintf("; found %s of %s", progress.Number(p.Seen), progress.Number(p.Acked))
 }
 
-func (v *verify) write(s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
+// verifyJSON is a verification as JSON, with what the import did not carry over.
+type verifyJSON struct {
+	*hogapi.Verification
+
+	Rejects map[hogapi.Reason]int64 `json:"rejects,omitempty"`
+	Rows    *posthogexport.RowTest  `json:"rows,omitempty"` // of PostHog's own export
+}
+
+func (v *verify) write(ctx context.Context, s *state, receipt hogapi.Receipt, result *hogapi.Verification) error {
 	p := page.Verify{
 		Verification: result, Receipt: receipt, Project: v.projectID(&v.project),
 		At: time.Now(), Version: shell.Version(), Next: v.next(s, result),
 	}
 	p.HasLinks, p.LinksRead, p.Links = s.links(receipt)
-	return v.writeReport(reportAt(v.report, "verify"), s.kept.Input.Files, p.Write, result, func(w io.Writer) { verifyTable(w, &p) })
+	if rows := v.tested(ctx, s, receipt); rows != nil {
+		p.Rows = &rows.RowTest
+	}
+	return v.writeReport(reportAt(v.report, "verify"), s.kept.Input.Files, p.Write, verifyJSON{result, receipt.Rejects, p.Rows}, func(w io.Writer) { verifyTable(w, &p) })
 }
 
 // of returns the flags of a further command for the import.
@@ -364,6 +376,16 @@ func verifyTable(w io.Writer, p *page.Verify) {
 			break
 		}
 		fmt.Fprintf(w, "  %s\n", id)
+	}
+	for i, reason := range mostFirst(p.Receipt.Rejects) {
+		if i == 0 {
+			fmt.Fprintln(w, "\nrejected, by reason")
+		}
+		fmt.Fprintf(w, "  %-40s  %13s\n", reason, pages.Count(p.Receipt.Rejects[reason]))
+	}
+	if p.Rows != nil {
+		fmt.Fprintln(w)
+		page.NotCarried(p.Rows, func(line string) { fmt.Fprintln(w, term.Flow(line)) })
 	}
 	if note, isNeeded := p.LinkNote(); isNeeded {
 		fmt.Fprintf(w, "\n%s\n", term.Flow("Note: "+note.Title+". "+note.Text))

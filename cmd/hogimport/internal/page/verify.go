@@ -15,6 +15,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
 // Verify is the content of the page of a verification.
@@ -25,6 +26,7 @@ type Verify struct {
 	At           time.Time
 	Version      string
 	Next         []shell.Step
+	Rows         *posthogexport.RowTest // of the files; nil: of another format, or not counted
 
 	// Of an import with --links: the $identify events that join ids are counted like events of the
 	// files.
@@ -355,6 +357,7 @@ func (p Verify) findings() (list []page.Finding) {
 	if note, isNeeded := p.LinkNote(); isNeeded {
 		list = append(list, note)
 	}
+	list = append(list, exportRows(p.Rows)...)
 	for _, note := range v.Notes {
 		list = append(list, page.Finding{Level: page.Info, Title: Explained(note)})
 	}
