@@ -107,6 +107,26 @@ func TestAppMetricsInQueries(t *testing.T) {
 	assert.Equal(t, 400, status, "events have properties")
 }
 
+// Types of groups get their numbers as they arrive, and a sixth one gets none.
+func TestGroupTypes(t *testing.T) {
+	w := inProcess(t, hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey), hogapitest.WithPersonalKey("phx_other", "query:read"))
+	for _, e := range []hogapitest.StoredEvent{
+		{Event: "e", Properties: []byte(`{"$group_type":"no event about a group","$groups":{"company":"acme","team":7}}`)},
+		{Event: "$groupidentify", Properties: []byte(`{"$group_type":"seat","$group_key":"1"}`)},
+		{Event: "e", Properties: []byte(`{"$groups":{"team":"a","d":1,"e":1,"f":1}}`)}, {Event: "e", Properties: []byte(`{"$groups":[]}`)},
+	} {
+		w.project().AddEvent(e)
+	}
+	var list []map[string]any
+	require.NoError(t, json.Unmarshal([]byte(w.sent("GET", w.prefix+"/groups_types/", nil).text), &list))
+	for i, kind := range []string{"company", "team", "seat", "d", "e"} {
+		require.Equal(t, []any{kind, float64(i)}, []any{list[i]["group_type"], list[i]["group_type_index"]})
+	}
+	assert.Len(t, list, 5)
+	w.key = "phx_other"
+	assert.Equal(t, "API key missing required scope 'group:read'", w.refused(403, "permission_denied", "GET", "/groups_types/", ""))
+}
+
 func TestDashboards(t *testing.T) {
 	w := inProcess(t)
 	p := w.project()

@@ -78,6 +78,7 @@ var routes = []route{
 	{op: ops.DataDeletionsPreview, method: "POST", pattern: split("/data_deletion_requests/preview"), scope: "data_deletion:write", only: E4, serve: deletions((*Server).previewDeletion)},
 	{op: ops.DataDeletionsGet, method: "GET", pattern: split("/data_deletion_requests/{id}"), scope: "data_deletion:read", only: E4, serve: deletions((*Server).getDeletion)},
 
+	{op: OpGroupTypes, method: "GET", pattern: split("/groups_types"), scope: "group:read", serve: (*Server).listGroupTypes},
 	{op: ops.Query, method: "POST", pattern: split("/query"), scope: "query:read", serve: (*Server).query},
 
 	{op: ops.Capture, method: "POST", pattern: split("/batch"), root: true, protocol: protocolBatch},

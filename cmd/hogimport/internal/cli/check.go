@@ -50,7 +50,8 @@ to compare with the old tool. --report writes it as one HTML page, with charts.
 
 No key is needed. With POSTHOG_PERSONAL_API_KEY (scope query:read) and
 POSTHOG_PROJECT_ID it also asks which of these days the project has events of,
-and (scope batch_export:read) which running batch exports will send them too.
+(scope batch_export:read) which running batch exports will send them too, and
+for --format posthog (scope group:read) which types of groups it has.
 
 Exit codes: 0 an import may run, 3 it should not: too much would be rejected, or
 the report has a problem such as a wrong time zone; 2 wrong usage, 1 a file
@@ -127,6 +128,7 @@ func (c *check) run(ctx context.Context) error {
 	}
 	c.askProject(ctx, &p, found.begun)
 	c.askExports(ctx, &p)
+	c.askGroups(ctx, &p)
 	p.Place = func(at hogapi.Position) string { return placeText(paths, at) }
 	if p.Report.Skipped > 0 {
 		first, _ := takeSample(ctx, &c.in, options) // the pass over the whole files reported any error

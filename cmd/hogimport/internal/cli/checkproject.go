@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"slices"
@@ -256,6 +257,44 @@ func (c *check) askExports(ctx context.Context, p *page.Check) {
 			need = "the key needs the scope batch_export:read: "
 		}
 		p.ExportsHint = hint + need + faultOf(err).Text
+	}
+}
+
+// askGroups asks which types of groups the project has, if the rows of an export have some.
+func (c *check) askGroups(ctx context.Context, p *page.Check) {
+	const hint = "To compare them with those of the project, "
+	switch {
+	case p.Rows == nil || len(p.Rows.GroupTypes) == 0:
+		return
+	case !c.canAsk(&c.project):
+		p.GroupsHint = hint + "set POSTHOG_PERSONAL_API_KEY (scope group:read) and POSTHOG_PROJECT_ID."
+		return
+	}
+	var types []struct {
+		Type  string `json:"group_type"`
+		Index int    `json:"group_type_index"`
+	}
+	client, err := c.client(&c.project, false, true)
+	if err == nil {
+		err = client.Do(ctx, hogapi.Request{Method: http.MethodGet, Path: "/groups_types/"}, &types)
+	}
+	if err != nil {
+		need := "the project must be readable: "
+		if errors.Is(err, hogapi.ErrForbidden) {
+			need = "the key needs the scope group:read: "
+		}
+		p.GroupsHint = hint + need + faultOf(err).Text
+		return
+	}
+	const most = 100 // a project has five
+	for _, t := range types {
+		if t.Index < 0 || t.Index >= most {
+			continue
+		}
+		for len(p.GroupTypes) <= t.Index {
+			p.GroupTypes = append(p.GroupTypes, "")
+		}
+		p.GroupTypes[t.Index] = t.Type
 	}
 }
 

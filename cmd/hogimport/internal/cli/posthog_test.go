@@ -140,6 +140,31 @@ func TestPostHogCheckCountsLosses(t *testing.T) {
 	assert.Equal(t, 6, server.Ledger().Len())
 }
 
+// check compares the types of groups in the rows with those of the project.
+func TestPostHogCheckComparesGroupTypes(t *testing.T) {
+	t.Parallel()
+	const row = `{"event":"e","distinct_id":"u","timestamp":"2024-01-02T00:00:00Z","properties":{"$groups":{"company":"acme","team/x":"a"},"$group_0":"acme","$group_1":"a"}}` + "\n"
+	const has = `{"$groups":{%s}}`
+	for _, c := range []struct{ groups, want, never string }{
+		{"", "The project lacks the types of groups company, team/x", "another number"},
+		{`"company":1,"team/x":2`, "keys of groups in $group_0 to $group_4 stay out", "types of groups"},
+		{`"team/x":1,"company":2`, "2 types of groups have another number in the project company is number 0 in the old project and 1 in this one, team/x is number 1", "lacks"},
+		{`"a":1,"b":1,"c":1,"d":1`, "The project has no room for 1 type of groups", "another number"},
+		{`"a":1,"b":1,"c":1,"d":1,"e":1`, "The project has no room for 2 types of groups Events have groups of the types company, team/x, which it lacks, and a project has five at most; this one has a, b, c, d, e.", "another number"},
+	} {
+		server, p := clitest.Serve(t)
+		p.Write(t, "a.jsonl", row)
+		server.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{Event: "e", DistinctID: "x", Properties: fmt.Appendf(nil, has, c.groups)})
+		p.Ends(t, 0, "check", "a.jsonl", "--format", "posthog").Out(t, c.want).Never(t, c.never)
+	}
+	server := hogapitest.New(hogapitest.WithPersonalKey(hogapitest.DefaultPersonalKey, "query:read"))
+	p := clitest.New(t, server)
+	p.Write(t, "a.jsonl", row)
+	p.Ends(t, 0, "check", "a.jsonl", "--format", "posthog").Out(t, "groups of the types company, team/x", "To compare them with those of the project, the key needs the scope group:read")
+	p.With("POSTHOG_PERSONAL_API_KEY=").Ends(t, 0, "check", "a.jsonl", "--format", "posthog").
+		Out(t, "groups of the types company, team/x", "set POSTHOG_PERSONAL_API_KEY (scope group:read)")
+}
+
 // An import of Parquet that is killed, while it sorts and while it sends, ends with each event once.
 func TestPostHogParquetIsKilled(t *testing.T) {
 	t.Parallel()

@@ -61,6 +61,9 @@ type Check struct {
 	Exports     []Export // running batch exports, which will send these events too; nil: none, or not asked
 	ExportsHint string   // how to see them, if they could not be asked for
 
+	GroupTypes []string // of the project, by their numbers
+	GroupsHint string   // how to see them, if they could not be asked for
+
 	List        string // the file that lists the left-out records; may be empty
 	ListCommand string // that writes such a list; empty: there is nothing to list, or there is a list
 }
