@@ -22,16 +22,16 @@ type file struct {
 // readBuffer is how many bytes of a column are read at once.
 const readBuffer = 256 << 10
 
-func open(fsys fs.FS, path string, columns []string) (*file, error) {
+func open(fsys fs.FS, path string, o Options) (*file, error) {
 	disk, err := openStorage(fsys, path)
 	if err != nil {
 		return nil, err
 	}
-	return disk.open(columns)
+	return disk.open(o)
 }
 
 // open reads the footer of the file, and closes it where that fails.
-func (s *storage) open(columns []string) (f *file, err error) {
+func (s *storage) open(o Options) (f *file, err error) {
 	f = &file{disk: s}
 	defer func() {
 		if err != nil {
@@ -48,9 +48,9 @@ func (s *storage) open(columns []string) (f *file, err error) {
 	if err != nil {
 		return nil, fmt.Errorf("it cannot be read as Parquet: %w", err)
 	}
-	f.tree, f.leaves = newTree(f.read.Root(), columns)
+	f.tree, f.leaves = newTree(f.read.Root(), o)
 	if len(f.leaves) == 0 {
-		return nil, fmt.Errorf("it has none of the columns %q", columns)
+		return nil, fmt.Errorf("it has none of the columns %q", o.Columns)
 	}
 	return f, nil
 }

@@ -68,7 +68,7 @@ func (r *rowReader) readFile(ctx context.Context, path, name string, yield func(
 	if err != nil {
 		return judged(name, err, nil)
 	}
-	f, err := disk.open(compared)
+	f, err := disk.open(Options{Columns: compared})
 	if err != nil {
 		return judged(name, disk.failed, err)
 	}

@@ -17,6 +17,8 @@ type Options struct {
 	// columns are read. Without ids of the vendor, uuids are derived from the columns that are read, so every
 	// import of a file must read the same columns.
 	Columns []string
+	// Without are columns that are not read, such as posthogexport.Dropped. The same holds for them.
+	Without []string
 }
 
 // FileSource reads events from Parquet files of a format, in the order given. It is [hogapi.FileSource] for
@@ -29,14 +31,17 @@ type Options struct {
 func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...string) hogapi.Source {
 	s := &source{}
 	if options != nil {
-		s.columns = append(s.columns, options.Columns...)
+		s.options = Options{slices.Clone(options.Columns), slices.Clone(options.Without)}
 	}
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
 	files := lines.NewFilesOf(lines.Disk{}, paths)
 	s.paths, s.names, s.unfit = paths, files.Names(), err
 	name := files.Name()
-	if len(s.columns) > 0 {
-		name += " [" + strings.Join(s.columns, ",") + "]"
+	if len(s.options.Columns) > 0 {
+		name += " [" + strings.Join(s.options.Columns, ",") + "]"
+	}
+	if len(s.options.Without) > 0 {
+		name += " without [" + strings.Join(s.options.Without, ",") + "]"
 	}
 	return fileSource{hogapi.RecordSource(name, format, s.read), files}
 }
@@ -56,7 +61,7 @@ func (s fileSource) Contents() ([]lines.Content, error) { return s.files.Content
 
 type source struct {
 	paths, names []string
-	columns      []string
+	options      Options
 	unfit        error // why there is nothing to read
 }
 
@@ -102,7 +107,7 @@ func (s *source) find(after hogapi.Position) (int, error) {
 }
 
 func (s *source) readFile(ctx context.Context, i int, after hogapi.Position, yield func(hogapi.Record, error) bool) (done bool, err error) {
-	f, err := open(lines.Disk{}, s.paths[i], s.columns)
+	f, err := open(lines.Disk{}, s.paths[i], s.options)
 	if err != nil {
 		return false, fmt.Errorf("parquet: %s: %w", s.names[i], err)
 	}

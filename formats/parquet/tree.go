@@ -26,12 +26,11 @@ type node struct {
 
 var errLevels = errors.New("the levels of its values contradict each other")
 
-// newTree makes the node of a file, and the leaves of the columns that are read: all if columns is
-// empty.
-func newTree(root *parquetgo.Column, columns []string) (tree *node, leaves []*leaf) {
+// newTree makes the node of a file, and the leaves of the columns that are read.
+func newTree(root *parquetgo.Column, o Options) (tree *node, leaves []*leaf) {
 	tree = &node{}
 	for _, column := range root.Columns() {
-		if len(columns) == 0 || slices.Contains(columns, column.Name()) {
+		if name := column.Name(); (len(o.Columns) == 0 || slices.Contains(o.Columns, name)) && !slices.Contains(o.Without, name) {
 			child := newNode(column, 0, 0, &leaves)
 			tree.children = append(tree.children, child)
 		}

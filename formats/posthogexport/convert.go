@@ -29,8 +29,7 @@ func (r *row) bind() {
 	r.Fields = record.Fields{
 		"uuid": &r.uuid, "event": &r.event, "distinct_id": &r.distinctID, "properties": &r.properties,
 		"elements_chain": &r.elements, "elements": &r.tableElements, "timestamp": &r.timestamp, "ip": &r.ip,
-	}.Drop("person_id", "person_properties", "created_at", "_inserted_at", "team_id", "site_url", // of the project
-		"bq_ingested_timestamp", "snowflake_ingested_timestamp", "databricks_ingested_timestamp", "azure_blob_ingested_timestamp")
+	}.Drop(dropped...)
 	r.columns = newColumns()
 	for i := range r.columns {
 		c := &r.columns[i]

@@ -30,7 +30,7 @@ func (in *input) open(format hogapi.Format, paths []string) hogapi.Source {
 			n++
 		}
 		if isRows {
-			sources = append(sources, parquet.FileSource(format, nil, paths[:n]...))
+			sources = append(sources, parquet.FileSource(format, &parquet.Options{Without: posthogexport.Dropped()}, paths[:n]...))
 		} else {
 			sources = append(sources, hogapi.FileSource(format, paths[:n]...))
 		}

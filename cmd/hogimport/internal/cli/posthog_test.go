@@ -3,6 +3,7 @@ package cli_test
 import (
 	"bytes"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // exportRow is a row of an export to S3.
@@ -165,23 +167,29 @@ func TestPostHogCheckComparesGroupTypes(t *testing.T) {
 		Out(t, "groups of the types company, team/x", "set POSTHOG_PERSONAL_API_KEY (scope group:read)")
 }
 
-// An import of Parquet that is killed, while it sorts and while it sends, ends with each event once.
+// An import of Parquet that is killed, at random moments while it sorts and while it sends, ends with each event once.
 func TestPostHogParquetIsKilled(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
+	rows, kills, rate := testevents.Sized(2000, 10_000, 333_334), testevents.Sized(4, 20), testevents.Sized("3000", "5000", "none")
 	for i := range 3 {
-		writeParquet(t, p, fmt.Sprintf("export/%d.parquet", i), exportRows(i*2000, 2000))
+		writeParquet(t, p, fmt.Sprintf("export/%d.parquet", i), exportRows(i*rows, rows))
 	}
-	run := []string{"run", "export/*.parquet", "--format", "posthog", "--yes", "--rate", "3000"}
-	isSorting := func() bool {
-		found, _ := filepath.Glob(filepath.Join(p.Dir, "hogimport-state", "export", "sorted", "*"))
-		return len(found) > 0
-	}
-	p.Until(t, isSorting, os.Kill, run...)
-	for _, sent := range []int{500, 3000} {
-		p.Until(t, func() bool { return server.Ledger().Unique() > sent }, os.Kill, run...)
+	run := []string{"run", "export/*.parquet", "--format", "posthog", "--yes", "--rate", rate}
+	for kill := range kills {
+		least := 0 // sent; the first quarter sorts
+		if sends := kill - kills/4; sends >= 0 {
+			least = max(server.Ledger().Unique(), 3*rows*sends/kills) + 1
+		}
+		p.Until(t, func() bool {
+			if least == 0 {
+				found, _ := filepath.Glob(filepath.Join(p.Dir, "hogimport-state", "export", "sorted", "*"))
+				return len(found) > 0 && rand.IntN(50) == 0
+			}
+			return server.Ledger().Unique() >= least && rand.IntN(20) == 0
+		}, os.Kill, run...)
 	}
 	p.Ends(t, 0, append(run[:len(run)-1], "none")...)
-	assert.Equal(t, 6000, server.Ledger().Unique())
-	p.Ends(t, 0, "verify").Out(t, "Nothing that the 6,000 rows have was left out or changed.")
+	assert.Equal(t, 3*rows, server.Ledger().Unique())
+	p.Ends(t, 0, "verify").Out(t, "Nothing that the", "rows have was left out or changed.")
 }
