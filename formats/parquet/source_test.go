@@ -216,6 +216,11 @@ func TestColumns(t *testing.T) {
 	require.Len(t, got, 300)
 	assert.JSONEq(t, `{"event":"$autocapture","elements_chain":"button:text=\"Buy\""}`, string(got[5].RawProperties))
 	assert.JSONEq(t, `{"event":"$pageview","elements_chain":null}`, string(got[299].RawProperties))
+	without := parquet.FileSource(echo, &parquet.Options{Columns: []string{"event", "uuid", "elements_chain"}, Without: []string{"uuid", "nothing"}}, path)
+	assert.Equal(t, "echo: rows.parquet [event,uuid,elements_chain] without [uuid,nothing]", without.Name())
+	for i, ev := range eventsOf(t, without, hogapi.Position{}) {
+		require.Equal(t, got[i].RawProperties, ev.RawProperties)
+	}
 }
 
 // Lists in lists, groups of one member, times of older programs and long decimals keep their values.
