@@ -45,7 +45,7 @@ func TestRowsOfFiles(t *testing.T) {
 	assert.True(t, isKnown)
 	assert.EqualValues(t, 20, n)
 	n, _ = rows(footerOf(0), footerOf(1<<40), []byte("{}\n{}"))
-	assert.EqualValues(t, 1<<40+2, n)
+	assert.Equal(t, int64(1<<40+2), n)
 	_, isKnown = rows(footerOf(1), []byte("\x1b\x0f brotli"))
 	assert.False(t, isKnown)
 
