@@ -8,6 +8,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -20,15 +21,30 @@ import (
 
 var shellBlock = regexp.MustCompile("(?s)```sh\n(.*?)```")
 
-// build builds the program as it is released, and returns its folder.
+// programs is the folder of the program, once a test has built it.
+var programs string
+
+func TestMain(m *testing.M) {
+	code := m.Run()
+	_ = os.RemoveAll(programs)
+	os.Exit(code)
+}
+
+var buildOnce = sync.OnceValues(func() (out []byte, err error) {
+	if programs, err = os.MkdirTemp("", "hogexport-*"); err != nil {
+		return nil, err
+	}
+	cmd := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(programs, "hogexport"), ".")
+	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
+	return cmd.CombinedOutput()
+})
+
+// build builds the program as it is released, once, and returns its folder.
 func build(t *testing.T) string {
 	t.Helper()
-	dir := t.TempDir()
-	cmd := exec.CommandContext(t.Context(), "go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(dir, "hogexport"), ".")
-	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
-	out, err := cmd.CombinedOutput()
+	out, err := buildOnce()
 	require.NoError(t, err, "%s", out)
-	return dir
+	return programs
 }
 
 // Each command of the recipe runs in a shell, word for word.
