@@ -19,6 +19,9 @@ type Options struct {
 	Columns []string
 	// Without are columns that are not read, such as posthogexport.Dropped. The same holds for them.
 	Without []string
+	// JSON are columns with texts of JSON that become values of the record, as in JSON lines. The same holds for them. A
+	// text that is not JSON stays a text. By default, all texts stay texts.
+	JSON []string
 }
 
 // FileSource reads events from Parquet files of a format, in the order given. It is [hogapi.FileSource] for
@@ -31,7 +34,7 @@ type Options struct {
 func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...string) hogapi.Source {
 	s := &source{}
 	if options != nil {
-		s.options = Options{slices.Clone(options.Columns), slices.Clone(options.Without)}
+		s.options = Options{slices.Clone(options.Columns), slices.Clone(options.Without), slices.Clone(options.JSON)}
 	}
 	paths, err := lines.Find(lines.Disk{}, pathsOrPatterns)
 	files := lines.NewFilesOf(lines.Disk{}, paths)
@@ -42,6 +45,9 @@ func FileSource(format hogapi.Format, options *Options, pathsOrPatterns ...strin
 	}
 	if len(s.options.Without) > 0 {
 		name += " without [" + strings.Join(s.options.Without, ",") + "]"
+	}
+	if len(s.options.JSON) > 0 {
+		name += " json [" + strings.Join(s.options.JSON, ",") + "]"
 	}
 	return fileSource{hogapi.RecordSource(name, format, s.read), files}
 }

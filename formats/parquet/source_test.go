@@ -223,6 +223,29 @@ func TestColumns(t *testing.T) {
 	}
 }
 
+// Texts of JSON become values where the options say so, and the events are the same.
+func TestJSONColumns(t *testing.T) {
+	t.Parallel()
+	type row struct {
+		Event      string  `parquet:"event"`
+		Properties *string `parquet:"properties,optional"`
+		N          int64   `parquet:"n"`
+	}
+	object, broken, empty := "{\"a\": [1,\n2]}", `{"a":`, ""
+	path := writeParquet(t, "rows.parquet", []row{{"a", &object, 1}, {"b", &broken, 2}, {"c", nil, 3}, {"d", &empty, 4}}, 10)
+	got := eventsOf(t, parquet.FileSource(echo, &parquet.Options{JSON: []string{"properties", "n", "nothing"}}, path), hogapi.Position{})
+	for i, want := range []string{
+		"{\"event\":\"a\",\"properties\":{\"a\": [1,\n2]},\"n\":1}", `{"event":"b","properties":"{\"a\":","n":2}`, `{"event":"c","properties":null,"n":3}`, `{"event":"d","properties":"","n":4}`,
+	} {
+		assert.Equal(t, want, string(got[i].RawProperties))
+	}
+	export := writeParquet(t, "export.parquet", exports(0, 300), 70)
+	texts := eventsOf(t, parquet.FileSource(posthogexport.Format(nil), nil, export), hogapi.Position{})
+	for i, ev := range eventsOf(t, parquet.FileSource(posthogexport.Format(nil), &parquet.Options{JSON: []string{"properties"}}, export), hogapi.Position{}) {
+		assert.Equal(t, [2]string{texts[i].UUID.String(), string(texts[i].RawProperties)}, [2]string{ev.UUID.String(), string(ev.RawProperties)})
+	}
+}
+
 // Lists in lists, groups of one member, times of older programs and long decimals keep their values.
 func TestRareValues(t *testing.T) {
 	t.Parallel()

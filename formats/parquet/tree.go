@@ -32,6 +32,9 @@ func newTree(root *parquetgo.Column, o Options) (tree *node, leaves []*leaf) {
 	for _, column := range root.Columns() {
 		if name := column.Name(); (len(o.Columns) == 0 || slices.Contains(o.Columns, name)) && !slices.Contains(o.Without, name) {
 			child := newNode(column, 0, 0, &leaves)
+			if child.value != nil && slices.Contains(o.JSON, name) {
+				child.value = valuesOr(child.value)
+			}
 			tree.children = append(tree.children, child)
 		}
 	}

@@ -156,6 +156,16 @@ func appendText(dst []byte, v parquetgo.Value) ([]byte, error) {
 	return out, nil
 }
 
+// valuesOr appends bytes that are JSON as they are, and others as texts do.
+func valuesOr(texts appender) appender {
+	return func(dst []byte, v parquetgo.Value) ([]byte, error) {
+		if kind := v.Kind(); kind != parquetgo.ByteArray || jsonb.Valid(v.ByteArray()) != nil {
+			return texts(dst, v)
+		}
+		return append(dst, v.ByteArray()...), nil
+	}
+}
+
 // appendBytes appends bytes of no known type: a text if they are one, else in base64.
 func appendBytes(dst []byte, v parquetgo.Value) ([]byte, error) {
 	raw := v.ByteArray()
