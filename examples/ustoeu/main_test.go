@@ -2,20 +2,21 @@ package main
 
 import (
 	"bytes"
-	"context"
-	"fmt"
 	"maps"
 	"os"
 	"os/exec"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/uuid"
+	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/examples/internal/demo"
+	"github.com/hogapi/hogapi/examples/internal/demotest"
 	"github.com/hogapi/hogapi/hogapitest"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -29,45 +30,68 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-var begin = time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
-
-// export fills a project and has it export its events, as a batch export does.
-func export(t *testing.T, events int, file hogapi.FileOptions) (us *hogapitest.Server, files []string) {
-	t.Helper()
-	us = hogapitest.New(hogapitest.WithPolls(1), hogapitest.WithParquet(demo.Parquet))
-	client := us.Client(t)
-	read := func(_ context.Context, page hogapi.Position) ([]hogapi.Event, hogapi.Position, error) {
-		var list []hogapi.Event
-		for i := page.Offset; i < min(page.Offset+500, int64(events)); i++ {
-			list = append(list, hogapi.Event{
-				Name: []string{"$pageview", "order placed"}[i%2], DistinctID: fmt.Sprintf("person-%d", i%50),
-				Timestamp:  begin.Add(time.Duration(i*7919%int64(events)) * time.Second), // not in order
-				Properties: map[string]any{"n": i, "$set": map[string]any{"newest": i}}, Position: hogapi.Position{Key: "invented", Offset: i + 1},
-			})
-		}
-		return list, hogapi.Position{Key: "invented", Offset: page.Offset + int64(len(list))}, nil
+func TestWithoutKeys(t *testing.T) {
+	setKeys(t, nil, nil)
+	t.Chdir(t.TempDir())
+	out := demotest.Run(t, nil, run)
+	for _, want := range []string{"has 2 files", "read 3000 = acknowledged 3000", `"us-to-eu": complete`, "Both projects have the same 3000 events of these days."} {
+		assert.Contains(t, out, want)
 	}
-	_, err := client.Import(t.Context(), hogapi.PagedSource("invented", read), &hogapi.ImportOptions{
-		ID: "invented", Rate: hogapi.Unpaced,
-	})
+	left, err := os.ReadDir(".")
 	require.NoError(t, err)
-	id, err := client.FileDownloads.Create(t.Context(), hogapi.FileDownloadRequest{
-		Model: hogapi.ModelEvents, DataIntervalStart: begin, DataIntervalEnd: begin.AddDate(0, 0, 5),
-		File: file,
-	})
-	require.NoError(t, err)
-	_, err = client.FileDownloads.Wait(t.Context(), id, &hogapi.WatchOptions{Interval: time.Millisecond})
-	require.NoError(t, err)
-	files, err = client.FileDownloads.DownloadAll(t.Context(), id, t.TempDir(), &hogapi.FolderOptions{Extension: file.Extension()})
-	require.NoError(t, err)
-	require.NotEmpty(t, files)
-	return us, files
+	assert.Empty(t, left, "no files are left behind")
+}
+
+// keys are the variables of two servers; a nil server has no keys.
+func keys(t *testing.T, from, to *hogapitest.Server) map[string]string {
+	t.Helper()
+	all := map[string]string{}
+	for prefix, server := range map[string]*hogapitest.Server{"POSTHOG_FROM_": from, "POSTHOG_TO_": to} {
+		values := map[string]string{"POSTHOG_HOST": "", "POSTHOG_REGION": "", "POSTHOG_PROJECT_ID": "", "POSTHOG_PERSONAL_API_KEY": "", "POSTHOG_PROJECT_API_KEY": ""}
+		if server != nil {
+			values = demotest.Service(t, server)
+		}
+		for name, value := range values {
+			all[strings.Replace(name, "POSTHOG_", prefix, 1)] = value
+		}
+	}
+	return all
+}
+
+func setKeys(t *testing.T, from, to *hogapitest.Server) {
+	t.Helper()
+	for name, value := range keys(t, from, to) {
+		t.Setenv(name, value)
+	}
+}
+
+// projects makes two projects, the first with 3,000 events, and a move of them.
+func projects(t *testing.T) (from, to *hogapitest.Server, work *move) {
+	t.Helper()
+	from, to = hogapitest.New(hogapitest.WithPolls(1), hogapitest.WithParquet(demo.Parquet)), hogapitest.New()
+	work = &move{
+		from: from.Client(t), to: to.Client(t), watch: &hogapi.WatchOptions{Interval: time.Millisecond}, rate: hogapi.Unpaced,
+		out: &strings.Builder{}, id: "us-to-eu", folder: filepath.Join(t.TempDir(), "state"),
+		begin: time.Date(2024, 2, 25, 0, 0, 0, 0, time.UTC), end: time.Date(2024, 3, 6, 0, 0, 0, 0, time.UTC),
+	}
+	work.fill(from)
+	return from, to, work
 }
 
 // stored has the fields that must be the same in both projects.
 type stored struct {
 	name, person string
 	at           int64
+}
+
+func moved(work *move) map[uuid.UUID]stored {
+	all := map[uuid.UUID]stored{}
+	for i := range filled {
+		at := work.begin.Add(work.end.Sub(work.begin) / filled * time.Duration(i*7919%filled))
+		id, name, person := event(i)
+		all[id] = stored{name, person, at.UnixMilli()}
+	}
+	return all
 }
 
 func eventsOf(server *hogapitest.Server) map[uuid.UUID]stored {
@@ -78,57 +102,92 @@ func eventsOf(server *hogapitest.Server) map[uuid.UUID]stored {
 	return all
 }
 
-func command(t *testing.T, eu *hogapitest.Server, args ...string) (*exec.Cmd, *bytes.Buffer) {
-	process, out := exec.CommandContext(t.Context(), os.Args[0], args...), &bytes.Buffer{}
-	process.Stdout, process.Stderr = out, out
-	process.Env = append(os.Environ(), "RECIPE_RUN=1", "POSTHOG_HOST="+eu.URL(), "POSTHOG_REGION=",
-		"POSTHOG_PROJECT_ID="+hogapitest.DefaultProject, "POSTHOG_PERSONAL_API_KEY="+hogapitest.DefaultPersonalKey,
-		"POSTHOG_PROJECT_API_KEY="+hogapitest.DefaultProjectKey)
-	return process, out
+func (m *move) printed() string { return m.out.(*strings.Builder).String() }
+
+// Both projects have the same events afterwards, though an earlier import has sent them to the first one.
+func TestFromProjectToProject(t *testing.T) {
+	from, to, work := projects(t)
+	require.NoError(t, work.run(t.Context(), nil), work.printed())
+	assert.Contains(t, work.printed(), "Both projects have the same 3000 events")
+	assert.Equal(t, moved(work), eventsOf(to))
+	for ev := range to.Ledger().Events() {
+		require.Contains(t, string(ev.Properties), `"posthog_import_job_id":"earlier"`)
+		require.Contains(t, string(ev.Properties), `"$import_job_id":"us-to-eu"`)
+	}
+
+	require.NoError(t, work.run(t.Context(), nil), "the same once more")
+	assert.Len(t, from.Calls(ops.FileDownloadsCreate), 2, "nothing is exported twice")
+	assert.Equal(t, filled, to.Ledger().Len(), "and nothing is sent twice")
+
+	at := time.Date(2024, 3, 1, 0, 0, 0, 0, time.UTC)
+	from.Project(hogapitest.DefaultProject).AddEvent(hogapitest.StoredEvent{Event: "$pageview", DistinctID: "late", Time: at, CreatedAt: at})
+	require.ErrorContains(t, work.run(t.Context(), nil), "the projects differ: INCOMPLETE: 3,000 rows delivered, 1 missing")
 }
 
-// Killed twice on its way, the import ends with the same events in both projects.
-func TestBothProjectsAreEqual(t *testing.T) {
-	us, files := export(t, 4000, hogapi.FileOptions{Compression: hogapi.FileCompressionZstd})
-	eu := hogapitest.New()
-	t.Cleanup(eu.Close)
-	eu.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(100*time.Millisecond)))
-	args := append([]string{"us-to-eu", filepath.Join(t.TempDir(), "state")}, files...)
+func TestAnInterruptedMoveContinues(t *testing.T) {
+	from, to, work := projects(t)
+	from.Script(hogapitest.OpStorage, hogapitest.CutBody(100), hogapitest.Status(404))
+	require.ErrorContains(t, work.run(t.Context(), nil), "the same command continues")
+	require.Zero(t, to.Ledger().Len())
+	require.NoError(t, work.run(t.Context(), nil), work.printed())
+	assert.Equal(t, moved(work), eventsOf(to))
+}
+
+// Files are imported with two kills on the way, and each event is there once.
+func TestKilled(t *testing.T) {
+	_, to, work := projects(t)
+	files, err := work.download(t.Context())
+	require.NoError(t, err)
+	to.Script(ops.Capture, hogapitest.Always(hogapitest.SlowAnswer(100*time.Millisecond)))
+	command := func() (*exec.Cmd, *bytes.Buffer) {
+		process, out := exec.CommandContext(t.Context(), os.Args[0], append([]string{"-folder", work.folder}, files...)...), &bytes.Buffer{}
+		process.Stdout, process.Stderr, process.Env = out, out, append(os.Environ(), "RECIPE_RUN=1")
+		for name, value := range keys(t, nil, to) {
+			process.Env = append(process.Env, name+"="+value)
+		}
+		return process, out
+	}
 	for _, enough := range []int{500, 1500} {
-		process, out := command(t, eu, args...)
+		process, out := command()
 		require.NoError(t, process.Start())
-		require.Eventually(t, func() bool { return eu.Ledger().Unique() >= enough }, time.Minute, 5*time.Millisecond, "%s", out)
+		require.Eventually(t, func() bool { return to.Ledger().Unique() >= enough }, time.Minute, 5*time.Millisecond, "%s", out)
 		require.NoError(t, process.Process.Kill())
 		require.Error(t, process.Wait())
 	}
-	process, out := command(t, eu, args...)
+	process, out := command()
 	require.NoError(t, process.Run(), "%s", out)
 	require.Contains(t, out.String(), `import "us-to-eu": complete`)
-	require.Contains(t, out.String(), "acknowledged 4000")
-	want, got := eventsOf(us), eventsOf(eu)
-	require.Len(t, want, 4000)
-	require.True(t, maps.Equal(want, got), "name, person and time of each uuid")
-
-	// Once more, it sends nothing.
-	before := eu.Ledger().Len()
-	process, out = command(t, eu, args...)
-	require.NoError(t, process.Run(), "%s", out)
-	require.Equal(t, before, eu.Ledger().Len())
+	require.True(t, maps.Equal(moved(work), eventsOf(to)), "name, person and time of each uuid")
 }
 
-// The exit code says that events are missing.
+// The exit code says that events are missing, and the reason is in the rejects.
 func TestRejectsAreNotSilent(t *testing.T) {
-	_, files := export(t, 1000, hogapi.FileOptions{Format: hogapi.FileFormatJSONLines, Compression: hogapi.FileCompressionGzip})
-	eu := hogapitest.New()
-	t.Cleanup(eu.Close)
+	_, to, work := projects(t)
 	text := `{"uuid":"018e0000-0000-7000-8000-000000000000","event":"","distinct_id":"ann","timestamp":"2024-03-01T00:00:00Z"}` + "\n"
-	more := filepath.Join(t.TempDir(), "more.jsonl")
-	require.NoError(t, os.WriteFile(more, bytes.Repeat([]byte(text), 50), 0o600))
-	folder := filepath.Join(t.TempDir(), "state")
-	process, out := command(t, eu, append([]string{"us-to-eu", folder, more}, files...)...)
-	require.Error(t, process.Run())
-	require.Contains(t, out.String(), "reject")
-	rejects, err := os.ReadFile(filepath.Join(folder, "rejects.jsonl"))
+	path := filepath.Join(t.TempDir(), "rows.jsonl")
+	require.NoError(t, os.WriteFile(path, bytes.Repeat([]byte(text), 50), 0o600))
+	setKeys(t, nil, to)
+	require.ErrorContains(t, run(t.Context(), work.out, []string{"-folder", work.folder, path}), "reject")
+	rejects, err := os.ReadFile(filepath.Join(work.folder, "rejects.jsonl"))
 	require.NoError(t, err)
 	require.NotEmpty(t, rejects)
+}
+
+func TestWhatIsRefused(t *testing.T) {
+	from, to := hogapitest.New(), hogapitest.New()
+	args := []string{"-from", "2024-02-25", "-to", "2024-03-06", "-folder", t.TempDir()}
+	setKeys(t, from, to)
+	out := &strings.Builder{}
+	tomorrow := time.Now().UTC().AddDate(0, 0, 1).Format(time.DateOnly)
+	require.ErrorContains(t, run(t.Context(), out, append(args, "-to", tomorrow)), "48 hours ago")
+	require.ErrorContains(t, run(t.Context(), out, nil), "give -folder, and -from and -to or files")
+	setKeys(t, from, from)
+	require.ErrorContains(t, run(t.Context(), out, args), "both projects are")
+	setKeys(t, from, to)
+	t.Setenv("POSTHOG_TO_PROJECT_API_KEY", "")
+	require.ErrorContains(t, run(t.Context(), out, args), "set POSTHOG_TO_PROJECT_API_KEY")
+	t.Setenv("POSTHOG_FROM_PROJECT_ID", "")
+	require.ErrorContains(t, run(t.Context(), out, args), "POSTHOG_FROM_")
+	assert.Empty(t, to.Calls())
+	assert.Empty(t, from.Calls(ops.FileDownloadsCreate))
 }
