@@ -267,7 +267,9 @@ func (h History) explains(x Span) bool {
 // absence returns why the schedule has no run for an interval of a phase.
 func (h History) absence(i int, x Span) Absence {
 	phase := h.Phases[i]
-	isPausedNext := i+1 < len(h.Phases) && h.Phases[i+1].Paused && h.Phases[i+1].From.Before(x.End.Add(LongestDelay(phase.Interval)))
+	isPausedSoon := slices.ContainsFunc(h.Phases[i+1:], func(next Phase) bool { // before the run begins, if it is late
+		return next.Paused && next.From.Before(x.End.Add(LongestDelay(phase.Interval)))
+	})
 	switch {
 	case !phase.Start.IsZero() && x.End.Before(phase.Start):
 		return BeforeStart
@@ -275,7 +277,7 @@ func (h History) absence(i int, x Span) Absence {
 		return AfterEnd
 	case h.isUnstarted(i):
 		return BeforeStart
-	case phase.Paused || isPausedNext:
+	case phase.Paused || isPausedSoon:
 		return WasPaused
 	}
 	return Expected

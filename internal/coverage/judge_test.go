@@ -583,3 +583,17 @@ func TestAPauseBeforeARunThatDoesNotFit(t *testing.T) {
 	dues := h.Dues(Span{hour(4), hour(13)}, hour(0), scheduled)
 	assert.Contains(t, dues, Due{Span{hour(5), hour(9)}, WasPaused})
 }
+
+// A pause soon after another edit stops a run that is late, as a pause alone does.
+func TestAPauseSoonAfterAnEdit(t *testing.T) {
+	t.Parallel()
+	hourly := Settings{Schedule: Schedule{Interval: "hour"}}
+	edited := Settings{Schedule: Schedule{Interval: "hour", Timezone: "Asia/Kolkata"}}
+	paused := edited
+	paused.Paused = true
+	at := func(minutes int) time.Time { return hour(5).Add(time.Duration(minutes) * time.Minute) }
+	h := History{Phases: []Phase{{From: hour(0), Settings: hourly}, {From: at(7), Settings: edited}, {From: at(9), Settings: paused}}, IsWhole: true, Paused: at(9)}
+	dues := h.Dues(Span{hour(3), hour(6)}, hour(0), nil)
+	assert.Contains(t, dues, Due{Span{hour(3), hour(4)}, Expected})
+	assert.Contains(t, dues, Due{Span{hour(4), hour(5)}, WasPaused})
+}

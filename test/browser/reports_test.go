@@ -33,7 +33,7 @@ func reports(t *testing.T) map[string]string {
 	dir := t.TempDir()
 	program := filepath.Join(dir, "hogimport")
 	build := exec.CommandContext(t.Context(), "go", "build", "-o", program, ".")
-	build.Dir, build.Env = filepath.Join("..", "cmd", "hogimport"), append(os.Environ(), "GOWORK=")
+	build.Dir, build.Env = filepath.Join("..", "..", "cmd", "hogimport"), append(os.Environ(), "GOWORK=")
 	built, err := build.CombinedOutput()
 	require.NoError(t, err, "%s", built)
 	server := hogapitest.New()
