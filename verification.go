@@ -162,27 +162,80 @@ func (c *Client) addWarnings(ctx context.Context, r *Verification) {
 
 // String returns a table of the cells that are not complete, for people.
 func (v *Verification) String() string {
-	s := verify.Summary{
-		Import: v.ID, State: v.State.String(), IsUnfinished: v.Unfinished, Looks: v.Looks,
-		Acknowledged: v.Acknowledged, Unconfirmed: v.Unconfirmed, Seen: v.Seen, Copies: v.Copies, Uncountable: v.Uncountable, Notes: v.Notes,
-		Found: []verify.SummaryIDs{
-			{Kind: "missing", Events: v.MissingEvents, IDs: v.MissingIDs},
-			{Kind: "moved", Events: v.MovedEvents, IDs: v.MovedIDs},
-			{Kind: "foreign", Events: v.ForeignEvents, IDs: v.ForeignIDs},
-		},
+	var b strings.Builder
+	fmt.Fprintf(&b, "import %q: %v", v.ID, v.State)
+	switch {
+	case v.State == VerificationUnfinished:
+		b.WriteString("; " + verify.FinishIt)
+	case v.Unfinished:
+		b.WriteString("; but the import is not finished: " + verify.FinishIt)
 	}
-	for _, c := range slices.Concat(v.Cells, v.Outside) {
-		s.Doubled += c.Doubled
-		if c.State != VerificationComplete {
-			s.Rows = append(s.Rows, verify.SummaryRow{
-				Day: c.Day, Event: c.Event, Acknowledged: c.Acknowledged, Seen: c.Seen, State: c.State.String(), Reason: c.Reason,
-			})
+	fmt.Fprintf(&b, "\nacknowledged %d", v.Acknowledged)
+	if v.Unconfirmed > 0 {
+		fmt.Fprintf(&b, ", unconfirmed %d", v.Unconfirmed)
+	}
+	fmt.Fprintf(&b, ", seen %d", v.Seen)
+	if v.Copies > v.Seen {
+		fmt.Fprintf(&b, " (%d copies, not merged yet)", v.Copies)
+	}
+	fmt.Fprintf(&b, ", after look %d", v.Looks)
+	for _, found := range []struct {
+		kind   string
+		events int64
+		ids    []uuid.UUID
+	}{{"missing", v.MissingEvents, v.MissingIDs}, {"moved", v.MovedEvents, v.MovedIDs}, {"foreign", v.ForeignEvents, v.ForeignIDs}} {
+		const shown = 5
+		if found.events == 0 {
+			continue
+		}
+		fmt.Fprintf(&b, "\n%s: %d", found.kind, found.events)
+		for _, id := range found.ids[:min(len(found.ids), shown)] {
+			b.WriteString("\n  " + id.String())
+		}
+	}
+	v.writeCells(&b)
+	if len(v.Uncountable) > 0 {
+		b.WriteString("\nnames that counting can miss:")
+		for _, name := range v.Uncountable {
+			b.WriteString(" " + mask.Shown(name))
 		}
 	}
 	for _, w := range v.Warnings {
-		s.Warnings = append(s.Warnings, verify.SummaryWarning{Type: w.Type, Count: w.Count, LastSeen: w.LastSeen})
+		fmt.Fprintf(&b, "\ningestion warning %s: %d, last seen %s", mask.Shown(w.Type), w.Count, w.LastSeen.UTC().Format(time.RFC3339))
 	}
-	return s.String()
+	for _, note := range v.Notes {
+		b.WriteString("\nnote: " + mask.Clean(note))
+	}
+	return b.String()
+}
+
+func (v *Verification) writeCells(b *strings.Builder) {
+	const shown = 50
+	var doubled, open int64
+	var rows strings.Builder
+	for _, c := range slices.Concat(v.Cells, v.Outside) {
+		doubled += c.Doubled
+		if c.State == VerificationComplete {
+			continue
+		}
+		if open++; open > shown {
+			continue
+		}
+		fmt.Fprintf(&rows, "\n  %-10s %-30s %12d %12d  %v", c.Day, mask.Shown(c.Event), c.Acknowledged, c.Seen, c.State)
+		if c.Reason != "" {
+			rows.WriteString(": " + mask.Clean(c.Reason))
+		}
+	}
+	if doubled > 0 {
+		fmt.Fprintf(b, "\nstored once: %d, which share the uuid of another event of the source", doubled)
+	}
+	if open > 0 {
+		fmt.Fprintf(b, "\n  %-10s %-30s %12s %12s  %s", "day", "event", "acknowledged", "seen", "state")
+	}
+	b.WriteString(rows.String())
+	if open > shown {
+		fmt.Fprintf(b, "\n  and %d more", open-shown)
+	}
 }
 
 // UnmarshalJSON reads the form that json.Marshal has written.

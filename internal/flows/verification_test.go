@@ -317,3 +317,40 @@ func TestDataDeletionFlow(t *testing.T) {
 	require.ErrorIs(t, err, hogapi.ErrForbidden)
 	require.ErrorContains(t, err, "PostHog's support deletes events on request")
 }
+
+func TestVerificationInWords(t *testing.T) {
+	t.Parallel()
+	v := &hogapi.Verification{
+		ID: "i", State: hogapi.VerificationMissing, Unfinished: true, Looks: 3, Acknowledged: 10, Unconfirmed: 1, Seen: 7, Copies: 8,
+		MissingEvents: 3, MissingIDs: []uuid.UUID{numberedUUID(1)},
+		Cells: []hogapi.VerificationCell{
+			{Day: "1999-03-01", Event: "a\nb", Acknowledged: 10, Seen: 7, State: hogapi.VerificationMissing, Reason: "why\nso"},
+			{State: hogapi.VerificationComplete, Doubled: 2},
+		},
+		Uncountable: []string{"$x", ""}, Notes: []string{"one\nnote"},
+		Warnings: []hogapi.IngestionWarning{{Type: "dropped", Count: 4, LastSeen: longAgo}},
+	}
+	assert.Equal(t, `import "i": missing; but the import is not finished: import the rest, and verify its last receipt
+acknowledged 10, unconfirmed 1, seen 7 (8 copies, not merged yet), after look 3
+missing: 3
+  `+numberedUUID(1).String()+`
+stored once: 2, which share the uuid of another event of the source
+  day        event                          acknowledged         seen  state
+  1999-03-01 "a\nb"                                   10            7  missing: why so
+names that counting can miss: $x (none)
+ingestion warning dropped: 4, last seen `+longAgo.UTC().Format(time.RFC3339)+`
+note: one note`, v.String())
+
+	// Of very many cells and uuids some are shown, and the number of the others.
+	v = &hogapi.Verification{State: hogapi.VerificationMissing, Cells: make([]hogapi.VerificationCell, 52), MissingEvents: 9, MissingIDs: make([]uuid.UUID, 9)}
+	lines := strings.Split(v.String(), "\n")
+	require.Len(t, lines, 2+1+5+1+50+1)
+	assert.Equal(t, "  and 2 more", lines[len(lines)-1])
+	v.Cells = v.Cells[:50]
+	assert.NotContains(t, v.String(), "more")
+
+	v = &hogapi.Verification{ID: "i", State: hogapi.VerificationUnfinished, Unfinished: true}
+	assert.True(t, strings.HasPrefix(v.String(), `import "i": not finished; import the rest, and verify its last receipt`+"\n"))
+	v = &hogapi.Verification{ID: "i", State: hogapi.VerificationComplete, Looks: 1, Acknowledged: 10, Seen: 10, Copies: 10}
+	assert.Equal(t, "import \"i\": complete\nacknowledged 10, seen 10, after look 1", v.String())
+}
