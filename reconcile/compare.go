@@ -366,13 +366,10 @@ func earlier(a, b time.Time) time.Time {
 
 // halves divides a part between two units of time, or returns nil if it has only one.
 func (p Part) halves(unit time.Duration) []Part {
-	first := p.From.Truncate(unit)
-	units := int64((p.To.Sub(first) + unit - 1) / unit)
-	const two = 2
-	if units < two {
+	middle, ok := narrow.Middle(p.From, p.To, unit)
+	if !ok {
 		return nil
 	}
-	middle := first.Add(time.Duration(units/two) * unit)
 	return []Part{{p.From, middle, p.Suffix}, {middle, p.To, p.Suffix}}
 }
 

@@ -37,10 +37,10 @@ type FileSide struct {
 	team   int64
 	dir    string
 	sorter *extsort.Sorter
-	begins map[uint32]int64 // by day: where its rows begin
-	counts perHour          // rows
-	bad    perHour          // rows that cannot be compared
-	failed error            // of reading
+	days   map[uint32]extsort.Extent
+	counts perHour // rows
+	bad    perHour // rows that cannot be compared
+	failed error   // of reading
 }
 
 // perHour has numbers by day and hour.
@@ -105,7 +105,7 @@ func (s *FileSide) sort(ctx context.Context) error {
 		return err
 	}
 	sorter.Merged = func(int64) {}
-	s.begins, s.counts, s.bad = map[uint32]int64{}, perHour{}, perHour{}
+	s.counts, s.bad = perHour{}, perHour{}
 	err = s.reader.Rows(ctx, func(r FileRow) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -119,15 +119,8 @@ func (s *FileSide) sort(ctx context.Context) error {
 		return errors.Join(err, sorter.Close(), extsort.Remove(s.dir))
 	}
 	s.sorter = sorter
-	before := int64(0)
-	return sorter.Read(0, func(item []byte, end int64) bool {
-		day := binary.BigEndian.Uint32(item)
-		if _, known := s.begins[day]; !known {
-			s.begins[day] = before
-		}
-		before = end
-		return true
-	})
+	s.days, err = sorter.Extents(binary.BigEndian.Uint32)
+	return err
 }
 
 func (s *FileSide) add(sorter *extsort.Sorter, r FileRow) error {
@@ -253,10 +246,8 @@ func (s *FileSide) each(ctx context.Context, selected Selection, unit time.Durat
 	if err := s.read(ctx); err != nil {
 		return err
 	}
-	days := s.daysOf(selected)
-	for len(days) > 0 {
-		var group []Row // of one day and uuid
-		done, isCut := 0, false
+	for _, day := range s.daysOf(selected) {
+		var group []Row // of one uuid
 		flush := func() {
 			for _, r := range perUnit(group, unit) {
 				r.Hour = r.Hour.Truncate(unit)
@@ -264,43 +255,30 @@ func (s *FileSide) each(ctx context.Context, selected Selection, unit time.Durat
 			}
 			group = group[:0]
 		}
-		err := s.sorter.Read(s.begins[days[0]], func(item []byte, _ int64) bool {
-			day := binary.BigEndian.Uint32(item)
-			for done < len(days) && days[done] < day {
-				done++
-			}
-			if done == len(days) || days[done] != day || ctx.Err() != nil {
-				isCut = true // the next days are further on
-				return false
-			}
+		err := s.sorter.ReadExtent(s.days[day], func(item []byte) bool {
 			r := rowOfItem(item, day)
-			if len(group) > 0 && (group[0].UUID != r.UUID || !group[0].Hour.IsZero() && !group[0].day().Equal(r.day())) {
+			if len(group) > 0 && group[0].UUID != r.UUID {
 				flush()
 			}
-			isOf := r.Hour.IsZero() || slices.ContainsFunc(selected.Parts, func(p Part) bool { return p.Has(r.Hour, r.UUID) })
-			if isOf {
+			if r.Hour.IsZero() || slices.ContainsFunc(selected.Parts, func(p Part) bool { return p.Has(r.Hour, r.UUID) }) {
 				group = append(group, r)
 			}
-			return true
+			return ctx.Err() == nil
 		})
 		flush()
+		if ctx.Err() != nil {
+			err = context.Cause(ctx)
+		}
 		if err != nil {
 			return err
 		}
-		if ctx.Err() != nil {
-			return context.Cause(ctx)
-		}
-		if !isCut {
-			return nil
-		}
-		days = days[max(1, done):]
 	}
 	return nil
 }
 
 // daysOf are the days of a selection that the files have, and that of the rows without a time if uuids are looked up.
 func (s *FileSide) daysOf(selected Selection) (days []uint32) {
-	for day := range s.begins {
+	for day := range s.days {
 		at := dayStart(day)
 		isOf := day == noDay && len(selected.UUIDs) > 0 || day != noDay && slices.ContainsFunc(selected.Parts, func(p Part) bool {
 			return at.Before(p.To) && p.From.Before(at.Add(24*time.Hour))

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -14,6 +13,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Class says how a row stands.
@@ -376,8 +376,8 @@ func (c *comparison) lookUpAll(
 			return nil, err
 		}
 		for _, r := range some {
-			if !r.Hour.IsZero() || part == around[0] { // a row without a time is in each answer
-				rows[r.UUID] = append(rows[r.UUID], r)
+			if !r.Hour.IsZero() || !slices.ContainsFunc(rows[r.UUID], func(x Row) bool { return x.Hour.IsZero() && x.key() == r.key() }) {
+				rows[r.UUID] = append(rows[r.UUID], r) // a row without a time is in each answer
 			}
 		}
 	}
@@ -393,30 +393,19 @@ func (c *comparison) lookUpAll(
 
 // lookUpIn looks uuids up. A question that is too much is divided by time, then between the uuids.
 func (c *comparison) lookUpIn(ctx context.Context, side int, s Selection) ([]Row, error) {
-	rows, err := c.askList(ctx, side, s, 0)
-	if !errors.Is(err, ErrTooMuch) {
-		return rows, err
-	}
-	const two = 2
-	halves, first, second := s.Parts[0].halves(24*time.Hour), s, s
-	switch {
-	case halves != nil:
-		first.Parts, second.Parts = halves[:1], halves[1:]
-	case len(s.UUIDs) >= two:
-		first.UUIDs, second.UUIDs = s.UUIDs[:len(s.UUIDs)/two], s.UUIDs[len(s.UUIDs)/two:]
-	default:
-		return nil, err
-	}
-	if rows, err = c.lookUpIn(ctx, side, first); err != nil {
-		return nil, err
-	}
-	more, err := c.lookUpIn(ctx, side, second)
-	for _, r := range more {
-		if !r.Hour.IsZero() || halves == nil {
-			rows = append(rows, r)
+	ask := func(s Selection) ([]Row, error) { return c.askList(ctx, side, s, 0) }
+	return narrow.Ask(s, ask, isTooMuch, func(s Selection) []Selection {
+		first, second, n := s, s, len(s.UUIDs)/2
+		switch halves := s.Parts[0].halves(24 * time.Hour); {
+		case halves != nil:
+			first.Parts, second.Parts = halves[:1], halves[1:]
+		case n > 0:
+			first.UUIDs, second.UUIDs = s.UUIDs[:n], s.UUIDs[n:]
+		default:
+			return nil
 		}
-	}
-	return rows, err
+		return []Selection{first, second}
+	})
 }
 
 // add counts a finding and keeps it.

@@ -6,7 +6,6 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"strconv"
 	"strings"
 	"time"
 
@@ -198,14 +197,14 @@ func asSideError(ctx context.Context, err error) error {
 
 // compose puts the conditions of a selection into the text of a query, with their values.
 func compose(text string, selected Selection) queries.Query {
-	c := &conditions{values: map[string]any{}}
+	c := conditions{queries.Query{Values: map[string]any{}}}
 	rows := c.parts(selected.Parts)
 	if len(selected.UUIDs) > 0 {
-		names := make([]string, len(selected.UUIDs))
+		texts := make([]string, len(selected.UUIDs))
 		for i, id := range selected.UUIDs {
-			names[i] = c.value("uuid", id.String())
+			texts[i] = id.String()
 		}
-		rows += " AND toString(uuid) IN (" + strings.Join(names, ", ") + ")"
+		rows += " AND toString(uuid) IN (" + c.Add("uuid", texts...) + ")"
 	}
 	isLeftOut := strings.Contains(text, "{sent}")
 	if sent := c.exports(selected.Exports, true); sent != all && !isLeftOut {
@@ -215,30 +214,25 @@ func compose(text string, selected Selection) queries.Query {
 	if isLeftOut {
 		replaced = append(replaced, "{asked}", c.exports(selected.Exports, false), "{sent}", c.exports(selected.Exports, true))
 	}
-	return queries.Query{HogQL: strings.NewReplacer(replaced...).Replace(text), Values: c.values}
+	c.HogQL = strings.NewReplacer(replaced...).Replace(text)
+	return c.Query
 }
 
-// conditions writes conditions. Each value is a placeholder.
-type conditions struct{ values map[string]any }
+// conditions writes conditions of a query. Each value is a placeholder.
+type conditions struct{ queries.Query }
 
-func (c *conditions) value(kind string, value any) string {
-	name := kind + "_" + strconv.Itoa(len(c.values))
-	c.values[name] = value
-	return "{" + name + "}"
+func (c conditions) between(from, to time.Time) string {
+	return "timestamp >= toDateTime(" + c.Add("start", from.UTC().Format(time.RFC3339)) +
+		") AND timestamp < toDateTime(" + c.Add("end", to.UTC().Format(time.RFC3339)) + ")"
 }
 
-func (c *conditions) between(from, to time.Time) string {
-	return "timestamp >= toDateTime(" + c.value("start", from.UTC().Format(time.RFC3339)) +
-		") AND timestamp < toDateTime(" + c.value("end", to.UTC().Format(time.RFC3339)) + ")"
-}
-
-func (c *conditions) parts(parts []Part) string {
+func (c conditions) parts(parts []Part) string {
 	var either []string
 	for _, p := range joined(parts) {
 		text := c.between(p.From, p.To)
 		if n := len(p.Suffix); n > 0 {
 			const digits = 32
-			text += fmt.Sprintf(" AND substring(replaceAll(toString(uuid), '-', ''), %d, %d) = %s", digits-n+1, n, c.value("suffix", p.Suffix))
+			text += fmt.Sprintf(" AND substring(replaceAll(toString(uuid), '-', ''), %d, %d) = %s", digits-n+1, n, c.Add("suffix", p.Suffix))
 		}
 		either = append(either, text)
 	}
@@ -249,22 +243,22 @@ func (c *conditions) parts(parts []Part) string {
 const all = "1 = 1"
 
 // exports is the condition for the rows that one of the exports asks for, or also sends.
-func (c *conditions) exports(exports []Export, isSent bool) string {
+func (c conditions) exports(exports []Export, isSent bool) string {
 	var either []string
 	for _, e := range exports {
 		var both []string
 		if !e.Since.IsZero() {
-			asks := []string{"created_at >= toDateTime(" + c.value("since", e.Since.UTC().Format(time.RFC3339)) + ")"}
+			asks := []string{"created_at >= toDateTime(" + c.Add("since", e.Since.UTC().Format(time.RFC3339)) + ")"}
 			for _, b := range e.Backfills {
 				asks = append(asks, c.between(b.From, b.To))
 			}
 			both = append(both, anyOf(asks))
 		}
 		if isSent && len(e.Include) > 0 {
-			both = append(both, "event IN ("+c.list("name", e.Include)+")")
+			both = append(both, "event IN ("+c.Add("name", e.Include...)+")")
 		}
 		if isSent && len(e.Exclude) > 0 {
-			both = append(both, "NOT event IN ("+c.list("name", e.Exclude)+")")
+			both = append(both, "NOT event IN ("+c.Add("name", e.Exclude...)+")")
 		}
 		if isSent && e.Where != "" {
 			both = append(both, "("+e.Where+")")
@@ -278,14 +272,6 @@ func (c *conditions) exports(exports []Export, isSent bool) string {
 		return all
 	}
 	return anyOf(either)
-}
-
-func (c *conditions) list(kind string, texts []string) string {
-	names := make([]string, len(texts))
-	for i, text := range texts {
-		names[i] = c.value(kind, text)
-	}
-	return strings.Join(names, ", ")
 }
 
 func anyOf(either []string) string {

@@ -375,3 +375,32 @@ func (s *Sorter) Read(offset int64, yield func(item []byte, end int64) bool) err
 		}
 	}
 }
+
+// Extent is where the items of a group are, which follow one another.
+type Extent struct{ Offset, Items int64 }
+
+// Extents reads all items, and returns where each group is.
+func (s *Sorter) Extents(groupOf func(item []byte) uint32) (map[uint32]Extent, error) {
+	groups, begin := map[uint32]Extent{}, int64(0)
+	return groups, s.Read(0, func(item []byte, end int64) bool {
+		group := groupOf(item)
+		at, known := groups[group]
+		if !known {
+			at.Offset = begin
+		}
+		at.Items++
+		groups[group], begin = at, end
+		return true
+	})
+}
+
+// ReadExtent gives the items of a group.
+func (s *Sorter) ReadExtent(e Extent, yield func(item []byte) bool) error {
+	if e.Items == 0 {
+		return nil
+	}
+	return s.Read(e.Offset, func(item []byte, _ int64) bool {
+		e.Items--
+		return yield(item) && e.Items > 0
+	})
+}

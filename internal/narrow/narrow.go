@@ -2,6 +2,8 @@
 // parts that differ are listed, and a question that is too much is asked about smaller parts.
 package narrow
 
+import "time"
+
 // Ask asks a question, and smaller ones instead where it is too much. smaller returns nil for a question that has no parts.
 func Ask[Q, A any](q Q, ask func(Q) ([]A, error), isTooMuch func(error) bool, smaller func(Q) []Q) ([]A, error) {
 	answer, err := ask(q)
@@ -40,6 +42,13 @@ func Groups[T any](all []T, maxRows int64, maxParts int, rowsOf func(T) int64) (
 		groups, size = append(groups, []T{x}), rowsOf(x)
 	}
 	return groups
+}
+
+// Middle divides a time between two units of it, unless it has only one.
+func Middle(from, to time.Time, unit time.Duration) (middle time.Time, ok bool) {
+	first := from.Truncate(unit)
+	units := (to.Sub(first) + unit - 1) / unit
+	return first.Add(units / 2 * unit), units > 1
 }
 
 // Digits returns how many hexadecimal digits divide so many rows into slices of some thousand.

@@ -273,11 +273,10 @@ func AskDays[T any](ctx context.Context, a *Asker, q Query, from, until time.Tim
 		return Ask[T](ctx, a, q, MaxRows)
 	}
 	return narrow.Ask([2]time.Time{from, until}, ask, IsTooMuch, func(days [2]time.Time) [][2]time.Time {
-		n := int(days[1].Sub(days[0]) / (24 * time.Hour))
-		if n < 2 {
+		middle, ok := narrow.Middle(days[0], days[1], 24*time.Hour)
+		if !ok {
 			return nil
 		}
-		middle := days[0].AddDate(0, 0, n/2)
 		return [][2]time.Time{{days[0], middle}, {middle, days[1]}}
 	})
 }

@@ -12,6 +12,17 @@ type Query struct {
 	Values map[string]any
 }
 
+// Add adds values, and returns their placeholders, joined by commas.
+func (q Query) Add(kind string, values ...string) string {
+	names := make([]string, len(values))
+	for i, value := range values {
+		name := fmt.Sprintf("%s_%d", kind, len(q.Values))
+		q.Values[name] = value
+		names[i] = "{" + name + "}"
+	}
+	return strings.Join(names, ", ")
+}
+
 // MarshalJSON encodes the query for the service.
 func (q Query) MarshalJSON() ([]byte, error) {
 	return json.Marshal(struct {

@@ -3,7 +3,6 @@ package verify
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 	"time"
 
@@ -62,12 +61,12 @@ func (j *Queries) scoped(text string, s Scope) queries.Query {
 	q := inWindow(text, s.Window)
 	var more string
 	if len(s.Names) > 0 {
-		more += " AND event IN (" + names(q, s.Names) + ")"
+		more += " AND event IN (" + q.Add("name", s.Names...) + ")"
 	}
 	if len(s.Slices) > 0 {
 		const digits = 32
 		q.Values["slice_at"], q.Values["slice_digits"] = digits-len(s.Slices[0])+1, len(s.Slices[0])
-		more += " AND substring(replaceAll(toString(uuid), '-', ''), {slice_at}, {slice_digits}) IN (" + names(q, s.Slices) + ")"
+		more += " AND substring(replaceAll(toString(uuid), '-', ''), {slice_at}, {slice_digits}) IN (" + q.Add("name", s.Slices...) + ")"
 	}
 	if s.OfImport {
 		q.Values["job_id"] = j.ID
@@ -106,7 +105,7 @@ func (j *Queries) Find(ctx context.Context, ids []uuid.UUID, s Scope) ([]FoundRo
 	for i, id := range ids {
 		texts[i] = id.String()
 	}
-	q.HogQL = strings.Replace(q.HogQL, "{ids}", names(q, texts), 1)
+	q.HogQL = strings.Replace(q.HogQL, "{ids}", q.Add("name", texts...), 1)
 	if j.older {
 		q.HogQL = strings.ReplaceAll(q.HogQL, dayOfEvent, startOfDay)
 	}
@@ -229,23 +228,12 @@ func inWindow(text string, w Window) queries.Query {
 func CountEvents(from, until time.Time, include, exclude []string) queries.Query {
 	q := inWindow(countEvents, Window{from, until})
 	if len(include) > 0 {
-		q.HogQL = countEvents + " AND event IN (" + names(q, include) + ")"
+		q.HogQL = countEvents + " AND event IN (" + q.Add("name", include...) + ")"
 	}
 	if len(exclude) > 0 {
-		q.HogQL += " AND NOT event IN (" + names(q, exclude) + ")"
+		q.HogQL += " AND NOT event IN (" + q.Add("name", exclude...) + ")"
 	}
 	return q
-}
-
-// names adds values to a query, and returns their placeholders.
-func names(q queries.Query, values []string) string {
-	var names []string
-	for _, value := range values {
-		name := fmt.Sprintf("name_%d", len(q.Values))
-		q.Values[name] = value
-		names = append(names, "{"+name+"}")
-	}
-	return strings.Join(names, ", ")
 }
 
 // CountTotal counts all events of an import in a window.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"io/fs"
 	"iter"
+	"math"
 	"path/filepath"
 
 	"github.com/google/uuid"
@@ -129,11 +130,8 @@ func addItem(s *extsort.Sorter, i item) error {
 
 type sortedItems struct {
 	files *extsort.Sorter
-	cells map[int]extent
+	cells map[uint32]extsort.Extent
 }
-
-// extent is the range of the items of a cell.
-type extent struct{ offset, items int64 }
 
 // openSorted opens a folder that was sorted, and reads where each cell begins.
 func openSorted(folder string) (*sortedItems, error) {
@@ -141,21 +139,11 @@ func openSorted(folder string) (*sortedItems, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &sortedItems{files: files, cells: map[int]extent{}}
+	s := &sortedItems{files: files}
 	if !files.State().Done {
 		return nil, errors.Join(fs.ErrNotExist, files.Close())
 	}
-	begin := int64(0)
-	err = files.Read(0, func(b []byte, end int64) bool {
-		cell := readItem(b).cell
-		at, known := s.cells[cell]
-		if !known {
-			at.offset = begin
-		}
-		at.items++
-		s.cells[cell], begin = at, end
-		return true
-	})
+	s.cells, err = files.Extents(binary.BigEndian.Uint32)
 	if err = errors.Join(err, files.Close()); err != nil {
 		return nil, err
 	}
@@ -163,26 +151,18 @@ func openSorted(folder string) (*sortedItems, error) {
 }
 
 // count returns the number of items of a cell. Items that share a uuid count each.
-func (s *sortedItems) count(cell int) int64 { return s.cells[cell].items }
+func (s *sortedItems) count(cell int) int64 { return s.cells[uint32(cell)].Items }
 
 // cell gives the items of a cell in the order of their uuids.
-func (s *sortedItems) cell(cell int) iter.Seq2[item, error] {
-	return s.items(s.cells[cell].offset, s.cells[cell].items)
+func (s *sortedItems) cell(cell int) iter.Seq2[item, error] { return s.items(s.cells[uint32(cell)]) }
+
+func (s *sortedItems) all() iter.Seq2[item, error] {
+	return s.items(extsort.Extent{Items: math.MaxInt64})
 }
 
-func (s *sortedItems) all() iter.Seq2[item, error] { return s.items(0, -1) }
-
-// items gives n items after an offset, or all where n is negative.
-func (s *sortedItems) items(offset, n int64) iter.Seq2[item, error] {
+func (s *sortedItems) items(e extsort.Extent) iter.Seq2[item, error] {
 	return func(yield func(item, error) bool) {
-		if n == 0 {
-			return
-		}
-		err := s.files.Read(offset, func(b []byte, _ int64) bool {
-			n--
-			return yield(readItem(b), nil) && n != 0
-		})
-		if err != nil {
+		if err := s.files.ReadExtent(e, func(b []byte) bool { return yield(readItem(b), nil) }); err != nil {
 			yield(item{}, err)
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/uuidsum"
 )
 
@@ -309,11 +310,10 @@ func (w Window) Period(period string) Window {
 
 // Halves are the two halves of a window, or nil for a single day.
 func (w Window) Halves() []Window {
-	days := int(w.Until.Sub(w.From) / (24 * time.Hour))
-	if days < 2 {
+	middle, ok := narrow.Middle(w.From, w.Until, 24*time.Hour)
+	if !ok {
 		return nil
 	}
-	middle := w.From.AddDate(0, 0, days/2)
 	return []Window{{w.From, middle}, {middle, w.Until}}
 }
 
