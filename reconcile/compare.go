@@ -246,7 +246,7 @@ func isOpen(err error) bool { return errors.Is(err, ErrTooMuch) || errors.Is(err
 func (c *comparison) windowsOf(rows [2]map[time.Time]int64) (windows []Part) {
 	var size int64
 	for day := dayOf(c.From); day.Before(c.To); day = day.Add(24 * time.Hour) {
-		from, to := later(day, c.From), earlier(day.Add(24*time.Hour), c.To)
+		from, to := narrow.Later(day, c.From), narrow.Earlier(day.Add(24*time.Hour), c.To)
 		n := max(rows[ofService][day], rows[ofDestination][day])
 		if last := len(windows) - 1; last >= 0 && size+n <= c.windowRows && to.Sub(windows[last].From) <= longestWindow {
 			windows[last].To = to
@@ -265,7 +265,7 @@ func (c *comparison) count(ctx context.Context) (rows [2]map[time.Time]int64, er
 		rows[side], c.counted[side] = map[time.Time]int64{}, map[time.Time]int64{}
 		c.step.Done = side
 		for from := c.From; from.Before(c.To); from = from.Add(longestWindow) {
-			to := earlier(from.Add(longestWindow), c.To)
+			to := narrow.Earlier(from.Add(longestWindow), c.To)
 			days, err := ask(ctx, c, side, []any{"count", from, to}, func(s Side) ([]DayCount, error) {
 				return s.Count(ctx, c.selection(side, []Part{{From: from, To: to}}))
 			}, func(days []DayCount) error { return checkDays(days, from, to) })
@@ -334,7 +334,7 @@ func (c *comparison) leftOutOf(ctx context.Context, w Part) ([]LeftOut, error) {
 			}
 			return nil
 		})
-	}, isTooMuch, dividedBy(24*time.Hour))
+	}, isTooMuch, dividedBy(24*time.Hour, listedDigits))
 }
 
 func (c *comparison) note(format string, args ...any) {
@@ -348,20 +348,6 @@ func (c *comparison) day(at time.Time) *Day {
 		c.days[at] = &Day{Day: at.Format(time.DateOnly), Counts: map[Class]int64{}}
 	}
 	return c.days[at]
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
-}
-
-func earlier(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return a
-	}
-	return b
 }
 
 // halves divides a part between two units of time, or returns nil if it has only one.

@@ -10,6 +10,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // cell is a bucket to be compared.
@@ -182,7 +183,7 @@ func cellsOf(parts []Part, digests [2]map[bucketKey]Digest, by Bucket) (cells []
 		x := cell{Part: Part{k.at, k.at.Add(by.Unit()), k.slice}, by: by}
 		for _, p := range parts { // the first and the last day may be cut
 			if x.From.Before(p.To) && p.From.Before(x.To) {
-				x.From, x.To = later(x.From, p.From), earlier(x.To, p.To)
+				x.From, x.To = narrow.Later(x.From, p.From), narrow.Earlier(x.To, p.To)
 				break
 			}
 		}
@@ -265,23 +266,14 @@ func (c *comparison) digestInto(ctx context.Context, all map[bucketKey]Digest, s
 // smaller divides a question: between its parts, then by time, then by uuids. It returns nil if there is no smaller one. One
 // that failed for another reason than its size is divided down to a month only.
 func (c *comparison) smaller(parts []Part, by Bucket, err error) [][]Part {
-	const month, mostDigits, two = 31 * 24 * time.Hour, 2, 2
-	isTooMuch := errors.Is(err, ErrTooMuch)
-	if len(parts) > 1 {
-		return [][]Part{parts[:len(parts)/two], parts[len(parts)/two:]}
+	const month, maxDigits = 31 * 24 * time.Hour, 2
+	if n := len(parts); n > 1 {
+		return [][]Part{parts[:n/2], parts[n/2:]}
 	}
-	p := parts[0]
-	if halves := p.halves(by.Unit()); halves != nil && (isTooMuch || p.To.Sub(p.From) > month && c.hasRoom()) {
-		return [][]Part{halves[:1], halves[1:]}
-	}
-	if !isTooMuch || len(p.Suffix) >= mostDigits {
+	if p := parts[0]; !errors.Is(err, ErrTooMuch) && (p.To.Sub(p.From) <= month || !c.hasRoom()) {
 		return nil
 	}
-	var smaller [][]Part
-	for _, s := range p.slices() {
-		smaller = append(smaller, []Part{s})
-	}
-	return smaller
+	return dividedBy(by.Unit(), maxDigits)(parts)
 }
 
 // hasRoom reports whether there are questions left.

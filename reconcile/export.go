@@ -7,6 +7,7 @@ import (
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/internal/configs"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Export describes one batch export that writes into the destination: which rows it sends, and up to when it has run.
@@ -125,7 +126,7 @@ func joinSpans(spans []Span) (all []Span) {
 	slices.SortFunc(spans, func(a, b Span) int { return a.From.Compare(b.From) })
 	for _, s := range spans {
 		if last := len(all) - 1; last >= 0 && !s.From.After(all[last].To) {
-			all[last].To = later(all[last].To, s.To)
+			all[last].To = narrow.Later(all[last].To, s.To)
 			continue
 		}
 		all = append(all, s)

@@ -226,12 +226,9 @@ func (s *FileSide) List(ctx context.Context, selected Selection, limit int) (row
 	if selected.Doubled {
 		unit = 24 * time.Hour
 	}
-	wanted := make(map[uuid.UUID]bool, len(selected.UUIDs))
-	for _, id := range selected.UUIDs {
-		wanted[id] = true
-	}
+	isWanted := selected.wants()
 	err = s.each(ctx, selected, unit, func(r Row) {
-		if len(rows) < limit && (len(wanted) == 0 || wanted[r.UUID]) && (!selected.Doubled || r.Rows > 1) {
+		if len(rows) < limit && isWanted(r.UUID) && (!selected.Doubled || r.Rows > 1) {
 			rows = append(rows, r)
 		}
 	})

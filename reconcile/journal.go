@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // journal keeps the answers of the sides in a file, one line each. The same comparison asks the same questions, so after a
@@ -112,7 +113,7 @@ func (j *journal) open(of string, now time.Time) error {
 // lastHour returns the times of the hour before now. A time after it is of a clock that was ahead, and counts as now.
 func lastHour(times []time.Time, now time.Time) (last []time.Time) {
 	for _, at := range times {
-		if at = earlier(at, now); now.Sub(at) < time.Hour {
+		if at = narrow.Earlier(at, now); now.Sub(at) < time.Hour {
 			last = append(last, at)
 		}
 	}

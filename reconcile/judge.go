@@ -344,7 +344,7 @@ func (c *comparison) around() (parts []Part) {
 	const aDay = 24 * time.Hour
 	end := dayOf(c.To).Add(2 * aDay)
 	for from := dayOf(c.From).Add(-aDay); from.Before(end); from = from.Add(longestWindow) {
-		parts = append(parts, Part{From: from, To: earlier(from.Add(longestWindow), end)})
+		parts = append(parts, Part{From: from, To: narrow.Earlier(from.Add(longestWindow), end)})
 	}
 	return parts
 }

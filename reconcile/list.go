@@ -76,15 +76,14 @@ func (c *comparison) listParts(ctx context.Context, side int, parts []Part, fail
 // listOne lists parts; a single part that is too much is divided.
 func (c *comparison) listOne(ctx context.Context, side int, parts []Part, try int) ([]Row, error) {
 	ask := func(parts []Part) ([]Row, error) { return c.askList(ctx, side, c.selection(side, parts), try) }
-	return narrow.Ask(parts, ask, isTooMuch, dividedBy(time.Hour))
+	return narrow.Ask(parts, ask, isTooMuch, dividedBy(time.Hour, listedDigits))
 }
 
 func isTooMuch(err error) bool { return errors.Is(err, ErrTooMuch) }
 
-// dividedBy divides a single part by time down to a unit, and then by uuids.
-func dividedBy(unit time.Duration) func([]Part) [][]Part {
+// dividedBy divides a single part by time down to a unit, and then by so many digits of the uuids.
+func dividedBy(unit time.Duration, maxDigits int) func([]Part) [][]Part {
 	return func(parts []Part) (smaller [][]Part) {
-		const maxDigits = 4
 		if len(parts) > 1 {
 			return nil
 		}
@@ -98,6 +97,8 @@ func dividedBy(unit time.Duration) func([]Part) [][]Part {
 		return smaller
 	}
 }
+
+const listedDigits = 4 // of the smallest part of a list
 
 func (c *comparison) askList(ctx context.Context, side int, s Selection, try int) ([]Row, error) {
 	s.rows = c.rowsOn(side, s.Parts)
@@ -113,17 +114,14 @@ func (c *comparison) askList(ctx context.Context, side int, s Selection, try int
 // checkRows refuses an answer that contradicts the question or itself.
 func checkRows(rows []Row, s Selection, limit int) error {
 	seen := make(map[keyAt]bool, len(rows))
-	wanted := make(map[uuid.UUID]bool, len(s.UUIDs))
-	for _, id := range s.UUIDs {
-		wanted[id] = true
-	}
+	isWanted := s.wants()
 	for _, r := range rows {
 		k := keyAt{r.key(), r.Hour}
 		isOf := r.Hour.IsZero() && len(s.UUIDs) > 0 || slices.ContainsFunc(s.Parts, func(p Part) bool {
 			return p.Has(r.Hour, r.UUID) || s.Doubled && r.Hour.Equal(dayOf(p.From)) && hasSuffix(r.UUID, p.Suffix)
 		})
 		switch {
-		case !isOf || len(s.UUIDs) > 0 && !wanted[r.UUID]:
+		case !isOf || !isWanted(r.UUID):
 			return errors.New("the answer has rows outside the question")
 		case !r.Hour.Equal(r.Hour.Truncate(time.Hour)):
 			return errors.New("the answer has a time that is not an hour")
@@ -230,7 +228,7 @@ func (c *comparison) readAgain(ctx context.Context, x cell) error {
 func (c *comparison) listDoubled(ctx context.Context) error {
 	var days []Part
 	for _, day := range slices.SortedFunc(maps.Keys(c.over), time.Time.Compare) {
-		days = append(days, Part{From: later(day, c.From), To: earlier(day.Add(24*time.Hour), c.To)})
+		days = append(days, Part{From: narrow.Later(day, c.From), To: narrow.Earlier(day.Add(24*time.Hour), c.To)})
 	}
 	groups := narrow.Groups(days, c.listRows, mostParts, func(p Part) int64 { return c.over[dayOf(p.From)] })
 	for i, group := range groups {
@@ -282,5 +280,5 @@ func (c *comparison) askDoubled(ctx context.Context, days []Part) ([]Row, error)
 	ask := func(days []Part) ([]Row, error) {
 		return c.askList(ctx, ofDestination, Selection{Parts: days, Doubled: true}, 0)
 	}
-	return narrow.Ask(days, ask, isTooMuch, dividedBy(24*time.Hour))
+	return narrow.Ask(days, ask, isTooMuch, dividedBy(24*time.Hour, listedDigits))
 }

@@ -6,6 +6,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/watch"
 )
 
@@ -36,7 +37,7 @@ func (p *pace) wait(ctx context.Context, perHour int, now time.Time) (at time.Ti
 	p.mu.Lock()
 	at = now
 	if n := len(p.asked); n >= perHour {
-		at = later(at, p.asked[n-perHour].Add(time.Hour))
+		at = narrow.Later(at, p.asked[n-perHour].Add(time.Hour))
 		p.asked = p.asked[n-perHour+1:]
 	}
 	p.asked = append(p.asked, at)

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Verdict is the answer in a word.
@@ -83,7 +84,7 @@ func (r *Report) finish(c *comparison) {
 	r.Counts = map[Class]int64{}
 	var known time.Time // backfills of all exports
 	for _, e := range c.Exports {
-		known = later(known, e.BackfillsFrom)
+		known = narrow.Later(known, e.BackfillsFrom)
 	}
 	hidden := int64(0)
 	for _, day := range slices.SortedFunc(maps.Keys(c.days), time.Time.Compare) {

@@ -118,6 +118,15 @@ type Selection struct {
 	rows int64 // that the side has on the days of the parts, as far as it could count
 }
 
+// wants returns whether a uuid is meant.
+func (s Selection) wants() func(uuid.UUID) bool {
+	wanted := make(map[uuid.UUID]bool, len(s.UUIDs))
+	for _, id := range s.UUIDs {
+		wanted[id] = true
+	}
+	return func(id uuid.UUID) bool { return len(wanted) == 0 || wanted[id] }
+}
+
 // Digest stands for a set of keys.
 type Digest struct {
 	At    time.Time `json:"at"`              // the beginning of the day or hour

@@ -51,6 +51,22 @@ func Middle(from, to time.Time, unit time.Duration) (middle time.Time, ok bool) 
 	return first.Add(units / 2 * unit), units > 1
 }
 
+// Earlier returns the earlier of two times.
+func Earlier(a, b time.Time) time.Time {
+	if b.Before(a) {
+		return b
+	}
+	return a
+}
+
+// Later returns the later of two times.
+func Later(a, b time.Time) time.Time {
+	if b.After(a) {
+		return b
+	}
+	return a
+}
+
 // Digits returns how many hexadecimal digits divide so many rows into slices of some thousand.
 func Digits(rows int64) (digits int) {
 	const base, slice, maxDigits = 16, 2_000, 3 // 4,096 slices

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/queries"
 )
 
@@ -139,10 +140,7 @@ func (v *verifier) noteEarlier(r *Result) {
 	n, newest := 0, time.Time{}
 	for i := range v.table.Cells {
 		if at := v.memory.Proofs[i].At; v.isProven(i) && at.Before(v.began) {
-			n++
-			if at.After(newest) {
-				newest = at
-			}
+			n, newest = n+1, narrow.Later(newest, at)
 		}
 	}
 	if n > 0 {
@@ -187,9 +185,7 @@ func (t *table) windowsOf(cells []int) (list []Window) {
 		for _, span := range spans {
 			last := len(list) - 1
 			if last >= 0 && !span.From.After(list[last].Until.Add(gap)) && (span.From.Before(list[last].Until) || sameMonth(list[last], span)) {
-				if list[last].Until.Before(span.Until) {
-					list[last].Until = span.Until
-				}
+				list[last].Until = narrow.Later(list[last].Until, span.Until)
 				continue
 			}
 			list = append(list, span)

@@ -135,10 +135,8 @@ func (t *table) widen(k Key, noneAcknowledged bool) {
 	case noneAcknowledged && t.from.IsZero():
 		t.from, t.until = span.From, span.Until
 	case noneAcknowledged || len(k.Period) == len(dayLayout):
-		t.from = earliest(t.from, span.From)
-		if t.until.Before(span.Until) {
-			t.until = span.Until
-		}
+		t.from = narrow.Earlier(t.from, span.From)
+		t.until = narrow.Later(t.until, span.Until)
 	}
 }
 
@@ -251,7 +249,7 @@ func (t *table) Windows(now time.Time) (list []Window) {
 func (t *table) Beyond(now time.Time) []Window {
 	first, last := t.from.AddDate(0, 0, -1), t.until.AddDate(0, 0, 1)
 	var list []Window
-	for _, w := range []Window{{beginning, earliest(first, epoch)}, {epoch, first}, {last, afterTomorrow(now)}} {
+	for _, w := range []Window{{beginning, narrow.Earlier(first, epoch)}, {epoch, first}, {last, afterTomorrow(now)}} {
 		if w.From.Before(w.Until) {
 			list = append(list, w)
 		}
@@ -320,7 +318,7 @@ func (w Window) Halves() []Window {
 // Months are the parts of the window, one for each month.
 func (w Window) Months() (list []Window) {
 	for from := w.From; from.Before(w.Until); {
-		next := earliest(time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC), w.Until)
+		next := narrow.Earlier(time.Date(from.Year(), from.Month()+1, 1, 0, 0, 0, 0, time.UTC), w.Until)
 		list = append(list, Window{from, next})
 		from = next
 	}
@@ -348,10 +346,3 @@ func (w Window) MonthsOf(periods []string) (list []Window) {
 func dayOf(at time.Time) time.Time { return at.UTC().Truncate(24 * time.Hour) }
 
 func afterTomorrow(now time.Time) time.Time { return dayOf(now).AddDate(0, 0, 2) }
-
-func earliest(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
-}
