@@ -185,16 +185,6 @@ func goodLines(n int) string {
 	return b.String()
 }
 
-// The import is killed while the service also fails: nothing is lost either.
-func TestKilledDuringFaults(t *testing.T) {
-	t.Parallel()
-	kills := testevents.Sized(3, 15, 50)
-	bench := newKillBench(t, testevents.Sized(400, 2000, 10_000))
-	bench.server.Chaos(ops.Capture, 7, 0.2, hogapitest.Status(500), hogapitest.PartialCommit(-1, 503), hogapitest.CutBefore(), hogapitest.CutAfter(), hogapitest.CutBody(4))
-	bench.killAll(t, kills)
-	bench.requireExact(t, bench.end(t))
-}
-
 // The import is killed again and again while a server gives mixed answers.
 func TestKilledDuringMixedAnswers(t *testing.T) {
 	t.Parallel()
