@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pipeline"
@@ -102,7 +103,11 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 			return err
 		}
 	}
-	return record.Admit(ctx)
+	err = record.Admit(ctx)
+	if unfit, ok := errors.AsType[*errtext.UnfitError](err); ok {
+		return refused(opCapture, (*outgoing.Refusal)(unfit))
+	}
+	return err
 }
 
 // positionOf returns the Position that the events of a record share.
@@ -143,19 +148,6 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 
 // Stats returns a snapshot of the progress so far.
 func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
-
-var pipelineErrors = pipeline.Errors{
-	Stop: newStopError, Unsettled: newUnsettledError, Full: ErrFull, NotReady: ErrNotReady, Closed: ErrClosed,
-	Rejected: func(r *statefile.Reject) error { return rejectError(r) },
-	Split: func(of Position, number int) error {
-		return &InputError{Op: opCapture, Field: "events", Value: Position(of).String(), Want: fmt.Sprintf("all events of a record in one call, "+
-			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", number)}
-	},
-	IsFinal: func(err error) bool {
-		_, isStop := errors.AsType[*StopError](err)
-		return isStop || errors.Is(err, ErrInvalid)
-	},
-}
 
 // newStamps returns the properties that this library adds to the events of an import.
 func newStamps(importID string) wire.Stamps {

@@ -115,7 +115,7 @@ func (o CaptureOptions) resolve(op Op, c *Client) (config pipeline.Config, err e
 		Protocol: string(o.Delivery.Protocol), NoPreflight: o.Delivery.NoPreflight, Limits: limits, Room: room, Grace: moment,
 		Encodings: map[string]string{ingest.NameBatch: delivery.Gzip, ingest.NameV1: encoding}, // /batch/ knows gzip only
 		Post:      c.core.capturePost, Reject: c.core.handler(o.Rejects),
-		Errors: pipelineErrors, Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
+		Hooks: c.core.pipelineHooks(o.OnSettled), Logger: c.core.logger,
 	}, nil
 }
 

@@ -69,6 +69,8 @@ type CheckExample struct {
 	Text     string   `json:"text,omitempty"`
 }
 
+const eventRefused = "event refused: "
+
 const mostExamples = 5
 
 func (f *CheckFinding) add(p Position, text string) {
@@ -133,7 +135,7 @@ func (c *checker) judge(limits commit.Limits) error {
 	limits.First, limits.IsCheck = c.refused, true
 	err := limits.JudgeEnd(ledger.Counts{Acknowledged: c.report.Good, Rejected: c.report.Rejected, Skipped: c.report.Skipped})
 	if err != nil {
-		err = &StopError{Reason: StopTooManyRejects, Err: err, of: "check"}
+		err = &StopError{Reason: StopTooManyRejects, Err: err, IsCheck: true}
 	}
 	return err
 }
@@ -198,7 +200,7 @@ func (r *rehearsal) next(ev *Event) (out *wire.Encoded, refusal *EventError) {
 	ev.fill(&r.event, r.trusting)
 	out, fault := r.events.Next(&r.event)
 	if fault != nil {
-		refusal = newEventError(fault)
+		refusal = new(*fault)
 		refusal.Position, refusal.Where = ev.Position, ev.from.Location()
 	}
 	return out, refusal

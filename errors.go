@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/endpoints"
 	"github.com/hogapi/hogapi/internal/errtext"
@@ -24,24 +25,24 @@ import (
 // Sentinels for errors.Is. To read the fields of an error, use errors.As with its type.
 var (
 	// ErrUnauthorized matches an answer with status 401.
-	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
+	ErrUnauthorized = errtext.ErrUnauthorized
 	// ErrForbidden matches an answer with status 403.
-	ErrForbidden = errors.New("hogapi: key lacks a scope or access to the project")
+	ErrForbidden = errtext.ErrForbidden
 	// ErrNotFound matches a 404 of the service: the item, or the project, does not exist. A page of a proxy
 	// does not match, and neither does ErrUnsupported.
-	ErrNotFound = errors.New("hogapi: not found")
+	ErrNotFound = errtext.ErrNotFound
 	// ErrUnsupported means that the server does not have the operation, because it is too old or too new, or that
 	// it refuses the operation to every personal API key. [APIError.Alternative] names another way, if there is
 	// one.
 	ErrUnsupported = errors.New("hogapi: not supported by this server")
 	// ErrInvalid matches a 400, a 422, a cursor that the service refuses, and every *InputError.
-	ErrInvalid = errors.New("hogapi: invalid request")
+	ErrInvalid = errtext.ErrInvalid
 	// ErrConflict matches a 409.
 	ErrConflict = errors.New("hogapi: conflict")
 	// ErrRateLimited matches a 429, except for too many backfills or file downloads.
 	ErrRateLimited = errors.New("hogapi: rate limited")
 	// ErrQuota matches a 402.
-	ErrQuota = errors.New("hogapi: the plan's limit is reached")
+	ErrQuota = errtext.ErrQuota
 	// ErrTooManyBackfills matches a 429 with the code too_many_concurrent_backfills.
 	ErrTooManyBackfills = errors.New("hogapi: too many backfills run at the same time")
 	// ErrTooManyFileDownloads matches a 429 with the code too_many_concurrent_file_downloads.
@@ -51,12 +52,12 @@ var (
 	// ErrOutcomeUnknown matches every *OutcomeUnknownError.
 	ErrOutcomeUnknown = errors.New("hogapi: the call may or may not have taken effect")
 	// ErrFull is returned by Capture.TryEnqueue if there is no room for the record.
-	ErrFull = errors.New("hogapi: the buffer is full")
+	ErrFull = event.ErrFull
 	// ErrNotReady is returned by Capture.TryEnqueue until the server has answered which protocol it has, for events
 	// that only /batch/ takes.
-	ErrNotReady = errors.New("hogapi: the server has not answered yet how it takes events")
+	ErrNotReady = event.ErrNotReady
 	// ErrClosed is returned by a Capture after Close.
-	ErrClosed = errors.New("hogapi: closed")
+	ErrClosed = event.ErrClosed
 	// ErrHeld means that another import or another Verify uses the checkpoint, the reject file or the folder.
 	ErrHeld = errors.New("hogapi: another import is using it")
 	// ErrNoDestinationTest is returned by BatchExports.TestDestination for a type without a test.

@@ -65,7 +65,7 @@ func (ev *Event) fill(e *pipeline.Event, trusting bool) {
 			e.Fault = ev.bad.refusal()
 		}
 	} else if ev.from.NeedsMapping {
-		e.Fault = &wire.Refusal{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
+		e.Fault = &EventError{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
 	}
 }
 
@@ -93,11 +93,11 @@ type badRecord struct {
 // errNeedsMapping rejects a record of an import with a mapping that is now given without one.
 var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
 
-func (b *badRecord) refusal() *wire.Refusal {
+func (b *badRecord) refusal() *EventError {
 	if own, ok := errors.AsType[*EventError](b.err); ok {
-		return own.refusal()
+		return own
 	}
-	return &wire.Refusal{Reason: event.ReasonBadRecord, Err: b.err}
+	return &EventError{Reason: event.ReasonBadRecord, Err: b.err}
 }
 
 // BadEvent returns the event of a record that cannot be converted, such as a line that is not JSON. The import
@@ -215,7 +215,7 @@ func noteOf(err error) wire.KeptNote {
 		return wire.KeptNote{Skip: &skip.Reason}
 	}
 	if e, ok := errors.AsType[*EventError](err); ok {
-		return wire.NoteOf(e.refusal())
+		return wire.NoteOf(e)
 	}
 	return wire.KeptNote{Text: bare(err).Error()}
 }
@@ -227,5 +227,5 @@ func errorOf(n wire.KeptNote) error {
 	case n.Refusal == nil:
 		return errors.New(n.Text)
 	}
-	return newEventError(n.Fault())
+	return n.Fault()
 }

@@ -6,71 +6,51 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
 // Reason says why an event was refused before it was sent, or rejected by the service: see [event.Reason].
 type Reason = event.Reason
 
-// EventError is the error of an event that the gate refuses or the service has rejected.
-type EventError struct {
-	Reason   Reason
-	Where    string   // the record in its file, such as "events.jsonl:17"; empty if that is not known
-	Position Position // in the source; zero if the event has no Position
-	Field    string   // the field with the fault
-	Value    string   // the refused value, cut, and without keys; may be empty
-	Want     string   // the allowed values
-	Err      error    // the error of the source, the encoder or the service; may be nil
+// EventError is the error of an event that the gate refuses or the service has rejected: see [event.EventError].
+type EventError = event.EventError
 
-	Also []*EventError // further faults that the gate found in the event: correct them too
-}
+// StopError is the error of an import or a Capture that has stopped: see [event.StopError].
+type StopError = event.StopError
 
-// newEventError returns a refusal as a caller sees it, without its position.
-func newEventError(r *wire.Refusal) *EventError {
-	e := &EventError{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want, Err: r.Err}
-	for _, other := range r.Also {
-		e.Also = append(e.Also, newEventError(other))
-	}
-	return e
-}
+// UnsettledError lists the events that were taken and are not settled: see [event.UnsettledError].
+type UnsettledError = event.UnsettledError
 
-func rejectError(r *statefile.Reject) *EventError {
-	e := newEventError(r.Refusal)
-	e.Position, e.Where = Position(r.Note.Position), r.Note.Where
-	return e
-}
+// UnsettledEvent is an event that was taken and is not settled: see [event.UnsettledEvent].
+type UnsettledEvent = event.UnsettledEvent
 
-// refusal returns the error in the form of internal packages. It is nil without an error.
-func (e *EventError) refusal() *wire.Refusal {
-	if e == nil {
-		return nil
-	}
-	r := &wire.Refusal{Reason: e.Reason, Field: e.Field, Value: e.Value, Want: e.Want, Err: e.Err}
-	for _, other := range e.Also {
-		r.Also = append(r.Also, other.refusal())
-	}
-	return r
-}
+// StopReason is the reason why an import stopped: see [event.StopReason].
+type StopReason = event.StopReason
 
-const eventRefused = "event refused: "
-
-// Error names the reason, the value, the allowed values and the position.
-func (e *EventError) Error() string {
-	var b errtext.Text
-	b.Add("%s%s%v", prefix, eventRefused, e.refusal())
-	b.AddIf(e.Where != "", " (%s, byte offset %d)", e.Where, e.Position.Offset)
-	b.AddIf(e.Where == "" && !e.Position.IsZero(), " (at %s)", e.Position)
-	return b.String()
-}
-
-// Unwrap returns the cause.
-func (e *EventError) Unwrap() error { return e.Err }
-
-// Is matches ErrInvalid.
-func (e *EventError) Is(target error) bool { return target == ErrInvalid }
+// Reasons of a stop.
+const (
+	StopUnauthorized   = event.StopUnauthorized   // 401: the project key
+	StopQuota          = event.StopQuota          // 402, or an answer that lists a quota
+	StopForbidden      = event.StopForbidden      // 403
+	StopNotFound       = event.StopNotFound       // 404: the capture URL
+	StopRedirect       = event.StopRedirect       // 3xx: the capture URL
+	StopRefused        = event.StopRefused        // another 4xx or 501, or 400 to everything
+	StopNotService     = event.StopNotService     // an answer that the service does not send, from a host that has accepted no event
+	StopUnreachable    = event.StopUnreachable    // no connection before the first answer
+	StopCertificate    = event.StopCertificate    // the server's certificate is not valid, before the first answer
+	StopWrongScheme    = event.StopWrongScheme    // https to a server that speaks http
+	StopTLS            = event.StopTLS            // the TLS handshake failed in another way, before the first answer
+	StopNoProgress     = event.StopNoProgress     // failures lasted longer than the limit
+	StopTooManyRejects = event.StopTooManyRejects // over MaxRejectShare or MaxRejects
+	StopRejected       = event.StopRejected       // an event was rejected and there is no handler
+	StopHandler        = event.StopHandler        // the reject handler failed
+	StopCheckpoint     = event.StopCheckpoint     // the checkpoint could not be saved
+	StopSource         = event.StopSource         // the source ended with an error
+	StopWrongKey       = event.StopWrongKey       // the preflight: no project has this key
+	StopCanceled       = event.StopCanceled       // the context ended
+	StopInternal       = event.StopInternal       // a fault of this package
+)
 
 // GateOptions control the gate, which refuses events before they are sent. The zero value follows the rules of
 // the service.

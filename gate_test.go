@@ -20,7 +20,6 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/outgoing"
-	"github.com/hogapi/hogapi/internal/pipeline"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -274,13 +273,13 @@ func TestRunbook(t *testing.T) {
 		}
 	}
 	first := rows.String()
-	public, err := os.ReadFile("stop.go")
+	public, err := os.ReadFile("event/stop.go")
 	require.NoError(t, err)
 	reasons := regexp.MustCompile(`StopReason = "(\w+)"`).FindAllSubmatch(public, -1)
 	require.NotEmpty(t, reasons)
 	for _, reason := range reasons {
 		assert.Contains(t, first, "`"+string(reason[1])+"`")
-		assert.NotEmpty(t, pipeline.Hint(string(reason[1])), "the error itself says what to do about %s", reason[1])
+		assert.Contains(t, (&StopError{Reason: StopReason(reason[1])}).Error(), "; ", "the error itself says what to do about %s", reason[1])
 	}
 	assert.Contains(t, first, strings.TrimPrefix(ErrHeld.Error(), "hogapi: "))
 	for _, raw := range []string{

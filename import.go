@@ -85,9 +85,9 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 	}
 	result, err := run.pipeline.Import(ctx, run.events)
 	if unsettled, ok := errors.AsType[*UnsettledError](err); ok {
-		unsettled.again = "run the import again, which sends them with the same uuids"
+		unsettled.Again = "run the import again, which sends them with the same uuids"
 		if o.Checkpoint != nil {
-			unsettled.again = "the position is saved: " + unsettled.again
+			unsettled.Again = "the position is saved: " + unsettled.Again
 		}
 	}
 	progressErr := unlessLeft(ctx, "ImportOptions.OnProgress", func() error { run.endProgress(); return nil })

@@ -161,9 +161,6 @@ func (p *lineParser) eventOf(text []byte) (ev Event) {
 		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
 		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
 	} else {
-		if refusal, ok := errors.AsType[*wire.Refusal](err); ok {
-			err = newEventError(refusal)
-		}
 		ev = BadEvent(Position{}, text, err)
 		ev.UUID = wire.SalvageUUID(text)
 	}

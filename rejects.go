@@ -33,7 +33,7 @@ type Reject struct {
 func newReject(r *statefile.Reject) Reject {
 	return Reject{
 		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: Position(r.Note.Position), Where: r.Note.Where, Status: r.Note.Status,
-		Err: rejectError(r), note: r.Note,
+		Err: r.Err(), note: r.Note,
 	}
 }
 
@@ -89,7 +89,7 @@ func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
 	note := r.note
 	note.Status, note.Position, note.Where = r.Status, r.Position, r.Where
-	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err.refusal(), Note: note}))
+	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
 }
 
 // RejectedRecords returns a source of the records in a reject file: each rejected record once, with its uuid

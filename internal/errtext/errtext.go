@@ -40,6 +40,15 @@ func Pathless(err error) error {
 
 const prefix = "hogapi: "
 
+// Sentinels of package hogapi, which has them under the same names, that errors of package event match too.
+var (
+	ErrInvalid      = errors.New("hogapi: invalid request")
+	ErrUnauthorized = errors.New("hogapi: key missing, malformed or revoked")
+	ErrForbidden    = errors.New("hogapi: key lacks a scope or access to the project")
+	ErrNotFound     = errors.New("hogapi: not found")
+	ErrQuota        = errors.New("hogapi: the plan's limit is reached")
+)
+
 // Text is built of several parts.
 type Text struct{ strings.Builder }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -36,7 +37,7 @@ func (batch) isAboutRequest(httptry.Answer) bool { return false }
 
 // success accepts only the service's own words: "Ok" of current servers, 1 of old ones. It refuses an
 // answer with a repeated key, because it cannot know which value counts.
-func (batch) success(r httptry.Answer, _ *delivery.Request) (a delivery.Answer, stop Reason) {
+func (batch) success(r httptry.Answer, _ *delivery.Request) (a delivery.Answer, stop event.StopReason) {
 	if httptry.IsCut(r.Body) {
 		a.Err = errAnswerCut
 		return a, "" // its end is lost: the same events may be sent again
@@ -56,12 +57,12 @@ func (batch) success(r httptry.Answer, _ *delivery.Request) (a delivery.Answer, 
 	}
 	switch {
 	case err != nil:
-		return a, NotService
+		return a, event.StopNotService
 	case len(limited) > 0:
-		return a, Quota
+		return a, event.StopQuota
 	case word == `"ok"`, word == "1":
 		a.Verdict = delivery.Settled
 		return a, ""
 	}
-	return a, NotService
+	return a, event.StopNotService
 }

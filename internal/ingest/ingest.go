@@ -6,6 +6,7 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -27,7 +28,7 @@ type Protocol interface {
 	MostBytes(events int) int64                     // of an answer
 
 	// success judges a 2xx. With a reason, the import stops.
-	success(r httptry.Answer, of *delivery.Request) (delivery.Answer, Reason)
+	success(r httptry.Answer, of *delivery.Request) (delivery.Answer, event.StopReason)
 	// isAboutRequest reports whether a 400 of the service refuses the request regardless of its events.
 	isAboutRequest(r httptry.Answer) bool
 }
@@ -50,23 +51,6 @@ func Named(name string, who Sender) Protocol {
 		return nil
 	}
 }
-
-// Reason is the reason why the sending has stopped.
-type Reason string
-
-// Reasons.
-const (
-	Unauthorized Reason = "unauthorized"
-	Quota        Reason = "quota"
-	Forbidden    Reason = "forbidden"
-	NotFound     Reason = "not_found"
-	Redirect     Reason = "redirect"
-	Refused      Reason = "refused"
-	NotService   Reason = "not_the_service"
-	Certificate  Reason = "certificate"
-	WrongScheme  Reason = "wrong_scheme"
-	TLS          Reason = "tls"
-)
 
 // Offer returns the protocol that a server supports, by its answer to a request of capture v1 without
 // events: capture v1 refuses the request with its own error, and a server without capture v1 does not know

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -29,7 +30,7 @@ type Host struct {
 
 // Judge says by the rules what an answer to a request with events means. With the verdict [delivery.Stop], it returns
 // the reason too.
-func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (delivery.Answer, Reason) {
+func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (delivery.Answer, event.StopReason) {
 	x := answer{Answer: r, how: how, host: host, failure: Unreachable(r.Err)}
 	a := delivery.Answer{Status: r.Status, Err: r.Err, Unsent: r.Err != nil && r.Unsent, Stale: r.Err != nil && r.Stale}
 	rule := rules[slices.IndexFunc(rules, func(row rule) bool { return row.fits(x) })]
@@ -53,7 +54,7 @@ func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (del
 	if reason == failed {
 		reason = x.failure
 	}
-	if reason == NotService && host.IsGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
+	if reason == event.StopNotService && host.IsGood && !errors.Is(r.Err, httptry.ErrForeignOrigin) {
 		a.Verdict, reason = delivery.Wait, "" // the host was the service's before: this is an outage
 	}
 	return a, reason
@@ -63,7 +64,7 @@ func Judge(r httptry.Answer, how Protocol, of *delivery.Request, host Host) (del
 type rule struct {
 	fits    func(x answer) bool
 	verdict delivery.Verdict
-	reason  Reason // of a stop
+	reason  event.StopReason // of a stop
 }
 
 // answer is an answer to be judged.
@@ -72,35 +73,35 @@ type answer struct {
 
 	how     Protocol
 	host    Host
-	failure Reason // why no repetition can fix a failure; empty: one can
+	failure event.StopReason // why no repetition can fix a failure; empty: one can
 }
 
 // failed stands for the reason of a failure.
-const failed Reason = "failed"
+const failed event.StopReason = "failed"
 
 // rules are the whole policy. The first that fits decides. An answer that the service cannot have written, which has the
-// reason NotService, stops the sending only as long as the host has accepted nothing. Before the first answer, a failure
+// reason event.StopNotService, stops the sending only as long as the host has accepted nothing. Before the first answer, a failure
 // that no repetition can fix stops it.
 var rules = []rule{
-	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrForeignOrigin) }, delivery.Stop, NotService},
-	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrTooBig) }, delivery.Stop, NotService},
+	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrForeignOrigin) }, delivery.Stop, event.StopNotService},
+	{func(x answer) bool { return errors.Is(x.Err, httptry.ErrTooBig) }, delivery.Stop, event.StopNotService},
 	{func(x answer) bool { return x.failure != "" && !x.host.Answered }, delivery.Stop, failed},
 	{func(x answer) bool { return x.Err != nil }, delivery.Wait, ""},
 	{func(x answer) bool { return httptry.IsSuccess(x.Status) }, delivery.Settled, ""}, // or as the body says
 	{is(http.StatusRequestEntityTooLarge), delivery.Split, ""},
-	{func(x answer) bool { return x.host.IsGood && x.isForeign() }, delivery.Stop, NotService},
-	{func(x answer) bool { return x.Status < http.StatusBadRequest }, delivery.Stop, Redirect},
-	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.isForeign() }, delivery.Stop, NotService},
-	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Answer) }, delivery.Stop, Refused},
+	{func(x answer) bool { return x.host.IsGood && x.isForeign() }, delivery.Stop, event.StopNotService},
+	{func(x answer) bool { return x.Status < http.StatusBadRequest }, delivery.Stop, event.StopRedirect},
+	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.isForeign() }, delivery.Stop, event.StopNotService},
+	{func(x answer) bool { return x.Status == http.StatusBadRequest && x.how.isAboutRequest(x.Answer) }, delivery.Stop, event.StopRefused},
 	{is(http.StatusBadRequest), delivery.Split, ""},
-	{func(x answer) bool { return x.Status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota() }, delivery.Stop, Quota},
-	{is(http.StatusNotImplemented), delivery.Stop, Refused},
+	{func(x answer) bool { return x.Status == http.StatusTooManyRequests && parseV1Error(x.Body).isQuota() }, delivery.Stop, event.StopQuota},
+	{is(http.StatusNotImplemented), delivery.Stop, event.StopRefused},
 	{func(x answer) bool { return x.Status >= 500 || httptry.IsTransientStatus(x.Status) }, delivery.Wait, ""},
-	{is(http.StatusUnauthorized), delivery.Stop, Unauthorized},
-	{is(http.StatusPaymentRequired), delivery.Stop, Quota},
-	{is(http.StatusForbidden), delivery.Stop, Forbidden},
-	{is(http.StatusNotFound), delivery.Stop, NotFound},
-	{func(answer) bool { return true }, delivery.Stop, Refused},
+	{is(http.StatusUnauthorized), delivery.Stop, event.StopUnauthorized},
+	{is(http.StatusPaymentRequired), delivery.Stop, event.StopQuota},
+	{is(http.StatusForbidden), delivery.Stop, event.StopForbidden},
+	{is(http.StatusNotFound), delivery.Stop, event.StopNotFound},
+	{func(answer) bool { return true }, delivery.Stop, event.StopRefused},
 }
 
 func is(status int) func(answer) bool { return func(x answer) bool { return x.Status == status } }
@@ -111,7 +112,7 @@ func (x answer) isForeign() bool {
 }
 
 // Unreachable returns the reason for an error that shows a wrong URL or a wrong set-up, or "".
-func Unreachable(err error) Reason {
+func Unreachable(err error) event.StopReason {
 	var (
 		badRecord tls.RecordHeaderError
 		alert     tls.AlertError
@@ -121,11 +122,11 @@ func Unreachable(err error) Reason {
 	case err == nil, errors.As(err, &lostName):
 		return ""
 	case errors.Is(err, http.ErrSchemeMismatch), errors.As(err, &badRecord):
-		return WrongScheme
+		return event.StopWrongScheme
 	case httptry.IsPermanent(err):
-		return Certificate
+		return event.StopCertificate
 	case errors.As(err, &alert), strings.Contains(err.Error(), "tls: "):
-		return TLS
+		return event.StopTLS
 	}
 	return ""
 }

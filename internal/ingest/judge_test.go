@@ -13,12 +13,13 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-func judged(r httptry.Answer, answered bool) (delivery.Verdict, Reason) {
+func judged(r httptry.Answer, answered bool) (delivery.Verdict, event.StopReason) {
 	a, reason := Judge(r, batch{}, nil, Host{Answered: answered})
 	return a.Verdict, reason
 }
@@ -30,38 +31,38 @@ func TestJudgeSuccess(t *testing.T) {
 		status  int
 		body    string
 		verdict delivery.Verdict
-		reason  Reason
+		reason  event.StopReason
 	}{
 		{200, `{"status":"Ok"}`, delivery.Settled, ""},
 		{200, ` {"status" : 1} `, delivery.Settled, ""},
 		{201, `{"status":"ok","new":{"status":"no"}}`, delivery.Settled, ""},
-		{204, "", delivery.Stop, NotService}, // whoever says nothing may be anybody
-		{204, " \r\n", delivery.Stop, NotService},
+		{204, "", delivery.Stop, event.StopNotService}, // whoever says nothing may be anybody
+		{204, " \r\n", delivery.Stop, event.StopNotService},
 		{200, `{"status":"Ok","quota_limited":[]}`, delivery.Settled, ""},
 		{200, `{"status":"Ok","quota_limited":null}`, delivery.Settled, ""},
-		{200, `{"status":"Ok","quota_limited":["events"]}`, delivery.Stop, Quota},
-		{200, `{"quota_limited":["recordings"]}`, delivery.Stop, Quota},
-		{200, `{"status":"Ok","quota_limited":"events"}`, delivery.Stop, NotService},
+		{200, `{"status":"Ok","quota_limited":["events"]}`, delivery.Stop, event.StopQuota},
+		{200, `{"quota_limited":["recordings"]}`, delivery.Stop, event.StopQuota},
+		{200, `{"status":"Ok","quota_limited":"events"}`, delivery.Stop, event.StopNotService},
 		{200, `{"status":"Ok"`, delivery.Wait, ""},
 		{200, `[{"status":"Ok"}`, delivery.Wait, ""},
 		{204, `{"status":`, delivery.Wait, ""},
-		{200, "", delivery.Stop, NotService},
-		{200, `{}`, delivery.Stop, NotService},
-		{200, `null`, delivery.Stop, NotService},
-		{200, `"Ok"`, delivery.Stop, NotService},
-		{200, `[]`, delivery.Stop, NotService},
-		{200, `{"status":0}`, delivery.Stop, NotService},
-		{200, `{"status":true}`, delivery.Stop, NotService},
-		{200, `{"status":"Ok "}`, delivery.Stop, NotService},
-		{200, `{"STATUS":"Ok"}`, delivery.Stop, NotService},
-		{200, "<html>Ok</html>", delivery.Stop, NotService},
-		{200, "Ok", delivery.Stop, NotService},
+		{200, "", delivery.Stop, event.StopNotService},
+		{200, `{}`, delivery.Stop, event.StopNotService},
+		{200, `null`, delivery.Stop, event.StopNotService},
+		{200, `"Ok"`, delivery.Stop, event.StopNotService},
+		{200, `[]`, delivery.Stop, event.StopNotService},
+		{200, `{"status":0}`, delivery.Stop, event.StopNotService},
+		{200, `{"status":true}`, delivery.Stop, event.StopNotService},
+		{200, `{"status":"Ok "}`, delivery.Stop, event.StopNotService},
+		{200, `{"STATUS":"Ok"}`, delivery.Stop, event.StopNotService},
+		{200, "<html>Ok</html>", delivery.Stop, event.StopNotService},
+		{200, "Ok", delivery.Stop, event.StopNotService},
 		// Two answers in one body, of which nobody knows which one counts.
 		{200, `{"status":"Ok"}{"status":"Ok"}`, delivery.Wait, ""},
-		{200, `{"status":"error","status":"Ok"}`, delivery.Stop, NotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, delivery.Stop, NotService},
-		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, NotService},
-		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, NotService},
+		{200, `{"status":"error","status":"Ok"}`, delivery.Stop, event.StopNotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limited":[]}`, delivery.Stop, event.StopNotService},
+		{200, `{"status":"Ok","quota_limited":["events"],"quota_limite\u0064":[]}`, delivery.Stop, event.StopNotService},
+		{200, `{"status":"Ok","note":"` + "\xff" + `"}`, delivery.Stop, event.StopNotService},
 	} {
 		verdict, reason := judged(httptry.Answer{Status: tt.status, Body: []byte(tt.body)}, true)
 		assert.Equal(t, tt.verdict, verdict, "%d %s", tt.status, tt.body)
@@ -85,7 +86,7 @@ func FuzzCaptureAnswer(f *testing.F) {
 			verdict, reason := judged(httptry.Answer{Err: err}, true)
 			stops := errors.Is(err, httptry.ErrForeignOrigin) || errors.Is(err, httptry.ErrTooBig)
 			require.Equal(t, stops, verdict == delivery.Stop)
-			require.Equal(t, stops, reason == NotService)
+			require.Equal(t, stops, reason == event.StopNotService)
 			require.Equal(t, !stops, verdict == delivery.Wait)
 			return
 		}

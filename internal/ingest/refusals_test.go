@@ -14,6 +14,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
@@ -29,46 +30,46 @@ func TestJudgeRefusals(t *testing.T) {
 		header   http.Header
 		body     string
 		verdict  delivery.Verdict
-		reason   Reason
+		reason   event.StopReason
 		tooLarge bool
 		says     string
 	}{
-		{how: batch{}, status: 301, verdict: delivery.Stop, reason: Redirect},
-		{how: batch{}, status: 399, verdict: delivery.Stop, reason: Redirect},
+		{how: batch{}, status: 301, verdict: delivery.Stop, reason: event.StopRedirect},
+		{how: batch{}, status: 399, verdict: delivery.Stop, reason: event.StopRedirect},
 		{how: batch{}, status: 400, body: "bad event", verdict: delivery.Split, says: "answered 400: bad event"},
 		{how: batch{}, status: 400, body: short, verdict: delivery.Split},
-		{how: batch{}, status: 400, body: long, verdict: delivery.Stop, reason: NotService},
-		{how: batch{}, status: 400, header: page, body: "<html>", verdict: delivery.Stop, reason: NotService, says: "with a page of HTML"},
-		{how: batch{}, status: 400, header: page, body: "Bad Request", verdict: delivery.Stop, reason: NotService},
-		{how: batch{}, status: 400, header: http.Header{"Content-Type": {"text/plain"}}, body: "\r\n <html>", verdict: delivery.Stop, reason: NotService},
+		{how: batch{}, status: 400, body: long, verdict: delivery.Stop, reason: event.StopNotService},
+		{how: batch{}, status: 400, header: page, body: "<html>", verdict: delivery.Stop, reason: event.StopNotService, says: "with a page of HTML"},
+		{how: batch{}, status: 400, header: page, body: "Bad Request", verdict: delivery.Stop, reason: event.StopNotService},
+		{how: batch{}, status: 400, header: http.Header{"Content-Type": {"text/plain"}}, body: "\r\n <html>", verdict: delivery.Stop, reason: event.StopNotService},
 		{how: batch{}, status: 413, body: "<!DOCTYPE html>", verdict: delivery.Split, tooLarge: true},
 		{how: batch{}, status: 413, body: long, verdict: delivery.Split, tooLarge: true},
 		{how: batch{}, status: 400, verdict: delivery.Split},
 		{how: batch{}, status: 413, body: "too large", verdict: delivery.Split, tooLarge: true},
 		{how: batch{}, status: 413, body: "<html>", verdict: delivery.Split, tooLarge: true, says: "with a page of HTML"},
-		{how: v1{}, status: 400, body: `{"error":"invalid_header_value"}`, verdict: delivery.Stop, reason: Refused},
+		{how: v1{}, status: 400, body: `{"error":"invalid_header_value"}`, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: v1{}, status: 400, body: `{"error":"invalid_event"}`, verdict: delivery.Split},
 		{how: v1{}, status: 413, body: `{"error":"payload_too_large"}`, verdict: delivery.Split, tooLarge: true},
-		{how: batch{}, status: 401, verdict: delivery.Stop, reason: Unauthorized, says: "answered 401 without a text"},
-		{how: batch{}, status: 402, verdict: delivery.Stop, reason: Quota},
-		{how: batch{}, status: 403, verdict: delivery.Stop, reason: Forbidden},
-		{how: batch{}, status: 404, verdict: delivery.Stop, reason: NotFound},
-		{how: v1{}, status: 404, verdict: delivery.Stop, reason: NotFound, says: "there is no capture v1 at this URL"},
-		{how: batch{}, status: 405, verdict: delivery.Stop, reason: Refused},
+		{how: batch{}, status: 401, verdict: delivery.Stop, reason: event.StopUnauthorized, says: "answered 401 without a text"},
+		{how: batch{}, status: 402, verdict: delivery.Stop, reason: event.StopQuota},
+		{how: batch{}, status: 403, verdict: delivery.Stop, reason: event.StopForbidden},
+		{how: batch{}, status: 404, verdict: delivery.Stop, reason: event.StopNotFound},
+		{how: v1{}, status: 404, verdict: delivery.Stop, reason: event.StopNotFound, says: "there is no capture v1 at this URL"},
+		{how: batch{}, status: 405, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: batch{}, status: 408, verdict: delivery.Wait},
 		{how: batch{}, status: 429, verdict: delivery.Wait},
-		{how: v1{}, status: 429, body: `{"error":"billing_limit_exceeded"}`, verdict: delivery.Stop, reason: Quota},
-		{how: v1{}, status: 401, verdict: delivery.Stop, reason: Unauthorized},
-		{how: v1{}, status: 402, verdict: delivery.Stop, reason: Quota},
-		{how: v1{}, status: 403, verdict: delivery.Stop, reason: Forbidden},
+		{how: v1{}, status: 429, body: `{"error":"billing_limit_exceeded"}`, verdict: delivery.Stop, reason: event.StopQuota},
+		{how: v1{}, status: 401, verdict: delivery.Stop, reason: event.StopUnauthorized},
+		{how: v1{}, status: 402, verdict: delivery.Stop, reason: event.StopQuota},
+		{how: v1{}, status: 403, verdict: delivery.Stop, reason: event.StopForbidden},
 		{how: v1{}, status: 413, header: page, body: "<html>", verdict: delivery.Split, tooLarge: true},
-		{how: v1{}, status: 415, verdict: delivery.Stop, reason: Refused},
-		{how: v1{}, status: 418, verdict: delivery.Stop, reason: Refused},
-		{how: v1{}, status: 400, body: `{"error":"invalid_batch"}`, verdict: delivery.Stop, reason: Refused},
-		{how: v1{}, status: 307, verdict: delivery.Stop, reason: Redirect},
-		{how: batch{}, status: 499, verdict: delivery.Stop, reason: Refused},
+		{how: v1{}, status: 415, verdict: delivery.Stop, reason: event.StopRefused},
+		{how: v1{}, status: 418, verdict: delivery.Stop, reason: event.StopRefused},
+		{how: v1{}, status: 400, body: `{"error":"invalid_batch"}`, verdict: delivery.Stop, reason: event.StopRefused},
+		{how: v1{}, status: 307, verdict: delivery.Stop, reason: event.StopRedirect},
+		{how: batch{}, status: 499, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: batch{}, status: 500, verdict: delivery.Wait},
-		{how: batch{}, status: 501, verdict: delivery.Stop, reason: Refused},
+		{how: batch{}, status: 501, verdict: delivery.Stop, reason: event.StopRefused},
 		{how: batch{}, status: 503, verdict: delivery.Wait},
 	} {
 		a, reason := Judge(httptry.Answer{Status: tt.status, Header: tt.header, Body: []byte(tt.body)}, tt.how, &delivery.Request{}, Host{Answered: true})
@@ -90,7 +91,7 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 	t.Parallel()
 	page := http.Header{"Content-Type": {"text/html; charset=utf-8"}}
 	for _, how := range []Protocol{batch{}, v1{}} {
-		judge := func(r httptry.Answer, isGood bool) (delivery.Verdict, Reason) {
+		judge := func(r httptry.Answer, isGood bool) (delivery.Verdict, event.StopReason) {
 			a, reason := Judge(r, how, &delivery.Request{}, Host{Answered: true, IsGood: isGood})
 			require.Error(t, a.Err)
 			return a.Verdict, reason
@@ -108,9 +109,9 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 			assert.Equal(t, delivery.Stop, verdict, "%d %.20q", r.Status, r.Body)
 			assert.NotEmpty(t, reason)
 		}
-		for want, r := range map[Reason]httptry.Answer{
-			Unauthorized: {Status: 401, Body: []byte(`{"error":"invalid_api_key"}`)}, Forbidden: {Status: 403}, NotFound: {Status: 404}, Redirect: {Status: 308},
-			Quota: {Status: 402}, NotService: {Err: httptry.ErrForeignOrigin}, Refused: {Status: 405},
+		for want, r := range map[event.StopReason]httptry.Answer{
+			event.StopUnauthorized: {Status: 401, Body: []byte(`{"error":"invalid_api_key"}`)}, event.StopForbidden: {Status: 403}, event.StopNotFound: {Status: 404}, event.StopRedirect: {Status: 308},
+			event.StopQuota: {Status: 402}, event.StopNotService: {Err: httptry.ErrForeignOrigin}, event.StopRefused: {Status: 405},
 		} {
 			verdict, reason := judge(r, true)
 			assert.Equal(t, delivery.Stop, verdict, want)
@@ -123,11 +124,11 @@ func TestJudgeAHostThatWasGood(t *testing.T) {
 // can be unsent or stale.
 func TestJudgeFailures(t *testing.T) {
 	t.Parallel()
-	for reason, err := range map[Reason]error{
-		WrongScheme: http.ErrSchemeMismatch,
-		Certificate: x509.UnknownAuthorityError{},
-		TLS:         errors.New("remote error: tls: protocol version not supported"),
-		"":          errors.New("connection refused"),
+	for reason, err := range map[event.StopReason]error{
+		event.StopWrongScheme: http.ErrSchemeMismatch,
+		event.StopCertificate: x509.UnknownAuthorityError{},
+		event.StopTLS:         errors.New("remote error: tls: protocol version not supported"),
+		"":                    errors.New("connection refused"),
 	} {
 		require.Equal(t, reason, Unreachable(err))
 		for _, answered := range []bool{false, true} {
@@ -146,8 +147,8 @@ func TestJudgeFailures(t *testing.T) {
 	assert.False(t, a.Unsent || a.Stale)
 	a, _ = Judge(httptry.Answer{Status: 500, Facts: httptry.Facts{Unsent: true, Stale: true}}, batch{}, nil, Host{Answered: true})
 	assert.False(t, a.Unsent || a.Stale, "it was answered")
-	assert.Equal(t, WrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
-	assert.Equal(t, TLS, Unreachable(tls.AlertError(40)))
+	assert.Equal(t, event.StopWrongScheme, Unreachable(tls.RecordHeaderError{Msg: "first record does not look like a TLS handshake"}))
+	assert.Equal(t, event.StopTLS, Unreachable(tls.AlertError(40)))
 	assert.Empty(t, Unreachable(&net.DNSError{Err: "tls: no such host"}), "the name may come")
 	assert.Empty(t, Unreachable(nil))
 }
@@ -210,7 +211,7 @@ func TestJudgeSuccessOfV1(t *testing.T) {
 	for body, want := range map[string]delivery.Verdict{`{"results":{}}`: delivery.Settled, `{"results":{`: delivery.Wait, `{"status":"Ok"}`: delivery.Stop, "": delivery.Stop} {
 		a, reason := Judge(httptry.Answer{Status: 200, Body: []byte(body)}, v1{}, &delivery.Request{}, Host{Answered: true})
 		assert.Equal(t, want, a.Verdict, body)
-		assert.Equal(t, want == delivery.Stop, reason == NotService, body)
+		assert.Equal(t, want == delivery.Stop, reason == event.StopNotService, body)
 		assert.Equal(t, want == delivery.Settled, a.Err == nil, body)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/jsonb"
@@ -45,7 +46,7 @@ func (v v1) Header(h http.Header, of *delivery.Request) {
 	h.Set("PostHog-Request-Timestamp", v.who.Now().UTC().Format("2006-01-02T15:04:05.000000000Z"))
 }
 
-func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, stop Reason) {
+func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, stop event.StopReason) {
 	ids := make([][]byte, 0, of.Len())
 	for _, item := range of.Items {
 		ids = append(ids, wire.ID(item))
@@ -61,7 +62,7 @@ func (v1) success(r httptry.Answer, of *delivery.Request) (a delivery.Answer, st
 	fates, err := readFates(r.Body, ids)
 	if err != nil {
 		a.Err = fmt.Errorf("the answer does not say what became of the events: %w", err)
-		return a, NotService
+		return a, event.StopNotService
 	}
 	a.Verdict, a.Fates = delivery.Each, fates
 	a.Err = errors.New("the service has stored none of the events of a request, and asks for them again")

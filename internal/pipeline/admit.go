@@ -6,11 +6,11 @@ import (
 	"strings"
 	"sync"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -113,7 +113,8 @@ func (r *Record) Admit(ctx context.Context) error {
 	if i := p.admission.firstSplit(all); i >= 0 {
 		p.budget.Release(r.held)
 		p.meter.change(func(m *Meter) { m.NotTaken++ })
-		return p.Errors.Split(all[i].from(), i)
+		return &errtext.UnfitError{Field: "events", Value: all[i].from().String(), Want: fmt.Sprintf("all events of a record in one call, "+
+			"or a UUID for each of them: event %d of this Position was taken with other content before, and two events of one uuid would replace each other", i)}
 	}
 	for i := range all {
 		p.admit(&all[i], i == 0, i == len(all)-1)
@@ -195,7 +196,7 @@ func (p *Pipeline) prepareBy(enc *wire.Encoder, ev *Event) {
 	if ev.Skip != "" {
 		return
 	}
-	var refusal *wire.Refusal
+	var refusal *event.EventError
 	if ev.encoded, refusal = ev.encode(enc); refusal == nil {
 		refusal = p.admission.identity.Check(ev.UUID, ev.from())
 	}
@@ -285,7 +286,7 @@ func (p *Pipeline) notTaken(r *statefile.Reject) error {
 		return err
 	}
 	p.meter.change(func(m *Meter) { m.NotTaken++ })
-	return p.Errors.Rejected(r)
+	return r.Err()
 }
 
 // acquire waits for room. own is the room of this event's own record, which is not released before the
@@ -298,7 +299,7 @@ func (p *Pipeline) acquire(ctx context.Context, more, own delivery.Held, wait bo
 		return err
 	}
 	if !wait {
-		return p.Errors.Full
+		return event.ErrFull
 	}
 	either, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
-
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/watch"
@@ -46,7 +45,7 @@ func (p *Pipeline) Close(ctx context.Context) (Result, error) {
 // end waits for the lanes and the committer, and makes the result.
 func (p *Pipeline) end() (r Result, err error) {
 	p.admission.Lock()
-	p.closeDoor(p.Errors.Closed)
+	p.closeDoor(event.ErrClosed)
 	isWaiting := len(p.admission.waiting) > 0
 	p.admission.Unlock()
 	_, ended := watch.RunDetached(p.calling, patience, func() error {
@@ -67,8 +66,8 @@ func (p *Pipeline) end() (r Result, err error) {
 	if !ended {
 		stopped = p.abandoned()
 	}
-	p.stop(p.Errors.Closed)
-	p.endCalls(p.Errors.Closed) // releases the contexts
+	p.stop(event.ErrClosed)
+	p.endCalls(event.ErrClosed) // releases the contexts
 	state, open := p.ledger.Conclude()
 	r = Result{State: state, Pending: int64(len(open)), NotTaken: p.meter.read().NotTaken}
 	if p.isDecided() {
@@ -79,7 +78,7 @@ func (p *Pipeline) end() (r Result, err error) {
 	}
 	switch {
 	case len(open) > 0:
-		err = p.Errors.Unsettled(open, p.withFailure(stopped))
+		err = unsettled(open, p.withFailure(stopped))
 	case ended && p.cancellation(stopped) != nil: // all was settled before
 	default:
 		err = stopped
@@ -88,13 +87,21 @@ func (p *Pipeline) end() (r Result, err error) {
 	return r, err
 }
 
+func unsettled(open []ledger.Unsettled[event.Position], why error) error {
+	list := make([]event.UnsettledEvent, len(open))
+	for i, u := range open {
+		list[i] = event.UnsettledEvent{UUID: u.ID, Position: u.Position, Number: u.Number, Sent: u.Sent}
+	}
+	return event.Unsettled(list, why)
+}
+
 // abandoned returns the stop by a function that did not return after the context of its caller had ended.
 func (p *Pipeline) abandoned() error {
 	name := "a request (the transport of the HTTP client or Hooks.OnBatch)"
 	if outside := p.outside.Load(); outside != nil {
 		name = *outside
 	}
-	return p.Errors.Stop(Stop{Reason: StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(p.calling))})
+	return &event.StopError{Reason: event.StopCanceled, Err: fmt.Errorf("%s did not return within %v after the end of the context: %w", name, patience, context.Cause(p.calling))}
 }
 
 // Progress describes how far a pipeline is.

@@ -4,10 +4,9 @@ import (
 	"hash/maphash"
 	"slices"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -21,10 +20,10 @@ type Event struct {
 	Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
-	Position event.Position // where to resume after its record
-	Origin   event.Position // where its uuid comes from; zero: Position
-	Skip     string         // why it is left out on purpose; empty: it is not
-	Fault    *wire.Refusal  // why it cannot be sent, where that is known already
+	Position event.Position    // where to resume after its record
+	Origin   event.Position    // where its uuid comes from; zero: Position
+	Skip     string            // why it is left out on purpose; empty: it is not
+	Fault    *event.EventError // why it cannot be sent, where that is known already
 
 	IsBad bool // the record made no event
 
@@ -96,7 +95,7 @@ func (ev *Event) isDerived() bool {
 func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
 
 // encode checks an event and encodes it, or returns the reason why it is refused.
-func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *wire.Refusal) {
+func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.EventError) {
 	if ev.Fault != nil {
 		return nil, ev.Fault
 	}
@@ -104,7 +103,7 @@ func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *wire.Refusal) {
 }
 
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
-func newReject(ev *Event, why *wire.Refusal) *statefile.Reject {
+func newReject(ev *Event, why *event.EventError) *statefile.Reject {
 	note := statefile.Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut, Table: ev.Table}
 	r := &statefile.Reject{UUID: ev.UUID, Refusal: why, Note: note}
 	if ev.IsBad {

@@ -37,7 +37,7 @@ func (p *Pipeline) Import(ctx context.Context, source Source) (Result, error) {
 	result, err := p.finish()
 	switch {
 	case readErr == nil, errors.Is(err, readErr):
-	case !isCanceled || p.Errors.IsFinal(readErr):
+	case !isCanceled || isFinal(readErr):
 		err = errors.Join(readErr, err)
 	case err == nil:
 		err = p.withFailure(p.cancel(ctx))
@@ -82,7 +82,7 @@ func (p *Pipeline) read(ctx context.Context, source Source) error {
 		return nil
 	case ctx.Err() != nil:
 		return context.Cause(ctx) // instead of the source's error
-	case p.Errors.IsFinal(err):
+	case isFinal(err):
 		return err
 	}
 	return p.badSource(errtext.Bare(err))
@@ -185,9 +185,15 @@ func (r *reader) take(ctx context.Context, ev *Event) error {
 
 // stopAt returns the stop by a reject that has no handler.
 func (p *Pipeline) stopAt(r *statefile.Reject) error {
-	return p.Errors.Stop(Stop{Reason: StopRejected, Status: r.Note.Status, Err: p.Errors.Rejected(r)})
+	return &event.StopError{Reason: event.StopRejected, Status: r.Note.Status, Err: r.Err()}
 }
 
 func (p *Pipeline) badSource(err error) error {
-	return p.Errors.Stop(Stop{Reason: StopSource, Err: err})
+	return &event.StopError{Reason: event.StopSource, Err: err}
+}
+
+// isFinal reports whether an error of a source is passed on as it is.
+func isFinal(err error) bool {
+	_, isStop := errors.AsType[*event.StopError](err)
+	return isStop || errors.Is(err, errtext.ErrInvalid)
 }

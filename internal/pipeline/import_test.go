@@ -83,7 +83,7 @@ func TestNegotiation(t *testing.T) {
 				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
 				assert.Equal(t, tt.warned, r.State.Totals.Warnings[string(event.WarningProtocol)])
 				if tt.want == "stop" {
-					assert.Equal(t, ingest.Unauthorized, reasonOf(err))
+					assert.Equal(t, event.StopUnauthorized, reasonOf(err))
 					assert.NotContains(t, w.log, "events")
 					return
 				}
@@ -117,30 +117,30 @@ func TestStops(t *testing.T) {
 	for name, tt := range map[string]struct {
 		change func(*world)
 		source Source
-		want   ingest.Reason
+		want   event.StopReason
 		text   string
 	}{
-		"the source fails":    {nil, source(failed, past("a", 1)), StopSource, "disk full"},
+		"the source fails":    {nil, source(failed, past("a", 1)), event.StopSource, "disk full"},
 		"it says why":         {nil, source(errFinal, past("a", 1)), "", "final"},
-		"it panics":           {nil, func(context.Context, event.Position) iter.Seq2[*Event, error] { panic("oh") }, StopSource, "the source panicked: oh"},
-		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), StopSource, "an event has no position"},
-		"a key without UTF-8": {nil, source(nil, &Event{Position: event.Position{Key: "\xff", Offset: 1}}), StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
+		"it panics":           {nil, func(context.Context, event.Position) iter.Seq2[*Event, error] { panic("oh") }, event.StopSource, "the source panicked: oh"},
+		"no place":            {nil, source(nil, past("a", 1), &Event{Skip: "x"}), event.StopSource, "an event has no position"},
+		"a key without UTF-8": {nil, source(nil, &Event{Position: event.Position{Key: "\xff", Offset: 1}}), event.StopSource, `not UTF-8, and checkpoints hold no other text: "\xff"`},
 		"nobody takes a reject": {
-			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), StopRejected, "no_name",
+			func(w *world) { w.Reject = nil }, source(nil, past("a", 1), past("", 2)), event.StopRejected, "no_name",
 		},
 		"the handler": {
-			func(w *world) { w.Reject = func(context.Context, *statefile.Reject) error { return failed } }, source(nil, past("", 1)), StopHandler, "disk full",
+			func(w *world) { w.Reject = func(context.Context, *statefile.Reject) error { return failed } }, source(nil, past("", 1)), event.StopHandler, "disk full",
 		},
-		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), StopCheckpoint, "disk full"},
-		"too many rejects": {func(w *world) { w.Rejects = commit.Limits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), StopTooManyRejects, "more than MaxRejects (1)"},
-		"the key":          {func(w *world) { w.answer = slowly(byKind(200, 0, 401)) }, source(nil, past("a", 1)), StopWrongKey, "401"}, // events wait for it
-		"no progress":      {func(w *world) { w.answer = byKind(503, 0, 200) }, source(nil, past("a", 1)), StopNoProgress, "503"},
+		"the checkpoint":   {func(w *world) { w.saveErr = failed }, source(nil, past("a", 1)), event.StopCheckpoint, "disk full"},
+		"too many rejects": {func(w *world) { w.Rejects = commit.Limits{Most: 1} }, source(nil, past("", 1), past("", 2), past("a", 3)), event.StopTooManyRejects, "more than MaxRejects (1)"},
+		"the key":          {func(w *world) { w.answer = slowly(byKind(200, 0, 401)) }, source(nil, past("a", 1)), event.StopWrongKey, "401"}, // events wait for it
+		"no progress":      {func(w *world) { w.answer = byKind(503, 0, 200) }, source(nil, past("a", 1)), event.StopNoProgress, "503"},
 		"not reached": {
 			func(w *world) {
 				w.answer = func(Request) httptry.Answer {
 					return httptry.Answer{Err: errors.New("refused"), Facts: httptry.Facts{Unsent: true}}
 				}
-			}, source(nil, past("a", 1)), StopUnreachable, "refused",
+			}, source(nil, past("a", 1)), event.StopUnreachable, "refused",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -153,7 +153,7 @@ func TestStops(t *testing.T) {
 				require.ErrorContains(t, err, tt.text)
 				assert.Equal(t, tt.want, reasonOf(err))
 				assert.False(t, r.Finished)
-				if tt.want == StopWrongKey {
+				if tt.want == event.StopWrongKey {
 					assert.Empty(t, w.sent)
 				}
 			})
@@ -174,7 +174,7 @@ func TestEverythingIsRefused(t *testing.T) {
 			events = append(events, past("a", int64(i+1)))
 		}
 		r, err := w.run(t.Context(), t, source(nil, events...))
-		assert.Equal(t, ingest.Refused, reasonOf(err))
+		assert.Equal(t, event.StopRefused, reasonOf(err))
 		require.ErrorContains(t, err, "100 different events in a row")
 		assert.Empty(t, w.rejects)
 		assert.Equal(t, at(2), r.State.Position)
@@ -191,14 +191,14 @@ func TestCanceled(t *testing.T) {
 		ctx, cancel := context.WithCancelCause(t.Context())
 		time.AfterFunc(20*time.Second, func() { cancel(why) })
 		r, err := w.run(ctx, t, source(nil, past("a", 1)))
-		open, ok := errors.AsType[*unsettled](err)
+		open, ok := errors.AsType[*event.UnsettledError](err)
 		require.True(t, ok, "%v", err)
-		require.Len(t, open.open, 1)
-		assert.True(t, open.open[0].Sent)
+		require.Equal(t, 1, open.Count)
+		assert.Zero(t, open.NeverSent)
 		assert.EqualValues(t, 1, r.Pending)
-		stop, ok := errors.AsType[*stopped](err)
+		stop, ok := errors.AsType[*event.StopError](err)
 		require.True(t, ok)
-		assert.Equal(t, StopCanceled, stop.Reason)
+		assert.Equal(t, event.StopCanceled, stop.Reason)
 		require.ErrorIs(t, stop.Err, why)
 		require.ErrorIs(t, stop.Err, context.Canceled)
 		require.ErrorContains(t, stop.Failure, "503")
@@ -219,7 +219,7 @@ func TestASourceThatHangs(t *testing.T) {
 				assert.False(t, yield(past("a", 1), nil), "it comes too late")
 			}
 		})
-		assert.Equal(t, StopCanceled, reasonOf(err))
+		assert.Equal(t, event.StopCanceled, reasonOf(err))
 		assert.Equal(t, patience, time.Since(start))
 		log := slices.Clone(w.log)
 		close(release)

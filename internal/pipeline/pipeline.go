@@ -46,21 +46,8 @@ type Config struct {
 
 	Post   func(ctx context.Context, r Request) httptry.Answer
 	Reject func(ctx context.Context, r *statefile.Reject) error // handles rejects; nil: Capture does not take the record, and Import stops
-	Errors Errors
 	Hooks  Hooks
 	Logger *slog.Logger
-}
-
-// Errors makes the errors that callers see.
-type Errors struct {
-	Stop      func(Stop) error
-	Unsettled func(open []ledger.Unsettled[event.Position], why error) error
-	Rejected  func(*statefile.Reject) error
-	Split     func(of event.Position, number int) error // a record of a Capture, of which the event has other content than before
-	IsFinal   func(error) bool                          // a source's error that is passed on as it is
-	Full      error                                     // there is no room
-	NotReady  error                                     // it is not known how events are sent
-	Closed    error
 }
 
 // Hooks are called as events are sent, saved and settled.
@@ -101,7 +88,7 @@ func New(c Config) (*Pipeline, error) {
 		return nil, err
 	}
 	p := &Pipeline{
-		Config: c, lifetime: newLifetime(c.Errors, c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
+		Config: c, lifetime: newLifetime(c.Grace), agreement: newAgreement(c), ledger: books, budget: delivery.NewBudget(c.Room),
 		admission: admission{identity: wire.NewIdentity(c.ID)}, ready: make(chan struct{}),
 	}
 	if c.Resumed != nil && !c.Resumed.Keyed {
@@ -134,7 +121,7 @@ func (c *Config) ledger() (*ledger.Ledger[event.Position, *statefile.Reject], er
 func (p *Pipeline) commits() commit.Config[event.Position, *statefile.Reject] {
 	c := commit.Config[event.Position, *statefile.Reject]{
 		Ledger: p.ledger, Room: p.Room.Events, Accepting: p.accepting, Sending: p.sending, Stop: p.stop,
-		Release: p.budget.Release, HandOver: p.handOver, Why: p.Errors.Rejected,
+		Release: p.budget.Release, HandOver: p.handOver, Why: func(r *statefile.Reject) error { return r.Err() },
 		Saved: func(position event.Position, took time.Duration) {
 			defer p.call("Hooks.OnCheckpoint")()
 			p.Hooks.Saved(position, took)
@@ -144,7 +131,7 @@ func (p *Pipeline) commits() commit.Config[event.Position, *statefile.Reject] {
 			p.Hooks.Settled(p.calling, position)
 		},
 		Limits: p.Rejects, End: p.endOfSource,
-		TooMany: func(err error) error { return p.Errors.Stop(Stop{Reason: StopTooManyRejects, Err: err}) },
+		TooMany: func(err error) error { return &event.StopError{Reason: event.StopTooManyRejects, Err: err} },
 	}
 	if p.Files != nil {
 		c.Save = func(s ledger.State[event.Position]) error {
@@ -170,7 +157,7 @@ func (p *Pipeline) handOver(r *statefile.Reject) error {
 	}
 	defer p.call("the reject handler")()
 	if err := p.Reject(p.calling, r); err != nil {
-		return p.Errors.Stop(Stop{Reason: StopHandler, Err: err})
+		return &event.StopError{Reason: event.StopHandler, Err: err}
 	}
 	return nil
 }
@@ -178,7 +165,7 @@ func (p *Pipeline) handOver(r *statefile.Reject) error {
 // stopUnlessSaved returns the stop by a state that could not be saved, or nil.
 func (p *Pipeline) stopUnlessSaved(err error) error {
 	if err != nil {
-		return p.Errors.Stop(Stop{Reason: StopCheckpoint, Err: err})
+		return &event.StopError{Reason: event.StopCheckpoint, Err: err}
 	}
 	return nil
 }

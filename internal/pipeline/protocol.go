@@ -65,7 +65,7 @@ func (a *agreement) encodersBy(rules wire.Protocol) func() any {
 
 // early returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
 // does not wait for it. The rules of /batch/ are part of those of capture v1.
-func (a *agreement) early(ev *Event) *wire.Refusal {
+func (a *agreement) early(ev *Event) *event.EventError {
 	if a.isDecided() || !ev.isReadable() {
 		return nil
 	}
@@ -146,7 +146,7 @@ func (p *Pipeline) encoder(ctx context.Context, wait bool) (*wire.Encoder, error
 			return nil, err
 		}
 		if !wait {
-			return nil, p.Errors.NotReady
+			return nil, event.ErrNotReady
 		}
 		select {
 		case <-p.decided:
@@ -216,7 +216,7 @@ func (p *Pipeline) judge(r httptry.Answer, how ingest.Protocol, of *delivery.Req
 		p.isGood.Store(true)
 	}
 	if reason != "" {
-		a.Stop = p.Errors.Stop(Stop{Reason: reason, Status: r.Status, Err: a.Err})
+		a.Stop = &event.StopError{Reason: reason, Status: r.Status, Err: a.Err}
 	}
 	a.Unreached = a.Unsent && !answered
 	a.Duration = took
@@ -253,11 +253,11 @@ func (p *Pipeline) preflight() {
 	}
 	switch {
 	case r.Err == nil && r.Status == http.StatusUnauthorized:
-		p.stop(p.Errors.Stop(Stop{Reason: StopWrongKey, Status: r.Status, Err: ingest.Words(r)}))
+		p.stop(&event.StopError{Reason: event.StopWrongKey, Status: r.Status, Err: ingest.Words(r)})
 	case r.Err == nil && httptry.IsSuccess(r.Status):
 	case p.sending.Err() == nil:
 		if reason := ingest.Unreachable(r.Err); reason != "" {
-			p.stop(p.Errors.Stop(Stop{Reason: reason, Err: r.Err}))
+			p.stop(&event.StopError{Reason: reason, Err: r.Err})
 			return
 		}
 		if r.Err != nil {

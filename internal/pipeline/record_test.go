@@ -4,12 +4,11 @@ import (
 	"context"
 	"testing"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -35,12 +34,12 @@ func TestRecords(t *testing.T) {
 		p, err := New(w.Config)
 		require.NoError(t, err)
 		require.NoError(t, enqueue(p, false), "no events")
-		var refused *rejected
+		var refused *event.EventError
 		require.ErrorAs(t, enqueue(p, true, past("a", 1), past("", 1)), &refused)
-		assert.Equal(t, event.ReasonNoName, refused.Refusal.Reason)
+		assert.Equal(t, event.ReasonNoName, refused.Reason)
 		assert.Equal(t, delivery.Held{}, p.budget.Held())
 		require.NoError(t, enqueue(p, false, past("b", 2), past("c", 2)))
-		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), errFull)
+		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), event.ErrFull)
 		require.NoError(t, p.Flush(t.Context()))
 		progress := p.Progress()
 		assert.Equal(t, at(2), progress.Position)
@@ -54,7 +53,7 @@ func TestRecords(t *testing.T) {
 		again, err := p.Close(t.Context())
 		require.NoError(t, err)
 		assert.Equal(t, r, again)
-		require.ErrorIs(t, enqueue(p, true, past("f", 4)), errClosed)
+		require.ErrorIs(t, enqueue(p, true, past("f", 4)), event.ErrClosed)
 	})
 }
 
@@ -87,7 +86,7 @@ func TestRehearsal(t *testing.T) {
 // A record that made no event is a reject as it was read; of a mapped one the record is kept too.
 func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
-	fault := &wire.Refusal{Reason: "bad_record"}
+	fault := &event.EventError{Reason: "bad_record"}
 	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
 	r := newReject(bad, fault)
 	assert.Nil(t, r.Event)

@@ -242,11 +242,11 @@ func TestRoomIsWaitedFor(t *testing.T) {
 func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 	bubble(t, func(t *testing.T) {
 		w := newWorld().asks(slowly(byKind(200, 404, 200)))
-		w.Reject, w.Errors.NotReady = nil, errors.New("not ready")
+		w.Reject = nil
 		p, err := New(w.Config)
 		require.NoError(t, err)
-		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), w.Errors.NotReady)
-		refused := new(rejected)
+		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), event.ErrNotReady)
+		refused := new(event.EventError)
 		require.ErrorAs(t, enqueue(p, false, past("", 1)), &refused)
 		require.NoError(t, enqueue(p, true, past("a", 1)))
 		r, err := p.Close(t.Context())

@@ -70,11 +70,11 @@ func (p *Pipeline) post(request *delivery.Request) delivery.Answer {
 
 // gaveUp returns the stop after failures that have lasted too long.
 func (p *Pipeline) gaveUp(a delivery.Answer, since time.Time) error {
-	stop := Stop{Reason: StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
+	stop := &event.StopError{Reason: event.StopNoProgress, Status: a.Status, RetryAfter: a.RetryAfter, Err: a.Err, FailingSince: since}
 	if a.Unreached {
-		stop.Reason = StopUnreachable
+		stop.Reason = event.StopUnreachable
 	}
-	return p.Errors.Stop(stop)
+	return stop
 }
 
 // settled handles events that the service has accepted.
@@ -119,7 +119,7 @@ func (p *Pipeline) rejected(seq uint64, sent []byte, a delivery.Answer) error {
 	}
 	if a.Verdict == delivery.Split && p.rejectedOnly.Add(1) >= mostRejected {
 		err := fmt.Errorf("%d different events in a row were refused, each sent alone: %w", mostRejected, a.Err)
-		return p.Errors.Stop(Stop{Reason: ingest.Refused, Status: a.Status, Err: err})
+		return &event.StopError{Reason: event.StopRefused, Status: a.Status, Err: err}
 	}
 	held, reject := p.rejectOf(reason, sent, a)
 	p.ledger.RejectSent(seq, string(reason), held, reject)
@@ -149,7 +149,7 @@ func (p *Pipeline) rejectOf(reason event.Reason, sent []byte, a delivery.Answer)
 	p.budget.Hold(len(line))
 	return len(line), func(position event.Position, id [16]byte) *statefile.Reject {
 		return &statefile.Reject{
-			Event: line, UUID: id, Refusal: &wire.Refusal{Reason: reason, Field: "event", Err: a.Err},
+			Event: line, UUID: id, Refusal: &event.EventError{Reason: reason, Field: "event", Err: a.Err},
 			Note: statefile.Note{Position: position, Status: a.Status},
 		}
 	}

@@ -15,43 +15,19 @@ import (
 	"testing/synctest"
 	"time"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/delivery"
+	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
-	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
-var (
-	errFull   = errors.New("full")
-	errClosed = errors.New("closed")
-	errFinal  = errors.New("final")
-)
-
-// stopped is the error that a caller sees after a stop.
-type stopped struct{ Stop }
-
-func (s *stopped) Error() string { return fmt.Sprintf("hogapi: %s: %v", s.Reason, s.Err) }
-
-// unsettled is the error that a caller sees when events are not settled.
-type unsettled struct {
-	open []ledger.Unsettled[event.Position]
-	why  error
-}
-
-func (u *unsettled) Error() string { return fmt.Sprintf("%d unsettled: %v", len(u.open), u.why) }
-func (u *unsettled) Unwrap() error { return u.why }
-
-// rejected is the error that a caller sees when an event is rejected.
-type rejected struct{ *statefile.Reject }
-
-func (r *rejected) Error() string { return string(r.Refusal.Reason) }
+var errFinal = fmt.Errorf("final: %w", errtext.ErrInvalid)
 
 // world simulates the service, the checkpoint and the handler of rejects around a pipeline. It logs their calls in
 // order.
@@ -120,16 +96,6 @@ func newWorld() *world {
 			w.note("reject " + string(r.Refusal.Reason))
 			w.rejects = append(w.rejects, r)
 			return nil
-		},
-		Errors: Errors{
-			Stop:      func(s Stop) error { return &stopped{s} },
-			Unsettled: func(open []ledger.Unsettled[event.Position], why error) error { return &unsettled{open, why} },
-			Rejected:  func(r *statefile.Reject) error { return &rejected{r} },
-			IsFinal: func(err error) bool {
-				_, isStop := errors.AsType[*stopped](err)
-				return isStop || errors.Is(err, errFinal)
-			},
-			Full: errFull, Closed: errClosed,
 		},
 		Hooks: Hooks{
 			Tried:   func(path string, t delivery.Try) { w.note(fmt.Sprintf("tried %s %d", path, t.Items)) },
@@ -235,8 +201,8 @@ func (w *world) run(ctx context.Context, t *testing.T, s Source) (Result, error)
 	return p.Import(ctx, s)
 }
 
-func reasonOf(err error) ingest.Reason {
-	if s, ok := errors.AsType[*stopped](err); ok {
+func reasonOf(err error) event.StopReason {
+	if s, ok := errors.AsType[*event.StopError](err); ok {
 		return s.Reason
 	}
 	return ""

@@ -8,12 +8,11 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/durable"
 	"github.com/hogapi/hogapi/internal/durable/simdisk"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -43,8 +42,8 @@ func written(t *testing.T, rejects ...*statefile.Reject) string {
 // The form on disk: files of earlier versions are read, and earlier versions read these.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	why := &wire.Refusal{
-		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*wire.Refusal{{Reason: "a", Err: errors.New("b\nc")}},
+	why := &event.EventError{
+		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*event.EventError{{Reason: "a", Err: errors.New("b\nc")}},
 	}
 	full := statefile.Note{
 		Status: 400, Position: event.Position{Key: "e.jsonl", Offset: 7}, Origin: event.Position{Offset: 3}, Where: "e.jsonl:1",

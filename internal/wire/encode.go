@@ -7,10 +7,9 @@ import (
 	"hash/maphash"
 	"strconv"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -77,7 +76,7 @@ func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
 }
 
 // Encode checks an event and encodes it, or returns the reason for refusing it.
-func (e *Encoder) Encode(f *Fields) (*Encoded, *Refusal) {
+func (e *Encoder) Encode(f *Fields) (*Encoded, *event.EventError) {
 	e.warn = 0
 	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
 	members, other := e.properties(f)
@@ -104,7 +103,7 @@ func (e *Encoder) Encode(f *Fields) (*Encoded, *Refusal) {
 }
 
 // properties encodes the event's own properties, without the braces, and notes the reserved ones.
-func (e *Encoder) properties(f *Fields) (members []byte, refusal *Refusal) {
+func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.EventError) {
 	var err error
 	switch {
 	case f.RawProperties == nil:
@@ -148,7 +147,7 @@ func inner(object []byte) []byte {
 
 // person returns the distinct id: the field or, if that is empty, the property. It refuses two
 // different ids.
-func (e *Encoder) person(given string) (string, *Refusal) {
+func (e *Encoder) person(given string) (string, *event.EventError) {
 	raw := e.seen.distinctID
 	if len(raw) == 0 {
 		return given, e.gate.distinctID(given)
@@ -178,7 +177,7 @@ func distinctIDText(raw []byte) (string, bool) {
 }
 
 // assemble writes the event. A missing uuid is written as zeros.
-func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *Refusal) {
+func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *event.EventError) {
 	b := append(e.buf[:0], wireBegin...)
 	defer func() { e.buf = b }()
 	if f.UUID != uuid.Nil {
@@ -212,7 +211,7 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *R
 	b = e.appendStamps(b)
 	e.added.to = len(b)
 	if f.Set != nil || f.SetOnce != nil {
-		var refusal *Refusal
+		var refusal *event.EventError
 		if b, refusal = e.appendPersonProperties(b, f); refusal != nil {
 			return nil, refusal
 		}
@@ -260,8 +259,8 @@ func putUUID(wire []byte, id uuid.UUID) {
 }
 
 // jsonRefusal converts a JSON fault to a refusal.
-func jsonRefusal(field string, err error) *Refusal {
-	refusal := &Refusal{Reason: event.ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
+func jsonRefusal(field string, err error) *event.EventError {
+	refusal := &event.EventError{Reason: event.ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
 	if e, ok := errors.AsType[*jsonb.Error](err); ok {
 		if e.Path != "" {
 			refusal.Field += "." + e.Path

@@ -10,12 +10,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/wire"
 	"github.com/hogapi/hogapi/internal/wire/wiretest"
 )
@@ -139,7 +138,7 @@ func sizeAsCounted(t *testing.T, sent []byte) int {
 func TestGateCountsRawBlanks(t *testing.T) {
 	for name, blank := range map[string]string{"newlines": "\n", "tabs": "\t", "CR": "\r", "spaces": " ", "indented": "\n\t\t", "quotes": `"q":"\\", `} {
 		t.Run(name, func(t *testing.T) {
-			made := func(n int, more string) (*wire.Encoded, *wire.Refusal) {
+			made := func(n int, more string) (*wire.Encoded, *event.EventError) {
 				f := wiretest.Event()
 				text := strings.Repeat(blank, n)
 				if name == "quotes" {

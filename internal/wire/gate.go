@@ -8,10 +8,9 @@ import (
 	"unicode/utf16"
 	"unicode/utf8"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/mask"
 )
 
@@ -81,10 +80,10 @@ func NewGate(rules Rules) *Gate {
 	return &Gate{rules: rules}
 }
 
-func (g *Gate) name(s string) *Refusal {
+func (g *Gate) name(s string) *event.EventError {
 	switch {
 	case s == "":
-		return &Refusal{Reason: event.ReasonNoName, Field: "event", Want: "a name"}
+		return &event.EventError{Reason: event.ReasonNoName, Field: "event", Want: "a name"}
 	case len(s) <= MaxName:
 		return nil
 	case lengthUTF16(s) > MaxName:
@@ -96,7 +95,7 @@ func (g *Gate) name(s string) *Refusal {
 	return nil
 }
 
-func (g *Gate) distinctID(s string) *Refusal {
+func (g *Gate) distinctID(s string) *event.EventError {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return refuse(event.ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
@@ -123,12 +122,12 @@ func lengthUTF16(s string) (n int) {
 	return n
 }
 
-func (g *Gate) timestamp(t time.Time) *Refusal {
+func (g *Gate) timestamp(t time.Time) *event.EventError {
 	if t.IsZero() {
-		return &Refusal{Reason: event.ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
+		return &event.EventError{Reason: event.ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
-	bad := func(reason event.Reason, want string) *Refusal {
-		return &Refusal{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
+	bad := func(reason event.Reason, want string) *event.EventError {
+		return &event.EventError{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
 	}
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
 		return bad(event.ReasonBadTimestamp, wantStored)
@@ -152,7 +151,7 @@ func (g *Gate) isLive(t time.Time) bool {
 }
 
 // size checks an encoded event as the service counts it: as a string within JSON.
-func (g *Gate) size(wire []byte) *Refusal {
+func (g *Gate) size(wire []byte) *event.EventError {
 	if 2*len(wire)+eventEnvelope <= MaxEventBytes {
 		return nil
 	}
@@ -170,7 +169,7 @@ func (g *Gate) size(wire []byte) *Refusal {
 }
 
 // checkDropped refuses events that the service accepts but does not keep as events.
-func checkDropped(name string) *Refusal {
+func checkDropped(name string) *event.EventError {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
 		return refuse(event.ReasonDropped, "event", name,
@@ -179,9 +178,9 @@ func checkDropped(name string) *Refusal {
 	return nil
 }
 
-func checkUUID(id uuid.UUID) *Refusal {
+func checkUUID(id uuid.UUID) *event.EventError {
 	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
-		return &Refusal{Reason: event.ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
+		return &event.EventError{Reason: event.ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
 	}
 	return nil
 }

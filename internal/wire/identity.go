@@ -6,9 +6,9 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/event"
 )
 
 // GoesBack reports whether a position is before another one, as far as that can be known: only positions of one key
@@ -40,7 +40,7 @@ func (d *Identity) AllowKeyless() { d.keyless = true }
 
 // Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at
 // Offset 0, such a position is none. It is safe for concurrent use.
-func (d *Identity) Check(id uuid.UUID, at event.Position) *Refusal {
+func (d *Identity) Check(id uuid.UUID, at event.Position) *event.EventError {
 	switch {
 	case id != uuid.Nil:
 		return nil

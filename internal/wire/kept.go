@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/event"
-
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -62,7 +61,7 @@ type KeptRefusal struct {
 }
 
 // NoteOf converts a refusal to a note, with the text of its cause.
-func NoteOf(r *Refusal) KeptNote {
+func NoteOf(r *event.EventError) KeptNote {
 	first := keep(r)
 	note := KeptNote{Refusal: &first}
 	for _, other := range r.Also {
@@ -71,7 +70,7 @@ func NoteOf(r *Refusal) KeptNote {
 	return note
 }
 
-func keep(r *Refusal) KeptRefusal {
+func keep(r *event.EventError) KeptRefusal {
 	k := KeptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
 	if r.Err != nil {
 		k.Text = errtext.Bare(r.Err).Error()
@@ -80,7 +79,7 @@ func keep(r *Refusal) KeptRefusal {
 }
 
 // Fault converts a note with a refusal back to the refusal.
-func (n KeptNote) Fault() *Refusal {
+func (n KeptNote) Fault() *event.EventError {
 	r := n.Refusal.fault()
 	for _, other := range n.Also {
 		r.Also = append(r.Also, other.fault())
@@ -88,8 +87,8 @@ func (n KeptNote) Fault() *Refusal {
 	return r
 }
 
-func (k KeptRefusal) fault() *Refusal {
-	r := &Refusal{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
+func (k KeptRefusal) fault() *event.EventError {
+	r := &event.EventError{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
 	if k.Text != "" {
 		r.Err = errors.New(k.Text)
 	}

@@ -9,10 +9,9 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -78,7 +77,7 @@ func (l *lineFields) visit(key, value []byte) {
 }
 
 // Parse reads the event of a line; it is valid until the next call. The error says how to correct
-// the line. It is a *Refusal if it has its own reason.
+// the line. It is a *event.EventError if it has its own reason.
 func (p *LineParser) Parse(text []byte) (*Fields, error) {
 	p.fields = Fields{}
 	return &p.fields, p.parse(text, &p.fields)
@@ -132,7 +131,7 @@ func (p *LineParser) timestamp() (at time.Time, err error) {
 	case err != nil:
 		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
 	case at.IsZero():
-		return at, &Refusal{Reason: event.ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
+		return at, &event.EventError{Reason: event.ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
 	}
 	return at, nil
 }

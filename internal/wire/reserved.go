@@ -4,7 +4,6 @@ import (
 	"strconv"
 
 	"github.com/hogapi/hogapi/event"
-
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -161,7 +160,7 @@ const maxGroupKey = 400 // UTF-16 units
 
 // checkReserved refuses values of reserved properties for which the service drops the event or the
 // whole batch, or stores the event without its effect.
-func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
+func (e *Encoder) checkReserved(f *Fields, person string) *event.EventError {
 	s, name := e.seen, f.Name
 	switch {
 	case len(s.processProfile) > 0 && !isBool(s.processProfile):
@@ -184,11 +183,11 @@ func (e *Encoder) checkReserved(f *Fields, person string) *Refusal {
 	return nil
 }
 
-func badReserved(field, want string) *Refusal {
-	return &Refusal{Reason: event.ReasonBadSpecial, Field: "properties." + field, Want: want}
+func badReserved(field, want string) *event.EventError {
+	return &event.EventError{Reason: event.ReasonBadSpecial, Field: "properties." + field, Want: want}
 }
 
-func (e *Encoder) checkGroup() *Refusal {
+func (e *Encoder) checkGroup() *event.EventError {
 	s := e.seen
 	n, err := strconv.ParseFloat(string(s.groupKey), 64)
 	isNumber := err == nil && n != 0
@@ -211,7 +210,7 @@ func (e *Encoder) checkGroup() *Refusal {
 	return nil
 }
 
-func (e *Encoder) checkMerge(name, person string) *Refusal {
+func (e *Encoder) checkMerge(name, person string) *event.EventError {
 	s := e.seen
 	for _, id := range []struct {
 		key string
@@ -231,7 +230,7 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 	case !isFilledText(raw):
 		return badReserved("alias", "the other id, a text")
 	case name == eventMerge && !e.gate.rules.AllowMergeDangerously:
-		return &Refusal{Reason: event.ReasonDangerousMerge, Field: "event", Value: name,
+		return &event.EventError{Reason: event.ReasonDangerousMerge, Field: "event", Value: name,
 			Want: "GateOptions.AllowMergeDangerously: it merges persons of today for good, also identified ones"}
 	}
 	other := "null" // the service makes this text of null
@@ -239,7 +238,7 @@ func (e *Encoder) checkMerge(name, person string) *Refusal {
 		other, _ = jsonb.Unquote(raw) // cannot fail: it was read
 	}
 	if isPlaceholder(other) || isPlaceholder(person) {
-		return &Refusal{Reason: event.ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+		return &event.EventError{Reason: event.ReasonBadMerge, Field: "properties." + field, Value: shown(other),
 			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
 				": the service refuses the merge and stores an event without its effect"}
 	}

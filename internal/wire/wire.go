@@ -8,16 +8,11 @@ package wire
 import (
 	"encoding/json"
 	"hash/maphash"
-	"strconv"
-	"strings"
 	"time"
-
-	"github.com/hogapi/hogapi/event"
 
 	"github.com/google/uuid"
 
-	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/event"
 )
 
 // Fields are the parts of an event.
@@ -56,53 +51,12 @@ func (e *Encoded) Content(seed maphash.Seed) uint64 {
 // stretch is a range in an event's bytes.
 type stretch struct{ from, to int }
 
-// Refusal says why an event is not sent.
-type Refusal struct {
-	Reason event.Reason
-	Field  string // with the fault
-	Value  string // the refused value, shortened and without keys; may be empty
-	Want   string // the allowed values
-	Err    error  // the cause; may be nil
-
-	Also []*Refusal // further faults of the event
-}
-
-// Fault describes the first fault: the reason, the value and the allowed values.
-func (r *Refusal) Fault() string {
-	text := mask.OneLine(string(r.Reason))
-	if r.Field != "" {
-		text += ": " + mask.OneLine(r.Field)
-	}
-	if r.Value != "" {
-		text += " " + strconv.QuoteToGraphic(r.Value)
-	}
-	if r.Want != "" {
-		text += ": want " + mask.OneLine(r.Want)
-	}
-	if r.Err != nil {
-		text += ": " + errtext.Bare(r.Err).Error()
-	}
-	return text
-}
-
-// Error describes all faults.
-func (r *Refusal) Error() string {
-	faults := []string{r.Fault()}
-	for _, other := range r.Also {
-		faults = append(faults, other.Fault())
-	}
-	return strings.Join(faults, "; also ")
-}
-
-// Unwrap returns the cause.
-func (r *Refusal) Unwrap() error { return r.Err }
-
-func refuse(reason event.Reason, field, value, want string) *Refusal {
-	return &Refusal{Reason: reason, Field: field, Value: shown(value), Want: want}
+func refuse(reason event.Reason, field, value, want string) *event.EventError {
+	return &event.EventError{Reason: reason, Field: field, Value: shown(value), Want: want}
 }
 
 // joinRefusals returns the first refusal with the others in Also.
-func joinRefusals(all ...*Refusal) (first *Refusal) {
+func joinRefusals(all ...*event.EventError) (first *event.EventError) {
 	for _, refusal := range all {
 		switch {
 		case refusal == nil:

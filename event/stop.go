@@ -1,4 +1,4 @@
-package hogapi
+package event
 
 import (
 	"cmp"
@@ -12,8 +12,6 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
-	"github.com/hogapi/hogapi/internal/ledger"
-	"github.com/hogapi/hogapi/internal/pipeline"
 )
 
 // StopReason is the reason why an import stopped. Once its cause is gone, the import can be resumed.
@@ -43,6 +41,30 @@ const (
 	StopInternal       StopReason = "internal"          // a fault of this package
 )
 
+// remedies say how to proceed after a stop.
+var remedies = map[StopReason]string{
+	StopUnauthorized:   "check the project API key (phc_…) and run again",
+	StopWrongKey:       "no project has this key: copy the project API key (phc_…) of the right project and region",
+	StopQuota:          "the plan's limit is reached, and the events of the last answers may have been dropped: compare (Receipt.TotalQuery), and run again when it is raised",
+	StopForbidden:      "check the project API key (phc_…), the region and what is between this machine and the service",
+	StopNotFound:       "check the region or the capture URL",
+	StopRedirect:       "check the capture URL: keys are not sent elsewhere",
+	StopRefused:        "check the region or the capture URL, and what is between this machine and the service",
+	StopNotService:     "something other than the service answered: check the capture URL and proxies",
+	StopUnreachable:    "check the region or the capture URL, the network and the name server; nothing was sent",
+	StopCertificate:    "check the capture URL, the clock of this machine and its root certificates; nothing was sent",
+	StopWrongScheme:    "the server does not speak TLS: check the capture URL; nothing was sent",
+	StopTLS:            "this client needs TLS 1.2 or newer; if the server wants a client certificate, give WithHTTPClient one; check the capture URL and proxies",
+	StopNoProgress:     "run again when the service answers",
+	StopTooManyRejects: "correct the source or the mapping, or accept it with a higher MaxRejectShare (-1 is no limit) or MaxRejects",
+	StopRejected:       "set a reject handler to continue past such events, or correct the event",
+	StopHandler:        "fix what made the function fail, such as a full disk, and run again",
+	StopCheckpoint:     "fix the cause, such as a full disk, and run again",
+	StopSource:         "fix the source and run again",
+	StopCanceled:       "run again: with a checkpoint an import continues where it stopped",
+	StopInternal:       "run again, and report it with this text",
+}
+
 // StopError is the error of an import or a Capture that has stopped. Events that were not acknowledged can be
 // sent again.
 type StopError struct {
@@ -56,26 +78,24 @@ type StopError struct {
 	Failure      error
 	FailingSince time.Time
 
-	of string // "check", if no import has stopped
-}
-
-func newStopError(s pipeline.Stop) error {
-	return &StopError{
-		Reason: StopReason(s.Reason), Status: s.Status, RetryAfter: s.RetryAfter, Err: s.Err, Failure: s.Failure, FailingSince: s.FailingSince,
-	}
+	IsCheck bool // a Check has stopped: nothing was sent
 }
 
 // Error names the reason and a remedy.
-func (e *StopError) Error() string { return e.text(pipeline.Hint(string(e.Reason))) }
+func (e *StopError) Error() string { return e.text(remedies[e.Reason]) }
 
-func (e *StopError) text(hint string) string {
+func (e *StopError) text(remedy string) string {
 	var b errtext.Text
-	b.Add("hogapi: %s: %s", cmp.Or(e.of, "stopped"), e.Reason)
+	what := "stopped"
+	if e.IsCheck {
+		what = "check"
+	}
+	b.Add("hogapi: %s: %s", what, e.Reason)
 	b.AddIf(e.Status != 0, " (status %d)", e.Status)
-	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(bare(e.Err)), "."))
-	b.AddIf(e.Failure != nil, "; the last error: %v", bare(e.Failure))
-	b.AddIf(!e.FailingSince.IsZero(), "; failing since %s", inUTC(e.FailingSince))
-	b.AddIf(hint != "", "; %s", hint)
+	b.AddIf(e.Err != nil, ": %s", strings.TrimSuffix(fmt.Sprint(errtext.Bare(e.Err)), "."))
+	b.AddIf(e.Failure != nil, "; the last error: %v", errtext.Bare(e.Failure))
+	b.AddIf(!e.FailingSince.IsZero(), "; failing since %s", e.FailingSince.UTC().Format(time.RFC3339))
+	b.AddIf(remedy != "", "; %s", remedy)
 	b.AddIf(e.RetryAfter > 0, "; the service asks to wait %v", e.RetryAfter)
 	return b.String()
 }
@@ -86,8 +106,8 @@ func (e *StopError) Unwrap() []error {
 }
 
 var stopSentinels = map[StopReason]error{
-	StopUnauthorized: ErrUnauthorized, StopWrongKey: ErrUnauthorized, StopForbidden: ErrForbidden, StopNotFound: ErrNotFound,
-	StopQuota: ErrQuota,
+	StopUnauthorized: errtext.ErrUnauthorized, StopWrongKey: errtext.ErrUnauthorized, StopForbidden: errtext.ErrForbidden, StopNotFound: errtext.ErrNotFound,
+	StopQuota: errtext.ErrQuota,
 }
 
 // Is matches the sentinel that fits the reason.
@@ -99,10 +119,10 @@ type UnsettledError struct {
 	Count       int // of all unsettled events
 	NeverSent   int // events that were never sent; the service may have the others
 	First, Last Position
-	Err         error // the reason; may be nil
+	Err         error  // the reason; may be nil
+	Again       string // how to send them again; empty for those of a Capture
 
 	events []UnsettledEvent
-	again  string // how to send them again; empty for those of a Capture
 }
 
 // UnsettledEvent is an event that was taken and is not settled.
@@ -116,18 +136,18 @@ type UnsettledEvent struct {
 // Events yields all unsettled events, in the order in which they were taken.
 func (e *UnsettledError) Events() iter.Seq[UnsettledEvent] { return slices.Values(e.events) }
 
-func newUnsettledError(open []ledger.Unsettled[Position], why error) error {
-	e := &UnsettledError{Count: len(open), Err: why, events: make([]UnsettledEvent, len(open))}
-	for i, u := range open {
-		e.events[i] = UnsettledEvent{UUID: u.ID, Position: Position(u.Position), Number: u.Number, Sent: u.Sent}
+// Unsettled returns the error about events that were taken and are not settled, with its reason.
+func Unsettled(events []UnsettledEvent, why error) *UnsettledError {
+	e := &UnsettledError{Count: len(events), Err: why, events: events}
+	for _, u := range events {
 		if !u.Sent {
 			e.NeverSent++
 		}
 		if !u.Position.IsZero() {
 			if e.First.IsZero() {
-				e.First = Position(u.Position)
+				e.First = u.Position
 			}
-			e.Last = Position(u.Position)
+			e.Last = u.Position
 		}
 	}
 	return e
@@ -142,9 +162,9 @@ func (e *UnsettledError) Error() string {
 	case isCanceled && stop.Failure == nil:
 		b.Add("%v; ", stop.Err)
 	case isCanceled:
-		b.Add("%s; ", strings.TrimPrefix(stop.text(""), prefix))
+		b.Add("%s; ", strings.TrimPrefix(stop.text(""), "hogapi: "))
 	case e.Err != nil:
-		b.Add("%v; ", bare(e.Err))
+		b.Add("%v; ", errtext.Bare(e.Err))
 	}
 	sent := e.Count - e.NeverSent
 	b.Add("%d events are unsettled", e.Count)
@@ -152,7 +172,7 @@ func (e *UnsettledError) Error() string {
 	b.AddIf(sent == 0, "; none of them was sent")
 	b.AddIf(sent > 0 && e.NeverSent == 0, "; all were sent and the answer is unknown")
 	b.AddIf(sent > 0 && e.NeverSent > 0, "; %d were never sent, %d were sent and the answer is unknown", e.NeverSent, sent)
-	return b.String() + "; " + cmp.Or(e.again, "enqueue their records again: their events keep their uuids")
+	return b.String() + "; " + cmp.Or(e.Again, "enqueue their records again: their events keep their uuids")
 }
 
 // Unwrap returns the reason.
