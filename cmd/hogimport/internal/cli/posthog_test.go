@@ -171,7 +171,7 @@ func TestPostHogCheckComparesGroupTypes(t *testing.T) {
 func TestPostHogParquetIsKilled(t *testing.T) {
 	t.Parallel()
 	server, p := clitest.Serve(t)
-	rows, kills, rate := testevents.Sized(2000, 10_000, 333_334), testevents.Sized(4, 20), testevents.Sized("3000", "5000", "none")
+	rows, kills, rate := testevents.Sized(2000, 10_000, 333_334), testevents.Sized(4, 20), testevents.Sized("3000", "3000", "none")
 	for i := range 3 {
 		writeParquet(t, p, fmt.Sprintf("export/%d.parquet", i), exportRows(i*rows, rows))
 	}
@@ -179,14 +179,14 @@ func TestPostHogParquetIsKilled(t *testing.T) {
 	for kill := range kills {
 		least := 0 // sent; the first quarter sorts
 		if sends := kill - kills/4; sends >= 0 {
-			least = max(server.Ledger().Unique(), 3*rows*sends/kills) + 1
+			least = min(max(server.Ledger().Unique(), 3*rows*sends/kills)+1, 3*rows)
 		}
 		p.Until(t, func() bool {
 			if least == 0 {
 				found, _ := filepath.Glob(filepath.Join(p.Dir, "hogimport-state", "export", "sorted", "*"))
 				return len(found) > 0 && rand.IntN(50) == 0
 			}
-			return server.Ledger().Unique() >= least && rand.IntN(20) == 0
+			return server.Ledger().Unique() >= least && rand.IntN(5) == 0
 		}, os.Kill, run...)
 	}
 	p.Ends(t, 0, append(run[:len(run)-1], "none")...)

@@ -175,9 +175,14 @@ func (p *Program) Until(t testing.TB, holds func() bool, signal os.Signal, args 
 	t.Helper()
 	cmd := p.Command(t.Context(), t, args...)
 	finish := Start(t, cmd)
-	require.Eventually(t, holds, time.Minute, time.Millisecond)
-	require.NoError(t, Signal(cmd, signal))
-	return finish()
+	isTime := assert.Eventually(t, holds, 5*time.Minute, time.Millisecond)
+	if !isTime {
+		signal = os.Kill
+	}
+	failed := Signal(cmd, signal)
+	r := finish()
+	require.True(t, isTime && failed == nil, "%v: it said %s%s", failed, r.Stdout, r.Stderr)
+	return r
 }
 
 // Out requires that the standard output has some words.

@@ -10,15 +10,16 @@ import (
 	"github.com/hogapi/hogapi/formats/posthogexport"
 )
 
-// exportRows returns what an export of PostHog does not give back, and what the new project shows in another way.
-func exportRows(rows *posthogexport.RowTest) (list []page.Finding) {
+// exportRows returns what an export of PostHog does not give back, and what the new project shows in another way. The
+// anchor is a section of the page, or empty.
+func exportRows(rows *posthogexport.RowTest, anchor string) (list []page.Finding) {
 	if rows == nil {
 		return nil
 	}
 	add := func(level page.Level, texts []string) {
 		for _, text := range texts {
 			title, text, _ := strings.Cut(text, ". ")
-			list = append(list, page.NewFinding(level, title, text+".", "warnings"))
+			list = append(list, page.NewFinding(level, title, text+".", anchor))
 		}
 	}
 	add(page.Warn, rows.Losses())
@@ -97,7 +98,7 @@ func NotCarried(rows *posthogexport.RowTest, write func(line string)) {
 	if rows == nil {
 		return
 	}
-	findings := exportRows(rows)
+	findings := exportRows(rows, "")
 	if len(findings) == 0 {
 		write("Nothing that the " + page.Plural(rows.Rows, "row has", "rows have") + " was left out or changed.")
 		return

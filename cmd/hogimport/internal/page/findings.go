@@ -41,7 +41,7 @@ func (c Check) findings(v checkView) (list []page.Finding) {
 	}
 	list = append(list, c.persons()...)
 	list = append(list, c.Hints.findings(c.place())...)
-	list = append(list, exportRows(c.Rows)...)
+	list = append(list, exportRows(c.Rows, "warnings")...)
 	list = append(list, c.groupTypes()...)
 	if o := v.Overlap; r.Good > 0 {
 		add(o.Level, "overlap", o.Title, o.Text)

@@ -357,7 +357,7 @@ func (p Verify) findings() (list []page.Finding) {
 	if note, isNeeded := p.LinkNote(); isNeeded {
 		list = append(list, note)
 	}
-	list = append(list, exportRows(p.Rows)...)
+	list = append(list, exportRows(p.Rows, "")...)
 	for _, note := range v.Notes {
 		list = append(list, page.Finding{Level: page.Info, Title: Explained(note)})
 	}
