@@ -15,7 +15,9 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/formats/posthogexport"
 	"github.com/hogapi/hogapi/hogapitest"
+	rows "github.com/hogapi/hogapi/internal/exported"
 )
 
 // The histories are of an hourly export. The rows are chosen by SQL as the service chooses them: those of the schedule and of
@@ -260,4 +262,35 @@ func parsed(t *testing.T, text any) time.Time {
 	at, err := time.Parse("2006-01-02 15:04:05.999999", text.(string))
 	require.NoError(t, err)
 	return at
+}
+
+// A real table, made and filled as the service does, gives the rows that the fake writes for Postgres.
+func TestRowsOfPostgres(t *testing.T) {
+	db := startPostgres(t)
+	db.run(`CREATE TABLE events (uuid VARCHAR(200), event VARCHAR(200), properties JSONB, elements JSONB, set JSONB, set_once JSONB,
+		distinct_id VARCHAR(200), team_id INTEGER, ip VARCHAR(200), site_url VARCHAR(200), timestamp TIMESTAMP WITH TIME ZONE)`)
+	row := rows.Row{
+		UUID: "0190a6a5-6f6c-7000-8000-000000000001", Event: "$autocapture", DistinctID: "ann", TeamID: 7, Elements: `a:text="Say \"é\"\n";body:x="1"`,
+		Timestamp:  time.Date(2024, 2, 29, 23, 59, 58, 12e6, time.UTC),
+		Properties: []byte(`{"b":[1.50,123456789012345678901234567890,1e3],"$ip":"203.0.113.9","a":"caf\u00e9 \ud83d\ude00 <&>","$set":{"n":null},"z":1,"z":2,"t":"\\u0000"}`),
+	}
+	elements, err := json.Marshal(row.Elements) // toJSONString, twice
+	require.NoError(t, err)
+	elements, err = json.Marshal(string(elements))
+	require.NoError(t, err)
+	quoted := func(text []byte) string { return `"` + strings.ReplaceAll(string(text), `"`, `""`) + `"` }
+	db.run("COPY events FROM STDIN WITH (FORMAT CSV, DELIMITER '\t')", strings.Join([]string{
+		row.UUID, row.Event, quoted(row.Properties), quoted(elements), quoted([]byte(`{"n":null}`)), "", row.DistinctID, "7", "203.0.113.9", "",
+		"2024-02-29 23:59:58.012000+00:00",
+	}, "\t"))
+	text, err := db.psql("SET timezone = 'UTC'; SELECT row_to_json(events) FROM events", "").Output()
+	require.NoError(t, err)
+	_, line, _ := strings.Cut(string(text), "\n") // after SET
+	assert.JSONEq(t, strings.ReplaceAll(string(row.AppendText(nil, "Postgres", false)), ".012000+", ".012+"), line)
+	events, err := posthogexport.Format(nil).Convert([]byte(line))
+	require.NoError(t, err)
+	want, err := posthogexport.Format(nil).Convert(row.AppendText(nil, "Postgres", false))
+	require.NoError(t, err)
+	assert.JSONEq(t, string(want[0].RawProperties), string(events[0].RawProperties))
+	assert.Equal(t, row.Timestamp, events[0].Timestamp)
 }
