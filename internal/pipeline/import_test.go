@@ -17,7 +17,6 @@ import (
 	"github.com/hogapi/hogapi/internal/httptry"
 	"github.com/hogapi/hogapi/internal/ingest"
 	"github.com/hogapi/hogapi/internal/ledger"
-	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
 )
@@ -161,26 +160,6 @@ func TestStops(t *testing.T) {
 	}
 }
 
-// A server that refuses every event is not the service, even if it took events in an earlier run.
-func TestEverythingIsRefused(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
-		require.NoError(t, err)
-		w := newWorld()
-		w.Resumed = &resume.Saved[event.Position]{State: first.State}
-		w.answer = slowly(byKind(400, 0, 200)) // meanwhile all events are read: without a pending event, the refused ones would be rejects
-		var events []*Event
-		for i := range 150 {
-			events = append(events, past("a", int64(i+1)))
-		}
-		r, err := w.run(t.Context(), t, source(nil, events...))
-		assert.Equal(t, event.StopRefused, reasonOf(err))
-		require.ErrorContains(t, err, "100 different events in a row")
-		assert.Empty(t, w.rejects)
-		assert.Equal(t, at(2), r.State.Position)
-	})
-}
-
 // A canceled import says why no request succeeded, and lists the open events.
 func TestCanceled(t *testing.T) {
 	bubble(t, func(t *testing.T) {
@@ -225,20 +204,6 @@ func TestASourceThatHangs(t *testing.T) {
 		close(release)
 		synctest.Wait()
 		assert.Equal(t, log, w.log, "nothing is sent or saved any more")
-	})
-}
-
-// A run continues after the place of the one before, with its counts.
-func TestResumed(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		first, err := newWorld().run(t.Context(), t, source(nil, past("a", 1), past("b", 2)))
-		require.NoError(t, err)
-		w := newWorld()
-		w.Resumed = &resume.Saved[event.Position]{State: first.State}
-		r, err := w.run(t.Context(), t, source(nil, past("a", 1), past("b", 2), past("c", 3)))
-		require.NoError(t, err)
-		assert.Equal(t, []string{"c"}, w.sent)
-		assert.EqualValues(t, 3, r.State.Totals.Acknowledged)
 	})
 }
 

@@ -9,7 +9,6 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/event"
-	"github.com/hogapi/hogapi/internal/delivery"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -24,37 +23,6 @@ func enqueue(p *Pipeline, wait bool, events ...*Event) error {
 		}
 	}
 	return r.Admit(context.Background())
-}
-
-// A record is taken as a whole, or not at all.
-func TestRecords(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld()
-		w.Reject, w.Room.Events = nil, 3
-		p, err := New(w.Config)
-		require.NoError(t, err)
-		require.NoError(t, enqueue(p, false), "no events")
-		var refused *event.EventError
-		require.ErrorAs(t, enqueue(p, true, past("a", 1), past("", 1)), &refused)
-		assert.Equal(t, event.ReasonNoName, refused.Reason)
-		assert.Equal(t, delivery.Held{}, p.budget.Held())
-		require.NoError(t, enqueue(p, false, past("b", 2), past("c", 2)))
-		require.ErrorIs(t, enqueue(p, false, past("d", 3), past("e", 3)), event.ErrFull)
-		require.NoError(t, p.Flush(t.Context()))
-		progress := p.Progress()
-		assert.Equal(t, at(2), progress.Position)
-		assert.EqualValues(t, 2, progress.Acknowledged)
-		assert.EqualValues(t, 1, progress.NotTaken)
-
-		r, err := p.Close(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, []string{"b", "c"}, w.sent)
-		assert.EqualValues(t, 1, r.NotTaken)
-		again, err := p.Close(t.Context())
-		require.NoError(t, err)
-		assert.Equal(t, r, again)
-		require.ErrorIs(t, enqueue(p, true, past("f", 4)), event.ErrClosed)
-	})
 }
 
 // A rehearsal gives each event the uuid that an import gives it.

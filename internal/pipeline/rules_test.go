@@ -2,8 +2,6 @@ package pipeline
 
 import (
 	"context"
-	"errors"
-	"io"
 	"strings"
 	"testing"
 	"testing/synctest"
@@ -42,24 +40,6 @@ func TestTextsOfRejects(t *testing.T) {
 	o.turnDown(&statefile.Reject{Event: []byte("{}"), Record: []byte("raw")})
 	assert.Equal(t, len("{}")+len("raw")+len("f"), o.size, "what it holds until it is handed over")
 	assert.Equal(t, strings.Repeat("n", wire.MaxName), rowName(strings.Repeat("n", wire.MaxName+1)))
-}
-
-// A reject keeps the uuid of its source. Of two events with one uuid the second is marked. Events with
-// derived uuids are not.
-func TestUUIDsOfTheSource(t *testing.T) {
-	bubble(t, func(t *testing.T) {
-		w := newWorld()
-		own := uuid.UUID{0: 1, 6: 0x40, 8: 0x80}
-		refused, first, second := past("", 1), past("a", 2), past("b", 3)
-		refused.UUID, first.UUID, second.UUID = own, own, own
-		r, err := w.run(t.Context(), t, source(nil, refused, first, second, past("c", 4), past("c", 5)))
-		require.NoError(t, err)
-		require.Len(t, w.rejects, 1)
-		assert.Equal(t, own, w.rejects[0].UUID)
-		assert.EqualValues(t, 1, r.State.Totals.Warnings[string(event.WarningUUIDConflict)])
-		require.Len(t, r.State.Totals.Shared, 1)
-		assert.Equal(t, own.String(), r.State.Totals.Shared[0].UUID)
-	})
 }
 
 // As many rejects as accepted events, and skipped ones, are an import like others.
@@ -106,36 +86,6 @@ func TestABusyServerIsAskedAgain(t *testing.T) {
 	})
 }
 
-// A preflight without a clear answer is a warning, and the import goes on.
-func TestPreflights(t *testing.T) {
-	t.Parallel()
-	for name, tt := range map[string]struct {
-		answer httptry.Answer
-		warned bool
-	}{
-		"yes":       {answered(200, "{}"), false},
-		"no answer": {httptry.Answer{Err: errors.New("no route")}, true},
-		"an error":  {answered(500, ""), true},
-		"not found": {answered(404, ""), true},
-	} {
-		t.Run(name, func(t *testing.T) {
-			bubble(t, func(t *testing.T) {
-				w := newWorld()
-				w.answer = func(r Request) httptry.Answer {
-					if r.Kind == Preflight {
-						return tt.answer
-					}
-					return answered(200, `{"status":"Ok"}`)
-				}
-				r, err := w.run(t.Context(), t, source(nil, past("a", 1)))
-				require.NoError(t, err)
-				assert.Equal(t, []string{"a"}, w.sent)
-				assert.Equal(t, tt.warned, len(r.State.Totals.Warnings) == 1, "%v", r.State.Totals.Warnings)
-			})
-		})
-	}
-}
-
 // How long a busy service wants to be left alone is read from its answer.
 func TestAnswersAreJudged(t *testing.T) {
 	t.Parallel()
@@ -174,41 +124,6 @@ func TestOneUUIDInARequest(t *testing.T) {
 				}
 			}
 			assert.Equal(t, requests, n, protocol)
-		})
-	}
-}
-
-// An event that the service refuses is a reject in the form of a line of a file, by either protocol. The
-// others are sent, and an import continues.
-func TestOneEventIsRefused(t *testing.T) {
-	t.Parallel()
-	const line = `{"uuid":"01000000-0000-4000-8000-000000000000","event":"bad","timestamp":"1999-05-01T00:00:00Z","distinct_id":"ann",` +
-		`"properties":{"a":1,"$geoip_disable":true,"$import_job_id":"imp"`
-	for protocol, reason := range map[string]string{ingest.NameBatch: "answer_400", ingest.NameV1: "drop_too_odd"} {
-		synctest.Test(t, func(t *testing.T) {
-			w := newWorld()
-			w.Protocol = protocol
-			w.answer = func(r Request) httptry.Answer {
-				switch text, _ := io.ReadAll(r.Body.Open()); {
-				case protocol == ingest.NameBatch && r.Kind == Events && strings.Contains(string(text), `"bad"`):
-					return answered(400, "no")
-				case protocol == ingest.NameV1 && r.Kind == Events:
-					a := takenByV1(r)
-					a.Body = []byte(strings.Replace(string(a.Body), `"01000000-0000-4000-8000-000000000000":{"result":"ok"}`,
-						`"01000000-0000-4000-8000-000000000000":{"result":"drop","details":"too_odd"}`, 1))
-					return a
-				}
-				return answered(200, `{"status":"Ok"}`)
-			}
-			bad := past("bad", 2)
-			bad.UUID, bad.Properties = uuid.UUID{0: 1, 6: 0x40, 8: 0x80}, map[string]any{"a": 1}
-			r, err := w.run(t.Context(), t, source(nil, past("a", 1), bad, past("c", 3)))
-			require.NoError(t, err)
-			assert.EqualValues(t, 2, r.State.Totals.Acknowledged, protocol)
-			require.Len(t, w.rejects, 1, protocol)
-			assert.EqualValues(t, reason, w.rejects[0].Refusal.Reason)
-			ours := map[string]string{ingest.NameBatch: `,"distinct_id":"ann","$lib":"test","$lib_version":"1"`}[protocol] // of this SDK
-			assert.JSONEq(t, line+ours+"}}", string(w.rejects[0].Event), protocol)
 		})
 	}
 }
