@@ -123,9 +123,12 @@ func TestMixedAnswersOfCaptureV1(t *testing.T) {
 	assert.Empty(t, server.Breaches())
 	server.ClearScript(ops.Capture)
 
-	// A second import sends the unconfirmed events again, unchanged.
-	again, err := server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), nil), &hogapi.ImportOptions{ID: "proof", Rate: hogapi.Unpaced})
+	// A second import sends the unconfirmed events again, unchanged. The line that a kill cut is not an event.
+	again, err := server.Client(t).Import(t.Context(), hogapi.RejectedRecords(filepath.Join(folder, "rejects"), nil), &hogapi.ImportOptions{
+		ID: "proof", Rate: hogapi.Unpaced, Rejects: hogapi.RejectFile(filepath.Join(folder, "again")),
+	})
 	require.NoError(t, err)
+	assert.EqualValues(t, 1, again.Rejected)
 	assert.Equal(t, receipt.Rejected+receipt.Unconfirmed, again.Acknowledged)
 	assert.Equal(t, n, server.Ledger().Unique())
 	assert.Empty(t, server.Ledger().Changed())
