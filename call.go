@@ -112,7 +112,7 @@ type request struct {
 
 	matches  func() error  // if not nil, checks that the decoded answer is about the subject of the request
 	location *string       // if not nil, a redirect is the expected answer, and its target is stored here
-	leastTry time.Duration // the least time limit of a try, even if the client's is shorter
+	minTry   time.Duration // the least time limit of a try, even if the client's is shorter
 
 	project        string
 	tooMuchIsFinal bool // a try that took too long is not repeated, since the caller will ask for less
@@ -279,7 +279,7 @@ func (c *Client) prepare(ctx context.Context, r request, cfg callConfig, apiPath
 		return nil, refused(r.op.Name, refusal)
 	}
 	if slices.Contains(blockingRefreshes, target.Query().Get("refresh")) {
-		r.leastTry, r.tooMuchIsFinal = max(r.leastTry, refreshTry), true
+		r.minTry, r.tooMuchIsFinal = max(r.minTry, refreshTry), true
 	}
 	r.project = c.project
 	x := newExchange(c.core, r, target)

@@ -150,7 +150,7 @@ func (c *Client) Do(ctx context.Context, r Request, out any, options ...CallOpti
 	}
 	call := request{op: row, query: r.Query, body: r.Body}
 	if r.Path == queryPath {
-		call.leastTry, call.tooMuchIsFinal = queryTry, true
+		call.minTry, call.tooMuchIsFinal = queryTry, true
 	}
 	return c.call(ctx, call, out, options...)
 }

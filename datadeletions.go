@@ -141,7 +141,7 @@ type dataDeletionBody struct {
 func (s *DataDeletionsService) Preview(ctx context.Context, of DataDeletionRequest, options ...CallOption) (count int64, err error) {
 	r := endpoint(ops.DataDeletionsPreview).refuse(of.check())
 	r.body = dataDeletionBody{Query: of.query(), Variables: map[string]any{}}
-	r.leastTry = queryTry
+	r.minTry = queryTry
 	n, err := fetch[rowCount](ctx, s.client, r, options)
 	return orDefault(orDefault(n).Count), err
 }

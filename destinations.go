@@ -350,7 +350,7 @@ func (s *BatchExportsService) runTest(
 			continue
 		}
 		body.Step = &i
-		r.body, r.leastTry = body, testTry
+		r.body, r.minTry = body, testTry
 		isAsked := func(ran *ranStep) error { return httptry.IsAskedFor("name", ran.Name, test.Steps[i].Name) }
 		ran, err := fetchMatching(ctx, s.client, r, options, isAsked)
 		if err != nil {

@@ -33,7 +33,7 @@ type exchange struct {
 func newExchange(c *core, r request, target *url.URL) *exchange {
 	x := &exchange{core: c, request: r, started: time.Now(), Result: &httptry.Result{}} // before the first try
 	x.Exchange = httptry.Exchange{
-		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.timeouts.API, r.leastTry)},
+		Plan:   httptry.Plan{Origin: httptry.OriginOf(target), Timeout: max(c.timeouts.API, r.minTry)},
 		Mark:   func(ctx context.Context, try int) context.Context { return r.info(try).in(ctx) },
 		Client: c.clients.API(), Policy: c.retry, Account: httptry.Account{Tokens: c.tokens}, Once: r.op.Replay == endpoints.Never,
 		Now: c.now, Tried: x.observeTry, Location: r.location, TooMuchIsFinal: r.tooMuchIsFinal,

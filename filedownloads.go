@@ -250,7 +250,7 @@ func (s *FileDownloadsService) Cancel(ctx context.Context, id uuid.UUID, options
 func (s *FileDownloadsService) CountRows(ctx context.Context, query CountRowsRequest, options ...CallOption) (int64, error) {
 	r := endpoint(ops.FileDownloadsCountRows).refuse(query.check())
 	query.DataIntervalStart, query.DataIntervalEnd = query.DataIntervalStart.UTC(), query.DataIntervalEnd.UTC()
-	r.leastTry = slowestCount
+	r.minTry = slowestCount
 	r.body = struct {
 		Model Model `json:"model"`
 		CountRowsRequest

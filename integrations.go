@@ -102,7 +102,7 @@ func (s *IntegrationsService) Create(ctx context.Context, request integration.Re
 	r := endpoint(ops.IntegrationsCreate)
 	kind, config, refusal := configs.Integration(request)
 	r.body, r.refusal = integrationBody{kind, config}, refusal
-	r.leastTry = integrationTry
+	r.minTry = integrationTry
 	if refusal == nil && kind == integration.KindBigQuery {
 		if err := s.keepsProject(ctx, request, options); err != nil {
 			return nil, err

@@ -123,14 +123,14 @@ type idKind struct {
 }
 
 func newInspector(test RecordTest) *inspector {
-	i := &inspector{names: map[string]bool{}, kinds: map[idKind]bool{}, ids: estimate.Marks[struct{}]{Most: mostIDs}, test: test}
+	i := &inspector{names: map[string]bool{}, kinds: map[idKind]bool{}, ids: estimate.Marks[struct{}]{Most: maxIDs}, test: test}
 	i.result = CheckReport{IDs: map[string]int64{}, UUIDs: map[string]int64{}, Kept: map[string]int64{}}
 	return i
 }
 
 const (
 	mostKept     = 1000
-	mostIDs      = 1_000_000
+	maxIDs       = 1_000_000
 	mostExamples = 3
 	mostKinds    = 2 // further examples for them
 	mostBefore   = 2000

@@ -67,7 +67,7 @@ func testBackPressure(t *testing.T, options hogapi.CaptureOptions, most int) {
 func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 	measuresMemory(t)
 	t.Parallel()
-	const most, mostBatch = 8 << 20, 4 << 20
+	const most, maxBatch = 8 << 20, 4 << 20
 	const n = 400
 	for name, plain := range map[string]bool{"gzip": false, "plain": true} {
 		t.Run(name, bubble(func(t *testing.T) {
@@ -77,7 +77,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			refuseEvents(t, server, every(20))
 			var rejects []hogapi.Reject
 			capture := newCapture(t, server.Client(t), hogapi.CaptureOptions{
-				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: mostBatch}},
+				Rate: hogapi.Unpaced, Delivery: hogapi.DeliveryOptions{Compression: map[bool]hogapi.Compression{true: hogapi.CompressionNone}[plain], Tuning: hogapi.Tuning{MaxBytes: most, MaxBatchBytes: maxBatch}},
 				Rejects: keepRejects(&rejects),
 			})
 			counted := 0
@@ -103,7 +103,7 @@ func TestMemoryWhileBatchesAreTakenApart(t *testing.T) {
 			assert.Len(t, rejects, n/20)
 			t.Logf("%.1f MiB counted", float64(counted)/(1<<20))
 			assert.Greater(t, counted, most/2)
-			assert.LessOrEqual(t, counted, most+mostBatch)
+			assert.LessOrEqual(t, counted, most+maxBatch)
 			assert.Zero(t, capture.Stats().Bytes)
 		}))
 	}

@@ -53,7 +53,7 @@ type Totals struct {
 }
 
 const (
-	mostIDs       = 1_000_000
+	maxIDs        = 1_000_000
 	spanEvents    = 1000
 	uuidMixFactor = 0x9E3779B97F4A7C15
 	timeMixFactor = 0xD6E8FEB86659FD93
@@ -85,7 +85,7 @@ func (s *span) add(at time.Time) {
 
 // New returns an empty Survey. The seed is for the hashes of persons.
 func New(seed maphash.Seed) *Survey {
-	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks[uint32]{Most: mostIDs}}
+	return &Survey{seed: seed, days: ledger.NewCounter(), ids: estimate.Marks[uint32]{Most: maxIDs}}
 }
 
 // Add analyzes an event.

@@ -57,7 +57,7 @@ func TestManyUUIDs(t *testing.T) {
 	t.Parallel()
 	s := New(maphash.MakeSeed())
 	s.Add(Event{ID: id(1)})
-	for i := range mostIDs {
+	for i := range maxIDs {
 		s.ids.Add(uint64(i)<<32|1<<63, 0)
 	}
 	s.Add(Event{ID: id(2)})

@@ -93,10 +93,10 @@ func (v *verifier) explain(ctx context.Context) error {
 
 // How much is asked to find events elsewhere.
 const (
-	mostBeyond   = 60 // queries
-	leastBeyond  = 31 * 24 * time.Hour
-	mostLookups  = 1_000 // events, of one query
-	mostPerEvent = 8     // queries in place of it
+	maxBeyond   = 60 // queries
+	minBeyond   = 31 * 24 * time.Hour
+	maxLookups  = 1_000 // events, of one query
+	maxPerEvent = 8     // queries in place of it
 )
 
 // lookBeyond counts the events of the import before and after all its days, and under other names. It leaves out windows that
@@ -118,7 +118,7 @@ func (v *verifier) lookBeyond(ctx context.Context, days []Window) error {
 		case err == nil:
 		case ctx.Err() != nil || queries.KindOf(err) == queries.Hopeless:
 			return err
-		case queries.KindOf(err) == queries.TooMuch && n < mostBeyond && w.Until.Sub(w.From) > leastBeyond:
+		case queries.KindOf(err) == queries.TooMuch && n < maxBeyond && w.Until.Sub(w.From) > minBeyond:
 			todo = append(w.Halves(), todo...)
 		default:
 			v.note("%v was not searched for events that have moved: %v", w, errtext.Bare(err))
@@ -149,7 +149,7 @@ func (v *verifier) compare(ctx context.Context) error {
 	for _, f := range v.found {
 		absent += f.Absent
 	}
-	if v.isCheap && absent > mostLookups && !v.memory.Look.Beyond { // too many to look for their uuids
+	if v.isCheap && absent > maxLookups && !v.memory.Look.Beyond { // too many to look for their uuids
 		if err := v.lookBeyond(ctx, v.table.Windows(v.Now())); err != nil {
 			return err
 		}
@@ -230,13 +230,13 @@ func (v *verifier) compareOutside(ctx context.Context, sorted *sortedItems) erro
 			switch {
 			case v.rejected.has(id):
 				finds.foreign, finds.again = finds.foreign-1, finds.again+1
-			case n < mostOtherIDs:
+			case n < maxOtherIDs:
 				v.finds.strange[id] = v.table.Cells[i].Key
 			}
 		}
 	}
 	for n, key := range v.table.SortedOutside() {
-		if n == mostOutsideList || len(v.finds.strange) >= 2*mostOtherIDs {
+		if n == maxOutsideList || len(v.finds.strange) >= 2*maxOtherIDs {
 			v.note("%d days and names that the receipt does not have were not compared with the source: there are too many", len(v.table.Outside)-n)
 			break
 		}
@@ -267,7 +267,7 @@ func (v *verifier) listOutside(ctx context.Context, key Key) error {
 	counted := v.table.Outside[key].Seen
 	var ids []uuid.UUID
 	var err error
-	hasRoom := counted <= int64(2*mostOtherIDs-len(v.finds.strange))
+	hasRoom := counted <= int64(2*maxOtherIDs-len(v.finds.strange))
 	if hasRoom {
 		ids, err = v.listWithin(ctx, Scope{Window: v.table.Span(key), Names: []string{key.Name}, OfImport: true, Rows: counted})
 	}
@@ -324,7 +324,7 @@ func (v *verifier) settleAbsent(ctx context.Context) error {
 			finds.arriving = lacking
 		default:
 			finds.missing = lacking
-			room := mostMissingIDs - len(v.finds.missing)
+			room := maxMissingIDs - len(v.finds.missing)
 			v.finds.missing = append(v.finds.missing, absent[:min(room, len(absent))]...)
 		}
 	}

@@ -391,13 +391,13 @@ func TestListsThatFail(t *testing.T) {
 func TestVeryManyOutside(t *testing.T) {
 	t.Parallel()
 	c, p := importOf(sent(1))
-	for i := range mostOutsideList + 2 {
+	for i := range maxOutsideList + 2 {
 		p.events = append(p.events, Event{ID: uuid.UUID{1, byte(i >> 8), byte(i)}, Name: fmt.Sprintf("f%04d", i), Time: day(0)})
 	}
 	r := verifyOnce(t, c)
-	assert.Len(t, p.listed, mostOutsideList)
+	assert.Len(t, p.listed, maxOutsideList)
 	assert.Equal(t, []string{"2 days and names that the receipt does not have were not compared with the source: there are too many"}, r.Notes)
-	assert.EqualValues(t, []int64{mostOutsideList, 2}, []int64{r.Foreign, r.Moved})
+	assert.EqualValues(t, []int64{maxOutsideList, 2}, []int64{r.Foreign, r.Moved})
 }
 
 // A source that has more is said to be another one. How far it is read is shown now and then.

@@ -21,9 +21,9 @@ func (v *verifier) lookUp(ctx context.Context) error {
 	if len(missing) == 0 {
 		return nil
 	}
-	some := missing[:min(len(missing), mostLookups)]
+	some := missing[:min(len(missing), maxLookups)]
 	if len(some) < len(missing) {
-		v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", mostLookups)
+		v.note("the first %d missing events were looked for in the whole project, and the others by the import's ID only", maxLookups)
 	}
 	rows, err := v.findWithin(ctx, some, Scope{Window: v.table.Wide(v.Now()), Rows: v.Acknowledged + v.Unconfirmed})
 	switch {
@@ -99,7 +99,7 @@ func (v *verifier) findWithin(ctx context.Context, ids []uuid.UUID, scope Scope)
 		n++
 		return v.Project.Find(ctx, ids, s)
 	}, queries.IsTooMuch, func(s Scope) (parts []Scope) {
-		if n >= mostPerEvent || s.Halves() == nil {
+		if n >= maxPerEvent || s.Halves() == nil {
 			return nil
 		}
 		return s.smaller()

@@ -82,13 +82,13 @@ func TestLookupsThatEnd(t *testing.T) {
 	assert.Equal(t, 1, p.looked)
 
 	var many []Event
-	for i := range mostLookups + 5 {
+	for i := range maxLookups + 5 {
 		many = append(many, Event{ID: uuid.UUID{0: byte(i >> 8), 1: byte(i), 6: 0x40, 8: 0x80, 15: 1}, Name: "e", Time: day(0)})
 	}
 	c, p = importOf(many)
 	p.events = nil
 	r := standsStill(t, c)
-	assert.Len(t, r.MissingIDs, mostLookups+5)
+	assert.Len(t, r.MissingIDs, maxLookups+5)
 	assert.Equal(t, 1, p.looked)
 	assert.Contains(t, r.Notes, "the first 1000 missing events were looked for in the whole project, and the others by the import's ID only")
 }
@@ -128,7 +128,7 @@ func TestHopelessQueries(t *testing.T) {
 	}
 }
 
-// findWithin halves a window that takes too long, up to mostPerEvent queries.
+// findWithin halves a window that takes too long, up to maxPerEvent queries.
 func TestFindWithinSmallerWindows(t *testing.T) {
 	t.Parallel()
 	const days = 24 * time.Hour
@@ -140,7 +140,7 @@ func TestFindWithinSmallerWindows(t *testing.T) {
 		"at once":           {80, 80, nil, 1},
 		"the second half":   {80, 40, nil, 3},
 		"quarters":          {80, 20, nil, 7},
-		"too often":         {4000, 0, errTooMuch, mostPerEvent},
+		"too often":         {4000, 0, errTooMuch, maxPerEvent},
 		"a single day":      {1, 0, errTooMuch, 1},
 		"down to each hour": {4, 0, errTooMuch, 3},
 	} {
@@ -187,7 +187,7 @@ func TestEventsBeforeAndAfterAll(t *testing.T) {
 		"an unconfirmed one":   {func(c *Config, p *project) { c.unconfirmed(10); p.lost(10) }, 3*own + beyond, ""},
 		"moved far":            {func(_ *Config, p *project) { p.events[10].Time = time.Date(1985, 1, 1, 0, 0, 0, 0, time.UTC) }, 3*own + beyond, ""},
 		"in smaller windows":   {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(5000 * 24 * time.Hour) }, 3*own + 15 + 7 + 1, ""},
-		"in windows of weeks":  {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(leastBeyond) }, 3*own + 69, "was not searched"},
+		"in windows of weeks":  {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(minBeyond) }, 3*own + 69, "was not searched"},
 		"in windows of months": {func(_ *Config, p *project) { p.lost(10); p.errs = tooMuch(150 * 24 * time.Hour) }, 3*own + 65, "was not searched"},
 		"with another error": {func(_ *Config, p *project) {
 			p.lost(10)

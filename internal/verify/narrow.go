@@ -68,7 +68,7 @@ func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope
 		f.Listed += s.theirs.N
 		strangers += max(0, s.theirs.N-s.ours.N)
 	}
-	isOfOthers := !scope.OfImport && strangers > mostLookups
+	isOfOthers := !scope.OfImport && strangers > maxLookups
 	for _, s := range sums {
 		if digits == 0 || !s.ours.Proves(s.theirs) && (s.ours.N > 0 || !isOfOthers) {
 			differing = append(differing, s)
@@ -82,7 +82,7 @@ func (v *verifier) narrow(ctx context.Context, sorted *sortedItems, i int, scope
 		}
 	}
 	if !scope.OfImport {
-		if err := v.ofImport(ctx, scope, isOfOthers || f.Foreign > mostLookups, &f); err != nil {
+		if err := v.ofImport(ctx, scope, isOfOthers || f.Foreign > maxLookups, &f); err != nil {
 			return f, err
 		}
 		f.Listed = sorted.count(i) - f.Doubled - f.Absent + f.Foreign
@@ -176,7 +176,7 @@ func (v *verifier) compareSlices(ctx context.Context, sorted *sortedItems, i int
 }
 
 func appended(ids []uuid.UUID, id uuid.UUID) []uuid.UUID {
-	if len(ids) == mostMissingIDs {
+	if len(ids) == maxMissingIDs {
 		return ids
 	}
 	return append(ids, id)

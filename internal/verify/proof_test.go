@@ -241,12 +241,12 @@ func TestMoreAreMissingThanNamed(t *testing.T) {
 	v.judge()
 	v.finds = findings{cells: make([]cellFinds, 20), outside: map[Key]cellFinds{}, strange: map[uuid.UUID]Key{}, ours: map[uuid.UUID]bool{}}
 	v.found[0] = Found{Absent: 3, AbsentIDs: []uuid.UUID{id(1)}}
-	v.finds.missing = make([]uuid.UUID, mostMissingIDs-1, mostMissingIDs)
+	v.finds.missing = make([]uuid.UUID, maxMissingIDs-1, maxMissingIDs)
 	v.found[1] = Found{Absent: 2, AbsentIDs: []uuid.UUID{id(2), id(3)}}
 	require.NoError(t, v.settleAbsent(t.Context()))
 	r := v.result()
 	assert.EqualValues(t, []int64{3, 2}, []int64{r.Cells[0].Missing, r.Cells[1].Missing})
-	assert.Len(t, r.MissingIDs, mostMissingIDs)
+	assert.Len(t, r.MissingIDs, maxMissingIDs)
 	require.NoError(t, v.files.close())
 	all := NewMissingEvents([]uuid.UUID{id(1), id(2)}, 5)
 	search := NewSearch(all, 0)

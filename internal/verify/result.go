@@ -263,5 +263,5 @@ func (v *verifier) strangeIDs() (moved, foreign []uuid.UUID) {
 	}
 	slices.SortFunc(moved, compareIDs)
 	slices.SortFunc(foreign, compareIDs)
-	return moved[:min(len(moved), mostOtherIDs)], foreign[:min(len(foreign), mostOtherIDs)]
+	return moved[:min(len(moved), maxOtherIDs)], foreign[:min(len(foreign), maxOtherIDs)]
 }

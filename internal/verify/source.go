@@ -17,11 +17,11 @@ import (
 )
 
 const (
-	sortedName      = "verify.uuids"
-	sourceSteps     = 100_000
-	mostMissingIDs  = 1_000_000
-	mostOtherIDs    = 100_000
-	mostOutsideList = 1000 // cells outside that are listed
+	sortedName     = "verify.uuids"
+	sourceSteps    = 100_000
+	maxMissingIDs  = 1_000_000
+	maxOtherIDs    = 100_000
+	maxOutsideList = 1000 // cells outside that are listed
 )
 
 // sortSource sorts the uuids of the source by the cells of the receipt.

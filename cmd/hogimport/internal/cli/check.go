@@ -249,7 +249,7 @@ func (c *check) read(ctx context.Context, p *page.Check, options *hogapi.ImportO
 	if p.Zone != nil {
 		p.People.Before = p.Zone.Devices
 	}
-	p.Report.Test, p.MaxIDs = p.Tested(), c.in.mostIDs()
+	p.Report.Test, p.MaxIDs = p.Tested(), c.in.maxIDs()
 	if c.in.Format == "mixpanel" && !c.in.SkipNoID {
 		p.Hints.NoID = p.Report.Skips[mixpanel.SkipNoID]
 	}

@@ -43,8 +43,8 @@ func (in *input) memoryBytes() int {
 // device for good.
 func (in *input) joinsByDefault() bool { return in.Format == "segment" || in.Format == "rudderstack" }
 
-// mostIDs returns the most ids that a person may have; -1 means no limit, and 0 that --max-ids is wrong.
-func (in *input) mostIDs() int {
+// maxIDs returns the largest number of ids that a person may have; -1 means no limit, and 0 that --max-ids is wrong.
+func (in *input) maxIDs() int {
 	switch in.MaxIDs {
 	case "":
 		const byDefault = 1000
@@ -62,7 +62,7 @@ func (in *input) mostIDs() int {
 // linksOptions returns how ids are joined.
 func (in *input) linksOptions() *formats.LinksOptions {
 	return &formats.LinksOptions{
-		Memory: in.memoryBytes(), SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.mostIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
+		Memory: in.memoryBytes(), SharedDevices: formats.SharedDevices(in.Shared), MaxIDs: in.maxIDs(), RealIDs: in.RealIDs, Placeholders: in.mapping == formats.OldestMapping,
 	}
 }
 
@@ -82,7 +82,7 @@ func (in *input) checkPersons() error {
 	switch rules := []string{"", string(formats.SharedDevicesAlone), string(formats.SharedDevicesFirstUser)}; {
 	case !slices.Contains(rules, in.Shared):
 		return shell.UsageError(fmt.Sprintf("--shared-devices %q is not known", in.Shared), "give alone or first-user")
-	case in.mostIDs() == 0:
+	case in.maxIDs() == 0:
 		return shell.UsageError(fmt.Sprintf("--max-ids %q is not a number of ids", in.MaxIDs), "give a number such as 1000, or none for no limit")
 	case in.memoryBytes() < 0:
 		return shell.UsageError(fmt.Sprintf("--memory %q is not enough, or not a size", in.memory), "give a size such as 512MiB or 2GiB; the least is 64MiB")
