@@ -274,11 +274,12 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 		}
 		keys := []string{layout.Object(of.Interval, 0)}
 		if layout.HasParts() {
-			name, err := below(layout.Manifest(of.Interval))
+			key := layout.Manifest(of.Interval)
+			name, err := below(strings.TrimLeft(key, "/"))
 			if err != nil {
 				return nil, err
 			}
-			listed, err := readManifest(fsys, name)
+			listed, err := readManifest(byKey{fsys, name, key}, name)
 			isSingle := errors.Is(err, fs.ErrNotExist) && !layout.HasManifest(1)
 			if err != nil && !isSingle {
 				return nil, fmt.Errorf("%w: the manifest of %v: %w", ErrCannotTell, of, err)
@@ -296,4 +297,23 @@ func NamedObjects(fsys fs.FS, prefix string, e *hogapi.BatchExport, c *hogapi.Co
 		}
 	}
 	return names, nil
+}
+
+// byKey opens an object whose key begins with a slash, which no name of a file system stands for, by its key.
+type byKey struct {
+	fs.FS
+
+	name, key string
+}
+
+func (f byKey) ReadFile(name string) ([]byte, error) {
+	if name != f.name || !strings.HasPrefix(f.key, "/") {
+		return fs.ReadFile(f.FS, name)
+	}
+	if keyed, ok := f.FS.(interface {
+		ReadKey(key string) ([]byte, error)
+	}); ok {
+		return keyed.ReadKey(f.key)
+	}
+	return nil, fmt.Errorf("%s: its key begins with a slash, which a file system without ReadKey cannot name", mask.Shown(f.key))
 }

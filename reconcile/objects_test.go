@@ -26,6 +26,17 @@ type bucket struct {
 	coverage hogapi.Coverage
 }
 
+// keyedBucket has the objects whose keys begin with /events/.
+type keyedBucket struct{ *bucket }
+
+func (b keyedBucket) ReadKey(key string) ([]byte, error) {
+	name, ok := strings.CutPrefix(key, "/events/")
+	if !ok {
+		return nil, fs.ErrNotExist
+	}
+	return b.ReadFile(name)
+}
+
 func newBucket() *bucket {
 	return &bucket{fstest.MapFS{}, hogapi.Coverage{ExportID: uuid.New()}}
 }
@@ -204,6 +215,14 @@ func TestNamedObjects(t *testing.T) {
 		b.MapFS[n+"_manifest.json"] = &fstest.MapFile{Data: []byte(`{"files":["events/` + n + `-0.parquet","events/` + n + `-1.parquet"]}`)}
 	}
 	assert.Equal(t, []string{named(1) + "-0.parquet", named(1) + "-1.parquet", last + "-0.parquet", last + "-1.parquet"}, names("events", parts))
+	slash := parts // the key of a manifest keeps the slash that the keys of objects lose
+	slash.Prefix = opt.Set("/events")
+	e.Destination.Config = &slash
+	_, err = NamedObjects(b, "events", e, &b.coverage)
+	require.ErrorContains(t, err, "its key begins with a slash")
+	keyed, err := NamedObjects(keyedBucket{b}, "events", e, &b.coverage)
+	require.NoError(t, err)
+	assert.Equal(t, names("events", parts), keyed)
 	assert.Equal(t, []string{named(1) + ".jsonl", last + ".jsonl"}, names("", destination.S3{MaxFileSizeMB: opt.Set(0)}), "0 is no limit, so there is no manifest")
 	azure := &hogapi.BatchExport{Name: "lake", Destination: hogapi.Destination{Type: destination.TypeAzureBlob, Config: &destination.AzureBlob{
 		Prefix: opt.Set("events"), FileFormat: opt.Set("Parquet"), MaxFileSizeMB: opt.Set(5), LegacyParquetExtension: opt.Set(false),

@@ -62,6 +62,16 @@ func (f *FS) Stat(name string) (fs.FileInfo, error) {
 	return found, nil
 }
 
+// ReadKey reads a small object by its whole key, such as one that begins with a slash, which no file name stands for.
+func (f *FS) ReadKey(key string) ([]byte, error) {
+	object, err := f.client.GetObject(f.ctx, &s3.GetObjectInput{Bucket: &f.bucket, Key: &key}, quiet)
+	if err != nil {
+		return nil, &fs.PathError{Op: "read", Path: key, Err: plain(err)}
+	}
+	defer object.Body.Close()
+	return io.ReadAll(io.LimitReader(object.Body, mostRange))
+}
+
 func (f *FS) stat(op, name string) (*info, error) {
 	failed := func(err error) (*info, error) { return nil, &fs.PathError{Op: op, Path: name, Err: err} }
 	switch {

@@ -143,6 +143,13 @@ func TestKeysThatAreNoNames(t *testing.T) {
 		_, err = s.files("").ReadDir("2024")
 		require.ErrorContains(t, err, "copy it to another key", list)
 	}
+	s.setFault(nil)
+	s.put("/2024/a_manifest.json", []byte("{}"))
+	got, err := s.files("2024").ReadKey("/2024/a_manifest.json")
+	require.NoError(t, err)
+	assert.Equal(t, "{}", string(got))
+	_, err = s.files("2024").ReadKey("2024/a_manifest.json")
+	require.ErrorIs(t, err, fs.ErrNotExist)
 }
 
 // A large object takes as much memory as a small one. No other test runs at the same time.
