@@ -92,6 +92,12 @@ type CoverageInterval struct {
 	Records *int64        `json:"records"` // of its completed runs; nil if the service does not say
 	Bytes   *int64        `json:"bytes"`   // the same
 	Runs    []CoverageRun `json:"runs"`    // that export a part of it, newest first
+
+	// Leftovers says that rows may be in the table once more than the state says, left by a run that did not complete or by
+	// an earlier attempt: of a gap, some rows; of an interval that is exported, rows twice. See docs/exports.md.
+	Leftovers bool `json:"leftovers,omitempty"`
+	// ComparedAt is the time of a comparison of rows that has set State and Leftovers: earlier runs do not count.
+	ComparedAt time.Time `json:"compared_at,omitzero"`
 }
 
 // CoverageRun is a run of an export, as far as the coverage depends on it.
@@ -107,6 +113,7 @@ type CoverageRun struct {
 	Rows      RowChoice  `json:"rows"`
 
 	RecordsFailed *int64 `json:"records_failed,omitempty"` // nil: the service does not say, or a stored coverage of v0.1.0
+	Attempts      int    `json:"attempts,omitempty"`       // that began to write; 0: not known, or of no matter for the table
 }
 
 // RowChoice says how the service chose the rows of a run.
@@ -158,7 +165,8 @@ type CoverageGap struct {
 // without a run has the state [IntervalUnknown]. Coverage.Notes says so.
 //
 // Coverage knows intervals, not rows. Rows that reached the service's database late, rows that filters leave out, and
-// rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that.
+// rows that a destination dropped are not its matter. Filters may have changed: the service keeps no record of that. In
+// tables where each attempt of a run may leave rows, it reads the attempts of runs from the export's log.
 //
 // It reads the export, its runs since From (100 a call), the backfills of these runs (50 a call) and the newest
 // entries of the activity log (1,000 a call; 10 calls). From a process that runs each day, pass yesterday's result as CoverageOptions.Since.
@@ -241,7 +249,9 @@ func (c *Coverage) Gaps() (gaps []CoverageGap) {
 func (c *Coverage) rows() []coverage.Row {
 	rows := make([]coverage.Row, len(c.Intervals))
 	for i, x := range c.Intervals {
-		rows[i] = coverage.Row{Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records}
+		rows[i] = coverage.Row{
+			Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records, IsTwice: x.Leftovers && !x.State.IsGap(),
+		}
 	}
 	return rows
 }

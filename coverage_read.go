@@ -26,6 +26,7 @@ type coverageReader struct {
 	export   *BatchExport
 	selected CoverageOptions
 	now      time.Time
+	from     time.Time // of the runs that were read
 }
 
 func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
@@ -47,20 +48,25 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	if err != nil {
 		return nil, err
 	}
+	unread, err := r.readAttempts(ctx, runs)
+	if err != nil {
+		return nil, err
+	}
 	rules := coverage.Rules{
 		Now: now, Grace: max(r.grace(), coverage.LongestDelay(string(e.Interval))), StuckAfter: cmp.Or(r.selected.StuckAfter, coverage.StuckAfter(string(e.Interval))),
 		Replaces: coverage.IsObjectStore(string(e.Destination.Type)), CoversPast: e.model().AllRows,
+		InParts: e.addsInParts(),
 	}
 	verdicts := rules.Assess(history, coverage.Span{Start: c.From, End: c.To}, e.CreatedAt.UTC(), exportsOf(runs, r.delay()))
 	for _, v := range verdicts {
-		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}}
+		x := CoverageInterval{Start: v.Start, End: v.End, State: IntervalState(v.State), Runs: []CoverageRun{}, Leftovers: v.Leftovers}
 		for _, n := range v.Runs {
 			x.Runs = append(x.Runs, runs[n])
 		}
 		x.count()
 		c.Intervals = append(c.Intervals, x)
 	}
-	c.Notes = history.Notes(verdicts, why, c.Model == ModelEvents)
+	c.Notes = append(history.Notes(verdicts, why, c.Model == ModelEvents), c.notesOfCopies(unread)...)
 	return c, nil
 }
 
@@ -117,6 +123,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 			}
 		}
 	}
+	r.from = from
 	list := RunListOptions{After: from, Ordering: RunsNewestFirst}.inAnyZone()
 	for run, err := range r.client.Runs.All(ctx, r.export.ID, &list, r.options...) {
 		if err != nil {
@@ -129,7 +136,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 			known[run.ID] = CoverageRun{
 				ID: run.ID, Status: run.Status, Start: orDefault(run.DataIntervalStart).UTC(), End: run.DataIntervalEnd.UTC(), CreatedAt: run.CreatedAt.UTC(),
 				Backfill: run.Backfill, Records: run.RecordsCompleted, Bytes: run.BytesExported, RecordsFailed: run.RecordsFailed,
-				Rows: known[run.ID].Rows,
+				Rows: known[run.ID].Rows, Attempts: known[run.ID].Attempts,
 			}
 		}
 	}
@@ -218,6 +225,7 @@ func (run *CoverageRun) facts(delay time.Duration) coverage.Export {
 	return coverage.Export{
 		ID: run.ID, Span: coverage.NewSpan(run.Start, run.End), Created: run.CreatedAt, Choice: coverage.ChoiceOf(string(run.Rows)),
 		IsScheduled: run.Backfill == nil && !run.isLate(delay), Outcome: coverage.OutcomeOf(string(run.Status), run.RecordsFailed),
+		Attempts: run.Attempts, IsEmpty: run.Status == RunStatusCompleted && run.Records != nil && *run.Records == 0,
 	}
 }
 

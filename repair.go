@@ -82,6 +82,11 @@ type RepairStep struct {
 	Ticket  *BackfillTicket `json:"ticket,omitempty"` // once its backfill was requested
 	Result  string          `json:"result,omitempty"`
 	Left    []BackfillPart  `json:"left,omitempty"` // of a backfill that is left to you: the parts that it did not run
+
+	// Leftovers says that some rows may be in the table already, and would come twice: see RepairOptions.AcceptCopies.
+	Leftovers bool `json:"leftovers,omitempty"`
+	// ComparedAt is the time of a comparison of rows that says what the step lacks: earlier runs do not count.
+	ComparedAt time.Time `json:"compared_at,omitzero"`
 }
 
 // RepairPlan says how the gaps of an export are repaired. It can be read by a person, stored as JSON, and carried out by
@@ -94,6 +99,8 @@ type RepairPlan struct {
 	AgeLine   time.Duration `json:"age_line"`
 	Steps     []RepairStep  `json:"steps"`
 	Notes     []string      `json:"notes"`
+
+	MergesByUUID bool `json:"merges_by_uuid,omitempty"` // of rows with one uuid, the table keeps the newest: none comes twice
 }
 
 // RepairOptions are the options of [BatchExportsService.PlanRepair] and [BatchExportsService.Repair].
@@ -104,6 +111,10 @@ type RepairOptions struct {
 	AgeLine time.Duration
 	// IncludeUnknown also plans to export intervals with the state [IntervalUnknown] again. The default is false.
 	IncludeUnknown bool
+	// AcceptCopies also exports intervals again of which rows may be in the table already. Where the service writes events in
+	// several transactions (Postgres, and Redshift with VARCHAR properties and INSERT), a run that did not complete leaves
+	// some. By default such steps are left to you: by PlanRepair, and by Repair for a run that ended so since the plan.
+	AcceptCopies bool
 	// Unpause plans to unpause the export at the end. The default is false.
 	Unpause bool
 	// Credentials is the config of a second export, with the credentials of its object store, if the export has no
@@ -165,16 +176,18 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	}
 	plan := &RepairPlan{
 		ExportID: export.ID, Name: export.Name, Schedule: export.scheduleText(), PlannedAt: now, AgeLine: line, Steps: []RepairStep{}, Notes: []string{},
+		MergesByUUID: export.mergesByUUID(),
 	}
 	target := export.repairTarget(plan.AgeLine, now, selected)
 	target.Empty = empty.spans()
 	verdicts := make([]coverage.Verdict, len(c.Intervals))
 	for i, x := range c.Intervals {
 		span := coverage.NewSpan(x.Start, x.End)
-		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: export.rest(span, x.Runs)}
+		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: export.rest(span, x.Runs),
+			Leftovers: x.Leftovers && !plan.MergesByUUID, ComparedAt: earliest(x.ComparedAt, now)}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
-		plan.Steps = append(plan.Steps, export.repairStep(step))
+		plan.Steps = append(plan.Steps, export.repairStep(step, selected.AcceptCopies))
 	}
 	if err := s.client.estimate(ctx, export, plan); err != nil {
 		return nil, err
@@ -215,7 +228,7 @@ func (c *Coverage) withCancels(steps []RepairStep) []RepairStep {
 		for _, x := range c.Intervals {
 			for _, run := range x.Runs {
 				isStuck := x.State == IntervalStuck && run.Status.goesOn() && step.span().Overlaps(coverage.NewSpan(run.Start, run.End))
-				if isStuck && step.Action == RepairBackfill && !seen[run.ID] {
+				if isStuck && step.Action == RepairBackfill && step.State == RepairPlanned && !seen[run.ID] {
 					seen[run.ID] = true
 					all = append(all, RepairStep{
 						Action: RepairCancel, Start: run.Start, End: run.End, Intervals: 1, Gap: []IntervalState{IntervalStuck}, Run: &run,
@@ -231,10 +244,10 @@ func (c *Coverage) withCancels(steps []RepairStep) []RepairStep {
 
 func (s *RepairStep) span() coverage.Span { return coverage.NewSpan(s.Start, s.End) }
 
-func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
+func (e *BatchExport) repairStep(gap coverage.RepairStep, acceptsCopies bool) RepairStep {
 	step := RepairStep{
 		Action: RepairAction(gap.Way), Start: gap.Start, End: gap.End, Intervals: gap.Intervals, Gap: coverage.As[IntervalState](gap.States),
-		Rows: RowsAsScheduled, State: RepairPlanned,
+		Rows: RowsAsScheduled, State: RepairPlanned, ComparedAt: gap.ComparedAt,
 	}
 	if gap.IsOld && gap.Way != coverage.WayDownload {
 		step.Rows = RowsByTimestamp
@@ -262,7 +275,13 @@ func (e *BatchExport) repairStep(gap coverage.RepairStep) RepairStep {
 	case RepairByHand:
 		step.State, step.Note = RepairLeft, gap.Why
 	default:
-		step.Note = e.repairNote(gap)
+		step.Note, step.Leftovers = e.repairNote(gap), gap.Leftovers && !coverage.IsObjectStore(string(e.Destination.Type))
+		switch {
+		case step.Leftovers && acceptsCopies:
+			step.Note = cmp.Or(step.Note, "as the schedule would") + "; some rows may be in the table already, which then come twice: compare it with package reconcile afterwards"
+		case step.Leftovers:
+			step.State, step.Note = RepairLeft, leftoversText(gap.Span, gap.ComparedAt)
+		}
 	}
 	return step
 }
@@ -315,24 +334,17 @@ func (p *RepairPlan) String() string {
 
 // repairNote says which rows of a backfill into a table come twice.
 func (e *BatchExport) repairNote(gap coverage.RepairStep) string {
-	kind, config := string(e.Destination.Type), e.Destination.Config
-	isOfEvents := cmp.Or(e.Model, ModelEvents) == ModelEvents
-	mayHaveRows := slices.ContainsFunc(coverage.As[IntervalState](gap.States), func(state IntervalState) bool {
-		return slices.Contains([]IntervalState{IntervalFailed, IntervalRecordsFailed, IntervalCancelled, IntervalStuck}, state)
-	})
 	const late = "by timestamp: rows that arrived late do not come (FileDownloads.Range gets them), and rows of neighbouring intervals "
-	note := ""
 	switch {
-	case gap.IsOld && isOfEvents && configs.MergesByUUID(kind, config):
+	case gap.IsOld && e.mergesByUUID():
 		return late + "replace those of the same uuid"
 	case gap.IsOld:
-		note = late + "come twice"
+		return late + "come twice"
 	}
-	if isOfEvents && mayHaveRows && configs.WritesInParts(kind, config) {
-		if note != "" {
-			note += "; "
-		}
-		note += "a run that did not complete may have left a part of its rows, which then come twice: delete the rows of the interval first, or compare it with reconcile afterwards"
-	}
-	return note
+	return ""
+}
+
+// mergesByUUID reports whether the export writes events into a table with one row for each uuid.
+func (e *BatchExport) mergesByUUID() bool {
+	return cmp.Or(e.Model, ModelEvents) == ModelEvents && configs.MergesByUUID(string(e.Destination.Type), e.Destination.Config)
 }

@@ -186,7 +186,10 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 				end, result = RepairLeft, target.model().WhyEmpty(step.span(), next.empty)
 				step.Left = target.leftParts(next.empty)
 			}
-			if next.part.End.IsZero() {
+			if next.leaves {
+				end, result, step.Leftovers = RepairLeft, leftoversText(next.part, step.ComparedAt), true
+			}
+			if next.leaves || next.part.End.IsZero() {
 				return r.save(step, end, result)
 			}
 		}
@@ -215,13 +218,10 @@ func (r *repairer) exportAgain(ctx context.Context, step *RepairStep) error {
 // While the service has too many backfills under way, beginNext waits.
 func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
 	for {
-		rest, empty, err := r.lookAgain(ctx, target, step)
-		rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
-		if next.empty = empty; err != nil || len(rest) == 0 {
+		if next, err = r.lookAgain(ctx, target, step, at); err != nil || next.part.End.IsZero() || next.leaves {
 			return next, err
 		}
-		if err = r.request(ctx, target.ID, step, rest[0]); !errors.Is(err, ErrTooManyBackfills) {
-			next.part = rest[0]
+		if err = r.request(ctx, target.ID, step, next.part); !errors.Is(err, ErrTooManyBackfills) {
 			return next, err
 		}
 		if !watch.Sleep(ctx, r.pace.MaxInterval) {
@@ -230,20 +230,20 @@ func (r *repairer) beginNext(ctx context.Context, target *BatchExport, step *Rep
 	}
 }
 
-// lookAgain waits until no backfill or run of the step's time is under way, and returns the parts that no completed run
-// covers by then, and apart from them those in which a backfill ran nothing. It refuses the step if its events have become too
-// old, or if one more failure would pause the export.
-func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep) (rest, empty []coverage.Span, err error) {
+// lookAgain waits until no backfill or run of the step's time is under way, and returns the next part, from a time on, that no
+// completed run covers by then, and apart from it those in which a backfill ran nothing. It refuses the step if its events have
+// become too old, or if one more failure would pause the export.
+func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *RepairStep, at time.Time) (next again, err error) {
 	gap := step.span()
 	var ranNothing emptyBackfills
 	if err := r.waitForBackfills(ctx, target.ID, gap, &ranNothing); err != nil {
-		return nil, nil, err
+		return next, err
 	}
 	reader := &coverageReader{client: r.client, options: r.options, export: target, now: r.now()}
 	var runs []CoverageRun
 	for isWaiting := true; isWaiting; {
 		if runs, err = reader.runs(ctx, step.Start, Coverage{}); err != nil {
-			return nil, nil, err
+			return next, err
 		}
 		ranNothing.without(runs)
 		isWaiting = false
@@ -251,26 +251,30 @@ func (r *repairer) lookAgain(ctx context.Context, target *BatchExport, step *Rep
 			switch {
 			case !gap.Overlaps(coverage.NewSpan(run.Start, run.End)):
 			case run.Status.goesOn() && r.now().Sub(run.CreatedAt) > coverage.StuckAfter(string(target.Interval)):
-				return nil, nil, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
+				return next, errtext.Errorf("run %s of this time has been under way since %s: plan again, which cancels it", run.ID, outgoing.Time(run.CreatedAt))
 			case run.Status.goesOn():
 				isWaiting = true
 				_, err := r.client.Runs.Wait(ctx, target.ID, run.ID, r.selected.Watch, r.options...)
 				if _, isOver := errors.AsType[*RunError](err); err != nil && !isOver {
-					return nil, nil, err
+					return next, err
 				}
 			}
 		}
 	}
+	runs = slices.DeleteFunc(runs, func(run CoverageRun) bool { return run.CreatedAt.Before(step.ComparedAt) })
 	open := target.rest(gap, runs)
-	rest = coverage.Without(open, ranNothing.spans())
-	if empty = coverage.Without(open, rest); len(rest) == 0 {
-		return nil, empty, nil
+	rest := coverage.Without(open, ranNothing.spans())
+	next.empty = coverage.Without(open, rest)
+	rest = slices.DeleteFunc(rest, func(x coverage.Span) bool { return x.Start.Before(at) })
+	if len(rest) == 0 {
+		return next, nil
 	}
+	next.part, next.leaves = rest[0], !r.selected.AcceptCopies && (step.Leftovers || len(target.leavers(rest, runs)) > 0)
 	isOld := coverage.AgeLine(r.plan.AgeLine).IsPast(rest[0].First(string(r.export.Interval)), r.now())
 	if step.Rows == RowsAsScheduled && r.export.model().Choosing == coverage.ByAge && isOld {
-		return nil, nil, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
+		return next, &InputError{Op: ops.BatchExportsRepair, Field: "plan", Want: "a gap on the young side of the age line, which this gap has crossed since the plan: plan again"}
 	}
-	return rest, empty, r.checkFailures(ctx, target)
+	return next, r.checkFailures(ctx, target)
 }
 
 // waitForBackfills waits for the backfills of a time that are under way. After each, it waits for a random time, since

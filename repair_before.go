@@ -119,8 +119,9 @@ func (all emptyBackfills) spans() (spans []coverage.Span) {
 
 // again is the part of a step that is exported next, and the parts in which a backfill ran nothing.
 type again struct {
-	part  coverage.Span
-	empty []coverage.Span
+	part   coverage.Span
+	empty  []coverage.Span
+	leaves bool // runs may have left rows of the part: it is not exported
 }
 
 // leftParts returns the parts of a range in which a backfill ran nothing.

@@ -14,7 +14,7 @@ import (
 type Exported struct {
 	Key    string      // of an object: the prefix and the interval, without the run; empty in a table
 	RunID  uuid.UUID   // the run that wrote it
-	Events []uuid.UUID // each event of a run once; a manifest has none
+	Events []uuid.UUID // each event of an attempt once; a manifest has none
 
 	// Content is the object, or the rows of a table as lines of JSON, as its engine writes them: row_to_json of
 	// Postgres, an export of BigQuery. Objects are packed with gzip only, and are Parquet only by [WithParquet].
@@ -27,9 +27,9 @@ type Exported struct {
 // long ago: 8 days in [E4], always in [E1]. Then, and to Workflows, it takes the
 // events with a timestamp in the interval. A backfill without an event by timestamp makes no run.
 //
-// A run writes when it completes. In an object store, the object of an interval replaces an earlier one; a run
-// without events leaves it. Elsewhere, rows are added. Runs of AddRun write nothing. Of an export's filters, only
-// the names of events count.
+// A run writes when it completes, and in a table without a stage a part before: see [Outcome].Written. In an object
+// store, the object of an interval replaces an earlier one; a run without events leaves it. Elsewhere, rows are added.
+// Runs of AddRun write nothing. Of an export's filters, only the names of events count.
 //
 // File downloads then take the events that arrived in their interval too. If it began more than 8 days ago, those
 // with a timestamp from 7 days before it to a day after it.
@@ -115,20 +115,34 @@ func (e *export) names(key string) (names []string) {
 	return names
 }
 
+// writePart writes the first rows of an attempt that does not complete, where events are written in several transactions
+// without a stage. The next attempt begins at the first row again.
+func (e *export) writePart(r *run) {
+	asked, _ := e.config["properties_data_type"].(string)
+	if n := min(r.outcome.Written, len(r.rows)); n > 0 && (e.kind == "Postgres" || e.kind == "Redshift" && or(asked, "varchar") == "varchar" && e.config["mode"] != "COPY") {
+		e.addRows(r, n)
+	}
+}
+
+// addRows adds the first rows of a run to the table.
+func (e *export) addRows(r *run, n int) {
+	all := written{rows: e.project.stored(r.rows[:n])}
+	for _, row := range all.rows {
+		all.content = row.AppendText(all.content, e.kind, false)
+	}
+	e.exported = append(e.exported, all.exported("", r.ID))
+}
+
 // write writes the rows of a run that has completed.
 func (e *export) write(r *run) {
 	if len(r.rows) == 0 {
 		return
 	}
-	rows := e.project.stored(r.rows)
 	if !exported.IsFile(e.kind) {
-		all := written{rows: rows}
-		for _, row := range rows {
-			all.content = row.AppendText(all.content, e.kind, false)
-		}
-		e.exported = append(e.exported, all.exported("", r.ID))
+		e.addRows(r, len(r.rows))
 		return
 	}
+	rows := e.project.stored(r.rows)
 	layout, _ := exported.LayoutOf(e.kind, string(e.Model), toJSON(e.config)) // its values were checked
 	of := exported.Interval{Start: r.Start, End: r.End}
 	var keys []string

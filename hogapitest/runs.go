@@ -68,7 +68,26 @@ func (e *export) begin(x Run, outcome Outcome) *run {
 		r.outcome.Records = len(r.rows)
 	}
 	e.add(r)
+	r.attempt(x.Created)
 	return r
+}
+
+// attempt writes the line with which each attempt begins. Other destinations have such lines too, which nobody reads.
+func (r *run) attempt(now time.Time) {
+	kind, stage := map[string]string{"Postgres": "PostgreSQL", "Redshift": "Redshift"}[r.export.kind], ""
+	if kind == "" || r.outcome.Status == "FailedBilling" {
+		return
+	}
+	if kind == "PostgreSQL" && r.export.project.server.era == E4 {
+		stage = " (using internal stage)"
+	}
+	const isoformat = "2006-01-02T15:04:05-07:00"
+	start := r.Start.UTC().Format(isoformat)
+	if r.FromStart {
+		start = "START"
+	}
+	message := fmt.Sprintf("Batch exporting range %s - %s to %s%s: db.public.events", start, r.End.UTC().Format(isoformat), kind, stage)
+	r.export.logs = append(r.export.logs, LogEntry{Time: now, Level: "INFO", Message: message, RunID: r.ID, instance: r.workflow})
 }
 
 // ExportedRun is a run that has begun. The service chooses the rows of the schedule by their arrival, and those of
@@ -121,6 +140,10 @@ func (r *run) end(now time.Time) {
 	r.Status, r.Finished, r.updated = r.outcome.Status, now, now
 	r.total = new(r.outcome.Records)
 	level, message := "INFO", fmt.Sprintf("Batch export finished with %d records", *r.total)
+	for range r.outcome.Attempts - 1 {
+		r.export.writePart(r)
+		r.attempt(now)
+	}
 	switch r.Status {
 	case "Completed":
 		r.export.write(r)
@@ -129,6 +152,7 @@ func (r *run) end(now time.Time) {
 		r.Finished = time.Time{} // neither an end nor an error, ever
 		level, message = "ERROR", "Batch export run FailedBilling"
 	default:
+		r.export.writePart(r)
 		r.Error = r.outcome.Error
 		level, message = "ERROR", fmt.Sprintf("Batch export run %s: %s", r.Status, r.Error)
 	}
@@ -151,6 +175,7 @@ func (r *run) endCancelled(now time.Time) {
 		r.end(now)
 		return
 	}
+	r.export.writePart(r)
 	r.Finished, r.updated = now, now
 	r.export.proceed(now)
 }

@@ -147,6 +147,7 @@ type Run struct {
 	Created    time.Time // now, where it is zero
 	Finished   time.Time // a minute after Created for a run that is over
 	Records    int
+	Attempts   int // of its activity; 0 is one
 	Error      string
 	Extra      map[string]any // added to the answer; replaces its keys
 
@@ -171,6 +172,7 @@ func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 	r.outcome.Records = or(x.Records, defaultRecords)
 	if r.live() {
 		r.outcome = p.nextOutcome(r.outcome.Records)
+		r.attempt(x.Created)
 		if x.Status == "Running" {
 			r.step = 1
 		}
@@ -179,6 +181,10 @@ func (p *Project) AddRun(exportID uuid.UUID, x Run) uuid.UUID {
 		r.updated, r.total = r.Finished, &r.outcome.Records
 		if x.Status == "Completed" {
 			r.completed = r.total
+		}
+		r.outcome.Status = x.Status
+		for i := range max(x.Attempts, 1) {
+			r.attempt(x.Created.Add(time.Duration(i+1) * time.Second))
 		}
 	}
 	e.add(r)
@@ -219,6 +225,8 @@ type Outcome struct {
 	Polls         int
 	Records       int
 	FailedRecords int // of Records; only E4 shows them
+	Attempts      int // of its activity; 0 is one
+	Written       int // events that each attempt but the one that completes leaves in a table without a stage
 	OnCancel      CancelEffect
 	CancelPolls   int // the reads after a cancel until the workflow ends; 0 is one
 }

@@ -20,7 +20,7 @@ import (
 //
 // The service's rows are grouped by key, since copies that are not merged yet are ordinary there. Further rows of a key in
 // the destination are [Doubled]. A row that the destination has with another name, distinct id or day is [Altered], not
-// missing: rows are matched by uuid.
+// missing: rows are matched by uuid. Where the table merges by uuid (Export.MergesByUUID), it may have another row: [Replaced].
 //
 // A question that takes a side too long is asked in smaller parts, down to 1/256 of a day's uuids. Where that fails too,
 // where an answer contradicts itself or changes while it is read, and where Options.MaxQueries ends, the rows are
@@ -62,6 +62,7 @@ type comparison struct {
 	bad     map[time.Time]int64
 	found   map[uuid.UUID]*rowsOf // that differ in what was listed
 	judged  map[uuid.UUID]bool
+	arrived map[time.Time]bool     // minutes in which rows arrived that are there, of those that were listed
 	over    map[time.Time]int64    // by day: further rows of keys in the destination
 	counted [2]map[time.Time]int64 // by day: rows of the sides, as far as they could count
 	rows    int64                  // that were named
@@ -121,7 +122,7 @@ func newComparison(service Service, destination Side, o *Options) (*comparison, 
 	return &comparison{
 		Options: options, service: service, sides: sides, journal: j, paces: paces,
 		days: map[time.Time]*Day{}, bad: map[time.Time]int64{}, over: map[time.Time]int64{},
-		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{},
+		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{}, arrived: map[time.Time]bool{},
 		report: &Report{
 			Service: mask.OneLine(service.Name()), Destination: mask.OneLine(destination.Name()),
 			From: options.From, To: options.To, CheckedAt: j.begun,

@@ -35,6 +35,9 @@ type Export struct {
 	// can say, or a list that was changed. Rows that arrived before UnknownUntil and are not in the destination are then
 	// [CannotTell].
 	Unknown string `json:"unknown,omitempty"`
+	// MergesByUUID says that the table keeps one row of each uuid, the newest, as the service's Redshift tables with SUPER
+	// properties do. A row whose uuid another row has there is then [Replaced], not [Missing].
+	MergesByUUID bool `json:"merges_by_uuid,omitempty"`
 	// UnknownUntil is the time up to which Unknown holds, such as that of the change. The default is always.
 	UnknownUntil time.Time `json:"unknown_until,omitzero"`
 }
@@ -79,7 +82,9 @@ func (r Row) arrived() time.Time {
 // Unknown to "". One with a list of events is Unknown until its settings were last changed, since the service keeps no
 // earlier lists: if you know that the list was the same, set Unknown to "".
 func ExportOf(e *hogapi.BatchExport, c *hogapi.Coverage) Export {
-	x := Export{Name: e.Name, Since: e.CreatedAt.UTC()}
+	x := Export{
+		Name: e.Name, Since: e.CreatedAt.UTC(), MergesByUUID: configs.MergesByUUID(string(e.Destination.Type), e.Destination.Config),
+	}
 	var isAll bool
 	x.Include, x.Exclude, isAll = configs.Events(e.Destination.Config, e.Filters)
 	switch {

@@ -38,6 +38,8 @@ const (
 	// Collapsed rows have the key of a row on another day, which the destination has. One run of an export sends a key
 	// once.
 	Collapsed Class = "collapsed"
+	// Replaced rows have the uuid of another row, which the destination has in their place: its table merges by uuid.
+	Replaced Class = "replaced"
 	// OnlyThere rows are in the destination and not in the service: of deleted persons or events, or of another project.
 	OnlyThere Class = "only_there"
 	// CannotTell rows could not be compared.
@@ -45,7 +47,7 @@ const (
 )
 
 // Classes has all classes, in the order of reports.
-var Classes = []Class{Delivered, Pending, NeverAsked, Filtered, Collapsed, Altered, Doubled, OnlyThere, CannotTell, Missing}
+var Classes = []Class{Delivered, Pending, NeverAsked, Filtered, Collapsed, Replaced, Altered, Doubled, OnlyThere, CannotTell, Missing}
 
 // String returns the class in words.
 func (c Class) String() string { return strings.ReplaceAll(string(c), "_", " ") }
@@ -189,7 +191,7 @@ func (j *judge) rest() {
 		case j.hasOwnRow(s):
 			j.yield(Collapsed, s, s, 1, "")
 		default:
-			class, why := j.rules.absent(s)
+			class, why := j.rules.absent(s, len(j.there) > 0)
 			j.yield(class, s, s, 1, why)
 		}
 	}
@@ -236,51 +238,6 @@ func difference(s, d Row) string {
 		parts = append(parts, "at "+d.Hour.Format(clock)+" there")
 	}
 	return strings.Join(parts, ", ")
-}
-
-// rules judge a row of the service that the destination does not have.
-type rules struct {
-	exports  []Export
-	now      time.Time
-	margin   time.Duration
-	from, to time.Time
-	bad      map[time.Time]int64 // by day: rows of the destination that cannot be compared
-}
-
-// absent returns the class of a row that the exports send and that is not there.
-func (r rules) absent(row Row) (class Class, why string) {
-	if n := r.bad[row.day()]; n > 0 {
-		return CannotTell, fmt.Sprintf("the destination has %d rows of this day that cannot be compared", n)
-	}
-	asking, isPending, unknown := r.exports, false, ""
-	if len(asking) == 0 {
-		asking = []Export{{}}
-	}
-	for _, e := range asking {
-		switch {
-		case !e.asks(row) || !e.passes(row):
-		case e.mayHaveFiltered(row):
-			unknown = e.Name + ": " + e.Unknown
-		case row.arrived().After(e.until(r.now).Add(-r.margin)):
-			isPending = true
-		default:
-			return Missing, ""
-		}
-	}
-	switch {
-	case unknown != "":
-		return CannotTell, unknown
-	case isPending:
-		return Pending, ""
-	}
-	return CannotTell, "it is not known which export sends it"
-}
-
-func (e Export) until(now time.Time) time.Time {
-	if e.Until.IsZero() {
-		return now
-	}
-	return e.Until
 }
 
 // judge looks the uuids that differ up on both sides, and judges them.

@@ -174,8 +174,11 @@ func (c *comparison) settle(x cell, rows [2][]Row) bool {
 	}
 	for side := range of {
 		for _, r := range of[side] {
-			if differ[r.UUID] {
+			switch {
+			case differ[r.UUID]:
 				c.keep(side, r)
+			case side == ofService && !r.CreatedAt.IsZero():
+				c.arrived[r.CreatedAt.UTC().Truncate(time.Minute)] = true
 			}
 		}
 	}

@@ -211,6 +211,10 @@ var fates = map[string]func(w *world){
 		other.id = r.id
 		w.deliver(r, 1)
 		w.service.rows = append(w.service.rows, other)
+		if w.exports[0].MergesByUUID {
+			w.expect(Replaced, other, 1)
+			return
+		}
 		w.expect(Missing, other, 1)
 	},
 }
@@ -227,6 +231,8 @@ func newWorld(seed uint64) *world {
 		{Name: "one", Since: modelSince, Backfills: []Span{backfill}, Include: []string{"e", "e\x00", "f", "never"}},
 		{Name: "two", Since: modelSince.Add(8 * 24 * time.Hour), Include: []string{"f", "g"}, Until: modelEnd},
 	}
+	w.exports[0].MergesByUUID = seed%3 == 0
+	w.exports[1].MergesByUUID = seed%3 == 0
 	names := slices.Sorted(maps.Keys(fates))
 	if w.IntN(10) == 0 {
 		names = []string{"delivered", "taken in twice", "equal uuids", "the same key on two days"}
@@ -317,7 +323,7 @@ func (w *world) verdict() Verdict {
 	switch {
 	case w.classes[Missing]:
 		return Incomplete
-	case w.classes[Doubled], w.classes[Altered], w.classes[OnlyThere]:
+	case w.classes[Doubled], w.classes[Altered], w.classes[OnlyThere], w.classes[Replaced]:
 		return CompleteWithDifferences
 	case len(w.findings())+len(w.delivered)+len(w.filtered)+len(w.neverAsked) == 0:
 		return Undecided // nothing was compared

@@ -19,7 +19,7 @@ import (
 )
 
 // listed are the classes with a file of uuids each.
-var listed = []Class{Missing, Pending, Collapsed, Altered, Doubled, OnlyThere, CannotTell}
+var listed = []Class{Missing, Pending, Collapsed, Replaced, Altered, Doubled, OnlyThere, CannotTell}
 
 // kind marks a report of this package.
 const kind = "hogapi reconcile report"
@@ -177,6 +177,7 @@ var meanings = map[Class]string{
 	Doubled:    "The destination has these rows more than once.",
 	Altered:    "The destination has these rows with another name, distinct id or day.",
 	Collapsed:  "PostHog has the same uuid, name and distinct id on another day too. An export sends such rows once.",
+	Replaced:   "Another row with the same uuid is in their place, since the table keeps one row of each uuid. Exporting again does not change that.",
 	Pending:    "These rows arrived after the newest interval that is exported. They are not late yet.",
 }
 
@@ -188,7 +189,7 @@ func (r *Report) view() pageView {
 		v.Level, v.Title, v.Text = "good", "The destination is complete", "Every row that the exports send is there once, as PostHog has it."
 	case CompleteWithDifferences:
 		v.Level, v.Title = "warn", "No row is missing, but rows differ"
-		v.Text = "Every row that the exports send is there. Some are there twice, altered, or unknown to PostHog."
+		v.Text = "Every row that the exports send is there, or another with its uuid. Some are there twice, altered, or unknown to PostHog."
 	case Incomplete:
 		v.Level, v.Title, v.Text = "bad", missing+" rows are missing", "They are in PostHog, and an export should have sent them."
 		if r.Counts[Missing] == 1 {

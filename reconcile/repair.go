@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 )
 
@@ -23,6 +24,8 @@ type Repair struct {
 	// Doubled is the number of further rows of the same keys. Dedupe is the statement that removes them, if it is known.
 	Doubled int64  `json:"doubled"`
 	Dedupe  string `json:"dedupe,omitempty"`
+	// Replaced is the number of rows that the table keeps another row of the same uuid for: nothing brings them there.
+	Replaced int64 `json:"replaced,omitempty"`
 }
 
 // RepairDay has the missing rows of a day.
@@ -34,7 +37,7 @@ type RepairDay struct {
 // Repair says how the missing and the doubled rows are repaired. The destination may be nil, or the one of the comparison:
 // a [SQLSide] knows its statement.
 func (r *Report) Repair(destination Side) *Repair {
-	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}, Doubled: r.Counts[Doubled]}
+	repair := &Repair{Arrivals: []Span{}, Days: []RepairDay{}, Doubled: r.Counts[Doubled], Replaced: r.Counts[Replaced]}
 	days := map[string][]uuid.UUID{}
 	var arrivals []Span
 	for _, f := range r.Findings {
@@ -61,23 +64,38 @@ func (r *Report) Repair(destination Side) *Repair {
 // slack is the time from the arrival of a row to its storing, by which an export goes.
 const slack = 2 * time.Minute
 
-// Mark returns a copy of a coverage in which each completed interval that should have sent a missing row counts as
-// failed, so that [hogapi.BatchExportsService.PlanRepair] plans to export it again. In a table, the other rows of such an
-// interval come twice: see Repair for a way that sends the missing rows only.
+// Mark returns a copy of a coverage with what the comparison has found, for [hogapi.BatchExportsService.PlanRepair]. A
+// completed interval that should have sent a missing row counts as failed, and is exported again. In a table that does not
+// merge by uuid, its other rows come twice then: see Repair for a way that sends the missing rows only. Of a gap in which a
+// run may have left rows, Mark says if none of them is there: rows that arrived in it are missing, and none of those that the
+// comparison has listed is in the destination. Other intervals with rows there need RepairOptions.AcceptCopies.
 func (r *Report) Mark(c *hogapi.Coverage) *hogapi.Coverage {
 	marked := *c
 	marked.Intervals = slices.Clone(c.Intervals)
-	for _, span := range r.Repair(nil).Arrivals {
-		for i := range marked.Intervals {
-			x := &marked.Intervals[i]
-			isDone := x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp
-			if isDone && x.Start.Before(span.To) && span.From.Before(x.End) && r.hasMissingIn(x.Start, x.End) {
-				x.State, x.Runs, x.Records, x.Bytes = hogapi.IntervalFailed, nil, nil, nil
-			}
+	for i := range marked.Intervals {
+		x := &marked.Intervals[i]
+		isDone := x.State == hogapi.IntervalCompleted || x.State == hogapi.IntervalByTimestamp
+		isEmpty := r.Cut == 0 && len(r.Unknown) == 0 && !r.hasRowsIn(x.Start, x.End.Add(-slack))
+		switch {
+		case !isDone && !(x.Leftovers && x.State.IsGap()) || !r.hasMissingIn(x.Start, x.End):
+		case isDone:
+			x.State, x.Runs, x.Records, x.Bytes = hogapi.IntervalFailed, nil, nil, nil
+			x.Leftovers, x.ComparedAt = !isEmpty && !coverage.IsObjectStore(string(c.Destination)), r.CheckedAt
+		case isEmpty && !r.From.After(x.Start) && !r.To.Before(x.End):
+			x.Leftovers, x.ComparedAt = false, r.CheckedAt
 		}
 	}
 	marked.Notes = append(slices.Clone(c.Notes), "Intervals that lack rows by a comparison of rows count as failed.")
 	return &marked
+}
+
+// hasRowsIn reports whether the destination has a row that arrived in a time, as far as the comparison has seen.
+func (r *Report) hasRowsIn(from, to time.Time) bool {
+	return slices.ContainsFunc(r.Arrived, func(s Span) bool { return s.From.Before(to) && from.Before(s.To) }) ||
+		slices.ContainsFunc(r.Findings, func(f Finding) bool {
+			isThere := slices.Contains([]Class{Altered, Doubled, Collapsed, CannotTell}, f.Class)
+			return isThere && !f.ArrivedAt.Before(from) && f.ArrivedAt.Before(to)
+		})
 }
 
 // hasMissingIn reports whether a missing row may have been stored in a time.
@@ -110,6 +128,9 @@ func (p *Repair) String() string {
 	if p.Dedupe != "" {
 		b.AddLine("Doubled rows: read this, try it on a copy, and run it yourself:")
 		b.AddLine("%s", p.Dedupe)
+	}
+	if p.Replaced > 0 {
+		b.AddLine("Replaced rows: %s. The table merges events by uuid and keeps the newest row of each, so exporting them again changes nothing.", number(p.Replaced))
 	}
 	if b.Len() == 0 {
 		return "nothing to repair: no row is known to be missing or doubled"

@@ -22,7 +22,8 @@ const (
 	// Complete means that every row that the exports send is in the destination once, as it is in the service, or
 	// pending, and that nothing else is there.
 	Complete Verdict = "complete"
-	// CompleteWithDifferences means that no row is missing, but that rows are doubled, altered or only in the destination.
+	// CompleteWithDifferences means that no row is missing, but that rows are doubled, altered, replaced or only in the
+	// destination.
 	CompleteWithDifferences Verdict = "complete_with_differences"
 	// Incomplete means that rows are missing.
 	Incomplete Verdict = "incomplete"
@@ -45,7 +46,8 @@ type Report struct {
 	Cut         int64           `json:"cut"`      // findings beyond Options.MaxFindings, which are not in Findings
 	Unknown     []Unknown       `json:"unknown"`
 	Notes       []string        `json:"notes"`
-	Queries     [2]int          `json:"queries"` // to the service and to the destination
+	Queries     [2]int          `json:"queries"`           // to the service and to the destination
+	Arrived     []Span          `json:"arrived,omitempty"` // minutes in which rows arrived that are there, of those listed: see Mark
 
 	BytesRead  int64  `json:"bytes_read,omitempty"`  // by the queries to projects since their sides were made, as the service has said
 	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
@@ -116,6 +118,10 @@ func (r *Report) finish(c *comparison) {
 		return cmp.Or(a.Day.Compare(b.Day), byClass, slices.Compare(a.UUID[:], b.UUID[:]))
 	})
 	r.Queries = c.queries
+	for at := range c.arrived {
+		r.Arrived = append(r.Arrived, Span{at, at.Add(time.Minute)})
+	}
+	r.Arrived = joinSpans(r.Arrived)
 	if hidden > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s rows of days before %s cannot be told: a backfill that is not known may have sent them. Read the coverage from %s on",
 			number(hidden), known.Format(clock), r.From.Format(clock)))
@@ -128,7 +134,7 @@ func (r *Report) finish(c *comparison) {
 		r.Verdict = Incomplete
 	case r.Counts[CannotTell] > 0 || len(r.Unknown) > 0:
 		r.Verdict = Undecided
-	case r.Counts[Altered]+r.Counts[Doubled]+r.Counts[OnlyThere] > 0:
+	case r.Counts[Altered]+r.Counts[Doubled]+r.Counts[OnlyThere]+r.Counts[Replaced] > 0:
 		r.Verdict = CompleteWithDifferences
 	default:
 		r.Verdict = Complete
@@ -230,7 +236,7 @@ func (d Day) isQuiet() bool {
 // Summary says the result in a line, such as "INCOMPLETE: 3 rows are missing".
 func (r *Report) Summary() string {
 	var parts []string
-	for _, class := range []Class{Missing, CannotTell, Doubled, Altered, OnlyThere, Collapsed, Pending} {
+	for _, class := range []Class{Missing, CannotTell, Doubled, Altered, Replaced, OnlyThere, Collapsed, Pending} {
 		if n := r.Counts[class]; n > 0 {
 			parts = append(parts, number(n)+" "+class.String())
 		}

@@ -15,7 +15,9 @@ func MergesByUUID(kind string, config any) bool {
 }
 
 func valueOf(config any, name string) (value string) {
-	_, keys, _ := Encode(config)
-	_ = json.Unmarshal(keys[name], &value) // "" where it is null
+	if config != nil {
+		_, keys, _ := Encode(config)
+		_ = json.Unmarshal(keys[name], &value) // "" where it is null
+	}
 	return value
 }

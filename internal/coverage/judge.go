@@ -88,6 +88,8 @@ type Export struct {
 	Choice  Choice
 
 	IsScheduled bool // neither of a backfill nor a retry
+	Attempts    int  // that began to write; 0: not known
+	IsEmpty     bool // it completed without a row
 }
 
 // Rules decide about the state of an interval.
@@ -97,6 +99,7 @@ type Rules struct {
 	StuckAfter time.Duration // for a run that has not ended
 	Replaces   bool          // the objects of a run replace the objects of an earlier run of its interval
 	CoversPast bool          // each run exports all rows
+	InParts    bool          // rows are added in several transactions: each attempt of a run may leave some
 }
 
 // Verdict is the state of an interval, with the numbers of the runs that overlap it, newest first.
@@ -106,6 +109,9 @@ type Verdict struct {
 	State State
 	Rest  []Span // the parts that no completed run covers
 	Runs  []int
+
+	Leftovers  bool      // rows may be there once more than the state says
+	ComparedAt time.Time // earlier runs do not count, by a comparison of rows
 }
 
 // Assess returns the state of each interval with an end in a range, and of the times that no
@@ -159,9 +165,32 @@ func (r Rules) judge(dues []Due, runs []Export) []Verdict {
 				of[i] = runs[n]
 			}
 			v.State = r.state(v, of)
+			v.Leftovers = r.leaves(v, of)
 		}
 	}
 	return verdicts
+}
+
+// leaves reports whether runs may have left rows of a gap, or rows of a covered interval twice.
+func (r Rules) leaves(v *Verdict, runs []Export) bool {
+	if v.State.IsGap() {
+		return len(r.Leavers(v.Rest, runs)) > 0
+	}
+	all := r.Leavers([]Span{v.Span}, runs)
+	return len(v.Rest) == 0 && slices.ContainsFunc(all, func(x Export) bool {
+		isOther := func(y Export) bool { return x.ID != y.ID && x.Span.Overlaps(y.Span) }
+		return x.Attempts > 1 || slices.ContainsFunc(all, isOther)
+	})
+}
+
+// Leavers returns the runs that may have added rows of some spans, whether they completed or not.
+func (r Rules) Leavers(spans []Span, runs []Export) (all []Export) {
+	for _, run := range runs {
+		if r.InParts && run.Outcome != FailedBilling && !run.IsEmpty && run.isOf(spans) {
+			all = append(all, run)
+		}
+	}
+	return all
 }
 
 func (r Rules) state(v *Verdict, runs []Export) State {

@@ -40,6 +40,9 @@ type RepairStep struct {
 	IsOld     bool   // past the age line: events are chosen by timestamp
 	Intervals int
 	States    []State
+
+	Leftovers  bool
+	ComparedAt time.Time
 }
 
 // Plan returns the steps that repair the parts of gaps without a completed run, in the order of time.
@@ -58,10 +61,12 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 			planned = append(planned, step.Span)
 		}
 		for _, x := range Without(v.Rest, planned) {
-			next := RepairStep{Span: x, IsOld: t.Model.Choosing == ByAge && t.Line.IsPast(x, t.Now)}
+			next := RepairStep{
+				Span: x, IsOld: t.Model.Choosing == ByAge && t.Line.IsPast(x, t.Now), Leftovers: v.Leftovers, ComparedAt: v.ComparedAt,
+			}
 			next.Way, next.Why = t.way(x, next.IsOld)
 			last := len(steps) - 1
-			if last < 0 || !x.Start.Equal(steps[last].End) || steps[last].Way != next.Way || steps[last].Why != next.Why || steps[last].IsOld != next.IsOld {
+			if last < 0 || !steps[last].joins(next) {
 				steps = append(steps, next)
 				last++
 			}
@@ -74,6 +79,12 @@ func (t Target) Plan(intervals []Verdict, alsoUnknown bool) (steps []RepairStep)
 		}
 	}
 	return steps
+}
+
+// joins reports whether the next step can be a part of the same backfill.
+func (s RepairStep) joins(next RepairStep) bool {
+	return next.Start.Equal(s.End) && next.Way == s.Way && next.Why == s.Why && next.IsOld == s.IsOld &&
+		next.Leftovers == s.Leftovers && next.ComparedAt.Equal(s.ComparedAt)
 }
 
 func (t Target) way(x Span, isOld bool) (way Way, why string) {

@@ -15,6 +15,15 @@ type Row struct {
 
 	State   State
 	Records *int64 // nil: not known
+	IsTwice bool   // perhaps
+}
+
+// inWords is the state as the table has it.
+func (r Row) inWords() string {
+	if r.IsTwice {
+		return InWords(r.State) + " perhaps twice"
+	}
+	return InWords(r.State)
 }
 
 // Clock is the form of times in tables.
@@ -29,13 +38,13 @@ func Table(title string, rows []Row, notes []string) string {
 	for i := 0; i < len(rows); {
 		first, n, records := rows[i], 0, ""
 		var sum *int64
-		for ; i < len(rows) && rows[i].State == first.State; i++ {
+		for ; i < len(rows) && rows[i].inWords() == first.inWords(); i++ {
 			n, sum = n+1, Sum(sum, rows[i].Records)
 		}
 		if sum != nil {
 			records = strconv.FormatInt(*sum, 10)
 		}
-		b.AddLine("%s  %s  %9d  %-23s  %s", first.Start.Format(Clock), rows[i-1].End.Format(Clock), n, InWords(first.State), records)
+		b.AddLine("%s  %s  %9d  %-23s  %s", first.Start.Format(Clock), rows[i-1].End.Format(Clock), n, first.inWords(), records)
 	}
 	for _, note := range notes {
 		b.AddLine("note: %s", note)

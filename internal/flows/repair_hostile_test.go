@@ -339,10 +339,11 @@ func TestRepairOfARunThatCannotBeCancelled(t *testing.T) {
 			end := coverageNow.Truncate(time.Hour).Add(-4 * time.Hour)
 			b.project.NextRuns(hogapitest.Outcome{OnCancel: effect, Polls: 100})
 			b.project.AddRun(b.export, hogapitest.Run{Status: "Running", Start: end.Add(-time.Hour), End: end, Created: end.Add(time.Minute)})
-			plan := b.plan(t, nil)
+			yes := &hogapi.RepairOptions{AcceptCopies: true}
+			plan := b.plan(t, yes)
 			require.Equal(t, []string{"cancel_run", "backfill"}, []string{string(plan.Steps[0].Action), string(plan.Steps[1].Action)})
 			began := time.Now()
-			_, err := b.client.BatchExports.Repair(t.Context(), plan, nil)
+			_, err := b.client.BatchExports.Repair(t.Context(), plan, yes)
 			require.NoError(t, err)
 			require.Less(t, time.Since(began), 10*time.Minute)
 			for i, step := range plan.Steps {

@@ -26,6 +26,8 @@ import (
 // inFlags replaces words of the package by words of this program.
 var inFlags = strings.NewReplacer(
 	"Either export these intervals again: PlanRepair, with the coverage that Mark returns.\nOr download", "Download", " (Run.LatestError)", "", "; remove the cause, and call Repair again with this plan", "",
+	"Report.Mark tells PlanRepair where nothing is there, and Report.Repair has the statement", "it shows what is there, and the statement",
+	"with package reconcile", "with hogexport reconcile", "RepairOptions.AcceptCopies", "--accept-copies",
 	"FileDownloads.Range", "hogexport download", "RepairOptions.Unpause", "--unpause", "RepairOptions.IncludeUnknown", "--include-unknown",
 	"RepairOptions.Credentials", "an integration for the export", "PlanRepair", "hogexport repair",
 	"hogapi: MaxBytesRead", "--max-read", "run again with the same Dir to continue", "run the same command again to continue",
@@ -104,9 +106,6 @@ func twice(plan *hogapi.RepairPlan) string {
 	var rows, ofSecond int64
 	isKnown := true // ofSecond
 	var partly []string
-	begun := []hogapi.IntervalState{
-		hogapi.IntervalFailed, hogapi.IntervalRecordsFailed, hogapi.IntervalCancelled, hogapi.IntervalStuck, hogapi.IntervalPartly,
-	}
 	for _, s := range plan.Steps {
 		switch {
 		case s.Action == hogapi.RepairSecondExport && s.State != hogapi.RepairLeft:
@@ -125,7 +124,7 @@ func twice(plan *hogapi.RepairPlan) string {
 				rows += *s.Estimate
 			}
 		}
-		if slices.ContainsFunc(s.Gap, func(g hogapi.IntervalState) bool { return slices.Contains(begun, g) }) {
+		if s.Leftovers {
 			partly = append(partly, s.Start.Format(clock))
 		}
 	}
@@ -139,19 +138,19 @@ func twice(plan *hogapi.RepairPlan) string {
 		}
 		return "Rows that come twice: " + again + "; a backfill replaces the objects of its intervals, if there are any."
 	}
-	text := "Rows that come twice: "
+	var texts []string
 	switch {
-	case other > 0:
-		text += fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many (hogexport reconcile).", progress.Number(rows), plural(other, "backfill"))
-	case scheduled > 0 && len(partly) == 0:
-		return text + "none."
-	case scheduled == 0:
+	case scheduled+other == 0:
 		return ""
+	case plan.MergesByUUID:
+		return "Rows that come twice: none, since the table keeps one row of each uuid."
+	case other > 0:
+		texts = append(texts, fmt.Sprintf("up to %s, of the %s by timestamp; only a comparison of rows tells how many (hogexport reconcile)", progress.Number(rows), plural(other, "backfill")))
 	}
 	if len(partly) > 0 {
-		text += " Failed, cancelled and stuck runs may have written rows before they ended, which come twice too: in the gaps from " + strings.Join(partly, ", ") + "."
+		texts = append(texts, "rows that runs may have written before they ended, in the gaps from "+strings.Join(partly, ", "))
 	}
-	return strings.Replace(text, "twice:  Failed", "twice: failed", 1)
+	return "Rows that come twice: " + cmp.Or(strings.Join(texts, "; "), "none") + "."
 }
 
 // isObjectStore reports whether the export of a plan writes objects.

@@ -33,6 +33,7 @@ type repair struct {
 	every   time.Duration
 	unpause bool
 	unknown bool
+	copies  bool // --accept-copies
 	accept  string
 	known   []acceptance
 	flags   *pflag.FlagSet
@@ -56,6 +57,9 @@ A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
 cancelled before its gap is exported again. HTTP destinations and workflows act
 on each row and are never repaired. Gaps that are left to you end each repair
 with code 6: get their rows, then name the gaps in a file for --accept.
+In Postgres and some tables of Redshift, a run that did not complete leaves some
+of its rows. Such gaps are left to you without --accept-copies: hogexport
+reconcile shows what is there, and the statement that removes what came twice.
 
 --plan FILE writes the plan of one export and changes nothing; --apply FILE
 carries out that plan, without the gaps of --accept. The file keeps the progress: killed and
@@ -76,6 +80,7 @@ continues.`,
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
 	f.BoolVar(&r.unknown, "include-unknown", false, "also export intervals again of which nobody can tell whether they are exported")
+	f.BoolVar(&r.copies, "accept-copies", false, "also export intervals again of which rows may be in the table already: they come twice, until you remove the copies")
 	f.DurationVar(&r.every, "every", 0, "the `TIME` between two looks at a backfill; default: 5s, growing to 30s")
 	bindCache(cmd, &r.cache)
 	cmd.MarkFlagsMutuallyExclusive("plan", "apply")
@@ -198,7 +203,9 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 	if err != nil {
 		return p, err
 	}
-	p.RepairPlan, err = client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{Unpause: r.unpause, IncludeUnknown: r.unknown})
+	p.RepairPlan, err = client.BatchExports.PlanRepair(ctx, without(c, r.known), &hogapi.RepairOptions{
+		Unpause: r.unpause, IncludeUnknown: r.unknown, AcceptCopies: r.copies,
+	})
 	if err == nil {
 		estimate(p.RepairPlan, c)
 	}
@@ -265,7 +272,7 @@ func (r *repair) write(plan *hogapi.RepairPlan) error {
 	printPlan(r.Out, plan)
 	fmt.Fprintf(r.Out, "\nThe plan is in %s. Nothing was changed.\n", term.Line(r.plan))
 	if stepsLeft(plan) > 0 {
-		fmt.Fprintln(r.Out, "To carry it out:\n"+term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)))
+		fmt.Fprintln(r.Out, "To carry it out:\n"+term.Command("  hogexport repair --apply "+shell.Quoted(r.plan)+shell.Given(r.flags, "accept-copies")))
 	}
 	return nil
 }
@@ -363,7 +370,7 @@ func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned)
 	watch := &hogapi.WatchOptions{Interval: r.every, MaxInterval: r.every, OnLook: func(look hogapi.LookInfo) {
 		meter.Phase(fmt.Sprintf("repair: %s, %s: %s", doneOf(plan), look.Of, look.State))
 	}}
-	return client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save, Watch: watch})
+	return client.BatchExports.Repair(ctx, plan, &hogapi.RepairOptions{Save: save, Watch: watch, AcceptCopies: r.copies})
 }
 
 // failed explains an error in the middle of a repair.
@@ -382,7 +389,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 			if f.Text == "interrupted" {
 				f.Todo, text = "", "To go on, continue with:"
 			}
-			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
+			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "accept-copies", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
 		}
 	}
 	return &f
