@@ -62,7 +62,7 @@ type comparison struct {
 	bad     map[time.Time]int64
 	found   map[uuid.UUID]*rowsOf // that differ in what was listed
 	judged  map[uuid.UUID]bool
-	arrived map[time.Time]bool     // minutes in which rows arrived that are there, of those that were listed
+	arrived map[Span]bool          // times in which rows arrived that are there
 	over    map[time.Time]int64    // by day: further rows of keys in the destination
 	counted [2]map[time.Time]int64 // by day: rows of the sides, as far as they could count
 	rows    int64                  // that were named
@@ -122,7 +122,7 @@ func newComparison(service Service, destination Side, o *Options) (*comparison, 
 	return &comparison{
 		Options: options, service: service, sides: sides, journal: j, paces: paces,
 		days: map[time.Time]*Day{}, bad: map[time.Time]int64{}, over: map[time.Time]int64{},
-		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{}, arrived: map[time.Time]bool{},
+		found: map[uuid.UUID]*rowsOf{}, judged: map[uuid.UUID]bool{}, arrived: map[Span]bool{},
 		report: &Report{
 			Service: mask.OneLine(service.Name()), Destination: mask.OneLine(destination.Name()),
 			From: options.From, To: options.To, CheckedAt: j.begun,

@@ -178,7 +178,8 @@ func (c *comparison) settle(x cell, rows [2][]Row) bool {
 			case differ[r.UUID]:
 				c.keep(side, r)
 			case side == ofService && !r.CreatedAt.IsZero():
-				c.arrived[r.CreatedAt.UTC().Truncate(time.Minute)] = true
+				minute := r.CreatedAt.UTC().Truncate(time.Minute)
+				c.arrived[Span{minute, minute.Add(time.Minute)}] = true
 			}
 		}
 	}

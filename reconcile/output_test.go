@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -123,6 +124,33 @@ func TestRepairOfAReport(t *testing.T) {
 	}
 	assert.Equal(t, []int{1, 2, 3, 50}, marked, "of a row that arrived at the end of an hour, the next hour too")
 	assert.Equal(t, hogapi.IntervalCompleted, c.Intervals[1].State, "the coverage itself stays")
+}
+
+// Mark calls a gap empty if the rows that arrived in it are missing, and no other shows that a run has written some of them.
+func TestMarkOfLeftovers(t *testing.T) {
+	t.Parallel()
+	begin := modelEnd.Add(-10 * time.Hour)
+	row := func(at time.Time, late time.Duration) stored { return stored{uuid.New(), "e", "p", at, at.Add(late)} }
+	for name, tt := range map[string]struct {
+		missing, there []stored
+		state          hogapi.IntervalState
+		want           bool
+	}{
+		"all are missing":           {[]stored{row(begin, 0), row(begin.Add(50*time.Minute), 0)}, nil, hogapi.IntervalFailed, false},
+		"one is there":              {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalFailed, true},
+		"of the next run":           {[]stored{row(begin, 0)}, []stored{row(begin.Add(59*time.Minute), 0)}, hogapi.IntervalCancelled, false},
+		"of another arrival":        {[]stored{row(begin, 0)}, []stored{row(begin.Add(time.Minute), 3*time.Hour)}, hogapi.IntervalFailed, false},
+		"a late one is missing":     {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalFailed, true},
+		"completed, some are there": {[]stored{row(begin.Add(-50*time.Hour), 50*time.Hour)}, []stored{row(begin.Add(time.Minute), 0)}, hogapi.IntervalCompleted, true},
+		"nothing is missing":        {nil, []stored{row(begin, 0)}, hogapi.IntervalFailed, true},
+	} {
+		service := &memory{rows: slices.Concat(tt.missing, tt.there)}
+		r := compare(t, service, &memory{rows: tt.there}, &Options{From: begin.AddDate(0, 0, -5), To: modelEnd, now: func() time.Time { return modelEnd.Add(2 * time.Hour) }})
+		c := &hogapi.Coverage{Intervals: []hogapi.CoverageInterval{{Start: begin, End: begin.Add(time.Hour), State: tt.state, Leftovers: tt.state != hogapi.IntervalCompleted}}}
+		assert.Equal(t, tt.want, r.Mark(c).Intervals[0].Leftovers, "%s: %v", name, r.Arrived)
+		r.Cut = 1
+		assert.Equal(t, tt.want || tt.state != hogapi.IntervalCompleted, r.Mark(c).Intervals[0].Leftovers, name)
+	}
 }
 
 // A plan says what a comparison costs, and asks each side once.

@@ -67,8 +67,8 @@ const slack = 2 * time.Minute
 // Mark returns a copy of a coverage with what the comparison has found, for [hogapi.BatchExportsService.PlanRepair]. A
 // completed interval that should have sent a missing row counts as failed, and is exported again. In a table that does not
 // merge by uuid, its other rows come twice then: see Repair for a way that sends the missing rows only. Of a gap in which a
-// run may have left rows, Mark says if none of them is there: rows that arrived in it are missing, and none of those that the
-// comparison has listed is in the destination. Other intervals with rows there need RepairOptions.AcceptCopies.
+// run may have left rows, Mark says if none of them is there: rows that arrived in it are missing, no row that the comparison
+// has listed arrived in it and is there, and no hour of it has all of its rows. Otherwise it needs RepairOptions.AcceptCopies.
 func (r *Report) Mark(c *hogapi.Coverage) *hogapi.Coverage {
 	marked := *c
 	marked.Intervals = slices.Clone(c.Intervals)

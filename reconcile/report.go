@@ -47,7 +47,7 @@ type Report struct {
 	Unknown     []Unknown       `json:"unknown"`
 	Notes       []string        `json:"notes"`
 	Queries     [2]int          `json:"queries"`           // to the service and to the destination
-	Arrived     []Span          `json:"arrived,omitempty"` // minutes in which rows arrived that are there, of those listed: see Mark
+	Arrived     []Span          `json:"arrived,omitempty"` // times in which rows arrived that are there: see Mark
 
 	BytesRead  int64  `json:"bytes_read,omitempty"`  // by the queries to projects since their sides were made, as the service has said
 	BudgetLeft *int64 `json:"budget_left,omitempty"` // bytes that the project's queries may read; nil: not known
@@ -118,10 +118,7 @@ func (r *Report) finish(c *comparison) {
 		return cmp.Or(a.Day.Compare(b.Day), byClass, slices.Compare(a.UUID[:], b.UUID[:]))
 	})
 	r.Queries = c.queries
-	for at := range c.arrived {
-		r.Arrived = append(r.Arrived, Span{at, at.Add(time.Minute)})
-	}
-	r.Arrived = joinSpans(r.Arrived)
+	r.Arrived = joinSpans(slices.Collect(maps.Keys(c.arrived)))
 	if hidden > 0 {
 		r.Notes = append(r.Notes, fmt.Sprintf("%s rows of days before %s cannot be told: a backfill that is not known may have sent them. Read the coverage from %s on",
 			number(hidden), known.Format(clock), r.From.Format(clock)))

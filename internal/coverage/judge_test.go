@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 )
 
@@ -596,4 +597,35 @@ func TestAPauseSoonAfterAnEdit(t *testing.T) {
 	dues := h.Dues(Span{hour(3), hour(6)}, hour(0), nil)
 	assert.Contains(t, dues, Due{Span{hour(3), hour(4)}, Expected})
 	assert.Contains(t, dues, Due{Span{hour(4), hour(5)}, WasPaused})
+}
+
+// Where rows are added in several transactions, each attempt of a run that is not over with all rows may leave some.
+func TestLeftovers(t *testing.T) {
+	at := time.Date(2026, 11, 26, 0, 0, 0, 0, time.UTC)
+	hour := NewSpan(at, at.Add(time.Hour))
+	run := func(outcome Outcome, span Span) Export {
+		return Export{ID: uuid.New(), Span: span, Created: at, Outcome: outcome, Attempts: 1}
+	}
+	again, empty := run(Completed, hour), run(Completed, hour)
+	again.Attempts, empty.IsEmpty = 2, true
+	half := NewSpan(at, at.Add(30*time.Minute))
+	for name, tt := range map[string]struct {
+		runs []Export
+		want bool
+	}{
+		"none": {nil, false}, "completed": {[]Export{run(Completed, hour)}, false}, "two attempts": {[]Export{again}, true},
+		"failed": {[]Export{run(Failed, hour)}, true}, "cancelled": {[]Export{run(Cancelled, hour)}, true}, "unclear": {[]Export{run(Unclear, hour)}, true},
+		"not billed": {[]Export{run(FailedBilling, hour)}, false}, "failed, then completed": {[]Export{run(Completed, hour), run(Failed, hour)}, true},
+		"billing, then completed": {[]Export{run(Completed, hour), run(FailedBilling, hour)}, false},
+		"completed without rows":  {[]Export{empty, run(Completed, hour)}, false},
+		"two halves":              {[]Export{run(Completed, half), run(Completed, NewSpan(half.End, hour.End))}, false},
+		"a half":                  {[]Export{run(Completed, half)}, false},
+		"a half and a failure":    {[]Export{run(Completed, half), run(Failed, hour)}, true},
+		"of another hour":         {[]Export{run(Completed, hour), run(Failed, NewSpan(hour.End, hour.End.Add(time.Hour)))}, false},
+	} {
+		for _, inParts := range []bool{true, false} {
+			r := Rules{Now: at.Add(9 * time.Hour), Grace: time.Hour, StuckAfter: time.Hour, InParts: inParts}
+			assert.Equal(t, tt.want && inParts, r.judge([]Due{{Span: hour}}, tt.runs)[0].Leftovers, name)
+		}
+	}
 }

@@ -423,6 +423,22 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// In Postgres, a failed run may have left rows: its gap is left without --accept-copies, and the others are repaired.
+func TestRepairOfATableWithLeftovers(t *testing.T) {
+	t.Parallel()
+	p, now := newProgram(t), time.Now().UTC()
+	project := p.server.Project(hogapitest.DefaultProject)
+	id := project.AddExport(hogapitest.Export{Name: "warehouse", Created: now.Add(-48 * time.Hour), DestinationType: "Postgres", Integration: 2})
+	project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return broken(int(now.Sub(end).Hours())) })
+	p.ends(t, 6, "repair", "warehouse", "--yes", "--max-rows", "4000").
+		out(t, "may be in the table already", "Compare that time with hogexport reconcile: it shows", "plan and repair with --accept-copies", "1 done or covered, 0 failed, 1 left to you").
+		err(t, "1 gap still not exported")
+	assert.Len(t, p.server.Calls("backfills.create"), 1)
+	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "4000", "--accept-copies").
+		out(t, "Rows that come twice: rows that runs may have written")
+	p.ends(t, 0, "gaps", "warehouse").out(t, "1 interval perhaps twice in the table", "every interval is exported")
+}
+
 // --plan replaces a plan of the same export that nobody has begun, and no other file: it may have the progress of a repair.
 func TestAPlanThatIsNotReplaced(t *testing.T) {
 	t.Parallel()
