@@ -215,7 +215,7 @@ func (s *Server) parts(layout exported.Layout, rows []exported.Row) (parts []wri
 	isFull := true
 	for _, row := range rows {
 		if isFull {
-			parts, isFull = append(parts, written{}), false
+			parts = append(parts, written{})
 		}
 		p := &parts[len(parts)-1]
 		line := row.AppendText(nil, layout.Kind, isParquet)

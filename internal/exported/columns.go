@@ -67,7 +67,7 @@ func (r Row) AppendText(b []byte, kind string, asStored bool) []byte {
 	var line bytes.Buffer
 	encoder := json.NewEncoder(&line)
 	encoder.SetEscapeHTML(false)
-	_ = encoder.Encode(row) // its raw members are valid
+	_ = encoder.Encode(row) //nolint:errchkjson // its raw members are valid
 	return append(b, line.Bytes()...)
 }
 
