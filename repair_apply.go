@@ -36,7 +36,7 @@ import (
 // only their runs, so wait there until these have ended. Of a step, it exports the parts that no completed run covers.
 // The service has no lock: if two operators begin a repair of one gap within the same seconds, both may be carried out.
 //
-// Repair returns the report with an error too. The errors are an [*InputError] for a plan that does not fit, a
+// It leaves a step to you if a run may have left rows of it in the table: see RepairOptions.AcceptCopies. Repair returns the report with an error too. The errors are an [*InputError] for a plan that does not fit, a
 // [*BackfillError] if a backfill did not complete, and the errors of its calls.
 //
 // GET and POST /batch_exports/{id}/backfills/, GET …/runs/, POST …/runs/{id}/cancel/, POST /batch_exports/, scope
