@@ -114,9 +114,9 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 func positionOf(events []Event) (position Position, err error) {
 	for i := range events {
 		at := events[i].Position
-		if !at.IsZero() && !position.IsZero() && at != Position(position) {
+		if !at.IsZero() && !position.IsZero() && at != position {
 			return position, &InputError{Op: opCapture, Field: "events", Value: at.String(),
-				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", Position(position))}
+				Want: fmt.Sprintf("events of one record, which share the Position %s; other records take other calls", position)}
 		}
 		if position.IsZero() {
 			position = at
@@ -202,11 +202,11 @@ func (c *core) pipelineHooks(onSettled func(context.Context, Position)) pipeline
 		Tried: func(path string, t delivery.Try) { c.observeBatch(ctx, path, t) },
 		Saved: func(position Position, took time.Duration) {
 			c.hook(ctx, c.hooks.OnCheckpoint != nil, func() {
-				c.hooks.OnCheckpoint(CheckpointInfo{Position: Position(position), Duration: took})
+				c.hooks.OnCheckpoint(CheckpointInfo{Position: position, Duration: took})
 			})
 		},
 		Settled: func(ctx context.Context, position Position) {
-			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, Position(position)) })
+			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, position) })
 		},
 	}
 }
@@ -226,7 +226,7 @@ func statsOf(p pipeline.Progress, total int64) Stats {
 		Resent: p.Resent, Total: total,
 		InFlight: p.InFlight, Bytes: p.Bytes, Requests: p.Requests, PlainBytes: p.PlainBytes, WireBytes: p.WireBytes,
 		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,
-		LastProgress: p.LastProgress, Position: Position(p.Position),
+		LastProgress: p.LastProgress, Position: p.Position,
 	}
 }
 

@@ -87,7 +87,7 @@ func newImportFiles(o ImportOptions, source Source, c *core) *importFiles {
 		f.Checkpoint = guarded{o.Checkpoint, c}
 	}
 	if read, ok := unwrap[fileSource](source); ok {
-		f.Fingerprint = func(at Position) lines.Fingerprint { return read.fingerprint(Position(at)) }
+		f.Fingerprint = func(at Position) lines.Fingerprint { return read.fingerprint(at) }
 	}
 	if read := growing(source); read != nil {
 		f.HasGrown = read.hasGrown

@@ -195,7 +195,7 @@ func (ev *Event) readKept(data []byte) error {
 	}
 	*ev = Event{
 		Name: k.Name, DistinctID: k.DistinctID, AnonymousID: k.AnonymousID, UserIDs: k.UserIDs, Timestamp: k.Timestamp, UUID: k.UUID,
-		Position: Position(k.Position), Origin: Position(k.Origin), RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
+		Position: k.Position, Origin: k.Origin, RawProperties: k.RawProperties, Set: k.Set, SetOnce: k.SetOnce,
 		from: pipeline.Provenance{
 			Record: k.Record, Where: k.Where, Format: k.Format, Number: k.Number,
 			IsMapped: k.IsMapped, IsFinal: k.IsFinal, NeedsMapping: k.NeedsMapping, IsLoose: k.IsLoose,

@@ -13,8 +13,8 @@ import (
 // Reason says why an event was refused before it was sent, or rejected by the service: see [event.Reason].
 type Reason = event.Reason
 
-// EventError is the error of an event that the gate refuses or the service has rejected: see [event.EventError].
-type EventError = event.EventError
+// EventError is the error of an event that the gate refuses or the service has rejected: see [event.Error].
+type EventError = event.Error
 
 // StopError is the error of an import or a Capture that has stopped: see [event.StopError].
 type StopError = event.StopError

@@ -232,7 +232,7 @@ func TestGoldenEvents(t *testing.T) {
 		out, refusal := encoder.Encode(&fields)
 		require.Nil(t, refusal)
 		if ev.UUID == uuid.Nil {
-			copy(out.Wire[len(`{"uuid":"`):], identity.At(event.Position(ev.Position), 3).String())
+			copy(out.Wire[len(`{"uuid":"`):], identity.At(ev.Position, 3).String())
 		}
 		require.True(t, json.Valid(out.Wire), "%s", out.Wire)
 		got.Write(out.Wire)

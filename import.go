@@ -177,7 +177,7 @@ func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[*pipel
 	trusting := trusts(r.source)
 	return func(yield func(*pipeline.Event, error) bool) {
 		var filled pipeline.Event
-		for ev, err := range r.source.Events(notes.in(ctx), Position(after)) {
+		for ev, err := range r.source.Events(notes.in(ctx), after) {
 			ev.fill(&filled, trusting)
 			if !yield(&filled, err) {
 				return

@@ -127,7 +127,7 @@ func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 	t := s.Totals
 	r := Receipt{
 		ID: id, Source: source, Read: t.Read, Acknowledged: t.Acknowledged, Rejected: t.Rejected, Unconfirmed: t.Unconfirmed, Skipped: t.Skipped, Resent: t.Resent, ResentAtLeast: t.ResentAtLeast,
-		First: Position(t.First), Last: Position(t.Last), Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
+		First: t.First, Last: t.Last, Oldest: t.Oldest, Newest: t.Newest, LastAcknowledged: t.LastAcknowledged, Digest: t.Digest.String(), Days: []DayCount{},
 		Rejects: map[Reason]int64{}, Skips: t.Skips, Warnings: map[Warning]int64{},
 	}
 	for reason, n := range t.Rejects {
@@ -137,7 +137,7 @@ func newReceipt(id, source string, s ledger.State[Position]) Receipt {
 		r.Warnings[Warning(w)] = n
 	}
 	for _, shared := range t.Shared {
-		r.SharedUUIDs = append(r.SharedUUIDs, CheckExample{Position(shared.Position), shared.UUID})
+		r.SharedUUIDs = append(r.SharedUUIDs, CheckExample{shared.Position, shared.UUID})
 	}
 	for _, row := range s.Rows() {
 		r.Days = append(r.Days, DayCount{row.Period, row.Name, row.Acknowledged, row.Rejected, row.Unconfirmed, row.Sent.String()})

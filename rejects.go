@@ -32,7 +32,7 @@ type Reject struct {
 
 func newReject(r *statefile.Reject) Reject {
 	return Reject{
-		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: Position(r.Note.Position), Where: r.Note.Where, Status: r.Note.Status,
+		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: r.Note.Position, Where: r.Note.Where, Status: r.Note.Status,
 		Err: r.Err(), note: r.Note,
 	}
 }
@@ -144,7 +144,7 @@ func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []Event {
 	made := w.made(ctx, l.Text, entry.Note)
 	for i := range made {
 		ev := &made[i]
-		ev.Origin, ev.from.Format = Position(entry.Note.From()), entry.Note.Format
+		ev.Origin, ev.from.Format = entry.Note.From(), entry.Note.Format
 		ev.UUID, ev.from.Number = entry.Identity(i, ev.UUID)
 		if ev.bad != nil { // it may have to be corrected once more
 			ev.from.Table = entry.Note.Table

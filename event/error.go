@@ -15,9 +15,9 @@ var (
 	ErrClosed   = errors.New("hogapi: closed")
 )
 
-// EventError is the error of an event that the gate refuses or the service has rejected. It matches
+// Error is the error of an event that the gate refuses or the service has rejected. It matches
 // hogapi.ErrInvalid.
-type EventError struct {
+type Error struct {
 	Reason   Reason
 	Where    string   // the record in its file, such as "events.jsonl:17"; empty if that is not known
 	Position Position // in the source; zero if the event has no Position
@@ -26,11 +26,11 @@ type EventError struct {
 	Want     string   // the allowed values
 	Err      error    // the error of the source, the encoder or the service; may be nil
 
-	Also []*EventError // further faults that the gate found in the event: correct them too
+	Also []*Error // further faults that the gate found in the event: correct them too
 }
 
 // Error names the reason, the value, the allowed values and the position.
-func (e *EventError) Error() string {
+func (e *Error) Error() string {
 	var b errtext.Text
 	b.Add("hogapi: event refused: %s", e.Fault())
 	for _, other := range e.Also {
@@ -42,7 +42,7 @@ func (e *EventError) Error() string {
 }
 
 // Fault describes the first fault: the reason, the value and the allowed values.
-func (e *EventError) Fault() string {
+func (e *Error) Fault() string {
 	var b errtext.Text
 	b.Add("%s", mask.OneLine(string(e.Reason)))
 	b.AddIf(e.Field != "", ": %s", mask.OneLine(e.Field))
@@ -55,7 +55,7 @@ func (e *EventError) Fault() string {
 }
 
 // Unwrap returns the cause.
-func (e *EventError) Unwrap() error { return e.Err }
+func (e *Error) Unwrap() error { return e.Err }
 
 // Is matches hogapi.ErrInvalid.
-func (e *EventError) Is(target error) bool { return target == errtext.ErrInvalid }
+func (e *Error) Is(target error) bool { return target == errtext.ErrInvalid }

@@ -3,6 +3,7 @@ package hogapitest
 import (
 	"bytes"
 	"encoding/json"
+	"math"
 	"slices"
 
 	"github.com/google/uuid"
@@ -208,7 +209,7 @@ func (p written) exported(key string, run uuid.UUID) Exported {
 // parts are the files of rows. One ends with the row that takes it over the size that bounds them.
 func (s *Server) parts(layout exported.Layout, rows []exported.Row) (parts []written) {
 	isParquet := layout.Format == "Parquet" && s.parquet != nil
-	bound := len(rows) << 40 // no size
+	bound := math.MaxInt // no size
 	if layout.HasParts() {
 		bound = int(*layout.MaxMiB) << 20
 	}

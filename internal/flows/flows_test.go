@@ -4,8 +4,6 @@ package flows_test
 import (
 	"testing"
 
-	"github.com/hogapi/hogapi/event"
-
 	"github.com/google/uuid"
 	"go.uber.org/goleak"
 
@@ -20,5 +18,5 @@ var raceDetector bool
 
 // uuidAt is the uuid that an import of this id derives for the first event at a position.
 func uuidAt(p hogapi.Position, importID string) uuid.UUID {
-	return wire.NewIdentity(importID).At(event.Position(p), 0)
+	return wire.NewIdentity(importID).At(p, 0)
 }

@@ -47,8 +47,8 @@ func Groups[T any](all []T, maxRows int64, maxParts int, rowsOf func(T) int64) (
 // Middle divides a time between two units of it, unless it has only one.
 func Middle(from, to time.Time, unit time.Duration) (middle time.Time, ok bool) {
 	first := from.Truncate(unit)
-	units := (to.Sub(first) + unit - 1) / unit
-	return first.Add(units / 2 * unit), units > 1
+	units := int64((to.Sub(first)-1)/unit) + 1 // Sub ends at 292 years
+	return first.Add(time.Duration(units/2) * unit), units > 1
 }
 
 // Earlier returns the earlier of two times.

@@ -196,7 +196,7 @@ func (p *Pipeline) prepareBy(enc *wire.Encoder, ev *Event) {
 	if ev.Skip != "" {
 		return
 	}
-	var refusal *event.EventError
+	var refusal *event.Error
 	if ev.encoded, refusal = ev.encode(enc); refusal == nil {
 		refusal = p.admission.identity.Check(ev.UUID, ev.from())
 	}

@@ -20,10 +20,10 @@ type Event struct {
 	Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
-	Position event.Position    // where to resume after its record
-	Origin   event.Position    // where its uuid comes from; zero: Position
-	Skip     string            // why it is left out on purpose; empty: it is not
-	Fault    *event.EventError // why it cannot be sent, where that is known already
+	Position event.Position // where to resume after its record
+	Origin   event.Position // where its uuid comes from; zero: Position
+	Skip     string         // why it is left out on purpose; empty: it is not
+	Fault    *event.Error   // why it cannot be sent, where that is known already
 
 	IsBad bool // the record made no event
 
@@ -95,7 +95,7 @@ func (ev *Event) isDerived() bool {
 func (ev *Event) isReadable() bool { return ev.Skip == "" && ev.Fault == nil }
 
 // encode checks an event and encodes it, or returns the reason why it is refused.
-func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.EventError) {
+func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.Error) {
 	if ev.Fault != nil {
 		return nil, ev.Fault
 	}
@@ -103,7 +103,7 @@ func (ev *Event) encode(e *wire.Encoder) (*wire.Encoded, *event.EventError) {
 }
 
 // newReject makes the reject of an event that the gate refuses, with as much of the event as JSON can hold.
-func newReject(ev *Event, why *event.EventError) *statefile.Reject {
+func newReject(ev *Event, why *event.Error) *statefile.Reject {
 	note := statefile.Note{Position: ev.Position, Origin: ev.Origin, Format: ev.Format, Where: ev.Location(), Original: ev.Cut, Table: ev.Table}
 	r := &statefile.Reject{UUID: ev.UUID, Refusal: why, Note: note}
 	if ev.IsBad {

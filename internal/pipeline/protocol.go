@@ -65,7 +65,7 @@ func (a *agreement) encodersBy(rules wire.Protocol) func() any {
 
 // early returns the refusal of an event that no protocol takes, while the protocol is not known: such an event
 // does not wait for it. The rules of /batch/ are part of those of capture v1.
-func (a *agreement) early(ev *Event) *event.EventError {
+func (a *agreement) early(ev *Event) *event.Error {
 	if a.isDecided() || !ev.isReadable() {
 		return nil
 	}

@@ -54,7 +54,7 @@ func TestRehearsal(t *testing.T) {
 // A record that made no event is a reject as it was read; of a mapped one the record is kept too.
 func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
-	fault := &event.EventError{Reason: "bad_record"}
+	fault := &event.Error{Reason: "bad_record"}
 	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
 	r := newReject(bad, fault)
 	assert.Nil(t, r.Event)

@@ -28,7 +28,7 @@ func (r *Rehearsal) AllowKeyless() { r.identity.AllowKeyless() }
 
 // Next returns the event as it is sent, valid until the next call, or the reason why the gate refuses it.
 // It returns neither for a skipped event. The caller must pass every event of a source, in order.
-func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *event.EventError) {
+func (r *Rehearsal) Next(ev *Event) (out *wire.Encoded, refusal *event.Error) {
 	origin := ev.from()
 	n := r.numbers.Next(ev.Position, origin, ev.Number)
 	if ev.Skip != "" {

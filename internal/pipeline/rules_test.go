@@ -161,7 +161,7 @@ func TestRefusedBeforeTheProtocolIsKnown(t *testing.T) {
 		p, err := New(w.Config)
 		require.NoError(t, err)
 		require.ErrorIs(t, enqueue(p, false, past(strings.Repeat("ä", 150), 1)), event.ErrNotReady)
-		refused := new(event.EventError)
+		refused := new(event.Error)
 		require.ErrorAs(t, enqueue(p, false, past("", 1)), &refused)
 		require.NoError(t, enqueue(p, true, past("a", 1)))
 		r, err := p.Close(t.Context())

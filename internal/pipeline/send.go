@@ -149,7 +149,7 @@ func (p *Pipeline) rejectOf(reason event.Reason, sent []byte, a delivery.Answer)
 	p.budget.Hold(len(line))
 	return len(line), func(position event.Position, id [16]byte) *statefile.Reject {
 		return &statefile.Reject{
-			Event: line, UUID: id, Refusal: &event.EventError{Reason: reason, Field: "event", Err: a.Err},
+			Event: line, UUID: id, Refusal: &event.Error{Reason: reason, Field: "event", Err: a.Err},
 			Note: statefile.Note{Position: position, Status: a.Status},
 		}
 	}

@@ -21,16 +21,16 @@ import (
 // Reject is an event that the gate or the service refused, or a record that made no event. In the file it is
 // one line: its event, and a note under the key "$reject".
 type Reject struct {
-	Event   json.RawMessage   // nil: the record made no event
-	UUID    uuid.UUID         // that the event has when it is imported again
-	Time    time.Time         // of the event; zero: it has none
-	Record  []byte            // of the source, where the event is not all of it
-	Refusal *event.EventError // the reason
-	Note    Note              // without the record and the reason
+	Event   json.RawMessage // nil: the record made no event
+	UUID    uuid.UUID       // that the event has when it is imported again
+	Time    time.Time       // of the event; zero: it has none
+	Record  []byte          // of the source, where the event is not all of it
+	Refusal *event.Error    // the reason
+	Note    Note            // without the record and the reason
 }
 
 // Err returns the reason with the place of the event, as a caller sees it.
-func (r *Reject) Err() *event.EventError {
+func (r *Reject) Err() *event.Error {
 	e := *r.Refusal
 	e.Position, e.Where = r.Note.Position, r.Note.Where
 	return &e

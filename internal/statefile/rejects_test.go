@@ -42,8 +42,8 @@ func written(t *testing.T, rejects ...*statefile.Reject) string {
 // The form on disk: files of earlier versions are read, and earlier versions read these.
 func TestLines(t *testing.T) {
 	t.Parallel()
-	why := &event.EventError{
-		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*event.EventError{{Reason: "a", Err: errors.New("b\nc")}},
+	why := &event.Error{
+		Reason: "r", Field: "f", Value: "v", Want: "w", Err: errors.New("hogapi: bad\ttime"), Also: []*event.Error{{Reason: "a", Err: errors.New("b\nc")}},
 	}
 	full := statefile.Note{
 		Status: 400, Position: event.Position{Key: "e.jsonl", Offset: 7}, Origin: event.Position{Offset: 3}, Where: "e.jsonl:1",

@@ -76,7 +76,7 @@ func NewEncoder(g *Gate, s Stamps, seed maphash.Seed) *Encoder {
 }
 
 // Encode checks an event and encodes it, or returns the reason for refusing it.
-func (e *Encoder) Encode(f *Fields) (*Encoded, *event.EventError) {
+func (e *Encoder) Encode(f *Fields) (*Encoded, *event.Error) {
 	e.warn = 0
 	refusal := joinRefusals(e.gate.name(f.Name), checkDropped(f.Name), e.gate.timestamp(f.Timestamp), checkUUID(f.UUID))
 	members, other := e.properties(f)
@@ -103,7 +103,7 @@ func (e *Encoder) Encode(f *Fields) (*Encoded, *event.EventError) {
 }
 
 // properties encodes the event's own properties, without the braces, and notes the reserved ones.
-func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.EventError) {
+func (e *Encoder) properties(f *Fields) (members []byte, refusal *event.Error) {
 	var err error
 	switch {
 	case f.RawProperties == nil:
@@ -147,7 +147,7 @@ func inner(object []byte) []byte {
 
 // person returns the distinct id: the field or, if that is empty, the property. It refuses two
 // different ids.
-func (e *Encoder) person(given string) (string, *event.EventError) {
+func (e *Encoder) person(given string) (string, *event.Error) {
 	raw := e.seen.distinctID
 	if len(raw) == 0 {
 		return given, e.gate.distinctID(given)
@@ -177,7 +177,7 @@ func distinctIDText(raw []byte) (string, bool) {
 }
 
 // assemble writes the event. A missing uuid is written as zeros.
-func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *event.EventError) {
+func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *event.Error) {
 	b := append(e.buf[:0], wireBegin...)
 	defer func() { e.buf = b }()
 	if f.UUID != uuid.Nil {
@@ -211,7 +211,7 @@ func (e *Encoder) assemble(f *Fields, person string, members []byte) ([]byte, *e
 	b = e.appendStamps(b)
 	e.added.to = len(b)
 	if f.Set != nil || f.SetOnce != nil {
-		var refusal *event.EventError
+		var refusal *event.Error
 		if b, refusal = e.appendPersonProperties(b, f); refusal != nil {
 			return nil, refusal
 		}
@@ -259,8 +259,8 @@ func putUUID(wire []byte, id uuid.UUID) {
 }
 
 // jsonRefusal converts a JSON fault to a refusal.
-func jsonRefusal(field string, err error) *event.EventError {
-	refusal := &event.EventError{Reason: event.ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
+func jsonRefusal(field string, err error) *event.Error {
+	refusal := &event.Error{Reason: event.ReasonBadProperties, Field: field, Want: "a JSON object", Err: err}
 	if e, ok := errors.AsType[*jsonb.Error](err); ok {
 		if e.Path != "" {
 			refusal.Field += "." + e.Path

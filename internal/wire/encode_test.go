@@ -138,7 +138,7 @@ func sizeAsCounted(t *testing.T, sent []byte) int {
 func TestGateCountsRawBlanks(t *testing.T) {
 	for name, blank := range map[string]string{"newlines": "\n", "tabs": "\t", "CR": "\r", "spaces": " ", "indented": "\n\t\t", "quotes": `"q":"\\", `} {
 		t.Run(name, func(t *testing.T) {
-			made := func(n int, more string) (*wire.Encoded, *event.EventError) {
+			made := func(n int, more string) (*wire.Encoded, *event.Error) {
 				f := wiretest.Event()
 				text := strings.Repeat(blank, n)
 				if name == "quotes" {

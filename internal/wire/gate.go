@@ -80,10 +80,10 @@ func NewGate(rules Rules) *Gate {
 	return &Gate{rules: rules}
 }
 
-func (g *Gate) name(s string) *event.EventError {
+func (g *Gate) name(s string) *event.Error {
 	switch {
 	case s == "":
-		return &event.EventError{Reason: event.ReasonNoName, Field: "event", Want: "a name"}
+		return &event.Error{Reason: event.ReasonNoName, Field: "event", Want: "a name"}
 	case len(s) <= MaxName:
 		return nil
 	case lengthUTF16(s) > MaxName:
@@ -95,7 +95,7 @@ func (g *Gate) name(s string) *event.EventError {
 	return nil
 }
 
-func (g *Gate) distinctID(s string) *event.EventError {
+func (g *Gate) distinctID(s string) *event.Error {
 	switch {
 	case strings.TrimSpace(s) == "":
 		return refuse(event.ReasonNoDistinctID, "distinct_id", s, "the id of a person, not blank")
@@ -122,12 +122,12 @@ func lengthUTF16(s string) (n int) {
 	return n
 }
 
-func (g *Gate) timestamp(t time.Time) *event.EventError {
+func (g *Gate) timestamp(t time.Time) *event.Error {
 	if t.IsZero() {
-		return &event.EventError{Reason: event.ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
+		return &event.Error{Reason: event.ReasonNoTimestamp, Field: "timestamp", Want: "the time of the event"}
 	}
-	bad := func(reason event.Reason, want string) *event.EventError {
-		return &event.EventError{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
+	bad := func(reason event.Reason, want string) *event.Error {
+		return &event.Error{Reason: reason, Field: "timestamp", Value: t.UTC().Format(time.RFC3339), Want: want}
 	}
 	if t.Before(storedFrom) || !t.Before(storedUntil) {
 		return bad(event.ReasonBadTimestamp, wantStored)
@@ -151,7 +151,7 @@ func (g *Gate) isLive(t time.Time) bool {
 }
 
 // size checks an encoded event as the service counts it: as a string within JSON.
-func (g *Gate) size(wire []byte) *event.EventError {
+func (g *Gate) size(wire []byte) *event.Error {
 	if 2*len(wire)+eventEnvelope <= MaxEventBytes {
 		return nil
 	}
@@ -169,7 +169,7 @@ func (g *Gate) size(wire []byte) *event.EventError {
 }
 
 // checkDropped refuses events that the service accepts but does not keep as events.
-func checkDropped(name string) *event.EventError {
+func checkDropped(name string) *event.Error {
 	switch name {
 	case "$performance_event", "$$heatmap", "$$client_ingestion_warning":
 		return refuse(event.ReasonDropped, "event", name,
@@ -178,9 +178,9 @@ func checkDropped(name string) *event.EventError {
 	return nil
 }
 
-func checkUUID(id uuid.UUID) *event.EventError {
+func checkUUID(id uuid.UUID) *event.Error {
 	if id != uuid.Nil && id.Variant() != uuid.RFC4122 {
-		return &event.EventError{Reason: event.ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
+		return &event.Error{Reason: event.ReasonBadUUID, Field: "uuid", Value: id.String(), Want: "a UUID of the RFC 9562 variant"}
 	}
 	return nil
 }

@@ -40,7 +40,7 @@ func (d *Identity) AllowKeyless() { d.keyless = true }
 
 // Check refuses an event that would be stored twice if sent twice, and one with a position without a Key: at
 // Offset 0, such a position is none. It is safe for concurrent use.
-func (d *Identity) Check(id uuid.UUID, at event.Position) *event.EventError {
+func (d *Identity) Check(id uuid.UUID, at event.Position) *event.Error {
 	switch {
 	case id != uuid.Nil:
 		return nil

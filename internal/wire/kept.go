@@ -61,7 +61,7 @@ type KeptRefusal struct {
 }
 
 // NoteOf converts a refusal to a note, with the text of its cause.
-func NoteOf(r *event.EventError) KeptNote {
+func NoteOf(r *event.Error) KeptNote {
 	first := keep(r)
 	note := KeptNote{Refusal: &first}
 	for _, other := range r.Also {
@@ -70,7 +70,7 @@ func NoteOf(r *event.EventError) KeptNote {
 	return note
 }
 
-func keep(r *event.EventError) KeptRefusal {
+func keep(r *event.Error) KeptRefusal {
 	k := KeptRefusal{Reason: r.Reason, Field: r.Field, Value: r.Value, Want: r.Want}
 	if r.Err != nil {
 		k.Text = errtext.Bare(r.Err).Error()
@@ -79,7 +79,7 @@ func keep(r *event.EventError) KeptRefusal {
 }
 
 // Fault converts a note with a refusal back to the refusal.
-func (n KeptNote) Fault() *event.EventError {
+func (n KeptNote) Fault() *event.Error {
 	r := n.Refusal.fault()
 	for _, other := range n.Also {
 		r.Also = append(r.Also, other.fault())
@@ -87,8 +87,8 @@ func (n KeptNote) Fault() *event.EventError {
 	return r
 }
 
-func (k KeptRefusal) fault() *event.EventError {
-	r := &event.EventError{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
+func (k KeptRefusal) fault() *event.Error {
+	r := &event.Error{Reason: k.Reason, Field: k.Field, Value: k.Value, Want: k.Want}
 	if k.Text != "" {
 		r.Err = errors.New(k.Text)
 	}

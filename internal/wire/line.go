@@ -77,7 +77,7 @@ func (l *lineFields) visit(key, value []byte) {
 }
 
 // Parse reads the event of a line; it is valid until the next call. The error says how to correct
-// the line. It is a *event.EventError if it has its own reason.
+// the line. It is a *event.Error if it has its own reason.
 func (p *LineParser) Parse(text []byte) (*Fields, error) {
 	p.fields = Fields{}
 	return &p.fields, p.parse(text, &p.fields)
@@ -131,7 +131,7 @@ func (p *LineParser) timestamp() (at time.Time, err error) {
 	case err != nil:
 		return at, fmt.Errorf("timestamp %q: %w", shown(string(text)), err)
 	case at.IsZero():
-		return at, &event.EventError{Reason: event.ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
+		return at, &event.Error{Reason: event.ReasonBadTimestamp, Field: "timestamp", Value: shown(string(text)), Want: wantStored}
 	}
 	return at, nil
 }

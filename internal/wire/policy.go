@@ -91,7 +91,7 @@ func appendRawMember(out, key, value []byte) []byte {
 }
 
 // appendPersonProperties adds Event.Set and Event.SetOnce under the person policy.
-func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *event.EventError) {
+func (e *Encoder) appendPersonProperties(b []byte, f *Fields) ([]byte, *event.Error) {
 	set, once := f.Set, f.SetOnce
 	if e.gate.rules.PersonPolicy == PersonPolicyStrip && !isIdentity(f.Name) {
 		return b, nil

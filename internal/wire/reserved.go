@@ -160,7 +160,7 @@ const maxGroupKey = 400 // UTF-16 units
 
 // checkReserved refuses values of reserved properties for which the service drops the event or the
 // whole batch, or stores the event without its effect.
-func (e *Encoder) checkReserved(f *Fields, person string) *event.EventError {
+func (e *Encoder) checkReserved(f *Fields, person string) *event.Error {
 	s, name := e.seen, f.Name
 	switch {
 	case len(s.processProfile) > 0 && !isBool(s.processProfile):
@@ -183,11 +183,11 @@ func (e *Encoder) checkReserved(f *Fields, person string) *event.EventError {
 	return nil
 }
 
-func badReserved(field, want string) *event.EventError {
-	return &event.EventError{Reason: event.ReasonBadSpecial, Field: "properties." + field, Want: want}
+func badReserved(field, want string) *event.Error {
+	return &event.Error{Reason: event.ReasonBadSpecial, Field: "properties." + field, Want: want}
 }
 
-func (e *Encoder) checkGroup() *event.EventError {
+func (e *Encoder) checkGroup() *event.Error {
 	s := e.seen
 	n, err := strconv.ParseFloat(string(s.groupKey), 64)
 	isNumber := err == nil && n != 0
@@ -210,7 +210,7 @@ func (e *Encoder) checkGroup() *event.EventError {
 	return nil
 }
 
-func (e *Encoder) checkMerge(name, person string) *event.EventError {
+func (e *Encoder) checkMerge(name, person string) *event.Error {
 	s := e.seen
 	for _, id := range []struct {
 		key string
@@ -230,7 +230,7 @@ func (e *Encoder) checkMerge(name, person string) *event.EventError {
 	case !isFilledText(raw):
 		return badReserved("alias", "the other id, a text")
 	case name == eventMerge && !e.gate.rules.AllowMergeDangerously:
-		return &event.EventError{Reason: event.ReasonDangerousMerge, Field: "event", Value: name,
+		return &event.Error{Reason: event.ReasonDangerousMerge, Field: "event", Value: name,
 			Want: "GateOptions.AllowMergeDangerously: it merges persons of today for good, also identified ones"}
 	}
 	other := "null" // the service makes this text of null
@@ -238,7 +238,7 @@ func (e *Encoder) checkMerge(name, person string) *event.EventError {
 		other, _ = jsonb.Unquote(raw) // cannot fail: it was read
 	}
 	if isPlaceholder(other) || isPlaceholder(person) {
-		return &event.EventError{Reason: event.ReasonBadMerge, Field: "properties." + field, Value: shown(other),
+		return &event.Error{Reason: event.ReasonBadMerge, Field: "properties." + field, Value: shown(other),
 			Want: "two ids, neither a placeholder such as null, to merge with " + strconv.QuoteToGraphic(shown(person)) +
 				": the service refuses the merge and stores an event without its effect"}
 	}

@@ -51,12 +51,12 @@ func (e *Encoded) Content(seed maphash.Seed) uint64 {
 // stretch is a range in an event's bytes.
 type stretch struct{ from, to int }
 
-func refuse(reason event.Reason, field, value, want string) *event.EventError {
-	return &event.EventError{Reason: reason, Field: field, Value: shown(value), Want: want}
+func refuse(reason event.Reason, field, value, want string) *event.Error {
+	return &event.Error{Reason: reason, Field: field, Value: shown(value), Want: want}
 }
 
 // joinRefusals returns the first refusal with the others in Also.
-func joinRefusals(all ...*event.EventError) (first *event.EventError) {
+func joinRefusals(all ...*event.Error) (first *event.Error) {
 	for _, refusal := range all {
 		switch {
 		case refusal == nil:
