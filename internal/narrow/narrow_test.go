@@ -13,9 +13,7 @@ import (
 func TestMiddle(t *testing.T) {
 	t.Parallel()
 	const day = 24 * time.Hour
-	at := func(year int, hours time.Duration) time.Time {
-		return time.Date(year, 1, 1, 0, 0, 0, 0, time.UTC).Add(hours * time.Hour)
-	}
+	at := func(year, hours int) time.Time { return time.Date(year, 1, 1, hours, 0, 0, 0, time.UTC) }
 	for _, of := range [][2]time.Time{{at(2024, 0), at(2024, 24)}, {at(2024, 5), at(2024, 24)}} {
 		_, ok := narrow.Middle(of[0], of[1], day)
 		assert.False(t, ok, of)
