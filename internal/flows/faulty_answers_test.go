@@ -21,6 +21,7 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/internal/testevents"
 )
 
 // behind is a client of the fake behind a proxy, which may answer a request with events itself: on real sockets.
@@ -253,6 +254,9 @@ func TestFailuresOfTheService(t *testing.T) {
 					return closed(t, capture)
 				},
 			} {
+				if testevents.Sized(true, false) && (kind == "import") != (lanes == 1) {
+					continue // at night: a minute of waits
+				}
 				t.Run(fmt.Sprintf("%s, %d lanes, %s", name, lanes, kind), func(t *testing.T) {
 					t.Parallel()
 					client, server, requests, d := setup(t)
