@@ -250,7 +250,7 @@ func (c *Coverage) rows() []coverage.Row {
 	rows := make([]coverage.Row, len(c.Intervals))
 	for i, x := range c.Intervals {
 		rows[i] = coverage.Row{
-			Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records, IsTwice: x.Leftovers && !x.State.IsGap(),
+			Span: coverage.NewSpan(x.Start, x.End), State: coverage.State(x.State), Records: x.Records, IsTwice: x.isTwice(),
 		}
 	}
 	return rows
@@ -265,5 +265,3 @@ func (c *Coverage) String() string {
 func (e *BatchExport) model() coverage.Model {
 	return coverage.ModelOf(string(e.Model), string(e.Destination.Type), orDefault(e.HogQLQuery))
 }
-
-func earliest(a, b time.Time) time.Time { return slices.MinFunc([]time.Time{a, b}, time.Time.Compare) }

@@ -81,11 +81,14 @@ func (r *coverageReader) readAttempts(ctx context.Context, runs []CoverageRun) (
 	return note, nil
 }
 
+// isTwice reports whether rows of an exported interval are perhaps twice in the table.
+func (x CoverageInterval) isTwice() bool { return x.Leftovers && !x.State.IsGap() }
+
 // notesOfCopies says which intervals are perhaps twice in the table.
 func (c *Coverage) notesOfCopies(unread string) (notes []string) {
 	n := 0
 	for _, x := range c.Intervals {
-		if x.Leftovers && !x.State.IsGap() {
+		if x.isTwice() {
 			n++
 		}
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/coverage"
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/ops"
 )
@@ -33,10 +34,10 @@ func (r *coverageReader) read(ctx context.Context) (*Coverage, error) {
 	e, now := r.export, r.now
 	c := &Coverage{
 		ExportID: e.ID, Name: e.Name, Model: cmp.Or(e.Model, ModelEvents), Destination: e.Destination.Type, Interval: e.Interval,
-		From: r.selected.From.UTC(), To: earliest(cmp.Or(r.selected.To.UTC(), now), now), CheckedAt: now, Intervals: []CoverageInterval{},
+		From: r.selected.From.UTC(), To: narrow.Earlier(cmp.Or(r.selected.To.UTC(), now), now), CheckedAt: now, Intervals: []CoverageInterval{},
 	}
 	since := orDefault(r.selected.Since)
-	c.From = cmp.Or(c.From, since.From, slices.MaxFunc([]time.Time{now.Add(-coverageDays), e.CreatedAt.UTC()}, time.Time.Compare))
+	c.From = cmp.Or(c.From, since.From, narrow.Later(now.Add(-coverageDays), e.CreatedAt.UTC()))
 	if err := refused(ops.BatchExportsGet, r.selected.checkRange(c.From, c.To)); err != nil {
 		return nil, err
 	}
@@ -116,7 +117,7 @@ func (r *coverageReader) runs(ctx context.Context, from time.Time, since Coverag
 		}
 	}
 	if r.selected.Since != nil {
-		from = earliest(since.CheckedAt, since.To).Add(-coverage.ClocksApart)
+		from = narrow.Earlier(since.CheckedAt, since.To).Add(-coverage.ClocksApart)
 		for _, run := range known {
 			if !run.Status.IsTerminal() && run.CreatedAt.Before(from) {
 				from = run.CreatedAt

@@ -17,6 +17,7 @@ import (
 	"github.com/hogapi/hogapi/internal/configs"
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/queries"
 	"github.com/hogapi/hogapi/internal/verify"
@@ -184,7 +185,7 @@ func (s *BatchExportsService) PlanRepair(ctx context.Context, c *Coverage, o *Re
 	for i, x := range c.Intervals {
 		span := coverage.NewSpan(x.Start, x.End)
 		verdicts[i] = coverage.Verdict{Due: coverage.Due{Span: span}, State: coverage.State(x.State), Rest: export.rest(span, x.Runs),
-			Leftovers: x.Leftovers && !plan.MergesByUUID, ComparedAt: earliest(x.ComparedAt, now)}
+			Leftovers: x.Leftovers && !plan.MergesByUUID, ComparedAt: narrow.Earlier(x.ComparedAt, now)}
 	}
 	for _, step := range target.Plan(verdicts, selected.IncludeUnknown) {
 		plan.Steps = append(plan.Steps, export.repairStep(step, selected.AcceptCopies))

@@ -10,6 +10,7 @@ import (
 	"github.com/hogapi/hogapi/internal/coverage"
 	"github.com/hogapi/hogapi/internal/errtext"
 	"github.com/hogapi/hogapi/internal/mask"
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // harmlessSteps are the steps of tests that change nothing at the destination. The others create a table or a volume, and
@@ -94,7 +95,7 @@ func (c *Client) emptyBackfills(ctx context.Context, of *Coverage, options []Cal
 func (all *emptyBackfills) add(b *Backfill) {
 	x := coverage.NewSpan(orDefault(b.StartAt), orDefault(b.EndAt))
 	if b.TotalRecordsCount == nil || *b.TotalRecordsCount > 0 {
-		x.End = earliest(x.End, orDefault(b.AdjustedStartAt).UTC())
+		x.End = narrow.Earlier(x.End, orDefault(b.AdjustedStartAt).UTC())
 	}
 	if x.Start.Before(x.End) {
 		*all = append(*all, emptyBackfill{b.CreatedAt, x})

@@ -21,7 +21,7 @@ const mostTries = 5
 // The sizes of ranges, in bytes.
 const (
 	firstRange = 256 << 10
-	mostRange  = 4 << 20
+	maxRange   = 4 << 20
 )
 
 type file struct {
@@ -115,7 +115,7 @@ func (f *file) failed(err error) error { return &fs.PathError{Op: "read", Path: 
 func (f *file) fetch(offset int64) error {
 	size := firstRange
 	if len(f.text) > 0 && offset == f.begin+int64(len(f.text)) {
-		size = min(2*len(f.text), mostRange)
+		size = min(2*len(f.text), maxRange)
 	}
 	size = int(min(int64(size), f.info.size-offset))
 	text := slices.Grow(f.text[:0], size)[:size]

@@ -69,7 +69,7 @@ func (f *FS) ReadKey(key string) ([]byte, error) {
 		return nil, &fs.PathError{Op: "read", Path: key, Err: plain(err)}
 	}
 	defer object.Body.Close()
-	return io.ReadAll(io.LimitReader(object.Body, mostRange))
+	return io.ReadAll(io.LimitReader(object.Body, maxRange))
 }
 
 func (f *FS) stat(op, name string) (*info, error) {

@@ -3,6 +3,8 @@ package coverage
 import (
 	"slices"
 	"time"
+
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Why says why a part of a range is not exported. The texts are part of the public JSON.
@@ -153,7 +155,7 @@ func cut(spans, others []Span) (outside, inside []Span) {
 			if y.Start.After(at) {
 				outside, at = append(outside, Span{at, y.Start}), y.Start
 			}
-			end := earlier(y.End, x.End)
+			end := narrow.Earlier(y.End, x.End)
 			inside, at = append(inside, Span{at, end}), end
 		}
 		if x.End.After(at) {
@@ -170,7 +172,7 @@ func merge(spans []Span) (all []Span) {
 		switch {
 		case !x.Start.Before(x.End):
 		case last >= 0 && !x.Start.After(all[last].End):
-			all[last].End = later(all[last].End, x.End)
+			all[last].End = narrow.Later(all[last].End, x.End)
 		default:
 			all = append(all, x)
 		}
@@ -190,7 +192,7 @@ func (s Schedule) Whole(x Span) (whole Span, ok bool) {
 			return x, false
 		}
 		start := days.floor(x.Start)
-		return Span{start, later(start, days.floor(x.End))}, true
+		return Span{start, narrow.Later(start, days.floor(x.End))}, true
 	}
 	step, ok := Step(s.Interval)
 	if !ok {
@@ -200,7 +202,7 @@ func (s Schedule) Whole(x Span) (whole Span, ok bool) {
 	if s.Timezone != "" {
 		start = start.Truncate(step)
 	}
-	return Span{start, later(start, start.Add(x.End.Sub(start).Truncate(step)))}, true
+	return Span{start, narrow.Later(start, start.Add(x.End.Sub(start).Truncate(step)))}, true
 }
 
 // floor returns the begin of the day or week that contains a time.

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // Service reads the record of a backfill or retry, if the service keeps records, and runs.
@@ -138,7 +140,7 @@ func (f *Follower[B, R]) whole() Span {
 	if facts := f.service.Facts(f.Record); facts.IsOver {
 		until = facts.Ended.UTC()
 	}
-	x.End = later(x.Start, until)
+	x.End = narrow.Later(x.Start, until)
 	if whole, ok := f.export.Schedule.Whole(x); ok {
 		x.End = whole.End
 	}
@@ -312,7 +314,7 @@ func (f *Follower[B, R]) dataStart() time.Time {
 // and they were under way at the same time.
 func (f *Follower[B, R]) joinGaps(ctx context.Context) error {
 	whole := f.whole()
-	whole.Start = later(whole.Start, f.service.Facts(f.Record).DataStart.UTC())
+	whole.Start = narrow.Later(whole.Start, f.service.Facts(f.Record).DataStart.UTC())
 	gaps := Without([]Span{whole}, f.Runs.own())
 	if whole.End.IsZero() {
 		if slices.Contains(f.Runs.own(), whole) {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
@@ -222,13 +223,13 @@ func (h History) Dues(whole Span, created time.Time, scheduled []Span) []Due {
 	if len(h.Phases) > 0 {
 		known = h.Phases[0].From
 	}
-	dues := seen(scheduled, whole.Start, earlier(known, whole.End))
+	dues := seen(scheduled, whole.Start, narrow.Earlier(known, whole.End))
 	for i, phase := range h.Phases {
 		until := whole.End
 		if i+1 < len(h.Phases) {
-			until = earlier(until, h.Phases[i+1].From)
+			until = narrow.Earlier(until, h.Phases[i+1].From)
 		}
-		for _, x := range phase.calendar.Intervals(later(whole.Start, phase.From), until) {
+		for _, x := range phase.calendar.Intervals(narrow.Later(whole.Start, phase.From), until) {
 			dues = append(dues, Due{x, h.absence(i, x)})
 		}
 	}
@@ -316,18 +317,18 @@ func seen(scheduled []Span, after, until time.Time) (dues []Due) {
 func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []Due) {
 	at := whole.Start
 	gap := func(to time.Time) {
-		if from, until := at, earlier(created, to); from.Before(until) {
+		if from, until := at, narrow.Earlier(created, to); from.Before(until) {
 			all = append(all, Due{Span{from, until}, BeforeStart})
 		}
-		if from := later(at, created); from.Before(to) {
+		if from := narrow.Later(at, created); from.Before(to) {
 			all = append(all, Due{Span{from, to}, h.between(from, to, known)})
 		}
-		at = later(at, to)
+		at = narrow.Later(at, to)
 	}
 	for _, due := range dues {
 		gap(due.Start)
 		if !h.IsWhole && due.Absence >= BeforeStart { // of today's settings, which say nothing about earlier ones
-			gap(earlier(known, due.End))
+			gap(narrow.Earlier(known, due.End))
 		}
 		all = append(all, due)
 		at = due.End
@@ -336,7 +337,7 @@ func (h History) fill(whole Span, known, created time.Time, dues []Due) (all []D
 		if len(h.Phases) > 0 && !known.After(end) {
 			end = h.begun(end)
 		}
-		gap(earlier(known, end))
+		gap(narrow.Earlier(known, end))
 	}
 	return all
 }
@@ -369,20 +370,6 @@ func (h History) phaseAt(t time.Time) int {
 		n = len(h.Phases)
 	}
 	return n
-}
-
-func later(a, b time.Time) time.Time {
-	if a.Before(b) {
-		return b
-	}
-	return a
-}
-
-func earlier(a, b time.Time) time.Time {
-	if b.Before(a) {
-		return b
-	}
-	return a
 }
 
 // HasIntervalPlaceholders reports whether a HogQL query may depend on the interval of its run. A query

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"github.com/google/uuid"
+
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // State is the state of an interval.
@@ -134,7 +136,7 @@ func (r Rules) judge(dues []Due, runs []Export) []Verdict {
 	for i, due := range slices.Backward(dues) {
 		verdicts[i].Due, starts[i] = due, due.Start
 		if i+1 < len(dues) {
-			starts[i] = earlier(due.Start, starts[i+1])
+			starts[i] = narrow.Earlier(due.Start, starts[i+1])
 		}
 	}
 	newestFirst := make([]int, len(runs))
@@ -146,7 +148,7 @@ func (r Rules) judge(dues []Due, runs []Export) []Verdict {
 	for _, n := range newestFirst {
 		run := &runs[n]
 		if r.CoversPast && run.Outcome == Completed {
-			lastAll = later(lastAll, run.Created)
+			lastAll = narrow.Later(lastAll, run.Created)
 		}
 		first := sort.Search(len(dues), func(i int) bool { return dues[i].End.After(run.Span.Start) })
 		for i := first; i < len(dues) && starts[i].Before(run.Span.End); i++ {

@@ -11,6 +11,8 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
+
+	"github.com/hogapi/hogapi/internal/narrow"
 )
 
 // world is a random history of an export, simulated tick by tick, and the truth about it. It knows
@@ -325,11 +327,11 @@ func (w *world) compare(states map[State]int) error {
 	}
 	whole := Span{w.firings[0].Start, w.firings[len(w.firings)-1].End}
 	for _, f := range w.firings { // after an edit a longer interval may begin before the first one
-		whole.Start = earlier(whole.Start, f.Start)
+		whole.Start = narrow.Earlier(whole.Start, f.Start)
 	}
 	known := whole.Start
 	if !history.IsWhole { // the first interval is not known, but that the export did not exist before
-		known = later(known, w.created.Truncate(w.tick).Add(w.tick))
+		known = narrow.Later(known, w.created.Truncate(w.tick).Add(w.tick))
 	}
 	truth := w.truth(whole)
 	worst := make([]bool, len(truth)) // in an interval that is shown as not covered

@@ -7,6 +7,7 @@ import (
 	"cmp"
 	"time"
 
+	"github.com/hogapi/hogapi/internal/narrow"
 	"github.com/hogapi/hogapi/internal/outgoing"
 )
 
@@ -30,7 +31,7 @@ func (x Span) Overlaps(y Span) bool { return x.Start.Before(y.End) && y.Start.Be
 // First returns the first interval of a span, as long as it is in a schedule without clock changes.
 func (x Span) First(interval string) Span {
 	if step, ok := Step(interval); ok {
-		x.End = earlier(x.End, x.Start.Add(step))
+		x.End = narrow.Earlier(x.End, x.Start.Add(step))
 	}
 	return x
 }

@@ -99,7 +99,7 @@ func New(c Config) (*Pipeline, error) {
 		p.decide(how)
 	}
 	p.sender = delivery.New(p.sending, delivery.Config{
-		Limits: c.Limits, Around: p.around, Extra: mostAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
+		Limits: c.Limits, Around: p.around, Extra: maxAround, Encode: p.newEncoder, Budget: p.budget, Ready: p.ready, Stop: p.stop,
 		Post: p.post, GaveUp: p.gaveUp, Sent: p.ledger.Sent, Settled: p.settled, Remark: p.remark, Rejected: p.rejected, Unconfirmed: p.unconfirmed,
 		Tried: p.tried,
 		Wide:  func() { p.ledger.Count(string(event.WarningWideBatch), 1) },

@@ -48,8 +48,8 @@ func textBody(text string) Body {
 	return Body{Open: func() io.ReadCloser { return io.NopCloser(strings.NewReader(text)) }, Size: int64(len(text))}
 }
 
-// mostAround is the most bytes around the events of a body.
-const mostAround = 200
+// maxAround is the most bytes around the events of a body.
+const maxAround = 200
 
 func (p *Pipeline) around(begun time.Time) (prefix, suffix []byte) { return p.protocol.Around(begun) }
 

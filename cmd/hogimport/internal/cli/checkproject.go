@@ -286,9 +286,9 @@ func (c *check) askGroups(ctx context.Context, p *page.Check) {
 		p.GroupsHint = hint + need + faultOf(err).Text
 		return
 	}
-	const most = 100 // a project has five
+	const maxTypes = 100 // a project has five
 	for _, t := range types {
-		if t.Index < 0 || t.Index >= most {
+		if t.Index < 0 || t.Index >= maxTypes {
 			continue
 		}
 		for len(p.GroupTypes) <= t.Index {

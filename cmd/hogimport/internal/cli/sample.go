@@ -18,12 +18,11 @@ import (
 	"strings"
 	"time"
 
-	pages "github.com/hogapi/hogapi/cmd/internal/page"
-
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
@@ -180,7 +179,7 @@ func (s sample) names(w io.Writer) {
 	for _, day := range s.report.Days {
 		counts[day.Event] += day.Events
 	}
-	names := mostFirst(counts)
+	names := largestFirst(counts)
 	table := term.NewTable(w)
 	for _, name := range names[:min(len(names), most)] {
 		fmt.Fprintf(table, "  %s\t%s\n", short(name), progress.Number(counts[name]))

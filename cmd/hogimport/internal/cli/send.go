@@ -300,7 +300,7 @@ func resultText(s *state, r hogapi.Receipt) string {
 	if r.Skipped > r.Skips[formats.SkipSharedDevice] && s.kept.Rejects == "" {
 		fmt.Fprintf(&b, "  %s\n%s\n", listHint, term.Command("    "+listCommand(s.kept.Input, "")))
 	}
-	for _, reason := range mostFirst(r.Rejects) {
+	for _, reason := range largestFirst(r.Rejects) {
 		fmt.Fprintf(&b, "  rejected, %s: %s\n", reason, progress.Number(r.Rejects[reason]))
 	}
 	for _, warning := range slices.Sorted(maps.Keys(r.Warnings)) {
