@@ -140,7 +140,7 @@ func TestVerifyFindsExactlyWhatIsMissing(t *testing.T) {
 	for i := range 3 {
 		foreign = append(foreign, uuid.New())
 		project.AddEvent(hogapitest.StoredEvent{
-			UUID: foreign[i], Event: "name 1", DistinctID: "p1", Time: testevents.LongAgo.AddDate(0, 0, 3*i+1), Properties: json.RawMessage(`{"$import_job_id":"proof"}`),
+			UUID: foreign[i], Event: "name 1", DistinctID: "p1", Time: testevents.LongAgo.Add(time.Duration(20*i+1) * time.Hour), Properties: json.RawMessage(`{"$import_job_id":"proof"}`),
 		})
 	}
 	assert.NotEqual(t, hogapi.VerificationMissing, b.verify(t, time.Hour).State, "a day has not passed")

@@ -76,7 +76,7 @@ func work(ctx context.Context, address, identity, store string) error {
 }
 
 func dial(ctx context.Context, address string) (client.Client, error) {
-	return client.DialContext(ctx, client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))}) //nolint:forbidigo // the SDK's
+	return client.DialContext(ctx, client.Options{HostPort: address, Logger: log.NewStructuredLogger(slog.New(slog.DiscardHandler))})
 }
 
 type demo struct {
@@ -149,7 +149,7 @@ func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.C
 	if err != nil {
 		return nil, err
 	}
-	cmd := exec.CommandContext(ctx, self, args...) //nolint:gosec // this program itself
+	cmd := exec.CommandContext(ctx, self, args...)
 	cmd.Env = append(os.Environ(), env...)
 	return cmd, cmd.Start()
 }
@@ -157,7 +157,7 @@ func (d *demo) start(ctx context.Context, env []string, args ...string) (*exec.C
 func (d *demo) write() (ids []uuid.UUID, files []hogtemporal.Shard, err error) {
 	for s := range shards {
 		path := filepath.Join(d.dir, fmt.Sprintf("events-%d.jsonl", s+1))
-		f, err := os.Create(path) //nolint:gosec // in a folder of its own
+		f, err := os.Create(path)
 		if err != nil {
 			return nil, nil, err
 		}

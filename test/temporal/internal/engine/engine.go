@@ -85,7 +85,7 @@ func Run(ctx context.Context, port int, database string) error {
 		temporal.WithConfig(conf),
 		temporal.ForServices(temporal.DefaultServices),
 		temporal.WithStaticHosts(hosts),
-		temporal.WithLogger(serverlog.NewZapLogger(serverlog.BuildZapLogger(serverlog.Config{Level: "error"}))), //nolint:forbidigo // the server's
+		temporal.WithLogger(serverlog.NewZapLogger(serverlog.BuildZapLogger(serverlog.Config{Level: "error"}))),
 		temporal.WithAuthorizer(authorization.NewNoopAuthorizer()),
 		temporal.WithDynamicConfigClient(dynamicconfig.StaticClient{
 			dynamicconfig.HistoryCacheHostLevelMaxSize.Key(): 512,
