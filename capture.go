@@ -97,7 +97,7 @@ func (c *Capture) enqueue(ctx context.Context, events []Event, wait bool) error 
 	defer record.End()
 	for i := range events {
 		ev := record.Next()
-		events[i].fill(ev, false)
+		ev.Fill(&events[i], false)
 		ev.Position = position
 		if err := record.Add(ctx); err != nil {
 			return err
@@ -143,11 +143,11 @@ func (c *Capture) Close(ctx context.Context) (Receipt, error) {
 		return Receipt{}, err
 	}
 	result, err := c.pipeline.Close(ctx)
-	return receiptOf(c.id, "", result), err
+	return result.Receipt(c.id, ""), err
 }
 
 // Stats returns a snapshot of the progress so far.
-func (c *Capture) Stats() Stats { return statsOf(c.pipeline.Progress(), 0) }
+func (c *Capture) Stats() Stats { return c.pipeline.Progress().Stats(0) }
 
 // newStamps returns the properties that this library adds to the events of an import.
 func newStamps(importID string) wire.Stamps {
@@ -192,7 +192,7 @@ func (c *core) handler(h RejectHandler) func(context.Context, *statefile.Reject)
 		return func(_ context.Context, r *statefile.Reject) error { return stateFileError(own.file.AddAlone(r)) }
 	}
 	return func(ctx context.Context, r *statefile.Reject) error {
-		return c.guard(func() error { return h.Reject(ctx, newReject(r)) })
+		return c.guard(func() error { return h.Reject(ctx, r.Public()) })
 	}
 }
 
@@ -208,25 +208,6 @@ func (c *core) pipelineHooks(onSettled func(context.Context, Position)) pipeline
 		Settled: func(ctx context.Context, position Position) {
 			c.hook(ctx, onSettled != nil, func() { onSettled(ctx, position) })
 		},
-	}
-}
-
-func receiptOf(id, source string, r pipeline.Result) Receipt {
-	receipt := newReceipt(id, source, r.State)
-	receipt.Protocol, receipt.Finished = Protocol(r.Protocol), r.Finished
-	receipt.Pending, receipt.Refused = r.Pending, r.NotTaken
-	receipt.Read += r.Pending
-	return receipt
-}
-
-func statsOf(p pipeline.Progress, total int64) Stats {
-	return Stats{
-		Read: p.Read, Acknowledged: p.Acknowledged, Rejected: p.Rejected, Unconfirmed: p.Unconfirmed, Skipped: p.Skipped,
-		Refused: p.NotTaken, Pending: p.Read - p.Acknowledged - p.Rejected - p.Unconfirmed - p.Skipped,
-		Resent: p.Resent, Total: total,
-		InFlight: p.InFlight, Bytes: p.Bytes, Requests: p.Requests, PlainBytes: p.PlainBytes, WireBytes: p.WireBytes,
-		Permits: p.Permits, Throttled: p.Throttled, FailingSince: p.Failure.Since, LastError: p.Failure.Err,
-		LastProgress: p.LastProgress, Position: p.Position,
 	}
 }
 

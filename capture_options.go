@@ -193,16 +193,6 @@ func checkImportID(op Op, field, id string) error {
 	return nil
 }
 
-// Protocol is the way in which events are sent. An import uses one protocol; its checkpoint remembers which.
-type Protocol string
-
-// The protocols.
-const (
-	ProtocolAuto  Protocol = ""      // capture v1 if the server has it, otherwise /batch/; asked once before the first event
-	ProtocolV1    Protocol = "v1"    // POST /i/v1/analytics/events: the answer names the fate of each event
-	ProtocolBatch Protocol = "batch" // POST /batch/: one answer for all events of a request
-)
-
 // rulesOf maps a protocol to the gate's rules. ProtocolAuto has no entry: a check does not ask the server.
 var rulesOf = map[Protocol]wire.Protocol{ProtocolV1: wire.ProtocolV1, ProtocolBatch: wire.ProtocolBatch}
 

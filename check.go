@@ -13,6 +13,7 @@ import (
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/commit"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/ledger"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/pipeline"
@@ -59,14 +60,8 @@ type CheckCount struct {
 
 // CheckFinding counts the occurrences of a finding and has examples.
 type CheckFinding struct {
-	Count    int64          `json:"count"`
-	Examples []CheckExample `json:"examples,omitempty"` // the first five
-}
-
-// CheckExample is one occurrence of a finding.
-type CheckExample struct {
-	Position Position `json:"position"`
-	Text     string   `json:"text,omitempty"`
+	Count    int64           `json:"count"`
+	Examples []event.Example `json:"examples,omitempty"` // the first five
 }
 
 const eventRefused = "event refused: "
@@ -76,7 +71,7 @@ const mostExamples = 5
 func (f *CheckFinding) add(p Position, text string) {
 	f.Count++
 	if len(f.Examples) < mostExamples {
-		f.Examples = append(f.Examples, CheckExample{p, text})
+		f.Examples = append(f.Examples, event.Example{Position: p, Text: text})
 	}
 }
 
@@ -197,11 +192,11 @@ func newRehearsal(importID string, gate GateOptions, p Protocol, s Source, seed 
 // next returns the event as it is sent, valid until the next call, or the gate's refusal. For a skipped event
 // it returns neither. It must be given every event of a source, in order.
 func (r *rehearsal) next(ev *Event) (out *wire.Encoded, refusal *EventError) {
-	ev.fill(&r.event, r.trusting)
+	r.event.Fill(ev, r.trusting)
 	out, fault := r.events.Next(&r.event)
 	if fault != nil {
 		refusal = new(*fault)
-		refusal.Position, refusal.Where = ev.Position, ev.from.Location()
+		refusal.Position, refusal.Where = ev.Position, ev.Inside(inside.Key{}).Location()
 	}
 	return out, refusal
 }
@@ -228,7 +223,7 @@ func (r CheckReport) String() string {
 	b.Add("read %d = good %d + rejected %d", r.Read, r.Good, r.Rejected)
 	b.AddIf(r.Skipped > 0, " + skipped %d", r.Skipped)
 	b.AddIf(r.Good > 0, "\nfrom %s to %s, about %d distinct ids, %d bytes, the largest event %d",
-		inUTC(r.Oldest), inUTC(r.Newest), r.Persons, r.Bytes, r.Largest)
+		r.Oldest.UTC().Format(time.RFC3339), r.Newest.UTC().Format(time.RFC3339), r.Persons, r.Bytes, r.Largest)
 	names := map[string]int64{}
 	for _, d := range r.Days {
 		names[d.Event] += d.Events

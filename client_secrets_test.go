@@ -33,6 +33,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/destination"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/integration"
 	"github.com/hogapi/hogapi/internal/httptry"
 )
@@ -230,7 +231,7 @@ func TestNothingPrintsASecret(t *testing.T) {
 		_, err := NewClient(bad...)
 		roots = append(roots, err)
 	}
-	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), Receipt{ID: "canary", Acknowledged: 1}.TotalQuery(), &DownloadError{File: fileA, Size: -1, Err: errCut})
+	roots = append(roots, Format{Name: "canary"}, Record{}, RetryPolicy{}, NewSecret(testCredential), Set(NewSecret(testCredential)), Skip("internal user"), TotalQuery(Receipt{ID: "canary", Acknowledged: 1}), &DownloadError{File: fileA, Size: -1, Err: errCut})
 	roots = append(roots, &Coverage{Intervals: []CoverageInterval{{Runs: []CoverageRun{{}}}}}, CoverageOptions{}, CoverageGap{}, ExportFilter{}, RangeOptions{}, RangeFile{},
 		&RepairReport{Plan: &RepairPlan{Steps: []RepairStep{{}}}},
 		RepairOptions{Credentials: destination.S3{AWSSecretAccessKey: Set(NewSecret(testCredential))}})
@@ -375,7 +376,7 @@ var plainTypes = []any{
 	DashboardDetail{}, DashboardTile{}, DashboardTileError{}, IngestionWarning{}, IngestionWarningListOptions{}, WarningCount{}, WarningSample{},
 	AppMetrics{}, MetricSeries{}, MetricTotals{}, MetricError{}, MetricErrorDetail{}, HistoricalExport{}, HistoricalExportDetail{}, AppMetricsOptions{},
 	ErrorDetailsOptions{}, Backfill{}, BackfillProgress{}, BackfillTicket{}, BackfillListOptions{}, BatchExportUpdateRequest{}, UnpauseOptions{}, BackfillOptions{}, LookInfo{}, NameError{}, CheckReport{}, CheckCount{},
-	CheckFinding{}, CheckExample{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
+	CheckFinding{}, event.Example{}, Request{}, Dashboard{}, User{}, DashboardListOptions{}, CaptureOptions{}, Event{}, BackfillState{}, BackfillError{}, GateOptions{},
 	CheckpointInfo{}, ImportOptions{}, LogEntry{}, LogPage{}, LogOptions{}, OffsetPage[BatchExport]{}, CursorPage[BatchExport]{}, ListOptions{}, CursorOptions{},
 	Run{}, RunListOptions{}, Timestamp{}, BackfillRange{}, WatchOptions{}, RunError{}, destination.Extra{}, destination.Raw{},
 	Integration{}, IntegrationListOptions{}, RunCount{}, DestinationTest{}, DestinationTestResult{}, destination.RedshiftBucketAccess{},
@@ -467,7 +468,7 @@ func TestNoSecretInFiles(t *testing.T) {
 	require.EqualValues(t, 8, receipt.Rejected)
 	asJSON, err := json.Marshal(receipt)
 	require.NoError(t, err)
-	requireNoSecretIn(t, "the receipt", receipt.String()+receipt.TotalQuery().String()+string(asJSON))
+	requireNoSecretIn(t, "the receipt", receipt.String()+TotalQuery(receipt).String()+string(asJSON))
 	require.Contains(t, log.String(), "batch")
 	requireNoSecretIn(t, "the log", log.String())
 	require.Equal(t, Position{Key: "rules", Offset: 20}, saved, "at the last checkpoint")

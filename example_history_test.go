@@ -163,14 +163,14 @@ func ExampleDataDeletionsService_Create() {
 }
 
 // The queries of a receipt compare the events that the service has taken with the events in the project.
-func ExampleReceipt_CountQueries() {
+func ExampleCountQueries() {
 	server := hogapitest.New() // your program: NewClient with the project key, and a personal key with the scope query:read
 	client := clientOf(server, hogapitest.DefaultProject)
 	receipt, err := client.Import(context.Background(), testevents.Source(3), &hogapi.ImportOptions{ID: "orders-1998"})
 	if err != nil {
 		log.Fatal(err)
 	}
-	for _, query := range receipt.CountQueries() { // some hours later
+	for _, query := range hogapi.CountQueries(receipt) { // some hours later
 		var answer struct{ Results [][]any }
 		err := client.Do(context.Background(), hogapi.Request{
 			Method: http.MethodPost, Path: "/query/", Replay: hogapi.ReplaySafe,

@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/pages"
@@ -176,7 +177,8 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 	isSkipped := true
 	for i := range made {
 		ev := &made[i]
-		ev.from.Record, ev.from.Cut, ev.from.Table, ev.from.IsMapped = l.Text, l.Cut, l.Table, ev.bad == nil
+		from := ev.Inside(inside.Key{})
+		from.Record, from.Cut, from.Table, from.IsMapped = l.Text, l.Cut, l.Table, from.Bad == nil
 		if at.IsZero() {
 			at = ev.Timestamp
 		}
@@ -194,7 +196,9 @@ func (w *formatWalk) events(f *lines.File, l lines.Line) ([]Event, error) {
 		}
 	}
 	for i := range made {
-		made[i].Origin, made[i].from.Number, made[i].from.Format = origin, wire.Nth(i), w.format.Name
+		made[i].Origin = origin
+		from := made[i].Inside(inside.Key{})
+		from.Number, from.Format = wire.Nth(i), w.format.Name
 	}
 	return made, nil
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/outgoing"
 	"github.com/hogapi/hogapi/internal/resume"
 	"github.com/hogapi/hogapi/internal/statefile"
@@ -228,7 +229,7 @@ func TestGoldenEvents(t *testing.T) {
 	encoder, identity := testEncoder(), wire.NewIdentity("golden")
 	var got strings.Builder
 	for _, ev := range goldenEvents() {
-		fields := ev.fields()
+		fields := wire.FieldsOf(&ev)
 		out, refusal := encoder.Encode(&fields)
 		require.Nil(t, refusal)
 		if ev.UUID == uuid.Nil {
@@ -253,7 +254,7 @@ func TestNotesOfAWrappedSource(t *testing.T) {
 	t.Parallel()
 	events := newRehearsal("golden", GateOptions{}, ProtocolAuto, SourceFunc("wrapped", nil), maphash.MakeSeed())
 	ev := newLineParser().eventOf([]byte(`{"event":"e","distinct_id":"ann","timestamp":"2024-05-01T12:30:00Z","properties":{}}`))
-	require.NotNil(t, ev.noted)
+	require.NotNil(t, ev.Inside(inside.Key{}).Noted)
 	ev.RawProperties = json.RawMessage(`{"distinct_id":"bob"}`)
 	_, refusal := events.next(&ev)
 	require.NotNil(t, refusal)

@@ -92,7 +92,7 @@ func (c *Client) Import(ctx context.Context, source Source, options *ImportOptio
 	}
 	progressErr := unlessLeft(ctx, "ImportOptions.OnProgress", func() error { run.endProgress(); return nil })
 	closeErr := unlessLeft(ctx, "Checkpointer.Close", run.files.close)
-	return receiptOf(o.ID, run.files.Source, result), errors.Join(err, progressErr, closeErr)
+	return result.Receipt(o.ID, run.files.Source), errors.Join(err, progressErr, closeErr)
 }
 
 // unlessLeft calls a function and returns its error. It leaves the function behind if that has not returned some time
@@ -131,7 +131,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	}
 	files.Protocol = string(o.Delivery.Protocol)
 	if resumed != nil {
-		before = newReceipt(resumed.Import, resumed.Source, resumed.State)
+		before = pipeline.ReceiptOf(resumed.Import, resumed.Source, resumed.State)
 		before.Protocol, before.Finished = Protocol(resumed.Protocol), resumed.Finished
 		if err := limits.JudgeBefore(resumed.State.Totals.Counts()); err != nil {
 			return failed(&StopError{Reason: StopTooManyRejects, Err: err})
@@ -161,7 +161,7 @@ func (c *Client) openImport(ctx context.Context, source Source, o ImportOptions)
 	run = &importRun{source: source, options: o, pipeline: started, files: files, endProgress: func() {}}
 	if o.OnProgress != nil {
 		run.endProgress = watch.Every(progressInterval, func() { //nolint:contextcheck // hooks outlive ctx
-			c.core.hook(context.Background(), true, func() { o.OnProgress(statsOf(started.Progress(), o.Total)) })
+			c.core.hook(context.Background(), true, func() { o.OnProgress(started.Progress().Stats(o.Total)) })
 		})
 	}
 	return run, before, nil
@@ -178,7 +178,7 @@ func (r *importRun) events(ctx context.Context, after Position) iter.Seq2[*pipel
 	return func(yield func(*pipeline.Event, error) bool) {
 		var filled pipeline.Event
 		for ev, err := range r.source.Events(notes.in(ctx), after) {
-			ev.fill(&filled, trusting)
+			filled.Fill(&ev, trusting)
 			if !yield(&filled, err) {
 				return
 			}

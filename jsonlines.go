@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/resume"
@@ -106,7 +107,9 @@ func (s lineFiles) walkAs(ctx context.Context, after Position, w lines.Walk, eve
 			return false
 		}
 		for _, ev := range made {
-			ev.Position, ev.from.File, ev.from.Line = Position{Key: f.Name(), Offset: l.End}, f, l.Number
+			ev.Position = Position{Key: f.Name(), Offset: l.End}
+			from := ev.Inside(inside.Key{})
+			from.File, from.Line = f, l.Number
 			if !yield(ev, nil) {
 				return false
 			}
@@ -150,7 +153,7 @@ func (p *lineParser) event(l lines.Line) Event {
 		return p.eventOf(l.Text)
 	}
 	ev := BadEvent(Position{}, l.Text, fmt.Errorf("the line has %d bytes, and at most %d are read%s", l.Length, longestLine, wire.Hint(l.Text)))
-	ev.UUID, ev.from.Cut = wire.SalvageUUID(l.Beginning()), l.Cut
+	ev.UUID, ev.Inside(inside.Key{}).Cut = wire.SalvageUUID(l.Beginning()), l.Cut
 	return ev
 }
 
@@ -159,11 +162,11 @@ func (p *lineParser) eventOf(text []byte) (ev Event) {
 	f, err := p.wire.Parse(text)
 	if err == nil {
 		ev.Name, ev.DistinctID, ev.Timestamp, ev.UUID = f.Name, f.DistinctID, f.Timestamp, f.UUID
-		ev.RawProperties, ev.noted = f.RawProperties, f.Noted
+		ev.RawProperties, ev.Inside(inside.Key{}).Noted = f.RawProperties, f.Noted
 	} else {
 		ev = BadEvent(Position{}, text, err)
 		ev.UUID = wire.SalvageUUID(text)
 	}
-	ev.from.Record = text
+	ev.Inside(inside.Key{}).Record = text
 	return ev
 }

@@ -2,40 +2,15 @@ package hogapi
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"iter"
 
-	"github.com/google/uuid"
-
 	"github.com/hogapi/hogapi/internal/durable"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
 )
-
-// Reject is an event that the gate or the service refused, or a record that made no event. The service does not
-// have it, unless its reason is [event.ReasonUnconfirmed]: then it may. The import does not send it again.
-type Reject struct {
-	Event json.RawMessage // as it was, or would have been, sent; nil if there is no event
-	// Raw is the record of the source if it made no event or a mapping changed it, or the properties if they are
-	// not JSON.
-	Raw      []byte
-	UUID     uuid.UUID
-	Position Position // of the record in its source
-	Where    string   // the record's file and line, such as "events.jsonl:17"; empty if they are not known
-	Status   int      // of the service's answer; 0 if the gate refused
-	Err      *EventError
-
-	note statefile.Note // further facts for a reject file
-}
-
-func newReject(r *statefile.Reject) Reject {
-	return Reject{
-		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: r.Note.Position, Where: r.Note.Where, Status: r.Note.Status,
-		Err: r.Err(), note: r.Note,
-	}
-}
 
 // RejectHandler takes rejects, one at a time and in the order of the source. An error stops the import; the
 // next run gives the reject to the handler again. After a crash, the next run also repeats the rejects since
@@ -87,7 +62,7 @@ func (f rejectFile) RejectFile() *statefile.Rejects { return f.file }
 
 // Reject implements RejectHandler, for callers that are not the import that has opened the file.
 func (f rejectFile) Reject(_ context.Context, r Reject) error {
-	note := r.note
+	note, _ := (*r.Inside(inside.Key{})).(statefile.Note)
 	note.Status, note.Position, note.Where = r.Status, r.Position, r.Where
 	return stateFileError(f.file.AddAlone(&statefile.Reject{Event: r.Event, UUID: r.UUID, Record: r.Raw, Refusal: r.Err, Note: note}))
 }
@@ -138,21 +113,22 @@ func (w *rejectsWalk) events(ctx context.Context, l lines.Line) []Event {
 		return []Event{SkippedEvent(Position{}, entry.Skip)}
 	case entry.Note == nil:
 		ev := w.lines.event(l)
-		ev.from.IsFinal = entry.IsFinal
+		ev.Inside(inside.Key{}).IsFinal = entry.IsFinal
 		return []Event{ev}
 	}
 	made := w.made(ctx, l.Text, entry.Note)
 	for i := range made {
 		ev := &made[i]
-		ev.Origin, ev.from.Format = entry.Note.From(), entry.Note.Format
-		ev.UUID, ev.from.Number = entry.Identity(i, ev.UUID)
-		if ev.bad != nil { // it may have to be corrected once more
-			ev.from.Table = entry.Note.Table
+		from := ev.Inside(inside.Key{})
+		ev.Origin, from.Format = entry.Note.From(), entry.Note.Format
+		ev.UUID, from.Number = entry.Identity(i, ev.UUID)
+		if from.Bad != nil { // it may have to be corrected once more
+			from.Table = entry.Note.Table
 		}
 		if entry.Note.Original != nil { // a record that is rejected again is kept as before
-			ev.from.Record, ev.from.Cut = entry.Note.Whole(), entry.Note.Original
-			if ev.bad != nil && ev.bad.raw != nil {
-				ev.bad.raw = ev.from.Record
+			from.Record, from.Cut = entry.Note.Whole(), entry.Note.Original
+			if from.Bad != nil && from.Bad.Raw != nil {
+				from.Bad.Raw = from.Record
 			}
 		}
 	}
@@ -169,13 +145,13 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		return []Event{BadEvent(Position{}, note.Whole(), err)}
 	case record == nil:
 		ev := w.lines.eventOf(text)
-		ev.from.IsFinal = note.IsMapped
+		ev.Inside(inside.Key{}).IsFinal = note.IsMapped
 		return []Event{ev}
 	case w.parse == nil && note.Format != "":
 		return []Event{BadEvent(Position{}, record, fmt.Errorf("the record is of the format %s: give its Convert to RejectedRecords", mask.Shown(note.Format)))}
 	case w.parse == nil:
 		ev := w.lines.eventOf(record)
-		ev.from.NeedsMapping = note.IsMapped
+		ev.Inside(inside.Key{}).NeedsMapping = note.IsMapped
 		return []Event{ev}
 	}
 	if parsed, failed := note.Parsed(record); failed != nil {
@@ -191,7 +167,8 @@ func (w *rejectsWalk) made(ctx context.Context, text []byte, note *statefile.Not
 		events = []Event{BadEvent(Position{}, record, err)}
 	}
 	for i := range events {
-		events[i].from.Record, events[i].from.NeedsMapping = record, note.IsMapped
+		from := events[i].Inside(inside.Key{})
+		from.Record, from.NeedsMapping = record, note.IsMapped
 	}
 	return events
 }

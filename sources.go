@@ -10,6 +10,8 @@ import (
 
 	"github.com/google/uuid"
 
+	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/pages"
 	"github.com/hogapi/hogapi/internal/resume"
@@ -193,7 +195,7 @@ func (s mapSource) Unwrap() Source { return s.source }
 func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, error] {
 	return func(yield func(Event, error) bool) {
 		for ev, err := range s.source.Events(ctx, after) {
-			if err != nil || ev.bad != nil || ev.from.IsFinal {
+			if from := ev.Inside(inside.Key{}); err != nil || from.Bad != nil || from.IsFinal {
 				if !yield(ev, err) || err != nil {
 					return
 				}
@@ -209,13 +211,14 @@ func (s mapSource) Events(ctx context.Context, after Position) iter.Seq2[Event, 
 }
 
 func (s mapSource) mapped(ev Event) []Event {
-	ev.noted = nil // the mapping may change the properties
+	from := *ev.Inside(inside.Key{})
+	ev.Inside(inside.Key{}).Noted = nil // the mapping may change the properties
 	events, err := s.mapping(ev)
 	if err == nil && len(events) == 0 {
 		err = Skip("left out by the mapping")
 	}
 	if err != nil {
-		events = []Event{BadEvent(Position{}, ev.from.Record, err)}
+		events = []Event{BadEvent(Position{}, from.Record, err)}
 		events[0].UUID = ev.UUID
 	}
 	for i := range events {
@@ -223,12 +226,31 @@ func (s mapSource) mapped(ev Event) []Event {
 		if i > 0 && made.UUID == ev.UUID {
 			made.UUID = uuid.Nil // two events, two uuids
 		}
-		made.Position, made.Origin = ev.Position, ev.origin()
-		made.from = ev.from
-		made.from.NeedsMapping, made.from.IsMapped, made.from.Number = false, true, ev.numberOfChild(i)
+		made.Position, made.Origin = ev.Position, originOf(&ev)
+		own := made.Inside(inside.Key{})
+		own.Provenance = from.Provenance
+		own.NeedsMapping, own.IsMapped, own.Number = false, true, numberOfChild(&from.Provenance, i)
 	}
 	return events
 }
+
+// numberOfChild returns the number of the i-th event that a mapping makes of one, or 0 if it is counted later.
+func numberOfChild(of *inside.Provenance, i int) uint64 {
+	if of.Number == 0 && !of.IsLoose {
+		return 0
+	}
+	return wire.NthChild(of.Number, i)
+}
+
+func originOf(ev *Event) Position {
+	if ev.Origin.IsZero() {
+		return ev.Position
+	}
+	return ev.Origin
+}
+
+// Skip returns the error with which a mapping leaves a record out on purpose: see [MapSource].
+func Skip(reason string) error { return &event.SkipError{Reason: reason} }
 
 // PagedSource returns a source that calls read for one page after another, such as rows of a table or answers
 // of an API. read gets the position after which the page begins: first the zero position, then upTo of the page
@@ -253,7 +275,7 @@ func PagedSource(name string, read func(ctx context.Context, after Position) (ev
 		return SourceFunc(name, nil) // the import refuses it
 	}
 	keyOf := func(ev *Event) (key *Position, isFree bool) {
-		return &ev.Position, ev.UUID != uuid.Nil || ev.bad != nil
+		return &ev.Position, ev.UUID != uuid.Nil || ev.Inside(inside.Key{}).Bad != nil
 	}
 	return SourceFunc(name, pages.Keyed[Event, Position]{Read: read, KeyOf: keyOf, GoesBack: func(from, to Position) bool {
 		return wire.GoesBack(to, from)
@@ -325,8 +347,9 @@ func (c *concat) Events(ctx context.Context, after Position) iter.Seq2[Event, er
 			prefix := strconv.Itoa(first+i+1) + ":"
 			for ev, err := range s.Events(innerNotes(ctx, after, begin), begin) {
 				if err == nil {
-					ev.from.Number = numbers.Next(ev.Position, ev.origin(), ev.from.Number)
-					ev.Origin = ev.origin()
+					from := ev.Inside(inside.Key{})
+					from.Number = numbers.Next(ev.Position, originOf(&ev), from.Number)
+					ev.Origin = originOf(&ev)
 					if !ev.Position.IsZero() {
 						ev.Position.Key = prefix + ev.Position.Key
 					}

@@ -13,6 +13,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/generic"
 	"github.com/hogapi/hogapi/formats/internal/formattest"
 	"github.com/hogapi/hogapi/formats/matomo"
@@ -109,7 +110,7 @@ func TestReadIsSentRejectedAndLeftOut(t *testing.T) {
 					require.NoError(t, err)
 					records = append(records, raw)
 					events, err := format.Convert(bytes.Clone(raw))
-					skip, isSkip := errors.AsType[*hogapi.SkipError](err)
+					skip, isSkip := errors.AsType[*event.SkipError](err)
 					switch {
 					case isSkip:
 						require.LessOrEqual(t, actions, 1, "%s: %s", skip.Reason, raw)

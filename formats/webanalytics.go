@@ -12,6 +12,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/estimate"
 )
 
@@ -181,7 +182,7 @@ func isView(event string) bool { return event == "$pageview" || event == "$scree
 func (w *WebAnalytics) outside(reason string, ev *hogapi.Event, id string) {
 	f := w.report.Outside[reason]
 	if f.Count++; len(f.Examples) < mostOutside {
-		f.Examples = append(f.Examples, hogapi.CheckExample{Position: ev.Position, Text: id})
+		f.Examples = append(f.Examples, event.Example{Position: ev.Position, Text: id})
 	}
 	w.report.Outside[reason] = f
 }

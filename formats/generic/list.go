@@ -9,6 +9,7 @@ import (
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats/internal/record"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
@@ -60,7 +61,7 @@ func (r *reading) element(number int, value []byte) (*reading, error) {
 // events returns the events of all elements, or an error.
 func (r *reading) events() ([]hogapi.Event, error) {
 	whole := r.skip() // of all elements
-	if _, isSkip := errors.AsType[*hogapi.SkipError](whole); whole != nil && !isSkip {
+	if _, isSkip := errors.AsType[*event.SkipError](whole); whole != nil && !isSkip {
 		return nil, whole
 	}
 	elements, err := r.elements()
@@ -84,7 +85,7 @@ func (r *reading) events() ([]hogapi.Event, error) {
 		case err == nil:
 			ev, err = one.event()
 		}
-		if skip, isSkip := errors.AsType[*hogapi.SkipError](err); isSkip {
+		if skip, isSkip := errors.AsType[*event.SkipError](err); isSkip {
 			ev, err = hogapi.SkippedEvent(hogapi.Position{}, skip.Reason), nil // which keeps the numbers of the others
 		}
 		if err != nil {

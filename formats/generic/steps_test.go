@@ -10,7 +10,7 @@ import (
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
 
-	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 )
 
 // Each entry of the map changes the record as the table says, or refuses it with the place and the kind.
@@ -184,7 +184,7 @@ func TestRecordsThatAreLeftOut(t *testing.T) {
 			require.Len(t, events, 1)
 			continue
 		}
-		skip := new(hogapi.SkipError)
+		skip := new(event.SkipError)
 		require.ErrorAs(t, err, &skip, c.mapping+" "+c.record)
 		assert.Equal(t, c.mapping, skip.Reason)
 	}
@@ -195,7 +195,7 @@ func TestRecordsThatAreLeftOut(t *testing.T) {
 	assert.Equal(t, "buy", events[0].Name, "a column that a condition names keeps its meaning")
 	_, err = f.Convert([]byte(`{"event":"heartbeat","event":"buy"}`))
 	require.Error(t, err)
-	skip := new(hogapi.SkipError)
+	skip := new(event.SkipError)
 	require.NotErrorAs(t, err, &skip, "a broken record is not left out silently")
 }
 

@@ -147,7 +147,7 @@ func TestReceiptNamesSharedUUIDs(t *testing.T) {
 			receipt := imported(t, server.Client(t), hogapi.JSONLinesFile(path), &options)
 			assert.EqualValues(t, 7, receipt.Acknowledged)
 			assert.Equal(t, map[hogapi.Warning]int64{event.WarningUUIDConflict: 1, event.WarningUUIDReuse: 1}, receipt.Warnings)
-			assert.Equal(t, []hogapi.CheckExample{
+			assert.Equal(t, []event.Example{
 				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(3, "a", `"n":1`)))}, Text: "00000000-0000-4000-8000-000000000002"},
 				{Position: hogapi.Position{Key: "e.jsonl", Offset: int64(strings.Index(content, line(4, "a", "")))}, Text: "00000000-0000-4000-8000-000000000003"},
 			}, receipt.SharedUUIDs)
@@ -194,7 +194,7 @@ func TestReceiptQueries(t *testing.T) {
 			}
 			require.Equal(t, 3*n, server.Ledger().Len())
 
-			queries := receipt.CountQueries()
+			queries := hogapi.CountQueries(receipt)
 			require.Len(t, queries, 4, "a query for each month from November to February")
 			for _, form := range []func(hogapi.Query) any{func(q hogapi.Query) any { return q }, byHand} {
 				var days []hogapi.DayCount
@@ -209,7 +209,7 @@ func TestReceiptQueries(t *testing.T) {
 					days[i].Digest = receipt.Days[i].Digest // Verify asks for it
 				}
 				assert.Equal(t, receipt.Days, days)
-				total := ask(t, client, form(receipt.TotalQuery()))
+				total := ask(t, client, form(hogapi.TotalQuery(receipt)))
 				assert.Equal(t, [][]any{{2.0 * n, 1.0 * n, receipt.Oldest.Format(time.RFC3339), receipt.Newest.Format(time.RFC3339)}}, total)
 			}
 
@@ -221,12 +221,12 @@ func TestReceiptQueries(t *testing.T) {
 			}
 			require.Len(t, wanted, n)
 			for _, row := range receipt.Days {
-				ids := ask(t, client, receipt.UUIDQuery(row, ""))
+				ids := ask(t, client, hogapi.UUIDQuery(receipt, row, ""))
 				require.Len(t, ids, int(row.Acknowledged))
 				for i, id := range ids {
 					assert.True(t, wanted[id[0].(string)])
 					delete(wanted, id[0].(string))
-					assert.Len(t, ask(t, client, receipt.UUIDQuery(row, id[0].(string))), len(ids)-1-i, "those after it")
+					assert.Len(t, ask(t, client, hogapi.UUIDQuery(receipt, row, id[0].(string))), len(ids)-1-i, "those after it")
 				}
 			}
 			assert.Empty(t, wanted)
@@ -238,8 +238,8 @@ func TestReceiptQueries(t *testing.T) {
 func TestQueriesOfNothing(t *testing.T) {
 	t.Parallel()
 	for _, receipt := range []hogapi.Receipt{{ID: "x"}, {ID: "x", Read: 5, Rejected: 5}, {ID: "x", Read: 5, Pending: 5}} {
-		assert.Empty(t, receipt.CountQueries())
-		assert.Equal(t, hogapi.Query{}, receipt.TotalQuery())
+		assert.Empty(t, hogapi.CountQueries(receipt))
+		assert.Equal(t, hogapi.Query{}, hogapi.TotalQuery(receipt))
 		assert.NotContains(t, receipt.String(), "0001")
 	}
 }
@@ -272,7 +272,7 @@ func TestQueriesOfTheOtherRow(t *testing.T) {
 		ID: "names", Acknowledged: 51, Oldest: at, Newest: at.AddDate(0, 1, 0),
 		Days: []hogapi.DayCount{{Day: "other", Event: "other", Acknowledged: 51}},
 	}
-	assert.Zero(t, receipt.UUIDQuery(receipt.Days[0], ""))
-	assert.Len(t, receipt.CountQueries(), 2)
-	assert.NotZero(t, receipt.UUIDQuery(hogapi.DayCount{Event: "other"}, ""), "an event of that name")
+	assert.Zero(t, hogapi.UUIDQuery(receipt, receipt.Days[0], ""))
+	assert.Len(t, hogapi.CountQueries(receipt), 2)
+	assert.NotZero(t, hogapi.UUIDQuery(receipt, hogapi.DayCount{Event: "other"}, ""), "an event of that name")
 }

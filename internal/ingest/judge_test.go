@@ -96,7 +96,7 @@ func FuzzCaptureAnswer(f *testing.F) {
 		if len(body) > 4096 || strings.HasPrefix(strings.TrimSpace(string(body)), "<") {
 			refusal = delivery.Stop
 		}
-		want := map[uint16]delivery.Verdict{400: refusal, 413: delivery.Split, 408: delivery.Wait, 429: delivery.Wait, 501: delivery.Stop}
+		want := map[uint16]delivery.Verdict{400: refusal, 413: delivery.Split, 408: delivery.Wait, 425: delivery.Wait, 429: delivery.Wait, 501: delivery.Stop}
 		wanted, known := want[status]
 		switch {
 		case known:

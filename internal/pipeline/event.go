@@ -1,14 +1,15 @@
 package pipeline
 
 import (
+	"errors"
 	"hash/maphash"
 	"slices"
 
 	"github.com/google/uuid"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/ledger"
-	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
 	"github.com/hogapi/hogapi/internal/statefile"
 	"github.com/hogapi/hogapi/internal/wire"
@@ -17,7 +18,7 @@ import (
 // Event is an event on its way to the ledger, or a record that made no event. It is filled in, then encoded or
 // rejected.
 type Event struct {
-	Provenance
+	inside.Provenance
 	wire.Fields // Noted only where no code of a user was between the source and this package
 
 	Position event.Position // where to resume after its record
@@ -41,29 +42,32 @@ type form struct {
 	content uint64        // of an event of a Capture without one
 }
 
-// Provenance describes the record that an event is made of.
-type Provenance struct {
-	Record   []byte       // of the source; kept where it is bad or mapped; valid until the next event is asked for
-	Cut      *lines.Cut   // where the record is, where Record is only its beginning
-	Table    *lines.Table // of a record that is a row with a fault
-	File     *lines.File  // where the record is; nil: see Where
-	Line     int64        // of the record in File
-	Where    string       // where the record was; empty: not known
-	Format   string       // that read the record; empty: it is a line
-	Number   uint64       // of the event among the events of its record; 0: to be counted
-	IsMapped bool         // a mapping made the event from its record
-	IsFinal  bool         // not to be mapped again: a mapping made the event before
-	IsLoose  bool         // not of a file, or from bytes that were kept
-
-	NeedsMapping bool // the import that rejected the record had a mapping
+// Fill sets the event to one of a source or of a caller. trusting means that it comes straight from a source that
+// notes the reserved properties while it reads: no code of the user ran in between.
+func (ev *Event) Fill(given *event.Event, trusting bool) {
+	known := given.Inside(inside.Key{})
+	*ev = Event{Provenance: known.Provenance, Fields: wire.FieldsOf(given), Position: given.Position, Origin: given.Origin}
+	if trusting {
+		ev.Noted, _ = known.Noted.(*wire.Reserved)
+	}
+	if known.Bad != nil {
+		ev.IsBad, ev.Record = true, known.Bad.Raw
+		if ev.Skip, _ = given.Skipped(); ev.Skip == "" {
+			ev.Fault = refusalOf(known.Bad.Err)
+		}
+	} else if known.NeedsMapping {
+		ev.Fault = &event.Error{Reason: event.ReasonBadRecord, Err: errNeedsMapping}
+	}
 }
 
-// Location returns where the record is in its file, such as "events.jsonl:17", or "".
-func (p *Provenance) Location() string {
-	if p.File == nil {
-		return p.Where
+// errNeedsMapping rejects a record of an import with a mapping that is now given without one.
+var errNeedsMapping = errors.New("the import that rejected this record had a mapping: give RejectedRecords to MapSource, or remove $reject from a line that is corrected by hand")
+
+func refusalOf(err error) *event.Error {
+	if own, ok := errors.AsType[*event.Error](err); ok {
+		return own
 	}
-	return p.File.Locate(p.Line)
+	return &event.Error{Reason: event.ReasonBadRecord, Err: err}
 }
 
 // from returns the position that the event's uuid is derived from.

@@ -9,6 +9,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi/event"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/wire"
 )
 
@@ -55,7 +56,7 @@ func TestRehearsal(t *testing.T) {
 func TestRejectsOfRecords(t *testing.T) {
 	t.Parallel()
 	fault := &event.Error{Reason: "bad_record"}
-	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
+	bad := &Event{Position: at(1), Fault: fault, IsBad: true, Provenance: inside.Provenance{Record: []byte("{"), Where: "f:1", Format: "segment"}}
 	r := newReject(bad, fault)
 	assert.Nil(t, r.Event)
 	assert.Equal(t, "{", string(r.Record))

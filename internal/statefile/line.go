@@ -12,6 +12,7 @@ import (
 
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/errtext"
+	"github.com/hogapi/hogapi/internal/inside"
 	"github.com/hogapi/hogapi/internal/jsonb"
 	"github.com/hogapi/hogapi/internal/lines"
 	"github.com/hogapi/hogapi/internal/mask"
@@ -34,6 +35,15 @@ func (r *Reject) Err() *event.Error {
 	e := *r.Refusal
 	e.Position, e.Where = r.Note.Position, r.Note.Where
 	return &e
+}
+
+// Public returns the reject as a caller's handler gets it.
+func (r *Reject) Public() event.Reject {
+	public := event.Reject{
+		Event: r.Event, Raw: r.Record, UUID: r.UUID, Position: r.Note.Position, Where: r.Note.Where, Status: r.Note.Status, Err: r.Err(),
+	}
+	*public.Inside(inside.Key{}) = r.Note
+	return public
 }
 
 // Note has the reason and the origin of a rejected event.

@@ -13,14 +13,6 @@ import (
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
-// AppendEvent and ReadEvent are for sources that store the events of another source, a *hogapi.Event each. They must
-// read that source through hogapi.Concat, which numbers the events of a record. An event shares the bytes that it is
-// read from. The root sets both.
-var (
-	AppendEvent func(b []byte, event any) ([]byte, error)
-	ReadEvent   func(data []byte, event any) error
-)
-
 // Kept is an event with everything that an import needs to know of it, in bytes that only this
 // package reads.
 type Kept struct {

@@ -16,6 +16,7 @@ import (
 	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/internal/jsonb"
 )
 
@@ -51,7 +52,7 @@ func Convert(tb testing.TB, format hogapi.Format, record []byte) (r Record) {
 	if format.ID != nil {
 		r.ID = format.ID(record).String()
 	}
-	if skip, ok := errors.AsType[*hogapi.SkipError](err); ok {
+	if skip, ok := errors.AsType[*event.SkipError](err); ok {
 		r.Skip = skip.Reason
 		return r
 	}

@@ -151,7 +151,7 @@ func (c *check) next(p *page.Check, paths []string, found settled, failed bool, 
 	args := commandLine(in)
 	if failed {
 		text := "Correct the files, or the options that say how they are read. Then check again."
-		lacksZone := func(e hogapi.CheckExample) bool { return strings.Contains(e.Text, "has no offset: give --zone") }
+		lacksZone := func(e event.Example) bool { return strings.Contains(e.Text, "has no offset: give --zone") }
 		if isLocal && in.Zone == "" || slices.ContainsFunc(p.Report.Reasons[event.ReasonBadRecord].Examples, lacksZone) {
 			text, args = "Say in which zone the times are, such as UTC or US/Pacific. Then check again.", args+" --zone ZONE"
 		}

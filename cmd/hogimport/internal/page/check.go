@@ -8,12 +8,10 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi/cmd/internal/page"
-
-	"github.com/hogapi/hogapi/cmd/internal/shell"
-
 	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
@@ -201,7 +199,7 @@ func (c Check) place() func(hogapi.Position) string {
 }
 
 // places returns the places where something was found, for people.
-func (c Check) places(found []hogapi.CheckExample) (list []example) {
+func (c Check) places(found []event.Example) (list []example) {
 	place := c.place()
 	for _, e := range found {
 		shown := example{Text: e.Text}

@@ -9,9 +9,9 @@ import (
 	"strings"
 	"time"
 
-	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/progress"
+	"github.com/hogapi/hogapi/event"
 )
 
 //go:embed check.html web.html verify.html
@@ -116,7 +116,7 @@ func span(oldest, newest time.Time) string {
 }
 
 // Example returns the place of a reject and its text.
-func Example[T ~string](reason T, e hogapi.CheckExample) string {
+func Example[T ~string](reason T, e event.Example) string {
 	text := strings.TrimPrefix(Plain(InFlags(e.Text)), "event refused: "+string(reason)+": ")
 	if place := e.Position.String(); !e.Position.IsZero() && !strings.Contains(text, e.Position.Key) {
 		text = place + " " + text

@@ -10,10 +10,6 @@ import (
 	"testing"
 	"time"
 
-	pages "github.com/hogapi/hogapi/cmd/internal/page"
-
-	"github.com/hogapi/hogapi/cmd/internal/shell"
-
 	"github.com/google/uuid"
 	"github.com/stretchr/testify/assert"
 	"github.com/stretchr/testify/require"
@@ -21,6 +17,8 @@ import (
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/clitest"
 	"github.com/hogapi/hogapi/cmd/hogimport/internal/page"
+	pages "github.com/hogapi/hogapi/cmd/internal/page"
+	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/event"
 	"github.com/hogapi/hogapi/formats"
 	"github.com/hogapi/hogapi/formats/mixpanel"
@@ -58,7 +56,7 @@ func badCheck() page.Check {
 	r.Kept, r.IDs, r.UUIDs = map[string]int64{}, map[string]int64{}, map[string]int64{}
 	for i, text := range hostile {
 		n := int64(i + 1)
-		found := hogapi.CheckFinding{Count: n, Examples: []hogapi.CheckExample{{Position: hogapi.Position{Key: text, Offset: n}, Text: text}}}
+		found := hogapi.CheckFinding{Count: n, Examples: []event.Example{{Position: hogapi.Position{Key: text, Offset: n}, Text: text}}}
 		r.Days = append(r.Days, hogapi.CheckCount{Day: "2024-05-" + []string{"01", "02"}[i%2], Event: text, Events: n})
 		r.Reasons[hogapi.Reason(text)], r.Warnings[hogapi.Warning(text)], r.Skips[text] = found, found, n
 		r.Kept[text], r.IDs[text], r.UUIDs[text], r.DoubleUUIDs = n, n, n, found

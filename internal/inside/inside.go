@@ -1,0 +1,46 @@
+// Package inside has what the packages of this module know of an event and a reject beyond the fields that callers see.
+package inside
+
+import "github.com/hogapi/hogapi/internal/lines"
+
+// Key is the parameter of methods that only packages of this module can call.
+type Key struct{}
+
+// Event is the hidden part of an event.
+type Event struct {
+	Provenance
+
+	Bad   *BadRecord // not nil: the record made no event
+	Noted any        // the *wire.Reserved of RawProperties, noted while they were read; nil: they were not
+}
+
+// BadRecord is a record without an event.
+type BadRecord struct {
+	Raw []byte
+	Err error
+}
+
+// Provenance describes the record that an event is made of.
+type Provenance struct {
+	Record   []byte       // of the source; kept where it is bad or mapped; valid until the next event is asked for
+	Cut      *lines.Cut   // where the record is, where Record is only its beginning
+	Table    *lines.Table // of a record that is a row with a fault
+	File     *lines.File  // where the record is; nil: see Where
+	Line     int64        // of the record in File
+	Where    string       // where the record was; empty: not known
+	Format   string       // that read the record; empty: it is a line
+	Number   uint64       // of the event among the events of its record; 0: to be counted
+	IsMapped bool         // a mapping made the event from its record
+	IsFinal  bool         // not to be mapped again: a mapping made the event before
+	IsLoose  bool         // not of a file, or from bytes that were kept
+
+	NeedsMapping bool // the import that rejected the record had a mapping
+}
+
+// Location returns where the record is in its file, such as "events.jsonl:17", or "".
+func (p *Provenance) Location() string {
+	if p.File == nil {
+		return p.Where
+	}
+	return p.File.Locate(p.Line)
+}
