@@ -484,7 +484,7 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	t.Parallel()
 	file := filepath.Join(t.TempDir(), "plan.json")
 	require.NoError(t, os.WriteFile(file, []byte("newer"), 0o600))
-	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, explain)
+	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, (&app{}).explain)
 	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
 	plan := planned{&hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file, []byte("shown")}
 	_, err := r.hold(plan)
@@ -749,6 +749,9 @@ func TestMistakes(t *testing.T) {
 	closed, err := net.Listen("tcp", "127.0.0.1:0")
 	require.NoError(t, err)
 	require.NoError(t, closed.Close())
+	here := func(project string) string {
+		return "hogexport: project " + project + " is not at " + strings.TrimPrefix(p.server.URL(), "http://") + " check --project-id and --host"
+	}
 	for _, c := range []struct {
 		name, value string
 		args        []string
@@ -757,18 +760,21 @@ func TestMistakes(t *testing.T) {
 	}{
 		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", []string{"list"}, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
 		{"POSTHOG_PERSONAL_API_KEY", "phx_wrong", rows, 5, "hogexport: the service does not accept the personal API key (401) check POSTHOG_PERSONAL_API_KEY"},
-		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", []string{"list"}, 5, "needs the scope batch_export:read and access to this project give the key"},
-		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", rows, 5, "batch_export:write and access to this project give the key"},
-		{"POSTHOG_PROJECT_ID", "99999", rows, 5, "check --project-id"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", []string{"list"}, 5, "needs the scope batch_export:read and access to project " + hogapitest.DefaultProject + " give the key"},
+		{"POSTHOG_PERSONAL_API_KEY", "phx_for_dashboards", rows, 5, "batch_export:write and access to project " + hogapitest.DefaultProject + " give the key"},
+		{"POSTHOG_PROJECT_ID", "99999", rows, 5, here("99999")},
 		{"POSTHOG_HOST", "http://" + closed.Addr().String(), rows, 4, "whole files stay: when the cause is removed"},
 		{"POSTHOG_PERSONAL_API_KEY", "", []string{"list"}, 2, "the personal API key is missing"},
 		{"POSTHOG_PROJECT_ID", "", []string{"list"}, 2, "the project's id is missing"},
-		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, "check --project-id"},
+		{"POSTHOG_PROJECT_ID", "99999", []string{"list"}, 5, here("99999")},
+		{"POSTHOG_PROJECT_ID", "99999", []string{"gaps", "warehouse"}, 5, here("99999")},
+		{"POSTHOG_PROJECT_ID", "99999", []string{"gaps", uuid.NewString()}, 5, here("99999")},
+		{"POSTHOG_PROJECT_ID", "99999", []string{"repair", "warehouse"}, 5, here("99999")},
 		{"POSTHOG_HOST", "http://" + closed.Addr().String(), []string{"list"}, 1, "check --host, the network"},
 		{"POSTHOG_HOST", "", []string{"list"}, 2, "the project's host is missing"},
 		{"POSTHOG_HOST", "france", []string{"list"}, 2, "neither a region nor a URL"},
 		{"", "", []string{"gaps", "lake"}, 2, `the project has no batch export "lake"`},
-		{"", "", []string{"gaps", uuid.NewString()}, 5, "see hogexport list"},
+		{"", "", []string{"gaps", uuid.NewString()}, 2, "the project has no batch export"},
 		{"", "", []string{"repair"}, 2, "want one export, not 0"},
 		{"", "", []string{"repair", "a", "b", "--plan", "plan.json"}, 2, "want one export with --plan, not 2"},
 		{"", "", []string{"lst"}, 2, "did you mean list?"},

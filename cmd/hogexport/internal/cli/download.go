@@ -134,7 +134,7 @@ func (d *download) announce(ctx context.Context, client *hogapi.Client, from, to
 	case errors.Is(err, hogapi.ErrUnauthorized), errors.Is(err, hogapi.ErrNotFound), isUnreachable && counting.Err() == nil:
 		return d.stopped(err) // as the download would be
 	case err != nil:
-		return unknown(term.Line(explain(err).Text))
+		return unknown(term.Line(d.explain(err).Text))
 	}
 	var rows int64
 	for _, day := range days {
@@ -211,7 +211,7 @@ func (d *download) stopped(err error) error {
 	if unfit, ok := errors.AsType[*hogapi.InputError](err); ok && unfit.Field == "RangeOptions" {
 		return shell.UsageError("the folder was begun with other options", "give those, or another FOLDER")
 	}
-	f := *explain(err)
+	f := *d.explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Code, f.Todo = shell.CodeStopped, "whole files stay: when the cause is removed, run the same command again"
 	}

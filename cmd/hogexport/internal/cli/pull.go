@@ -69,7 +69,7 @@ func (p *pull) run(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
-	names, err := integrations(ctx, client, exports)
+	names, err := p.integrations(ctx, client, exports)
 	if err != nil {
 		return err
 	}
@@ -106,7 +106,7 @@ func (p *pull) run(ctx context.Context, folder string) error {
 }
 
 // integrations returns the names of the integrations that exports use. A key that may not list them gets their numbers.
-func integrations(ctx context.Context, client *hogapi.Client, exports []hogapi.BatchExport) (map[int64]string, error) {
+func (p *pull) integrations(ctx context.Context, client *hogapi.Client, exports []hogapi.BatchExport) (map[int64]string, error) {
 	names := map[int64]string{}
 	for i := range exports {
 		if id, ok := exports[i].Destination.Integration.Get(); ok {
@@ -118,7 +118,7 @@ func integrations(ctx context.Context, client *hogapi.Client, exports []hogapi.B
 	}
 	for x, err := range client.Integrations.All(ctx, nil) {
 		if err != nil {
-			if explain(err).Code == shell.CodeProject {
+			if p.explain(err).Code == shell.CodeProject {
 				return names, nil
 			}
 			return nil, err

@@ -124,7 +124,7 @@ func (r *reconciling) run(ctx context.Context, names []string) error {
 	command := strings.Join(append(names, r.since, r.until, place.side.Name()), "\x00")
 	report, err := r.compare(ctx, client, place.side, o, command)
 	if err != nil {
-		return explained(err)
+		return r.explained(err)
 	}
 	report.Notes = append(report.Notes, place.notes...)
 	return r.finish(report, place.side)
@@ -295,11 +295,11 @@ func cacheFault(err error) error {
 }
 
 // explained returns an error of a comparison, with the advice to continue.
-func explained(err error) error {
+func (r *reconciling) explained(err error) error {
 	if errors.Is(err, s3files.ErrReplaced) {
 		return &shell.Fault{Code: shell.CodeStopped, Text: "an object was replaced while the bucket was read", Todo: "run the same command again, which reads the new object", Err: err}
 	}
-	f := *explain(err)
+	f := *r.explain(err)
 	if f.Code == shell.CodeOther || f.Code == shell.CodeStopped {
 		f.Text = strings.Join(strings.Fields(term.Line(f.Text)), " ")
 		f.Todo = strings.TrimSpace(f.Todo + " When the cause is removed, the same command continues.")

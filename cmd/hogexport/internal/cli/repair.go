@@ -378,7 +378,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 	if report != nil && !r.JSON {
 		printPlan(r.Out, report.Plan)
 	}
-	f := *explain(err)
+	f := *r.explain(err)
 	if _, ok := errors.AsType[*hogapi.InputError](err); ok && r.apply == "" {
 		return plan.unfit(&f)
 	}

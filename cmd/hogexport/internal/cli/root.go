@@ -4,14 +4,12 @@ package cli
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"strconv"
 	"strings"
 	"time"
 
-	"github.com/google/uuid"
 	"github.com/spf13/cobra"
 
 	"github.com/hogapi/hogapi"
@@ -51,8 +49,8 @@ const rootExample = `  hogexport list
 
 // Run is the whole program: it returns the exit code.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, env func(string) string) int {
-	shared, ctx := shell.New(ctx, "hogexport", stdin, stdout, stderr, env, explain)
-	a := &app{App: shared}
+	a := &app{}
+	a.App, ctx = shell.New(ctx, "hogexport", stdin, stdout, stderr, env, a.explain)
 	defer a.Signals.End()
 	root := newRoot(a) //nolint:contextcheck // commands get theirs when they run
 	root.SetArgs(args)
@@ -113,81 +111,6 @@ func (a *app) client(more ...hogapi.Option) (*hogapi.Client, error) {
 }
 
 func (a *app) project() string { return cmp.Or(a.projectID, a.Env("POSTHOG_PROJECT_ID")) }
-
-// exports returns the exports of some names or ids, or all of them.
-func (a *app) exports(ctx context.Context, client *hogapi.Client, names []string) (found []hogapi.BatchExport, err error) {
-	if len(names) == 0 {
-		for export, err := range client.BatchExports.All(ctx, &hogapi.ListOptions{Limit: 100}) {
-			if err != nil {
-				return nil, err
-			}
-			found = append(found, export)
-		}
-		return found, nil
-	}
-	for _, name := range names {
-		export, err := a.export(ctx, client, name)
-		if err != nil {
-			return nil, err
-		}
-		found = append(found, *export)
-	}
-	return found, nil
-}
-
-// export returns the export of a name or an id.
-func (a *app) export(ctx context.Context, client *hogapi.Client, name string) (*hogapi.BatchExport, error) {
-	if id, err := uuid.Parse(name); err == nil {
-		return client.BatchExports.Get(ctx, id)
-	}
-	export, err := client.BatchExports.ByName(ctx, name)
-	if errors.Is(err, hogapi.ErrNotFound) {
-		return nil, &shell.Fault{Code: shell.CodeUsage, Text: fmt.Sprintf("the project has no batch export %q", name), Todo: "see hogexport list; names with blanks need quotes", Err: err}
-	}
-	return export, err
-}
-
-// explain explains an error to the user. No other function does.
-func explain(err error) *shell.Fault {
-	if f, ok := errors.AsType[*shell.Fault](err); ok {
-		return f
-	}
-	if f := shell.UnknownCommand("hogexport", err); f != nil {
-		return f
-	}
-	text, _, _ := strings.Cut(strings.TrimPrefix(err.Error(), "hogapi: "), "; resume at ") // the same command reads all pages again
-	text = inFlags(strings.ReplaceAll(text, ".; ", "; "))
-	fault := func(code shell.Code, todo string) *shell.Fault {
-		return &shell.Fault{Code: code, Text: text, Todo: todo, Err: err}
-	}
-	switch {
-	case errors.Is(err, shell.ErrInterrupted), errors.Is(err, context.Canceled):
-		text = "interrupted"
-		return fault(shell.CodeStopped, "run the same command again")
-	case errors.Is(err, hogapi.ErrHeld):
-		return fault(shell.CodeOther, "another hogexport works in this folder: let it end, or end it")
-	case errors.Is(err, hogapi.ErrOutcomeUnknown):
-		return fault(shell.CodeStopped, "the service may have carried it out: run the same command again, which looks first")
-	case errors.Is(err, hogapi.ErrUnauthorized):
-		text = "the service does not accept the personal API key (401)"
-		return fault(shell.CodeProject, "check POSTHOG_PERSONAL_API_KEY (phx_…), and that --host is the project's region")
-	case errors.Is(err, hogapi.ErrForbidden):
-		return fault(shell.CodeProject, "give the key the scope that is named, or ask an admin of the project for one")
-	case errors.Is(err, hogapi.ErrNotFound):
-		return fault(shell.CodeProject, "check --project-id, --host and the export: see hogexport list")
-	case errors.Is(err, hogapi.ErrMaxBytesRead):
-		return fault(shell.CodeCannot, "with a larger --max-read, or later within a day: what was read is kept")
-	case errors.Is(err, hogapi.ErrInvalid):
-		return fault(shell.CodeUsage, "")
-	}
-	if answer, ok := errors.AsType[*hogapi.APIError](err); ok && answer.StatusCode >= 500 {
-		return fault(shell.CodeOther, "the service has a fault: run the same command again later")
-	}
-	if _, ok := errors.AsType[*hogapi.TransportError](err); ok {
-		return fault(shell.CodeOther, "check --host, the network and the name server, and run the same command again")
-	}
-	return fault(shell.CodeOther, "")
-}
 
 // only returns a usage error unless a command has exactly one export.
 func only(names []string, command string) error {

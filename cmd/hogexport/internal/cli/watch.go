@@ -88,7 +88,7 @@ func (w *watch) run(ctx context.Context) error {
 	w.Note("metrics are at " + server.Address)
 	for {
 		if err := m.look(ctx); err != nil && ctx.Err() == nil {
-			f := explain(err)
+			f := w.explain(err)
 			w.Warn(f.Text)
 			if f.Code == shell.CodeProject && m.looked.IsZero() {
 				return err // it never worked: a wrong key or project needs a person

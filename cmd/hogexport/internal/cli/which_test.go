@@ -1,0 +1,41 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+)
+
+// An export is named by its name, its id, or the beginning of its id. A name that two exports have names both, so that one can be taken.
+func TestWhichExport(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	first, whole := p.addExport("lake", good), p.addExport("whole", good)
+	project := p.server.Project(hogapitest.DefaultProject)
+	second := project.AddExport(hogapitest.Export{
+		Name: "lake", Created: time.Now().Add(-48 * time.Hour), Interval: hogapi.IntervalDay, DestinationType: "AwsS3", Integration: 1, Paused: true,
+		Config: map[string]any{"bucket_name": "acme-lake", "region": "us-east-1", "prefix": "events/"},
+	})
+	r := p.ends(t, 2, "gaps", "lake").err(t, `2 exports have the name "lake"`, "take one by its id:")
+	says(t, r.stderr, "(hour, BigQuery posthog.events, active)")
+	says(t, r.stderr, "(day, AwsS3 acme-lake/events/, paused)")
+	for _, id := range []string{first.String(), second.String()} {
+		short := ""
+		for word := range strings.FieldsSeq(r.stderr) {
+			if strings.HasPrefix(id, word) {
+				short = word
+			}
+		}
+		assert.NotEmpty(t, short, "%s", r.stderr)
+		p.run(t, "gaps", short).out(t, "lake: events to ")
+	}
+	id := whole.String()
+	p.ends(t, 0, "gaps", id).out(t, "whole: ")
+	p.ends(t, 0, "gaps", id[:len(id)-1]).out(t, "whole: ")
+	p.ends(t, 2, "gaps", "whol").err(t, `the project has no batch export "whol"`)
+}
