@@ -81,10 +81,10 @@ func (r result) err(t *testing.T, parts ...string) result {
 	return r
 }
 
-// says is a test of parts of a text, in their order. Blanks and line breaks count as one blank.
+// says is a test of parts of a text, in their order. Blanks and line breaks, also those of a command, count as one blank.
 func says(t *testing.T, text string, parts ...string) {
 	t.Helper()
-	rest := strings.Join(strings.Fields(text), " ")
+	rest := strings.Join(strings.Fields(strings.ReplaceAll(text, "\\\n", " ")), " ")
 	for _, part := range parts {
 		_, after, ok := strings.Cut(rest, part)
 		require.True(t, ok, "%q is not in, or not in this order: %s", part, text)
@@ -273,10 +273,17 @@ func TestGaps(t *testing.T) {
 	r := p.ends(t, 6, "gaps", "warehouse")
 	says(t, r.stdout, "warehouse: events to BigQuery, every hour", "N never scheduled (no run began), F failed", "FROM (UTC)", "3 never scheduled", "1 failed",
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
-	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --plan plan.json")
+	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --cache")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
 	p.ends(t, 0, "gaps", "lake").out(t, "every interval is exported")
-	p.ends(t, 6, "gaps") // of all exports
+	p.ends(t, 6, "gaps", "warehouse", "--since", "40h").err(t, "hogexport repair warehouse --cache", "--since 40h --plan plan.json")
+	p.ends(t, 6, "gaps").err(t, "hogexport repair warehouse") // of all exports
+	twin := p.addExport("warehouse", broken)
+	short := twin.String()[:8]
+	says(t, p.ends(t, 6, "gaps").stderr, "4 gaps", "hogexport repair "+id.String()[:8]+" "+short+" --cache")
+	says(t, p.ends(t, 6, "gaps", short).stderr, "hogexport repair "+short)
+	says(t, p.ends(t, 6, "list", "--gaps", "--since", "40h").stderr, "hogexport gaps EXPORT", "--since 40h")
+	require.NoError(t, p.server.Client(t).BatchExports.Delete(t.Context(), twin))
 
 	file := filepath.Join(t.TempDir(), "known")
 	day := func(d time.Duration) string { return time.Now().UTC().Add(d).Format(time.RFC3339) }
@@ -486,7 +493,7 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("newer"), 0o600))
 	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, (&app{}).explain)
 	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
-	plan := planned{&hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file, []byte("shown")}
+	plan := planned{RepairPlan: &hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file: file, text: []byte("shown")}
 	_, err := r.hold(plan)
 	assert.ErrorContains(t, err, "has changed since the plan was shown")
 	assert.Equal(t, "newer", read(t, file))
@@ -525,7 +532,8 @@ func TestRepairOfSeveralExports(t *testing.T) {
 
 	p.server.Project(hogapitest.DefaultProject).NextRuns(hogapitest.Outcome{Status: hogapi.RunStatusFailed, Error: "no such bucket"})
 	r := p.ends(t, 4, append(all, "6000")...).out(t, "repair of warehouse", "repair of whole", "nothing to repair", "repair of copy")
-	says(t, r.stderr, "no such bucket", "When the cause is removed, continue with:", "hogexport repair --apply")
+	says(t, r.stderr, "no such bucket", "not begun: copy", "When the cause is removed, continue with:", "hogexport repair --apply", "Then repair those that were not begun:",
+		"hogexport repair copy --cache", "--yes")
 	for _, word := range []string{"call Repair", "remove the cause"} {
 		assert.NotContains(t, r.stdout+r.stderr, word, "a word of the package")
 	}

@@ -1,33 +1,32 @@
 package cli
 
 import (
-	"bufio"
-	"bytes"
 	"context"
-	"embed"
 	"encoding/json"
 	"fmt"
 	"io"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/internal/page"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
-	"github.com/hogapi/hogapi/internal/durable"
 )
 
 type gaps struct {
 	*app
 
 	since, accept, report, cache string
+
+	flags *pflag.FlagSet
 }
+
+// same are the flags of a command that a suggested one has too.
+var same = []string{"accept", "cache", "host", "personal-key-file", "project-id", "since"}
 
 func newGapsCommand(a *app) *cobra.Command {
 	g := &gaps{app: a}
@@ -47,6 +46,7 @@ divided by tabs:
 		RunE:    func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
+	g.flags = f
 	f.StringVar(&g.since, "since", "30d", "the `TIME` from which on intervals count: 30d, 36h, or a day")
 	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
 	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
@@ -60,8 +60,9 @@ type judged struct {
 
 	Accepted []acceptance `json:"accepted"`
 
-	known []acceptance
-	open  []hogapi.CoverageGap // the others
+	known  []acceptance
+	open   []hogapi.CoverageGap // the others
+	handle string               // what names the export in a command
 }
 
 func (g *gaps) run(ctx context.Context, names []string) error {
@@ -86,13 +87,14 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 	if err != nil {
 		return err
 	}
-	store, all := g.cacheOf(g.cache), []judged{}
+	store, all, handles := g.cacheOf(g.cache), []judged{}, handles(exports, names)
 	for i := range exports {
 		c, err := store.coverage(ctx, client, &exports[i], from)
 		if err != nil {
 			return err
 		}
 		all = append(all, judge(c, known))
+		all[i].handle = handles[i]
 	}
 	if g.report != "" {
 		if err := writePage(g.report, g.project(), all); err != nil {
@@ -103,7 +105,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		if err := json.NewEncoder(g.Out).Encode(all); err != nil {
 			return err
 		}
-		return verdictOf(all)
+		return g.verdictOf(all)
 	}
 	for i := range all {
 		if i > 0 {
@@ -111,7 +113,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		}
 		all[i].print(g.Out)
 	}
-	return verdictOf(all)
+	return g.verdictOf(all)
 }
 
 func judge(c *hogapi.Coverage, known []acceptance) judged {
@@ -186,206 +188,35 @@ func (j *judged) colored() string {
 }
 
 // verdictOf returns the error of a command that has found gaps.
-func verdictOf(all []judged) error {
-	isUnknown, count := false, 0
-	var name string
+func (g *gaps) verdictOf(all []judged) error {
+	isUnknown, count, open := false, 0, []string{}
 	for i := range all {
 		for _, gap := range all[i].open {
-			onlyUnknown := len(gap.States) == 1 && gap.States[0] == hogapi.IntervalUnknown
-			isUnknown = isUnknown || onlyUnknown
-			if !onlyUnknown {
-				if count++; name == "" || name == shell.Quoted(all[i].Name) {
-					name = shell.Quoted(all[i].Name)
-				} else {
-					name = "EXPORT"
-				}
+			if len(gap.States) == 1 && gap.States[0] == hogapi.IntervalUnknown {
+				isUnknown = true
+				continue
+			}
+			count++
+			if name := shell.Quoted(all[i].handle); !slices.Contains(open, name) {
+				open = append(open, name)
 			}
 		}
+	}
+	const few = 3
+	names, plan := strings.Join(open[:min(few, len(open))], " "), ""
+	if len(open) == 1 {
+		plan = " --plan plan.json"
 	}
 	switch {
 	case count > 0:
 		return &shell.Fault{
 			Code: shell.CodeMissing, Text: plural(count, "gap") + ", which nothing exports by itself",
-			Next: []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair " + name + " --plan plan.json"}},
+			Next: []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair " + names + shell.Given(g.flags, same...) + plan}},
 		}
 	case isUnknown:
 		return &shell.Fault{Code: shell.CodeCannot, Text: "some intervals have no run, and the settings of their time are not known", Todo: "give the key the scope activity_log:read, if the plan has an activity log"}
 	}
 	return nil
-}
-
-// acceptance is a gap that is known.
-type acceptance struct {
-	Export string    `json:"export"`
-	From   time.Time `json:"from"`
-	To     time.Time `json:"to"`
-	Reason string    `json:"reason"`
-}
-
-func acceptedBy(known []acceptance, c *hogapi.Coverage, gap hogapi.CoverageGap) *acceptance {
-	for i := range known {
-		a := &known[i]
-		if (a.Export == c.Name || a.Export == c.ExportID.String()) && !gap.Start.Before(a.From) && !gap.End.After(a.To) {
-			return &acceptance{c.Name, gap.Start, gap.End, a.Reason}
-		}
-	}
-	return nil
-}
-
-func readAccepted(path string) (known []acceptance, err error) {
-	if path == "" {
-		return nil, nil
-	}
-	f, err := os.Open(path)
-	if err != nil {
-		return nil, shell.UsageError(fmt.Sprintf("--accept %s: %v", path, shell.Cause(err)), "give a file with the gaps that are known")
-	}
-	defer f.Close()
-	lines := bufio.NewScanner(f)
-	for n := 1; lines.Scan(); n++ {
-		text := strings.TrimSpace(lines.Text())
-		if text == "" || strings.HasPrefix(text, "#") {
-			continue
-		}
-		const columns = 4
-		parts := strings.SplitN(text, "\t", columns)
-		wrong := shell.UsageError(fmt.Sprintf("--accept %s, line %d: want the export, two times and the reason, divided by tabs", path, n), "see hogexport gaps --help")
-		if len(parts) != columns || strings.TrimSpace(parts[3]) == "" {
-			return nil, wrong
-		}
-		a := acceptance{Export: strings.TrimSpace(parts[0]), Reason: strings.TrimSpace(parts[3])}
-		for i, to := range []*time.Time{&a.From, &a.To} {
-			if *to, err = parseTime("a time", strings.TrimSpace(parts[i+1]), time.Time{}); err != nil || to.IsZero() {
-				return nil, wrong
-			}
-		}
-		known = append(known, a)
-	}
-	return known, lines.Err()
-}
-
-//go:embed gaps.html
-var pageFiles embed.FS
-
-var pageTemplates = page.Templates(pageFiles, nil)
-
-// gapsPage is what the template of --report shows.
-type gapsPage struct {
-	page.Frame
-
-	At      time.Time
-	Version string
-	Verdict page.Verdict
-	Next    []shell.Step
-	Exports []exportView
-}
-
-type exportView struct {
-	Name, What string
-	Verdict    page.Verdict
-	Columns    []string
-	Rows       []calendarRow
-	Legend     string
-	Gaps       []gapView
-	Notes      []string
-}
-
-type calendarRow struct {
-	Name  string
-	Cells []calendarCell
-}
-
-type calendarCell struct {
-	Letter, Title string
-	Level         page.Level
-}
-
-type gapView struct {
-	From, To  string
-	Intervals int
-	Why       string
-}
-
-// writePage writes the report of some exports as one page.
-func writePage(path, project string, all []judged) error {
-	v := gapsPage{
-		Frame: page.Frame{Program: "hogexport", Kind: "Gaps", Subject: "project " + project}, At: time.Now().UTC(), Version: shell.Version(),
-	}
-	open, intervals := 0, 0
-	for i := range all {
-		view, n := all[i].view()
-		v.Exports, open, intervals = append(v.Exports, view), open+len(all[i].open), intervals+n
-	}
-	v.Facts = []page.Fact{
-		{Name: "Exports", Value: page.Count(len(all))}, {Name: "Gaps", Value: page.Count(open), Level: levelOf(open)},
-		{Name: "Intervals not exported", Value: page.Count(intervals), Level: levelOf(intervals)},
-	}
-	v.Verdict = page.NewVerdict(page.Good, "Every interval is exported", "Or its run is under way, or it is known.")
-	if open > 0 {
-		v.Verdict = page.NewVerdict(page.Bad, plural(intervals, "interval")+" not exported", "The gaps are below, each with its reason.")
-		v.Next = []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair EXPORT --plan plan.json"}}
-	}
-	var b bytes.Buffer
-	if err := page.Write(&b, pageTemplates, "gaps.html", v); err != nil {
-		return err
-	}
-	if err := durable.Replace(durable.OS{}, path, b.Bytes()); err != nil {
-		return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("--report %s: the page cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another FILE", Err: err}
-	}
-	const readable = 0o644
-	return os.Chmod(path, readable)
-}
-
-func levelOf(n int) page.Level {
-	if n > 0 {
-		return page.Bad
-	}
-	return page.Good
-}
-
-// view returns an export as the page shows it, and the number of its intervals that are not exported.
-func (j *judged) view() (v exportView, intervals int) {
-	c := j.Coverage
-	v = exportView{Name: c.Name, What: fmt.Sprintf("%s to %s, every %s", c.Model, c.Destination, every(string(c.Interval)))}
-	for _, gap := range j.open {
-		intervals += gap.Intervals
-	}
-	v.Verdict = page.NewVerdict(page.Good, page.Sentence(j.verdict()), "")
-	if intervals > 0 {
-		v.Verdict.Level = page.Bad
-	} else if !j.IsExported() {
-		v.Verdict.Level = page.Warn
-	}
-	calendar := newCalendar(c)
-	v.Legend = calendar.legend()
-	for i := range calendar.columns {
-		v.Columns = append(v.Columns, strconv.Itoa(i+calendar.first))
-	}
-	for _, name := range calendar.rows {
-		row := calendarRow{Name: name}
-		for i, r := range calendar.cells[name] {
-			cell := calendarCell{Letter: strings.TrimSpace(string(letters[r].letter)), Level: page.Good}
-			switch {
-			case r >= firstBad:
-				cell.Level = page.Bad
-			case r >= firstOdd:
-				cell.Level = page.Warn
-			case letters[r].words != "exported":
-				cell.Level = page.Info
-			}
-			cell.Title = fmt.Sprintf("%s, %d: %s", name, i+calendar.first, letters[r].words)
-			row.Cells = append(row.Cells, cell)
-		}
-		v.Rows = append(v.Rows, row)
-	}
-	for _, gap := range c.Gaps() {
-		v.Gaps = append(v.Gaps, gapView{gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, j.why(gap)})
-	}
-	v.Notes = slices.Clone(c.Notes)
-	for i := range v.Notes {
-		v.Notes[i] = inFlags(v.Notes[i])
-	}
-	return v, intervals
 }
 
 // why returns the reason of a gap.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/google/uuid"
 	"github.com/spf13/cobra"
+	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/cmd/internal/page"
@@ -26,6 +27,7 @@ type list struct {
 	gaps  bool
 	since string
 	cache string
+	flags *pflag.FlagSet
 }
 
 func newListCommand(a *app) *cobra.Command {
@@ -44,6 +46,7 @@ runs of the last 30 days of each export; later it reads only new runs.`,
 		RunE:    func(cmd *cobra.Command, _ []string) error { return l.run(cmd.Context()) },
 	}
 	f := cmd.Flags()
+	l.flags = f
 	f.BoolVar(&l.gaps, "gaps", false, "count the intervals that are not exported")
 	f.StringVar(&l.since, "since", "30d", "the `TIME` from which on --gaps counts: 30d, 36h, or a day")
 	bindCache(cmd, &l.cache)
@@ -245,7 +248,7 @@ func (l *list) verdict(found []status) error {
 		return nil
 	}
 	return &shell.Fault{
-		Code: shell.CodeMissing, Text: plural(open, "export") + " with intervals that are not exported", Next: []shell.Step{{Command: "hogexport gaps EXPORT"}},
+		Code: shell.CodeMissing, Text: plural(open, "export") + " with intervals that are not exported", Next: []shell.Step{{Command: "hogexport gaps EXPORT" + shell.Given(l.flags, same...)}},
 	}
 }
 

@@ -197,8 +197,9 @@ func deadline(plan *hogapi.RepairPlan) (begin, first time.Time) {
 type planned struct {
 	*hogapi.RepairPlan
 
-	file string
-	text []byte // of the file when the plan was made or read
+	file  string
+	text  []byte // of the file when the plan was made or read
+	asked string // the name or id that was given
 }
 
 // unfit explains that a plan in the cache does not fit any more. A plan without a step under way is removed: its steps

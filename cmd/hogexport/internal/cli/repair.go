@@ -9,6 +9,7 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/google/uuid"
@@ -119,10 +120,10 @@ func (r *repair) run(ctx context.Context, names []string) error {
 		return err
 	}
 	open, commands := 0, []string{}
-	for _, plan := range plans {
+	for i, plan := range plans {
 		n, err := r.repair(ctx, client, plan)
 		if err != nil {
-			return err
+			return r.withRest(err, plans[i+1:])
 		}
 		if n > 0 {
 			open, commands = open+n, append(commands, downloads(plan.RepairPlan)...)
@@ -148,6 +149,28 @@ func (r *repair) repair(ctx context.Context, client *hogapi.Client, plan planned
 	return r.finish(plan, report)
 }
 
+// withRest names the exports whose repair was not begun, after another one has failed.
+func (r *repair) withRest(err error, rest []planned) error {
+	names, words := []string{}, ""
+	for _, plan := range rest {
+		if stepsLeft(plan.RepairPlan) > 0 {
+			names, words = append(names, term.Line(plan.Name)), words+" "+shell.Quoted(plan.asked)
+		}
+	}
+	if len(names) == 0 {
+		return err
+	}
+	f := *r.explain(err)
+	f.More = append(slices.Clone(f.More), "not begun: "+strings.Join(names, ", "))
+	if len(f.Next) > 0 {
+		f.Next = append(slices.Clone(f.Next), shell.Step{Text: "Then repair those that were not begun:", Command: "hogexport repair" + words + shell.Given(r.flags, again...)})
+	}
+	return &f
+}
+
+// again are the flags of a repair that a command to continue has too.
+var again = []string{"accept", "accept-copies", "cache", "every", "host", "include-unknown", "max-rows", "personal-key-file", "project-id", "since", "unpause", "yes"}
+
 // plans returns the plan of --apply, or a plan for each export: one that was begun, or a new one.
 func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []string) (plans []planned, err error) {
 	switch {
@@ -158,7 +181,7 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 		if err == nil {
 			r.leaveKnown(plan)
 		}
-		return []planned{{plan, r.apply, text}}, err
+		return []planned{{RepairPlan: plan, file: r.apply, text: text}}, err
 	case len(names) > 1 && r.plan != "":
 		return nil, shell.UsageError(fmt.Sprintf("want one export with --plan, not %d", len(names)), "a file has the plan of one export: give each its own")
 	case len(names) == 0:
@@ -178,6 +201,7 @@ func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []strin
 		if err != nil {
 			return nil, err
 		}
+		plan.asked = names[i]
 		plans = append(plans, plan)
 	}
 	return plans, nil

@@ -119,6 +119,24 @@ func shortIDs(all []hogapi.BatchExport) map[uuid.UUID]string {
 	return ids
 }
 
+// handles returns what names each of some exports in a command: the name or id that was given, or else its name, or its
+// id if others have the name.
+func handles(exports []hogapi.BatchExport, given []string) (names []string) {
+	ids := shortIDs(exports)
+	for i := range exports {
+		isOf := func(other hogapi.BatchExport) bool { return other.ID != exports[i].ID && other.Name == exports[i].Name }
+		switch {
+		case len(given) == len(exports):
+			names = append(names, given[i])
+		case slices.ContainsFunc(exports, isOf):
+			names = append(names, ids[exports[i].ID])
+		default:
+			names = append(names, exports[i].Name)
+		}
+	}
+	return names
+}
+
 // traits tells exports with one name apart.
 func traits(e *hogapi.BatchExport) string {
 	state := stateActive
