@@ -280,7 +280,7 @@ func TestGaps(t *testing.T) {
 	p.ends(t, 6, "gaps").err(t, "hogexport repair warehouse") // of all exports
 	twin := p.addExport("warehouse", broken)
 	short := twin.String()[:8]
-	says(t, p.ends(t, 6, "gaps").stderr, "4 gaps", "hogexport repair "+id.String()[:8]+" "+short+" --cache")
+	says(t, p.ends(t, 6, "gaps").stderr, "4 gaps", "hogexport repair "+short+" "+id.String()[:8]+" --cache")
 	says(t, p.ends(t, 6, "gaps", short).stderr, "hogexport repair "+short)
 	says(t, p.ends(t, 6, "list", "--gaps", "--since", "40h").stderr, "hogexport gaps EXPORT", "--since 40h")
 	require.NoError(t, p.server.Client(t).BatchExports.Delete(t.Context(), twin))
