@@ -430,6 +430,19 @@ func TestRepair(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }
 
+// Where no interval is exported since --since, rows are estimated by the newest runs. An export without any is told from a key without a scope.
+func TestRepairWithoutAnEstimate(t *testing.T) {
+	t.Parallel()
+	p := newProgram(t)
+	p.addExport("quiet", func(hoursAgo int) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, hoursAgo > 12 })
+	p.addExport("never", func(int) (hogapitest.Outcome, bool) {
+		return hogapitest.Outcome{Status: hogapi.RunStatusCancelled}, true
+	})
+	p.ends(t, 3, "repair", "quiet", "--since", "6h", "--yes", "--max-rows", "1").err(t, "the plan exports", "rows again, more than --max-rows 1")
+	r := p.ends(t, 7, "repair", "never", "--since", "6h", "--yes", "--max-rows", "1").err(t, "no interval since --since and no newest run is exported", "nothing was changed")
+	assert.NotContains(t, r.stderr, "query:read")
+}
+
 // In Postgres, a failed run may have left rows: its gap is left without --accept-copies, and the others are repaired.
 func TestRepairOfATableWithLeftovers(t *testing.T) {
 	t.Parallel()

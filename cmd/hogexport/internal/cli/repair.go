@@ -231,7 +231,7 @@ func (r *repair) planOf(ctx context.Context, client *hogapi.Client, export *hoga
 		Unpause: r.unpause, IncludeUnknown: r.unknown, AcceptCopies: r.copies,
 	})
 	if err == nil {
-		estimate(p.RepairPlan, c)
+		estimate(p.RepairPlan, c, export.LatestRuns)
 	}
 	return p, err
 }
@@ -254,12 +254,23 @@ func without(c *hogapi.Coverage, known []acceptance) *hogapi.Coverage {
 }
 
 // estimate estimates the rows of the steps that the service was not asked for, by the mean of the intervals that are
-// exported.
-func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage) {
+// exported, or else of the newest runs.
+func estimate(plan *hogapi.RepairPlan, c *hogapi.Coverage, newest []hogapi.Run) {
 	var rows, intervals int64
+	add := func(n *int64) {
+		if n != nil {
+			rows, intervals = rows+*n, intervals+1
+		}
+	}
 	for _, x := range c.Intervals {
-		if x.State == hogapi.IntervalCompleted && x.Records != nil {
-			rows, intervals = rows+*x.Records, intervals+1
+		if x.State == hogapi.IntervalCompleted {
+			add(x.Records)
+		}
+	}
+	isNeeded := intervals == 0
+	for i := range newest {
+		if isNeeded && newest[i].Status == hogapi.RunStatusCompleted {
+			add(newest[i].RecordsCompleted)
 		}
 	}
 	if intervals == 0 {
@@ -344,11 +355,15 @@ func (r *repair) bound(plans ...planned) error {
 	if r.maxRows <= 0 {
 		return nil
 	}
-	rows, isKnown := rowsOf(plans)
-	if !isKnown {
+	rows, unknown := rowsOf(plans)
+	if unknown != nil {
+		todo := "no interval since --since and no newest run is exported, so nothing tells how many rows an interval has: give an earlier --since"
+		if unknown.Rows == hogapi.RowsByTimestamp {
+			todo = "give the key the scope query:read"
+		}
 		return &shell.Fault{
 			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
-			Todo: "give the key the scope query:read, or run without --max-rows and look at the plan; nothing was changed",
+			Todo: todo + ", or run without --max-rows and look at the plan; nothing was changed",
 		}
 	}
 	if rows > r.maxRows {
@@ -364,20 +379,20 @@ func (r *repair) bound(plans ...planned) error {
 	return nil
 }
 
-// rowsOf returns about how many rows the steps export again.
-func rowsOf(plans []planned) (n int64, isKnown bool) {
+// rowsOf returns about how many rows the steps export again, or a step whose rows are not known.
+func rowsOf(plans []planned) (n int64, unknown *hogapi.RepairStep) {
 	for _, plan := range plans {
 		for _, s := range plan.Steps {
 			if !slices.Contains(left, s.State) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
 				continue
 			}
 			if s.Estimate == nil {
-				return 0, false
+				return 0, &s
 			}
 			n += *s.Estimate
 		}
 	}
-	return n, true
+	return n, nil
 }
 
 func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
