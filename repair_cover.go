@@ -13,8 +13,14 @@ func (r *repairer) cancel(ctx context.Context, step *RepairStep) error {
 	run, err := r.client.Runs.Get(ctx, r.plan.ExportID, step.Run.ID, r.options...)
 	if err == nil && run.Status.goesOn() {
 		err = r.client.Runs.Cancel(ctx, r.plan.ExportID, run.ID, r.options...)
-		if ctx.Err() == nil && (err == nil || errors.Is(err, ErrOutcomeUnknown) || errors.Is(err, ErrNotCancelled)) {
+		switch {
+		case ctx.Err() != nil:
+		case err == nil, errors.Is(err, ErrOutcomeUnknown), errors.Is(err, ErrNotCancelled):
 			run, err = r.client.Runs.Get(ctx, r.plan.ExportID, run.ID, r.options...)
+		case errors.Is(err, ErrInvalid): // it may have ended, or somebody has cancelled it, since the last look
+			if now, unread := r.client.Runs.Get(ctx, r.plan.ExportID, run.ID, r.options...); unread == nil && !now.Status.goesOn() {
+				run, err = r.client.Runs.ended(ctx, r.plan.ExportID, run.ID, r.options)
+			}
 		}
 	} else if err == nil {
 		run, err = r.client.Runs.ended(ctx, r.plan.ExportID, run.ID, r.options)

@@ -426,11 +426,17 @@ func TestRepairWithASecondExport(t *testing.T) {
 }
 
 func TestRepairCancelsAStuckRunFirst(t *testing.T) {
+	t.Run("", func(t *testing.T) { testCancelFirst(t) })
+	t.Run("somebody cancels it at the same time", func(t *testing.T) { testCancelFirst(t, hogapitest.Acted(hogapitest.Status(400))) })
+}
+
+func testCancelFirst(t *testing.T, faults ...hogapitest.Fault) {
 	synctest.Test(t, func(t *testing.T) {
 		b := newBroken(t, 40, hogapitest.Export{}, map[int]hogapi.RunStatus{9: ""})
 		b.project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
 		end := coverageNow.Truncate(time.Hour).Add(-8 * time.Hour)
 		b.project.AddRun(b.export, hogapitest.Run{Status: hogapi.RunStatusRunning, End: end, Created: end.Add(time.Minute)})
+		b.server.Script(ops.RunsCancel, faults...)
 		plan := b.plan(t, nil)
 		assert.Equal(t, []string{"cancel_run  1 planned", "backfill as_scheduled 1 planned"}, brief(plan))
 		report, err := b.client.BatchExports.Repair(t.Context(), plan, nil)

@@ -34,7 +34,8 @@ func UnlessKey(s string) string {
 	return s
 }
 
-var aKey = regexp.MustCompile(`ph[a-z]_[A-Za-z0-9_-]{4,}`)
+// No key begins with php_, and many names do.
+var aKey = regexp.MustCompile(`ph[a-oq-z]_[A-Za-z0-9_-]{4,}`)
 
 // Keys masks the service's keys in a text.
 func Keys(text string) string { return aKey.ReplaceAllString(text, Redacted) }

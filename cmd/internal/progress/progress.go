@@ -224,6 +224,9 @@ func (m *Meter) Line(width int) string {
 }
 
 func (m *Meter) fields() []any {
+	if !m.hasStats && m.phase != "" {
+		return []any{"phase", m.phase}
+	}
 	s := m.last
 	fields := []any{
 		"read", s.Read, "acknowledged", s.Acknowledged, "rejected", s.Rejected, "unconfirmed", s.Unconfirmed, "skipped", s.Skipped, "pending", s.Pending,

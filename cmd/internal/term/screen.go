@@ -259,7 +259,8 @@ func NewTable(w io.Writer) *Table {
 // Flush writes the rows.
 func (t *Table) Flush() error { return errors.Join(t.Writer.Flush(), t.whole.Flush()) }
 
-var keys = regexp.MustCompile(`\bph([a-z])_[A-Za-z0-9_-]{8,}`)
+// No key begins with php_, and many names do.
+var keys = regexp.MustCompile(`\bph([a-oq-z])_[A-Za-z0-9_-]{8,}`)
 
 // Joiners belong to words of some languages, and to emoji.
 const nonJoiner, joiner = '\u200c', '\u200d'

@@ -140,8 +140,10 @@ func TestList(t *testing.T) {
 	p.ends(t, 6, "list", "--gaps", "--since", "2d")
 	assert.LessOrEqual(t, len(p.server.Calls())-before, 1+2*4, "from the cache")
 
+	r := p.run(t, "list", "--gaps", "--log", "json").err(t, `"phase":"read the runs of export`)
+	assert.NotContains(t, r.stderr, "acknowledged", "a field of the importer")
 	var found []status
-	r := p.ends(t, 0, "list", "--json", "--gaps") // a program reads the numbers
+	r = p.ends(t, 0, "list", "--json", "--gaps") // a program reads the numbers
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &found))
 	require.Len(t, found, 2)
 	assert.Equal(t, 4, *found[0].Uncovered)
@@ -703,6 +705,11 @@ func TestDownload(t *testing.T) {
 	assert.Equal(t, before, len(p.server.Calls()), "whole files stay")
 	r = p.ends(t, 2, "download", folder, "--from", "2026-01-01", "--to", "2026-01-09")
 	says(t, r.stderr, "hogexport: the folder was begun with other options", "give those, or another FOLDER")
+	for _, other := range [][]string{{"2026-01-02", "2026-01-09"}, {"2026-01-01", "2026-01-07"}, {"2025-12-30", "2026-01-02"}} {
+		p.ends(t, 2, "download", folder, "--from", other[0], "--to", other[1], "--format", "jsonl").
+			err(t, "has rows of 2026-01-0", "already, which would be there twice", "the same --from and --to to continue")
+	}
+	p.ends(t, 0, "download", folder, "--from", "2026-01-09", "--to", "2026-01-10", "--format", "jsonl")
 	for _, args := range [][]string{{folder}, {folder, "--from", "2026-01-09", "--to", "2026-01-01"}, {folder, "--from", "soon", "--to", "1d"}, {folder, "--from", "2d", "--to", "1d", "--format", "csv"},
 		{folder, "--from", "2d", "--to", "1d", "--model", "people"}} {
 		r := p.ends(t, 2, append([]string{"download"}, args...)...)

@@ -100,6 +100,9 @@ func (d *download) run(ctx context.Context, folder string) error {
 	case !slices.Contains(models, string(o.Model)):
 		return shell.UsageError(fmt.Sprintf("there is no download of the model %q", o.Model), "give --model events, persons or sessions: a HogQL export chooses what it exports itself")
 	}
+	if err := checkOverlap(folder, from, to); err != nil {
+		return err
+	}
 	if err := d.announce(ctx, client, from, to, o); err != nil {
 		return err
 	}
