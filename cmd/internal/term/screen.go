@@ -4,15 +4,12 @@
 package term
 
 import (
-	"bufio"
-	"errors"
 	"fmt"
 	"io"
 	"os"
 	"regexp"
 	"runtime"
 	"strings"
-	"text/tabwriter"
 	"unicode"
 	"unicode/utf16"
 
@@ -121,9 +118,6 @@ func (s *Screen) line(text string) string {
 		text = broken(text, width)
 	case s.isRaw, kind != flow && s.file == nil: // such as a table in a file
 	default:
-		if kind != flow {
-			text = squeezed(text, width)
-		}
 		text = wrapped(text, width)
 	}
 	color := map[rune]string{problem: "\x1b[31m", warning: "\x1b[33m", end: "\x1b[0m"}
@@ -178,19 +172,6 @@ func wrapped(text string, width int) string {
 	return strings.Join(append(done, line), "\n")
 }
 
-// squeezed returns a row of a table that is too wide, with less room between its columns.
-func squeezed(text string, width int) string {
-	const least = 2
-	for Columns(text) > width {
-		at := strings.LastIndex(text, strings.Repeat(" ", least+1))
-		if indent := len(text) - len(strings.TrimLeft(text, " ")); at < indent {
-			break
-		}
-		text = text[:at] + text[at+1:]
-	}
-	return text
-}
-
 // broken returns a command on several lines that a shell reads as one. Words in quotes and comments stay whole.
 func broken(text string, width int) string {
 	const next, end = "  ", ` \`
@@ -242,22 +223,6 @@ func quoteAfter(word string, quote rune) rune {
 	}
 	return quote
 }
-
-// Table aligns the columns of rows. Each cell ends with a tab. Flush writes the rows.
-type Table struct {
-	*tabwriter.Writer
-	whole *bufio.Writer
-}
-
-// NewTable returns a table that is written in one piece, as a [Screen] needs it.
-func NewTable(w io.Writer) *Table {
-	const most = 256 << 10
-	whole := bufio.NewWriterSize(w, most)
-	return &Table{tabwriter.NewWriter(whole, 0, 0, 2, ' ', 0), whole}
-}
-
-// Flush writes the rows.
-func (t *Table) Flush() error { return errors.Join(t.Writer.Flush(), t.whole.Flush()) }
 
 // No key begins with php_, and many names do.
 var keys = regexp.MustCompile(`\bph([a-oq-z])_[A-Za-z0-9_-]{8,}`)

@@ -85,3 +85,35 @@ func TestScreenOfAFile(t *testing.T) {
 	assert.Equal(t, long+"\n"+wrapped(long, DefaultWidth)+"\nProblem: x\n", b.String())
 	assert.False(t, IsTerminal(s))
 }
+
+// A table that is too wide cuts its long cells, then leaves columns out. Each row stays in one line, and wider screens show more.
+func TestATableFitsTheScreen(t *testing.T) {
+	t.Parallel()
+	table := func(width int) []string {
+		x := NewTable(nil).Narrow([]string{"EXPORT", "TO"}, []string{"AGO", "ID"})
+		x.WriteString("ID\tEXPORT\tTO\tNEWEST EXPORTED\tAGO\tNOT EXPORTED IN 30 DAYS\t\n")
+		x.WriteString("0190f3c0\tevents to the lake of our subsidiary in Rotterdam\tAwsS3 acme-lake/events/\t2026-11-28 01:00\t12 days\t4 in 2 gaps\t\n")
+		x.WriteString("0190f3c1\té 東京\tBigQuery\t2026-11-28 02:00\t1 h\t0\t\n")
+		return strings.Split(strings.TrimSpace(x.fitted(width)), "\n")
+	}
+	for _, c := range []struct {
+		width int
+		has   []string
+		lacks string
+	}{
+		{140, []string{"subsidiary in Rotterdam", "acme-lake/events/", "12 days", "0190f3c0"}, "…"},
+		{80, []string{"events t", "…", "12 days", "2026-11-28 01:00", "4 in 2 gaps", "0190f3c0"}, "Rotterdam"},
+		{64, []string{"2026-11-28 01:00", "4 in 2 gaps", "0190f3c0"}, "12 days"},
+		{55, []string{"2026-11-28 01:00", "4 in 2 gaps"}, "0190f3c0"},
+	} {
+		lines := table(c.width)
+		assert.Len(t, lines, 5, "three of names, and two rows")
+		for _, line := range lines {
+			assert.LessOrEqual(t, Columns(line), c.width)
+		}
+		for _, word := range append(c.has, "NEWEST", "30 DAYS") {
+			assert.Contains(t, strings.Join(lines, "\n"), word, "%d", c.width)
+		}
+		assert.NotContains(t, strings.Join(lines, "\n"), c.lacks, "%d", c.width)
+	}
+}

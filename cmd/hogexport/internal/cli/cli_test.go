@@ -132,9 +132,9 @@ func TestList(t *testing.T) {
 	p.run(t, "list").out(t, "the project has no batch exports")
 	p.addExport("lake", good)
 	p.addExport("warehouse \x1b[31m", broken)
-	p.ends(t, 0, "list").out(t, "EXPORT", "STATE", "EXPORTED UP TO", "FAILURES LEFT", `warehouse \u001b[31m BigQuery hour active`, "≤ 2", "lake BigQuery hour active", "≤ 3")
+	p.ends(t, 0, "list").out(t, "EXPORT", "STATE", "NEWEST EXPORTED", "FAILURES LEFT", `warehouse \u001b[31m BigQuery posthog.events hour active`, "≤ 2", "lake BigQuery posthog.events hour active", "≤ 3")
 
-	p.ends(t, 6, "list", "--gaps", "--since", "2d").out(t, "NOT EXPORTED", "4 intervals in 2 gaps", "lake", " 0").
+	p.ends(t, 6, "list", "--gaps", "--since", "2d").out(t, "NOT EXPORTED IN 2 DAYS", "4 in 2 gaps", "lake", " 0").
 		err(t, "1 export with intervals that are not exported", "hogexport gaps EXPORT")
 	before := len(p.server.Calls())
 	p.ends(t, 6, "list", "--gaps", "--since", "2d")
@@ -198,12 +198,12 @@ func TestListCountsFailuresWithTheCache(t *testing.T) {
 		}
 		return hogapitest.Outcome{}, true
 	})
-	p.run(t, "list").out(t, "warehouse BigQuery hour active", "≤ 3", "than the 10 that list reads")
-	p.run(t, "list", "--gaps").out(t, "warehouse BigQuery hour active", " 1 3 intervals in 3 gaps")
+	p.run(t, "list").out(t, "warehouse BigQuery posthog.events hour active", "≤ 3", "than the 10 that list reads")
+	p.run(t, "list", "--gaps").out(t, "warehouse BigQuery posthog.events hour active", " 1 3 in 3 gaps")
 	before := len(p.server.Calls())
 	r := p.run(t, "list")
 	assert.Len(t, p.server.Calls(), before+1, "the list itself")
-	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active .* min +1 *$`, r.stdout)
+	assert.Regexp(t, `(?m)^[0-9a-f-]+ +warehouse +BigQuery posthog.events +hour +active .* min +1 *$`, r.stdout)
 
 	project := p.server.Project(hogapitest.DefaultProject)
 	project.NextRuns(hogapitest.Outcome{Polls: 1 << 30})
@@ -231,9 +231,9 @@ func TestListAfterBackfills(t *testing.T) {
 	}
 	add(hogapi.RunStatusCompleted)
 	r := p.run(t, "list")
-	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +active +≥ `+newest.Add(-30*time.Hour).Format(clock)+` +≤ `, r.stdout)
+	assert.Regexp(t, `(?m)^[0-9a-f-]+ +warehouse +BigQuery posthog.events +hour +active +≥ `+newest.Add(-30*time.Hour).Format("01-02 15:04")+` +≤ `, r.stdout)
 	says(t, r.stdout, "≥ or unknown: list reads the newest 10 runs", "With --gaps")
-	exact := `(?m)^warehouse +BigQuery +hour +active +` + newest.Format(clock) + ` +\d`
+	exact := `(?m)^[0-9a-f-]+ +warehouse +BigQuery posthog.events +hour +active +` + newest.Format("01-02 15:04") + ` +\d`
 	for _, args := range [][]string{{"list", "--gaps"}, {"list"}} { // the second from the cache
 		r = p.run(t, args...)
 		assert.Regexp(t, exact, r.stdout, "%q", args)
@@ -247,7 +247,7 @@ func TestListAfterBackfills(t *testing.T) {
 	now = now.Add(mostLatestRuns * time.Minute)
 	add(hogapi.RunStatusFailed)
 	r = p.run(t, "list", "--cache", t.TempDir())
-	assert.Regexp(t, `(?m)^warehouse +BigQuery +hour +failing +unknown +`, r.stdout)
+	assert.Regexp(t, `(?m)^[0-9a-f-]+ +warehouse +BigQuery posthog.events +hour +failing +unknown +`, r.stdout)
 }
 
 // Older servers do not say which run is of a backfill: a run that began long after its interval belongs to a backfill.
@@ -263,8 +263,8 @@ func TestListAfterBackfillsOfAnOldServer(t *testing.T) {
 	p.addExport("failing", func(int) (hogapitest.Outcome, bool) {
 		return hogapitest.Outcome{Status: hogapi.RunStatusCancelled}, true
 	})
-	assert.Regexp(t, `(?m)^failing .* unknown +- `, p.run(t, "list").stdout)
-	assert.Regexp(t, `(?m)^failing .* nothing yet +- `, p.run(t, "list", "--gaps").stdout)
+	assert.Regexp(t, `(?m)^[0-9a-f-]+ +failing .* unknown +- `, p.run(t, "list").stdout)
+	assert.Regexp(t, `(?m)^[0-9a-f-]+ +failing .* nothing yet +- `, p.run(t, "list", "--gaps").stdout)
 }
 
 func TestGaps(t *testing.T) {
@@ -277,7 +277,7 @@ func TestGaps(t *testing.T) {
 		"NOT EXPORTED: 4 intervals in 2 gaps, since ")
 	says(t, r.stderr, "2 gaps, which nothing exports by itself", "hogexport repair warehouse --cache")
 	assert.Equal(t, 3, strings.Count(strings.Split(r.stdout, "N never scheduled")[0], "N"))
-	p.ends(t, 0, "gaps", "lake").out(t, "every interval is exported")
+	p.ends(t, 0, "gaps", "lake").out(t, "every interval from", "is exported")
 	p.ends(t, 6, "gaps", "warehouse", "--since", "40h").err(t, "hogexport repair warehouse --cache", "--since 40h --plan plan.json")
 	p.ends(t, 6, "gaps").err(t, "hogexport repair warehouse") // of all exports
 	twin := p.addExport("warehouse", broken)
@@ -360,7 +360,7 @@ func TestRepairLeavesKnownGaps(t *testing.T) {
 	begun(1, 4, "warehouse").err(t, "no such bucket")
 	begun(2, 0, "warehouse", "--accept", hour).err(t, "continue the repair").out(t, "1 step: 0 planned", "1 done", "known: known to us")
 	begun(2, 0, "warehouse", "--accept", hour).out(t, "nothing to repair")
-	begun(3, 0, "warehouse").out(t, "1 done", "every interval is exported")
+	begun(3, 0, "warehouse").out(t, "1 done", "every interval from", "is exported")
 }
 
 // A gap of which nobody can tell is no gap that is known.
@@ -423,7 +423,7 @@ func TestRepair(t *testing.T) {
 	assert.NotContains(t, r.stderr, "--apply", "there is no plan to continue with")
 	assert.Empty(t, p.server.Calls("backfills.create"))
 
-	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "4000").out(t, "2 done or covered", "every interval is exported").err(t, "repair: ")
+	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "4000").out(t, "2 done or covered", "every interval from", "is exported").err(t, "repair: ")
 	assert.NoFileExists(t, file+".lock")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
 	p.ends(t, 0, "gaps", "warehouse")
@@ -458,7 +458,7 @@ func TestRepairOfATableWithLeftovers(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "4000", "--accept-copies").
 		out(t, "Rows that come twice: rows that runs may have written")
-	p.ends(t, 0, "gaps", "warehouse").out(t, "1 interval perhaps twice in the table", "every interval is exported")
+	p.ends(t, 0, "gaps", "warehouse").out(t, "1 interval perhaps twice in the table", "every interval from", "is exported")
 }
 
 // --plan replaces a plan of the same export that nobody has begun, and no other file: it may have the progress of a repair.

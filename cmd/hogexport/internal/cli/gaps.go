@@ -63,6 +63,7 @@ type judged struct {
 	known  []acceptance
 	open   []hogapi.CoverageGap // the others
 	handle string               // what names the export in a command
+	began  time.Time            // of the export
 }
 
 func (g *gaps) run(ctx context.Context, names []string) error {
@@ -94,7 +95,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 			return err
 		}
 		all = append(all, judge(c, known))
-		all[i].handle = handles[i]
+		all[i].handle, all[i].began = handles[i], exports[i].CreatedAt
 	}
 	if g.report != "" {
 		if err := writePage(g.report, g.project(), all); err != nil {
@@ -135,7 +136,7 @@ func (j *judged) print(w io.Writer) {
 	printCalendar(w, c)
 	fmt.Fprintln(w)
 	if len(j.open)+len(j.Accepted) > 0 {
-		t := term.NewTable(w)
+		t := term.NewTable(w).Narrow([]string{"WHY"}, nil)
 		fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tWHY\t")
 		for _, gap := range c.Gaps() {
 			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, term.Line(j.why(gap)))
@@ -165,15 +166,33 @@ func (j *judged) verdict() string {
 	}
 	switch {
 	case n > 0:
-		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock))
+		return fmt.Sprintf("NOT EXPORTED: %s in %s, since %s UTC, of those from %s", plural(n, "interval"), plural(len(j.open), "gap"), j.open[0].Start.Format(clock), j.window())
 	case j.IsExported():
-		return "every interval is exported"
+		return "every interval from " + strings.Replace(j.window(), " (", " is exported (", 1)
 	case len(j.Accepted) > 0:
-		return "every other interval is exported, or its run is under way"
+		return "every other interval is exported, or its run is under way, of those from " + j.window()
 	case !slices.ContainsFunc(j.Intervals, func(x hogapi.CoverageInterval) bool { return len(x.Runs) > 0 }):
 		return "no interval was due: none is exported, and none missing"
 	}
-	return "no gap; but some intervals are exported by timestamp, or their runs are under way"
+	return "no gap; but some intervals are exported by timestamp, or their runs are under way, of those from " + j.window()
+}
+
+// window says in which time the intervals of a verdict are, and that there are earlier ones.
+func (j *judged) window() string {
+	first, last := j.From, j.CheckedAt
+	for i, x := range j.Intervals {
+		if i == 0 {
+			first = x.Start
+		}
+		if x.State != hogapi.IntervalNotDue && x.State != hogapi.IntervalAfterEnd {
+			last = x.End
+		}
+	}
+	text := fmt.Sprintf("%s to %s UTC (%s", first.UTC().Format(clock), last.UTC().Format(clock), span(last.Sub(first)))
+	if j.began.Before(first) && !j.began.IsZero() {
+		text += "; the export began " + j.began.UTC().Format(time.DateOnly)
+	}
+	return text + ")"
 }
 
 // colored returns the verdict in the color that it has on a terminal.
@@ -203,9 +222,12 @@ func (g *gaps) verdictOf(all []judged) error {
 		}
 	}
 	const few = 3
-	names, plan := strings.Join(open[:min(few, len(open))], " "), ""
-	if len(open) == 1 {
+	names, plan := strings.Join(open, " "), ""
+	switch n := len(open); {
+	case n == 1:
 		plan = " --plan plan.json"
+	case n > few:
+		names = "EXPORT…"
 	}
 	switch {
 	case count > 0:

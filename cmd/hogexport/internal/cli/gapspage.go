@@ -71,7 +71,7 @@ func writePage(path, project string, all []judged) error {
 		{Name: "Exports", Value: page.Count(len(all))}, {Name: "Gaps", Value: page.Count(open), Level: levelOf(open)},
 		{Name: "Intervals not exported", Value: page.Count(intervals), Level: levelOf(intervals)},
 	}
-	v.Verdict = page.NewVerdict(page.Good, "Every interval is exported", "Or its run is under way, or it is known.")
+	v.Verdict = page.NewVerdict(page.Good, "Every interval is exported, in the time that each export below names", "Or its run is under way, or it is known.")
 	if open > 0 {
 		v.Verdict = page.NewVerdict(page.Bad, plural(intervals, "interval")+" not exported", "The gaps are below, each with its reason.")
 		v.Next = []shell.Step{{Text: "See what a repair would do:", Command: "hogexport repair EXPORT --plan plan.json"}}

@@ -35,8 +35,9 @@ func newListCommand(a *app) *cobra.Command {
 	cmd := &cobra.Command{
 		Use: "list", Short: "Show all exports of the project on one screen", Args: cobra.NoArgs,
 		Long: `list shows all batch exports of the project: where they go, how often, whether
-they run, up to when they have exported, and how many failures are left until
-the service pauses them. It costs one call for 100 exports, which tells the
+they run, the end of the newest interval that is exported (UTC), and how many
+failures are left until the service pauses them. ID is the beginning of the id,
+which names the export in all commands. It costs one call for 100 exports, which tells the
 newest 10 runs of each. The sign ≥ or ≤ marks a value that 10 runs do not prove:
 list --gaps shows the exact one.
 
@@ -86,7 +87,7 @@ func (l *list) run(ctx context.Context) error {
 	if l.JSON {
 		return json.NewEncoder(l.Out).Encode(found)
 	}
-	l.table(found, now)
+	l.table(found, shortIDs(exports), from, now)
 	return l.verdict(found)
 }
 
@@ -114,21 +115,21 @@ func (l *list) count(ctx context.Context, client *hogapi.Client, exports []hogap
 	return nil
 }
 
-func (l *list) table(found []status, now time.Time) {
+func (l *list) table(found []status, ids map[uuid.UUID]string, from, now time.Time) {
 	if len(found) == 0 {
 		fmt.Fprintln(l.Out, "the project has no batch exports")
 		return
 	}
-	t := term.NewTable(l.Out)
-	fmt.Fprint(t, "EXPORT\tTO\tEVERY\tSTATE\tEXPORTED UP TO (UTC)\tAGO\tFAILURES LEFT\t")
+	t := term.NewTable(l.Out).Narrow([]string{"EXPORT", "TO"}, []string{"AGO", "ID", "EVERY"})
+	fmt.Fprint(t, "ID\tEXPORT\tTO\tEVERY\tSTATE\tNEWEST EXPORTED\tAGO\tFAILURES LEFT\t")
 	if l.gaps {
-		fmt.Fprint(t, "NOT EXPORTED\t")
+		fmt.Fprintf(t, "NOT EXPORTED IN %s\t", strings.ToUpper(span(now.Sub(from))))
 	}
 	fmt.Fprintln(t)
 	for i := range found {
 		s := &found[i]
 		to, ago := s.exported(now)
-		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t", term.Line(s.Name), term.Line(s.Destination), every(s.Interval), s.state(now), to, ago, s.left())
+		fmt.Fprintf(t, "%s\t%s\t%s\t%s\t%s\t%s\t%s\t%s\t", ids[s.ID], term.Line(s.Name), term.Line(s.target), every(s.Interval), s.state(now), to, ago, s.left())
 		if l.gaps {
 			fmt.Fprintf(t, "%s\t", s.uncovered())
 		}
@@ -196,7 +197,11 @@ func (s *status) exported(now time.Time) (to, ago string) {
 	case s.ExportedTo == nil:
 		return "nothing yet", "-"
 	}
-	to, ago = s.ExportedTo.Format(clock), span(now.Sub(*s.ExportedTo))
+	const short, year = "01-02 15:04", 330 * 24 * time.Hour
+	to, ago = s.ExportedTo.Format(short), span(now.Sub(*s.ExportedTo))
+	if now.Sub(*s.ExportedTo) > year {
+		to = s.ExportedTo.Format(time.DateOnly)
+	}
 	if s.MayBeLater {
 		to, ago = "≥ "+to, "≤ "+ago
 	}
@@ -211,7 +216,7 @@ func (s *status) state(now time.Time) string {
 	case s.State == statePaused && s.PausedSince != nil:
 		return "paused " + span(now.Sub(*s.PausedSince))
 	case s.StuckSince != nil:
-		return "a run stuck " + span(now.Sub(*s.StuckSince))
+		return "stuck " + span(now.Sub(*s.StuckSince))
 	}
 	return s.State
 }
@@ -231,7 +236,7 @@ func (s *status) uncovered() string {
 	if *s.Gaps == 0 {
 		return "0"
 	}
-	return fmt.Sprintf("%s in %s", plural(*s.Uncovered, "interval"), plural(*s.Gaps, "gap"))
+	return fmt.Sprintf("%d in %s", *s.Uncovered, plural(*s.Gaps, "gap"))
 }
 
 func plural(n int, noun string) string { return page.Plural(int64(n), noun, noun+"s") }
@@ -274,6 +279,8 @@ type status struct {
 	Bytes        *int64     `json:"last_bytes"`
 	Uncovered    *int       `json:"uncovered,omitempty"` // intervals that are not exported
 	Gaps         *int       `json:"gaps,omitempty"`
+
+	target string // the destination with its bucket or table
 }
 
 const (
@@ -286,7 +293,7 @@ const (
 // statusOf reads the status of an export from the newest runs that its list has, or from more of them.
 func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 	s := status{
-		ID: e.ID, Name: e.Name, Model: string(e.Model), Destination: string(e.Destination.Type), Interval: string(e.Interval), State: stateActive,
+		ID: e.ID, Name: e.Name, Model: string(e.Model), Destination: string(e.Destination.Type), Interval: string(e.Interval), State: stateActive, target: target(e),
 	}
 	for _, run := range newestUpdates(runs, s.Interval) {
 		if run.Status == hogapi.RunStatusFailed {

@@ -67,7 +67,7 @@ func printPlan(w io.Writer, plan *hogapi.RepairPlan) {
 }
 
 func printSteps(w io.Writer, plan *hogapi.RepairPlan) {
-	t := term.NewTable(w)
+	t := term.NewTable(w).Narrow([]string{"ACTION", "STATE"}, []string{"INTERVALS"})
 	fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tACTION\tABOUT ROWS\tSTATE\t")
 	for i := range plan.Steps {
 		s := &plan.Steps[i]

@@ -39,3 +39,21 @@ func TestWhichExport(t *testing.T) {
 	p.ends(t, 0, "gaps", id[:len(id)-1]).out(t, "whole: ")
 	p.ends(t, 2, "gaps", "whol").err(t, `the project has no batch export "whol"`)
 }
+
+// A verdict names the time that it is about: older gaps show with an earlier --since only.
+func TestAVerdictNamesItsTime(t *testing.T) {
+	t.Parallel()
+	p, now := newProgram(t), time.Now().UTC()
+	project := p.server.Project(hogapitest.DefaultProject)
+	began := now.AddDate(0, 0, -70)
+	id := project.AddExport(hogapitest.Export{Name: "daily", Created: began, Interval: hogapi.IntervalDay, Timezone: "UTC", DestinationType: "BigQuery", Integration: 2})
+	project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) {
+		days := int(now.Sub(end).Hours() / 24)
+		return hogapitest.Outcome{}, days != 40 && days != 41
+	})
+	day := func(ago int) string { return now.AddDate(0, 0, -ago).Format(time.DateOnly) + " 00:00" }
+	p.ends(t, 0, "gaps", "daily").out(t, "every interval from "+day(30)+" to "+day(0)+" UTC is exported (30 days; the export began "+began.Format(time.DateOnly)+")")
+	p.ends(t, 6, "gaps", "daily", "--since", "60d").out(t, "NOT EXPORTED: 2 intervals in 1 gap, since", "of those from "+day(60)+" to "+day(0)+" UTC (60 days")
+	p.ends(t, 0, "list", "--gaps").out(t, "NOT EXPORTED IN 30 DAYS")
+	p.ends(t, 6, "list", "--gaps", "--since", "60d").out(t, "NOT EXPORTED IN 60 DAYS", "2 in 1 gap")
+}
