@@ -4,6 +4,7 @@ import (
 	"bufio"
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -11,7 +12,7 @@ import (
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 )
 
-// acceptance is a gap that is known.
+// acceptance is a time whose gaps are known: it covers each interval within it. A zero time has no bound.
 type acceptance struct {
 	Export string    `json:"export"`
 	From   time.Time `json:"from"`
@@ -19,14 +20,69 @@ type acceptance struct {
 	Reason string    `json:"reason"`
 }
 
+// acceptedBy returns what the known times say about a gap that they cover as a whole, or nil.
 func acceptedBy(known []acceptance, c *hogapi.Coverage, gap hogapi.CoverageGap) *acceptance {
-	for i := range known {
-		a := &known[i]
-		if (a.Export == c.Name || a.Export == c.ExportID.String()) && !gap.Start.Before(a.From) && !gap.End.After(a.To) {
-			return &acceptance{c.Name, gap.Start, gap.End, a.Reason}
+	const shortest = 8 // of the beginning of an id
+	var by *acceptance
+	for at := gap.Start; at.Before(gap.End); {
+		next := at
+		for i := range known {
+			a := &known[i]
+			id := c.ExportID.String()
+			isOf := a.Export == c.Name || len(a.Export) >= shortest && strings.HasPrefix(id, a.Export)
+			if !isOf || at.Before(a.From) || !a.To.IsZero() && !a.To.After(at) {
+				continue
+			}
+			if by == nil {
+				by = &acceptance{c.Name, gap.Start, gap.End, a.Reason}
+			}
+			if a.To.IsZero() {
+				return by
+			}
+			if a.To.After(next) {
+				next = a.To
+			}
+		}
+		if next.Equal(at) {
+			return nil
+		}
+		at = next
+	}
+	return by
+}
+
+// piece is a gap, or the part of one that is known or is not.
+type piece struct {
+	hogapi.CoverageGap
+
+	by *acceptance // nil: it is not known
+}
+
+// pieces returns the gaps of a coverage, divided where what is known begins or ends.
+func pieces(c *hogapi.Coverage, known []acceptance) (all []piece) {
+	for _, gap := range c.Gaps() {
+		first := len(all)
+		for _, x := range c.Intervals {
+			if !x.State.IsGap() || x.Start.Before(gap.Start) || x.End.After(gap.End) {
+				continue
+			}
+			one := hogapi.CoverageGap{Start: x.Start, End: x.End, Intervals: 1, States: []hogapi.IntervalState{x.State}}
+			by := acceptedBy(known, c, one)
+			if n := len(all) - 1; n >= first && (by == nil) == (all[n].by == nil) && (by == nil || by.Reason == all[n].by.Reason) {
+				last := &all[n]
+				last.End, last.Intervals = x.End, last.Intervals+1
+				if by != nil {
+					last.by.To = x.End
+				}
+				if !slices.Contains(last.States, x.State) {
+					last.States = append(last.States, x.State)
+				}
+				continue
+			}
+			all = append(all, piece{one, by})
 		}
 	}
-	return nil
+	return all
 }
 
 func readAccepted(path string) (known []acceptance, err error) {
@@ -46,17 +102,36 @@ func readAccepted(path string) (known []acceptance, err error) {
 		}
 		const columns = 4
 		parts := strings.SplitN(text, "\t", columns)
-		wrong := shell.UsageError(fmt.Sprintf("--accept %s, line %d: want the export, two times and the reason, divided by tabs", path, n), "see hogexport gaps --help")
-		if len(parts) != columns || strings.TrimSpace(parts[3]) == "" {
-			return nil, wrong
-		}
-		a := acceptance{Export: strings.TrimSpace(parts[0]), Reason: strings.TrimSpace(parts[3])}
-		for i, to := range []*time.Time{&a.From, &a.To} {
-			if *to, err = parseTime("a time", strings.TrimSpace(parts[i+1]), time.Time{}); err != nil || to.IsZero() {
-				return nil, wrong
-			}
+		a, isGood := acceptanceOf(parts)
+		if !isGood {
+			return nil, shell.UsageError(fmt.Sprintf("--accept %s, line %d: want the export, two times and the reason, divided by tabs", path, n), "or from and a time in place of the two times, or no time: see hogexport gaps --help")
 		}
 		known = append(known, a)
 	}
 	return known, lines.Err()
+}
+
+// acceptanceOf reads the columns of a line: the export, its times, and the reason.
+func acceptanceOf(columns []string) (a acceptance, isGood bool) {
+	for i := range columns {
+		columns[i] = strings.TrimSpace(columns[i])
+	}
+	last := len(columns) - 1
+	a.Export, a.Reason = columns[0], columns[last]
+	read := func(text string, to *time.Time) bool {
+		at, err := parseTime("a time", text, time.Time{})
+		*to = at
+		return err == nil && !at.IsZero()
+	}
+	const noTime, openEnd, twoTimes = 1, 2, 3
+	switch last {
+	case noTime:
+		isGood = true
+	case openEnd:
+		from, hasFrom := strings.CutPrefix(columns[1], "from ")
+		isGood = hasFrom && read(from, &a.From)
+	case twoTimes:
+		isGood = read(columns[1], &a.From) && read(columns[2], &a.To)
+	}
+	return a, isGood && a.Export != "" && a.Reason != ""
 }

@@ -39,9 +39,12 @@ EXPORT it shows all exports of the project.
 
 --accept FILE names gaps that are known: they are shown, and do not count. A
 line has the export's name or id, the first and the last time, and the reason,
-divided by tabs:
+divided by tabs. It covers each interval within the two times; with from and one
+time, all later ones; without a time, the whole export:
 
-  events to the lake	2026-10-02 00:00	2026-10-03 00:00	before the move`,
+  events to the lake	2026-10-02 00:00	2026-10-03 00:00	before the move
+  events to the lake	from 2026-11-18	paused until the audit is over
+  second export	written once by a repair`,
 		Example: "  hogexport gaps \"events to the warehouse\" --since 30d\n  hogexport gaps 0190f3c0-0000-7000-8000-000000000001 --json",
 		RunE:    func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
@@ -119,11 +122,11 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 
 func judge(c *hogapi.Coverage, known []acceptance) judged {
 	j := judged{Coverage: c, Accepted: []acceptance{}, known: known}
-	for _, gap := range c.Gaps() {
-		if a := acceptedBy(known, c, gap); a != nil {
-			j.Accepted = append(j.Accepted, *a)
+	for _, gap := range pieces(c, known) {
+		if gap.by != nil {
+			j.Accepted = append(j.Accepted, *gap.by)
 		} else {
-			j.open = append(j.open, gap)
+			j.open = append(j.open, gap.CoverageGap)
 		}
 	}
 	return j
@@ -138,8 +141,8 @@ func (j *judged) print(w io.Writer) {
 	if len(j.open)+len(j.Accepted) > 0 {
 		t := term.NewTable(w).Narrow([]string{"WHY"}, nil)
 		fmt.Fprintln(t, "FROM (UTC)\tTO\tINTERVALS\tWHY\t")
-		for _, gap := range c.Gaps() {
-			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, term.Line(j.why(gap)))
+		for _, gap := range pieces(c, j.known) {
+			fmt.Fprintf(t, "%s\t%s\t%d\t%s\t\n", gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, term.Line(gap.why()))
 		}
 		_ = t.Flush() // to a Screen
 		fmt.Fprintln(w)
@@ -242,9 +245,9 @@ func (g *gaps) verdictOf(all []judged) error {
 }
 
 // why returns the reason of a gap.
-func (j *judged) why(gap hogapi.CoverageGap) string {
-	if a := acceptedBy(j.known, j.Coverage, gap); a != nil {
-		return "known: " + a.Reason
+func (p *piece) why() string {
+	if p.by != nil {
+		return "known: " + p.by.Reason
 	}
-	return states(gap)
+	return states(p.CoverageGap)
 }

@@ -129,8 +129,8 @@ func (j *judged) view() (v exportView, intervals int) {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	for _, gap := range c.Gaps() {
-		v.Gaps = append(v.Gaps, gapView{gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, j.why(gap)})
+	for _, gap := range pieces(c, j.known) {
+		v.Gaps = append(v.Gaps, gapView{gap.Start.Format(clock), gap.End.Format(clock), gap.Intervals, gap.why()})
 	}
 	v.Notes = slices.Clone(c.Notes)
 	for i := range v.Notes {

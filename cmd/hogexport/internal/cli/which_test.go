@@ -1,11 +1,14 @@
 package cli
 
 import (
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
@@ -56,4 +59,34 @@ func TestAVerdictNamesItsTime(t *testing.T) {
 	p.ends(t, 6, "gaps", "daily", "--since", "60d").out(t, "NOT EXPORTED: 2 intervals in 1 gap, since", "of those from "+day(60)+" to "+day(0)+" UTC (60 days")
 	p.ends(t, 0, "list", "--gaps").out(t, "NOT EXPORTED IN 30 DAYS")
 	p.ends(t, 6, "list", "--gaps", "--since", "60d").out(t, "NOT EXPORTED IN 60 DAYS", "2 in 1 gap")
+}
+
+// What is known covers each interval within it, for gaps and repair alike; it may have no end, or be a whole export.
+func TestAcceptHasOneMeaning(t *testing.T) {
+	t.Parallel()
+	p, now := newProgram(t), time.Now().UTC()
+	id := p.addExport("lake", outage) // hours 10 to 12 before now
+	p.addExport("paused", func(hoursAgo int) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, hoursAgo > 3 })
+	path := filepath.Join(t.TempDir(), "known")
+	at := func(hoursAgo int) string {
+		return now.Truncate(time.Hour).Add(time.Duration(-hoursAgo) * time.Hour).Format(time.RFC3339)
+	}
+	accept := func(lines ...string) []string {
+		require.NoError(t, os.WriteFile(path, []byte(strings.Join(lines, "\n")), 0o600))
+		return []string{"--accept", path}
+	}
+	part := accept("lake\t" + at(13) + "\t" + at(11) + "\tknown in part")
+	p.ends(t, 6, append([]string{"gaps", "lake"}, part...)...).out(t, "2 known: known in part", "1 never scheduled", "NOT EXPORTED: 1 interval in 1 gap")
+	p.run(t, append([]string{"repair", "lake"}, part...)...).out(t, "1 backfill", "1 step: 1 planned")
+	two := accept(id.String()[:13]+"\t"+at(13)+"\t"+at(11)+"\tone", "lake\t"+at(11)+"\t"+at(9)+"\tanother")
+	p.ends(t, 0, append([]string{"gaps", "lake"}, two...)...).out(t, "2 known: one", "1 known: another")
+	p.ends(t, 0, append([]string{"repair", "lake"}, two...)...).out(t, "nothing to repair")
+	for _, line := range []string{"paused\tfrom " + at(5) + "\tuntil the audit is over", "paused\tnot in use"} {
+		p.ends(t, 0, append([]string{"gaps", "paused"}, accept(line)...)...).out(t, "known: ")
+		p.ends(t, 0, append([]string{"repair", "paused"}, accept(line)...)...).out(t, "nothing to repair")
+	}
+	p.ends(t, 6, append([]string{"gaps", "paused"}, accept("paused\tfrom "+at(2)+"\tlater")...)...)
+	for _, line := range []string{"paused", "paused\tsince 2026-10-18\tx", "paused\tfrom soon\tx", "\tx"} {
+		p.ends(t, 2, append([]string{"gaps", "paused"}, accept(line)...)...).err(t, "line 1: want the export")
+	}
 }
