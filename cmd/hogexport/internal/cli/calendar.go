@@ -43,7 +43,7 @@ func rank(state hogapi.IntervalState) int {
 }
 
 // calendar has a row for each day, with a cell for each hour; or, of daily and weekly exports, a row for each month,
-// with a cell for each day. A cell has the worst interval that ends in it.
+// with a cell for each day. A cell has the worst of its intervals: of those that end in the hour, or have most of the day.
 type calendar struct {
 	columns, first int // the number of the first column
 	rows           []string
@@ -53,21 +53,33 @@ type calendar struct {
 func newCalendar(c *hogapi.Coverage) *calendar {
 	const hours, days = 24, 31
 	k := &calendar{columns: hours, cells: map[string][]int{}}
+	isDays := c.Interval == hogapi.IntervalDay || c.Interval == hogapi.IntervalWeek
 	row, column := func(t time.Time) string { return t.Format(time.DateOnly) }, time.Time.Hour
-	if c.Interval == hogapi.IntervalDay || c.Interval == hogapi.IntervalWeek {
+	if isDays {
 		k.columns, k.first = days, 1
 		row, column = func(t time.Time) string { return t.Format("2006-01") }, func(t time.Time) int { return t.Day() - 1 }
 	}
 	for _, x := range c.Intervals {
-		last := x.End.Add(-1).UTC() // an interval is in the cell of its last moment
-		name := row(last)
-		if k.cells[name] == nil {
-			k.cells[name] = make([]int, k.columns)
-			k.rows = append(k.rows, name)
+		if !isDays {
+			k.mark(row, column, x.End.Add(-1), x.State)
+			continue
 		}
-		k.cells[name][column(last)] = max(k.cells[name][column(last)], rank(x.State))
+		const day = 24 * time.Hour
+		for at := x.Start.Add(min(day, x.End.Sub(x.Start)) / 2); at.Before(x.End); at = at.Add(day) {
+			k.mark(row, column, at, x.State)
+		}
 	}
 	return k
+}
+
+func (k *calendar) mark(row func(time.Time) string, column func(time.Time) int, at time.Time, state hogapi.IntervalState) {
+	at = at.UTC()
+	name := row(at)
+	if k.cells[name] == nil {
+		k.cells[name] = make([]int, k.columns)
+		k.rows = append(k.rows, name)
+	}
+	k.cells[name][column(at)] = max(k.cells[name][column(at)], rank(state))
 }
 
 // legend explains the letters that are used.

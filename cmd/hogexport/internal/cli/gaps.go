@@ -22,6 +22,8 @@ type gaps struct {
 
 	since, accept, report, cache string
 
+	maxBehind time.Duration
+
 	flags *pflag.FlagSet
 }
 
@@ -44,8 +46,14 @@ time, all later ones; without a time, the whole export:
 
   events to the lake	2026-10-02 00:00	2026-10-03 00:00	before the move
   events to the lake	from 2026-11-18	paused until the audit is over
-  second export	written once by a repair`,
-		Example: "  hogexport gaps \"events to the warehouse\" --since 30d\n  hogexport gaps 0190f3c0-0000-7000-8000-000000000001 --json",
+  second export	written once by a repair
+
+--max-behind TIME is for cron: it prints nothing if the newest exported interval
+of each export is young enough. An export whose interval is longer than TIME has
+its interval and TIME. Code 6: an export is behind; 7: cannot tell, also because
+the service does not answer, and also if others are behind. Older gaps do not
+count.`,
+		Example: "  hogexport gaps \"events to the warehouse\" --since 30d\n  hogexport gaps 0190f3c0 --json\n  hogexport gaps --max-behind 90m   # cron",
 		RunE:    func(cmd *cobra.Command, args []string) error { return g.run(cmd.Context(), args) },
 	}
 	f := cmd.Flags()
@@ -53,7 +61,10 @@ time, all later ones; without a time, the whole export:
 	f.StringVar(&g.since, "since", "30d", "the `TIME` from which on intervals count: 30d, 36h, or a day")
 	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
 	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
+	f.DurationVar(&g.maxBehind, "max-behind", 0, "only judge the newest exported interval of each export that is not paused: exit code 6 if it ended longer ago than this `TIME`, such as 90m")
 	bindCache(cmd, &g.cache)
+	cmd.MarkFlagsMutuallyExclusive("max-behind", "report")
+	cmd.MarkFlagsMutuallyExclusive("max-behind", "since")
 	return cmd
 }
 
@@ -82,6 +93,12 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 	client, err := g.client()
 	if err != nil {
 		return err
+	}
+	if g.flags.Changed("max-behind") {
+		if g.maxBehind <= 0 {
+			return shell.UsageError(fmt.Sprintf("--max-behind %v is not above 0", g.maxBehind), "give a time such as 90m")
+		}
+		return g.behind(ctx, client, names, known)
 	}
 	from, err := parseTime("--since", g.since, time.Now().UTC())
 	if err != nil {

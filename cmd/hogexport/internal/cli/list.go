@@ -218,6 +218,9 @@ func (s *status) state(now time.Time) string {
 	case s.StuckSince != nil:
 		return "stuck " + span(now.Sub(*s.StuckSince))
 	}
+	if s.State == stateBehind {
+		return "behind " + span(now.Sub(*s.ExportedTo))
+	}
 	return s.State
 }
 
@@ -264,7 +267,7 @@ type status struct {
 	Model        string     `json:"model"`
 	Destination  string     `json:"destination"`
 	Interval     string     `json:"interval"`
-	State        string     `json:"state"` // "active", "paused", "failing" or "stuck"
+	State        string     `json:"state"` // "active", "paused", "failing", "stuck" or "behind"
 	PausedSince  *time.Time `json:"paused_since"`
 	ExportedTo   *time.Time `json:"exported_to"`                        // the end of the newest interval that a run has completed
 	MayBeLater   bool       `json:"exported_to_may_be_later,omitempty"` // older runs than those that were read may have exported a newer interval
@@ -288,6 +291,7 @@ const (
 	statePaused  = "paused"
 	stateFailing = "failing"
 	stateStuck   = "stuck"
+	stateBehind  = "behind"
 )
 
 // statusOf reads the status of an export from the newest runs that its list has, or from more of them.
@@ -334,6 +338,8 @@ func statusOf(e *hogapi.BatchExport, runs []hogapi.Run, now time.Time) status {
 		s.State = stateStuck
 	case len(runs) > 0 && runs[0].Status.IsFailure():
 		s.State = stateFailing
+	case !s.MayBeLater && s.ExportedTo != nil && now.Sub(*s.ExportedTo) > lateAfter(s.Interval) && (e.EndAt == nil || s.ExportedTo.Before(*e.EndAt)):
+		s.State = stateBehind
 	}
 	return s
 }

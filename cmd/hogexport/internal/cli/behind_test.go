@@ -1,0 +1,71 @@
+package cli
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/stretchr/testify/assert"
+
+	"github.com/hogapi/hogapi"
+	"github.com/hogapi/hogapi/hogapitest"
+	"github.com/hogapi/hogapi/ops"
+)
+
+// --max-behind is silent while all is well. It judges the newest exported interval, and no older gap. A service that fails is 7.
+func TestMaxBehind(t *testing.T) {
+	t.Parallel()
+	p, now := newProgram(t), time.Now().UTC()
+	project := p.server.Project(hogapitest.DefaultProject)
+	check := func(code int, args ...string) result {
+		return p.ends(t, code, append([]string{"gaps", "--max-behind", "2h"}, args...)...)
+	}
+	assert.Equal(t, result{}, check(0), "no export")
+	p.addExport("lake", outage) // an older gap
+	add := func(name string, created time.Time, interval hogapi.Interval, isPaused bool, newest time.Duration) {
+		id := project.AddExport(hogapitest.Export{Name: name, Created: created, Interval: interval, Timezone: "UTC", DestinationType: "BigQuery", Integration: 2, Paused: isPaused})
+		project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) { return hogapitest.Outcome{}, now.Sub(end) > newest })
+	}
+	add("daily", now.AddDate(0, 0, -9), hogapi.IntervalDay, false, 0)
+	add("paused", now.AddDate(0, 0, -3), hogapi.IntervalHour, true, 48*time.Hour)
+	add("new", now.Add(-time.Hour), hogapi.IntervalHour, false, 48*time.Hour)
+	assert.Equal(t, result{}, check(0))
+	p.ends(t, 6, "gaps", "lake")
+	assert.NotContains(t, p.run(t, "list").stdout, stateBehind)
+
+	add("late", now.AddDate(0, 0, -3), hogapi.IntervalHour, false, 3*time.Hour)
+	check(6).err(t, "1 export is behind", "late (hour, BigQuery, active): the newest exported interval ended at", "h ago")
+	check(0, "--accept", accepting(t, "late", 9, -1))
+	check(0, "daily")
+	p.run(t, "list").out(t, "late BigQuery hour behind")
+	add("never", now.AddDate(0, 0, -3), hogapi.IntervalHour, false, 999*time.Hour)
+	check(6).err(t, "2 exports are behind", "never", "nothing exported since")
+
+	p.server.Script(ops.BatchExportsList, hogapitest.Always(hogapitest.Status(500)))
+	check(7)
+	p.ends(t, 2, "gaps", "--max-behind", "0s")
+}
+
+// A calendar of days marks the day whose rows are missing, wherever its interval begins, and all days of a week.
+func TestCalendarMarksTheMissingDay(t *testing.T) {
+	t.Parallel()
+	at := func(day, hour int) time.Time { return time.Date(2026, 11, day, hour, 0, 0, 0, time.UTC) }
+	for _, c := range []struct {
+		interval   hogapi.Interval
+		start, end time.Time
+		want       string
+	}{
+		{hogapi.IntervalDay, at(24, 0), at(25, 0), "                       N"},
+		{hogapi.IntervalDay, at(24, 5), at(25, 5), "                       N"},   // at 5 o'clock
+		{hogapi.IntervalDay, at(24, 8), at(25, 8), "                       N"},   // of Los Angeles
+		{hogapi.IntervalDay, at(23, 23), at(24, 23), "                       N"}, // of Berlin
+		{hogapi.IntervalDay, at(24, 0), at(24, 5), "                       N"},   // between two schedules
+		{hogapi.IntervalWeek, at(2, 0), at(9, 0), " NNNNNNN"},
+	} {
+		var out strings.Builder
+		printCalendar(&out, &hogapi.Coverage{Interval: c.interval, Intervals: []hogapi.CoverageInterval{{Start: c.start, End: c.end, State: hogapi.IntervalNeverScheduled}}})
+		_, row, _ := strings.Cut(out.String(), "2026-11     ")
+		row, _, _ = strings.Cut(row, "\n")
+		assert.Equal(t, c.want, strings.NewReplacer("\x03", "", "\x05", "").Replace(row), "%s to %s", c.start, c.end)
+	}
+}
