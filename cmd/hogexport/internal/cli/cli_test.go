@@ -509,6 +509,10 @@ func TestAPlanThatChangesAtTheQuestion(t *testing.T) {
 	shellApp, _ := shell.New(t.Context(), "hogexport", strings.NewReader(""), io.Discard, io.Discard, func(string) string { return "" }, (&app{}).explain)
 	r := repair{app: &app{App: shellApp}, cache: t.TempDir()}
 	plan := planned{RepairPlan: &hogapi.RepairPlan{ExportID: uuid.New(), Name: "lake"}, file: file, text: []byte("shown")}
+	interrupted, interrupt := context.WithCancelCause(t.Context())
+	interrupt(shell.ErrInterrupted)
+	r.In, _ = io.Pipe()
+	assert.EqualError(t, r.consent(interrupted, "Carry out 1 step?"), "nothing was changed")
 	_, err := r.hold(plan)
 	assert.ErrorContains(t, err, "has changed since the plan was shown")
 	assert.Equal(t, "newer", read(t, file))
@@ -628,7 +632,7 @@ func TestRepairContinues(t *testing.T) {
 	}
 	interrupt()
 	assert.Equal(t, 4, <-ended)
-	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
+	says(t, strings.ReplaceAll(said.String(), "\\\n", ""), "interrupted", "the backfill of 20", " UTC continues in PostHog", "continue with", "hogexport repair --apply", "--every 1h0m0s --max-rows 10000 --project-id "+hogapitest.DefaultProject+" --yes")
 	assert.NotContains(t, said.String(), "the same command", "one advice")
 
 	p.ends(t, 0, "repair", "warehouse", "--yes", "--max-rows", "10000").err(t, "continue the repair that was planned at")

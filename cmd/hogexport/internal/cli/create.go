@@ -85,7 +85,7 @@ func (c *create) run(ctx context.Context) error {
 		}
 		question := fmt.Sprintf("Create the paused export %s (%s of %s to %s) in project %s?",
 			term.Line(d.Name), d.Interval, d.Model, d.Destination.Type, c.project())
-		if err := c.Consent(ctx, question, unchanged); err != nil {
+		if err := c.consent(ctx, question); err != nil {
 			return err
 		}
 	}

@@ -344,11 +344,18 @@ func (r *repair) agree(ctx context.Context, plans []planned) error {
 	if exports > 1 {
 		what += " for " + plural(exports, "export")
 	}
-	return r.Consent(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()), unchanged)
+	return r.consent(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()))
 }
 
-// unchanged is the error of a question that was not answered with yes.
-var unchanged = &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
+// consent asks a question before something is changed. Ctrl-C is a no.
+func (a *app) consent(ctx context.Context, question string) error {
+	unchanged := &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
+	err := a.Consent(ctx, question, unchanged)
+	if errors.Is(err, shell.ErrInterrupted) {
+		return unchanged
+	}
+	return err
+}
 
 // bound refuses plans that export more rows than --max-rows.
 func (r *repair) bound(plans ...planned) error {
@@ -427,6 +434,11 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 			text := "When the cause is removed, continue with:"
 			if f.Text == "interrupted" {
 				f.Todo, text = "", "To go on, continue with:"
+				for _, s := range plan.Steps {
+					if s.State == hogapi.RepairBegun && s.Action == hogapi.RepairBackfill {
+						f.More = append(f.More, "the backfill of "+s.Start.Format(clock)+" to "+s.End.Format(clock)+" UTC continues in PostHog")
+					}
+				}
 			}
 			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "accept-copies", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
 		}
