@@ -28,6 +28,7 @@ type watch struct {
 	every   time.Duration
 	cache   string
 	accept  string
+	webhook string
 	once    bool
 }
 
@@ -43,7 +44,13 @@ is answered from memory.
 A look costs one call for 100 exports. watch reads the runs of an export only
 after a failure, a hole, or a change of its settings, and at the start those of
 the last 30 days. It keeps its state in the cache, so a restart reads only new
-runs. Rules for alerts and a dashboard for Grafana:
+runs.
+
+--webhook posts one message for each change: a gap began, grew, shrank or
+closed; an export was paused by the service, is stuck or behind, and when that
+is over. The body is JSON: text, which Slack and Mattermost show, and event,
+export_id, export, intervals and at. A message that fails is sent again after
+the next look; a restart repeats none. Rules for alerts and a dashboard for Grafana:
 https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
 		Example: "  hogexport watch --metrics :9464",
 		RunE:    func(cmd *cobra.Command, _ []string) error { return w.run(cmd.Context()) },
@@ -53,6 +60,7 @@ https://github.com/hogapi/hogapi/tree/main/cmd/hogexport`,
 	f.DurationVar(&w.every, "every", time.Minute, "the `TIME` between two looks, such as 1m")
 	f.StringVar(&w.accept, "accept", "", "a `FILE` with the gaps that are known, which do not count: see hogexport gaps --help")
 	f.BoolVar(&w.once, "once", false, "look once, print the numbers, and end")
+	f.StringVar(&w.webhook, "webhook", "", "post a message for each change to a `URL`, such as one of Slack or Mattermost; best in the variable: it is a secret")
 	bindCache(cmd, &w.cache)
 	return cmd
 }
@@ -72,10 +80,18 @@ func (w *watch) run(ctx context.Context) error {
 		return err
 	}
 	m.client, m.store = client, w.cacheOf(w.cache)
+	if w.webhook != "" {
+		if m.hook, err = newWebhook(w.webhook); err != nil {
+			return err
+		}
+	}
 	m.load()
 	if w.once {
 		if err := m.look(ctx); err != nil {
 			return err
+		}
+		if err := m.tell(ctx); err != nil {
+			return &shell.Fault{Code: shell.CodeOther, Text: err.Error(), Todo: "check HOGEXPORT_WEBHOOK; the next look tells the rest", Err: err}
 		}
 		m.write(w.Out)
 		return nil
@@ -93,6 +109,8 @@ func (w *watch) run(ctx context.Context) error {
 			if f.Code == shell.CodeProject && m.looked.IsZero() {
 				return err // it never worked: a wrong key or project needs a person
 			}
+		} else if err := m.tell(ctx); err != nil && ctx.Err() == nil {
+			w.Warn(err.Error() + "; the next look tells the rest")
 		}
 		select {
 		case <-ctx.Done():
@@ -109,6 +127,7 @@ type monitor struct {
 	known  []acceptance // gaps that do not count
 	now    func() time.Time
 	calls  atomic.Int64
+	hook   *webhook // nil: nobody is told
 
 	mu      sync.Mutex
 	watched map[uuid.UUID]*watched
@@ -127,6 +146,7 @@ type watched struct {
 	Failed   time.Time   `json:"failed"`    // the newest change of a failed run that was counted
 	ReadAt   time.Time   `json:"read_at"`   // when the runs were read
 	Failures []time.Time `json:"failures"`  // of the runs that count towards a pause, when they were read
+	Told     told        `json:"told"`
 }
 
 // interval is an interval with its state.
@@ -185,6 +205,9 @@ func (m *monitor) see(ctx context.Context, e *hogapi.BatchExport) error {
 	next := &watched{Settings: settingsOf(e)}
 	if x != nil && x.Settings == next.Settings {
 		*next = *x
+	}
+	if x != nil {
+		next.Told = x.Told
 	}
 	next.Status = statusOf(e, e.LatestRuns, now)
 	if !next.extend(e, now) {
