@@ -1,11 +1,13 @@
 package cli
 
 import (
+	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/stretchr/testify/assert"
+	"github.com/stretchr/testify/require"
 
 	"github.com/hogapi/hogapi"
 	"github.com/hogapi/hogapi/hogapitest"
@@ -68,4 +70,31 @@ func TestCalendarMarksTheMissingDay(t *testing.T) {
 		row, _, _ = strings.Cut(row, "\n")
 		assert.Equal(t, c.want, strings.NewReplacer("\x03", "", "\x05", "").Replace(row), "%s to %s", c.start, c.end)
 	}
+}
+
+// With --yes, old gaps of a table are left out unless --by-timestamp is given; the question says what it does.
+func TestRepairByTimestamp(t *testing.T) {
+	t.Parallel()
+	p, now := newProgram(t), time.Now().UTC()
+	project := p.server.Project(hogapitest.DefaultProject)
+	id := project.AddExport(hogapitest.Export{
+		Name: "warehouse", Created: now.AddDate(0, 0, -20), DestinationType: "BigQuery", Integration: 2, Config: map[string]any{"dataset_id": "posthog", "table_id": "events"},
+	})
+	project.RunSchedule(id, func(_, end time.Time) (hogapitest.Outcome, bool) {
+		hours := int(now.Sub(end).Hours())
+		return hogapitest.Outcome{}, hours != 5 && hours != 300
+	})
+	for i := range 120 {
+		at := now.Truncate(time.Hour).Add(-302*time.Hour + time.Duration(i)*2*time.Minute)
+		project.AddEvent(hogapitest.StoredEvent{Event: "paid", DistinctID: "ada", Time: at, CreatedAt: at})
+	}
+	file := filepath.Join(t.TempDir(), "plan.json")
+	p.ends(t, 0, "repair", "warehouse", "--plan", file).out(t, "2 planned")
+	plan, _, err := readPlan(file)
+	require.NoError(t, err)
+	assert.Regexp(t, `^Project 1: 1 backfill, 1 backfill BY TIMESTAMP: up to \d+ rows come twice, rows that arrived late do not come. Carry out\?$`, question([]planned{{RepairPlan: plan}}, "1"))
+	p.ends(t, 6, "repair", "--apply", file, "--yes", "--max-rows", "99999").out(t, "left out, since --yes was given without --by-timestamp", "1 done")
+	assert.Len(t, p.server.Calls("backfills.create"), 1)
+	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "99999", "--by-timestamp").out(t, "is exported")
+	assert.Len(t, p.server.Calls("backfills.create"), 2)
 }

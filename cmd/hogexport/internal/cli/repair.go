@@ -36,8 +36,11 @@ type repair struct {
 	unknown bool
 	copies  bool // --accept-copies
 	accept  string
-	known   []acceptance
-	flags   *pflag.FlagSet
+
+	byTimestamp bool
+
+	known []acceptance
+	flags *pflag.FlagSet
 }
 
 func newRepairCommand(a *app) *cobra.Command {
@@ -56,8 +59,9 @@ export writes its rows to another prefix. For the reasons and all limits, see
 https://github.com/hogapi/hogapi/blob/main/docs/exports.md
 A run that is stuck, for 3 hours or 3 intervals, whichever is longer, is
 cancelled before its gap is exported again. HTTP destinations and workflows act
-on each row and are never repaired. Gaps that are left to you end each repair
-with code 6: get their rows, then name the gaps in a file for --accept.
+on each row and are never repaired. With --yes, backfills by timestamp are left
+out without --by-timestamp. Gaps that are left to you end each repair with code
+6: get their rows, then name the gaps in a file for --accept.
 In Postgres and some tables of Redshift, a run that did not complete leaves some
 of its rows. Such gaps are left to you without --accept-copies: hogexport
 reconcile shows what is there, and the statement that removes what came twice.
@@ -76,7 +80,8 @@ continues.`,
 	f.StringVar(&r.since, "since", "30d", "the `TIME` from which on gaps are repaired: 30d, 36h, or a day")
 	f.StringVar(&r.plan, "plan", "", "write the plan to a `FILE`, and change nothing")
 	f.StringVar(&r.apply, "apply", "", "carry out the plan of a `FILE` that --plan has written")
-	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows")
+	f.BoolVar(&r.yes, "yes", false, "do not ask; needs --max-rows, and leaves backfills by timestamp out")
+	f.BoolVar(&r.byTimestamp, "by-timestamp", false, "with --yes, also carry out backfills that choose rows by timestamp: rows may come twice, and rows that arrived late do not come")
 	f.Int64Var(&r.maxRows, "max-rows", 0, "refuse plans that export more than this `NUMBER` of rows again, by their estimates, or a number that is not known; downloads do not count")
 	f.BoolVar(&r.unpause, "unpause", false, "also unpause the export at the end; unpausing exports no rows again")
 	f.StringVar(&r.accept, "accept", "", "a `FILE` with the gaps that are known, which are left as they are: see hogexport gaps --help")
@@ -104,6 +109,14 @@ func (r *repair) run(ctx context.Context, names []string) error {
 	plans, err := r.plans(ctx, client, names)
 	if err != nil {
 		return err
+	}
+	for _, plan := range plans {
+		switch {
+		case r.byTimestamp || !r.yes:
+			takeByTimestamp(plan.RepairPlan)
+		default:
+			leaveByTimestamp(plan.RepairPlan)
+		}
 	}
 	if r.plan != "" {
 		return r.write(plans[0].RepairPlan)
@@ -169,7 +182,7 @@ func (r *repair) withRest(err error, rest []planned) error {
 }
 
 // again are the flags of a repair that a command to continue has too.
-var again = []string{"accept", "accept-copies", "cache", "every", "host", "include-unknown", "max-rows", "personal-key-file", "project-id", "since", "unpause", "yes"}
+var again = []string{"accept", "accept-copies", "by-timestamp", "cache", "every", "host", "include-unknown", "max-rows", "personal-key-file", "project-id", "since", "unpause", "yes"}
 
 // plans returns the plan of --apply, or a plan for each export: one that was begun, or a new one.
 func (r *repair) plans(ctx context.Context, client *hogapi.Client, names []string) (plans []planned, err error) {
@@ -322,11 +335,9 @@ func (r *repair) nothing(plan *hogapi.RepairPlan) (open int, err error) {
 
 // agree asks for the consent of a person, or checks the bound of --yes.
 func (r *repair) agree(ctx context.Context, plans []planned) error {
-	steps, exports := 0, 0
+	steps := 0
 	for _, plan := range plans {
-		if n := stepsLeft(plan.RepairPlan); n > 0 {
-			steps, exports = steps+n, exports+1
-		}
+		steps += stepsLeft(plan.RepairPlan)
 	}
 	if steps == 0 {
 		return nil
@@ -340,11 +351,7 @@ func (r *repair) agree(ctx context.Context, plans []planned) error {
 	if !r.CanAnswer() {
 		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
 	}
-	what := plural(steps, "step")
-	if exports > 1 {
-		what += " for " + plural(exports, "export")
-	}
-	return r.consent(ctx, fmt.Sprintf("Carry out %s in project %s?", what, r.project()))
+	return r.consent(ctx, question(plans, r.project()))
 }
 
 // consent asks a question before something is changed. Ctrl-C is a no.
@@ -440,7 +447,7 @@ func (r *repair) failed(err error, plan planned, report *hogapi.RepairReport) er
 					}
 				}
 			}
-			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "accept-copies", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
+			f.Next = []shell.Step{{Text: text, Command: "hogexport repair --apply " + shell.Quoted(plan.file) + shell.Given(r.flags, "accept", "accept-copies", "by-timestamp", "cache", "every", "host", "max-rows", "personal-key-file", "project-id", "yes")}}
 		}
 	}
 	return &f
