@@ -295,10 +295,17 @@ func TestGaps(t *testing.T) {
 	require.NoError(t, os.WriteFile(file, []byte("warehouse\tyesterday\ttoday\tx\n"), 0o600))
 	p.ends(t, 2, "gaps", "warehouse", "--accept", file).err(t, "line 1: want the export, two times and the reason")
 
-	var all []judged
+	var all []printed
 	r = p.ends(t, 6, "gaps", "warehouse", "--json")
 	require.NoError(t, json.Unmarshal([]byte(r.stdout), &all))
-	assert.Len(t, all[0].Gaps(), 2)
+	assert.Len(t, all[0].Gaps, 2)
+	assert.Equal(t, []hogapi.IntervalState{hogapi.IntervalFailed}, all[0].Gaps[1].States)
+	assert.False(t, all[0].IsExported)
+	assert.NotContains(t, r.stdout, `"runs"`)
+	assert.Contains(t, p.run(t, "gaps", "warehouse", "--json", "--intervals").stdout, `"runs"`)
+	p.ends(t, 6, "gaps", "warehouse", "--until", "8h").out(t, "NOT EXPORTED: 3 intervals in 1 gap")
+	p.ends(t, 0, "gaps", "warehouse", "--until", "16h")
+	p.ends(t, 2, "gaps", "warehouse", "--since", "1h", "--until", "16h").err(t, "--until is not after --since")
 }
 
 // The page shows the calendar and the gaps. It replaces only an earlier page.

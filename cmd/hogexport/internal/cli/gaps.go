@@ -2,7 +2,6 @@ package cli
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"slices"
@@ -23,6 +22,8 @@ type gaps struct {
 	since, accept, report, cache string
 
 	maxBehind time.Duration
+	until     string
+	intervals bool
 
 	flags *pflag.FlagSet
 }
@@ -59,6 +60,8 @@ count.`,
 	f := cmd.Flags()
 	g.flags = f
 	f.StringVar(&g.since, "since", "30d", "the `TIME` from which on intervals count: 30d, 36h, or a day")
+	f.StringVar(&g.until, "until", "", "the `TIME` up to which intervals count; default: now")
+	f.BoolVar(&g.intervals, "intervals", false, "with --json, also print each interval with its runs")
 	f.StringVar(&g.accept, "accept", "", "a `FILE` with the gaps that are known")
 	f.StringVar(&g.report, "report", "", "also write a page to a `FILE` that can be sent on, such as gaps.html")
 	f.DurationVar(&g.maxBehind, "max-behind", 0, "only judge the newest exported interval of each export that is not paused: exit code 6 if it ended longer ago than this `TIME`, such as 90m")
@@ -72,7 +75,7 @@ count.`,
 type judged struct {
 	*hogapi.Coverage
 
-	Accepted []acceptance `json:"accepted"`
+	Accepted []acceptance
 
 	known  []acceptance
 	open   []hogapi.CoverageGap // the others
@@ -100,9 +103,19 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		}
 		return g.behind(ctx, client, names, known)
 	}
-	from, err := parseTime("--since", g.since, time.Now().UTC())
+	now := time.Now().UTC()
+	from, err := parseTime("--since", g.since, now)
 	if err != nil {
 		return err
+	}
+	var to time.Time
+	if g.until != "" {
+		if to, err = parseTime("--until", g.until, now); err != nil {
+			return err
+		}
+		if !from.Before(to) {
+			return shell.UsageError("--until is not after --since", "give a later --until, or an earlier --since")
+		}
 	}
 	exports, err := g.exports(ctx, client, names)
 	if err != nil {
@@ -114,7 +127,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		if err != nil {
 			return err
 		}
-		all = append(all, judge(c, known))
+		all = append(all, judge(before(c, to), known))
 		all[i].handle, all[i].began = handles[i], exports[i].CreatedAt
 	}
 	if g.report != "" {
@@ -123,7 +136,7 @@ func (g *gaps) run(ctx context.Context, names []string) error {
 		}
 	}
 	if g.JSON {
-		if err := json.NewEncoder(g.Out).Encode(all); err != nil {
+		if err := g.printJSON(all); err != nil {
 			return err
 		}
 		return g.verdictOf(all)
