@@ -1,6 +1,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -97,4 +98,27 @@ func TestRepairByTimestamp(t *testing.T) {
 	assert.Len(t, p.server.Calls("backfills.create"), 1)
 	p.ends(t, 0, "repair", "--apply", file, "--yes", "--max-rows", "99999", "--by-timestamp").out(t, "is exported")
 	assert.Len(t, p.server.Calls("backfills.create"), 2)
+}
+
+// pull --check shows what differs, and writes nothing. Files of deleted exports are named, and go with --prune; others stay.
+func TestPullCheck(t *testing.T) {
+	t.Parallel()
+	p, folder := newProgram(t), filepath.Join(t.TempDir(), "exports")
+	p.addExport("lake", good)
+	id := p.addExport("old", good)
+	p.ends(t, 6, "pull", folder, "--check").err(t, "2 files differ", "lake.yaml: not there")
+	assert.NoDirExists(t, folder)
+	p.ends(t, 0, "pull", folder)
+	p.ends(t, 0, "pull", folder, "--check")
+	mine := filepath.Join(folder, "mine.yaml")
+	require.NoError(t, os.WriteFile(mine, []byte("mine: true\n"), 0o600))
+	require.NoError(t, p.server.Client(t).BatchExports.Delete(t.Context(), id))
+	p.ends(t, 6, "pull", folder, "--check").err(t, "1 file differs", "old.yaml: the project has no such export")
+	p.ends(t, 0, "pull", folder).err(t, "old.yaml is of an export that the project has no longer: --prune removes it")
+	p.ends(t, 0, "pull", folder, "--prune")
+	assert.NoFileExists(t, filepath.Join(folder, "old.yaml"))
+	assert.FileExists(t, mine)
+	lake := filepath.Join(folder, "lake.yaml")
+	require.NoError(t, os.WriteFile(lake, []byte(strings.Replace(read(t, lake), "hour", "day", 1)), 0o600))
+	p.ends(t, 6, "pull", folder, "--check").err(t, "lake.yaml: differs")
 }

@@ -46,18 +46,30 @@ type definitionType struct {
 
 const definitionHead = "# A batch export of PostHog, as hogexport pull has read it: no secrets. Make another one of it with hogexport create.\n"
 
-type pull struct{ *app }
+type pull struct {
+	*app
+
+	check, prune bool
+}
 
 func newPullCommand(a *app) *cobra.Command {
-	p := &pull{a}
-	return &cobra.Command{
+	p := &pull{app: a}
+	cmd := &cobra.Command{
 		Use: "pull FOLDER", Short: "Write the exports of the project as YAML files, without secrets", Args: cobra.ExactArgs(1),
 		Long: `pull writes each batch export of the project as a YAML file into a folder: for a
 review, for git, or to make a copy with hogexport create. Secrets are left out;
-the service never returns them. It replaces only files that it has written.`,
-		Example: "  hogexport pull exports",
+the service never returns them. It replaces only files that it has written.
+
+Files of exports that were deleted stay, and are named; --prune removes them.
+--check compares and writes nothing: exit code 6 if a file differs.`,
+		Example: "  hogexport pull exports\n  hogexport pull exports --check",
 		RunE:    func(cmd *cobra.Command, args []string) error { return p.run(cmd.Context(), args[0]) },
 	}
+	f := cmd.Flags()
+	f.BoolVar(&p.check, "check", false, "write nothing; exit code 6 if a file differs from the project")
+	f.BoolVar(&p.prune, "prune", false, "remove the files of exports that the project has no longer")
+	cmd.MarkFlagsMutuallyExclusive("check", "prune")
+	return cmd
 }
 
 func (p *pull) run(ctx context.Context, folder string) error {
@@ -73,35 +85,47 @@ func (p *pull) run(ctx context.Context, folder string) error {
 	if err != nil {
 		return err
 	}
+	paths, texts := []string{}, map[string][]byte{}
+	for i := range exports {
+		path := filepath.Join(folder, fileName(&exports[i], exports))
+		if texts[path], err = yamlOf(&exports[i], names); err != nil {
+			return err
+		}
+		paths = append(paths, path)
+	}
+	gone := leftovers(folder, texts)
+	if p.check {
+		return p.compare(paths, texts, gone)
+	}
 	const readable = 0o755
 	if err := os.MkdirAll(folder, readable); err != nil {
 		return shell.UsageError(fmt.Sprintf("%s: the folder cannot be made: %v", folder, shell.Cause(err)), "give another FOLDER")
 	}
-	var written []string
-	for i := range exports {
-		path := filepath.Join(folder, fileName(&exports[i], exports))
+	for _, path := range paths {
 		out := shell.Output{Flag: "pull", Path: path, Kind: "file of hogexport pull", IsOurs: func(begin []byte) bool {
 			return bytes.HasPrefix(begin, []byte(definitionHead))
 		}}
 		if err := out.Check(nil); err != nil {
 			return err
 		}
-		text, err := yamlOf(&exports[i], names)
-		if err != nil {
-			return err
-		}
-		if err := durable.Replace(durable.OS{}, path, text); err != nil {
+		if err := durable.Replace(durable.OS{}, path, texts[path]); err != nil {
 			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be written: %v", path, shell.Cause(err)), Todo: "make room, or give another FOLDER, and run the same command again", Err: err}
 		}
-		written = append(written, path)
+	}
+	for _, path := range gone {
+		if !p.prune {
+			p.Warn(path + " is of an export that the project has no longer: --prune removes it")
+		} else if err := os.Remove(path); err != nil {
+			return &shell.Fault{Code: shell.CodeOther, Text: fmt.Sprintf("%s: the file cannot be removed: %v", path, shell.Cause(err)), Err: err}
+		}
 	}
 	if p.JSON {
-		return json.NewEncoder(p.Out).Encode(written)
+		return json.NewEncoder(p.Out).Encode(paths)
 	}
-	for _, path := range written {
+	for _, path := range paths {
 		fmt.Fprintln(p.Out, path)
 	}
-	fmt.Fprintln(p.Out, plural(len(written), "export")+" written")
+	fmt.Fprintln(p.Out, plural(len(paths), "export")+" written")
 	return nil
 }
 

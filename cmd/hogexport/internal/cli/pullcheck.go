@@ -1,0 +1,44 @@
+package cli
+
+import (
+	"bytes"
+	"fmt"
+	"os"
+	"path/filepath"
+
+	"github.com/hogapi/hogapi/cmd/internal/shell"
+	"github.com/hogapi/hogapi/cmd/internal/term"
+)
+
+// leftovers returns the files that pull has written of exports that the project has no longer.
+func leftovers(folder string, texts map[string][]byte) (paths []string) {
+	found, _ := filepath.Glob(filepath.Join(folder, "*.yaml"))
+	for _, path := range found {
+		text, err := os.ReadFile(path)
+		if _, isThere := texts[path]; err == nil && !isThere && bytes.HasPrefix(text, []byte(definitionHead)) {
+			paths = append(paths, path)
+		}
+	}
+	return paths
+}
+
+// compare says which files differ from the exports of the project, and changes nothing.
+func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) error {
+	var lines []string
+	for _, path := range paths {
+		switch text, err := os.ReadFile(path); {
+		case err != nil:
+			lines = append(lines, term.Line(path)+": not there")
+		case !bytes.Equal(text, texts[path]):
+			lines = append(lines, term.Line(path)+": differs")
+		}
+	}
+	for _, path := range gone {
+		lines = append(lines, term.Line(path)+": the project has no such export")
+	}
+	if len(lines) == 0 {
+		return nil
+	}
+	text := fmt.Sprintf("%s from the exports of the project", map[bool]string{true: "1 file differs", false: plural(len(lines), "file") + " differ"}[len(lines) == 1])
+	return &shell.Fault{Code: shell.CodeMissing, Text: text, Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
+}
