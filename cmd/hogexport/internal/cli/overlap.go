@@ -7,13 +7,23 @@ import (
 	"time"
 
 	"github.com/hogapi/hogapi/cmd/internal/shell"
+	ranges "github.com/hogapi/hogapi/internal/download"
 )
 
 // checkOverlap refuses a range whose rows a folder has in part already, in files of other intervals: a reader of all files
-// would see them twice. Intervals of the same beginning continue.
+// would see them twice. The intervals of the same range continue.
 func checkOverlap(folder string, from, to time.Time) error {
 	const stamp, step = "2006-01-02T150405Z", 7 * 24 * time.Hour
-	from = from.Truncate(time.Second)
+	own := map[string]bool{}
+	for at := from; at.Before(to); at = at.Add(step) {
+		end, half := at.Add(step), at.Add(ranges.RecentOnly/2) // of a range of that length, which is halved
+		if end.After(to) {
+			end = to
+		}
+		for _, x := range [][2]time.Time{{at, end}, {at, half}, {half, end}} {
+			own[x[0].UTC().Format(stamp)+"-"+x[1].UTC().Format(stamp)] = true
+		}
+	}
 	found, _ := os.ReadDir(folder) // what is wrong with the folder shows when a file is written
 	for _, file := range found {
 		name, isState := strings.CutSuffix(file.Name(), ".range")
@@ -22,12 +32,7 @@ func checkOverlap(folder string, from, to time.Time) error {
 		}
 		start, err := time.Parse(stamp, name[:len(stamp)])
 		end, bad := time.Parse(stamp, name[len(stamp)+1:])
-		want := start.Add(step)
-		if want.After(to) {
-			want = to.Truncate(time.Second)
-		}
-		isSame := !start.Before(from) && start.Sub(from)%step == 0 && end.Equal(want)
-		if err == nil && bad == nil && start.Before(to) && end.After(from) && !isSame {
+		if err == nil && bad == nil && start.Before(to) && end.After(from) && !own[name] {
 			return shell.UsageError(fmt.Sprintf("%s has rows of %s to %s already, which would be there twice", folder, start.Format(clock), end.Format(clock)),
 				"give the same --from and --to to continue, another FOLDER, or a time that does not overlap")
 		}

@@ -2,7 +2,6 @@ package cli
 
 import (
 	"bytes"
-	"fmt"
 	"os"
 	"path/filepath"
 
@@ -39,6 +38,9 @@ func (p *pull) compare(paths []string, texts map[string][]byte, gone []string) e
 	if len(lines) == 0 {
 		return nil
 	}
-	text := fmt.Sprintf("%s from the exports of the project", map[bool]string{true: "1 file differs", false: plural(len(lines), "file") + " differ"}[len(lines) == 1])
-	return &shell.Fault{Code: shell.CodeMissing, Text: text, Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
+	text := plural(len(lines), "file") + " differ"
+	if len(lines) == 1 {
+		text = "1 file differs"
+	}
+	return &shell.Fault{Code: shell.CodeMissing, Text: text + " from the exports of the project", Lines: lines, Todo: "hogexport pull without --check writes the files; git diff shows what has changed"}
 }
