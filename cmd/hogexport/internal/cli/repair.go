@@ -17,7 +17,6 @@ import (
 	"github.com/spf13/pflag"
 
 	"github.com/hogapi/hogapi"
-	"github.com/hogapi/hogapi/cmd/internal/progress"
 	"github.com/hogapi/hogapi/cmd/internal/shell"
 	"github.com/hogapi/hogapi/cmd/internal/term"
 )
@@ -331,82 +330,6 @@ func (r *repair) nothing(plan *hogapi.RepairPlan) (open int, err error) {
 		err = json.NewEncoder(r.Out).Encode(plan)
 	}
 	return count(plan, hogapi.RepairLeft), err
-}
-
-// agree asks for the consent of a person, or checks the bound of --yes.
-func (r *repair) agree(ctx context.Context, plans []planned) error {
-	steps := 0
-	for _, plan := range plans {
-		steps += stepsLeft(plan.RepairPlan)
-	}
-	if steps == 0 {
-		return nil
-	}
-	if err := r.bound(plans...); err != nil {
-		return err
-	}
-	if r.yes {
-		return nil
-	}
-	if !r.CanAnswer() {
-		return shell.UsageError("nobody can answer the question whether to begin", "look at the plan with --plan FILE, then give --apply FILE --yes --max-rows NUMBER; nothing was changed")
-	}
-	return r.consent(ctx, question(plans, r.project()))
-}
-
-// consent asks a question before something is changed. Ctrl-C is a no.
-func (a *app) consent(ctx context.Context, question string) error {
-	unchanged := &shell.Fault{Code: shell.CodeStopped, Text: "nothing was changed"}
-	err := a.Consent(ctx, question, unchanged)
-	if errors.Is(err, shell.ErrInterrupted) {
-		return unchanged
-	}
-	return err
-}
-
-// bound refuses plans that export more rows than --max-rows.
-func (r *repair) bound(plans ...planned) error {
-	if r.maxRows <= 0 {
-		return nil
-	}
-	rows, unknown := rowsOf(plans)
-	if unknown != nil {
-		todo := "no interval since --since and no newest run is exported, so nothing tells how many rows an interval has: give an earlier --since"
-		if unknown.Rows == hogapi.RowsByTimestamp {
-			todo = "give the key the scope query:read"
-		}
-		return &shell.Fault{
-			Code: shell.CodeCannot, Text: "the number of rows that come again is not known, and --max-rows is given",
-			Todo: todo + ", or run without --max-rows and look at the plan; nothing was changed",
-		}
-	}
-	if rows > r.maxRows {
-		what := "the plan exports"
-		if len(plans) > 1 {
-			what = "the plans export"
-		}
-		return &shell.Fault{
-			Code: shell.CodeRejects, Text: fmt.Sprintf("%s %s rows again, more than --max-rows %s", what, progress.Number(rows), progress.Number(r.maxRows)),
-			Todo: "look at the plan, and raise --max-rows if it is right; nothing was changed",
-		}
-	}
-	return nil
-}
-
-// rowsOf returns about how many rows the steps export again, or a step whose rows are not known.
-func rowsOf(plans []planned) (n int64, unknown *hogapi.RepairStep) {
-	for _, plan := range plans {
-		for _, s := range plan.Steps {
-			if !slices.Contains(left, s.State) || s.Action != hogapi.RepairBackfill && s.Action != hogapi.RepairSecondExport {
-				continue
-			}
-			if s.Estimate == nil {
-				return 0, &s
-			}
-			n += *s.Estimate
-		}
-	}
-	return n, nil
 }
 
 func (r *repair) carryOut(ctx context.Context, client *hogapi.Client, p planned) (*hogapi.RepairReport, error) {
